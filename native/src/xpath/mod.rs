@@ -1,0 +1,3 @@
+//! The query language: tree, parser, printer, normal form.
+
+pub mod ast;

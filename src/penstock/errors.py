@@ -1,0 +1,91 @@
+"""The one error table: every error has a stable code, a class, a message with position, a hint.
+
+Codes are ``room.cause``. The native core raises by code; :func:`error` turns a code into the
+class the table names. Every class is also a builtin's subclass, so that callers who know nothing
+of Penstock can still catch sensibly.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import NamedTuple
+
+
+class Where(NamedTuple):
+    """A position: byte offset from 0, line and column (in characters) from 1."""
+
+    offset: int
+    line: int
+    column: int
+
+
+class PenstockError(Exception):
+    """The base of all errors of Penstock."""
+
+    def __init__(self, code: str, message: str, *, where: Where | None = None) -> None:
+        super().__init__(code, message, where)
+        self.code = code
+        self.message = message
+        self.where = where
+
+    @property
+    def hint(self) -> str:
+        """What to do about it."""
+        return ERRORS[self.code].hint
+
+    def __str__(self) -> str:
+        place = f" at line {self.where.line}, column {self.where.column}" if self.where else ""
+        return f"{self.message}{place} [{self.code}]"
+
+    def __reduce__(self) -> tuple[object, ...]:
+        # Spark pickles errors; keyword-only arguments need help.
+        return (error, (self.code, self.message, self.where))
+
+
+class DocumentError(PenstockError, ValueError):
+    """A document was refused; in a stream it becomes a dead letter."""
+
+
+class QueryError(PenstockError, ValueError):
+    """A query was refused."""
+
+
+class SchemaError(PenstockError, ValueError):
+    """A schema was refused."""
+
+
+class IndexFileError(PenstockError, ValueError):
+    """An index file is damaged, of another kind, or too new."""
+
+
+class UnknownSubscriptionError(PenstockError, KeyError):
+    """No subscription of that id."""
+
+    __str__ = PenstockError.__str__  # KeyError's own would quote the message
+
+
+class NativeMissingError(PenstockError, ImportError):
+    """The native core is required and absent."""
+
+
+@dataclass(frozen=True, slots=True)
+class ErrorSpec:
+    """One row of the table."""
+
+    cls: type[PenstockError]
+    meaning: str
+    hint: str
+
+
+ERRORS: dict[str, ErrorSpec] = {
+    "native.missing": ErrorSpec(
+        NativeMissingError,
+        "the native core is not there and PENSTOCK_REQUIRE_NATIVE is set",
+        "Install Rust 1.88 or newer and run `make setup`; `penstock doctor` shows what failed.",
+    ),
+}
+
+
+def error(code: str, message: str, where: Where | None = None) -> PenstockError:
+    """The error of ``code``, in the class the table names."""
+    return ERRORS[code].cls(code, message, where=where)

@@ -1,0 +1,152 @@
+"""A query as a frozen tree, the twin of the native core's.
+
+Prefixes are resolved: names carry namespace URIs. The context of a query is the document node, so
+``a/b`` and ``/a/b`` are the same query. ``//x`` is XPath 1.0's
+``/descendant-or-self::node()/child::x``; hence ``position()`` always counts the children of one
+parent, and ``a//@id`` includes the attributes of ``a`` itself.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import Enum
+from typing import TypeAlias
+
+
+class Axis(Enum):
+    """How a step leaves its context."""
+
+    CHILD = "/"
+    DESCENDANT = "//"
+
+
+class Kind(Enum):
+    """What kind of node a step selects."""
+
+    ELEMENT = "element"
+    ATTRIBUTE = "attribute"
+    TEXT = "text"
+
+
+class Op(Enum):
+    """A comparison."""
+
+    EQ = "="
+    NE = "!="
+    LT = "<"
+    LE = "<="
+    GT = ">"
+    GE = ">="
+
+
+@dataclass(frozen=True, slots=True)
+class NameTest:
+    """``n``, ``p:n``, ``*``, ``p:*``, ``*:n``; ``None`` means any, URI ``""`` means no namespace."""
+
+    uri: str | None = None
+    local: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """One step; attribute and text steps are the last of their path."""
+
+    axis: Axis
+    kind: Kind
+    test: NameTest
+    predicates: tuple[Expr, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Path:
+    """Steps from a context node; no step is ``.``."""
+
+    steps: tuple[Step, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Query:
+    """A union of one or more paths."""
+
+    branches: tuple[Path, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class And:
+    """All of at least two."""
+
+    items: tuple[Expr, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Or:
+    """Any of at least two."""
+
+    items: tuple[Expr, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Not:
+    """``not(item)``"""
+
+    item: Expr
+
+
+@dataclass(frozen=True, slots=True)
+class Exists:
+    """A nested path; true where it selects something."""
+
+    path: Path
+
+
+@dataclass(frozen=True, slots=True)
+class Compare:
+    """``path op literal``, existential over the nodes of the path; the empty path is ``.``."""
+
+    path: Path
+    op: Op
+    literal: str | float
+
+
+@dataclass(frozen=True, slots=True)
+class Contains:
+    """``contains(path, text)``: of the first node's string-value, ``""`` where there is none."""
+
+    path: Path
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class StartsWith:
+    """``starts-with(path, text)``, of the first node likewise."""
+
+    path: Path
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Position:
+    """``position() op value``; ``[3]`` is ``position() = 3``."""
+
+    op: Op
+    value: float
+
+
+@dataclass(frozen=True, slots=True)
+class PositionLast:
+    """``position() op last()``; ``[last()]`` is ``position() = last()``."""
+
+    op: Op
+
+
+@dataclass(frozen=True, slots=True)
+class Last:
+    """``last() op value``"""
+
+    op: Op
+    value: float
+
+
+Expr: TypeAlias = (
+    And | Or | Not | Exists | Compare | Contains | StartsWith | Position | PositionLast | Last
+)
