@@ -13,3 +13,6 @@
 pub mod events;
 pub mod reader;
 pub mod xpath;
+
+#[cfg(feature = "python")]
+mod python;

@@ -1,0 +1,10 @@
+//! The Python binding: thin, and the only module that knows Python.
+
+use pyo3::prelude::*;
+
+/// The private extension module `penstock._native`; `_native.pyi` describes it.
+#[pymodule]
+fn _native(module: &Bound<'_, PyModule>) -> PyResult<()> {
+    module.add("__version__", env!("CARGO_PKG_VERSION"))?;
+    Ok(())
+}

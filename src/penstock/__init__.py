@@ -1,0 +1,1 @@
+"""Penstock delivers XML to those who asked for it."""
