@@ -68,6 +68,10 @@ class NativeMissingError(PenstockError, ImportError):
     """The native core is required and absent."""
 
 
+class NativeMissingWarning(RuntimeWarning):
+    """The native core is absent, and the references serve."""
+
+
 @dataclass(frozen=True, slots=True)
 class ErrorSpec:
     """One row of the table."""

@@ -1,0 +1,3 @@
+"""The native core, private: everything public wraps it."""
+
+__version__: str
