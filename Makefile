@@ -1,0 +1,89 @@
+# Penstock's commands; `make help` lists them. Each makes what it needs by itself and does
+# nothing twice: .venv is made once, packages and native core follow their sources.
+
+SHELL := /bin/bash
+.SHELLFLAGS := -eu -o pipefail -c
+.DEFAULT_GOAL := help
+.DELETE_ON_ERROR:
+MAKEFLAGS += --no-print-directory
+
+VENV := .venv
+BIN := $(VENV)/bin
+# Read by `penstock doctor`, which looks for it under sys.prefix.
+BUILD_LOG := $(VENV)/native-build.log
+
+# The folders are listed too: a deleted file changes nothing but its folder.
+NATIVE_SOURCES := native/Cargo.toml $(shell find native/src)
+
+# Long Hypothesis runs and the native fuzz targets each get this long.
+FUZZ_SECONDS ?= 300
+
+.PHONY: help setup run test lint bench docs fuzz clean
+
+help: ## Show this list
+	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-8s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+
+setup: $(VENV)/.installed ## Make .venv, build the native core, show what is there
+	@$(BIN)/penstock doctor
+
+run: setup ## Match the example alerts against the example subscriptions
+	@$(BIN)/penstock match examples/alerts/subscriptions.txt examples/alerts/documents/*.xml
+
+test: lint ## Run every check: lint, the crate's tests, the stub check, pytest
+	@if ! command -v cargo >/dev/null; then $(call rust_missing,the tests of the crate); \
+	else cd native && cargo test --quiet; fi
+	$(BIN)/python -m pytest --quiet --numprocesses auto
+
+lint: setup ## Check formatting, types and lints of both languages
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+	@if ! cargo fmt --version >/dev/null 2>&1; then $(call rust_missing,cargo fmt); \
+	else (set -x; cd native && cargo fmt --check); fi
+	@if ! cargo clippy --version >/dev/null 2>&1; then $(call rust_missing,cargo clippy); \
+	else (set -x; cd native && cargo clippy --quiet --all-targets -- -D warnings); fi
+
+bench: setup ## Measure every budget and write benchmarks/results
+	$(BIN)/penstock bench reader --check --write benchmarks/results
+	$(BIN)/penstock bench paths --check --write benchmarks/results
+	$(BIN)/penstock bench index --check --write benchmarks/results
+
+docs: setup ## Generate the reference pages, check every link, write site/
+	$(BIN)/python docs/tools/build.py
+
+clean: ## Remove everything that was made
+	rm -rf $(VENV) build dist site native/target native/fuzz/target
+	rm -rf .hypothesis .mypy_cache .pytest_cache .ruff_cache src/penstock.egg-info
+	rm -f src/penstock/_native*.so src/penstock/_native*.pyd
+	find src tests docs benchmarks -name __pycache__ -type d -prune -exec rm -rf {} +
+
+$(VENV)/.made:
+	@python=$$($(find_python)); \
+	echo "making $(VENV) with $$python"; \
+	$$python -m venv --clear $(VENV)
+	@touch $@
+
+# The extension is optional, so pip succeeds where the compiler failed: the log keeps what it
+# said, and an extension of an earlier build must not pass for the new one.
+$(VENV)/.installed: $(VENV)/.made pyproject.toml $(NATIVE_SOURCES)
+	@echo "installing packages and building the native core (log: $(BUILD_LOG))"
+	@rm -f src/penstock/_native*.so src/penstock/_native*.pyd
+	@$(BIN)/python -m pip install --verbose --editable '.[dev]' >$(BUILD_LOG) 2>&1 \
+		|| { tail -n 40 $(BUILD_LOG) >&2; exit 1; }
+	@touch $@
+
+# A shell command that prints the first suitable Python, or says what is wrong. PYTHON=... wins.
+define find_python
+for candidate in $(or $(PYTHON),python3 python3.13 python3.12 python3.11); do \
+	if "$$candidate" -c 'import sys, ensurepip, venv; sys.exit(sys.version_info < (3, 11))' 2>/dev/null; \
+	then echo "$$candidate"; exit 0; fi; \
+done; \
+echo "Penstock needs Python 3.11 or newer with its venv module (Debian and Ubuntu: apt install python3-venv); name one with make PYTHON=..." >&2; \
+exit 1
+endef
+
+# A missing part of the Rust toolchain is a message, and where the native core is required, a failure.
+define rust_missing
+echo "$(1): not run, the Rust toolchain lacks it (rustup component add rustfmt clippy)" >&2; \
+[ "$${PENSTOCK_REQUIRE_NATIVE:-}" != 1 ]
+endef

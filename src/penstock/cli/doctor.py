@@ -1,0 +1,210 @@
+"""``penstock doctor``: what is there, what is missing, and what to do about it."""
+
+from __future__ import annotations
+
+import importlib
+import importlib.metadata
+import os
+import platform
+import re
+import shutil
+import subprocess
+import sys
+from dataclasses import asdict, dataclass
+from enum import StrEnum
+from pathlib import Path
+
+from rich.table import Table
+from rich.text import Text
+
+from penstock.cli.console import ExitCode, out, print_json
+
+JAVA_VERSION_MIN = 17
+"""The oldest Java that Spark 4 runs on."""
+
+JAVA_ANSWER_SECONDS_MAX = 10
+"""How long ``java -version`` may take before it counts as broken."""
+
+BUILD_LOG = "native-build.log"
+"""Where ``make setup`` keeps the output of the build, under the environment's prefix."""
+
+ERROR_LINES_MAX = 20
+"""How many lines of the compiler's errors are shown; the log has the rest."""
+
+_ERROR_IN_BLOCK = re.compile(r"^[ ]*error(\[|:).*", re.MULTILINE | re.DOTALL)
+
+
+class State(StrEnum):
+    """How a part is."""
+
+    OK = "ok"
+    ABSENT = "absent"
+    MISSING = "missing"
+
+
+_MARKS = {
+    State.OK: ("ok", "green"),
+    State.ABSENT: ("absent", "yellow"),
+    State.MISSING: ("MISSING", "bold red"),
+}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Finding:
+    """One part that was examined; only a ``MISSING`` one is a failure."""
+
+    part: str
+    state: State
+    version: str | None = None
+    detail: str = ""
+    advice: str | None = None
+
+
+def examine() -> tuple[Finding, ...]:
+    """Looks at everything Penstock needs or can use."""
+    return (
+        _python(),
+        _native(),
+        _package("lxml"),
+        _package("pyarrow"),
+        _java(),
+        _spark(),
+    )
+
+
+def run(*, as_json: bool) -> ExitCode:
+    """Prints the findings; fails only where something required is missing."""
+    findings = examine()
+    healthy = all(finding.state is not State.MISSING for finding in findings)
+    if as_json:
+        print_json({"ok": healthy, "findings": [asdict(finding) for finding in findings]})
+    else:
+        _print_text(findings)
+    return ExitCode.DONE if healthy else ExitCode.CHECK_FAILED
+
+
+def _print_text(findings: tuple[Finding, ...]) -> None:
+    table = Table(box=None, show_header=False, pad_edge=False)
+    for finding in findings:
+        mark, style = _MARKS[finding.state]
+        table.add_row(
+            Text(mark, style=style), finding.part, finding.version or "", finding.detail
+        )
+    console = out()
+    console.print(table)
+    for finding in findings:
+        if finding.advice is not None:
+            console.print(f"\n{finding.part}: {finding.advice}", soft_wrap=True)
+
+
+def _python() -> Finding:
+    detail = f"{platform.python_implementation()}, {platform.system()} {platform.machine()}"
+    return Finding(
+        part="Python", state=State.OK, version=platform.python_version(), detail=detail
+    )
+
+
+def _native() -> Finding:
+    try:
+        native = importlib.import_module("penstock._native")
+    except ImportError as failure:
+        # penstock.native would raise here, or warn: the doctor only looks.
+        required = os.environ.get("PENSTOCK_REQUIRE_NATIVE") == "1"
+        return Finding(
+            part="native core",
+            state=State.MISSING if required else State.ABSENT,
+            detail="the slow reference serves instead",
+            advice=_native_advice(failure),
+        )
+    return Finding(
+        part="native core",
+        state=State.OK,
+        version=native.__version__,
+        detail=f"{native.BUILD_PROFILE} build",
+    )
+
+
+def _native_advice(failure: ImportError) -> str:
+    errors = compiler_errors(Path(sys.prefix) / BUILD_LOG)
+    if errors:
+        return "the build failed; the compiler said:\n" + errors
+    if shutil.which("cargo") is None:
+        return "install Rust 1.88 or newer (https://rustup.rs), then run `make setup`"
+    return f"run `make setup` to build it ({failure})"
+
+
+def compiler_errors(log: Path) -> str:
+    """The errors in a build log, each from its ``error`` line to the next empty one."""
+    try:
+        text = log.read_text(encoding="utf-8", errors="replace")
+    except OSError:
+        return ""
+    blocks = re.split(r"\n\s*\n", text)
+    errors = [found.group() for block in blocks if (found := _ERROR_IN_BLOCK.search(block))]
+    # pip repeats what a build said when it reports on it.
+    lines = "\n".join(dict.fromkeys(errors)).splitlines()
+    return "\n".join(line.rstrip() for line in lines[:ERROR_LINES_MAX])
+
+
+def _package(name: str) -> Finding:
+    try:
+        importlib.import_module(name)
+        version = importlib.metadata.version(name)
+    except ImportError as failure:
+        return Finding(
+            part=name,
+            state=State.MISSING,
+            detail=str(failure),
+            advice=f"run `make setup`, or pip install {name}",
+        )
+    return Finding(part=name, state=State.OK, version=version)
+
+
+def _java() -> Finding:
+    advice = (
+        f"only the Spark pipeline needs it: install a JDK {JAVA_VERSION_MIN} or newer"
+        f" (Debian and Ubuntu: apt install openjdk-{JAVA_VERSION_MIN}-jre-headless)"
+    )
+    home = os.environ.get("JAVA_HOME")
+    java = shutil.which("java", path=f"{home}/bin") if home else shutil.which("java")
+    if java is None:
+        return Finding(part="Java", state=State.ABSENT, detail="not found", advice=advice)
+    try:
+        answer = subprocess.run(
+            [java, "-version"],
+            capture_output=True,
+            text=True,
+            check=False,
+            timeout=JAVA_ANSWER_SECONDS_MAX,
+        )
+    except (OSError, subprocess.TimeoutExpired) as failure:
+        detail = f"does not start: {failure}"
+        return Finding(part="Java", state=State.ABSENT, detail=detail, advice=advice)
+    found = re.search(r'version "((?:1\.)?(\d+)[^"]*)"', answer.stderr)
+    if found is None:
+        return Finding(
+            part="Java", state=State.ABSENT, detail="does not tell its version", advice=advice
+        )
+    version, major = found.group(1), int(found.group(2))
+    if major < JAVA_VERSION_MIN:
+        return Finding(
+            part="Java",
+            state=State.ABSENT,
+            version=version,
+            detail=f"older than {JAVA_VERSION_MIN}",
+            advice=advice,
+        )
+    return Finding(part="Java", state=State.OK, version=version)
+
+
+def _spark() -> Finding:
+    try:
+        version = importlib.metadata.version("pyspark")
+    except importlib.metadata.PackageNotFoundError:
+        return Finding(
+            part="Spark",
+            state=State.ABSENT,
+            detail="not installed",
+            advice="only the Spark pipeline needs it: pip install 'penstock[pipeline]'",
+        )
+    return Finding(part="Spark", state=State.OK, version=version)

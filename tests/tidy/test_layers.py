@@ -1,0 +1,100 @@
+"""Imports go downwards only, as the design's table says."""
+
+from __future__ import annotations
+
+import ast
+
+import pytest
+from repository import imports, modules, syntax_tree
+
+MAY_IMPORT: dict[str, set[str]] = {
+    "documents": set(),
+    "language": set(),
+    "schema": {"documents", "language"},
+    "matching": {"language", "documents"},
+    "mediation": {"schema", "matching"},
+    "routing": {"matching", "mediation"},
+    "overlay": {"matching", "routing"},
+    "sync": {"language", "schema", "documents"},
+    "pipeline": {"mediation", "routing", "overlay", "sync"},
+    "service": {"pipeline"},
+    "lab": {"service"},
+    "cli": {"lab"},
+}
+"""Package to the packages it may import; "may import" is transitive."""
+
+FOR_ALL = {"errors", "native", "_native"}
+"""Below everything: the error table and the door to the native core."""
+
+THE_FACADE = "penstock"
+"""``penstock/__init__.py`` re-exports the public names; only those on top may use it."""
+
+MAY_USE_THE_FACADE = {"cli", "lab", "service", "__main__"}
+
+
+def below(package: str) -> set[str]:
+    """Everything ``package`` may import, transitively."""
+    found: set[str] = set()
+    waiting = [package]
+    while waiting:
+        for lower in MAY_IMPORT[waiting.pop()] - found:
+            found.add(lower)
+            waiting.append(lower)
+    return found
+
+
+def room(module: str) -> str:
+    """``penstock.language.ast`` is in room ``language``; the façade in room ``""``."""
+    return module.partition(".")[2].partition(".")[0]
+
+
+def allowed(importer: str, imported: str) -> bool:
+    """Whether a module of Penstock may import another."""
+    here, there = room(importer), room(imported)
+    if importer == THE_FACADE or here == there or there in FOR_ALL:
+        return True
+    if imported == THE_FACADE:
+        return here in MAY_USE_THE_FACADE
+    if here == "__main__":
+        return there == "cli"
+    return here not in FOR_ALL and there in below(here)
+
+
+@pytest.mark.parametrize("module", sorted(modules()))
+def test_imports_go_downwards(module: str) -> None:
+    of_penstock = {name for name in imports(modules()[module]) if name.split(".")[0] == "penstock"}
+    assert sorted(name for name in of_penstock if not allowed(module, name)) == []
+
+
+@pytest.mark.parametrize("module", sorted(modules()))
+def test_pyspark_stays_in_the_pipeline(module: str) -> None:
+    uses_spark = any(name.split(".")[0] == "pyspark" for name in imports(modules()[module]))
+    assert not uses_spark or room(module) == "pipeline"
+
+
+@pytest.mark.parametrize("module", sorted(modules()))
+def test_imports_are_absolute(module: str) -> None:
+    nodes = ast.walk(syntax_tree(modules()[module]))
+    assert not any(isinstance(node, ast.ImportFrom) and node.level > 0 for node in nodes)
+
+
+def test_every_package_is_in_the_table() -> None:
+    packages = {room(name) for name, path in modules().items() if path.name == "__init__.py"}
+    assert packages - {""} <= set(MAY_IMPORT)
+
+
+@pytest.mark.parametrize(
+    ("importer", "imported"),
+    [
+        ("penstock.language.text", "penstock.documents"),
+        ("penstock.documents.reader", "penstock.matching.index"),
+        ("penstock.matching.index", "penstock.schema"),
+        ("penstock.matching.index", "penstock"),
+        ("penstock.lab.bench", "penstock.cli.console"),
+        ("penstock.errors", "penstock.documents"),
+    ],
+)
+def test_the_rule_itself_refuses_imports_upwards_and_sideways(
+    importer: str, imported: str
+) -> None:
+    assert not allowed(importer, imported)
