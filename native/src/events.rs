@@ -61,7 +61,11 @@ pub struct Refusal {
 
 impl fmt::Display for Refusal {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{} at line {}, column {}: {}", self.code, self.line, self.column, self.message)
+        write!(
+            f,
+            "{} at line {}, column {}: {}",
+            self.code, self.line, self.column, self.message
+        )
     }
 }
 
@@ -93,7 +97,11 @@ pub trait Handler {
     /// Whether spans are read. Where `false`, the reader may leave them zero.
     const SPANS: bool;
     /// A start tag (also of an empty-element tag, whose `end_element` follows at once).
-    fn start_element(&mut self, context: &dyn Context, element: &StartElement<'_>) -> Result<(), Stop>;
+    fn start_element(
+        &mut self,
+        context: &dyn Context,
+        element: &StartElement<'_>,
+    ) -> Result<(), Stop>;
     /// An end tag; `span` is the whole element, start tag to end tag.
     fn end_element(&mut self, span: Span) -> Result<(), Stop>;
     /// A piece of text, line ends normalised; never empty.

@@ -41,10 +41,7 @@ def codes_used() -> set[str]:
     """Codes that product code names outside the table."""
     sources = files_under(SOURCE, ".py") + files_under(NATIVE / "src", ".rs")
     return {
-        code
-        for path in sources
-        if path != TABLE
-        for code in codes_in(source_and_tests(path)[0])
+        code for path in sources if path != TABLE for code in codes_in(source_and_tests(path)[0])
     }
 
 

@@ -94,7 +94,5 @@ def test_every_package_is_in_the_table() -> None:
         ("penstock.errors", "penstock.documents"),
     ],
 )
-def test_the_rule_itself_refuses_imports_upwards_and_sideways(
-    importer: str, imported: str
-) -> None:
+def test_the_rule_itself_refuses_imports_upwards_and_sideways(importer: str, imported: str) -> None:
     assert not allowed(importer, imported)

@@ -6,7 +6,7 @@ Those modules are imported when their command runs, so that ``penstock --help`` 
 from __future__ import annotations
 
 import importlib.metadata
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 from typer.core import TyperGroup
@@ -18,7 +18,7 @@ from penstock.errors import PenstockError
 class ReportingGroup(TyperGroup):
     """Shows errors instead of tracebacks, with one exit code for refused input."""
 
-    def invoke(self, ctx: typer.Context) -> Any:  # type: ignore[override]
+    def invoke(self, ctx: typer.Context) -> object:  # type: ignore[override]
         """Runs the command; what it refuses is shown on stderr."""
         try:
             return super().invoke(ctx)

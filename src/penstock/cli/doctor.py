@@ -87,9 +87,7 @@ def _print_text(findings: tuple[Finding, ...]) -> None:
     table = Table(box=None, show_header=False, pad_edge=False)
     for finding in findings:
         mark, style = _MARKS[finding.state]
-        table.add_row(
-            Text(mark, style=style), finding.part, finding.version or "", finding.detail
-        )
+        table.add_row(Text(mark, style=style), finding.part, finding.version or "", finding.detail)
     console = out()
     console.print(table)
     for finding in findings:
@@ -99,9 +97,7 @@ def _print_text(findings: tuple[Finding, ...]) -> None:
 
 def _python() -> Finding:
     detail = f"{platform.python_implementation()}, {platform.system()} {platform.machine()}"
-    return Finding(
-        part="Python", state=State.OK, version=platform.python_version(), detail=detail
-    )
+    return Finding(part="Python", state=State.OK, version=platform.python_version(), detail=detail)
 
 
 def _native() -> Finding:
