@@ -12,6 +12,7 @@
 
 pub mod events;
 pub mod reader;
+pub mod values;
 pub mod xpath;
 
 #[cfg(feature = "python")]
