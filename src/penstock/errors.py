@@ -87,6 +87,57 @@ ERRORS: dict[str, ErrorSpec] = {
         "the native core is not there and PENSTOCK_REQUIRE_NATIVE is set",
         "Install Rust 1.88 or newer and run `make setup`; `penstock doctor` shows what failed.",
     ),
+    # Schemas
+    "schema.syntax": ErrorSpec(
+        SchemaError,
+        "the DTD is not written as XML says",
+        "See the position; parameter entities are unfolded before it.",
+    ),
+    "schema.entity": ErrorSpec(
+        SchemaError,
+        "an entity is not declared, or contains itself",
+        "Declare the entity before it is used, and not in terms of itself.",
+    ),
+    "schema.external": ErrorSpec(
+        SchemaError,
+        "an external parameter entity is used",
+        "External entities are never loaded: put its declarations into the DTD itself.",
+    ),
+    "schema.limit": ErrorSpec(
+        SchemaError,
+        "a named limit on reading DTDs was reached",
+        "Pass `limits=DtdLimits(...)` with a higher limit if the DTD is to be trusted.",
+    ),
+    "schema.duplicate": ErrorSpec(
+        SchemaError,
+        "an element is declared twice",
+        "Keep one of the declarations.",
+    ),
+    "schema.undeclared": ErrorSpec(
+        SchemaError,
+        "a content model names an element that is not declared",
+        "Declare the element, or leave it out of the content model.",
+    ),
+    "schema.root": ErrorSpec(
+        SchemaError,
+        "no element can be the root, or the given root is not declared",
+        "Name the elements a document may begin with: `roots=[...]`.",
+    ),
+    "schema.endless": ErrorSpec(
+        SchemaError,
+        "an element can never be complete",
+        "Make the recursion optional with `?` or `*`.",
+    ),
+    "schema.namespace": ErrorSpec(
+        SchemaError,
+        "a prefix has no URI, or two labels name the same element",
+        "Pass `namespaces={prefix: uri}` with one prefix for each URI.",
+    ),
+    "schema.encoding": ErrorSpec(
+        SchemaError,
+        "the DTD's bytes cannot be decoded",
+        "Write DTDs in UTF-8, UTF-16, US-ASCII or ISO-8859-1, and declare which.",
+    ),
 }
 
 

@@ -1,0 +1,186 @@
+"""A schema as a graph: elements, and which of them may stand in which.
+
+Within a schema an element is known by its *label*, its name as the DTD writes it. The graph also
+answers the relations between queries, which know elements by namespace URI and local name: it is
+a :class:`~penstock.language.universe.PathUniverse`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from pathlib import Path as FilePath
+
+from penstock.errors import error
+from penstock.language.ast import Path, Query
+from penstock.language.universe import AttributeRule, Name, Occurs, TextRule
+from penstock.schema.admit import admits
+from penstock.schema.declared import declared_elements, minimal_heights, root_labels
+from penstock.schema.dtd import read_dtd
+from penstock.schema.encoding import decode_dtd
+from penstock.schema.expand import Expansion, expand
+from penstock.schema.limits import DTD_LIMITS, UNFOLD_LIMITS, DtdLimits, UnfoldLimits
+from penstock.schema.model import Default, Element, Empty
+from penstock.schema.namespaces import Resolver, fixed_namespaces
+from penstock.schema.tree import SchemaTree
+
+
+class SchemaGraph:
+    """The elements of a schema by label, and its possible roots; immutable, equal only to itself.
+
+    Examples
+    --------
+    >>> schema = SchemaGraph.from_dtd('''
+    ...     <!ELEMENT shop (item*)>
+    ...     <!ELEMENT item (name, price?)>
+    ...     <!ATTLIST item lang (en | de) #REQUIRED>
+    ...     <!ELEMENT name (#PCDATA)> <!ELEMENT price (#PCDATA)>''')
+    >>> schema.root_labels
+    ('shop',)
+    >>> schema.elements["item"].children["price"]
+    Occurs(required=False, many=False)
+    """
+
+    def __init__(
+        self,
+        elements: Mapping[str, Element],
+        roots: Iterable[str] | None = None,
+        namespaces: Mapping[str, str] | None = None,
+    ) -> None:
+        self._elements = dict(elements)
+        self._heights = minimal_heights(elements)
+        self._root_labels = root_labels(elements, roots)
+        self._resolver = Resolver(namespaces or {})
+        self._names = {
+            label: self._resolver.element(label, element.where)
+            for label, element in elements.items()
+        }
+        self._labels = {name: label for label, name in self._names.items()}
+        for label, name in self._names.items():
+            if self._labels[name] != label:
+                raise error(
+                    "schema.namespace",
+                    f"{label!r} and {self._labels[name]!r} are the same element",
+                    elements[label].where,
+                )
+        self._children = {
+            self._names[label]: {
+                self._names[child]: occurs for child, occurs in element.children.items()
+            }
+            for label, element in elements.items()
+        }
+        self._attributes = {
+            self._names[label]: self._rules(element) for label, element in elements.items()
+        }
+
+    @classmethod
+    def from_dtd(
+        cls,
+        text: str,
+        *,
+        roots: Iterable[str] | None = None,
+        namespaces: Mapping[str, str] | None = None,
+        limits: DtdLimits = DTD_LIMITS,
+    ) -> SchemaGraph:
+        """Read a DTD.
+
+        ``roots`` are the labels a document may begin with; without them, those that no element
+        contains. A DTD knows prefixes only: ``namespaces`` gives their URIs (``""`` that of
+        elements without a prefix), where the DTD does not fix them itself by ``xmlns`` attributes.
+        """
+        found = read_dtd(text, limits)
+        prefixes = {**fixed_namespaces(found.attributes), **(namespaces or {})}
+        return cls(declared_elements(found), roots, prefixes)
+
+    @classmethod
+    def from_dtd_file(
+        cls,
+        path: str | FilePath,
+        *,
+        roots: Iterable[str] | None = None,
+        namespaces: Mapping[str, str] | None = None,
+        limits: DtdLimits = DTD_LIMITS,
+    ) -> SchemaGraph:
+        """Read a DTD from a file, in the encoding that it declares."""
+        text = decode_dtd(FilePath(path).read_bytes())
+        return cls.from_dtd(text, roots=roots, namespaces=namespaces, limits=limits)
+
+    # By label
+
+    @property
+    def elements(self) -> Mapping[str, Element]:
+        """The declared elements by label, in the order of their declarations."""
+        return self._elements
+
+    @property
+    def root_labels(self) -> tuple[str, ...]:
+        """The labels a document may begin with."""
+        return self._root_labels
+
+    @property
+    def heights(self) -> Mapping[str, int]:
+        """For each label the least levels its element needs: 1 where it can stay childless."""
+        return self._heights
+
+    def name_of(self, label: str) -> Name:
+        """The resolved name of the element of this label; :class:`KeyError` if there is none."""
+        return self._names[label]
+
+    def label_of(self, name: Name) -> str:
+        """The label of the element of this name; :class:`KeyError` if there is none."""
+        return self._labels[name]
+
+    def tree(self, root: str | None = None, limits: UnfoldLimits = UNFOLD_LIMITS) -> SchemaTree:
+        """Unfold to a tree, from ``root`` or else from the first root."""
+        return SchemaTree.unfold(self._elements, root or self._root_labels[0], limits)
+
+    def expand(self, query: Query | Path, limits: UnfoldLimits = UNFOLD_LIMITS) -> Expansion:
+        """The concrete paths that a query stands for."""
+        return expand(self, query, limits)
+
+    # By resolved name: the path universe
+
+    def roots(self) -> frozenset[Name]:
+        """The names a document's root may have."""
+        return frozenset(self._names[label] for label in self._root_labels)
+
+    def children(self, element: Name) -> Mapping[Name, Occurs]:
+        """The children an element may have."""
+        return self._children.get(element, {})
+
+    def attributes(self, element: Name) -> Mapping[Name, AttributeRule]:
+        """The attributes an element may have; declarations of namespaces are none."""
+        return self._attributes.get(element, {})
+
+    def text(self, element: Name) -> TextRule:
+        """What text an element may have; none for an element the schema does not know."""
+        label = self._labels.get(element)
+        if label is None or isinstance(self._elements[label].content, Empty):
+            return TextRule.NONE
+        return TextRule.ANY if self._elements[label].has_text else TextRule.SPACE
+
+    def admits(
+        self, element: Name, among: frozenset[Name], wanted: frozenset[Name] = frozenset()
+    ) -> bool:
+        """Whether some valid content uses only the names in ``among``, and each in ``wanted``."""
+        label = self._labels.get(element)
+        if label is None:
+            return not wanted
+        if not wanted <= self._children[element].keys():
+            return False
+        return admits(
+            self._elements[label].content,
+            frozenset(self._labels[name] for name in among if name in self._labels),
+            frozenset(self._labels[name] for name in wanted),
+        )
+
+    def _rules(self, element: Element) -> dict[Name, AttributeRule]:
+        rules = {}
+        for attribute in element.attributes.values():
+            values = frozenset(attribute.values) or None
+            if attribute.default is Default.FIXED and attribute.value is not None:
+                values = frozenset([attribute.value])
+            # A default in a DTD apart is never seen by the reader: only #REQUIRED is sure.
+            required = attribute.default is Default.REQUIRED
+            name = self._resolver.attribute(attribute.name, element.where)
+            rules[name] = AttributeRule(required=required, values=values)
+        return rules

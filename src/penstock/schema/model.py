@@ -1,0 +1,172 @@
+"""What a DTD declares: elements, their content models as expression trees, their attributes."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from enum import Enum
+from typing import TypeAlias
+
+from penstock.errors import Where
+from penstock.language.universe import Occurs
+
+
+class Indicator(Enum):
+    """The DTD's own sign of how often a particle may stand in its place."""
+
+    ONE = ""
+    OPTIONAL = "?"
+    ANY = "*"
+    SOME = "+"
+
+    @property
+    def occurs(self) -> Occurs:
+        """The same as the two answers that matter."""
+        return Occurs(
+            required=self in (Indicator.ONE, Indicator.SOME),
+            many=self in (Indicator.ANY, Indicator.SOME),
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Child:
+    """A child element by name."""
+
+    name: str
+    indicator: Indicator = Indicator.ONE
+
+
+@dataclass(frozen=True, slots=True)
+class Sequence:
+    """``(a, b, c)``"""
+
+    items: tuple[Particle, ...]
+    indicator: Indicator = Indicator.ONE
+
+
+@dataclass(frozen=True, slots=True)
+class Choice:
+    """``(a | b | c)``"""
+
+    items: tuple[Particle, ...]
+    indicator: Indicator = Indicator.ONE
+
+
+Particle: TypeAlias = Child | Sequence | Choice
+
+
+@dataclass(frozen=True, slots=True)
+class Empty:
+    """``EMPTY``: neither text nor children."""
+
+
+@dataclass(frozen=True, slots=True)
+class AnyContent:
+    """``ANY``: text and every declared element."""
+
+
+@dataclass(frozen=True, slots=True)
+class Mixed:
+    """``(#PCDATA | a | b)*``: text, and the named children in any number and order."""
+
+    names: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Children:
+    """Children as the expression says; white space only between them."""
+
+    particle: Particle
+
+
+Content: TypeAlias = Empty | AnyContent | Mixed | Children
+
+
+class Default(Enum):
+    """What holds where an attribute is not given."""
+
+    REQUIRED = "#REQUIRED"
+    IMPLIED = "#IMPLIED"
+    FIXED = "#FIXED"
+    VALUE = "value"
+
+
+@dataclass(frozen=True, slots=True)
+class Attribute:
+    """One declared attribute; ``values`` are the enumerated ones, in the DTD's order."""
+
+    name: str
+    type: str
+    default: Default
+    value: str | None = None
+    values: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Element:
+    """One declared element; ``children`` says how often each child may occur."""
+
+    name: str
+    content: Content
+    attributes: Mapping[str, Attribute]
+    children: Mapping[str, Occurs]
+    where: Where | None = None
+
+    @property
+    def has_text(self) -> bool:
+        """Whether text other than white space may stand directly in it."""
+        return isinstance(self.content, AnyContent | Mixed)
+
+
+def names_in(content: Content) -> Iterator[str]:
+    """The children a content model names, in its order, possibly repeated."""
+    if isinstance(content, Mixed):
+        yield from content.names
+    elif isinstance(content, Children):
+        yield from _names_in_particle(content.particle)
+
+
+def _names_in_particle(particle: Particle) -> Iterator[str]:
+    if isinstance(particle, Child):
+        yield particle.name
+    else:
+        for item in particle.items:
+            yield from _names_in_particle(item)
+
+
+def cardinalities(content: Content, declared: Iterable[str]) -> dict[str, Occurs]:
+    """How often each child may occur; ``declared`` is what ``ANY`` stands for."""
+    if isinstance(content, Empty):
+        return {}
+    if isinstance(content, AnyContent):
+        return dict.fromkeys(declared, Indicator.ANY.occurs)
+    if isinstance(content, Mixed):
+        return dict.fromkeys(content.names, Indicator.ANY.occurs)
+    return _cardinalities(content.particle)
+
+
+def _cardinalities(particle: Particle) -> dict[str, Occurs]:
+    outer = particle.indicator.occurs
+    if isinstance(particle, Child):
+        return {particle.name: outer}
+    parts = [_cardinalities(item) for item in particle.items]
+    names = dict.fromkeys(name for part in parts for name in part)
+    within = _in_sequence if isinstance(particle, Sequence) else _in_choice
+    result = {}
+    for name in names:
+        inner = within([part.get(name) for part in parts])
+        result[name] = Occurs(inner.required and outer.required, inner.many or outer.many)
+    return result
+
+
+def _in_sequence(parts: list[Occurs | None]) -> Occurs:
+    found = [part for part in parts if part is not None]
+    # Named at two places of a sequence, it may occur twice.
+    return Occurs(any(part.required for part in found), len(found) > 1 or found[0].many)
+
+
+def _in_choice(parts: list[Occurs | None]) -> Occurs:
+    return Occurs(
+        all(part is not None and part.required for part in parts),
+        any(part is not None and part.many for part in parts),
+    )

@@ -1,0 +1,223 @@
+"""The characters of a DTD with parameter entities unfolded, and the place each came from.
+
+A reference to a parameter entity opens a frame holding its replacement text, padded with a space
+on either side as XML demands, so that no token ever spans two frames. An error inside a frame is
+placed at the outermost reference: that is where the reader of the DTD has to look.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+from penstock.errors import PenstockError, Where, error
+from penstock.schema.limits import DtdLimits
+
+NAME_START = (
+    ":A-Z_a-z\u00c0-\u00d6\u00d8-\u00f6\u00f8-\u02ff\u0370-\u037d\u037f-\u1fff\u200c-\u200d"
+    "\u2070-\u218f\u2c00-\u2fef\u3001-\ud7ff\uf900-\ufdcf\ufdf0-\ufffd\U00010000-\U000effff"
+)
+NAME_CHAR = NAME_START + "\\-.0-9\u00b7\u0300-\u036f\u203f-\u2040"
+NAME = re.compile(f"[{NAME_START}][{NAME_CHAR}]*")
+NMTOKEN = re.compile(f"[{NAME_CHAR}]+")
+_SPACE = re.compile("[ \t\r\n]+")
+_CHARACTER = "&#(?P<digits>[0-9]{1,8}|x[0-9a-fA-F]{1,8});"
+_REFERENCE = re.compile(f"%(?P<entity>{NAME.pattern});")
+_IN_ENTITY_VALUE = re.compile(f"{_REFERENCE.pattern}|{_CHARACTER}")
+_IN_ATTRIBUTE_VALUE = re.compile(f"{_CHARACTER}|&(?P<entity>{NAME.pattern});")
+_PREDEFINED = {"lt": "<", "gt": ">", "amp": "&", "quot": '"', "apos": "'"}
+
+
+@dataclass(slots=True)
+class _Frame:
+    text: str
+    position: int
+    entity: str
+
+
+class Scanner:
+    """Reads a DTD token by token, through its parameter entities."""
+
+    def __init__(self, text: str, limits: DtdLimits) -> None:
+        if len(text) > limits.size_max:
+            raise error("schema.limit", f"the DTD is longer than {limits.size_max} characters")
+        self._limits = limits
+        self._frames = [_Frame(text, 0, "")]
+        self._entities: dict[str, str | None] = {}
+        self._expanded = 0
+
+    # Places and refusals
+
+    def where(self) -> Where:
+        """The current place in the DTD itself."""
+        outer = self._frames[0]
+        # Of an open entity: its reference, which the outer frame has just passed.
+        end = outer.position if len(self._frames) == 1 else outer.text.rfind("%", 0, outer.position)
+        before = outer.text[:end]
+        line_start = before.rfind("\n") + 1
+        return Where(len(before.encode()), before.count("\n") + 1, end - line_start + 1)
+
+    def refuse(self, message: str, *, code: str = "schema.syntax") -> PenstockError:
+        """The error to raise at the current place."""
+        names = [frame.entity for frame in self._frames[1:]]
+        inside = f" (within {', '.join(f'%{name};' for name in names)})" if names else ""
+        return error(code, message + inside, self.where())
+
+    # Parameter entities
+
+    def declare(self, name: str, value: str | None) -> None:
+        """Declare a parameter entity, ``None`` for an external one; the first declaration binds."""
+        self._entities.setdefault(name, value)
+
+    def _replacement(self, name: str) -> str:
+        if name not in self._entities:
+            raise self.refuse(
+                f"the parameter entity %{name}; is not declared", code="schema.entity"
+            )
+        value = self._entities[name]
+        if value is None:
+            raise self.refuse(
+                f"%{name}; is an external entity, and those are never loaded",
+                code="schema.external",
+            )
+        self._expanded += len(value)
+        if self._expanded > self._limits.expansion_max:
+            raise self.refuse(
+                f"parameter entities add more than {self._limits.expansion_max} characters",
+                code="schema.limit",
+            )
+        return value
+
+    def _open(self, name: str) -> None:
+        if any(frame.entity == name for frame in self._frames):
+            raise self.refuse(
+                f"the parameter entity %{name}; contains itself", code="schema.entity"
+            )
+        if len(self._frames) > self._limits.entity_depth_max:
+            raise self.refuse(
+                f"more than {self._limits.entity_depth_max} parameter entities within each other",
+                code="schema.limit",
+            )
+        self._frames.append(_Frame(f" {self._replacement(name)} ", 0, name))
+
+    # Tokens
+
+    def skip_space(self) -> bool:
+        """Pass white space and entity borders; whether there was any."""
+        passed = False
+        while True:
+            frame = self._frames[-1]
+            if space := _SPACE.match(frame.text, frame.position):
+                frame.position = space.end()
+            elif frame.position == len(frame.text) and len(self._frames) > 1:
+                self._frames.pop()
+            elif reference := _REFERENCE.match(frame.text, frame.position):
+                frame.position = reference.end()
+                self._open(reference["entity"])
+            else:
+                return passed
+            passed = True
+
+    def require_space(self) -> None:
+        """Pass white space, of which there must be some."""
+        if not self.skip_space():
+            raise self.refuse("white space is missing")
+
+    @property
+    def at_end(self) -> bool:
+        """Whether nothing is left."""
+        return len(self._frames) == 1 and self._frames[0].position == len(self._frames[0].text)
+
+    def looking_at(self, text: str) -> bool:
+        """Whether ``text`` comes next."""
+        frame = self._frames[-1]
+        return frame.text.startswith(text, frame.position)
+
+    def take(self, text: str) -> bool:
+        """Pass ``text`` if it comes next; whether it did."""
+        if not self.looking_at(text):
+            return False
+        self._frames[-1].position += len(text)
+        return True
+
+    def expect(self, text: str) -> None:
+        """Pass ``text``, which must come next."""
+        if not self.take(text):
+            raise self.refuse(f"expected {text!r}, not {self._next()}")
+
+    def take_until(self, end: str, what: str) -> str:
+        """Everything up to ``end``, which is passed too."""
+        frame = self._frames[-1]
+        stop = frame.text.find(end, frame.position)
+        if stop < 0:
+            raise self.refuse(f"{what} is not closed by {end!r}")
+        found = frame.text[frame.position : stop]
+        frame.position = stop + len(end)
+        return found
+
+    def name(self, what: str) -> str:
+        """A name, which must come next; ``what`` says of what."""
+        return self._token(NAME, what)
+
+    def nmtoken(self, what: str) -> str:
+        """A name token, which must come next."""
+        return self._token(NMTOKEN, what)
+
+    def _token(self, pattern: re.Pattern[str], what: str) -> str:
+        frame = self._frames[-1]
+        found = pattern.match(frame.text, frame.position)
+        if found is None:
+            raise self.refuse(f"expected {what}, not {self._next()}")
+        frame.position = found.end()
+        return found[0]
+
+    def literal(self, what: str) -> str:
+        """A quoted string, as written."""
+        for quote in ('"', "'"):
+            if self.take(quote):
+                return self.take_until(quote, what)
+        raise self.refuse(f"expected {what} in quotes, not {self._next()}")
+
+    def entity_value(self) -> str:
+        """The replacement text of an entity: characters and parameter entities are unfolded."""
+        literal = self.literal("the entity's value")
+        return _IN_ENTITY_VALUE.sub(
+            lambda found: self._character(found) if found["digits"] else self._unfold(found, ()),
+            literal,
+        )
+
+    def _unfold(self, found: re.Match[str], within: tuple[str, ...]) -> str:
+        name = found["entity"]
+        if name in within:
+            raise self.refuse(
+                f"the parameter entity %{name}; contains itself", code="schema.entity"
+            )
+        inner = (*within, name)
+        return _REFERENCE.sub(lambda nested: self._unfold(nested, inner), self._replacement(name))
+
+    def attribute_value(self) -> str:
+        """A default value: characters and the five predefined entities are resolved."""
+
+        def resolve(found: re.Match[str]) -> str:
+            if found["digits"]:
+                return self._character(found)
+            if found["entity"] not in _PREDEFINED:
+                raise self.refuse(
+                    f"&{found['entity']}; in a default value is not one of the predefined entities",
+                    code="schema.entity",
+                )
+            return _PREDEFINED[found["entity"]]
+
+        return _IN_ATTRIBUTE_VALUE.sub(resolve, self.literal("the default value"))
+
+    def _character(self, found: re.Match[str]) -> str:
+        digits = found["digits"]
+        code = int(digits[1:], 16) if digits.startswith("x") else int(digits)
+        if code > 0x10FFFF or 0xD800 <= code < 0xE000 or (code < 32 and code not in (9, 10, 13)):
+            raise self.refuse(f"{found[0]} is not a character of XML")
+        return chr(code)
+
+    def _next(self) -> str:
+        frame = self._frames[-1]
+        ahead = frame.text[frame.position : frame.position + 12]
+        return repr(ahead) if ahead else "the end"

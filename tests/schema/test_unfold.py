@@ -1,0 +1,125 @@
+"""Schemas unfolded to trees, queries expanded to concrete paths, both within limits."""
+
+from __future__ import annotations
+
+import pytest
+
+from penstock.language.ast import Axis, Kind, NameTest, Path, Query, Step
+from penstock.schema import SchemaGraph, UnfoldLimits
+
+SHOP = SchemaGraph.from_dtd("""
+    <!ELEMENT shop (info, item*)>
+    <!ELEMENT info (#PCDATA)>
+    <!ELEMENT item (name, part*)>
+    <!ATTLIST item id ID #REQUIRED>
+    <!ELEMENT name (#PCDATA)>
+    <!ELEMENT part (name, part*)>
+    <!ATTLIST part id ID #REQUIRED kind CDATA #IMPLIED>""")
+
+
+def path(text: str) -> Path:
+    """A linear path of names, ``*``, ``@name``, ``text()`` behind ``/`` and ``//``."""
+    steps = []
+    for piece in text.replace("//", "/~").split("/")[1:]:
+        axis = Axis.DESCENDANT if piece.startswith("~") else Axis.CHILD
+        word = piece.removeprefix("~")
+        kind = Kind.ATTRIBUTE if word.startswith("@") else Kind.ELEMENT
+        if word == "text()":
+            steps.append(Step(axis, Kind.TEXT, NameTest()))
+            continue
+        local = word.removeprefix("@")
+        test = NameTest() if local == "*" else NameTest("", local)
+        steps.append(Step(axis, kind, test))
+    return Path(tuple(steps))
+
+
+def expanded(text: str, limits: UnfoldLimits | None = None) -> tuple[list[str], set[str]]:
+    expansion = SHOP.expand(path(text), limits or UnfoldLimits(recursion_max=2))
+    return [str(one) for one in expansion.paths], set(expansion.cut_at)
+
+
+def test_a_tree_has_one_node_for_each_way_to_an_element() -> None:
+    schema = SchemaGraph.from_dtd("<!ELEMENT a (b, c?)><!ELEMENT b (c*)><!ELEMENT c EMPTY>")
+    tree = schema.tree()
+    assert [node.path for node in tree] == [("a",), ("a", "b"), ("a", "b", "c"), ("a", "c")]
+    assert [node.occurs.many for node in tree] == [False, False, True, False]
+    assert tree.cut_at == frozenset()
+    assert not any(node.cut for node in tree)
+
+
+@pytest.mark.parametrize(
+    ("limits", "nodes", "cut_at"),
+    [
+        (UnfoldLimits(recursion_max=2), 8, {"recursion_max"}),
+        (UnfoldLimits(depth_max=2), 3, {"depth_max"}),
+        (UnfoldLimits(size_max=4), 4, {"size_max"}),
+    ],
+)
+def test_a_recursive_tree_says_where_it_was_cut(
+    limits: UnfoldLimits, nodes: int, cut_at: set[str]
+) -> None:
+    tree = SHOP.tree(limits=limits)
+    assert sum(1 for _ in tree) == nodes
+    assert tree.cut_at == cut_at
+    assert any(node.cut for node in tree)
+
+
+def test_a_tree_may_start_below_the_root() -> None:
+    assert [node.label for node in SHOP.tree("info")] == ["info"]
+
+
+@pytest.mark.parametrize(
+    ("query", "paths", "cut"),
+    [
+        ("/shop/item", ["/shop/item"], False),
+        ("/*/*", ["/shop/info", "/shop/item"], False),
+        ("/shop/name", [], False),
+        ("//name", ["/shop/item/name", "/shop/item/part/name", "/shop/item/part/part/name"], True),
+        ("//info", ["/shop/info"], False),
+        ("/shop//part/part", ["/shop/item/part/part"], True),
+        ("//item/@*", ["/shop/item/@id"], False),
+        ("//item//@kind", ["/shop/item/part/@kind", "/shop/item/part/part/@kind"], True),
+        ("/shop/@id", [], False),
+        ("/@id", [], False),
+        ("/shop/info/text()", ["/shop/info/text()"], False),
+        ("/shop/item/@id/text()", [], False),
+    ],
+)
+def test_a_path_is_expanded_to_all_concrete_paths(query: str, paths: list[str], cut: bool) -> None:
+    assert expanded(query) == (paths, {"recursion_max"} if cut else set())
+
+
+@pytest.mark.parametrize(
+    ("limits", "found", "cut_at"),
+    [
+        (UnfoldLimits(depth_max=3), 1, "depth_max"),
+        (UnfoldLimits(recursion_max=100, size_max=5), 5, "size_max"),
+        (UnfoldLimits(recursion_max=100, depth_max=10), 8, "depth_max"),
+    ],
+)
+def test_an_expansion_says_where_it_was_cut(limits: UnfoldLimits, found: int, cut_at: str) -> None:
+    paths, cut = expanded("//name", limits)
+    assert len(paths) == found
+    assert cut == {cut_at}
+
+
+def test_a_union_is_expanded_once_for_each_path() -> None:
+    union = Query((path("/shop/*"), path("/shop/info")))
+    assert [str(one) for one in SHOP.expand(union).paths] == ["/shop/info", "/shop/item"]
+
+
+def test_names_in_a_namespace_show_it() -> None:
+    schema = SchemaGraph.from_dtd("<!ELEMENT p:a EMPTY>", namespaces={"p": "urn:p"})
+    step = Step(Axis.CHILD, Kind.ELEMENT, NameTest(None, "a"))
+    assert [str(one) for one in schema.expand(Path((step,))).paths] == ["/{urn:p}a"]
+
+
+def test_wide_recursion_is_cut_not_suffered() -> None:
+    labels = [f"e{number}" for number in range(30)]
+    model = f"(#PCDATA | {' | '.join(labels)})*"
+    schema = SchemaGraph.from_dtd(
+        "".join(f"<!ELEMENT {label} {model}>" for label in labels), roots=["e0"]
+    )
+    expansion = schema.expand(path("//e1"), UnfoldLimits(size_max=1000))
+    assert len(expansion.paths) <= 1000
+    assert "size_max" in expansion.cut_at
