@@ -12,7 +12,10 @@ from typing import NamedTuple
 
 
 class Where(NamedTuple):
-    """A position: byte offset from 0, line and column (in characters) from 1."""
+    """A position: offset from 0, line and column (in characters) from 1.
+
+    The offset counts bytes in documents and characters in queries.
+    """
 
     offset: int
     line: int
@@ -86,6 +89,107 @@ ERRORS: dict[str, ErrorSpec] = {
         NativeMissingError,
         "the native core is not there and PENSTOCK_REQUIRE_NATIVE is set",
         "Install Rust 1.88 or newer and run `make setup`; `penstock doctor` shows what failed.",
+    ),
+    # Queries.
+    "query.empty": ErrorSpec(
+        QueryError,
+        "the query is empty",
+        "Write a path, such as `/news//item`.",
+    ),
+    "query.syntax": ErrorSpec(
+        QueryError,
+        "the query is not written as XPath",
+        "Look at the position given; strings go in quotes, conditions in square brackets.",
+    ),
+    "query.character": ErrorSpec(
+        QueryError,
+        "the query has a character that XML does not allow",
+        "Remove it: no document can contain it.",
+    ),
+    "query.limit": ErrorSpec(
+        QueryError,
+        "the query is larger than a named limit",
+        "Split it into several subscriptions.",
+    ),
+    "query.namespaces": ErrorSpec(
+        QueryError,
+        "the namespace map of a query is not usable",
+        "Map prefixes to namespace URIs; `default_namespace` is for names without a prefix.",
+    ),
+    "query.prefix": ErrorSpec(
+        QueryError,
+        "a prefix of the query is not in its namespace map",
+        "Pass it in `namespaces`, or write `*:name` for any namespace.",
+    ),
+    "query.axis": ErrorSpec(
+        QueryError,
+        "the query uses an axis that is not supported",
+        "Use `/`, `//` and `@`; in place of going up, put a condition on the upper step: `a[b]`.",
+    ),
+    "query.node-test": ErrorSpec(
+        QueryError,
+        "the query selects nodes of a kind that cannot be selected",
+        "Use `*` for elements, `@*` for attributes, `text()` for text.",
+    ),
+    "query.leaf": ErrorSpec(
+        QueryError,
+        "the query goes on below an attribute or text",
+        "End the path there, or put the condition on the element above.",
+    ),
+    "query.document-node": ErrorSpec(
+        QueryError,
+        "the query selects the document itself",
+        "Select an element: `/*` matches every document.",
+    ),
+    "query.not-nodes": ErrorSpec(
+        QueryError,
+        "the query gives a value, not nodes",
+        "Put the condition in square brackets after a path: `/a[b = 'x']`.",
+    ),
+    "query.absolute": ErrorSpec(
+        QueryError,
+        "a predicate has a path from the document's root",
+        "Start it at the node: `.//a` in place of `//a`; or move the condition to an upper step.",
+    ),
+    "query.filter": ErrorSpec(
+        QueryError,
+        "something that is not a step has a predicate or steps",
+        "Write the predicate on each step, `a[1]`, and the whole path in each branch of a union.",
+    ),
+    "query.positional-descendant": ErrorSpec(
+        QueryError,
+        "the query uses `descendant::` with a position",
+        "Write `//x[1]` for the first among its siblings; the first of all cannot be asked for.",
+    ),
+    "query.function": ErrorSpec(
+        QueryError,
+        "the query calls a function that is not supported, or calls it wrongly",
+        "Use `not(a)`, `contains(a, 'x')`, `starts-with(a, 'x')`, `position()` or `last()`.",
+    ),
+    "query.variable": ErrorSpec(
+        QueryError,
+        "the query uses a variable",
+        "Write the value itself.",
+    ),
+    "query.arithmetic": ErrorSpec(
+        QueryError,
+        "the query calculates",
+        "Write the result as a number; a name with a hyphen has no spaces around it.",
+    ),
+    "query.comparison": ErrorSpec(
+        QueryError,
+        "the query compares what cannot be compared here",
+        "Compare one path with a string or a number; for several, `a = 'x' or b = 'x'`.",
+    ),
+    "query.constant": ErrorSpec(
+        QueryError,
+        "a condition is the same for every node",
+        "Leave it out, or ask for something: `[@a]`, `[b = 'x']`, `[2]`.",
+    ),
+    "query.unprintable": ErrorSpec(
+        QueryError,
+        "no text stands for this tree",
+        "Use strings with one kind of quotes, and numbers that are numbers.",
     ),
     # Schemas
     "schema.syntax": ErrorSpec(

@@ -41,7 +41,7 @@ class Op(Enum):
 
 @dataclass(frozen=True, slots=True)
 class NameTest:
-    """``n``, ``p:n``, ``*``, ``p:*``, ``*:n``; ``None`` means any, URI ``""`` means no namespace."""
+    """``n``, ``p:n``, ``*``, ``p:*``, ``*:n``; ``None`` is any, the URI ``""`` no namespace."""
 
     uri: str | None = None
     local: str | None = None
@@ -150,3 +150,19 @@ class Last:
 Expr: TypeAlias = (
     And | Or | Not | Exists | Compare | Contains | StartsWith | Position | PositionLast | Last
 )
+
+
+def is_positional(expr: Expr) -> bool:
+    """Whether a predicate asks for the position of the node that it filters.
+
+    What a nested path's own predicates ask is another node's position.
+    """
+    match expr:
+        case Position() | PositionLast() | Last():
+            return True
+        case And(items) | Or(items):
+            return any(is_positional(item) for item in items)
+        case Not(item):
+            return is_positional(item)
+        case _:
+            return False

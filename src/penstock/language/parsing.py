@@ -1,0 +1,7 @@
+"""From text to tree."""
+
+from __future__ import annotations
+
+from penstock.language.reference import parse
+
+__all__ = ["parse"]

@@ -1,0 +1,214 @@
+"""What a query cannot say is refused with a code, the exact position and a hint."""
+
+from __future__ import annotations
+
+import pickle
+from collections.abc import Callable
+
+import pytest
+
+from penstock.errors import QueryError, Where
+from penstock.language import parse, reference, to_text
+from penstock.language.ast import Axis, Compare, Kind, NameTest, Op, Path, Query, Step
+from penstock.language.limits import (
+    MAX_NESTING,
+    MAX_PREDICATES,
+    MAX_QUERY_CHARACTERS,
+    MAX_STEPS,
+)
+
+Parse = Callable[[str], Query]
+
+# The position is that of the `^` in the second line.
+REFUSED = {
+    "query.empty": [("", "^"), ("  ", "^")],
+    "query.syntax": [
+        ("a b", "  ^"),
+        ("a[", "  ^"),
+        ("a[b", "   ^"),
+        ("a[b]]", "    ^"),
+        ("a['x]", "  ^"),
+        ("a|", "  ^"),
+        ("a[b|'x']", "    ^"),
+        ("a/", "  ^"),
+        ("a///b", "   ^"),
+        ("a/*:", "    ^"),
+        ("p: a", "  ^"),
+        ("a/.5", "  ^"),
+        ("a[1e5]", "   ^"),
+        ("a[b = ]", "      ^"),
+        ("a[contains(b)]", "            ^"),
+        ("a[not()]", "      ^"),
+        ("a[position(b)]", "           ^"),
+        ("é[b", "   ^"),
+    ],
+    "query.character": [("a[. = '\x00']", "       ^"), ("\ud800", "^"), ("a\uffff", " ^")],
+    "query.prefix": [("/a/p:b", "   ^"), ("//@p:*", "   ^")],
+    "query.axis": [
+        ("a/..", "  ^"),
+        ("parent::a", "^"),
+        ("a/following-sibling::b", "  ^"),
+        ("a/descendant-or-self::b", "  ^"),
+        ("self::a", "^"),
+        ("a/nonsense::b", "  ^"),
+    ],
+    "query.node-test": [
+        ("node()", "^"),
+        ("a/comment()", "  ^"),
+        ("a/processing-instruction('x')", "  ^"),
+        ("//.", "^"),
+        ("a[.//.]", "   ^"),
+        ("a/descendant-or-self::node()", "  ^"),
+        ("a/@text()", "   ^"),
+    ],
+    "query.leaf": [("@a/b", "   ^"), ("a/text()//b", "          ^"), ("a[@b/@c]", "     ^")],
+    "query.document-node": [("/", "^"), (".", "^"), ("a | /", "    ^"), ("/.", "^")],
+    "query.not-nodes": [("a = 'x'", "^"), ("'x'", "^"), ("a or b", "^"), ("not(a)", "^")],
+    "query.absolute": [("a[/b]", "  ^"), ("a[b and //c]", "        ^")],
+    "query.filter": [
+        ("(a | b)[1]", "       ^"),
+        ("(a)/b", "   ^"),
+        ("a/.[b]", "   ^"),
+        ("a/self::node()[b]", "              ^"),
+        ("a[not(b)[1]]", "        ^"),
+    ],
+    "query.positional-descendant": [
+        ("descendant::a[1]", "^"),
+        ("a/descendant::b[not(last() > 1 or c)]", "  ^"),
+    ],
+    "query.function": [
+        ("a[count(b) > 1]", "  ^"),
+        ("a[true()]", "  ^"),
+        ("a/id('x')", "  ^"),
+        ("a[p:f()]", "  ^"),
+        ("a[contains('x', b)]", "           ^"),
+        ("a[contains(b | c, 'x')]", "           ^"),
+        ("a[starts-with(b, 3)]", "                 ^"),
+    ],
+    "query.variable": [("a[b = $x]", "      ^")],
+    "query.arithmetic": [
+        ("a[b + 1 = 2]", "    ^"),
+        ("a[b * 2]", "    ^"),
+        ("a[b -c]", "    ^"),
+        ("a[-b]", "  ^"),
+        ("a[1 div 2]", "    ^"),
+        ("a[last() mod 2]", "         ^"),
+    ],
+    "query.comparison": [
+        ("a[b = c]", "    ^"),
+        ("a[(b | c) = 'x']", "          ^"),
+        ("a[(b or c) = 'x']", "           ^"),
+        ("a['x' = not(b)]", "      ^"),
+        ("a[b < 1 < 2]", "        ^"),
+        ("a[position() = '1']", "             ^"),
+        ("a[b = last()]", "    ^"),
+    ],
+    "query.constant": [
+        ("a['x']", "  ^"),
+        ("a[1 = 1]", "  ^"),
+        ("a[b and 2]", "        ^"),
+        ("a[position()]", "  ^"),
+        ("a[not(last())]", "      ^"),
+        ("a[last() = last()]", "  ^"),
+    ],
+}
+CASES = [(code, *case) for code, cases in REFUSED.items() for case in cases]
+
+
+@pytest.mark.parametrize("parse", [parse, reference.parse], ids=["parse", "reference"])
+@pytest.mark.parametrize(("code", "text", "caret"), CASES)
+def test_refused_with_code_and_exact_position(
+    parse: Parse, code: str, text: str, caret: str
+) -> None:
+    with pytest.raises(QueryError) as refused:
+        parse(text)
+    offset = len(caret) - 1
+    assert refused.value.code == code
+    assert refused.value.where == Where(offset, 1, offset + 1)
+    assert refused.value.hint
+
+
+@pytest.mark.parametrize("parse", [parse, reference.parse], ids=["parse", "reference"])
+@pytest.mark.parametrize(
+    ("allowed", "refused", "offset"),
+    [
+        ("a" * MAX_QUERY_CHARACTERS, "a" * (MAX_QUERY_CHARACTERS + 1), MAX_QUERY_CHARACTERS),
+        ("/a" * MAX_STEPS, "/a" * (MAX_STEPS + 1), 2 * MAX_STEPS + 1),
+        ("a" + "[.]" * MAX_PREDICATES, "a" + "[.]" * (MAX_PREDICATES + 1), 3 * MAX_PREDICATES + 2),
+        (
+            "a[" * MAX_NESTING + "b" + "]" * MAX_NESTING,
+            "a[" * (MAX_NESTING + 1) + "b" + "]" * (MAX_NESTING + 1),
+            2 * MAX_NESTING + 1,
+        ),
+        (
+            "(" * MAX_NESTING + "b" + ")" * MAX_NESTING,
+            "(" * (MAX_NESTING + 1) + "b" + ")" * (MAX_NESTING + 1),
+            MAX_NESTING,
+        ),
+    ],
+    ids=["characters", "steps", "conditions", "predicates in each other", "parentheses"],
+)
+def test_limits_are_exact(parse: Parse, allowed: str, refused: str, offset: int) -> None:
+    parse(allowed)
+    with pytest.raises(QueryError) as error:
+        parse(refused)
+    assert error.value.code == "query.limit"
+    assert error.value.where == Where(offset, 1, offset + 1)
+
+
+def test_line_and_column_count_characters() -> None:
+    with pytest.raises(QueryError) as refused:
+        parse("/é\n | é$")
+    assert refused.value.where == Where(7, 2, 5)
+
+
+@pytest.mark.parametrize(
+    ("namespaces", "default_namespace"),
+    [
+        ({"": "urn:x"}, None),
+        ({"1": "urn:x"}, None),
+        ({"p": ""}, None),
+        ({"xmlns": "urn:x"}, None),
+        ({"xml": "urn:x"}, None),
+        ({"p": "http://www.w3.org/XML/1998/namespace"}, None),
+        ({"p": "http://www.w3.org/2000/xmlns/"}, None),
+        ({}, "http://www.w3.org/2000/xmlns/"),
+    ],
+)
+def test_namespace_maps_that_xml_forbids(
+    namespaces: dict[str, str], default_namespace: str | None
+) -> None:
+    with pytest.raises(QueryError) as refused:
+        parse("a", namespaces=namespaces, default_namespace=default_namespace)
+    assert refused.value.code == "query.namespaces"
+
+
+def _selecting(test: NameTest, literal: str | float = 1.0) -> Query:
+    compared = Compare(Path(), Op.EQ, literal)
+    return Query((Path((Step(Axis.CHILD, Kind.ELEMENT, test, (compared,)),)),))
+
+
+@pytest.mark.parametrize(
+    "query",
+    [
+        Query((Path(),)),
+        _selecting(NameTest("", None)),
+        _selecting(NameTest("", "a"), "'\""),
+        _selecting(NameTest("", "a"), float("nan")),
+    ],
+)
+def test_trees_that_no_text_stands_for(query: Query) -> None:
+    with pytest.raises(QueryError) as refused:
+        to_text(query)
+    assert refused.value.code == "query.unprintable"
+
+
+def test_a_refusal_can_be_pickled() -> None:
+    with pytest.raises(QueryError) as refused:
+        parse("a[")
+    again = pickle.loads(pickle.dumps(refused.value))
+    assert (again.code, again.message, again.where) == (
+        refused.value.code,
+        refused.value.message,
+        refused.value.where,
+    )
