@@ -41,7 +41,7 @@ lint: setup ## Check formatting, types and lints of both languages
 	@if ! cargo fmt --version >/dev/null 2>&1; then $(call rust_missing,cargo fmt); \
 	else (set -x; cd native && cargo fmt --check); fi
 	@if ! cargo clippy --version >/dev/null 2>&1; then $(call rust_missing,cargo clippy); \
-	else (set -x; cd native && cargo clippy --quiet --all-targets -- -D warnings); fi
+	else (set -x; cd native && cargo clippy --quiet --all-targets --all-features -- -D warnings); fi
 
 bench: setup ## Measure every budget and write benchmarks/results
 	$(BIN)/penstock bench reader --check --write benchmarks/results
@@ -49,7 +49,7 @@ bench: setup ## Measure every budget and write benchmarks/results
 	$(BIN)/penstock bench index --check --write benchmarks/results
 
 docs: setup ## Generate the reference pages, check every link, write site/
-	$(BIN)/python docs/tools/build.py
+	$(BIN)/python docs/tools/build_docs.py
 
 clean: ## Remove everything that was made
 	rm -rf $(VENV) build dist site native/target native/fuzz/target

@@ -1,0 +1,96 @@
+"""The Markdown pages of the repository: their links, their headings, their code blocks."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from itertools import pairwise
+from pathlib import Path
+
+from markdown_it import MarkdownIt
+from markdown_it.token import Token
+
+ROOT = Path(__file__).resolve().parents[2]
+DOCS = ROOT / "docs"
+
+
+def parser() -> MarkdownIt:
+    """CommonMark with tables: what code forges render too."""
+    return MarkdownIt("commonmark").enable("table")
+
+
+def pages() -> list[Path]:
+    """Every page, those at the root first."""
+    return [*sorted(ROOT.glob("*.md")), *sorted(DOCS.rglob("*.md"))]
+
+
+@dataclass(frozen=True, slots=True)
+class CodeBlock:
+    """A fenced block."""
+
+    page: Path
+    line: int
+    language: str
+    text: str
+
+
+def code_blocks(page: Path) -> Iterator[CodeBlock]:
+    """The fenced blocks of a page, in order."""
+    for token in parser().parse(page.read_text(encoding="utf-8")):
+        if token.type == "fence" and token.map is not None:
+            yield CodeBlock(page, token.map[0] + 1, token.info.strip(), token.content)
+
+
+def slug(heading: str) -> str:
+    """The anchor of a heading, as code forges make it."""
+    kept = re.sub(r"[^\w\- ]", "", heading.strip().lower())
+    return kept.replace(" ", "-")
+
+
+def _text(token: Token) -> str:
+    return "".join(child.content for child in token.children or [])
+
+
+def anchors(page: Path) -> set[str]:
+    """The anchors of a page's headings."""
+    tokens = parser().parse(page.read_text(encoding="utf-8"))
+    return {
+        slug(_text(following))
+        for token, following in pairwise(tokens)
+        if token.type == "heading_open"
+    }
+
+
+def links(page: Path) -> Iterator[str]:
+    """The target of every link and picture of a page."""
+    for token in parser().parse(page.read_text(encoding="utf-8")):
+        for child in token.children or []:
+            target = child.attrGet("href") or child.attrGet("src")
+            if isinstance(target, str):
+                yield target
+
+
+def local_target(page: Path, link: str) -> tuple[Path, str] | None:
+    """File and anchor that a link within the repository means; ``None`` for one that leaves it."""
+    if re.match(r"[a-z]+:", link):
+        return None
+    name, _, anchor = link.partition("#")
+    return ((page.parent / name).resolve() if name else page), anchor
+
+
+def broken_links() -> list[str]:
+    """Every link to a file or a heading that is not there, as ``page: link``."""
+    broken = []
+    for page in pages():
+        for link in links(page):
+            target = local_target(page, link)
+            if target is None:
+                continue
+            path, anchor = target
+            whole = path.exists() and (
+                not anchor or (path.suffix == ".md" and anchor in anchors(path))
+            )
+            if not whole:
+                broken.append(f"{page.relative_to(ROOT).as_posix()}: {link}")
+    return broken

@@ -1,0 +1,139 @@
+"""The documentation is whole: examples run, links lead somewhere, generated pages are fresh."""
+
+from __future__ import annotations
+
+import doctest
+import os
+import shutil
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from markdown_pages import CodeBlock, broken_links, code_blocks, links, local_target, pages
+from reference_pages import PAGES
+from repository import DOCS, ROOT, relative
+
+LANGUAGES = {"python", "console", "sh", "text", "json", "xml", "rust", "toml"}
+"""Blocks in these languages; ``python`` and ``console`` are run."""
+
+HOW_LIKE = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE | doctest.REPORT_NDIFF
+
+
+@pytest.fixture
+def playground(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A folder like a reader's: the examples are there, ``penstock`` is on the path."""
+    shutil.copytree(ROOT / "examples", tmp_path / "examples")
+    command = tmp_path / "bin" / "penstock"
+    command.parent.mkdir()
+    command.write_text(f'#!/bin/sh\nexec "{sys.executable}" -m penstock "$@"\n', encoding="utf-8")
+    command.chmod(0o755)
+    monkeypatch.setenv("PATH", f"{command.parent}{os.pathsep}{os.environ['PATH']}")
+    monkeypatch.setenv("PYTHONPATH", str(ROOT / "src"))
+    monkeypatch.setenv("NO_COLOR", "1")
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+def sessions(block: CodeBlock) -> Iterator[tuple[str, str]]:
+    """The commands of a console block, each with the output shown below it."""
+    command, shown = "", list[str]()
+    for line in block.text.splitlines():
+        if line.startswith("$ "):
+            if command:
+                yield command, "\n".join(shown)
+            command, shown = line[2:], []
+        elif command.endswith("\\"):
+            command = command[:-1] + line.strip()
+        else:
+            shown.append(line)
+    yield command, "\n".join(shown)
+
+
+def same(shown: str, printed: str) -> bool:
+    """Whether output is as shown: line for line, ``...`` standing for anything."""
+    shown, printed = (
+        "\n".join(line.rstrip() for line in text.strip("\n").splitlines()) + "\n"
+        for text in (shown, printed)
+    )
+    return doctest.OutputChecker().check_output(shown, printed, doctest.ELLIPSIS)
+
+
+def pages_with(language: str) -> list[str]:
+    return [
+        relative(page)
+        for page in pages()
+        if any(block.language == language for block in code_blocks(page))
+    ]
+
+
+@pytest.mark.parametrize("page", pages_with("console"))
+def test_commands_print_what_the_page_shows(page: str, playground: Path) -> None:
+    for block in code_blocks(ROOT / page):
+        if block.language != "console":
+            continue
+        for command, shown in sessions(block):
+            assert command.startswith("penstock "), f"{page}:{block.line}: run by no test"
+            done = subprocess.run(
+                ["bash", "-c", command],
+                cwd=playground,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.STDOUT,
+                text=True,
+                check=False,
+            )
+            assert same(shown, done.stdout), f"{page}:{block.line}: {command} prints\n{done.stdout}"
+
+
+@pytest.mark.parametrize("page", pages_with("python"))
+def test_python_examples_run(page: str, playground: Path) -> None:
+    """All blocks of a page share their names; each is a transcript, or plain code that runs."""
+    names: dict[str, object] = {"__name__": "__main__"}
+    for block in code_blocks(ROOT / page):
+        if block.language != "python":
+            continue
+        where = f"{page}:{block.line}"
+        if not block.text.lstrip().startswith(">>>"):
+            exec(compile(block.text, where, "exec"), names)
+            continue
+        runner = doctest.DocTestRunner(optionflags=HOW_LIKE)
+        test = doctest.DocTestParser().get_doctest(block.text, names, where, page, block.line)
+        told: list[str] = []
+        runner.run(test, out=told.append, clear_globs=False)
+        names = test.globs
+        assert runner.failures == 0, "".join(told)
+
+
+def test_every_block_names_its_language() -> None:
+    odd = [
+        f"{relative(block.page)}:{block.line}: {block.language!r}"
+        for page in pages()
+        for block in code_blocks(page)
+        if block.language not in LANGUAGES
+    ]
+    assert odd == []
+
+
+def test_no_link_is_broken() -> None:
+    assert broken_links() == []
+
+
+def test_every_page_can_be_reached_from_the_index() -> None:
+    index = DOCS / "index.md"
+    reached = {index}
+    waiting = [index]
+    while waiting:
+        page = waiting.pop()
+        targets = (local_target(page, link) for link in links(page))
+        for path in {target[0] for target in targets if target is not None} - reached:
+            reached.add(path)
+            if path.suffix == ".md":
+                waiting.append(path)
+    unreached = {page for page in pages() if page.is_relative_to(DOCS)} - reached
+    assert sorted(relative(page) for page in unreached) == []
+
+
+@pytest.mark.parametrize("page", sorted(PAGES))
+def test_generated_pages_are_fresh(page: str) -> None:
+    assert (DOCS / page).read_text(encoding="utf-8") == PAGES[page](), "run `make docs`"
