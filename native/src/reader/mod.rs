@@ -1,1 +1,255 @@
 //! The one hardened XML reader.
+//!
+//! Bytes come in, whole or as a stream; events go to a [`Handler`]; or the document is refused with
+//! a [`Refusal`] that says why and where. The way of a document:
+//!
+//! 1. [`input`] tells its encoding, decodes or checks it, and keeps a *window* of its text in memory
+//!    with the way back from each character to the original bytes;
+//! 2. [`tokens`] cuts the window into tokens with quick-xml; a token that the window ends inside of
+//!    waits for more text, or, if it may be long (text, comments), is read in pieces;
+//! 3. [`machine`] knows where in the document that is, and checks everything that XML and
+//!    namespaces ask for: [`content`], [`tag`], [`values`], [`doctype`];
+//! 4. [`lexicon`] turns names as written into expanded names.
+//!
+//! A whole document in UTF-8 is its own window and nothing of it is copied. However a document is
+//! cut into chunks, the events (up to where text is cut into pieces), spans and refusals are the
+//! same. Memory is bounded by depth and [`Limits`].
+
+mod chars;
+pub mod codes;
+mod content;
+mod cursor;
+mod declaration;
+mod doctype;
+mod entities;
+mod fail;
+mod input;
+mod instruction;
+mod lexicon;
+mod limits;
+mod machine;
+mod position;
+mod tag;
+#[cfg(test)]
+mod tests;
+mod tokens;
+mod values;
+mod window;
+
+use std::io::{self, Read};
+use std::sync::Arc;
+
+use hashbrown::HashMap;
+
+use crate::events::{Handler, Names, Refusal};
+
+use chars::char_start;
+use fail::Fault;
+use input::{open_slice, Buffers, Input, Opened};
+use lexicon::Lexicon;
+use machine::Machine;
+use position::Place;
+use window::{Origin, Window};
+
+pub use limits::Limits;
+
+/// What to do with document type declarations.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Declarations {
+    /// Internal entities and attribute defaults are honoured, within the limits.
+    #[default]
+    Honour,
+    /// A document that has one is refused.
+    Refuse,
+}
+
+/// How to read.
+#[derive(Clone, Debug, Default)]
+pub struct ReaderOptions {
+    /// What is too much.
+    pub limits: Limits,
+    /// Entities that a document may refer to without declaring them: name and plain text.
+    pub entities: HashMap<String, Arc<str>>,
+    /// What to do with document type declarations.
+    pub declarations: Declarations,
+}
+
+/// What was read.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Summary {
+    /// Elements.
+    pub elements: u64,
+    /// Attributes, defaults included, namespace declarations not.
+    pub attributes: u64,
+    /// Original bytes.
+    pub bytes: u64,
+}
+
+/// Why a stream was not read to its end.
+#[derive(Debug)]
+pub enum ReadError {
+    /// The document was refused.
+    Refusal(Refusal),
+    /// The stream failed.
+    Io(io::Error),
+}
+
+impl std::fmt::Display for ReadError {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Self::Refusal(refusal) => refusal.fmt(f),
+            Self::Io(error) => error.fmt(f),
+        }
+    }
+}
+
+impl std::error::Error for ReadError {}
+
+/// Reads documents, one after the other. It keeps its allocations and the names it has met, so that
+/// a document like those before it costs no allocation.
+#[derive(Debug)]
+pub struct Reader {
+    machine: Machine,
+    buffers: Buffers,
+    names_generation: u64,
+}
+
+impl Reader {
+    /// A reader that has met no name yet.
+    pub fn new(options: ReaderOptions) -> Self {
+        Self {
+            machine: Machine::new(options),
+            buffers: Buffers::default(),
+            names_generation: 0,
+        }
+    }
+
+    /// The names met so far. Ids in events are numbers in this table.
+    pub fn names(&self) -> &Names {
+        &self.machine.lexicon.names
+    }
+
+    /// The same, to make names known before they are met.
+    pub fn names_mut(&mut self) -> &mut Names {
+        &mut self.machine.lexicon.names
+    }
+
+    /// Changes when the table of names is begun anew, which is only ever done at a document's end,
+    /// when more is kept than [`Limits::names_bytes`]. Ids from before are then void.
+    pub fn names_generation(&self) -> u64 {
+        self.names_generation
+    }
+
+    /// Reads a document in memory.
+    pub fn read_slice<H: Handler>(
+        &mut self,
+        bytes: &[u8],
+        handler: &mut H,
+    ) -> Result<Summary, Refusal> {
+        let max = self.machine.options.limits.document_bytes;
+        let (encoding, opened) = open_slice(bytes, &mut self.buffers, max)
+            .map_err(|fault| refusal(*fault, 0, Place::default()))?;
+        self.machine.begin(encoding);
+        let result = match opened {
+            Opened::Flow(input) => match read_flow(&mut self.machine, *input, handler) {
+                Ok(taken) => Ok(taken),
+                Err(ReadError::Refusal(refusal)) => Err(refusal),
+                Err(ReadError::Io(_)) => unreachable!("memory can always be read"),
+            },
+            Opened::Whole(text, base, fault) => {
+                let window = Window::new(text, fault.is_none(), Origin::Bytes(base));
+                let result = match self.machine.advance(&window, handler) {
+                    Ok(_) => fault.map(|fault| {
+                        Box::new(Fault {
+                            at: text.len(),
+                            ..*fault
+                        })
+                    }),
+                    Err(fault) => Some(fault),
+                };
+                match result {
+                    Some(fault) => Err(placed(*fault, &window, Place::default())),
+                    None => Ok(bytes.len() as u64),
+                }
+            }
+        };
+        self.finish(result)
+    }
+
+    /// Reads a document from a stream, holding only a window of it.
+    pub fn read_stream<H: Handler, R: Read>(
+        &mut self,
+        source: R,
+        handler: &mut H,
+    ) -> Result<Summary, ReadError> {
+        let max = self.machine.options.limits.document_bytes;
+        let input = Input::open(source, &mut self.buffers, max)?;
+        self.machine.begin(input.encoding());
+        let result = read_flow(&mut self.machine, input, handler);
+        self.finish(result)
+    }
+
+    fn finish<E>(&mut self, result: Result<u64, E>) -> Result<Summary, E> {
+        let summary = self.machine.summary;
+        if self.machine.lexicon.is_full() {
+            self.machine.lexicon = Lexicon::new(&self.machine.options.limits);
+            self.names_generation += 1;
+        }
+        result.map(|bytes| Summary { bytes, ..summary })
+    }
+}
+
+/// Reads window after window; gives how many bytes that took.
+fn read_flow<H: Handler, R: Read>(
+    machine: &mut Machine,
+    mut input: Input<'_, R>,
+    handler: &mut H,
+) -> Result<u64, ReadError> {
+    let mut place = Place::default();
+    let mut wanted = machine.options.limits.window_bytes.max(1);
+    loop {
+        input.fill(wanted).map_err(ReadError::Io)?;
+        let window = input.window();
+        let refused = |fault: Fault| ReadError::Refusal(placed(fault, &window, place));
+        let consumed = machine
+            .advance(&window, handler)
+            .map_err(|fault| refused(*fault))?;
+        if window.complete {
+            return Ok(input.taken());
+        }
+        let (left, after) = (
+            window.text.len() - consumed,
+            place.after(&window.text[..consumed]),
+        );
+        if let Some(fault) = input.take_fault() {
+            let window = input.window();
+            let fault = Fault {
+                at: window.text.len(),
+                ..*fault
+            };
+            return Err(ReadError::Refusal(placed(fault, &window, place)));
+        }
+        place = after;
+        input.consume(consumed);
+        // A token that does not fit is tried again with twice the text: the work stays linear.
+        wanted = (2 * left)
+            .max(machine.options.limits.window_bytes)
+            .max(left + 1);
+    }
+}
+
+/// The refusal that a fault in the window is, `place` being where the window begins.
+fn placed(fault: Fault, window: &Window<'_>, place: Place) -> Refusal {
+    let at = char_start(window.text, fault.at);
+    refusal(fault, window.original(at), place.after(&window.text[..at]))
+}
+
+fn refusal(fault: Fault, offset: u64, place: Place) -> Refusal {
+    Refusal {
+        code: fault.code,
+        message: fault.message,
+        offset,
+        line: place.line,
+        column: place.column,
+    }
+}

@@ -1,0 +1,436 @@
+//! What stands inside the root element.
+
+use memchr::memmem;
+
+use crate::events::{Handler, Span};
+
+use super::chars::{is_name_char, is_space};
+use super::codes;
+use super::entities::Meaning;
+use super::fail::{refuse, shown, Fail, Step};
+use super::instruction::check_target;
+use super::machine::Machine;
+use super::tokens::{Cut, Token, Tokens};
+use super::window::{Origin, Window};
+
+/// What a window may end inside of, its beginning being passed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Inside {
+    Comment,
+    Instruction,
+    /// With the original offset of its beginning, until a piece has been passed on.
+    CData(Option<u64>),
+}
+
+impl Machine {
+    /// Reads content up to the root's end or, inside an entity, up to the entity's. `floor` is how
+    /// many elements were open where it began.
+    pub(super) fn content<H: Handler>(
+        &mut self,
+        window: &Window<'_>,
+        at: &mut usize,
+        floor: usize,
+        handler: &mut H,
+    ) -> Step<()> {
+        if self.inside.is_some() {
+            self.continue_inside(window, at, handler)?;
+        }
+        let mut tokens = Tokens::new(window.text, *at);
+        loop {
+            let start = tokens.at();
+            *at = start;
+            match tokens.next() {
+                Token::Text(text) => {
+                    let end = start + text.len();
+                    if end == window.text.len() && !window.complete {
+                        *at = end - held_back(text);
+                        self.text(window, start, *at, handler)?;
+                        return Err(Fail::More);
+                    }
+                    self.text(window, start, end, handler)?;
+                }
+                Token::Start => self.start_tag(window, start, tokens.at(), false, handler)?,
+                Token::End(name) => {
+                    self.end_tag(window, start, tokens.at(), name, floor, handler)?;
+                    if self.stack.is_empty() {
+                        *at = tokens.at();
+                        return Ok(());
+                    }
+                }
+                Token::Empty => {
+                    self.start_tag(window, start, tokens.at(), true, handler)?;
+                    if self.stack.is_empty() {
+                        *at = tokens.at();
+                        return Ok(());
+                    }
+                }
+                Token::Reference(body) => self.reference(window, start, body, handler)?,
+                Token::CData("") => {}
+                Token::CData(text) => {
+                    let span = window.span(start, tokens.at());
+                    self.piece(window, text, span, start, handler)?;
+                }
+                Token::Comment(text) => {
+                    check_comment(text).map_err(|fail| fail.shifted(start + 4))?;
+                    handler
+                        .text_break()
+                        .map_err(|stop| Fail::stop(stop, start))?;
+                }
+                Token::Instruction(text) => {
+                    let max = self.options.limits.name_bytes;
+                    check_target(text, max).map_err(|fail| fail.shifted(start + 2))?;
+                    handler
+                        .text_break()
+                        .map_err(|stop| Fail::stop(stop, start))?;
+                }
+                Token::Cut(cut) => {
+                    self.cut(window, at, cut)?;
+                    return self.content(window, at, floor, handler);
+                }
+                Token::Ended => return self.content_ended(window, start, floor),
+            }
+        }
+    }
+
+    fn content_ended(&self, window: &Window<'_>, at: usize, floor: usize) -> Step<()> {
+        if !window.complete {
+            return Err(Fail::More);
+        }
+        match self.stack.last() {
+            Some(open) if self.stack.len() > floor => {
+                let name = self.lexicon.text(open.name);
+                match window.origin {
+                    Origin::Entity(_) => {
+                        let message = format!("the entity leaves the element {name} open");
+                        refuse(codes::ENTITY_UNBALANCED, at, message)
+                    }
+                    _ => refuse(
+                        codes::UNCLOSED,
+                        at,
+                        format!("the element {name} has no end tag"),
+                    ),
+                }
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// No token ends where `at` is: begins a piecemeal one, asks for more, or refuses.
+    fn cut(&mut self, window: &Window<'_>, at: &mut usize, cut: Cut) -> Step<()> {
+        let rest = &window.text[*at..];
+        match cut {
+            Cut::Comment => {
+                self.inside = Some(Inside::Comment);
+                *at += "<!--".len();
+                Ok(())
+            }
+            Cut::CData => {
+                self.inside = Some(Inside::CData(Some(window.original(*at))));
+                *at += "<![CDATA[".len();
+                Ok(())
+            }
+            Cut::Instruction => {
+                *at += "<?".len();
+                self.begin_instruction(window, at)
+            }
+            Cut::Reference => {
+                let body = &rest[1..];
+                if let Some(bad) = body.find(|c: char| c != '#' && !is_name_char(c)) {
+                    let message = format!("{} is not a reference", shown(&rest[..=bad]));
+                    return refuse(codes::REFERENCE, *at, message);
+                }
+                self.check_reference_len(body, *at)?;
+                if window.complete {
+                    return refuse(codes::REFERENCE, *at, "a reference has no end");
+                }
+                Err(Fail::More)
+            }
+            Cut::Tag => {
+                self.check_tag_len(rest.len(), *at)?;
+                Err(Fail::ended(window.complete, *at, "a tag"))
+            }
+            Cut::Prefix => Err(Fail::ended(window.complete, *at, "markup")),
+            Cut::Declaration => refuse(codes::TAG, *at, "an element may not hold declarations"),
+        }
+    }
+
+    /// Begins an instruction, `<?` being passed already: passes its target.
+    pub(super) fn begin_instruction(&mut self, window: &Window<'_>, at: &mut usize) -> Step<()> {
+        let rest = &window.text.as_bytes()[*at..];
+        let max = self.options.limits.name_bytes;
+        let space = rest.iter().position(|&b| is_space(b));
+        let close = memmem::find(&rest[..space.unwrap_or(rest.len())], b"?>");
+        let Some(len) = close.or(space) else {
+            if rest.len() > max + 1 {
+                let message = format!("a name is longer than {max} bytes");
+                return refuse(codes::LIMIT_NAME_BYTES, *at, message);
+            }
+            *at -= "<?".len();
+            return Err(Fail::ended(
+                window.complete,
+                *at,
+                "a processing instruction",
+            ));
+        };
+        let target = &window.text[*at..*at + len];
+        check_target(target, max).map_err(|fail| fail.shifted(*at))?;
+        *at += len;
+        self.inside = Some(Inside::Instruction);
+        Ok(())
+    }
+
+    /// Goes on inside what an earlier window ended inside of.
+    pub(super) fn continue_inside<H: Handler>(
+        &mut self,
+        window: &Window<'_>,
+        at: &mut usize,
+        handler: &mut H,
+    ) -> Step<()> {
+        let rest = &window.text.as_bytes()[*at..];
+        let end = window.text.len();
+        match self.inside {
+            None => return Ok(()),
+            Some(Inside::Comment) => match memmem::find(rest, b"--") {
+                Some(len) if len + 2 < rest.len() => {
+                    if rest[len + 2] != b'>' {
+                        return refuse(codes::COMMENT, *at + len, "a comment may not have \"--\"");
+                    }
+                    *at += len + 3;
+                }
+                _ => {
+                    *at = end - trailing(rest, b'-', 2);
+                    return Err(Fail::ended(window.complete, end, "a comment"));
+                }
+            },
+            Some(Inside::Instruction) => match memmem::find(rest, b"?>") {
+                Some(len) => *at += len + 2,
+                None => {
+                    *at = end - trailing(rest, b'?', 1);
+                    return Err(Fail::ended(
+                        window.complete,
+                        end,
+                        "a processing instruction",
+                    ));
+                }
+            },
+            Some(Inside::CData(first)) => return self.continue_cdata(window, at, first, handler),
+        }
+        self.inside = None;
+        if !self.stack.is_empty() {
+            handler.text_break().map_err(|stop| Fail::stop(stop, *at))?;
+        }
+        Ok(())
+    }
+
+    fn continue_cdata<H: Handler>(
+        &mut self,
+        window: &Window<'_>,
+        at: &mut usize,
+        first: Option<u64>,
+        handler: &mut H,
+    ) -> Step<()> {
+        let rest = &window.text[*at..];
+        let close = memmem::find(rest.as_bytes(), b"]]>");
+        // Of an unfinished one the last character waits: the piece that has it has the end too.
+        let text = match close {
+            Some(len) => &rest[..len],
+            None => {
+                let sure = &rest[..rest.len() - trailing(rest.as_bytes(), b']', 2)];
+                &sure[..sure.char_indices().next_back().map_or(0, |(i, _)| i)]
+            }
+        };
+        let text_end = *at + text.len();
+        let span_end = text_end + if close.is_some() { 3 } else { 0 };
+        if !text.is_empty() {
+            let start = first.unwrap_or_else(|| window.original(*at));
+            let span = window.span_from(start, span_end);
+            self.piece(window, text, span, *at, handler)?;
+            self.inside = Some(Inside::CData(None));
+        }
+        *at = span_end;
+        if close.is_none() {
+            return Err(Fail::ended(
+                window.complete,
+                window.text.len(),
+                "a CDATA section",
+            ));
+        }
+        self.inside = None;
+        Ok(())
+    }
+
+    /// Passes on the text at `start..end`.
+    #[inline]
+    fn text<H: Handler>(
+        &mut self,
+        window: &Window<'_>,
+        start: usize,
+        end: usize,
+        handler: &mut H,
+    ) -> Step<()> {
+        let text = &window.text[start..end];
+        if text.is_empty() {
+            return Ok(());
+        }
+        if window.has_brackets {
+            if let Some(at) = memmem::find(text.as_bytes(), b"]]>") {
+                return refuse(codes::TEXT, start + at, "text may not have \"]]>\"");
+            }
+        }
+        self.piece(window, text, window.span(start, end), start, handler)
+    }
+
+    /// Passes on a piece of text, line ends folded.
+    #[inline]
+    fn piece<H: Handler>(
+        &mut self,
+        window: &Window<'_>,
+        text: &str,
+        span: Span,
+        at: usize,
+        handler: &mut H,
+    ) -> Step<()> {
+        let result = if window.fold_line_ends && memchr::memchr(b'\r', text.as_bytes()).is_some() {
+            fold_line_ends(text, &mut self.folded);
+            handler.text(&self.folded, span)
+        } else {
+            handler.text(text, span)
+        };
+        result.map_err(|stop| Fail::stop(stop, at))
+    }
+
+    #[inline]
+    fn end_tag<H: Handler>(
+        &mut self,
+        window: &Window<'_>,
+        start: usize,
+        end: usize,
+        name: &str,
+        floor: usize,
+        handler: &mut H,
+    ) -> Step<()> {
+        if self.stack.len() == floor {
+            return refuse(
+                codes::ENTITY_UNBALANCED,
+                start,
+                "an entity closes an element that it did not open",
+            );
+        }
+        let open = self.stack[self.stack.len() - 1];
+        if name != self.lexicon.text(open.name) {
+            self.check_tag_len(end - start, start)?;
+            let expected = self.lexicon.text(open.name);
+            if name.trim_end_matches([' ', '\t', '\n', '\r']) != expected {
+                let message = format!(
+                    "</{expected}> was expected, not {}",
+                    shown(&window.text[start..end])
+                );
+                return refuse(codes::END_TAG, start, message);
+            }
+        }
+        self.stack.pop();
+        self.lexicon.leave(open.mark);
+        handler
+            .end_element(window.span_from(open.start, end))
+            .map_err(|stop| Fail::stop(stop, start))
+    }
+
+    fn check_reference_len(&self, body: &str, at: usize) -> Step<()> {
+        let max = self.options.limits.name_bytes;
+        if body.len() > max {
+            return refuse(
+                codes::LIMIT_NAME_BYTES,
+                at,
+                format!("a name is longer than {max} bytes"),
+            );
+        }
+        Ok(())
+    }
+
+    /// Passes on what `&body;` at `start` stands for.
+    fn reference<H: Handler>(
+        &mut self,
+        window: &Window<'_>,
+        start: usize,
+        body: &str,
+        handler: &mut H,
+    ) -> Step<()> {
+        let end = start + body.len() + 2;
+        self.check_reference_len(body, start)?;
+        let read = window.original(start);
+        let meaning = self
+            .doctype
+            .resolve(body, read, &self.options)
+            .map_err(|fail| fail.placed(start))?;
+        let from_entity = |span: Span| Span {
+            from_entity: true,
+            ..span
+        };
+        match meaning {
+            Meaning::Character(character) => {
+                let span = window.span(start, end);
+                let mut buffer = [0; 4];
+                let text = character.encode_utf8(&mut buffer);
+                handler
+                    .text(text, span)
+                    .map_err(|stop| Fail::stop(stop, start))
+            }
+            Meaning::Plain(text) if text.is_empty() => Ok(()),
+            Meaning::Plain(text) => {
+                let span = from_entity(window.span(start, end));
+                handler
+                    .text(&text, span)
+                    .map_err(|stop| Fail::stop(stop, start))
+            }
+            Meaning::Markup(id, text) => {
+                let origin = Origin::Entity(from_entity(window.span(start, end)));
+                let inside = Window::new(&text, true, origin);
+                let floor = self.stack.len();
+                self.content(&inside, &mut 0, floor, handler)
+                    .map_err(|fail| fail.placed(start))?;
+                self.doctype.close(id);
+                Ok(())
+            }
+        }
+    }
+}
+
+/// How much of a text that may go on must wait: `]]` may become `]]>`, a carriage return may be
+/// half a line end.
+fn held_back(text: &str) -> usize {
+    if text.ends_with('\r') {
+        return 1;
+    }
+    trailing(text.as_bytes(), b']', 2)
+}
+
+/// How many of the last bytes are `byte`, at most `max`.
+fn trailing(bytes: &[u8], byte: u8, max: usize) -> usize {
+    bytes
+        .iter()
+        .rev()
+        .take(max)
+        .take_while(|&&b| b == byte)
+        .count()
+}
+
+fn check_comment(text: &str) -> Step<()> {
+    let bad = memmem::find(text.as_bytes(), b"--")
+        .or_else(|| text.ends_with('-').then(|| text.len() - 1));
+    match bad {
+        Some(at) => refuse(codes::COMMENT, at, "a comment may not have \"--\""),
+        None => Ok(()),
+    }
+}
+
+fn fold_line_ends(text: &str, folded: &mut String) {
+    folded.clear();
+    let mut rest = text;
+    while let Some(at) = memchr::memchr(b'\r', rest.as_bytes()) {
+        folded.push_str(&rest[..at]);
+        folded.push('\n');
+        let after = &rest[at + 1..];
+        rest = after.strip_prefix('\n').unwrap_or(after);
+    }
+    folded.push_str(rest);
+}

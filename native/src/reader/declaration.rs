@@ -1,0 +1,93 @@
+//! The XML declaration.
+
+use super::chars::is_space;
+use super::codes;
+use super::cursor::Cursor;
+use super::fail::{refuse, shown, Fail, Step};
+
+/// What an XML declaration says.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) struct Declared<'t> {
+    pub encoding: Option<&'t str>,
+    pub standalone: bool,
+}
+
+/// Passes the XML declaration, if there is one.
+pub(super) fn parse<'t>(cursor: &mut Cursor<'t>) -> Step<Option<Declared<'t>>> {
+    const OPENING: &str = "<?xml";
+    let rest = cursor.rest();
+    if rest.len() <= OPENING.len() && OPENING.starts_with(rest) && !cursor.complete {
+        return Err(Fail::More);
+    }
+    // `<?xml-stylesheet` and its like are instructions.
+    if !rest.starts_with(OPENING)
+        || !rest
+            .as_bytes()
+            .get(OPENING.len())
+            .is_some_and(|&b| is_space(b))
+    {
+        return Ok(None);
+    }
+    cursor.at += OPENING.len();
+    let Some(version) = setting(cursor, "version")? else {
+        cursor.skip_space();
+        return refuse(
+            codes::DECLARATION,
+            cursor.at,
+            "the XML declaration has no version",
+        );
+    };
+    let minor = version.strip_prefix("1.").unwrap_or("");
+    if minor.is_empty() || !minor.bytes().all(|b| b.is_ascii_digit()) {
+        let message = format!("{} is no version of XML 1", shown(version));
+        return refuse(codes::DECLARATION, cursor.at, message);
+    }
+    let encoding = setting(cursor, "encoding")?;
+    if encoding.is_some_and(|label| !is_label(label)) {
+        return refuse(
+            codes::DECLARATION,
+            cursor.at,
+            "the encoding's name is not well-formed",
+        );
+    }
+    let standalone = match setting(cursor, "standalone")? {
+        None | Some("no") => false,
+        Some("yes") => true,
+        Some(other) => {
+            let message = format!("standalone is {}, neither yes nor no", shown(other));
+            return refuse(codes::DECLARATION, cursor.at, message);
+        }
+    };
+    cursor.skip_space();
+    cursor.expect("?>", codes::DECLARATION)?;
+    Ok(Some(Declared {
+        encoding,
+        standalone,
+    }))
+}
+
+/// Passes ` name="value"`, if it is next, and gives the value.
+fn setting<'t>(cursor: &mut Cursor<'t>, name: &str) -> Step<Option<&'t str>> {
+    let before = cursor.at;
+    let spaced = cursor.skip_space();
+    if !cursor.take(name)? {
+        cursor.at = before;
+        return Ok(None);
+    }
+    if !spaced {
+        let message = format!("white space is missing before {name}");
+        return refuse(codes::DECLARATION, cursor.at, message);
+    }
+    cursor.skip_space();
+    cursor.expect("=", codes::DECLARATION)?;
+    cursor.skip_space();
+    cursor.quoted(codes::DECLARATION).map(Some)
+}
+
+/// Production `EncName`.
+fn is_label(label: &str) -> bool {
+    label.starts_with(|c: char| c.is_ascii_alphabetic())
+        && label
+            .bytes()
+            .all(|b| b.is_ascii_alphanumeric() || matches!(b, b'.' | b'_' | b'-'))
+}

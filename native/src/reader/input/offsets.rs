@@ -1,0 +1,98 @@
+//! From offsets in decoded text back to offsets in the original bytes.
+
+/// Characters that are alike: each takes as many bytes decoded, and as many in the original.
+#[derive(Clone, Copy, Debug)]
+struct Run {
+    decoded: u64,
+    original: u64,
+    decoded_width: u32,
+    original_width: u32,
+}
+
+/// For each character of the decoded text in memory, where it begins in the original bytes.
+///
+/// Kept as runs of alike characters: a text in one script costs a few entries. Offsets are asked
+/// for at characters' beginnings only.
+#[derive(Debug, Default)]
+pub(in crate::reader) struct OffsetTable {
+    runs: Vec<Run>,
+    /// Where the text in memory begins, in all decoded text.
+    base: u64,
+    decoded_end: u64,
+    original_end: u64,
+}
+
+impl OffsetTable {
+    /// Begins a document whose text begins at `original`.
+    pub(super) fn begin(&mut self, original: u64) {
+        self.runs.clear();
+        self.base = 0;
+        self.decoded_end = 0;
+        self.original_end = original;
+    }
+
+    /// Adds `count` characters of these widths.
+    #[inline]
+    pub(super) fn push(&mut self, count: usize, decoded_width: usize, original_width: usize) {
+        let alike = self.runs.last().is_some_and(|run| {
+            run.decoded_width as usize == decoded_width
+                && run.original_width as usize == original_width
+        });
+        if !alike {
+            self.runs.push(Run {
+                decoded: self.decoded_end,
+                original: self.original_end,
+                decoded_width: decoded_width as u32,
+                original_width: original_width as u32,
+            });
+        }
+        self.decoded_end += (count * decoded_width) as u64;
+        self.original_end += (count * original_width) as u64;
+    }
+
+    /// Forgets the first `bytes` of the text in memory.
+    pub(super) fn consume(&mut self, bytes: usize) {
+        self.base += bytes as u64;
+        let gone = self
+            .runs
+            .partition_point(|run| run.decoded <= self.base)
+            .saturating_sub(1);
+        self.runs.drain(..gone);
+    }
+
+    /// The original offset of the text's offset `at`.
+    pub(in crate::reader) fn original(&self, at: usize) -> u64 {
+        let decoded = self.base + at as u64;
+        if decoded >= self.decoded_end {
+            return self.original_end;
+        }
+        let next = self.runs.partition_point(|run| run.decoded <= decoded);
+        let run = self.runs[next - 1];
+        let characters = (decoded - run.decoded) / u64::from(run.decoded_width);
+        run.original + characters * u64::from(run.original_width)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn offsets_are_exact_through_runs_and_consumption() {
+        // Decoded "abéc日" from two bytes a character, the last with three bytes of shift before it.
+        let mut table = OffsetTable::default();
+        table.begin(2);
+        table.push(2, 1, 2);
+        table.push(1, 2, 2);
+        table.push(1, 1, 2);
+        table.push(1, 3, 5);
+        let expected = [(0, 2), (1, 4), (2, 6), (4, 8), (5, 10), (8, 15)];
+        for (decoded, original) in expected {
+            assert_eq!(table.original(decoded), original, "at {decoded}");
+        }
+        table.consume(4);
+        assert_eq!(table.original(0), 8);
+        assert_eq!(table.original(1), 10);
+        assert_eq!(table.original(4), 15);
+    }
+}
