@@ -3,5 +3,20 @@
 from penstock.language.ast import Query
 from penstock.language.parsing import parse
 from penstock.language.printing import PrintedQuery, to_text
+from penstock.language.relation import Relation, Verdict, relate
+from penstock.language.relations import contains, covers, disjoint, overlaps, why_never
 
-__all__ = ["PrintedQuery", "Query", "parse", "to_text"]
+__all__ = [
+    "PrintedQuery",
+    "Query",
+    "Relation",
+    "Verdict",
+    "contains",
+    "covers",
+    "disjoint",
+    "overlaps",
+    "parse",
+    "relate",
+    "to_text",
+    "why_never",
+]

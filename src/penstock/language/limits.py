@@ -1,4 +1,7 @@
-"""How large a query may be: every limit by name. The native core's `limits.rs` says the same."""
+"""Every limit of the language by name: how large a query may be, and how hard relations try.
+
+The native core's ``limits.rs`` says the same of queries.
+"""
 
 from __future__ import annotations
 
@@ -15,3 +18,23 @@ MAX_PREDICATES: Final = 512
 
 MAX_NESTING: Final = 32
 """Brackets and parentheses open at once."""
+
+# Relations between queries
+
+MAX_PROOF_STEPS: Final = 20_000
+"""Steps one relation between two queries may take to prove; past it, it takes its safe side."""
+
+MAX_PROOF_ASSUMPTIONS: Final = 3
+"""Assumptions that the proof of a ``not`` may pile up."""
+
+MAX_CLAUSES: Final = 64
+"""Ways to satisfy the ``or``s of a path that relations tell apart; past it, they drop them."""
+
+MAX_PATTERNS_KEPT: Final = 4096
+"""Paths that relations keep as patterns."""
+
+MAX_GOALS_KEPT: Final = 4096
+"""Sets of paths that relations keep compiled."""
+
+MAX_WORLDS_KEPT: Final = 32
+"""Schemas of which relations keep what they derived."""

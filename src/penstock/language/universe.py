@@ -53,6 +53,9 @@ class AttributeRule:
 class PathUniverse(Protocol):
     """A schema as the relations see it. Implementations are immutable and hashable."""
 
+    def __hash__(self) -> int:
+        """Derived facts are kept by schema."""
+
     def roots(self) -> frozenset[Name]:
         """The names a document's root may have."""
 

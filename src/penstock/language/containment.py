@@ -1,0 +1,60 @@
+"""Whether one query matches wherever another does, and whether it selects all the other selects."""
+
+from __future__ import annotations
+
+from functools import lru_cache
+
+from penstock.language.ast import Path, Query
+from penstock.language.chains import Word
+from penstock.language.goals import goals_of
+from penstock.language.limits import MAX_PATTERNS_KEPT
+from penstock.language.patterns import Node, documents
+from penstock.language.proof import OutOfStepsError, Prover
+from penstock.language.world import World
+
+
+@lru_cache(maxsize=MAX_PATTERNS_KEPT)
+def patterns_of(path: Path, world: World) -> tuple[Node, ...]:
+    """The patterns of a path, remembered."""
+    return documents(path, world)
+
+
+def contains_in(world: World, p: Query, q: Query) -> bool:
+    """Whether each document of the world that matches ``q`` provably matches ``p``."""
+    return not_contained(world, p, q) is None
+
+
+def not_contained(world: World, p: Query, q: Query) -> Word | None:
+    """``None`` where ``p`` contains ``q``; else the way down to a node by which it may not."""
+    prover = Prover(world)
+    try:
+        for branch in _others(q, p):
+            for document in patterns_of(branch, world):
+                if prover.impossible(document, None, None):
+                    continue
+                missed = prover.missed(document, None, p.branches)
+                if missed is not None:
+                    return missed
+    except OutOfStepsError:
+        return ()
+    return None
+
+
+def covers_in(world: World, p: Query, q: Query) -> bool:
+    """Whether each node that ``q`` selects is provably at or under one that ``p`` selects."""
+    prover = Prover(world)
+    goals = goals_of(p.branches)
+    try:
+        return all(
+            prover.impossible(document, None, None)
+            or prover.missed_above(document.spine_nodes(), None, goals) is None
+            for branch in _others(q, p)
+            for document in patterns_of(branch, world)
+        )
+    except OutOfStepsError:
+        return False
+
+
+def _others(q: Query, p: Query) -> list[Path]:
+    """The branches of ``q`` that ``p`` does not have too."""
+    return [branch for branch in q.branches if branch not in p.branches]

@@ -1,0 +1,121 @@
+"""Whether two queries can meet: one selects a node at or under a node the other selects.
+
+Both ways down lead through the nodes above the lower of the two selected nodes. So the search walks
+down one chain of elements with both queries at once; a node that both paths pass must meet the
+predicates of both. Where no walk reaches both ends, no document has such nodes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TypeAlias
+
+from penstock.language.ast import Axis, Kind, NameTest, Query
+from penstock.language.chains import Chain, Word
+from penstock.language.containment import patterns_of
+from penstock.language.names import ANY, meet
+from penstock.language.patterns import Node, merge
+from penstock.language.proof import OutOfStepsError, Prover
+from penstock.language.world import Place, World
+
+_At: TypeAlias = tuple[int, int, Place]
+"""How many nodes of each spine are passed, and where that is."""
+
+_SOMEWHERE = Node(Axis.CHILD, Kind.ELEMENT, ANY)
+"""An element of which nothing is known: between two nodes of a spine, or under a selected one."""
+
+
+def overlaps_in(world: World, p: Query, q: Query) -> bool:
+    """Whether the two cannot be proved never to meet."""
+    return meeting(world, p, q) is not None
+
+
+def meeting(world: World, p: Query, q: Query) -> Word | None:
+    """The way down to the lower of two nodes that meet, ``None`` where there provably are none.
+
+    With predicates about, or where the proof was given up, the way need not be one.
+    """
+    prover = Prover(world)
+    try:
+        for one in _possible(prover, p):
+            for two in _possible(prover, q):
+                word = _Walk(prover, one.spine_nodes(), two.spine_nodes()).meeting()
+                if word is not None:
+                    return word
+    except OutOfStepsError:
+        return ()
+    return None
+
+
+def _possible(prover: Prover, query: Query) -> Iterator[Node]:
+    for branch in query.branches:
+        for document in patterns_of(branch, prover.world):
+            if not prover.impossible(document, None, None):
+                yield document
+
+
+class _Walk:
+    def __init__(self, prover: Prover, one: Chain, two: Chain) -> None:
+        self.prover = prover
+        self.one = one
+        self.two = two
+        self.merged: dict[tuple[Node, Node], Node | None] = {}
+
+    def meeting(self) -> Word | None:
+        first: _At = (0, 0, None)
+        seen = {first}
+        todo: list[tuple[_At, Word]] = [(first, ())]
+        while todo:
+            at, word = todo.pop()
+            self.prover.spend()
+            if at[0] == len(self.one) and at[1] == len(self.two):
+                return word
+            for kind, after in self._moves(at):
+                if after not in seen:
+                    seen.add(after)
+                    assert after[2] is not None
+                    todo.append((after, (*word, (kind, after[2]))))
+        return None
+
+    def _moves(self, at: _At) -> Iterator[tuple[Kind, _At]]:
+        i, j, parent = at
+        for one, after_i in _choices(self.one, i):
+            for two, after_j in _choices(self.two, j):
+                node = self._both(one, two)
+                if node is None:
+                    continue
+                if node.kind is not Kind.ELEMENT and (after_i, after_j) != (
+                    len(self.one),
+                    len(self.two),
+                ):
+                    continue
+                for place in self.prover.world.steps(parent, node.kind, node.test):
+                    if not self.prover.impossible(node, place, parent):
+                        yield node.kind, (after_i, after_j, place)
+
+    def _both(self, one: Node, two: Node) -> Node | None:
+        """The node that both take for theirs, ``None`` where the names exclude each other."""
+        if one is _SOMEWHERE:
+            return two
+        if two is _SOMEWHERE:
+            return one
+        if (one, two) not in self.merged:
+            test = _meet(one, two)
+            self.merged[one, two] = (
+                None if test is None else merge(one, two, test, self.prover.world)
+            )
+        return self.merged[one, two]
+
+
+def _meet(one: Node, two: Node) -> NameTest | None:
+    return meet(one.test, two.test) if one.kind is two.kind else None
+
+
+def _choices(chain: Chain, index: int) -> Iterator[tuple[Node, int]]:
+    """What the next node down may be to one query."""
+    if index == len(chain):
+        yield _SOMEWHERE, index
+        return
+    yield chain[index], index + 1
+    if chain[index].axis is Axis.DESCENDANT:
+        yield _SOMEWHERE, index

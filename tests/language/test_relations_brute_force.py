@@ -1,0 +1,152 @@
+"""The relations against their definitions, on all small documents and on generated ones.
+
+What is proved must hold in every document of a pool. On linear paths the answer must also be exact:
+whenever a relation is denied, the document that comes with the denial must show it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import replace
+from functools import cache
+
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from lxml import etree
+from query_strategies import (
+    NAMESPACED,
+    Vocabulary,
+    linear_queries,
+    paths,
+    predicates,
+    queries,
+)
+from tiny_documents import TinyNode, from_xml, matches, pool, select
+
+from penstock.language import to_text
+from penstock.language.ast import Axis, Kind, NameTest, Path, Query, Step
+from penstock.language.containment import not_contained
+from penstock.language.overlap import meeting
+from penstock.language.relations import contains, covers, overlaps, why_never
+from penstock.language.witness import document
+from penstock.language.world import world
+
+SMALL = Vocabulary(elements=("a", "b"), texts=("x", "xy", "1", "2"), numbers=(1.0, 1.5, 2.0))
+NO_POSITIONS = replace(SMALL, positional=False)
+LXML = replace(SMALL, any_namespace=False)
+
+
+@cache
+def documents() -> list[TinyNode]:
+    return pool(1, randoms=120)
+
+
+def lie_under(lower: Iterable[TinyNode], upper: Iterable[TinyNode]) -> list[bool]:
+    """Of each of the lower nodes, whether it is at or under an upper one."""
+    above = set(upper)
+    return [not above.isdisjoint(node.up()) for node in lower]
+
+
+def meet(one: list[TinyNode], two: list[TinyNode]) -> bool:
+    return any(lie_under(one, two)) or any(lie_under(two, one))
+
+
+def check_sound(p: Query, q: Query) -> None:
+    contained, covered, apart = contains(p, q), covers(p, q), not overlaps(p, q)
+    never = why_never(q) is not None
+    if not (contained or covered or apart or never):
+        return
+    for each in documents():
+        of_p, of_q = select(p, each), select(q, each)
+        assert not (never and of_q), each.to_xml()
+        assert not (contained and of_q and not of_p), each.to_xml()
+        assert not (covered and not all(lie_under(of_q, of_p))), each.to_xml()
+        assert not (apart and meet(of_p, of_q)), each.to_xml()
+
+
+@settings(max_examples=40, deadline=None)
+@given(queries(LXML, max_branches=2))
+def test_the_definition_used_here_is_lxmls(query: Query) -> None:
+    evaluate = etree.XPath(str(to_text(query)))
+    for each in documents()[::7]:
+        found = evaluate(etree.fromstring(each.to_xml()))
+        assert isinstance(found, list)
+        assert len(select(query, each)) == len(found)
+
+
+@settings(max_examples=100, deadline=None)
+@given(linear_queries(NAMESPACED), linear_queries(NAMESPACED))
+def test_linear_paths_are_related_exactly(p: Query, q: Query) -> None:
+    everywhere = world(None)
+    missed = not_contained(everywhere, p, q)
+    if missed is not None:
+        shown = from_xml(document(missed, p, q))
+        assert matches(q, shown)
+        assert not matches(p, shown)
+    assert covers(p, q) == (missed is None)
+    met = meeting(everywhere, p, q)
+    if met is not None:
+        shown = from_xml(document(met, p, q))
+        assert meet(select(p, shown), select(q, shown))
+    check_sound(p, q)
+
+
+@settings(max_examples=80, deadline=None)
+@given(st.lists(linear_queries(SMALL), min_size=1, max_size=3), linear_queries(SMALL))
+def test_a_union_of_linear_paths_contains_exactly(several: list[Query], q: Query) -> None:
+    p = Query(tuple(path for each in several for path in each.branches))
+    missed = not_contained(world(None), p, q)
+    if missed is not None:
+        shown = from_xml(document(missed, p, q))
+        assert matches(q, shown)
+        assert not matches(p, shown)
+    check_sound(p, q)
+
+
+@settings(max_examples=50, deadline=None)
+@given(queries(SMALL, max_branches=2, max_depth=1), queries(SMALL, max_branches=2, max_depth=1))
+def test_what_is_proved_of_any_two_queries_is_true(p: Query, q: Query) -> None:
+    check_sound(p, q)
+
+
+@st.composite
+def narrowed(draw: st.DrawFn, p: Query) -> Query:
+    """A query that mostly says more than ``p``, made by a few changes to one of its branches."""
+    steps = list(draw(st.sampled_from(p.branches)).steps)
+    for _ in range(draw(st.integers(1, 3))):
+        index = draw(st.integers(0, len(steps) - 1))
+        step = steps[index]
+        change = draw(st.sampled_from(("name", "axis", "predicate", "deeper", "between", "drop")))
+        if change == "name" and step.kind is Kind.ELEMENT:
+            steps[index] = replace(step, test=NameTest("", draw(st.sampled_from("ab"))))
+        elif change == "axis":
+            steps[index] = replace(step, axis=Axis.CHILD)
+        elif change == "predicate":
+            extra = draw(predicates(NO_POSITIONS, depth=1))
+            steps[index] = replace(step, predicates=(*step.predicates, extra))
+        elif change == "deeper" and steps[-1].kind is Kind.ELEMENT:
+            steps += draw(paths(SMALL, max_steps=1, depth=0)).steps
+        elif change == "between" and step.axis is Axis.DESCENDANT:
+            steps.insert(index, Step(Axis.CHILD, Kind.ELEMENT, NameTest("", "a")))
+        elif change == "drop" and step.predicates:
+            steps[index] = replace(step, predicates=step.predicates[1:])
+    return Query((Path(tuple(steps)),))
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.data())
+def test_what_is_proved_of_kindred_queries_is_true(data: st.DataObject) -> None:
+    p = data.draw(queries(SMALL, max_branches=2, max_depth=2))
+    q = data.draw(narrowed(p))
+    check_sound(p, q)
+    check_sound(q, p)
+
+
+@settings(max_examples=100, deadline=None)
+@given(queries(SMALL, max_branches=2))
+def test_branches_written_twice_change_nothing(p: Query) -> None:
+    twice = Query((*p.branches, *p.branches))
+    assert contains(p, twice)
+    assert contains(twice, p)
+    assert covers(twice, p)
+    assert overlaps(p, twice) == (why_never(p) is None)
