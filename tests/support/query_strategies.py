@@ -157,12 +157,27 @@ def conditions(vocabulary: Vocabulary, *, depth: int) -> st.SearchStrategy[Expr]
     return st.one_of(choices)
 
 
-def mangled(text: str) -> st.SearchStrategy[str]:
-    """``text`` with one piece removed, repeated or replaced: mostly no query any more."""
-    scraps = [*"[]()/@*.|'\"$=<>!+-:, \t\n0aé\x00\u0301", "//", "..", "::", " and ", "not(", "p:"]
-    return st.builds(
-        lambda start, length, scrap: text[:start] + scrap + text[start + length :],
-        st.integers(0, len(text)),
-        st.integers(0, 3),
-        st.sampled_from(scraps) | st.just(""),
-    )
+@st.composite
+def mangled_texts(draw: st.DrawFn, texts: st.SearchStrategy[str]) -> str:
+    """Texts with one piece removed, repeated or replaced: mostly no queries any more."""
+    text = draw(texts)
+    start = draw(st.integers(0, len(text)))
+    end = start + draw(st.integers(0, 3))
+    return text[:start] + draw(st.sampled_from((*TOKENS, ""))) + text[end:]
+
+
+def token_soup() -> st.SearchStrategy[str]:
+    """Pieces of queries in any order, with white space here and there."""
+    pieces = st.sampled_from(TOKENS) | st.sampled_from((" ", "\t", "\n"))
+    return st.lists(pieces, max_size=12).map("".join)
+
+
+TOKENS = (
+    *("a", "b", "p:", "é", "a-b", "a.b", "and", " and ", " or ", "div", " mod ", "*", "*:", "@"),
+    *("/", "//", ".", "..", "|", "::", ":", "child::", "self::", "attribute::", "descendant::"),
+    *("descendant-or-self::", "parent::", "node()", "text()", "comment()", "[", "]", "(", ")"),
+    *("not(", "contains(", "starts-with(", "position()", "last()", "count(", ",", "$", "+", "-"),
+    *("=", "!=", "<", "<=", ">", ">=", "!", "'x'", '"y"', "'", '"', "0", "1", "2.50", ".5", "5."),
+    *("\x00", "\u0301", "\ufffe", "\U0001f600", "Q{", "}"),
+)
+"""What queries are made of, and some of what they are not."""

@@ -2,6 +2,8 @@
 
 use pyo3::prelude::*;
 
+mod xpath;
+
 /// The private extension module `penstock._native`; `_native.pyi` describes it.
 #[pymodule]
 fn _native(module: &Bound<'_, PyModule>) -> PyResult<()> {
@@ -14,5 +16,6 @@ fn _native(module: &Bound<'_, PyModule>) -> PyResult<()> {
             "release"
         },
     )?;
+    module.add_function(wrap_pyfunction!(xpath::parse_query, module)?)?;
     Ok(())
 }

@@ -110,3 +110,43 @@ pub enum Literal {
     /// `10`, `-1.5`
     Number(f64),
 }
+
+impl Expr {
+    /// Whether this asks for the position of the node that it filters. What a nested path's own
+    /// predicates ask is another node's position.
+    pub fn is_positional(&self) -> bool {
+        match self {
+            Expr::Position(..) | Expr::PositionLast(_) | Expr::Last(..) => true,
+            Expr::And(items) | Expr::Or(items) => items.iter().any(Expr::is_positional),
+            Expr::Not(item) => item.is_positional(),
+            Expr::Exists(_) | Expr::Compare(..) | Expr::Contains(..) | Expr::StartsWith(..) => {
+                false
+            }
+        }
+    }
+}
+
+impl Op {
+    /// As a query writes it.
+    pub fn text(self) -> &'static str {
+        match self {
+            Op::Eq => "=",
+            Op::Ne => "!=",
+            Op::Lt => "<",
+            Op::Le => "<=",
+            Op::Gt => ">",
+            Op::Ge => ">=",
+        }
+    }
+
+    /// `a op b` is `b op.flipped() a`.
+    pub fn flipped(self) -> Op {
+        match self {
+            Op::Eq | Op::Ne => self,
+            Op::Lt => Op::Gt,
+            Op::Le => Op::Ge,
+            Op::Gt => Op::Lt,
+            Op::Ge => Op::Le,
+        }
+    }
+}

@@ -1,3 +1,20 @@
 //! The query language: tree, parser, printer, normal form.
 
 pub mod ast;
+mod lexical;
+pub mod limits;
+mod namespaces;
+mod operands;
+mod parser;
+mod paths;
+mod print;
+mod refusal;
+mod scanner;
+
+#[cfg(test)]
+mod tests;
+
+pub use namespaces::Namespaces;
+pub use parser::{parse, parse_canonical};
+pub use print::canonical_text;
+pub use refusal::QueryRefusal;

@@ -2,6 +2,7 @@
 
 from penstock.language.ast import Query
 from penstock.language.parsing import parse
+from penstock.language.position import with_caret
 from penstock.language.printing import PrintedQuery, to_text
 from penstock.language.relation import Relation, Verdict, relate
 from penstock.language.relations import contains, covers, disjoint, overlaps, why_never
@@ -19,4 +20,5 @@ __all__ = [
     "relate",
     "to_text",
     "why_never",
+    "with_caret",
 ]

@@ -1,7 +1,62 @@
-"""From text to tree."""
+"""From text to tree, by the native core where it is there."""
 
 from __future__ import annotations
 
-from penstock.language.reference import parse
+from collections.abc import Mapping
 
-__all__ = ["parse"]
+from penstock.errors import error
+from penstock.language import reference
+from penstock.language.ast import Query
+from penstock.language.native_tree import query_of
+from penstock.language.position import position_of
+from penstock.native import native
+
+
+def parse(
+    text: str,
+    *,
+    namespaces: Mapping[str, str] | None = None,
+    default_namespace: str | None = None,
+) -> Query:
+    """The query that ``text`` says.
+
+    Parameters
+    ----------
+    text
+        XPath, within the language's bounds. Relative paths start at the document, as absolute
+        ones do.
+    namespaces
+        Namespace URIs by prefix. ``xml`` is always there.
+    default_namespace
+        The namespace of element names without a prefix; none if not given. Attribute names
+        without a prefix are in no namespace.
+
+    Raises
+    ------
+    QueryError
+        Where the query says what cannot be said; ``where`` has the position.
+
+    Examples
+    --------
+    >>> from penstock.language import parse
+    >>> parse("a//b[@c = 'x']") == parse("/child::a//b[ 'x' = @c ]")
+    True
+    >>> parse("/a[b = c]")
+    Traceback (most recent call last):
+    ...
+    penstock.errors.QueryError: two paths cannot be compared with each other at line 1, column 6 \
+[query.comparison]
+    """
+    if native is None:
+        return reference.parse(text, namespaces=namespaces, default_namespace=default_namespace)
+    bindings = list((namespaces or {}).items())
+    try:
+        tree, refusal = native.parse_query(text, bindings, default_namespace or "")
+    except UnicodeEncodeError:
+        # The core takes no lone surrogates; the reference says where they are.
+        return reference.parse(text, namespaces=namespaces, default_namespace=default_namespace)
+    if tree is not None:
+        return query_of(tree)
+    assert refusal is not None, "the core gives a tree or a refusal"
+    code, message, offset = refusal
+    raise error(code, message, None if offset is None else position_of(text, offset))

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Final, NoReturn
 
-from penstock.errors import Where, error
+from penstock.errors import error
 from penstock.language.ast import (
     And,
     Contains,
@@ -40,6 +40,7 @@ from penstock.language.operands import (
     Value,
     compare,
 )
+from penstock.language.position import position_of
 from penstock.language.reference_paths import NODE_TYPES, PathParser
 
 _FUNCTIONS: Final = ("not", "contains", "starts-with", "position", "last")
@@ -60,12 +61,6 @@ def parse(
     except Refused as refused:
         where = position_of(text, refused.offset)
         raise error(refused.code, refused.message, where) from None
-
-
-def position_of(text: str, offset: int) -> Where:
-    """Line and column of a character of a query."""
-    before = text[:offset]
-    return Where(offset, before.count("\n") + 1, offset - before.rfind("\n"))
 
 
 class _Parser(PathParser):

@@ -1,0 +1,102 @@
+//! Queries for Python: trees as nested tuples, which `native_tree.py` turns into dataclasses.
+
+use pyo3::prelude::*;
+use pyo3::types::PyTuple;
+
+use crate::xpath::ast::{Axis, Expr, Kind, Literal, Path, Query, Step};
+use crate::xpath::{parse, Namespaces};
+
+type Outcome<'py> = (
+    Option<Bound<'py, PyTuple>>,
+    Option<(&'static str, String, Option<usize>)>,
+);
+
+/// A tree and no refusal, or no tree and a refusal: code, message, offset in characters.
+#[pyfunction]
+pub fn parse_query<'py>(
+    py: Python<'py>,
+    text: &str,
+    namespaces: Vec<(String, String)>,
+    default_namespace: &str,
+) -> PyResult<Outcome<'py>> {
+    let bindings = namespaces
+        .iter()
+        .map(|(prefix, uri)| (prefix.as_str(), uri.as_str()));
+    let namespaces = match Namespaces::new(bindings, default_namespace) {
+        Ok(namespaces) => namespaces,
+        Err(problem) => return Ok((None, Some(("query.namespaces", problem, None)))),
+    };
+    match parse(text, &namespaces) {
+        Ok(query) => Ok((Some(query_tuple(py, &query)?), None)),
+        Err(refusal) => {
+            let offset = Some(refusal.offset_characters);
+            Ok((None, Some((refusal.code, refusal.message, offset))))
+        }
+    }
+}
+
+fn query_tuple<'py>(py: Python<'py>, query: &Query) -> PyResult<Bound<'py, PyTuple>> {
+    tuple_of(py, &query.branches, path_tuple)
+}
+
+fn path_tuple<'py>(py: Python<'py>, path: &Path) -> PyResult<Bound<'py, PyTuple>> {
+    tuple_of(py, &path.steps, step_tuple)
+}
+
+fn step_tuple<'py>(py: Python<'py>, step: &Step) -> PyResult<Bound<'py, PyTuple>> {
+    let axis = match step.axis {
+        Axis::Child => "/",
+        Axis::Descendant => "//",
+    };
+    let kind = match step.kind {
+        Kind::Element => "element",
+        Kind::Attribute => "attribute",
+        Kind::Text => "text",
+    };
+    let predicates = tuple_of(py, &step.predicates, expr_tuple)?;
+    (
+        axis,
+        kind,
+        step.test.uri.as_deref(),
+        step.test.local.as_deref(),
+        predicates,
+    )
+        .into_pyobject(py)
+}
+
+fn expr_tuple<'py>(py: Python<'py>, expr: &Expr) -> PyResult<Bound<'py, PyTuple>> {
+    match expr {
+        Expr::And(items) => ("and", tuple_of(py, items, expr_tuple)?).into_pyobject(py),
+        Expr::Or(items) => ("or", tuple_of(py, items, expr_tuple)?).into_pyobject(py),
+        Expr::Not(item) => ("not", expr_tuple(py, item)?).into_pyobject(py),
+        Expr::Exists(path) => ("exists", path_tuple(py, path)?).into_pyobject(py),
+        Expr::Compare(path, op, literal) => {
+            let path = path_tuple(py, path)?;
+            match literal {
+                Literal::Text(text) => ("compare", path, op.text(), &**text).into_pyobject(py),
+                Literal::Number(number) => ("compare", path, op.text(), number).into_pyobject(py),
+            }
+        }
+        Expr::Contains(path, text) => {
+            ("contains", path_tuple(py, path)?, &**text).into_pyobject(py)
+        }
+        Expr::StartsWith(path, text) => {
+            ("starts-with", path_tuple(py, path)?, &**text).into_pyobject(py)
+        }
+        Expr::Position(op, number) => ("position", op.text(), number).into_pyobject(py),
+        Expr::PositionLast(op) => ("position-last", op.text()).into_pyobject(py),
+        Expr::Last(op, number) => ("last", op.text(), number).into_pyobject(py),
+    }
+}
+
+fn tuple_of<'py, T>(
+    py: Python<'py>,
+    items: &[T],
+    convert: impl Fn(Python<'py>, &T) -> PyResult<Bound<'py, PyTuple>>,
+) -> PyResult<Bound<'py, PyTuple>> {
+    let items = items
+        .iter()
+        .map(|item| convert(py, item))
+        .collect::<PyResult<Vec<_>>>()?;
+    PyTuple::new(py, items)
+}

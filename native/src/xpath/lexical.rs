@@ -1,0 +1,106 @@
+//! The characters that names, numbers and white space are made of.
+
+const START: u8 = 1;
+const MORE: u8 = 2;
+
+/// What an ASCII byte can be in a name.
+const ASCII: [u8; 128] = {
+    let mut classes = [0; 128];
+    let mut byte = 0;
+    while byte < 128 {
+        classes[byte] = match byte as u8 {
+            b'A'..=b'Z' | b'a'..=b'z' | b'_' => START | MORE,
+            b'0'..=b'9' | b'-' | b'.' => MORE,
+            _ => 0,
+        };
+        byte += 1;
+    }
+    classes
+};
+
+/// Where the name without a colon that begins at `at` ends; `at` itself if there is none.
+pub(super) fn ncname_end(text: &str, at: usize) -> usize {
+    let bytes = text.as_bytes();
+    let mut end = at;
+    let mut wanted = START;
+    while let Some(&byte) = bytes.get(end) {
+        if byte < 0x80 {
+            if ASCII[byte as usize] & wanted == 0 {
+                break;
+            }
+            end += 1;
+        } else {
+            let character = text[end..].chars().next().expect("not at the end");
+            let fits = is_name_start(character) || (wanted == MORE && is_name_more(character));
+            if !fits {
+                break;
+            }
+            end += character.len_utf8();
+        }
+        wanted = MORE;
+    }
+    end
+}
+
+/// Whether all of `text` is one name without a colon.
+pub(super) fn is_ncname(text: &str) -> bool {
+    !text.is_empty() && ncname_end(text, 0) == text.len()
+}
+
+// XML 1.0, fifth edition, productions 4 and 4a, past ASCII.
+fn is_name_start(character: char) -> bool {
+    matches!(character,
+        '\u{c0}'..='\u{d6}' | '\u{d8}'..='\u{f6}' | '\u{f8}'..='\u{2ff}' | '\u{370}'..='\u{37d}'
+        | '\u{37f}'..='\u{1fff}' | '\u{200c}'..='\u{200d}' | '\u{2070}'..='\u{218f}'
+        | '\u{2c00}'..='\u{2fef}' | '\u{3001}'..='\u{d7ff}' | '\u{f900}'..='\u{fdcf}'
+        | '\u{fdf0}'..='\u{fffd}' | '\u{10000}'..='\u{effff}')
+}
+
+fn is_name_more(character: char) -> bool {
+    matches!(character, '\u{b7}' | '\u{300}'..='\u{36f}' | '\u{203f}'..='\u{2040}')
+}
+
+/// Where the white space that begins at `at` ends.
+pub(super) fn space_end(text: &str, at: usize) -> usize {
+    let bytes = text.as_bytes();
+    let mut end = at;
+    while matches!(bytes.get(end), Some(b' ' | b'\t' | b'\r' | b'\n')) {
+        end += 1;
+    }
+    end
+}
+
+/// Where the number that begins at `at` ends: no sign, no exponent; `at` itself if there is none.
+pub(super) fn number_end(text: &str, at: usize) -> usize {
+    let bytes = text.as_bytes();
+    let digits_end = |from: usize| {
+        let digits = bytes[from..]
+            .iter()
+            .take_while(|byte| byte.is_ascii_digit());
+        from + digits.count()
+    };
+    let whole = digits_end(at);
+    if bytes.get(whole) != Some(&b'.') {
+        return whole;
+    }
+    let fraction = digits_end(whole + 1);
+    // A point alone is no number.
+    if whole == at && fraction == whole + 1 {
+        at
+    } else {
+        fraction
+    }
+}
+
+/// Where the first character stands that XML does not allow anywhere.
+pub(super) fn stranger(text: &str) -> Option<(usize, char)> {
+    // Only control characters and two non-characters (EF BF BE, EF BF BF) are candidates.
+    let suspect = |byte: u8| (byte < 0x20 && !matches!(byte, 9 | 10 | 13)) || byte == 0xef;
+    if !text.bytes().any(suspect) {
+        return None;
+    }
+    text.char_indices().find(|&(_, character)| {
+        (character < ' ' && !matches!(character, '\t' | '\n' | '\r'))
+            || matches!(character, '\u{fffe}' | '\u{ffff}')
+    })
+}

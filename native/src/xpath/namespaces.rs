@@ -1,0 +1,72 @@
+//! The prefixes of queries, checked once.
+
+use super::lexical::is_ncname;
+
+/// What the prefix `xml` always means.
+pub const XML_NAMESPACE: &str = "http://www.w3.org/XML/1998/namespace";
+
+const XMLNS_NAMESPACE: &str = "http://www.w3.org/2000/xmlns/";
+
+/// A prefix map and a default namespace for element names without a prefix.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
+pub struct Namespaces {
+    // Few: a search beats a hash table.
+    prefixes: Vec<(Box<str>, Box<str>)>,
+    default: Box<str>,
+}
+
+impl Namespaces {
+    /// Checks the bindings as XML's namespaces demand; `default` is empty for no namespace.
+    ///
+    /// # Errors
+    /// What is wrong, in one sentence; the code is `query.namespaces`.
+    pub fn new<'a>(
+        bindings: impl IntoIterator<Item = (&'a str, &'a str)>,
+        default: &str,
+    ) -> Result<Self, String> {
+        let mut prefixes = Vec::new();
+        for (prefix, uri) in bindings {
+            if let Some(problem) = problem(prefix, uri) {
+                return Err(problem);
+            }
+            prefixes.push((prefix.into(), uri.into()));
+        }
+        if default == XMLNS_NAMESPACE {
+            return Err("no element is ever in the namespace of `xmlns`".into());
+        }
+        Ok(Self {
+            prefixes,
+            default: default.into(),
+        })
+    }
+
+    /// The namespace of a prefix.
+    pub fn resolve(&self, prefix: &str) -> Option<&str> {
+        if prefix == "xml" {
+            return Some(XML_NAMESPACE);
+        }
+        self.prefixes
+            .iter()
+            .find(|(bound, _)| **bound == *prefix)
+            .map(|(_, uri)| &**uri)
+    }
+
+    /// The namespace of element names without a prefix; empty for none.
+    pub fn default_namespace(&self) -> &str {
+        &self.default
+    }
+}
+
+fn problem(prefix: &str, uri: &str) -> Option<String> {
+    if !is_ncname(prefix) {
+        Some(format!("`{prefix}` cannot be a prefix"))
+    } else if prefix == "xmlns" || uri == XMLNS_NAMESPACE {
+        Some("`xmlns` and its namespace cannot be bound".into())
+    } else if (prefix == "xml") != (uri == XML_NAMESPACE) {
+        Some("`xml` and its namespace belong together".into())
+    } else if uri.is_empty() {
+        Some(format!("the prefix `{prefix}` is bound to no namespace"))
+    } else {
+        None
+    }
+}

@@ -1,0 +1,59 @@
+//! What an expression inside a query can stand for before it is a condition, and how two compare.
+
+use super::ast::{Expr, Literal, Op, Path};
+use super::refusal::{refuse, Parsed};
+
+/// A value on its way to a truth value.
+pub(super) enum Value {
+    Nodes(Path),
+    /// At least two.
+    Union(Vec<Path>),
+    Text(Box<str>),
+    Number(f64),
+    Position,
+    Last,
+    Truth(Expr),
+}
+
+/// A value and where it begins.
+pub(super) struct Operand {
+    pub value: Value,
+    pub start: usize,
+}
+
+/// The condition `left op right`, its operator at `at`; refuses what has no place here.
+pub(super) fn compare(left: Operand, op: Op, right: Operand, at: usize) -> Parsed<Expr> {
+    use Value::{Last, Nodes, Number, Position, Text, Truth, Union};
+    let problem = match (left.value, right.value) {
+        (Truth(_), _) | (_, Truth(_)) => "a condition cannot be compared",
+        (Nodes(_) | Union(_), Nodes(_) | Union(_)) => {
+            "two paths cannot be compared with each other"
+        }
+        (Nodes(path), Text(text)) => return Ok(Expr::Compare(path, op, Literal::Text(text))),
+        (Nodes(path), Number(n)) => return Ok(Expr::Compare(path, op, Literal::Number(n))),
+        (Text(text), Nodes(path)) => {
+            return Ok(Expr::Compare(path, op.flipped(), Literal::Text(text)))
+        }
+        (Number(n), Nodes(path)) => {
+            return Ok(Expr::Compare(path, op.flipped(), Literal::Number(n)))
+        }
+        (Union(_), Text(_) | Number(_)) | (Text(_) | Number(_), Union(_)) => {
+            "a union cannot be compared"
+        }
+        (Position, Number(n)) => return Ok(Expr::Position(op, n)),
+        (Number(n), Position) => return Ok(Expr::Position(op.flipped(), n)),
+        (Position, Last) => return Ok(Expr::PositionLast(op)),
+        (Last, Position) => return Ok(Expr::PositionLast(op.flipped())),
+        (Last, Number(n)) => return Ok(Expr::Last(op, n)),
+        (Number(n), Last) => return Ok(Expr::Last(op.flipped(), n)),
+        (Position | Last, Nodes(_) | Union(_) | Text(_))
+        | (Nodes(_) | Union(_) | Text(_), Position | Last) => {
+            "`position()` and `last()` can only be compared with numbers and each other"
+        }
+        (Text(_) | Number(_), Text(_) | Number(_)) | (Position, Position) | (Last, Last) => {
+            let message = "this comparison is the same for every node";
+            return refuse("query.constant", message, left.start);
+        }
+    };
+    refuse("query.comparison", problem, at)
+}

@@ -1,0 +1,402 @@
+//! From text to tree.
+//!
+//! Recursive descent, one function a production of XPath 1.0's grammar, straight over the bytes.
+//! XPath's rule for `*`, `and`, `or`, `div` and `mod` (a name where an operand is due, an operator
+//! after one) needs no tokens: each is only looked for where it is due. The parser in plain Python
+//! (`reference.py`) is the definition: trees, codes, messages and offsets are the same.
+
+use super::ast::{Expr, Op, Path, Query};
+use super::lexical::{number_end, stranger};
+use super::limits::{MAX_CANONICAL_NESTING, MAX_NESTING, MAX_QUERY_CHARACTERS};
+use super::namespaces::Namespaces;
+use super::operands::{compare, Operand, Value};
+use super::paths::NODE_TYPES;
+use super::refusal::{refuse, Parsed, QueryRefusal};
+use super::scanner::Scanner;
+
+/// The query that `text` says.
+///
+/// # Errors
+/// What is wrong with it, and where.
+pub fn parse(text: &str, namespaces: &Namespaces) -> Result<Query, QueryRefusal> {
+    let scanner = Scanner::new(text, MAX_NESTING);
+    let mut parser = Parser {
+        scanner,
+        namespaces,
+        canonical: false,
+    };
+    parser.whole_text().map_err(|refused| refused.in_text(text))
+}
+
+/// The query that [`super::canonical_text`] wrote.
+///
+/// # Errors
+/// Where `text` is something else.
+pub fn parse_canonical(text: &str) -> Result<Query, QueryRefusal> {
+    let scanner = Scanner::new(text, MAX_CANONICAL_NESTING);
+    let namespaces = Namespaces::default();
+    let mut parser = Parser {
+        scanner,
+        namespaces: &namespaces,
+        canonical: true,
+    };
+    parser.query().map_err(|refused| refused.in_text(text))
+}
+
+pub(super) struct Parser<'a> {
+    pub(super) scanner: Scanner<'a>,
+    pub(super) namespaces: &'a Namespaces,
+    /// Whether `Q{uri}n` is understood, and a doubled quote inside a string as one.
+    pub(super) canonical: bool,
+}
+
+impl Parser<'_> {
+    fn whole_text(&mut self) -> Parsed<Query> {
+        let text = self.scanner.text;
+        // The length in characters is only counted where it can matter.
+        if text.len() > MAX_QUERY_CHARACTERS {
+            if let Some((at, _)) = text.char_indices().nth(MAX_QUERY_CHARACTERS) {
+                let message = format!("more than {MAX_QUERY_CHARACTERS} characters");
+                return refuse("query.limit", message, at);
+            }
+        }
+        if let Some((at, character)) = stranger(text) {
+            let message = format!("U+{:04X} is not a character of XML", u32::from(character));
+            return refuse("query.character", message, at);
+        }
+        self.scanner.skip();
+        if self.scanner.at == text.len() {
+            return refuse("query.empty", "the query is empty", 0);
+        }
+        self.query()
+    }
+
+    fn query(&mut self) -> Parsed<Query> {
+        let operand = self.or()?;
+        self.scanner.skip();
+        if self.scanner.at < self.scanner.text.len() {
+            return self.scanner.unexpected();
+        }
+        match operand.value {
+            Value::Nodes(path) => Ok(Query {
+                branches: vec![path],
+            }),
+            Value::Union(branches) => Ok(Query { branches }),
+            _ => refuse(
+                "query.not-nodes",
+                "the query does not select nodes",
+                operand.start,
+            ),
+        }
+    }
+
+    // Expressions, loosest binding first.
+
+    fn or(&mut self) -> Parsed<Operand> {
+        self.joined("or", Self::and, Expr::Or)
+    }
+
+    fn and(&mut self) -> Parsed<Operand> {
+        self.joined("and", Self::equality, Expr::And)
+    }
+
+    fn joined(
+        &mut self,
+        word: &str,
+        part: impl Fn(&mut Self) -> Parsed<Operand>,
+        join: impl Fn(Vec<Expr>) -> Expr,
+    ) -> Parsed<Operand> {
+        let first = part(self)?;
+        if !self.scanner.take_word(word) {
+            return Ok(first);
+        }
+        let start = first.start;
+        let mut items = vec![self.condition_of(first)?];
+        loop {
+            let next = part(self)?;
+            items.push(self.condition_of(next)?);
+            if !self.scanner.take_word(word) {
+                return Ok(Operand {
+                    value: Value::Truth(join(items)),
+                    start,
+                });
+            }
+        }
+    }
+
+    fn equality(&mut self) -> Parsed<Operand> {
+        self.compared(&[("!=", Op::Ne), ("=", Op::Eq)], Self::relational)
+    }
+
+    fn relational(&mut self) -> Parsed<Operand> {
+        let operators = &[("<=", Op::Le), (">=", Op::Ge), ("<", Op::Lt), (">", Op::Gt)];
+        self.compared(operators, Self::arithmetic)
+    }
+
+    fn compared(
+        &mut self,
+        operators: &[(&str, Op)],
+        part: impl Fn(&mut Self) -> Parsed<Operand>,
+    ) -> Parsed<Operand> {
+        let mut left = part(self)?;
+        loop {
+            self.scanner.skip();
+            let at = self.scanner.at;
+            let Some(&(_, op)) = operators.iter().find(|(sign, _)| self.scanner.take(sign)) else {
+                return Ok(left);
+            };
+            let start = left.start;
+            let right = part(self)?;
+            let expr = compare(left, op, right, at)?;
+            self.scanner.count_conditions(start, 1)?;
+            left = Operand {
+                value: Value::Truth(expr),
+                start,
+            };
+        }
+    }
+
+    fn arithmetic(&mut self) -> Parsed<Operand> {
+        let operand = self.signed()?;
+        self.scanner.skip();
+        let at = self.scanner.at;
+        match self.scanner.peek() {
+            b'+' => no_arithmetic("+", at),
+            b'-' => no_arithmetic("-", at),
+            b'*' => no_arithmetic("*", at),
+            b'd' if self.scanner.take_word("div") => no_arithmetic("div", at),
+            b'm' if self.scanner.take_word("mod") => no_arithmetic("mod", at),
+            _ => Ok(operand),
+        }
+    }
+
+    fn signed(&mut self) -> Parsed<Operand> {
+        self.scanner.skip();
+        let start = self.scanner.at;
+        let mut negative = false;
+        while self.scanner.take("-") {
+            negative = !negative;
+            self.scanner.skip();
+        }
+        let signed = self.scanner.at > start;
+        let operand = self.union()?;
+        if !signed {
+            return Ok(operand);
+        }
+        let Value::Number(number) = operand.value else {
+            return no_arithmetic("-", start);
+        };
+        // Adding 0 makes 0 of -0.
+        let value = if negative { -number } else { number } + 0.0;
+        Ok(Operand {
+            value: Value::Number(value),
+            start,
+        })
+    }
+
+    fn union(&mut self) -> Parsed<Operand> {
+        let first = self.primary()?;
+        self.scanner.skip();
+        if self.scanner.peek() != b'|' {
+            return Ok(first);
+        }
+        let start = first.start;
+        let mut paths = Vec::new();
+        add_paths(first, &mut paths)?;
+        while self.scanner.take("|") {
+            add_paths(self.primary()?, &mut paths)?;
+            self.scanner.skip();
+        }
+        Ok(Operand {
+            value: Value::Union(paths),
+            start,
+        })
+    }
+
+    fn primary(&mut self) -> Parsed<Operand> {
+        self.scanner.skip();
+        let start = self.scanner.at;
+        let value = match self.scanner.peek() {
+            b'(' => self.parenthesised()?,
+            quote @ (b'\'' | b'"') => Value::Text(self.literal(quote)?),
+            b'0'..=b'9' | b'.' if self.scanner.number_ahead() => self.number(),
+            b'$' => return refuse("query.variable", "there are no variables in queries", start),
+            _ => match self.scanner.name_before("(") {
+                Some(called) if !NODE_TYPES.contains(&called) => self.call(called)?,
+                _ => {
+                    return Ok(Operand {
+                        value: Value::Nodes(self.path()?),
+                        start,
+                    })
+                }
+            },
+        };
+        self.scanner.skip();
+        if matches!(self.scanner.peek(), b'[' | b'/') {
+            let message = "this can have no predicates and no steps";
+            return refuse("query.filter", message, self.scanner.at);
+        }
+        Ok(Operand { value, start })
+    }
+
+    fn parenthesised(&mut self) -> Parsed<Value> {
+        self.scanner.enter()?;
+        self.scanner.at += 1;
+        let inner = self.or()?;
+        self.scanner.expect(")")?;
+        self.scanner.leave();
+        Ok(inner.value)
+    }
+
+    fn number(&mut self) -> Value {
+        let end = number_end(self.scanner.text, self.scanner.at);
+        let digits = &self.scanner.text[self.scanner.at..end];
+        self.scanner.at = end;
+        // What `number_end` accepts, Rust reads; past the largest it is infinity, as in XPath.
+        Value::Number(digits.parse().expect("a number"))
+    }
+
+    fn literal(&mut self, quote: u8) -> Parsed<Box<str>> {
+        let start = self.scanner.at;
+        self.scanner.at += 1;
+        if self.canonical {
+            return self.until_single(char::from(quote));
+        }
+        let rest = &self.scanner.text[self.scanner.at..];
+        let Some(length) = memchr::memchr(quote, rest.as_bytes()) else {
+            return refuse("query.syntax", "this string is not closed", start);
+        };
+        self.scanner.at += length + 1;
+        Ok(rest[..length].into())
+    }
+
+    /// What stands before the next `end` that is not doubled; a doubled one means itself.
+    pub(super) fn until_single(&mut self, end: char) -> Parsed<Box<str>> {
+        let mut text = String::new();
+        let start = self.scanner.at;
+        loop {
+            let rest = &self.scanner.text[self.scanner.at..];
+            let Some(length) = rest.find(end) else {
+                return refuse("query.syntax", "this string is not closed", start);
+            };
+            text.push_str(&rest[..length]);
+            self.scanner.at += length + 1;
+            if !rest[length + 1..].starts_with(end) {
+                return Ok(text.into());
+            }
+            text.push(end);
+            self.scanner.at += 1;
+        }
+    }
+
+    // Functions.
+
+    fn call(&mut self, name: &str) -> Parsed<Value> {
+        let start = self.scanner.at;
+        if !matches!(
+            name,
+            "not" | "contains" | "starts-with" | "position" | "last"
+        ) {
+            let message = format!("there is no function `{name}()` in queries");
+            return refuse("query.function", message, start);
+        }
+        self.scanner.at += name.len();
+        self.scanner.skip();
+        self.scanner.enter()?;
+        self.scanner.at += 1;
+        let value = match name {
+            "not" => {
+                let item = self.or()?;
+                Value::Truth(Expr::Not(Box::new(self.condition_of(item)?)))
+            }
+            "position" => Value::Position,
+            "last" => Value::Last,
+            _ => Value::Truth(self.text_test(name, start)?),
+        };
+        self.scanner.expect(")")?;
+        self.scanner.leave();
+        Ok(value)
+    }
+
+    fn text_test(&mut self, name: &str, start: usize) -> Parsed<Expr> {
+        let searched = self.or()?;
+        self.scanner.expect(",")?;
+        let sought = self.or()?;
+        let Value::Nodes(path) = searched.value else {
+            let message = format!("the first argument of `{name}()` must be one path");
+            return refuse("query.function", message, searched.start);
+        };
+        let Value::Text(text) = sought.value else {
+            let message = format!("the second argument of `{name}()` must be a string in quotes");
+            return refuse("query.function", message, sought.start);
+        };
+        self.scanner.count_conditions(start, 1)?;
+        Ok(match name {
+            "contains" => Expr::Contains(path, text),
+            _ => Expr::StartsWith(path, text),
+        })
+    }
+
+    // Conditions.
+
+    fn condition_of(&mut self, operand: Operand) -> Parsed<Expr> {
+        match operand.value {
+            Value::Truth(expr) => Ok(expr),
+            Value::Nodes(path) => {
+                self.scanner.count_conditions(operand.start, 1)?;
+                Ok(Expr::Exists(path))
+            }
+            Value::Union(paths) => {
+                self.scanner.count_conditions(operand.start, paths.len())?;
+                Ok(Expr::Or(paths.into_iter().map(Expr::Exists).collect()))
+            }
+            Value::Text(_) | Value::Number(_) | Value::Position | Value::Last => refuse(
+                "query.constant",
+                "this is the same for every node",
+                operand.start,
+            ),
+        }
+    }
+
+    /// Reads a predicate, brackets included.
+    pub(super) fn predicate(&mut self) -> Parsed<Expr> {
+        self.scanner.enter()?;
+        self.scanner.at += 1;
+        self.scanner.predicates_open += 1;
+        let operand = self.or()?;
+        self.scanner.expect("]")?;
+        self.scanner.predicates_open -= 1;
+        self.scanner.leave();
+        let positional = match operand.value {
+            Value::Number(number) => Expr::Position(Op::Eq, number),
+            Value::Last => Expr::PositionLast(Op::Eq),
+            _ => return self.condition_of(operand),
+        };
+        self.scanner.count_conditions(operand.start, 1)?;
+        Ok(positional)
+    }
+}
+
+fn add_paths(operand: Operand, paths: &mut Vec<Path>) -> Parsed<()> {
+    match operand.value {
+        Value::Nodes(path) => paths.push(path),
+        Value::Union(more) => paths.extend(more),
+        _ => {
+            return refuse(
+                "query.syntax",
+                "only paths can be joined by `|`",
+                operand.start,
+            )
+        }
+    }
+    Ok(())
+}
+
+#[cold]
+fn no_arithmetic<T>(operator: &str, at: usize) -> Parsed<T> {
+    refuse(
+        "query.arithmetic",
+        format!("`{operator}`: there is no arithmetic in queries"),
+        at,
+    )
+}

@@ -1,0 +1,172 @@
+//! Canonical text: a query in one string that needs no prefixes.
+//!
+//! It is the query language itself, with three liberties: names in a namespace are `Q{uri}n`, a
+//! closing brace in a URI is doubled, and so is a single quote in a string. An index stores it;
+//! [`super::parse_canonical`] reads it back.
+
+use std::fmt::Write;
+
+use super::ast::{Axis, Expr, Kind, Literal, NameTest, Op, Path, Query, Step};
+
+/// The query as canonical text. Equal trees have equal texts, different trees different ones.
+pub fn canonical_text(query: &Query) -> String {
+    let mut out = String::with_capacity(64);
+    for (number, branch) in query.branches.iter().enumerate() {
+        if number > 0 {
+            out.push('|');
+        }
+        for step in &branch.steps {
+            write_step(&mut out, step, axis_text(step.axis));
+        }
+    }
+    out
+}
+
+fn axis_text(axis: Axis) -> &'static str {
+    match axis {
+        Axis::Child => "/",
+        Axis::Descendant => "//",
+    }
+}
+
+fn write_nested(out: &mut String, path: &Path) {
+    let Some((first, more)) = path.steps.split_first() else {
+        out.push('.');
+        return;
+    };
+    write_step(
+        out,
+        first,
+        if first.axis == Axis::Child { "" } else { ".//" },
+    );
+    for step in more {
+        write_step(out, step, axis_text(step.axis));
+    }
+}
+
+fn write_step(out: &mut String, step: &Step, lead: &str) {
+    out.push_str(lead);
+    match step.kind {
+        Kind::Text => out.push_str("text()"),
+        Kind::Attribute => {
+            out.push('@');
+            write_name_test(out, &step.test);
+        }
+        Kind::Element => write_name_test(out, &step.test),
+    }
+    for predicate in &step.predicates {
+        out.push('[');
+        match predicate {
+            Expr::Position(Op::Eq, number) => write_number(out, *number),
+            Expr::PositionLast(Op::Eq) => out.push_str("last()"),
+            _ => write_expr(out, predicate),
+        }
+        out.push(']');
+    }
+}
+
+fn write_name_test(out: &mut String, test: &NameTest) {
+    match (test.uri.as_deref(), test.local.as_deref()) {
+        (None, None) => {}
+        (None, Some(_)) => out.push_str("*:"),
+        (Some(""), Some(_)) => {}
+        (Some(uri), _) => {
+            out.push_str("Q{");
+            write_doubling(out, uri, '}');
+            out.push('}');
+        }
+    }
+    out.push_str(test.local.as_deref().unwrap_or("*"));
+}
+
+fn write_expr(out: &mut String, expr: &Expr) {
+    match expr {
+        Expr::And(items) => write_joined(out, items, " and ", |item| {
+            matches!(item, Expr::And(_) | Expr::Or(_))
+        }),
+        Expr::Or(items) => write_joined(out, items, " or ", |item| matches!(item, Expr::Or(_))),
+        Expr::Not(item) => {
+            out.push_str("not(");
+            write_expr(out, item);
+            out.push(')');
+        }
+        Expr::Exists(path) => write_nested(out, path),
+        Expr::Compare(path, op, literal) => {
+            write_nested(out, path);
+            out.push_str(op.text());
+            match literal {
+                Literal::Text(text) => write_string(out, text),
+                Literal::Number(number) => write_number(out, *number),
+            }
+        }
+        Expr::Contains(path, text) => write_text_test(out, "contains(", path, text),
+        Expr::StartsWith(path, text) => write_text_test(out, "starts-with(", path, text),
+        Expr::Position(op, number) => {
+            out.push_str("position()");
+            out.push_str(op.text());
+            write_number(out, *number);
+        }
+        Expr::PositionLast(op) => {
+            out.push_str("position()");
+            out.push_str(op.text());
+            out.push_str("last()");
+        }
+        Expr::Last(op, number) => {
+            out.push_str("last()");
+            out.push_str(op.text());
+            write_number(out, *number);
+        }
+    }
+}
+
+fn write_joined(out: &mut String, items: &[Expr], word: &str, wrapped: impl Fn(&Expr) -> bool) {
+    for (number, item) in items.iter().enumerate() {
+        if number > 0 {
+            out.push_str(word);
+        }
+        if wrapped(item) {
+            out.push('(');
+            write_expr(out, item);
+            out.push(')');
+        } else {
+            write_expr(out, item);
+        }
+    }
+}
+
+fn write_text_test(out: &mut String, call: &str, path: &Path, text: &str) {
+    out.push_str(call);
+    write_nested(out, path);
+    out.push(',');
+    write_string(out, text);
+    out.push(')');
+}
+
+fn write_string(out: &mut String, text: &str) {
+    out.push('\'');
+    write_doubling(out, text, '\'');
+    out.push('\'');
+}
+
+fn write_doubling(out: &mut String, text: &str, doubled: char) {
+    for (number, piece) in text.split(doubled).enumerate() {
+        if number > 0 {
+            out.push(doubled);
+            out.push(doubled);
+        }
+        out.push_str(piece);
+    }
+}
+
+/// The shortest decimal that is read as `number`. Infinity is a number of 310 digits, which is how
+/// it came to be; a query never has what is not a number.
+fn write_number(out: &mut String, number: f64) {
+    debug_assert!(!number.is_nan());
+    if number.is_infinite() {
+        let sign = if number < 0.0 { "-" } else { "" };
+        write!(out, "{sign}1{:0>309}", 0).expect("a string takes everything");
+    } else {
+        // Rust writes floats without exponents; adding 0 makes 0 of -0.
+        write!(out, "{}", number + 0.0).expect("a string takes everything");
+    }
+}

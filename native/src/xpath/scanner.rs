@@ -1,0 +1,165 @@
+//! A query's characters, read from left to right, with what has been counted on the way.
+
+use super::lexical::{ncname_end, number_end, space_end};
+use super::limits::{MAX_PREDICATES, MAX_STEPS};
+use super::refusal::{refuse, Parsed};
+
+/// Where the parser is, what stands there, and the limits on what came before.
+pub(super) struct Scanner<'a> {
+    pub text: &'a str,
+    pub at: usize,
+    pub predicates_open: usize,
+    nesting: usize,
+    max_nesting: usize,
+    steps: usize,
+    conditions: usize,
+}
+
+impl<'a> Scanner<'a> {
+    pub fn new(text: &'a str, max_nesting: usize) -> Self {
+        Self {
+            text,
+            at: 0,
+            predicates_open: 0,
+            nesting: 0,
+            max_nesting,
+            steps: 0,
+            conditions: 0,
+        }
+    }
+
+    /// The next byte; 0, which no query has, at the end.
+    #[inline]
+    pub fn peek(&self) -> u8 {
+        self.text.as_bytes().get(self.at).copied().unwrap_or(0)
+    }
+
+    /// Whether `token` stands here.
+    #[inline]
+    pub fn next_is(&self, token: &str) -> bool {
+        self.text.as_bytes()[self.at..].starts_with(token.as_bytes())
+    }
+
+    /// Passes white space.
+    #[inline]
+    pub fn skip(&mut self) {
+        self.at = space_end(self.text, self.at);
+    }
+
+    /// Passes `token` if it stands here.
+    #[inline]
+    pub fn take(&mut self, token: &str) -> bool {
+        let taken = self.next_is(token);
+        if taken {
+            self.at += token.len();
+        }
+        taken
+    }
+
+    /// Passes `word`, and white space before it, if it stands here and ends here.
+    pub fn take_word(&mut self, word: &str) -> bool {
+        self.skip();
+        let taken = self.next_is(word) && ncname_end(self.text, self.at) == self.at + word.len();
+        if taken {
+            self.at += word.len();
+        }
+        taken
+    }
+
+    /// Passes `token`, and white space before it; refuses anything else.
+    pub fn expect(&mut self, token: &str) -> Parsed<()> {
+        self.skip();
+        if self.take(token) {
+            Ok(())
+        } else {
+            self.unexpected()
+        }
+    }
+
+    /// Passes a name without a colon; refuses anything else.
+    pub fn ncname(&mut self) -> Parsed<&'a str> {
+        let start = self.at;
+        self.at = ncname_end(self.text, start);
+        if self.at == start {
+            return self.unexpected();
+        }
+        Ok(&self.text[start..self.at])
+    }
+
+    /// Whether a name without a colon stands here.
+    pub fn name_ahead(&self) -> bool {
+        ncname_end(self.text, self.at) > self.at
+    }
+
+    /// Whether a number stands here.
+    pub fn number_ahead(&self) -> bool {
+        matches!(self.peek(), b'0'..=b'9' | b'.') && number_end(self.text, self.at) > self.at
+    }
+
+    /// The name, with or without a prefix, that stands here if `token` follows it; nothing is
+    /// passed.
+    pub fn name_before(&self, token: &str) -> Option<&'a str> {
+        let mut end = ncname_end(self.text, self.at);
+        if end == self.at {
+            return None;
+        }
+        if self.text.as_bytes().get(end) == Some(&b':') {
+            let local_end = ncname_end(self.text, end + 1);
+            end = if local_end > end + 1 { local_end } else { end };
+        }
+        let after = space_end(self.text, end);
+        self.text.as_bytes()[after..]
+            .starts_with(token.as_bytes())
+            .then(|| &self.text[self.at..end])
+    }
+
+    /// Refuses what stands here.
+    #[cold]
+    pub fn unexpected<T>(&self) -> Parsed<T> {
+        let message = match self.text[self.at..].chars().next() {
+            Some(found) => format!("unexpected `{found}`"),
+            None => "the query ends too early".into(),
+        };
+        refuse("query.syntax", message, self.at)
+    }
+
+    /// One more level, until [`Self::leave`]. After a refusal nobody counts any more.
+    pub fn enter(&mut self) -> Parsed<()> {
+        if self.nesting == self.max_nesting {
+            return refuse(
+                "query.limit",
+                format!("more than {} levels", self.max_nesting),
+                self.at,
+            );
+        }
+        self.nesting += 1;
+        Ok(())
+    }
+
+    /// One level less.
+    pub fn leave(&mut self) {
+        self.nesting -= 1;
+    }
+
+    /// One more step, which begins at `at`.
+    pub fn count_step(&mut self, at: usize) -> Parsed<()> {
+        if self.steps == MAX_STEPS {
+            return refuse("query.limit", format!("more than {MAX_STEPS} steps"), at);
+        }
+        self.steps += 1;
+        Ok(())
+    }
+
+    /// `count` more conditions, which begin at `at`.
+    pub fn count_conditions(&mut self, at: usize, count: usize) -> Parsed<()> {
+        self.conditions += count;
+        if self.conditions > MAX_PREDICATES {
+            return refuse(
+                "query.limit",
+                format!("more than {MAX_PREDICATES} conditions"),
+                at,
+            );
+        }
+        Ok(())
+    }
+}

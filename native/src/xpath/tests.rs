@@ -1,0 +1,161 @@
+//! Parser and canonical text. What is refused where, case by case, is tested from Python
+//! (`tests/language`), against the parser in plain Python.
+
+use proptest::prelude::*;
+
+use super::ast::{Axis, Expr, Kind, Literal, NameTest, Op, Path, Query, Step};
+use super::{canonical_text, parse, parse_canonical, Namespaces};
+
+fn parsed(text: &str) -> Query {
+    let namespaces = Namespaces::new([("p", "urn:x")], "urn:d").expect("good bindings");
+    parse(text, &namespaces).expect(text)
+}
+
+#[test]
+fn canonical_text_names_namespaces_by_uri() {
+    let query = parsed("a//p:b[@c=\"it's\"]/p:* | *:d[ 2 ]");
+    assert_eq!(
+        canonical_text(&query),
+        "/Q{urn:d}a//Q{urn:x}b[@c='it''s']/Q{urn:x}*|/*:d[2]"
+    );
+}
+
+#[test]
+fn offsets_count_bytes_and_characters() {
+    let refusal = parse("/é[ü = $x]", &Namespaces::default()).expect_err("a variable");
+    assert_eq!((refusal.offset_bytes, refusal.offset_characters), (9, 7));
+    assert_eq!(
+        refusal.to_string(),
+        "query.variable at character 7: there are no variables in queries"
+    );
+}
+
+#[test]
+fn only_canonical_text_has_names_with_uris_and_doubled_quotes() {
+    let text = "/Q{urn:x}a[.='it''s']";
+    assert!(parse(text, &Namespaces::default()).is_err());
+    assert_eq!(canonical_text(&parse_canonical(text).expect(text)), text);
+}
+
+#[test]
+fn canonical_text_that_breaks_off_is_refused() {
+    let whole = "/Q{urn:}}x}a[contains(.,'''')]";
+    assert!(parse_canonical(whole).is_ok());
+    for end in 1..whole.len() {
+        let text = &whole[..end];
+        assert!(end == "/Q{urn:}}x}a".len() || text == "/Q" || parse_canonical(text).is_err());
+    }
+}
+
+#[test]
+fn infinity_and_tiny_numbers_survive() {
+    for number in [f64::INFINITY, f64::NEG_INFINITY, 5e-324, 1.7e308, 0.1 + 0.2] {
+        let expr = Expr::Compare(Path::default(), Op::Lt, Literal::Number(number));
+        let test = NameTest {
+            uri: None,
+            local: None,
+        };
+        let step = Step {
+            axis: Axis::Child,
+            kind: Kind::Element,
+            test,
+            predicates: vec![expr],
+        };
+        let query = Query {
+            branches: vec![Path { steps: vec![step] }],
+        };
+        assert_eq!(parse_canonical(&canonical_text(&query)), Ok(query));
+    }
+}
+
+/// Any query that canonical text can say, not only those that the parser makes.
+fn queries() -> impl Strategy<Value = Query> {
+    let leafless = steps(Kind::Element, Just(Vec::new()).boxed());
+    let flat = paths(leafless, Just(Vec::new()).boxed());
+    let inner = prop::collection::vec(exprs(flat), 0..2).boxed();
+    let nested = paths(steps(Kind::Element, inner.clone()), inner);
+    let filters = prop::collection::vec(exprs(nested), 0..3).boxed();
+    let branch = paths(steps(Kind::Element, filters.clone()), filters)
+        .prop_filter("a query selects something", |path| !path.steps.is_empty());
+    prop::collection::vec(branch, 1..3).prop_map(|branches| Query { branches })
+}
+
+fn paths(inner: BoxedStrategy<Step>, filters: BoxedStrategy<Vec<Expr>>) -> BoxedStrategy<Path> {
+    let leaf = prop_oneof![
+        steps(Kind::Attribute, filters.clone()),
+        steps(Kind::Text, filters)
+    ];
+    (prop::collection::vec(inner, 0..3), prop::option::of(leaf))
+        .prop_map(|(mut steps, leaf)| {
+            steps.extend(leaf);
+            Path { steps }
+        })
+        .boxed()
+}
+
+fn steps(kind: Kind, filters: BoxedStrategy<Vec<Expr>>) -> BoxedStrategy<Step> {
+    let uri = prop::option::of(prop::sample::select(vec!["", "urn:x", "a}b}}c", "é"]));
+    let local = prop::option::of(prop::sample::select(vec!["a", "Q", "and", "a-b.c", "é"]));
+    let axis = prop_oneof![Just(Axis::Child), Just(Axis::Descendant)];
+    (axis, uri, local, filters)
+        .prop_map(move |(axis, uri, local, predicates)| {
+            let named = NameTest {
+                uri: uri.map(Box::from),
+                local: local.map(Box::from),
+            };
+            let test = if kind == Kind::Text {
+                NameTest::default()
+            } else {
+                named
+            };
+            Step {
+                axis,
+                kind,
+                test,
+                predicates,
+            }
+        })
+        .boxed()
+}
+
+fn exprs(path: BoxedStrategy<Path>) -> BoxedStrategy<Expr> {
+    let op = prop::sample::select(vec![Op::Eq, Op::Ne, Op::Lt, Op::Le, Op::Gt, Op::Ge]);
+    let number = prop_oneof![
+        Just(0.0),
+        Just(-1.5),
+        Just(1e300),
+        any::<f64>().prop_filter("a number", |number| !number.is_nan())
+    ];
+    let text = prop::sample::select(vec!["", "x", "it's", "''", "\"", "a'b\"c", "é"]);
+    let text = text.prop_map(Box::<str>::from);
+    let literal = prop_oneof![
+        text.clone().prop_map(Literal::Text),
+        number.clone().prop_map(Literal::Number)
+    ];
+    let condition = prop_oneof![
+        path.clone().prop_map(Expr::Exists),
+        (path.clone(), op.clone(), literal).prop_map(|(p, op, l)| Expr::Compare(p, op, l)),
+        (path.clone(), text.clone()).prop_map(|(p, t)| Expr::Contains(p, t)),
+        (path, text).prop_map(|(p, t)| Expr::StartsWith(p, t)),
+        (op.clone(), number.clone()).prop_map(|(op, n)| Expr::Position(op, n)),
+        op.clone().prop_map(Expr::PositionLast),
+        (op, number).prop_map(|(op, n)| Expr::Last(op, n)),
+    ];
+    condition
+        .prop_recursive(3, 8, 3, |inner| {
+            prop_oneof![
+                prop::collection::vec(inner.clone(), 2..4).prop_map(Expr::And),
+                prop::collection::vec(inner.clone(), 2..4).prop_map(Expr::Or),
+                inner.prop_map(|item| Expr::Not(Box::new(item))),
+            ]
+        })
+        .boxed()
+}
+
+proptest! {
+    #[test]
+    fn canonical_text_is_read_back(query in queries()) {
+        let text = canonical_text(&query);
+        prop_assert_eq!(parse_canonical(&text), Ok(query), "{}", text);
+    }
+}

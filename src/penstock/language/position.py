@@ -1,0 +1,42 @@
+"""Where in a query something is, for machines and for people."""
+
+from __future__ import annotations
+
+import unicodedata
+
+from penstock.errors import Where
+
+
+def position_of(text: str, offset: int) -> Where:
+    """Line and column of a character of a query."""
+    before = text[:offset]
+    return Where(offset, before.count("\n") + 1, offset - before.rfind("\n"))
+
+
+def with_caret(text: str, where: Where) -> str:
+    """The line of the query at fault, with a caret under the position.
+
+    Examples
+    --------
+    >>> from penstock.errors import QueryError
+    >>> from penstock.language import parse, with_caret
+    >>> query = "/news/item[price <]"
+    >>> try:
+    ...     parse(query)
+    ... except QueryError as refused:
+    ...     print(with_caret(query, refused.where))
+    /news/item[price <]
+                      ^
+    """
+    line = text.split("\n")[where.line - 1].replace("\r", " ")
+    indent = "".join(_blank_like(character) for character in line[: where.column - 1])
+    return f"{line}\n{indent}^"
+
+
+def _blank_like(character: str) -> str:
+    """White space as wide as ``character`` in a terminal."""
+    if character == "\t":
+        return "\t"
+    if unicodedata.combining(character):
+        return ""
+    return "  " if unicodedata.east_asian_width(character) in "WF" else " "
