@@ -9,7 +9,7 @@ use super::codes;
 use super::entities::Meaning;
 use super::fail::{refuse, shown, Fail, Step};
 use super::instruction::check_target;
-use super::machine::Machine;
+use super::machine::{Machine, Open};
 use super::tokens::{Cut, Token, Tokens};
 use super::window::{Origin, Window};
 
@@ -39,6 +39,17 @@ impl Machine {
         loop {
             let start = tokens.at();
             *at = start;
+            if self.stack.len() > floor {
+                let open = self.stack[self.stack.len() - 1];
+                if tokens.pass_end_tag(self.lexicon.text(open.name)) {
+                    self.close(window, open, start, tokens.at(), handler)?;
+                    if self.stack.is_empty() {
+                        *at = tokens.at();
+                        return Ok(());
+                    }
+                    continue;
+                }
+            }
             match tokens.next() {
                 Token::Text(text) => {
                     let end = start + text.len();
@@ -134,12 +145,7 @@ impl Machine {
                 self.begin_instruction(window, at)
             }
             Cut::Reference => {
-                let body = &rest[1..];
-                if let Some(bad) = body.find(|c: char| c != '#' && !is_name_char(c)) {
-                    let message = format!("{} is not a reference", shown(&rest[..=bad]));
-                    return refuse(codes::REFERENCE, *at, message);
-                }
-                self.check_reference_len(body, *at)?;
+                self.check_reference(&rest[1..], *at)?;
                 if window.complete {
                     return refuse(codes::REFERENCE, *at, "a reference has no end");
                 }
@@ -299,7 +305,7 @@ impl Machine {
         result.map_err(|stop| Fail::stop(stop, at))
     }
 
-    #[inline]
+    /// Reads an end tag that is not simply the one expected.
     fn end_tag<H: Handler>(
         &mut self,
         window: &Window<'_>,
@@ -309,25 +315,31 @@ impl Machine {
         floor: usize,
         handler: &mut H,
     ) -> Step<()> {
+        self.check_tag_len(end - start, start)?;
         if self.stack.len() == floor {
-            return refuse(
-                codes::ENTITY_UNBALANCED,
-                start,
-                "an entity closes an element that it did not open",
-            );
+            let message = "an entity closes an element that it did not open";
+            return refuse(codes::ENTITY_UNBALANCED, start, message);
         }
         let open = self.stack[self.stack.len() - 1];
-        if name != self.lexicon.text(open.name) {
-            self.check_tag_len(end - start, start)?;
-            let expected = self.lexicon.text(open.name);
-            if name.trim_end_matches([' ', '\t', '\n', '\r']) != expected {
-                let message = format!(
-                    "</{expected}> was expected, not {}",
-                    shown(&window.text[start..end])
-                );
-                return refuse(codes::END_TAG, start, message);
-            }
+        let expected = self.lexicon.text(open.name);
+        if name.trim_end_matches([' ', '\t', '\n', '\r']) != expected {
+            let found = shown(&window.text[start..end]);
+            let message = format!("</{expected}> was expected, not {found}");
+            return refuse(codes::END_TAG, start, message);
         }
+        self.close(window, open, start, end, handler)
+    }
+
+    /// Closes `open`, whose end tag is at `start..end`.
+    #[inline]
+    fn close<H: Handler>(
+        &mut self,
+        window: &Window<'_>,
+        open: Open,
+        start: usize,
+        end: usize,
+        handler: &mut H,
+    ) -> Step<()> {
         self.stack.pop();
         self.lexicon.leave(open.mark);
         handler
@@ -335,14 +347,19 @@ impl Machine {
             .map_err(|stop| Fail::stop(stop, start))
     }
 
-    fn check_reference_len(&self, body: &str, at: usize) -> Step<()> {
+    /// Checks the characters and the length of what follows an ampersand.
+    fn check_reference(&self, body: &str, at: usize) -> Step<()> {
+        if let Some(bad) = body.find(|c: char| c != '#' && !is_name_char(c)) {
+            let message = format!(
+                "{} is not a reference",
+                shown(&format!("&{}", &body[..bad]))
+            );
+            return refuse(codes::REFERENCE, at, message);
+        }
         let max = self.options.limits.name_bytes;
         if body.len() > max {
-            return refuse(
-                codes::LIMIT_NAME_BYTES,
-                at,
-                format!("a name is longer than {max} bytes"),
-            );
+            let message = format!("a name is longer than {max} bytes");
+            return refuse(codes::LIMIT_NAME_BYTES, at, message);
         }
         Ok(())
     }
@@ -356,7 +373,7 @@ impl Machine {
         handler: &mut H,
     ) -> Step<()> {
         let end = start + body.len() + 2;
-        self.check_reference_len(body, start)?;
+        self.check_reference(body, start)?;
         let read = window.original(start);
         let meaning = self
             .doctype

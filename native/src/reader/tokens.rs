@@ -1,14 +1,12 @@
-//! A window's text cut into tokens by quick-xml.
+//! A window's text cut into tokens.
 //!
-//! quick-xml finds where tokens begin and end; whether what is in them is right is checked by those
-//! who use them. Where it finds no end, [`Cut`] says what began there: the window may simply end
-//! too early, and long comments, CDATA sections and instructions are read in pieces.
+//! Here only where tokens begin and end is found; whether what is in them is right is checked by
+//! those who use them. Tags are cut by quick-xml's scanner. Its whole reader is not used: it checks
+//! once more that each token is UTF-8 and keeps the names of open elements once more, which
+//! together made half the cost of reading.
 
-use quick_xml::events::Event;
-use quick_xml::reader::Reader as Tokeniser;
-
-/// U+FEFF, which quick-xml would drop at the start of what it is given.
-const MARK: &str = "\u{FEFF}";
+use memchr::{memchr, memchr2, memmem};
+use quick_xml::parser::{ElementParser, Parser};
 
 /// One token, without its delimiters.
 #[derive(Debug)]
@@ -28,7 +26,8 @@ pub(super) enum Token<'w> {
     Ended,
 }
 
-/// What begins where no token ends.
+/// What begins where no token ends. The window may simply end too early, and long comments, CDATA
+/// sections and instructions are read in pieces.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Cut {
     Tag,
@@ -44,77 +43,105 @@ pub(super) enum Cut {
 
 pub(super) struct Tokens<'w> {
     text: &'w str,
-    tokeniser: Tokeniser<&'w [u8]>,
-    /// Where quick-xml's part of the text begins.
-    base: usize,
-    marked: bool,
+    at: usize,
 }
 
 impl<'w> Tokens<'w> {
     /// The tokens of `text` from `at` on.
     pub(super) fn new(text: &'w str, at: usize) -> Self {
-        let marked = text[at..].starts_with(MARK);
-        let base = if marked { at + MARK.len() } else { at };
-        let mut tokeniser = Tokeniser::from_reader(&text.as_bytes()[base..]);
-        let config = tokeniser.config_mut();
-        config.check_end_names = false;
-        config.allow_unmatched_ends = true;
-        config.trim_markup_names_in_closing_tags = false;
-        Self {
-            text,
-            tokeniser,
-            base,
-            marked,
-        }
+        Self { text, at }
     }
 
-    /// Where the next token begins; after [`Token::Cut`], anywhere.
+    /// Where the next token begins.
     #[inline]
     pub(super) fn at(&self) -> usize {
-        if self.marked {
-            self.base - MARK.len()
-        } else {
-            self.base + self.tokeniser.buffer_position() as usize
-        }
+        self.at
     }
 
-    /// The next token. After [`Token::Cut`] and [`Token::Ended`] there is none.
+    /// Passes the end tag of `name` if it is next, written without white space.
+    #[inline]
+    pub(super) fn pass_end_tag(&mut self, name: &str) -> bool {
+        let rest = &self.text.as_bytes()[self.at..];
+        let end = name.len() + 2;
+        let found = rest.starts_with(b"</")
+            && rest.get(2..end) == Some(name.as_bytes())
+            && rest.get(end) == Some(&b'>');
+        if found {
+            self.at += end + 1;
+        }
+        found
+    }
+
+    /// The next token. [`Token::Cut`] and [`Token::Ended`] pass nothing.
     #[inline]
     pub(super) fn next(&mut self) -> Token<'w> {
-        let start = self.at();
-        if self.marked {
-            self.marked = false;
-            return Token::Text(MARK);
-        }
-        let event = self.tokeniser.read_event();
-        let whole = |head: usize, tail: usize| &self.text[start + head..self.at() - tail];
-        match event {
-            Ok(Event::Text(_)) => Token::Text(whole(0, 0)),
-            Ok(Event::Start(_)) => Token::Start,
-            Ok(Event::End(_)) => Token::End(whole(2, 1)),
-            Ok(Event::Empty(_)) => Token::Empty,
-            Ok(Event::GeneralRef(_)) => Token::Reference(whole(1, 1)),
-            Ok(Event::CData(_)) => Token::CData(whole(9, 3)),
-            Ok(Event::Comment(_)) => Token::Comment(whole(4, 3)),
-            Ok(Event::PI(_) | Event::Decl(_)) => Token::Instruction(whole(2, 2)),
-            Ok(Event::Eof) => Token::Ended,
-            Ok(Event::DocType(_)) | Err(_) => Token::Cut(cut(&self.text.as_bytes()[start..])),
+        let rest = &self.text.as_bytes()[self.at..];
+        match rest.first() {
+            None => Token::Ended,
+            Some(b'<') => self.markup(rest),
+            Some(b'&') => match memchr(b';', rest) {
+                Some(end) => Token::Reference(self.pass(1, end, 1)),
+                None => Token::Cut(Cut::Reference),
+            },
+            Some(_) => {
+                Token::Text(self.pass(0, memchr2(b'<', b'&', rest).unwrap_or(rest.len()), 0))
+            }
         }
     }
-}
 
-/// What begins with `rest`.
-fn cut(rest: &[u8]) -> Cut {
-    match rest {
-        [b'&', ..] => Cut::Reference,
-        [b'<'] => Cut::Prefix,
-        [b'<', b'?', ..] => Cut::Instruction,
-        [b'<', b'!', ..] if rest.starts_with(b"<!--") => Cut::Comment,
-        [b'<', b'!', ..] if rest.starts_with(b"<![CDATA[") => Cut::CData,
-        [b'<', b'!', ..] if b"<!--".starts_with(rest) || b"<![CDATA[".starts_with(rest) => {
-            Cut::Prefix
+    #[inline]
+    fn markup(&mut self, rest: &'w [u8]) -> Token<'w> {
+        match rest.get(1) {
+            None => Token::Cut(Cut::Prefix),
+            Some(b'/') => match memchr(b'>', rest) {
+                Some(end) => Token::End(self.pass(2, end, 1)),
+                None => Token::Cut(Cut::Tag),
+            },
+            Some(b'?') => match memmem::find(&rest[2..], b"?>") {
+                Some(len) => Token::Instruction(self.pass(2, 2 + len, 2)),
+                None => Token::Cut(Cut::Instruction),
+            },
+            Some(b'!') => self.bang(rest),
+            Some(_) => match ElementParser::Outside.feed(rest) {
+                Some(close) => {
+                    self.at += close + 1;
+                    if rest[close - 1] == b'/' {
+                        Token::Empty
+                    } else {
+                        Token::Start
+                    }
+                }
+                None => Token::Cut(Cut::Tag),
+            },
         }
-        [b'<', b'!', ..] => Cut::Declaration,
-        _ => Cut::Tag,
+    }
+
+    fn bang(&mut self, rest: &'w [u8]) -> Token<'w> {
+        const COMMENT: &[u8] = b"<!--";
+        const CDATA: &[u8] = b"<![CDATA[";
+        if let Some(content) = rest.strip_prefix(COMMENT) {
+            match memmem::find(content, b"-->") {
+                Some(len) => Token::Comment(self.pass(COMMENT.len(), COMMENT.len() + len, 3)),
+                None => Token::Cut(Cut::Comment),
+            }
+        } else if let Some(content) = rest.strip_prefix(CDATA) {
+            match memmem::find(content, b"]]>") {
+                Some(len) => Token::CData(self.pass(CDATA.len(), CDATA.len() + len, 3)),
+                None => Token::Cut(Cut::CData),
+            }
+        } else if COMMENT.starts_with(rest) || CDATA.starts_with(rest) {
+            Token::Cut(Cut::Prefix)
+        } else {
+            Token::Cut(Cut::Declaration)
+        }
+    }
+
+    /// Passes a token that begins with `head` bytes of delimiter, whose content ends at `end`, and
+    /// that ends with `tail` bytes of delimiter. Gives the content.
+    #[inline]
+    fn pass(&mut self, head: usize, end: usize, tail: usize) -> &'w str {
+        let content = &self.text[self.at + head..self.at + end];
+        self.at += end + tail;
+        content
     }
 }
