@@ -5,13 +5,14 @@
 //! * [`events`]: what the reader says and a [`events::Handler`] hears;
 //! * [`reader`]: the one hardened XML reader;
 //! * [`xpath`]: what a subscriber can say;
-//! * `select`: the exact evaluator of one query (fragments, explanations, verification);
+//! * [`select`]: the exact evaluator of one query (fragments, explanations, verification);
 //! * `index` and `matching`: all subscriptions at once.
 //!
 //! Only `python` (feature `python`) knows that Python exists.
 
 pub mod events;
 pub mod reader;
+pub mod select;
 pub mod values;
 pub mod xpath;
 

@@ -20,7 +20,7 @@ pub enum ValueTest {
     /// `number(value) op n`
     Number(Op, f64),
     /// The value contains the text.
-    Contains(Needle),
+    Contains(Box<Needle>),
     /// The value starts with the text.
     StartsWith(Box<str>),
 }
@@ -38,7 +38,7 @@ impl ValueTest {
 
     /// `contains(value, text)`
     pub fn contains(text: &str) -> Self {
-        Self::Contains(Needle::new(text))
+        Self::Contains(Box::new(Needle::new(text)))
     }
 
     /// `starts-with(value, text)`

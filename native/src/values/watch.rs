@@ -97,14 +97,6 @@ impl Watch {
             _ => false,
         }
     }
-
-    /// The answer, where no further piece can change it.
-    pub fn decided(&self) -> Option<bool> {
-        match self {
-            Self::Decided(holds) => Some(*holds),
-            _ => None,
-        }
-    }
 }
 
 #[cfg(test)]

@@ -1,0 +1,31 @@
+//! The exact evaluator of single queries, over one reading of the document.
+//!
+//! [`Selector::compile`] turns a query into a table of steps; a [`Selection`] evaluates any number
+//! of them while the document is read, without a tree and without backtracking:
+//!
+//! * **Down.** When a node starts, it is *bound* to each step whose test it passes, if a node bound
+//!   to the step before is open above it. Whether the step's predicates hold for a node depends on
+//!   the node and its siblings alone, never on the way to it, so one binding serves all ways.
+//! * **Up.** What a nested path asks for is one answer, and moves from each node up to those that
+//!   asked ([`flow`]). Predicates are evaluated in three values, so that they are decided as soon as
+//!   the document allows; at the latest when the node ends, or for `last()` when its parent ends.
+//! * **Candidates.** A node of the query's own path moves up in the same way, and waits wherever a
+//!   predicate is undecided. Once nothing is undecided it is selected at once.
+//!
+//! Hence memory is bounded by depth times steps, plus the candidates that wait, which have a named
+//! limit. String-values are compared as they arrive ([`crate::values::Watch`]).
+
+mod bind;
+mod compile;
+mod flow;
+mod formula;
+mod names;
+mod nodes;
+mod selection;
+mod state;
+#[cfg(test)]
+mod tests;
+
+pub use compile::Selector;
+pub use nodes::{Node, Scope};
+pub use selection::{Options, Outcome, Selection, CANDIDATES_MAX};

@@ -1,0 +1,123 @@
+//! XPath 1.0's own definition of the fragment, on a tree. Slow and short.
+
+use std::collections::BTreeSet;
+
+use crate::values::{compare, compare_numbers};
+use crate::xpath::ast::{Axis, Expr, Kind, Path, Query, Step};
+
+use super::document::{TreeNode, What};
+
+/// The nodes that a query selects, in document order.
+pub fn select(tree: &[TreeNode], query: &Query) -> Vec<usize> {
+    let mut selected = BTreeSet::new();
+    for branch in &query.branches {
+        selected.extend(nodes_of(tree, branch, 0));
+    }
+    selected.into_iter().collect()
+}
+
+/// The nodes of a path from one context node: each step is taken from each node of the one before.
+fn nodes_of(tree: &[TreeNode], path: &Path, context: usize) -> BTreeSet<usize> {
+    let mut contexts = BTreeSet::from([context]);
+    for step in &path.steps {
+        if step.axis == Axis::Descendant {
+            // `//` is `/descendant-or-self::node()/`
+            contexts = contexts
+                .iter()
+                .flat_map(|&node| descendants_or_self(tree, node))
+                .collect();
+        }
+        contexts = contexts
+            .iter()
+            .flat_map(|&node| take(tree, step, node))
+            .collect();
+    }
+    contexts
+}
+
+fn descendants_or_self(tree: &[TreeNode], node: usize) -> Vec<usize> {
+    let mut found = vec![node];
+    for &child in &tree[node].children {
+        found.extend(descendants_or_self(tree, child));
+    }
+    found
+}
+
+/// One step from one node: the axis, the node test, then each predicate in order.
+fn take(tree: &[TreeNode], step: &Step, context: usize) -> Vec<usize> {
+    let axis = if step.kind == Kind::Attribute {
+        &tree[context].attributes
+    } else {
+        &tree[context].children
+    };
+    let mut nodes: Vec<usize> = axis
+        .iter()
+        .copied()
+        .filter(|&node| passes_test(step, &tree[node].what))
+        .collect();
+    for predicate in &step.predicates {
+        let last = nodes.len();
+        nodes = (1..)
+            .zip(nodes)
+            .filter(|&(position, node)| holds(tree, predicate, node, position, last))
+            .map(|(_, node)| node)
+            .collect();
+    }
+    nodes
+}
+
+fn passes_test(step: &Step, what: &What) -> bool {
+    match (step.kind, what) {
+        (Kind::Text, What::Text(_)) => true,
+        (Kind::Element, What::Element((uri, local)))
+        | (Kind::Attribute, What::Attribute((uri, local), _)) => {
+            step.test.uri.as_deref().is_none_or(|wanted| wanted == *uri)
+                && step
+                    .test
+                    .local
+                    .as_deref()
+                    .is_none_or(|wanted| wanted == *local)
+        }
+        _ => false,
+    }
+}
+
+fn holds(tree: &[TreeNode], expr: &Expr, node: usize, position: usize, last: usize) -> bool {
+    let (position_f, last_f) = (position as f64, last as f64);
+    match expr {
+        Expr::And(parts) => parts
+            .iter()
+            .all(|part| holds(tree, part, node, position, last)),
+        Expr::Or(parts) => parts
+            .iter()
+            .any(|part| holds(tree, part, node, position, last)),
+        Expr::Not(part) => !holds(tree, part, node, position, last),
+        Expr::Exists(path) => !nodes_of(tree, path, node).is_empty(),
+        Expr::Compare(path, op, literal) => nodes_of(tree, path, node)
+            .into_iter()
+            .any(|node| compare(&string_value(tree, node), *op, literal)),
+        Expr::Contains(path, text) => first_value(tree, path, node).contains(&**text),
+        Expr::StartsWith(path, text) => first_value(tree, path, node).starts_with(&**text),
+        Expr::Position(op, n) => compare_numbers(position_f, *op, *n),
+        Expr::PositionLast(op) => compare_numbers(position_f, *op, last_f),
+        Expr::Last(op, n) => compare_numbers(last_f, *op, *n),
+    }
+}
+
+/// `string(path)`
+fn first_value(tree: &[TreeNode], path: &Path, node: usize) -> String {
+    nodes_of(tree, path, node)
+        .first()
+        .map_or(String::new(), |&first| string_value(tree, first))
+}
+
+fn string_value(tree: &[TreeNode], node: usize) -> String {
+    match &tree[node].what {
+        What::Attribute(_, value) | What::Text(value) => value.clone(),
+        What::Document | What::Element(_) => tree[node]
+            .children
+            .iter()
+            .map(|&child| string_value(tree, child))
+            .collect(),
+    }
+}

@@ -1,0 +1,170 @@
+//! A document as a tree, small and plain, and its reading as events.
+
+use crate::events::{Attribute, Context, Handler, Names, Span, StartElement, Stop};
+
+/// A namespace URI and a local name.
+pub type Name = (&'static str, &'static str);
+
+/// What stands in an element.
+#[derive(Clone, Debug)]
+pub enum Item {
+    Element {
+        name: Name,
+        attributes: Vec<(Name, String)>,
+        items: Vec<Item>,
+    },
+    /// Pieces side by side are one text node, across items too.
+    Text(String),
+    /// A comment or processing instruction.
+    Break,
+}
+
+/// A node of the tree. Nodes are numbered in document order: an element, its attributes, its
+/// children; 0 is the document.
+#[derive(Debug)]
+pub struct TreeNode {
+    pub what: What,
+    pub children: Vec<usize>,
+    pub attributes: Vec<usize>,
+}
+
+#[derive(Debug)]
+pub enum What {
+    Document,
+    Element(Name),
+    Attribute(Name, String),
+    Text(String),
+}
+
+/// The tree of a document whose root element is `root`.
+pub fn tree(root: &Item) -> Vec<TreeNode> {
+    let mut nodes = Vec::new();
+    add(&mut nodes, What::Document);
+    add_items(&mut nodes, std::slice::from_ref(root), 0);
+    nodes
+}
+
+fn add(nodes: &mut Vec<TreeNode>, what: What) -> usize {
+    nodes.push(TreeNode {
+        what,
+        children: Vec::new(),
+        attributes: Vec::new(),
+    });
+    nodes.len() - 1
+}
+
+fn add_items(nodes: &mut Vec<TreeNode>, items: &[Item], parent: usize) {
+    let mut open_text: Option<usize> = None;
+    for item in items {
+        match item {
+            Item::Text(text) if text.is_empty() => {}
+            Item::Text(text) => match open_text {
+                Some(id) => {
+                    let What::Text(value) = &mut nodes[id].what else {
+                        unreachable!()
+                    };
+                    value.push_str(text);
+                }
+                None => {
+                    let id = add(nodes, What::Text(text.clone()));
+                    nodes[parent].children.push(id);
+                    open_text = Some(id);
+                }
+            },
+            Item::Break => open_text = None,
+            Item::Element {
+                name,
+                attributes,
+                items,
+            } => {
+                open_text = None;
+                let id = add(nodes, What::Element(*name));
+                nodes[parent].children.push(id);
+                for (name, value) in attributes {
+                    let attribute = add(nodes, What::Attribute(*name, value.clone()));
+                    nodes[id].attributes.push(attribute);
+                }
+                add_items(nodes, items, id);
+            }
+        }
+    }
+}
+
+struct Reading(Names);
+
+impl Context for Reading {
+    fn names(&self) -> &Names {
+        &self.0
+    }
+
+    fn namespaces_in_scope(&self, visit: &mut dyn FnMut(&str, &str)) {
+        visit("u", "u");
+    }
+}
+
+/// Reads the document to a handler. Every event takes ten bytes.
+pub fn read(root: &Item, handler: &mut impl Handler) -> Result<(), Stop> {
+    let mut context = Reading(Names::default());
+    let mut offset = 0;
+    read_items(
+        std::slice::from_ref(root),
+        &mut context,
+        &mut offset,
+        handler,
+    )
+}
+
+fn next(offset: &mut u64) -> Span {
+    *offset += 10;
+    Span {
+        start: *offset - 10,
+        end: *offset,
+        from_entity: false,
+    }
+}
+
+fn read_items(
+    items: &[Item],
+    context: &mut Reading,
+    offset: &mut u64,
+    handler: &mut impl Handler,
+) -> Result<(), Stop> {
+    for item in items {
+        match item {
+            Item::Text(text) if text.is_empty() => {}
+            Item::Text(text) => handler.text(text, next(offset))?,
+            Item::Break => {
+                next(offset);
+                handler.text_break()?;
+            }
+            Item::Element {
+                name,
+                attributes,
+                items,
+            } => {
+                let span = next(offset);
+                let name = context.0.intern(name.0, name.1);
+                let attributes: Vec<Attribute<'_>> = attributes
+                    .iter()
+                    .map(|((uri, local), value)| Attribute {
+                        name: context.0.intern(uri, local),
+                        value,
+                        span,
+                    })
+                    .collect();
+                handler.start_element(
+                    context,
+                    &StartElement {
+                        name,
+                        attributes: &attributes,
+                        span,
+                    },
+                )?;
+                read_items(items, context, offset, handler)?;
+                let end = next(offset).end;
+                handler.end_element(Span { end, ..span })?;
+            }
+        }
+    }
+    Ok(())
+}
