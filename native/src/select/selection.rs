@@ -176,6 +176,7 @@ impl<'a> Selection<'a> {
     /// The outcomes, in the order of the queries; the document must have been read to its end.
     pub fn finish(mut self) -> Vec<Outcome> {
         self.resolve_waiting(0);
+        debug_assert_eq!(self.held, 0, "at the end nothing is undecided");
         let nodes_wanted = self.options.nodes;
         let outcome = |(document, mut nodes): (&Binding, Vec<Node>)| {
             // Two branches of a union may select the same node.
