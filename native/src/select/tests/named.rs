@@ -1,1 +1,0 @@
-//! Cases with a name.
