@@ -57,6 +57,10 @@ class SchemaError(PenstockError, ValueError):
     """A schema was refused."""
 
 
+class WorkloadError(PenstockError, ValueError):
+    """A workload cannot be made as asked."""
+
+
 class IndexFileError(PenstockError, ValueError):
     """An index file is damaged, of another kind, or too new."""
 
@@ -241,6 +245,27 @@ ERRORS: dict[str, ErrorSpec] = {
         SchemaError,
         "the DTD's bytes cannot be decoded",
         "Write DTDs in UTF-8, UTF-16, US-ASCII or ISO-8859-1, and declare which.",
+    ),
+    # Workloads
+    "lab.parameter": ErrorSpec(
+        WorkloadError,
+        "a parameter of a workload is out of its range",
+        "See the parameter's docstring.",
+    ),
+    "lab.schema": ErrorSpec(
+        WorkloadError,
+        "no schema of that name is shipped",
+        "Use one of the names listed, or read your own with `SchemaGraph.from_dtd_file`.",
+    ),
+    "lab.workload": ErrorSpec(
+        WorkloadError,
+        "no workload of that name is shipped",
+        "Use one of the names listed, or make a `Workload` of your own.",
+    ),
+    "lab.exhausted": ErrorSpec(
+        WorkloadError,
+        "the schema does not give that many distinct queries",
+        "Ask for fewer, for greater depth or more predicates, or allow equal ones: `distinct=False`.",
     ),
 }
 

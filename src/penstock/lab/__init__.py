@@ -1,0 +1,1 @@
+"""Workloads, experiments and what they are made from."""

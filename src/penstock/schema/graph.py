@@ -49,7 +49,8 @@ class SchemaGraph:
         self._elements = dict(elements)
         self._heights = minimal_heights(elements)
         self._root_labels = root_labels(elements, roots)
-        self._resolver = Resolver(namespaces or {})
+        self._namespaces = dict(namespaces or {})
+        self._resolver = Resolver(self._namespaces)
         self._names = {
             label: self._resolver.element(label, element.where)
             for label, element in elements.items()
@@ -115,6 +116,11 @@ class SchemaGraph:
     def root_labels(self) -> tuple[str, ...]:
         """The labels a document may begin with."""
         return self._root_labels
+
+    @property
+    def namespaces(self) -> Mapping[str, str]:
+        """Prefixes to URIs, as given or fixed; ``""`` is the prefix of elements without one."""
+        return self._namespaces
 
     @property
     def heights(self) -> Mapping[str, int]:

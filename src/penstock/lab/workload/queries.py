@@ -1,0 +1,132 @@
+"""Queries drawn from a schema as random walks, by seed.
+
+A walk goes down from a root, child by child. Each step becomes ``/name``, ``/*``, ``//name`` or
+``//*``; a ``//`` may pass over a level, so that it means something. Then predicates are placed at
+steps of the walk whose elements have what the predicate asks for, with values that documents show.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from random import Random
+
+from penstock.errors import error
+from penstock.lab.workload.chance import Draw, Rnd
+from penstock.lab.workload.parameters import QueryParameters
+from penstock.lab.workload.walk import Stop, Way, kinds_in_order, origin
+from penstock.schema import SchemaGraph
+
+TRIES_MAX = 10_000
+"""Walks in a row that may fail to give a new query before the schema counts as exhausted."""
+
+
+class QueryGenerator:
+    """Draws queries that documents of a schema can match.
+
+    Examples
+    --------
+    >>> shop = SchemaGraph.from_dtd('''
+    ...     <!ELEMENT shop (item+)> <!ELEMENT item (name, price?)>
+    ...     <!ATTLIST item lang (en | de) #REQUIRED>
+    ...     <!ELEMENT name (#PCDATA)> <!ELEMENT price (#PCDATA)>''')
+    >>> generator = QueryGenerator(shop, QueryParameters(depth_min=2, depth_max=3))
+    >>> generator.queries(3, seed=5)
+    ["/shop/item[@lang = 'en']/price", '/shop/item', '/shop//item/name']
+    """
+
+    def __init__(self, schema: SchemaGraph, parameters: QueryParameters | None = None) -> None:
+        self.parameters = parameters or QueryParameters()
+        self._origin = origin(schema, self.parameters)
+        deepest = self._origin.levels - 1
+        if deepest < self.parameters.depth_min:
+            raise error("lab.exhausted", f"no path has {self.parameters.depth_min} steps")
+        self._depth_max = int(min(self.parameters.depth_max, deepest))
+        self._predicates = _counts(self.parameters.predicate_weights)
+        self._nested_paths = _counts(self.parameters.nested_path_weights)
+        self._kinds = kinds_in_order(self.parameters.predicate_mix)
+
+    def queries(self, count: int, seed: int = 0) -> list[str]:
+        """So many queries; the first of them are the same whatever the count."""
+        rnd = Random(seed).random
+        seen: set[str] = set()
+        result: list[str] = []
+        while len(result) < count:
+            # Drawn before the tries: else distinctness would favour what has more variety.
+            predicates, nested_paths = self._predicates(rnd), self._nested_paths(rnd)
+            for _ in range(TRIES_MAX):
+                query = self._query(predicates, nested_paths, rnd)
+                if query is not None and query not in seen:
+                    break
+            else:
+                raise error("lab.exhausted", f"found only {len(result)} of {count} queries")
+            if self.parameters.distinct:
+                seen.add(query)
+            result.append(query)
+        return result
+
+    def _query(self, predicates: int, nested_paths: int, rnd: Rnd) -> str | None:
+        """One query, or nothing where the walk has no place for a predicate."""
+        depth_min = self.parameters.depth_min
+        depth = depth_min + int(rnd() * (self._depth_max - depth_min + 1))
+        walk, steps = self._walk(self._origin.ways[depth], depth, rnd)
+        for _ in range(predicates):
+            if not self._add_predicate(walk, steps, rnd):
+                return None
+        for _ in range(nested_paths):
+            if not self._add_nested_path(walk, steps, rnd):
+                return None
+        query = "".join(steps)
+        attributes = walk[-1].attributes
+        if attributes and rnd() < self.parameters.attribute_leaf_probability:
+            return f"{query}/@{attributes[int(rnd() * len(attributes))]}"
+        return query
+
+    def _walk(self, way: Way | None, depth: int, rnd: Rnd) -> tuple[list[Stop], list[str]]:
+        """So many steps, from a way that leads that deep."""
+        parameters = self.parameters
+        wildcard, descendant = parameters.wildcard_probability, parameters.descendant_probability
+        skips = parameters.descendant_skips
+        walk: list[Stop] = []
+        steps: list[str] = []
+        while way is not None and depth:
+            stop = way.items[bisect_right(way.cumulative, rnd(), 0, way.last)]
+            written = 0
+            if rnd() < descendant:
+                written = 2
+                below = stop.ways[depth] if skips else None
+                if below is not None:
+                    stop = below.items[bisect_right(below.cumulative, rnd(), 0, below.last)]
+            if rnd() < wildcard:
+                written += 1
+            walk.append(stop)
+            steps.append(stop.steps[written])
+            depth -= 1
+            way = stop.ways[depth]
+        return walk, steps
+
+    def _add_predicate(self, walk: list[Stop], steps: list[str], rnd: Rnd) -> bool:
+        kind = self._kinds(rnd)
+        places = [
+            (index, comparisons)
+            for index, stop in enumerate(walk)
+            if (comparisons := stop.comparisons[kind]) is not None
+        ]
+        if not places:
+            return False
+        index, comparisons = places[int(rnd() * len(places))]
+        steps[index] += comparisons(rnd)(rnd)
+        return True
+
+    def _add_nested_path(self, walk: list[Stop], steps: list[str], rnd: Rnd) -> bool:
+        depth = 1 + int(rnd() * self.parameters.nested_depth_max)
+        places = [(index, way) for index, stop in enumerate(walk) if (way := stop.ways[depth])]
+        if not places:
+            return False
+        index, way = places[int(rnd() * len(places))]
+        path = "".join(self._walk(way, depth, rnd)[1])
+        steps[index] += f"[.{path}]" if path.startswith("//") else f"[{path[1:]}]"
+        return True
+
+
+def _counts(weights: tuple[float, ...]) -> Draw[int]:
+    return Draw(range(len(weights)), weights)

@@ -1,0 +1,77 @@
+"""What the generators of documents ask a schema again and again, worked out once."""
+
+from __future__ import annotations
+
+from penstock.lab.workload.chance import Draw, zipf
+from penstock.schema import SchemaGraph
+from penstock.schema.model import Child, Children, Choice, Mixed, Particle
+
+
+class Shape:
+    """Which elements contain each other, how many levels anything needs, what is chosen how often.
+
+    Particles are known by identity: they live as long as their schema, and hashing the whole
+    expression at each draw would cost more than the draw.
+    """
+
+    def __init__(self, schema: SchemaGraph, choice_skew: float) -> None:
+        self.elements = schema.elements
+        self.heights = schema.heights
+        self.choices: dict[int, Draw[Particle]] = {}
+        """The alternatives of each choice, by Zipf weights in the schema's order."""
+        self.inlines: dict[str, Draw[str]] = {}
+        """The same for the children of each element of mixed content."""
+        self.particle_heights: dict[int, int] = {}
+        """The least levels that each particle needs, when it stands there once."""
+        self._knots = knots({label: list(one.children) for label, one in schema.elements.items()})
+        self._choice_skew = choice_skew
+        for label, element in schema.elements.items():
+            if isinstance(element.content, Children):
+                self._measure(element.content.particle)
+            elif isinstance(element.content, Mixed) and element.content.names:
+                names = element.content.names
+                self.inlines[label] = Draw(names, zipf(len(names), choice_skew))
+
+    def knotted(self, parent: str, child: str) -> bool:
+        """Whether the two are the same or can contain each other."""
+        return self._knots[child] != 0 and self._knots[parent] == self._knots[child]
+
+    def _measure(self, particle: Particle) -> int:
+        if isinstance(particle, Child):
+            height = self.heights[particle.name]
+        else:
+            below = [self._measure(item) for item in particle.items]
+            if isinstance(particle, Choice):
+                weights = zipf(len(particle.items), self._choice_skew)
+                self.choices[id(particle)] = Draw(particle.items, weights)
+                height = min(below)
+            else:
+                height = max(below)
+        self.particle_heights[id(particle)] = height
+        return height if particle.indicator.occurs.required else 0
+
+
+def knots(children: dict[str, list[str]]) -> dict[str, int]:
+    """A number for each element, equal for those that can contain each other.
+
+    Elements that cannot contain themselves, even through others, have number 0.
+    """
+    below = {label: _reachable(label, children) for label in children}
+    result: dict[str, int] = {}
+    for number, label in enumerate(children, start=1):
+        if label not in below[label]:
+            result[label] = 0
+        elif label not in result:
+            result.update((other, number) for other in below[label] if label in below[other])
+    return result
+
+
+def _reachable(label: str, children: dict[str, list[str]]) -> set[str]:
+    found: set[str] = set()
+    waiting = list(children[label])
+    while waiting:
+        child = waiting.pop()
+        if child not in found:
+            found.add(child)
+            waiting.extend(children[child])
+    return found

@@ -1,0 +1,34 @@
+"""The schemas that are shipped have the character that is promised."""
+
+from __future__ import annotations
+
+from io import StringIO
+
+import pytest
+from lxml import etree
+
+from penstock.errors import WorkloadError
+from penstock.lab.shipped import SCHEMA_ROOTS, schema_text, shipped_schema
+
+ELEMENTS = {"news": 120}
+
+
+@pytest.mark.parametrize("name", SCHEMA_ROOTS)
+def test_a_shipped_schema_has_its_elements_and_one_root(name: str) -> None:
+    schema = shipped_schema(name)
+    assert len(schema.elements) == ELEMENTS[name]
+    assert schema.root_labels == (SCHEMA_ROOTS[name],)
+    contained = {child for element in schema.elements.values() for child in element.children}
+    assert set(schema.elements) - contained <= set(schema.root_labels), "an element has no place"
+
+
+@pytest.mark.parametrize("name", SCHEMA_ROOTS)
+def test_a_shipped_schema_is_a_dtd_to_libxml_too(name: str) -> None:
+    validator = etree.DTD(StringIO(schema_text(name)))
+    assert not validator.validate(etree.Element("unknown"))
+
+
+def test_an_unknown_schema_is_refused_with_the_names_there_are() -> None:
+    with pytest.raises(WorkloadError, match="news") as caught:
+        shipped_schema("opera")
+    assert caught.value.code == "lab.schema"
