@@ -6,5 +6,5 @@ __version__: str
 BUILD_PROFILE: str
 
 def parse_query(
-    text: str, namespaces: list[tuple[str, str]], default_namespace: str
+    text: str, namespaces: list[tuple[str, str]], default_namespace: str, normal: bool
 ) -> tuple[tuple[Any, ...] | None, tuple[str, str, int | None] | None]: ...

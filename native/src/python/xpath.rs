@@ -4,20 +4,22 @@ use pyo3::prelude::*;
 use pyo3::types::PyTuple;
 
 use crate::xpath::ast::{Axis, Expr, Kind, Literal, Path, Query, Step};
-use crate::xpath::{parse, Namespaces};
+use crate::xpath::{normalise, parse, Namespaces};
 
 type Outcome<'py> = (
     Option<Bound<'py, PyTuple>>,
     Option<(&'static str, String, Option<usize>)>,
 );
 
-/// A tree and no refusal, or no tree and a refusal: code, message, offset in characters.
+/// A tree, normal if asked for, and no refusal; or no tree and a refusal: code, message, offset in
+/// characters.
 #[pyfunction]
 pub fn parse_query<'py>(
     py: Python<'py>,
     text: &str,
     namespaces: Vec<(String, String)>,
     default_namespace: &str,
+    normal: bool,
 ) -> PyResult<Outcome<'py>> {
     let bindings = namespaces
         .iter()
@@ -27,6 +29,7 @@ pub fn parse_query<'py>(
         Err(problem) => return Ok((None, Some(("query.namespaces", problem, None)))),
     };
     match parse(text, &namespaces) {
+        Ok(query) if normal => Ok((Some(query_tuple(py, &normalise(query))?), None)),
         Ok(query) => Ok((Some(query_tuple(py, &query)?), None)),
         Err(refusal) => {
             let offset = Some(refusal.offset_characters);

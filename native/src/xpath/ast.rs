@@ -139,6 +139,18 @@ impl Op {
         }
     }
 
+    /// Of two numbers, `a op.negated() b` is `not(a op b)`.
+    pub fn negated(self) -> Op {
+        match self {
+            Op::Eq => Op::Ne,
+            Op::Ne => Op::Eq,
+            Op::Lt => Op::Ge,
+            Op::Le => Op::Gt,
+            Op::Gt => Op::Le,
+            Op::Ge => Op::Lt,
+        }
+    }
+
     /// `a op b` is `b op.flipped() a`.
     pub fn flipped(self) -> Op {
         match self {

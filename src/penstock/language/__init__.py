@@ -1,7 +1,8 @@
 """What a subscriber can say: the XPath fragment, parsed, printed, normalised and related."""
 
 from penstock.language.ast import Query
-from penstock.language.parsing import parse
+from penstock.language.normal_form import normalise
+from penstock.language.parsing import parse, parse_normal
 from penstock.language.position import with_caret
 from penstock.language.printing import PrintedQuery, to_text
 from penstock.language.relation import Relation, Verdict, relate
@@ -15,8 +16,10 @@ __all__ = [
     "contains",
     "covers",
     "disjoint",
+    "normalise",
     "overlaps",
     "parse",
+    "parse_normal",
     "relate",
     "to_text",
     "why_never",
