@@ -7,7 +7,7 @@ use crate::xpath::ast::{Axis, Kind};
 use super::compile::{Atom, Goal, Slot};
 use super::formula::{Answer, Place};
 use super::nodes::Node;
-use super::selection::Selection;
+use super::selection::{Selection, Wanted};
 use super::state::{Binding, Frame, Gathered, Gift, Siblings, Verdict, Waiting, Watching, NONE};
 
 impl Selection<'_> {
@@ -139,10 +139,21 @@ impl Selection<'_> {
     }
 
     /// Shows one attribute to a step that accepts its name.
-    pub(super) fn visit_attribute(&mut self, step: u32, target: u32, attribute: &Attribute<'_>) {
+    pub(super) fn visit_attribute(
+        &mut self,
+        step: u32,
+        target: u32,
+        names: &Names,
+        attribute: &Attribute<'_>,
+    ) {
         let linked = self.steps[step as usize];
-        if !linked.step.predicates.is_empty() || self.selects(linked.step.goal.as_ref()) {
-            self.push_frame(Some(attribute.name));
+        let selects = self.selects(linked.step.goal.as_ref());
+        if selects || !linked.step.predicates.is_empty() {
+            self.push_frame();
+            if selects {
+                let name = self.capture_name(names, attribute.name);
+                self.frames.last_mut().expect("just pushed").name = Some(name);
+            }
             self.bind_leaf(step, target);
             let watches = self.frames.last().expect("just pushed").watches;
             self.feed(watches, attribute.value);
@@ -165,14 +176,14 @@ impl Selection<'_> {
 
     /// Whether a step ends a path whose nodes are wanted.
     fn selects(&self, goal: Option<&Goal>) -> bool {
-        self.options.nodes && matches!(goal, Some(Goal::Select))
+        self.options.wanted != Wanted::Match && matches!(goal, Some(Goal::Select))
     }
 
     /// Whether a step ends a path of which only existence is wanted.
     pub(super) fn finds(&self, goal: Option<&Goal>) -> bool {
         match goal {
             Some(Goal::Exists) => true,
-            Some(Goal::Select) => !self.options.nodes,
+            Some(Goal::Select) => self.options.wanted == Wanted::Match,
             Some(Goal::AnyPasses(_) | Goal::FirstPasses(_)) | None => false,
         }
     }
@@ -315,7 +326,7 @@ impl Selection<'_> {
                     },
                     depth,
                     kind,
-                    name: *name,
+                    name: name.clone(),
                     spans: spans.to_vec(),
                     namespaces: namespaces.clone(),
                 };

@@ -69,7 +69,9 @@ impl Selection<'_> {
                     self.hold(at, candidate);
                 } else if target == NONE {
                     let query = self.steps[step as usize].query as usize;
-                    self.selected[query].extend(self.candidates.select(candidate));
+                    if let Some(node) = self.candidates.select(candidate) {
+                        self.selected[query].add(node, self.options.wanted);
+                    }
                 }
             }
         }

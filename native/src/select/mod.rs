@@ -17,8 +17,10 @@
 
 mod bind;
 mod compile;
+mod explain;
 mod flow;
 mod formula;
+mod hear;
 mod names;
 mod nodes;
 mod selection;
@@ -27,5 +29,6 @@ mod state;
 mod tests;
 
 pub use compile::Selector;
-pub use nodes::{Node, Scope};
-pub use selection::{Options, Outcome, Selection, CANDIDATES_MAX};
+pub use explain::{explain, Explanation, Failure};
+pub use nodes::{Name, Node, Scope};
+pub use selection::{Options, Outcome, Selection, Wanted, CANDIDATES_MAX};

@@ -2,11 +2,16 @@
 
 use std::sync::Arc;
 
-use crate::events::{NameId, Span};
+use crate::events::Span;
 use crate::xpath::ast::Kind;
+
+use super::selection::Wanted;
 
 /// Namespaces in scope, by prefix (`""` is the default namespace); shared between nodes.
 pub type Scope = Arc<[(Box<str>, Box<str>)]>;
+
+/// A namespace URI (empty for none) and a local name; shared between nodes.
+pub type Name = Arc<(Box<str>, Box<str>)>;
 
 /// One selected node.
 #[derive(Clone, Debug, PartialEq)]
@@ -20,11 +25,39 @@ pub struct Node {
     /// Element, attribute or text.
     pub kind: Kind,
     /// `None` for text.
-    pub name: Option<NameId>,
+    pub name: Option<Name>,
     /// Its ranges of the original bytes: one, or several for a text node with pieces apart.
     pub spans: Vec<Span>,
     /// What is in scope at an element; `None` for others.
     pub namespaces: Option<Scope>,
+}
+
+/// What one query selected so far.
+#[derive(Default)]
+pub(super) struct Selected {
+    pub count: u64,
+    pub nodes: Vec<Node>,
+}
+
+impl Selected {
+    /// Counts a node, and keeps it if it is wanted.
+    pub fn add(&mut self, node: Node, wanted: Wanted) {
+        self.count += 1;
+        match wanted {
+            Wanted::Match => {}
+            Wanted::All => self.nodes.push(node),
+            Wanted::First => match self.nodes.first_mut() {
+                Some(first) if first.order <= node.order => {}
+                Some(first) => *first = node,
+                None => self.nodes.push(node),
+            },
+            Wanted::Around(order) => {
+                if (node.order..=node.last_inside).contains(&order) {
+                    self.nodes.push(node);
+                }
+            }
+        }
+    }
 }
 
 /// Nodes that wait for predicates above them, each held by those who may let it through.

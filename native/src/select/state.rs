@@ -1,10 +1,9 @@
 //! What is held while a document is read: frames of open nodes and what they are bound to.
 
-use crate::events::NameId;
 use crate::values::{ValueTest, Watch};
 
 use super::formula::Answer;
-use super::nodes::Scope;
+use super::nodes::{Name, Scope};
 
 /// No binding.
 pub(super) const NONE: u32 = u32::MAX;
@@ -15,13 +14,14 @@ pub(super) const NONE: u32 = u32::MAX;
 /// of each stack begins.
 pub(super) struct Frame {
     pub order: u64,
-    pub name: Option<NameId>,
     pub bindings: usize,
     pub answers: usize,
     pub watches: usize,
     pub waiting: usize,
     pub descendant_texts: usize,
-    /// Captured where the element may be selected.
+    /// Captured where the node may be selected.
+    pub name: Option<Name>,
+    /// Captured where it is an element that may be selected.
     pub namespaces: Option<Scope>,
 }
 

@@ -2,60 +2,210 @@
 
 mod definition;
 mod document;
+mod explained;
 mod generated;
 
+use crate::events::Span;
 use crate::reader::{Reader, ReaderOptions};
-use crate::xpath::ast::{Axis, Expr, Kind, NameTest, Path, Query, Step};
+use crate::xpath::{parse, Namespaces};
 
-use super::{Options, Selection, Selector};
+use super::{Options, Outcome, Selection, Selector, Wanted};
 
-/// `/feed/item[last]/text()`
-fn texts_of_items_with_a_last() -> Query {
-    let element = |local: &str, predicates| Step {
-        axis: Axis::Child,
-        kind: Kind::Element,
-        test: NameTest {
-            uri: Some("".into()),
-            local: Some(local.into()),
-        },
-        predicates,
-    };
-    let text = Step {
-        axis: Axis::Child,
-        kind: Kind::Text,
-        test: NameTest::default(),
-        predicates: Vec::new(),
-    };
-    let last = Expr::Exists(Path {
-        steps: vec![element("last", Vec::new())],
-    });
-    Query {
-        branches: vec![Path {
-            steps: vec![
-                element("feed", Vec::new()),
-                element("item", vec![last]),
-                text,
-            ],
-        }],
+fn selector(query: &str) -> Selector {
+    let namespaces = Namespaces::new([("u", "urn:u")], "").expect("a good map");
+    Selector::compile(&parse(query, &namespaces).expect("a good query"))
+}
+
+fn outcome(document: &str, query: &str, options: Options) -> Result<Outcome, &'static str> {
+    let selector = selector(query);
+    let mut selection = Selection::new(&[&selector], options);
+    match Reader::new(ReaderOptions::default()).read_slice(document.as_bytes(), &mut selection) {
+        Ok(_) => Ok(selection.finish().remove(0)),
+        Err(refusal) => Err(refusal.code),
     }
+}
+
+fn all() -> Options {
+    Options {
+        wanted: Wanted::All,
+        ..Options::default()
+    }
+}
+
+/// What a query selects: for each node the document's text in its ranges.
+fn selected(document: &str, query: &str) -> Vec<String> {
+    let outcome = outcome(document, query, all()).expect("a good document");
+    let text = |span: &Span| &document[span.start as usize..span.end as usize];
+    outcome
+        .nodes
+        .iter()
+        .map(|node| node.spans.iter().map(text).collect::<Vec<_>>().join("…"))
+        .collect()
+}
+
+#[test]
+fn nodes_are_given_by_their_own_ranges() {
+    let document = "<a x='1'><b y = \"2\">one</b>two</a>";
+    assert_eq!(selected(document, "/a"), [document]);
+    assert_eq!(selected(document, "//@*"), ["x='1'", "y = \"2\""]);
+    assert_eq!(selected(document, "//text()"), ["one", "two"]);
+    assert_eq!(
+        selected(document, "//b | //@y | /a/text()"),
+        ["<b y = \"2\">one</b>", "y = \"2\"", "two"]
+    );
+}
+
+#[test]
+fn pieces_side_by_side_are_one_text_node_and_a_comment_parts_two() {
+    let document = "<a>x&amp;y<![CDATA[<]]>z<!-- -->w</a>";
+    assert_eq!(
+        outcome(document, "/a/text()", all()).unwrap().nodes.len(),
+        2
+    );
+    assert_eq!(selected(document, "/a[text() = 'x&y<z']/text()[2]"), ["w"]);
+    assert_eq!(selected(document, "/a[. = 'x&y<zw']/text()[last()]"), ["w"]);
+}
+
+#[test]
+fn namespaces_in_scope_are_those_of_the_element_and_shared() {
+    let document = "<a xmlns:p='urn:p'><b xmlns='urn:d'/><b/><b/></a>";
+    let nodes = outcome(document, "//*:b", all()).unwrap().nodes;
+    let scopes: Vec<_> = nodes
+        .iter()
+        .map(|node| node.namespaces.as_ref().expect("an element"))
+        .collect();
+    let pairs = |at: usize| {
+        scopes[at]
+            .iter()
+            .map(|(prefix, uri)| (&**prefix, &**uri))
+            .collect::<Vec<_>>()
+    };
+    assert_eq!(pairs(0), [("", "urn:d"), ("p", "urn:p")]);
+    assert_eq!(pairs(1), [("p", "urn:p")]);
+    assert!(std::sync::Arc::ptr_eq(scopes[1], scopes[2]));
+}
+
+#[test]
+fn double_slash_counts_positions_among_the_children_of_each_parent() {
+    let document = "<r><a><b>1</b><b>2</b></a><b>3</b><c><b>4</b></c></r>";
+    assert_eq!(selected(document, "//b[1]/text()"), ["1", "3", "4"]);
+    assert_eq!(selected(document, "//b[last()]/text()"), ["2", "3", "4"]);
+    assert_eq!(selected(document, "/r//b[2]"), ["<b>2</b>"]);
+}
+
+#[test]
+fn predicates_are_applied_in_order_and_each_counts_anew() {
+    let document = "<r><b/><b k='1'/><b/><b k='2'/><b k='3'/></r>";
+    assert_eq!(selected(document, "/r/b[@k][2]/@k"), ["k='2'"]);
+    assert_eq!(selected(document, "/r/b[2][@k]/@k"), ["k='1'"]);
+    assert_eq!(
+        selected(document, "/r/b[@k][position() < last()][last()]/@k"),
+        ["k='2'"]
+    );
+}
+
+#[test]
+fn below_double_slash_an_element_has_its_own_attributes_and_text() {
+    let document = "<a id='1'>t<b id='2'>u</b></a>";
+    assert_eq!(selected(document, "/a//@id"), ["id='1'", "id='2'"]);
+    assert_eq!(selected(document, "/a//text()"), ["t", "u"]);
+}
+
+#[test]
+fn the_first_node_in_document_order_decides_contains() {
+    // The outer b ends last, and is the first all the same.
+    let document = "<a><b>x<b>y</b></b><b>z</b></a>";
+    assert_eq!(selected(document, "/a[contains(.//b, 'x')]").len(), 1);
+    assert_eq!(selected(document, "/a[starts-with(.//b, 'y')]").len(), 0);
+    assert_eq!(selected(document, "/a[contains(b, 'z')]").len(), 0);
+    assert_eq!(selected(document, "/a[contains(none, '')]").len(), 1);
+}
+
+#[test]
+fn a_value_is_compared_across_tags_and_pieces() {
+    let document = "<a> 1<b>2</b>&#x2e;<!-- -->5 </a>";
+    assert_eq!(selected(document, "/a[. = 12.5]").len(), 1);
+    assert_eq!(selected(document, "/a[. = ' 12.5 ']").len(), 1);
+    assert_eq!(selected(document, "/a[. = '12.5']").len(), 0);
+    assert_eq!(selected(document, "/a[contains(., '2.5')]").len(), 1);
+}
+
+#[test]
+fn a_node_is_selected_as_soon_as_nothing_is_undecided() {
+    // Nothing ever waits here, so that a limit of no candidates at all is enough.
+    let none = Options {
+        wanted: Wanted::All,
+        candidates_max: 0,
+    };
+    let document = "<feed><title>t</title><item id='1'><name>n</name></item><item id='2'/></feed>";
+    for query in [
+        "/feed/item/name/text()",
+        "/feed[title]/item",
+        "/feed[contains(title, 't')]//name",
+        "//item[@id > 1]",
+    ] {
+        assert!(outcome(document, query, none).unwrap().matched, "{query}");
+    }
+    assert_eq!(
+        outcome(document, "/feed[item[2]]/item", none),
+        Err("limit.candidates")
+    );
 }
 
 #[test]
 fn too_many_undecided_candidates_stop_the_document() {
-    let selector = Selector::compile(&texts_of_items_with_a_last());
-    let document = b"<feed><item>1<x/>2<x/>3<x/><last/></item></feed>";
+    let document = "<feed><item>1<x/>2<x/>3<x/><last/></item></feed>";
     for (candidates_max, stopped) in [(3, false), (2, true)] {
-        let mut selection = Selection::new(
-            &[&selector],
-            Options {
-                nodes: true,
-                candidates_max,
-            },
-        );
-        let read = Reader::new(ReaderOptions::default()).read_slice(document, &mut selection);
-        assert_eq!(
-            read.err().map(|refusal| refusal.code),
-            stopped.then_some("limit.candidates")
-        );
+        let options = Options {
+            wanted: Wanted::All,
+            candidates_max,
+        };
+        let result = outcome(document, "/feed/item[last]/text()", options);
+        assert_eq!(result.err(), stopped.then_some("limit.candidates"));
     }
+    // Whether it matches takes no candidates.
+    let options = Options {
+        wanted: Wanted::Match,
+        candidates_max: 0,
+    };
+    assert!(
+        outcome(document, "/feed/item[last]/text()", options)
+            .unwrap()
+            .matched
+    );
+}
+
+#[test]
+fn a_node_that_several_ways_lead_to_is_selected_once() {
+    let mut document = String::from("<b/>");
+    for _ in 0..60 {
+        document = format!("<a>{document}<k/></a>");
+    }
+    // Each a is undecided until its k, so that the b waits at every way through five of sixty.
+    let query = "//a[k]//a[k]//a[k]//a[k]//a[k]//b";
+    assert_eq!(selected(&document, query), ["<b/>"]);
+    assert!(
+        outcome(&document, query, Options::default())
+            .unwrap()
+            .matched
+    );
+}
+
+#[test]
+fn only_the_first_is_kept_where_only_the_first_is_wanted() {
+    let document = "<a><b/><b/><b/></a>";
+    let options = Options {
+        wanted: Wanted::First,
+        ..Options::default()
+    };
+    let outcome = outcome(document, "//b", options).unwrap();
+    assert_eq!(outcome.count, 3);
+    assert_eq!(
+        outcome
+            .nodes
+            .iter()
+            .map(|node| node.spans[0].start)
+            .collect::<Vec<_>>(),
+        [3]
+    );
 }

@@ -24,6 +24,7 @@ pub enum Item {
 #[derive(Debug)]
 pub struct TreeNode {
     pub what: What,
+    pub parent: usize,
     pub children: Vec<usize>,
     pub attributes: Vec<usize>,
 }
@@ -39,14 +40,15 @@ pub enum What {
 /// The tree of a document whose root element is `root`.
 pub fn tree(root: &Item) -> Vec<TreeNode> {
     let mut nodes = Vec::new();
-    add(&mut nodes, What::Document);
+    add(&mut nodes, What::Document, 0);
     add_items(&mut nodes, std::slice::from_ref(root), 0);
     nodes
 }
 
-fn add(nodes: &mut Vec<TreeNode>, what: What) -> usize {
+fn add(nodes: &mut Vec<TreeNode>, what: What, parent: usize) -> usize {
     nodes.push(TreeNode {
         what,
+        parent,
         children: Vec::new(),
         attributes: Vec::new(),
     });
@@ -66,7 +68,7 @@ fn add_items(nodes: &mut Vec<TreeNode>, items: &[Item], parent: usize) {
                     value.push_str(text);
                 }
                 None => {
-                    let id = add(nodes, What::Text(text.clone()));
+                    let id = add(nodes, What::Text(text.clone()), parent);
                     nodes[parent].children.push(id);
                     open_text = Some(id);
                 }
@@ -78,10 +80,10 @@ fn add_items(nodes: &mut Vec<TreeNode>, items: &[Item], parent: usize) {
                 items,
             } => {
                 open_text = None;
-                let id = add(nodes, What::Element(*name));
+                let id = add(nodes, What::Element(*name), parent);
                 nodes[parent].children.push(id);
                 for (name, value) in attributes {
-                    let attribute = add(nodes, What::Attribute(*name, value.clone()));
+                    let attribute = add(nodes, What::Attribute(*name, value.clone()), id);
                     nodes[id].attributes.push(attribute);
                 }
                 add_items(nodes, items, id);

@@ -3,7 +3,7 @@
 
 use proptest::prelude::*;
 
-use crate::select::{Options, Outcome, Selection, Selector};
+use crate::select::{Options, Outcome, Selection, Selector, Wanted};
 use crate::xpath::ast::{Axis, Expr, Kind, Literal, NameTest, Op, Path, Query, Step};
 
 use super::definition;
@@ -25,7 +25,7 @@ fn attributes() -> impl Strategy<Value = Vec<(Name, String)>> {
     })
 }
 
-fn root() -> impl Strategy<Value = Item> {
+pub fn root() -> impl Strategy<Value = Item> {
     let leaf = prop_oneof![
         3 => value().prop_map(Item::Text),
         1 => Just(Item::Break),
@@ -127,7 +127,7 @@ fn place() -> BoxedStrategy<Expr> {
 }
 
 /// A predicate with nested paths to this depth.
-fn predicate(depth: u32) -> BoxedStrategy<Expr> {
+pub fn predicate(depth: u32) -> BoxedStrategy<Expr> {
     let target = if depth == 0 {
         Just(Path::default()).boxed()
     } else {
@@ -152,15 +152,15 @@ fn predicate(depth: u32) -> BoxedStrategy<Expr> {
         .boxed()
 }
 
-fn query(predicate: BoxedStrategy<Expr>) -> impl Strategy<Value = Query> {
+pub fn query(predicate: BoxedStrategy<Expr>) -> impl Strategy<Value = Query> {
     prop::collection::vec(path(predicate, 0..4), 1..3).prop_map(|branches| Query { branches })
 }
 
-fn outcomes(root: &Item, selectors: &[&Selector], nodes: bool) -> Vec<Outcome> {
+fn outcomes(root: &Item, selectors: &[&Selector], wanted: Wanted) -> Vec<Outcome> {
     let mut selection = Selection::new(
         selectors,
         Options {
-            nodes,
+            wanted,
             ..Options::default()
         },
     );
@@ -173,8 +173,8 @@ fn check(root: &Item, queries: &[Query]) -> Result<(), TestCaseError> {
     let selectors: Vec<Selector> = queries.iter().map(Selector::compile).collect();
     // One query twice: duplicates do not disturb each other.
     let selectors: Vec<&Selector> = selectors.iter().chain(selectors.first()).collect();
-    let with_nodes = outcomes(root, &selectors, true);
-    let without = outcomes(root, &selectors, false);
+    let with_nodes = outcomes(root, &selectors, Wanted::All);
+    let without = outcomes(root, &selectors, Wanted::Match);
     for (at, query) in queries.iter().chain(queries.first()).enumerate() {
         let expected = definition::select(&tree, query);
         let selected: Vec<usize> = with_nodes[at]

@@ -1,0 +1,191 @@
+//! What a selection does at each event of the document.
+
+use std::rc::Rc;
+
+use crate::events::{Attribute, Context, Handler, NameId, Names, Span, StartElement, Stop};
+use crate::xpath::ast::Kind;
+
+use super::names::accepts;
+use super::nodes::{Name, Scope};
+use super::selection::{Selection, Wanted};
+
+impl Selection<'_> {
+    /// Binds the steps that reach attributes of the element anywhere below their context.
+    fn bind_descendant_attributes(&mut self, names: &Names, attributes: &[Attribute<'_>]) {
+        if self.descendant_attributes.is_empty() {
+            return;
+        }
+        let depth = self.depth() + 1;
+        let mut steps: Vec<u32> = Vec::new();
+        for attribute in attributes {
+            steps.extend(
+                self.descendant_attributes
+                    .steps(names, attribute.name)
+                    .iter(),
+            );
+        }
+        steps.sort_unstable();
+        steps.dedup();
+        for step in steps {
+            if let Some(target) = self.find_target(step, depth) {
+                self.visit_attributes(step, target, names, attributes);
+            }
+        }
+    }
+
+    /// Shows the attributes that a step accepts to it.
+    pub(super) fn visit_attributes(
+        &mut self,
+        step: u32,
+        target: u32,
+        names: &Names,
+        attributes: &[Attribute<'_>],
+    ) {
+        let element = self.order;
+        let waiting = self.waiting.len();
+        for (number, attribute) in (1..).zip(attributes) {
+            let (uri, local) = names.get(attribute.name);
+            if accepts(&self.steps[step as usize].step.test, uri, local) {
+                self.order = element + number;
+                self.visit_attribute(step, target, names, attribute);
+            }
+        }
+        self.order = element;
+        self.resolve_waiting(waiting);
+    }
+
+    /// A name to keep; names by number do not outlast the reading.
+    pub(super) fn capture_name(&mut self, names: &Names, id: NameId) -> Name {
+        let name = self.names.entry(id).or_insert_with(|| {
+            let (uri, local) = names.get(id);
+            Name::new((uri.into(), local.into()))
+        });
+        Name::clone(name)
+    }
+
+    /// What is in scope, shared with the scope captured before where they are the same.
+    fn capture_scope(&mut self, context: &dyn Context) -> Scope {
+        let mut scope: Vec<(Box<str>, Box<str>)> = Vec::new();
+        context.namespaces_in_scope(&mut |prefix, uri| scope.push((prefix.into(), uri.into())));
+        scope.sort_unstable();
+        match &self.last_scope {
+            Some(last) if **last == *scope => Scope::clone(last),
+            _ => {
+                let scope: Scope = scope.into();
+                self.last_scope = Some(Scope::clone(&scope));
+                scope
+            }
+        }
+    }
+
+    fn open_text(&mut self) {
+        self.order += 1;
+        let parent = self
+            .frames
+            .last()
+            .expect("the document's frame is always there");
+        let bindings = parent.bindings..self.bindings.len();
+        self.push_frame();
+        let depth = self.depth();
+        for target in bindings {
+            let linked = self.steps[self.bindings[target].step as usize];
+            for &text in &linked.step.texts {
+                let step = linked.base + text;
+                if let Some(target) = self.find_target(step, depth) {
+                    self.bind_leaf(step, target);
+                }
+            }
+        }
+        for at in 0..self.descendant_texts.len() {
+            let step = self.descendant_texts[at];
+            if let Some(target) = self.find_target(step, depth) {
+                self.bind_leaf(step, target);
+            }
+        }
+        let frame = self.frames.last().expect("just pushed");
+        self.text_framed = frame.bindings < self.bindings.len();
+        if !self.text_framed {
+            self.frames.pop();
+        }
+    }
+
+    /// Ends the open text node, if there is one.
+    fn close_text(&mut self) {
+        if self.text_spans.is_empty() {
+            return;
+        }
+        let mut spans = std::mem::take(&mut self.text_spans);
+        if self.text_framed {
+            self.close_frame(Kind::Text, &spans);
+        }
+        spans.clear();
+        self.text_spans = spans;
+    }
+
+    /// Shows a piece of text to the watches from this one on.
+    pub(super) fn feed(&mut self, watches: usize, piece: &str) {
+        for watching in &mut self.watches[watches..] {
+            watching.watch.feed(watching.test, piece);
+        }
+    }
+}
+
+impl Handler for Selection<'_> {
+    const SPANS: bool = true;
+
+    fn start_element(
+        &mut self,
+        context: &dyn Context,
+        element: &StartElement<'_>,
+    ) -> Result<(), Stop> {
+        self.close_text();
+        self.order += 1;
+        self.push_frame();
+        let depth = self.depth();
+        let names = context.names();
+        let steps: Rc<[u32]> = self.elements.steps(names, element.name);
+        for &step in &*steps {
+            if let Some(target) = self.find_target(step, depth) {
+                self.bind_element(step, target, names, element.attributes);
+            }
+        }
+        self.bind_descendant_attributes(names, element.attributes);
+        self.order += element.attributes.len() as u64;
+        if self.options.wanted != Wanted::Match && self.may_select() {
+            let (name, scope) = (
+                self.capture_name(names, element.name),
+                self.capture_scope(context),
+            );
+            let frame = self.frames.last_mut().expect("just pushed");
+            (frame.name, frame.namespaces) = (Some(name), Some(scope));
+        }
+        self.check_held()
+    }
+
+    fn end_element(&mut self, span: Span) -> Result<(), Stop> {
+        self.close_text();
+        self.close_frame(Kind::Element, &[span]);
+        self.check_held()
+    }
+
+    fn text(&mut self, text: &str, span: Span) -> Result<(), Stop> {
+        if self.text_spans.is_empty() {
+            self.open_text();
+        }
+        match self.text_spans.last_mut() {
+            // Pieces side by side, or out of the same entity, are one range.
+            Some(last) if last.from_entity == span.from_entity && last.end == span.start => {
+                last.end = span.end
+            }
+            Some(last) if *last == span => {}
+            _ => self.text_spans.push(span),
+        }
+        self.feed(0, text);
+        Ok(())
+    }
+
+    fn text_break(&mut self) -> Result<(), Stop> {
+        self.close_text();
+        self.check_held()
+    }
+}
