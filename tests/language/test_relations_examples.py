@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from penstock.language import parse
-from penstock.language.relation import Verdict, relate
 from penstock.language.relations import contains, covers, disjoint, overlaps, why_never
+from penstock.language.verdicts import Verdict, relate
 from penstock.schema import SchemaGraph
 
 FLAT_ITEMS = SchemaGraph.from_dtd(

@@ -5,8 +5,8 @@ from penstock.language.normal_form import normalise
 from penstock.language.parsing import parse, parse_normal
 from penstock.language.position import with_caret
 from penstock.language.printing import PrintedQuery, to_text
-from penstock.language.relation import Relation, Verdict, relate
 from penstock.language.relations import contains, covers, disjoint, overlaps, why_never
+from penstock.language.verdicts import Relation, Verdict, relate
 
 __all__ = [
     "PrintedQuery",

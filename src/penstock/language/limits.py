@@ -38,3 +38,6 @@ MAX_GOALS_KEPT: Final = 4096
 
 MAX_WORLDS_KEPT: Final = 32
 """Schemas of which relations keep what they derived."""
+
+MAX_GENERALISED_NODES: Final = 24
+"""Nodes below any one node of a generalised pattern; past it, what says least is left out."""

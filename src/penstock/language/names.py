@@ -33,10 +33,13 @@ def meet(one: NameTest, two: NameTest) -> NameTest | None:
 
 
 def join(one: NameTest, two: NameTest) -> NameTest:
-    """The narrowest test that accepts whatever one of them accepts."""
-    return NameTest(
-        one.uri if one.uri == two.uri else None, one.local if one.local == two.local else None
-    )
+    """The narrowest test that accepts whatever one of them accepts, of those one can write.
+
+    There is none for any name in no namespace.
+    """
+    uri = one.uri if one.uri == two.uri else None
+    local = one.local if one.local == two.local else None
+    return ANY if uri == "" and local is None else NameTest(uri, local)
 
 
 def exact(test: NameTest) -> bool:

@@ -105,6 +105,7 @@ class Numbers:
         if isinstance(expr.literal, str):
             if expr.op in (Op.EQ, Op.NE):
                 if (expr.op is Op.EQ) == test.holds:  # the whole string is known
+                    self.nan = self.nan and math.isnan(number(expr.literal))
                     self._bound(Op.EQ, number(expr.literal))
                 return
             bound = number(expr.literal)
@@ -152,7 +153,7 @@ def unsatisfiable(
     ``values`` are all strings there can be, where that is known; ``blank`` says that the string is
     white space.
     """
-    known = _known_value(tests)
+    known = known_value(tests)
     if known is not None and values is None:
         values = frozenset((known,))
     if values is not None:
@@ -168,7 +169,8 @@ def implies(tests: Sequence[ValueTest], goal: ValueTest) -> bool:
     return goal in tests or unsatisfiable((*tests, goal.opposite()))
 
 
-def _known_value(tests: Iterable[ValueTest]) -> str | None:
+def known_value(tests: Iterable[ValueTest]) -> str | None:
+    """The whole string, where a test says what it is."""
     for test in tests:
         expr = test.expr
         if (

@@ -1,0 +1,154 @@
+"""Generalisation: it contains both, stays in its fragment, and gives away as little as it can."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+from itertools import product
+
+import pytest
+from hypothesis import assume, given, settings
+from hypothesis import strategies as st
+from query_strategies import Vocabulary, linear_queries, queries
+from tiny_universes import TinyUniverse, tiny_universes
+
+from penstock.language import parse, to_text
+from penstock.language.ast import (
+    And,
+    Axis,
+    Compare,
+    Contains,
+    Exists,
+    Expr,
+    Kind,
+    NameTest,
+    Path,
+    Query,
+    StartsWith,
+    Step,
+)
+from penstock.language.generalise import generalise
+from penstock.language.relations import contains, covers, why_never
+from penstock.schema import SchemaGraph
+
+SMALL = Vocabulary(elements=("a", "b"), texts=("x", "xy", "1"), numbers=(1.0, 1.5, 2.0))
+ELEMENTS = replace(SMALL, any_namespace=False)
+
+EXAMPLES = [
+    ("/a/b", "/a/b", "/a/b"),
+    ("/news/item/title", "/news/flash/title", "/news/*/title"),
+    ("/a/b/c", "/a/x/y/c", "/a/*//c"),
+    ("/a/*//b", "/a//*/b", "/a//*//b"),
+    ("//x/b", "/a/b", "//*/b"),
+    ("//a//a//a", "//a/a", "//a//a"),
+    ("/a/@p", "/a/@q", "/a/@*"),
+    ("/a/@p", "/a/text()", "/a"),
+    ("/a", "/b", "/*"),
+    ("/a | /a/c", "/a/b", "/a"),
+    ("/a[b][c]", "/a[c][d]", "/a[c]"),
+    ("/a[b or c]", "/a[b][d]", "/a[*]"),
+    ("/a[not(b)]", "/a[2]", "/a"),
+    # values
+    ("/a[@n = 3]", "/a[@n = 7]", "/a[@n >= 3][@n <= 7]"),
+    ("/a[@n = 3]", "/a[@n < 7]", "/a[@n < 7]"),
+    ("/a[@n < 3]", "/a[@n > 7]", "/a[@n]"),
+    ("/a[b < 10]", "/a[b > 20][b < 30]", "/a[b < 30]"),
+    ("/a[@n = 'x1']", "/a[@n = 'x2']", "/a[@n[starts-with(., 'x')]]"),
+    ("/a[@n = 'x']", "/a[@n != 'y']", "/a[@n != 'y']"),
+    ("/a[@n = 'x']", "/a", "/a"),
+]
+
+
+@pytest.mark.parametrize(("p", "q", "general"), EXAMPLES)
+def test_examples(p: str, q: str, general: str) -> None:
+    assert str(to_text(generalise(parse(p), parse(q)))) == general
+
+
+def test_namespaces_are_kept_where_they_agree() -> None:
+    spaces = {"n": "urn:n", "m": "urn:m"}
+    assert generalise(parse("/n:a", namespaces=spaces), parse("/n:b", namespaces=spaces)) == parse(
+        "/n:*", namespaces=spaces
+    )
+    assert generalise(parse("/n:a", namespaces=spaces), parse("/m:a", namespaces=spaces)) == parse(
+        "/*:a"
+    )
+
+
+def test_a_schema_turns_what_is_open_into_what_must_be() -> None:
+    schema = SchemaGraph.from_dtd(
+        "<!ELEMENT a (b)> <!ELEMENT b (c, d)> <!ELEMENT c EMPTY> <!ELEMENT d EMPTY>"
+    )
+    assert generalise(parse("//c"), parse("/a/b/d")) == parse("//*")
+    assert generalise(parse("//c"), parse("/*/b/c"), schema) == parse("/a/b/c")
+    assert contains(generalise(parse("//c"), parse("//d"), schema), parse("//b"), schema)
+
+
+def in_fragment(path: Path) -> bool:
+    """Whether a path has no ``or``, ``not`` or position anywhere."""
+    return all(fine(each) for step in path.steps for each in step.predicates)
+
+
+def fine(expr: Expr) -> bool:
+    if isinstance(expr, And):
+        return all(map(fine, expr.items))
+    return isinstance(expr, Exists | Compare | Contains | StartsWith) and in_fragment(expr.path)
+
+
+def check(p: Query, q: Query, schema: TinyUniverse | None = None) -> Query:
+    general = generalise(p, q, schema)
+    assert contains(general, p, schema)
+    assert contains(general, q, schema)
+    assert len(general.branches) == 1
+    assert in_fragment(general.branches[0])
+    return general
+
+
+def linear_paths(steps: int) -> Iterator[Query]:
+    tests = (NameTest("", "a"), NameTest("", "b"), NameTest())
+    one = [Step(axis, Kind.ELEMENT, test) for axis in Axis for test in tests]
+    for length in range(1, steps + 1):
+        for made in product(one, repeat=length):
+            yield Query((Path(made),))
+
+
+@settings(max_examples=60, deadline=None)
+@given(linear_queries(ELEMENTS), linear_queries(ELEMENTS))
+def test_no_linear_path_lies_between_linear_paths_and_their_generalisation(
+    p: Query, q: Query
+) -> None:
+    assume(why_never(p) is None and why_never(q) is None)  # else there is nothing to contain
+    general = check(p, q)
+    for between in linear_paths(3):
+        if contains(general, between) and contains(between, p) and contains(between, q):
+            assert contains(between, general), str(to_text(between))
+
+
+@settings(max_examples=60, deadline=None)
+@given(linear_queries(ELEMENTS), linear_queries(ELEMENTS))
+def test_what_linear_paths_select_is_covered(p: Query, q: Query) -> None:
+    general = generalise(p, q)
+    assert covers(general, p)
+    assert covers(general, q)
+
+
+@settings(max_examples=100, deadline=None)
+@given(queries(SMALL, max_branches=2), queries(SMALL, max_branches=2))
+def test_the_generalisation_of_any_two_contains_both(p: Query, q: Query) -> None:
+    check(p, q)
+
+
+@settings(max_examples=60, deadline=None)
+@given(tiny_universes(), queries(SMALL, max_depth=1), queries(SMALL, max_depth=1))
+def test_with_a_schema_it_contains_both_in_valid_documents(
+    schema: TinyUniverse, p: Query, q: Query
+) -> None:
+    check(p, q, schema)
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.lists(queries(SMALL, max_branches=1, max_depth=1), min_size=2, max_size=4))
+def test_many_can_be_folded_into_one(several: list[Query]) -> None:
+    general = several[0]
+    for query in several[1:]:
+        general = generalise(general, query)
+    assert contains(general, Query(tuple(path for query in several for path in query.branches)))
