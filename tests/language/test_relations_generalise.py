@@ -27,7 +27,7 @@ from penstock.language.ast import (
     StartsWith,
     Step,
 )
-from penstock.language.generalise import generalise
+from penstock.language.generalisation import generalise
 from penstock.language.relations import contains, covers, why_never
 from penstock.schema import SchemaGraph
 

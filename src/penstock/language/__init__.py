@@ -1,6 +1,7 @@
 """What a subscriber can say: the XPath fragment, parsed, printed, normalised and related."""
 
 from penstock.language.ast import Query
+from penstock.language.generalisation import generalise
 from penstock.language.normal_form import normalise
 from penstock.language.parsing import parse, parse_normal
 from penstock.language.position import with_caret
@@ -16,6 +17,7 @@ __all__ = [
     "contains",
     "covers",
     "disjoint",
+    "generalise",
     "normalise",
     "overlaps",
     "parse",

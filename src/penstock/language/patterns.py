@@ -28,9 +28,9 @@ from penstock.language.ast import (
     StartsWith,
     Step,
 )
+from penstock.language.counting import Counting, Placed
 from penstock.language.limits import MAX_CLAUSES
 from penstock.language.names import ANY
-from penstock.language.positions import Counting, Placed
 from penstock.language.values import SELF, ValueTest
 from penstock.language.world import Place, World
 

@@ -26,17 +26,17 @@ from penstock.language.ast import (
     Step,
 )
 from penstock.language.chains import Chain, Word, escape
-from penstock.language.goals import Goals, goals_of
-from penstock.language.limits import MAX_PROOF_ASSUMPTIONS, MAX_PROOF_STEPS
-from penstock.language.names import exact
-from penstock.language.patterns import NO_COUNTING, Node, assemble, facts_of, with_condition
-from penstock.language.positions import (
+from penstock.language.counting import (
     Counting,
     Placed,
     PositionExpr,
     clash,
     met_by_some,
 )
+from penstock.language.goals import Goals, goals_of
+from penstock.language.limits import MAX_PROOF_ASSUMPTIONS, MAX_PROOF_STEPS
+from penstock.language.names import exact
+from penstock.language.patterns import NO_COUNTING, Node, assemble, facts_of, with_condition
 from penstock.language.unavoidable import Unavoidable
 from penstock.language.universe import TextRule
 from penstock.language.values import NOT_EMPTY, SELF, ValueTest, implies, unsatisfiable
