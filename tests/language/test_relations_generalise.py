@@ -83,6 +83,13 @@ def test_a_schema_turns_what_is_open_into_what_must_be() -> None:
     assert contains(generalise(parse("//c"), parse("//d"), schema), parse("//b"), schema)
 
 
+def test_with_a_schema_names_may_stay_open() -> None:
+    schema = SchemaGraph.from_dtd("<!ELEMENT a (b?, a?)> <!ELEMENT b (a?)>", roots=["a"])
+    deeper, root = parse("/a[.//*/b]"), parse("/a")
+    assert generalise(deeper, deeper, schema) == deeper
+    assert generalise(deeper, root, schema) == root
+
+
 def in_fragment(path: Path) -> bool:
     """Whether a path has no ``or``, ``not`` or position anywhere."""
     return all(fine(each) for step in path.steps for each in step.predicates)

@@ -67,7 +67,7 @@ def _candidates(here: World, p: Query, q: Query) -> Iterator[Query]:
         ]
         if documents:
             general = reduce(_Pairs(prover).documents, documents)
-            yield to_query(_trimmed(general, None, prover))
+            yield to_query(_trimmed(general, None, Prover(world(None))))
             yield to_query(_spine_only(general))
     except OutOfStepsError:
         return
