@@ -329,6 +329,10 @@ impl Selection<'_> {
                     name: name.clone(),
                     spans: spans.to_vec(),
                     namespaces: namespaces.clone(),
+                    path: self
+                        .paths
+                        .as_ref()
+                        .map(|paths| paths.to(kind, name.as_deref())),
                 };
                 Some(Gift::Candidate(self.candidates.add(node)))
             }

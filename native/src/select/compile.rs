@@ -14,6 +14,7 @@ use super::formula::{Formula, Predicate};
 #[derive(Clone, Debug)]
 pub struct Selector {
     pub(super) steps: Box<[Step]>,
+    pub(super) branches: usize,
 }
 
 /// One step.
@@ -109,6 +110,7 @@ impl Selector {
         compiler.link();
         Self {
             steps: compiler.steps.into_boxed_slice(),
+            branches: query.branches.len(),
         }
     }
 }

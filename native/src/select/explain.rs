@@ -12,23 +12,33 @@ use super::compile::Selector;
 use super::nodes::Node;
 use super::selection::{Options, Outcome, Selection, Wanted};
 
+/// How many nodes an explanation lists; how many there are in all it always says.
+pub const NODES_MAX: usize = 64;
+
 /// Why, or why not.
 #[derive(Clone, Debug, PartialEq)]
-pub enum Explanation {
-    /// It selects something.
-    Matched {
-        /// The branch of the union that selects the first node, from 0; the first such branch.
-        branch: usize,
-        /// For each step of the branch the node that it selects on the way to the first selected
-        /// node, which is the last of them.
-        witnesses: Vec<Node>,
-    },
-    /// It selects nothing; how far each branch of the union goes.
-    Failed(Vec<Failure>),
+pub struct Explanation {
+    /// How many nodes the query selects.
+    pub count: u64,
+    /// The first [`NODES_MAX`] of them.
+    pub nodes: Vec<Node>,
+    /// How the first was found; `None` where nothing was.
+    pub witness: Option<Witness>,
+    /// Where nothing was selected, how far each branch of the union goes.
+    pub failures: Vec<Failure>,
+}
+
+/// How a node was found.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Witness {
+    /// The branch of the union that selects it, from 0; the first such branch.
+    pub branch: usize,
+    /// For each step of the branch the node that it selects on the way; the last is the node itself.
+    pub steps: Vec<Node>,
 }
 
 /// Where a path that selects nothing ends.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct Failure {
     /// The step that selects nothing, from 0.
     pub step: usize,
@@ -36,8 +46,10 @@ pub struct Failure {
     /// test.
     pub predicate: Option<usize>,
     /// How many nodes came that far: with a predicate, those for which it was asked; without, those
-    /// that the step before selects (the document, before the first).
+    /// that the step before selects.
     pub reached: u64,
+    /// The first [`NODES_MAX`] of them.
+    pub nodes: Vec<Node>,
 }
 
 /// Explains what a query selects. `read` reads the document to a handler; it is called once, and a
@@ -63,34 +75,48 @@ pub fn explain<E>(
         Ok(selection.finish())
     };
     let branches: Vec<Vec<Prefix>> = query.branches.iter().map(prefixes).collect();
-    let selectors: Vec<Selector> = branches.iter().flatten().map(Prefix::selector).collect();
-    let mut outcomes = select(&selectors, Wanted::First)?.into_iter();
-    let mut first: Option<(u64, usize)> = None;
-    let mut failures = Vec::new();
-    for (branch, prefixes) in branches.iter().enumerate() {
-        let outcomes: Vec<Outcome> = outcomes.by_ref().take(prefixes.len()).collect();
-        match outcomes.last().and_then(|whole| whole.nodes.first()) {
-            Some(node) if first.is_none_or(|(order, _)| node.order < order) => {
-                first = Some((node.order, branch))
-            }
-            Some(_) => {}
-            None => failures.push(failure(prefixes, &outcomes)),
-        }
-    }
-    let Some((order, branch)) = first else {
-        return Ok(Explanation::Failed(failures));
+    let mut selectors = vec![Selector::compile(query)];
+    selectors.extend(branches.iter().flatten().map(Prefix::selector));
+    let mut outcomes = select(&selectors, Wanted::First(NODES_MAX))?.into_iter();
+    let Outcome { count, nodes, .. } = outcomes.next().unwrap_or_default();
+    let mut explanation = Explanation {
+        count,
+        nodes,
+        witness: None,
+        failures: Vec::new(),
     };
+    let mut by_branch = branches.iter().map(|prefixes| {
+        outcomes
+            .by_ref()
+            .take(prefixes.len())
+            .collect::<Vec<Outcome>>()
+    });
+    let Some(order) = explanation.nodes.first().map(|node| node.order) else {
+        explanation.failures = by_branch
+            .zip(&branches)
+            .map(|(outcomes, prefixes)| failure(prefixes, outcomes))
+            .collect();
+        return Ok(explanation);
+    };
+    let selects_it = |outcomes: Vec<Outcome>| {
+        outcomes
+            .last()
+            .is_some_and(|whole| whole.nodes.first().is_some_and(|node| node.order == order))
+    };
+    let branch = by_branch
+        .position(selects_it)
+        .expect("some branch selects what the union selects");
     let path = &query.branches[branch];
-    let selectors: Vec<Selector> = branches[branch]
+    let whole_steps = branches[branch]
         .iter()
-        .filter(|prefix| prefix.is_whole_step(path))
-        .map(Prefix::selector)
-        .collect();
+        .filter(|prefix| prefix.is_whole_step(path));
+    let selectors: Vec<Selector> = whole_steps.map(Prefix::selector).collect();
     let around = select(&selectors, Wanted::Around(order))?;
-    Ok(Explanation::Matched {
+    explanation.witness = Some(Witness {
         branch,
-        witnesses: witnesses(path, around),
-    })
+        steps: chain(path, around),
+    });
+    Ok(explanation)
 }
 
 /// A path up to one of its steps, with some of that step's predicates.
@@ -134,22 +160,27 @@ fn prefixes(path: &Path) -> Vec<Prefix> {
 }
 
 /// The first prefix that selects nothing; there is one.
-fn failure(prefixes: &[Prefix], outcomes: &[Outcome]) -> Failure {
-    let at = outcomes
+fn failure(prefixes: &[Prefix], mut outcomes: Vec<Outcome>) -> Failure {
+    let failed = outcomes
         .iter()
         .position(|outcome| !outcome.matched)
-        .unwrap_or(outcomes.len() - 1);
-    let prefix = &prefixes[at];
+        .expect("the whole path selects nothing");
+    let reached = if failed == 0 {
+        Outcome::default()
+    } else {
+        outcomes.swap_remove(failed - 1)
+    };
     Failure {
-        step: prefix.step(),
-        predicate: prefix.predicates().checked_sub(1),
-        reached: if at == 0 { 1 } else { outcomes[at - 1].count },
+        step: prefixes[failed].step(),
+        predicate: prefixes[failed].predicates().checked_sub(1),
+        reached: reached.count,
+        nodes: reached.nodes,
     }
 }
 
 /// From the last step upwards, a node that the step before selects in the right relation: the
 /// parent, or the nearest ancestor.
-fn witnesses(path: &Path, around: Vec<Outcome>) -> Vec<Node> {
+fn chain(path: &Path, around: Vec<Outcome>) -> Vec<Node> {
     let mut chain: Vec<Node> = Vec::new();
     for (step, outcome) in around.into_iter().enumerate().rev() {
         let below = chain

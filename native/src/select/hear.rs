@@ -80,6 +80,9 @@ impl Selection<'_> {
 
     fn open_text(&mut self) {
         self.order += 1;
+        if let Some(paths) = &mut self.paths {
+            paths.text();
+        }
         let parent = self
             .frames
             .last()
@@ -143,6 +146,9 @@ impl Handler for Selection<'_> {
         self.push_frame();
         let depth = self.depth();
         let names = context.names();
+        if let Some(paths) = &mut self.paths {
+            paths.start_element(names.get(element.name));
+        }
         let steps: Rc<[u32]> = self.elements.steps(names, element.name);
         for &step in &*steps {
             if let Some(target) = self.find_target(step, depth) {
@@ -165,6 +171,9 @@ impl Handler for Selection<'_> {
     fn end_element(&mut self, span: Span) -> Result<(), Stop> {
         self.close_text();
         self.close_frame(Kind::Element, &[span]);
+        if let Some(paths) = &mut self.paths {
+            paths.end_element();
+        }
         self.check_held()
     }
 

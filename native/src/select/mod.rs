@@ -23,12 +23,13 @@ mod formula;
 mod hear;
 mod names;
 mod nodes;
+mod paths;
 mod selection;
 mod state;
 #[cfg(test)]
 mod tests;
 
 pub use compile::Selector;
-pub use explain::{explain, Explanation, Failure};
+pub use explain::{explain, Explanation, Failure, Witness, NODES_MAX};
 pub use nodes::{Name, Node, Scope};
 pub use selection::{Options, Outcome, Selection, Wanted, CANDIDATES_MAX};

@@ -2,6 +2,9 @@
 
 use std::sync::Arc;
 
+use foldhash::fast::RandomState;
+use hashbrown::HashSet;
+
 use crate::events::Span;
 use crate::xpath::ast::Kind;
 
@@ -30,6 +33,8 @@ pub struct Node {
     pub spans: Vec<Span>,
     /// What is in scope at an element; `None` for others.
     pub namespaces: Option<Scope>,
+    /// For explanations, a query that leads to it, such as `/news[1]/item[2]/@lang`.
+    pub path: Option<Box<str>>,
 }
 
 /// What one query selected so far.
@@ -37,20 +42,40 @@ pub struct Node {
 pub(super) struct Selected {
     pub count: u64,
     pub nodes: Vec<Node>,
+    /// Where two branches of a union may select the same node: what was selected, by its place.
+    seen: Option<HashSet<u64, RandomState>>,
 }
 
 impl Selected {
+    /// Of a query with this many branches.
+    pub fn new(branches: usize) -> Self {
+        Self {
+            seen: (branches > 1).then(HashSet::default),
+            ..Self::default()
+        }
+    }
+
     /// Counts a node, and keeps it if it is wanted.
     pub fn add(&mut self, node: Node, wanted: Wanted) {
+        if self
+            .seen
+            .as_mut()
+            .is_some_and(|seen| !seen.insert(node.order))
+        {
+            return;
+        }
         self.count += 1;
         match wanted {
             Wanted::Match => {}
             Wanted::All => self.nodes.push(node),
-            Wanted::First => match self.nodes.first_mut() {
-                Some(first) if first.order <= node.order => {}
-                Some(first) => *first = node,
-                None => self.nodes.push(node),
-            },
+            Wanted::First(max) => {
+                // Mostly they come in document order, and few of them out of it.
+                let at = self.nodes.partition_point(|kept| kept.order < node.order);
+                if at < max {
+                    self.nodes.truncate(max - 1);
+                    self.nodes.insert(at, node);
+                }
+            }
             Wanted::Around(order) => {
                 if (node.order..=node.last_inside).contains(&order) {
                     self.nodes.push(node);

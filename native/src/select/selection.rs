@@ -10,6 +10,7 @@ use super::compile::{Selector, Step};
 use super::formula::Answer;
 use super::names::NameIndex;
 use super::nodes::{Candidates, Name, Node, Scope, Selected};
+use super::paths::Paths;
 use super::state::{Binding, Frame, Gathered, Siblings, Verdict, Waiting, Watching, NONE};
 
 /// How many undecided things a selection holds by default; see [`Options::candidates_max`].
@@ -22,9 +23,10 @@ pub enum Wanted {
     Match,
     /// All of them.
     All,
-    /// The first in document order, and how many there are.
-    First,
-    /// Those that hold the node of this number in document order, itself included.
+    /// So many of the first in document order, with the paths to them.
+    First(usize),
+    /// Those that hold the node of this number in document order, itself included, with the paths
+    /// to them.
     Around(u64),
 }
 
@@ -53,10 +55,9 @@ impl Default for Options {
 pub struct Outcome {
     /// Whether it selects anything.
     pub matched: bool,
-    /// How many nodes were counted; a node that several branches select may count for each. 0 where
-    /// only the match was wanted.
+    /// How many nodes it selects; 0 where only the match was wanted.
     pub count: u64,
-    /// What was wanted of the selected nodes, in document order, each once.
+    /// What was wanted of them, in document order.
     pub nodes: Vec<Node>,
 }
 
@@ -81,6 +82,8 @@ pub struct Selection<'a> {
     pub(super) order: u64,
     pub(super) candidates: Candidates,
     pub(super) selected: Vec<Selected>,
+    /// Where explanations are wanted, the way to the innermost node.
+    pub(super) paths: Option<Paths>,
     /// How much is held undecided.
     pub(super) held: usize,
     pub(super) walk: u64,
@@ -123,7 +126,12 @@ impl<'a> Selection<'a> {
             descendant_texts: Vec::new(),
             order: 0,
             candidates: Candidates::default(),
-            selected: selectors.iter().map(|_| Selected::default()).collect(),
+            selected: selectors
+                .iter()
+                .map(|selector| Selected::new(selector.branches))
+                .collect(),
+            paths: matches!(options.wanted, Wanted::First(_) | Wanted::Around(_))
+                .then(Paths::default),
             held: 0,
             walk: 0,
             text_spans: Vec::new(),
@@ -197,14 +205,12 @@ impl<'a> Selection<'a> {
     pub fn finish(mut self) -> Vec<Outcome> {
         self.resolve_waiting(0);
         debug_assert_eq!(self.held, 0, "at the end nothing is undecided");
-        let outcome = |(document, Selected { count, mut nodes }): (&Binding, Selected)| {
-            // Two branches of a union may select the same node.
-            nodes.sort_unstable_by_key(|node| node.order);
-            nodes.dedup_by_key(|node| node.order);
+        let outcome = |(document, mut selected): (&Binding, Selected)| {
+            selected.nodes.sort_unstable_by_key(|node| node.order);
             Outcome {
-                matched: count > 0 || document.gathered == Gathered::Found,
-                count,
-                nodes,
+                matched: selected.count > 0 || document.gathered == Gathered::Found,
+                count: selected.count,
+                nodes: selected.nodes,
             }
         };
         self.bindings

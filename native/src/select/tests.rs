@@ -192,10 +192,10 @@ fn a_node_that_several_ways_lead_to_is_selected_once() {
 }
 
 #[test]
-fn only_the_first_is_kept_where_only_the_first_is_wanted() {
+fn only_the_first_are_kept_where_only_the_first_are_wanted() {
     let document = "<a><b/><b/><b/></a>";
     let options = Options {
-        wanted: Wanted::First,
+        wanted: Wanted::First(2),
         ..Options::default()
     };
     let outcome = outcome(document, "//b", options).unwrap();
@@ -206,6 +206,6 @@ fn only_the_first_is_kept_where_only_the_first_is_wanted() {
             .iter()
             .map(|node| node.spans[0].start)
             .collect::<Vec<_>>(),
-        [3]
+        [3, 7]
     );
 }
