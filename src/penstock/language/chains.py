@@ -144,7 +144,7 @@ class _Search:
         node = self.known.get((index, following, between))
         if node is None:
             below = self.chain[index] if index < len(self.chain) else None
-            if below is not None and following is _Next.BELOW:
+            if below and following is _Next.BELOW and below.axis is not Axis.CHILD:
                 below = replace(below, axis=Axis.CHILD)
             if between:
                 assert below is not None

@@ -2,21 +2,12 @@
 
 from __future__ import annotations
 
-from functools import lru_cache
-
 from penstock.language.ast import Path, Query
 from penstock.language.chains import Word
 from penstock.language.goals import goals_of
-from penstock.language.limits import MAX_PATTERNS_KEPT
-from penstock.language.patterns import Node, documents
 from penstock.language.proof import OutOfStepsError, Prover
+from penstock.language.satisfiability import possible_patterns
 from penstock.language.world import World
-
-
-@lru_cache(maxsize=MAX_PATTERNS_KEPT)
-def patterns_of(path: Path, world: World) -> tuple[Node, ...]:
-    """The patterns of a path, remembered."""
-    return documents(path, world)
 
 
 def contains_in(world: World, p: Query, q: Query) -> bool:
@@ -29,9 +20,7 @@ def not_contained(world: World, p: Query, q: Query) -> Word | None:
     prover = Prover(world)
     try:
         for branch in _others(q, p):
-            for document in patterns_of(branch, world):
-                if prover.impossible(document, None, None):
-                    continue
+            for document in possible_patterns(branch, world):
                 missed = prover.missed(document, None, p.branches)
                 if missed is not None:
                     return missed
@@ -46,10 +35,9 @@ def covers_in(world: World, p: Query, q: Query) -> bool:
     goals = goals_of(p.branches)
     try:
         return all(
-            prover.impossible(document, None, None)
-            or prover.missed_above(document.spine_nodes(), None, goals) is None
+            prover.missed_above(document.spine_nodes(), None, goals) is None
             for branch in _others(q, p)
-            for document in patterns_of(branch, world)
+            for document in possible_patterns(branch, world)
         )
     except OutOfStepsError:
         return False

@@ -16,12 +16,13 @@ from functools import reduce
 from penstock.language.ast import Axis, Kind, Path, Query, Step
 from penstock.language.common_values import common
 from penstock.language.concrete import concrete
-from penstock.language.containment import contains_in, patterns_of
+from penstock.language.containment import contains_in
 from penstock.language.limits import MAX_GENERALISED_NODES
 from penstock.language.names import ANY, exact, includes, join
 from penstock.language.pattern_paths import to_path, to_query
 from penstock.language.patterns import Facts, Node
 from penstock.language.proof import OutOfStepsError, Prover
+from penstock.language.satisfiability import possible_patterns
 from penstock.language.universe import PathUniverse
 from penstock.language.values import implies
 from penstock.language.world import Place, World, world
@@ -62,8 +63,7 @@ def _candidates(here: World, p: Query, q: Query) -> Iterator[Query]:
             concrete(_rooted(document), None, prover)
             for query in (p, q)
             for branch in query.branches
-            for document in patterns_of(branch, here)
-            if not prover.impossible(document, None, None)
+            for document in possible_patterns(branch, here)
         ]
         if documents:
             general = reduce(_Pairs(prover).documents, documents)

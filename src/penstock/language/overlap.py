@@ -8,14 +8,15 @@ predicates of both. Where no walk reaches both ends, no document has such nodes.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from itertools import product
 from typing import TypeAlias
 
 from penstock.language.ast import Axis, Kind, NameTest, Query
 from penstock.language.chains import Chain, Word
-from penstock.language.containment import patterns_of
 from penstock.language.names import ANY, meet
 from penstock.language.patterns import Node, merge
 from penstock.language.proof import OutOfStepsError, Prover
+from penstock.language.satisfiability import possible_patterns
 from penstock.language.world import Place, World
 
 _At: TypeAlias = tuple[int, int, Place]
@@ -37,21 +38,17 @@ def meeting(world: World, p: Query, q: Query) -> Word | None:
     """
     prover = Prover(world)
     try:
-        for one in _possible(prover, p):
-            for two in _possible(prover, q):
-                word = _Walk(prover, one.spine_nodes(), two.spine_nodes()).meeting()
-                if word is not None:
-                    return word
+        for one, two in product(_documents(world, p), _documents(world, q)):
+            word = _Walk(prover, one.spine_nodes(), two.spine_nodes()).meeting()
+            if word is not None:
+                return word
     except OutOfStepsError:
         return ()
     return None
 
 
-def _possible(prover: Prover, query: Query) -> Iterator[Node]:
-    for branch in query.branches:
-        for document in patterns_of(branch, prover.world):
-            if not prover.impossible(document, None, None):
-                yield document
+def _documents(world: World, query: Query) -> list[Node]:
+    return [document for branch in query.branches for document in possible_patterns(branch, world)]
 
 
 class _Walk:

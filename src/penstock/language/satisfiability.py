@@ -3,33 +3,35 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import lru_cache
 
-from penstock.language.ast import Path, Query
-from penstock.language.containment import patterns_of
+from penstock.language.ast import Kind, Path, Query, Step
+from penstock.language.limits import MAX_PATTERNS_KEPT
 from penstock.language.names import show
+from penstock.language.patterns import Node, documents
 from penstock.language.proof import OutOfStepsError, Prover
 from penstock.language.world import World
 
 
-def impossible_in(world: World, query: Query) -> bool:
-    """Whether provably no document of the world matches."""
-    return all(_impossible(world, branch) for branch in query.branches)
+@lru_cache(maxsize=MAX_PATTERNS_KEPT)
+def possible_patterns(path: Path, world: World) -> tuple[Node, ...]:
+    """The document nodes of the patterns of a path that some document of the world may have."""
+    return tuple(document for document in documents(path, world) if _possible(document, world))
+
+
+def _possible(document: Node, world: World) -> bool:
+    try:
+        return not Prover(world).impossible(document, None, None)
+    except OutOfStepsError:
+        return True
 
 
 def why_impossible(world: World, query: Query) -> str | None:
     """Why no document of the world can match, ``None`` where one may; exact on linear paths."""
-    if not impossible_in(world, query):
+    if any(possible_patterns(branch, world) for branch in query.branches):
         return None
     reasons = dict.fromkeys(_reason(world, branch) for branch in query.branches)
     return "; ".join(reasons)
-
-
-def _impossible(world: World, path: Path) -> bool:
-    prover = Prover(world)
-    try:
-        return all(prover.impossible(document, None, None) for document in patterns_of(path, world))
-    except OutOfStepsError:
-        return False
 
 
 def _reason(world: World, path: Path) -> str:
@@ -37,13 +39,13 @@ def _reason(world: World, path: Path) -> str:
     valid = "no document" if world.schema is None else "no valid document"
     for index, step in enumerate(path.steps):
         before = path.steps[:index]
-        bare = replace(step, predicates=())
-        if _impossible(world, Path((*before, bare))):
-            what = step.kind.value if step.kind.value == "text" else show(step.test)
-            return f"{valid} has {step.kind.value} {what!r} at step {index + 1}"
-        for count in range(1, len(step.predicates) + 1):
-            if _impossible(
-                world, Path((*before, replace(step, predicates=step.predicates[:count])))
-            ):
-                return f"{valid} meets predicate {count} of step {index + 1}"
+        for count in range(len(step.predicates) + 1):
+            tried = replace(step, predicates=step.predicates[:count])
+            if not possible_patterns(Path((*before, tried)), world):
+                what = f"meets predicate {count} of" if count else f"has {_named(step)} at"
+                return f"{valid} {what} step {index + 1}"
     return f"{valid} has such a path"
+
+
+def _named(step: Step) -> str:
+    return "text" if step.kind is Kind.TEXT else f"{step.kind.value} {show(step.test)!r}"
