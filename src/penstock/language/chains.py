@@ -7,6 +7,7 @@ each is looked at once however many documents share it.
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Iterator
 from dataclasses import replace
 from enum import Enum
@@ -58,7 +59,7 @@ _At: TypeAlias = tuple[int, _Next, Place, int]
 def escape(
     chain: Chain, start: Place, goals: Goals, judge: Judge, certain: Unavoidable | None
 ) -> Word | None:
-    """A way down the chain that meets no goal, or ``None`` where there is none.
+    """A shortest way down the chain that meets no goal, or ``None`` where there is none.
 
     With ``certain``, what a schema requires beside the chain meets goals too.
     """
@@ -68,9 +69,9 @@ def escape(
     came_from: dict[_At, tuple[_At, Kind, NameTest] | None] = {
         (0, following, start, goals.start): None for following in search.following(0)
     }
-    todo = list(came_from)
+    todo = deque(came_from)
     while todo:
-        at = todo.pop()
+        at = todo.popleft()
         judge.spend()
         if search.unavoidable(at):
             continue

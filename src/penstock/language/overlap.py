@@ -7,6 +7,7 @@ predicates of both. Where no walk reaches both ends, no document has such nodes.
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Iterator
 from itertools import product
 from typing import TypeAlias
@@ -61,9 +62,9 @@ class _Walk:
     def meeting(self) -> Word | None:
         first: _At = (0, 0, None)
         seen = {first}
-        todo: list[tuple[_At, Word]] = [(first, ())]
+        todo: deque[tuple[_At, Word]] = deque([(first, ())])
         while todo:
-            at, word = todo.pop()
+            at, word = todo.popleft()
             self.prover.spend()
             if at[0] == len(self.one) and at[1] == len(self.two):
                 return word
