@@ -7,12 +7,14 @@ from penstock.language.parsing import parse, parse_normal
 from penstock.language.position import with_caret
 from penstock.language.printing import PrintedQuery, to_text
 from penstock.language.relations import contains, covers, disjoint, overlaps, why_never
+from penstock.language.subscription import Subscription
 from penstock.language.verdicts import Relation, Verdict, relate
 
 __all__ = [
     "PrintedQuery",
     "Query",
     "Relation",
+    "Subscription",
     "Verdict",
     "contains",
     "covers",

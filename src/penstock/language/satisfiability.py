@@ -6,6 +6,7 @@ from dataclasses import replace
 from functools import lru_cache
 
 from penstock.language.ast import Kind, Path, Query, Step
+from penstock.language.contradiction import miscounts
 from penstock.language.limits import MAX_PATTERNS_KEPT
 from penstock.language.names import show
 from penstock.language.patterns import Node, documents
@@ -16,6 +17,8 @@ from penstock.language.world import World
 @lru_cache(maxsize=MAX_PATTERNS_KEPT)
 def possible_patterns(path: Path, world: World) -> tuple[Node, ...]:
     """The document nodes of the patterns of a path that some document of the world may have."""
+    if miscounts(path):
+        return ()
     return tuple(document for document in documents(path, world) if _possible(document, world))
 
 
