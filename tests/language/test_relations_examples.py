@@ -6,6 +6,7 @@ import pytest
 
 from penstock.language import parse
 from penstock.language.relations import contains, covers, disjoint, overlaps, why_never
+from penstock.language.satisfiability import possible_patterns
 from penstock.language.verdicts import Verdict, relate
 from penstock.schema import SchemaGraph
 
@@ -228,6 +229,19 @@ def test_work_is_bounded_and_takes_the_safe_side(monkeypatch: pytest.MonkeyPatch
     assert overlaps(narrow, other)
     assert why_never(parse("/items/item/name/thing"), FLAT_ITEMS) is None
     assert not relate(wide, narrow).overlaps.sure
+
+
+def test_too_many_ways_to_meet_an_or_are_not_told_apart(monkeypatch: pytest.MonkeyPatch) -> None:
+    p, q, other = parse("/a[b or c or d]/e"), parse("/a[b or c]/e/f"), parse("/a/f")
+    assert contains(p, q)
+    possible_patterns.cache_clear()
+    monkeypatch.setattr("penstock.language.patterns.MAX_CLAUSES", 1)
+    try:
+        assert not contains(p, q)
+        assert covers(parse("/a/e"), q)
+        assert disjoint(q, other)
+    finally:
+        possible_patterns.cache_clear()
 
 
 def test_an_exponential_case_ends() -> None:

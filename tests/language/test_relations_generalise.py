@@ -90,6 +90,17 @@ def test_with_a_schema_names_may_stay_open() -> None:
     assert generalise(deeper, root, schema) == root
 
 
+def test_past_its_limits_it_is_more_general(monkeypatch: pytest.MonkeyPatch) -> None:
+    p, q = parse("/a[b/c][d/e]/f"), parse("/a[b/c][d/e]/f/g")
+    assert generalise(p, q) == p
+    monkeypatch.setattr("penstock.language.generalisation.MAX_GENERALISED_NODES", 3)
+    smaller = generalise(p, q)
+    assert contains(smaller, p)
+    assert not contains(p, smaller)
+    monkeypatch.setattr("penstock.language.proof.MAX_PROOF_STEPS", 0)
+    assert generalise(p, q) == parse("/*")
+
+
 def in_fragment(path: Path) -> bool:
     """Whether a path has no ``or``, ``not`` or position anywhere."""
     return all(fine(each) for step in path.steps for each in step.predicates)

@@ -10,6 +10,7 @@ returned; where a limit is met, parts are left out, which only makes it more gen
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from contextlib import suppress
 from dataclasses import replace
 from functools import reduce
 
@@ -57,20 +58,23 @@ def generalise(p: Query, q: Query, schema: PathUniverse | None = None) -> Query:
 
 
 def _candidates(here: World, p: Query, q: Query) -> Iterator[Query]:
+    """The narrowest that was found, then what is left of it without predicates."""
+    documents = [
+        _rooted(document)
+        for query in (p, q)
+        for branch in query.branches
+        for document in possible_patterns(branch, here)
+    ]
+    if documents:
+        for patterns in (documents, list(map(_spine_only, documents))):
+            with suppress(OutOfStepsError):
+                yield to_query(_general(here, patterns))
+
+
+def _general(here: World, documents: list[Node]) -> Node:
     prover = Prover(here)
-    try:
-        documents = [
-            concrete(_rooted(document), None, prover)
-            for query in (p, q)
-            for branch in query.branches
-            for document in possible_patterns(branch, here)
-        ]
-        if documents:
-            general = reduce(_Pairs(prover).documents, documents)
-            yield to_query(_trimmed(general, None, Prover(world(None))))
-            yield to_query(_spine_only(general))
-    except OutOfStepsError:
-        return
+    known = [concrete(document, None, prover) for document in documents]
+    return _trimmed(reduce(_Pairs(prover).documents, known), None, Prover(world(None)))
 
 
 def _rooted(document: Node) -> Node:
