@@ -2,6 +2,7 @@
 
 use pyo3::prelude::*;
 
+mod reader;
 mod xpath;
 
 /// The private extension module `penstock._native`; `_native.pyi` describes it.
@@ -16,6 +17,11 @@ fn _native(module: &Bound<'_, PyModule>) -> PyResult<()> {
             "release"
         },
     )?;
+    module.add_function(wrap_pyfunction!(reader::reader_codes, module)?)?;
+    module.add_function(wrap_pyfunction!(reader::default_limits, module)?)?;
+    module.add_function(wrap_pyfunction!(reader::decode, module)?)?;
+    module.add_function(wrap_pyfunction!(reader::read_events, module)?)?;
+    module.add_class::<reader::DocumentReader>()?;
     module.add_function(wrap_pyfunction!(xpath::parse_query, module)?)?;
     Ok(())
 }

@@ -19,9 +19,9 @@ codes! {
     /// An attribute's syntax.
     ATTRIBUTE = "xml.attribute";
     /// An attribute given twice.
-    ATTRIBUTE_TWICE = "xml.attribute_twice";
+    ATTRIBUTE_TWICE = "xml.attribute-twice";
     /// An end tag that closes another element than the one open.
-    END_TAG = "xml.end_tag";
+    END_TAG = "xml.end-tag";
     /// The document, or an entity, ends inside markup or with an element open.
     UNCLOSED = "xml.unclosed";
     /// No root element, a second one, or text beside it.
@@ -55,7 +55,7 @@ codes! {
     /// An entity that closes, or leaves open, an element it shares with its surroundings.
     ENTITY_UNBALANCED = "entity.unbalanced";
     /// A document type declaration where the caller refuses them.
-    DOCTYPE_REFUSED = "entity.doctype_refused";
+    DOCTYPE_REFUSED = "entity.doctype-refused";
     /// A prefix that nothing declares.
     NAMESPACE_PREFIX = "namespace.prefix";
     /// A misuse of `xml`, `xmlns` or their namespaces.
@@ -65,27 +65,27 @@ codes! {
     /// A prefix declared as no namespace.
     NAMESPACE_EMPTY = "namespace.empty";
     /// Two attributes of one expanded name.
-    NAMESPACE_ATTRIBUTE_TWICE = "namespace.attribute_twice";
+    NAMESPACE_ATTRIBUTE_TWICE = "namespace.attribute-twice";
     /// [`super::Limits::document_bytes`].
-    LIMIT_DOCUMENT_BYTES = "limit.document_bytes";
+    LIMIT_DOCUMENT_BYTES = "limit.document-bytes";
     /// [`super::Limits::depth`].
     LIMIT_DEPTH = "limit.depth";
     /// [`super::Limits::attributes`].
     LIMIT_ATTRIBUTES = "limit.attributes";
     /// [`super::Limits::name_bytes`].
-    LIMIT_NAME_BYTES = "limit.name_bytes";
+    LIMIT_NAME_BYTES = "limit.name-bytes";
     /// [`super::Limits::value_bytes`].
-    LIMIT_VALUE_BYTES = "limit.value_bytes";
+    LIMIT_VALUE_BYTES = "limit.value-bytes";
     /// [`super::Limits::tag_bytes`].
-    LIMIT_TAG_BYTES = "limit.tag_bytes";
+    LIMIT_TAG_BYTES = "limit.tag-bytes";
     /// [`super::Limits::doctype_bytes`].
-    LIMIT_DOCTYPE_BYTES = "limit.doctype_bytes";
+    LIMIT_DOCTYPE_BYTES = "limit.doctype-bytes";
     /// [`super::Limits::entity_bytes`].
-    LIMIT_ENTITY_BYTES = "limit.entity_bytes";
+    LIMIT_ENTITY_BYTES = "limit.entity-bytes";
     /// [`super::Limits::entity_depth`].
-    LIMIT_ENTITY_DEPTH = "limit.entity_depth";
+    LIMIT_ENTITY_DEPTH = "limit.entity-depth";
     /// [`super::Limits::entity_amplification`].
-    LIMIT_ENTITY_AMPLIFICATION = "limit.entity_amplification";
+    LIMIT_ENTITY_AMPLIFICATION = "limit.entity-amplification";
     /// [`super::Limits::names_bytes`].
-    LIMIT_NAMES_BYTES = "limit.names_bytes";
+    LIMIT_NAMES_BYTES = "limit.names-bytes";
 }

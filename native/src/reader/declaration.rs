@@ -5,15 +5,9 @@ use super::codes;
 use super::cursor::Cursor;
 use super::fail::{refuse, shown, Fail, Step};
 
-/// What an XML declaration says.
-#[derive(Debug, PartialEq, Eq)]
-pub(super) struct Declared<'t> {
-    pub encoding: Option<&'t str>,
-    pub standalone: bool,
-}
-
-/// Passes the XML declaration, if there is one.
-pub(super) fn parse<'t>(cursor: &mut Cursor<'t>) -> Step<Option<Declared<'t>>> {
+/// Passes the XML declaration, if there is one, and gives the encoding it declares, if it does.
+/// What it says of standing alone only matters to those who read external declarations.
+pub(super) fn parse<'t>(cursor: &mut Cursor<'t>) -> Step<Option<&'t str>> {
     const OPENING: &str = "<?xml";
     let rest = cursor.rest();
     if rest.len() <= OPENING.len() && OPENING.starts_with(rest) && !cursor.complete {
@@ -50,20 +44,13 @@ pub(super) fn parse<'t>(cursor: &mut Cursor<'t>) -> Step<Option<Declared<'t>>> {
             "the encoding's name is not well-formed",
         );
     }
-    let standalone = match setting(cursor, "standalone")? {
-        None | Some("no") => false,
-        Some("yes") => true,
-        Some(other) => {
-            let message = format!("standalone is {}, neither yes nor no", shown(other));
-            return refuse(codes::DECLARATION, cursor.at, message);
-        }
-    };
+    if let Some(other) = setting(cursor, "standalone")?.filter(|s| !["yes", "no"].contains(s)) {
+        let message = format!("standalone is {}, neither yes nor no", shown(other));
+        return refuse(codes::DECLARATION, cursor.at, message);
+    }
     cursor.skip_space();
     cursor.expect("?>", codes::DECLARATION)?;
-    Ok(Some(Declared {
-        encoding,
-        standalone,
-    }))
+    Ok(encoding)
 }
 
 /// Passes ` name="value"`, if it is next, and gives the value.

@@ -39,8 +39,6 @@ pub(super) enum Meaning {
 pub(super) struct Entities {
     by_name: HashMap<Box<str>, usize>,
     entities: Vec<Entity>,
-    /// Declarations that were not read might have declared what is not found.
-    pub incomplete: bool,
 }
 
 /// How much a document's entities have expanded to.
@@ -76,7 +74,6 @@ impl Entities {
     pub(super) fn clear(&mut self) {
         self.by_name.clear();
         self.entities.clear();
-        self.incomplete = false;
     }
 
     /// Declares `name`; only the first declaration of a name counts.
@@ -88,12 +85,6 @@ impl Entities {
                 open: false,
             });
         }
-    }
-
-    pub(super) fn find(&self, name: &str) -> Option<&Definition> {
-        self.by_name
-            .get(name)
-            .map(|&id| &self.entities[id].definition)
     }
 
     /// Opens the declared entity `name`: its number, for [`Entities::close`], and its text.

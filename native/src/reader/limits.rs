@@ -1,57 +1,71 @@
 //! Every limit of the reader, by name.
 
-/// What the reader takes at most. At a limit a document is refused with the code `limit.` and the
-/// limit's name; [`Limits::window_bytes`] alone refuses nothing.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Limits {
+/// Declares the limits once: fields, defaults, and access by name for those who are configured.
+macro_rules! limits {
+    ($($(#[$doc:meta])* $name:ident: $type:ty = $default:expr;)*) => {
+        /// What the reader takes at most. Past a limit a document is refused with the code `limit.`
+        /// and the limit's name, hyphens for underscores; [`Limits::window_bytes`] alone refuses
+        /// nothing.
+        #[derive(Clone, Debug, PartialEq, Eq)]
+        pub struct Limits {
+            $($(#[$doc])* pub $name: $type,)*
+        }
+
+        impl Default for Limits {
+            fn default() -> Self {
+                Self { $($name: $default,)* }
+            }
+        }
+
+        impl Limits {
+            /// Names and values.
+            pub fn named(&self) -> Vec<(&'static str, u64)> {
+                vec![$((stringify!($name), self.$name as u64)),*]
+            }
+
+            /// Sets the limit called `name`; whether there is such a limit and it can be so high.
+            pub fn set(&mut self, name: &str, value: u64) -> bool {
+                match name {
+                    $(stringify!($name) => {
+                        <$type>::try_from(value).map(|value| self.$name = value).is_ok()
+                    })*
+                    _ => false,
+                }
+            }
+        }
+    };
+}
+
+limits! {
     /// Bytes of a document, as published.
-    pub document_bytes: u64,
+    document_bytes: u64 = 1 << 30;
     /// Elements open at once.
-    pub depth: usize,
+    depth: usize = 1_000;
     /// Attributes of one element: given, defaulted and namespace declarations.
-    pub attributes: usize,
+    attributes: usize = 1_000;
     /// Bytes of a name in UTF-8, prefix included.
-    pub name_bytes: usize,
+    name_bytes: usize = 1_000;
     /// Bytes of an attribute's value in UTF-8, references expanded.
-    pub value_bytes: usize,
+    value_bytes: usize = 1 << 20;
     /// Bytes of a start or end tag in UTF-8; a tag is held in memory whole.
-    pub tag_bytes: usize,
+    tag_bytes: usize = 4 << 20;
     /// Bytes of the document type declaration in UTF-8; it is held in memory whole.
-    pub doctype_bytes: usize,
+    doctype_bytes: usize = 1 << 20;
     /// Bytes that a document's entities and attribute defaults expand to in all.
-    pub entity_bytes: u64,
+    entity_bytes: u64 = 8 << 20;
     /// Entities open within one another.
-    pub entity_depth: usize,
+    entity_depth: usize = 16;
     /// How many times longer than the document read so far its expansions may be, once they are
     /// past [`Limits::AMPLIFICATION_FREE_BYTES`].
-    pub entity_amplification: u64,
+    entity_amplification: u64 = 100;
     /// Memory for the distinct names, prefixes and namespaces that one document brings, and for
     /// those kept from one document to the next.
-    pub names_bytes: usize,
+    names_bytes: usize = 16 << 20;
     /// Bytes taken from a stream at a time.
-    pub window_bytes: usize,
+    window_bytes: usize = 64 << 10;
 }
 
 impl Limits {
     /// Expansions this small are not held against a short document.
     pub const AMPLIFICATION_FREE_BYTES: u64 = 64 * 1024;
-}
-
-impl Default for Limits {
-    fn default() -> Self {
-        Self {
-            document_bytes: 1 << 30,
-            depth: 1_000,
-            attributes: 1_000,
-            name_bytes: 1_000,
-            value_bytes: 1 << 20,
-            tag_bytes: 4 << 20,
-            doctype_bytes: 1 << 20,
-            entity_bytes: 8 << 20,
-            entity_depth: 16,
-            entity_amplification: 100,
-            names_bytes: 16 << 20,
-            window_bytes: 64 << 10,
-        }
-    }
 }

@@ -57,7 +57,6 @@ pub(super) struct Machine {
     pub seen: Vec<Attribute<'static>>,
     phase: Phase,
     encoding: Encoding,
-    has_doctype: bool,
 }
 
 impl Machine {
@@ -75,7 +74,6 @@ impl Machine {
             seen: Vec::new(),
             phase: Phase::Declaration,
             encoding: Encoding::Utf8,
-            has_doctype: false,
         }
     }
 
@@ -85,10 +83,12 @@ impl Machine {
         self.doctype.clear();
         self.stack.clear();
         self.inside = None;
-        self.summary = Summary::default();
+        self.summary = Summary {
+            encoding: encoding.label(),
+            ..Summary::default()
+        };
         self.phase = Phase::Declaration;
         self.encoding = encoding;
-        self.has_doctype = false;
     }
 
     /// Reads as much of the window as can be read, and gives how much that was.
@@ -139,12 +139,8 @@ impl Machine {
 
     fn declaration(&mut self, window: &Window<'_>, at: &mut usize) -> Step<()> {
         let mut cursor = self.cursor(window, *at, "the XML declaration");
-        if let Some(declared) = declaration::parse(&mut cursor)? {
-            self.encoding.check_declared(declared.encoding)?;
-            self.doctype.standalone = declared.standalone;
-        } else {
-            self.encoding.check_declared(None)?;
-        }
+        let declared = declaration::parse(&mut cursor)?;
+        self.encoding.check_declared(declared)?;
         *at = cursor.at;
         self.phase = Phase::Prolog;
         Ok(())
@@ -205,7 +201,7 @@ impl Machine {
     fn doctype(&mut self, window: &Window<'_>, at: &mut usize) -> Step<()> {
         const OPENING: usize = "<!DOCTYPE".len();
         let start = *at;
-        if self.has_doctype {
+        if self.summary.doctype.is_some() {
             return refuse(
                 codes::DOCTYPE,
                 start,
@@ -224,9 +220,7 @@ impl Machine {
         cursor.text = &window.text[..end];
         cursor.complete = window.complete && end == window.text.len();
         // A declaration cut short is read again from its beginning.
-        let standalone = self.doctype.standalone;
         self.doctype.clear();
-        self.doctype.standalone = standalone;
         let read = window.original(start);
         match doctype::parse(&mut cursor, &mut self.doctype, &self.options, read) {
             Err(Fail::More) if end < window.text.len() => {
@@ -235,7 +229,7 @@ impl Machine {
             }
             result => {
                 result?;
-                self.has_doctype = true;
+                self.summary.doctype = Some(window.span(start, cursor.at));
                 *at = cursor.at;
                 Ok(())
             }

@@ -41,7 +41,7 @@ use std::sync::Arc;
 
 use hashbrown::HashMap;
 
-use crate::events::{Handler, Names, Refusal};
+use crate::events::{Handler, Names, Refusal, Span};
 
 use chars::char_start;
 use fail::Fault;
@@ -51,6 +51,7 @@ use machine::Machine;
 use position::Place;
 use window::{Origin, Window};
 
+pub use input::decode;
 pub use limits::Limits;
 
 /// What to do with document type declarations.
@@ -83,6 +84,10 @@ pub struct Summary {
     pub attributes: u64,
     /// Original bytes.
     pub bytes: u64,
+    /// The encoding: `utf-8`, `utf-16le`, `utf-16be`, `us-ascii`, `iso-8859-1` or another's label.
+    pub encoding: &'static str,
+    /// The document type declaration, if there is one.
+    pub doctype: Option<Span>,
 }
 
 /// Why a stream was not read to its end.

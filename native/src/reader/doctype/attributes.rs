@@ -38,20 +38,18 @@ pub(super) fn declaration(
         let tokens = attribute_type(cursor)?;
         cursor.expect_space(codes::DOCTYPE)?;
         let default = default_value(subset, cursor, fold_line_ends)?;
-        if subset.keeps() {
-            let default = default.map(|mut value| {
-                if tokens {
-                    collapse(&mut value, 0);
-                }
-                value.into_boxed_str()
-            });
-            let rule = AttributeRule {
-                name: name.into(),
-                tokens,
-                default,
-            };
-            subset.doctype.declare_attribute(element, rule);
-        }
+        let default = default.map(|mut value| {
+            if tokens {
+                collapse(&mut value, 0);
+            }
+            value.into_boxed_str()
+        });
+        let rule = AttributeRule {
+            name: name.into(),
+            tokens,
+            default,
+        };
+        subset.doctype.declare_attribute(element, rule);
     }
 }
 

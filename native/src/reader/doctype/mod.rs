@@ -29,8 +29,8 @@ pub(super) struct Doctype {
     pub parameter: Entities,
     pub expansion: Expansion,
     attributes: HashMap<Box<str>, Vec<AttributeRule>>,
-    /// `standalone="yes"`: what is not read declares nothing that matters here.
-    pub standalone: bool,
+    /// There is an external subset, which might declare what is not found.
+    is_incomplete: bool,
 }
 
 impl Doctype {
@@ -40,7 +40,7 @@ impl Doctype {
         self.parameter.clear();
         self.expansion = Expansion::default();
         self.attributes.clear();
-        self.standalone = false;
+        self.is_incomplete = false;
     }
 
     /// What is declared for the attributes of `element`.
@@ -78,7 +78,7 @@ impl Doctype {
             self.expansion.charge(text.len(), read, limits)?;
             return Ok(Meaning::Plain(text.clone()));
         }
-        let message = if self.general.incomplete {
+        let message = if self.is_incomplete {
             format!("the entity {body} may be declared outside the document, where the reader never looks")
         } else {
             format!("nothing declares the entity {body}")

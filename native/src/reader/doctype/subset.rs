@@ -1,7 +1,7 @@
 //! The grammar of the document type declaration and its internal subset.
 //!
-//! External subsets and external parameter entities are never read. What follows a reference to one
-//! is checked but not kept, as the specification asks of a reader that does not validate.
+//! An external subset is never read: what it might declare is missing where it is needed, and only
+//! there. A reference to an external parameter entity is refused like any to an external entity.
 
 use std::sync::Arc;
 
@@ -33,7 +33,7 @@ pub(in crate::reader) fn parse(
     cursor.qualified_name()?;
     let spaced = cursor.skip_space();
     if spaced && external_id(cursor, false)? {
-        doctype.general.incomplete = true;
+        doctype.is_incomplete = true;
         cursor.skip_space();
     }
     let mut subset = Subset {
@@ -91,25 +91,15 @@ impl Subset<'_> {
         let name = cursor.plain_name()?;
         cursor.expect(";", codes::REFERENCE)?;
         let limits = &self.options.limits;
-        match self.doctype.parameter.find(name) {
-            Some(Definition::Internal(_)) => {}
-            // Not read, so nothing later can be relied on; and what is not found may be there.
-            Some(_) => {
-                self.doctype.general.incomplete = true;
-                return Ok(());
-            }
-            None if self.doctype.general.incomplete && !self.doctype.standalone => return Ok(()),
-            None => {
-                let message = format!("nothing declares the parameter entity {name}");
-                return refuse(codes::ENTITY_UNDECLARED, 0, message);
-            }
-        }
         let expansion = &mut self.doctype.expansion;
         let opened = self
             .doctype
             .parameter
             .open(name, expansion, self.read, limits)?;
-        let (id, text) = opened.expect("found above");
+        let Some((id, text)) = opened else {
+            let message = format!("nothing declares the parameter entity {name}");
+            return refuse(codes::ENTITY_UNDECLARED, 0, message);
+        };
         let mut inside = Cursor {
             text: &text,
             at: 0,
@@ -122,11 +112,6 @@ impl Subset<'_> {
             .parameter
             .close(id, &mut self.doctype.expansion);
         Ok(())
-    }
-
-    /// Whether declarations still count.
-    pub(super) fn keeps(&self) -> bool {
-        !self.doctype.general.incomplete || self.doctype.standalone
     }
 
     /// Passes an entity's declaration.
@@ -161,14 +146,12 @@ impl Subset<'_> {
         };
         cursor.skip_space();
         cursor.expect(">", codes::DOCTYPE)?;
-        if self.keeps() {
-            let entities = if is_parameter {
-                &mut self.doctype.parameter
-            } else {
-                &mut self.doctype.general
-            };
-            entities.declare(name, definition);
-        }
+        let entities = if is_parameter {
+            &mut self.doctype.parameter
+        } else {
+            &mut self.doctype.general
+        };
+        entities.declare(name, definition);
         Ok(())
     }
 }

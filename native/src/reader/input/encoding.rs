@@ -25,6 +25,37 @@ pub(in crate::reader) enum Encoding {
 }
 
 impl Encoding {
+    /// A name for it, which [`Encoding::for_label`] knows.
+    pub(in crate::reader) fn label(self) -> &'static str {
+        match self {
+            Self::Utf8 => "utf-8",
+            Self::Utf16 {
+                big_endian: false, ..
+            } => "utf-16le",
+            Self::Utf16 {
+                big_endian: true, ..
+            } => "utf-16be",
+            Self::Ascii => "us-ascii",
+            Self::Latin1 => "iso-8859-1",
+            Self::Other { coder, iso: true } if coder == encoding_rs::WINDOWS_1254 => "iso-8859-9",
+            Self::Other { iso: true, .. } => "iso-8859-11",
+            Self::Other { coder, .. } => coder.name(),
+        }
+    }
+
+    /// The encoding called `label`.
+    pub(in crate::reader) fn for_label(label: &str) -> Option<Self> {
+        let utf16 = |big_endian| Self::Utf16 {
+            big_endian,
+            marked: false,
+        };
+        match label.to_ascii_lowercase().as_str() {
+            "utf-16le" => Some(utf16(false)),
+            "utf-16be" => Some(utf16(true)),
+            _ => named(label),
+        }
+    }
+
     /// Checks that a declaration of `label`, or the lack of one, fits the bytes.
     pub(in crate::reader) fn check_declared(self, label: Option<&str>) -> Step<()> {
         let fits = match (self, label) {

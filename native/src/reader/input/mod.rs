@@ -78,6 +78,22 @@ pub(super) fn open_slice<'b, 's>(
     Ok((encoding, Opened::Whole(text, mark as u64, fault)))
 }
 
+/// The text that `bytes`, a part of a document in the encoding called `label`, stand for.
+pub fn decode(bytes: &[u8], label: &str) -> Option<String> {
+    let text = match Encoding::for_label(label)? {
+        Encoding::Utf8 => bytes.to_vec(),
+        encoding => {
+            let mut text = Vec::new();
+            let mut decoder = Decoder::new(encoding);
+            decoder
+                .decode(bytes, true, &mut text, &mut OffsetTable::default())
+                .ok()?;
+            text
+        }
+    };
+    String::from_utf8(text).ok()
+}
+
 /// Why a document could not be opened.
 pub(super) enum OpenError {
     Fault(Box<Fault>),

@@ -1,0 +1,309 @@
+//! The reader for Python: events as tuples, which `events.py` turns into dataclasses.
+
+use std::io::{self, Read};
+use std::sync::Arc;
+
+use pyo3::exceptions::PyValueError;
+use pyo3::prelude::*;
+use pyo3::pybacked::PyBackedBytes;
+use pyo3::types::{PyBytes, PyDict, PyIterator, PyList};
+
+use crate::events::{Context, Handler, NameId, Names, Refusal, Span, StartElement, Stop};
+use crate::reader::{self, codes, Declarations, Limits, ReadError, Reader, ReaderOptions, Summary};
+
+/// Code, message, offset, line, column.
+pub type RefusalTuple = (&'static str, String, u64, u64, u64);
+
+/// A refusal for Python, which raises it by its code.
+pub fn refusal_tuple(refusal: Refusal) -> RefusalTuple {
+    let Refusal {
+        code,
+        message,
+        offset,
+        line,
+        column,
+    } = refusal;
+    (code, message, offset, line, column)
+}
+
+/// How to read, as Python says it: limits by name, entities by name, whether declarations are
+/// refused.
+pub fn options(
+    limits: &Bound<'_, PyDict>,
+    entities: Vec<(String, String)>,
+    refuse_declarations: bool,
+) -> PyResult<ReaderOptions> {
+    Ok(ReaderOptions {
+        limits: limits_from(limits)?,
+        entities: entities
+            .into_iter()
+            .map(|(name, text)| (name, Arc::from(text)))
+            .collect(),
+        declarations: if refuse_declarations {
+            Declarations::Refuse
+        } else {
+            Declarations::Honour
+        },
+    })
+}
+
+fn limits_from(given: &Bound<'_, PyDict>) -> PyResult<Limits> {
+    let mut limits = Limits::default();
+    for (name, value) in given {
+        let (name, value): (String, u64) = (name.extract()?, value.extract()?);
+        if !limits.set(&name, value) {
+            let message = format!("there is no limit {name}, or it cannot be {value}");
+            return Err(PyValueError::new_err(message));
+        }
+    }
+    Ok(limits)
+}
+
+/// Every code with which the core refuses a document.
+#[pyfunction]
+pub fn reader_codes() -> Vec<&'static str> {
+    codes::ALL.to_vec()
+}
+
+/// The core's limits by name.
+#[pyfunction]
+pub fn default_limits() -> Vec<(&'static str, u64)> {
+    Limits::default().named()
+}
+
+/// The text of a part of a document in the encoding called `label`; `None` if it is none.
+#[pyfunction]
+pub fn decode(bytes: &[u8], label: &str) -> Option<String> {
+    reader::decode(bytes, label)
+}
+
+type SpanTuple = (u64, u64, bool);
+
+fn span_tuple(span: Span) -> SpanTuple {
+    (span.start, span.end, span.from_entity)
+}
+
+/// Collects events as Python objects.
+struct Collector<'py> {
+    events: Bound<'py, PyList>,
+    failed: Option<PyErr>,
+}
+
+impl Collector<'_> {
+    /// A Python object that could not be made ends the reading, and is raised after it.
+    fn keep(&mut self, made: PyResult<()>) -> Result<(), Stop> {
+        made.map_err(|error| {
+            self.failed = Some(error);
+            Stop {
+                code: "",
+                message: String::new(),
+            }
+        })
+    }
+}
+
+fn name(names: &Names, id: NameId) -> (&str, &str) {
+    names.get(id)
+}
+
+impl Handler for Collector<'_> {
+    const SPANS: bool = true;
+
+    fn start_element(
+        &mut self,
+        context: &dyn Context,
+        element: &StartElement<'_>,
+    ) -> Result<(), Stop> {
+        let names = context.names();
+        let attributes: Vec<_> = element
+            .attributes
+            .iter()
+            .map(|attribute| {
+                let span = span_tuple(attribute.span);
+                (name(names, attribute.name), attribute.value, span)
+            })
+            .collect();
+        let mut namespaces = Vec::new();
+        context.namespaces_in_scope(&mut |prefix, uri| {
+            namespaces.push((prefix.to_owned(), uri.to_owned()));
+        });
+        let (own, span) = (name(names, element.name), span_tuple(element.span));
+        let made = self
+            .events
+            .append(("start", own, attributes, namespaces, span));
+        self.keep(made)
+    }
+
+    fn end_element(&mut self, span: Span) -> Result<(), Stop> {
+        let made = self.events.append(("end", span_tuple(span)));
+        self.keep(made)
+    }
+
+    fn text(&mut self, text: &str, span: Span) -> Result<(), Stop> {
+        let made = self.events.append(("text", text, span_tuple(span)));
+        self.keep(made)
+    }
+
+    fn text_break(&mut self) -> Result<(), Stop> {
+        let made = self.events.append(("break",));
+        self.keep(made)
+    }
+}
+
+/// Hears nothing: what remains is the reading.
+struct Deaf;
+
+impl Handler for Deaf {
+    const SPANS: bool = true;
+
+    fn start_element(&mut self, _: &dyn Context, _: &StartElement<'_>) -> Result<(), Stop> {
+        Ok(())
+    }
+
+    fn end_element(&mut self, _: Span) -> Result<(), Stop> {
+        Ok(())
+    }
+
+    fn text(&mut self, _: &str, _: Span) -> Result<(), Stop> {
+        Ok(())
+    }
+
+    fn text_break(&mut self) -> Result<(), Stop> {
+        Ok(())
+    }
+}
+
+/// An iterator of bytes as a stream.
+pub struct Chunks<'py> {
+    chunks: Bound<'py, PyIterator>,
+    chunk: PyBackedBytes,
+    at: usize,
+}
+
+impl<'py> Chunks<'py> {
+    /// The stream of what `chunks` yields.
+    pub fn new(chunks: &Bound<'py, PyAny>) -> PyResult<Self> {
+        Ok(Self {
+            chunks: chunks.try_iter()?,
+            chunk: PyBackedBytes::from(PyBytes::new(chunks.py(), b"")),
+            at: 0,
+        })
+    }
+}
+
+impl Read for Chunks<'_> {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        // Empty chunks are not the end.
+        while self.at == self.chunk.len() {
+            let Some(next) = self.chunks.next() else {
+                return Ok(0);
+            };
+            self.chunk = next
+                .and_then(|next| Ok(next.extract()?))
+                .map_err(io::Error::other)?;
+            self.at = 0;
+        }
+        let read = (&self.chunk[self.at..]).read(buffer)?;
+        self.at += read;
+        Ok(read)
+    }
+}
+
+/// What Python raised while giving chunks, or another failure to read.
+pub fn io_error(error: io::Error) -> PyErr {
+    match error.downcast::<PyErr>() {
+        Ok(raised) => raised,
+        Err(error) => error.into(),
+    }
+}
+
+fn read<H: Handler>(
+    reader: &mut Reader,
+    source: &Bound<'_, PyAny>,
+    handler: &mut H,
+) -> PyResult<Result<Summary, Refusal>> {
+    if let Ok(bytes) = source.cast::<PyBytes>() {
+        return Ok(reader.read_slice(bytes.as_bytes(), handler));
+    }
+    match reader.read_stream(Chunks::new(source)?, handler) {
+        Ok(summary) => Ok(Ok(summary)),
+        Err(ReadError::Refusal(refusal)) => Ok(Err(refusal)),
+        Err(ReadError::Io(error)) => Err(io_error(error)),
+    }
+}
+
+/// The events of a document up to its end or refusal, and the refusal.
+#[pyfunction]
+pub fn read_events<'py>(
+    py: Python<'py>,
+    source: &Bound<'py, PyAny>,
+    limits: &Bound<'py, PyDict>,
+    entities: Vec<(String, String)>,
+    refuse_declarations: bool,
+) -> PyResult<(Bound<'py, PyList>, Option<RefusalTuple>)> {
+    let mut reader = Reader::new(options(limits, entities, refuse_declarations)?);
+    let mut collector = Collector {
+        events: PyList::empty(py),
+        failed: None,
+    };
+    let result = read(&mut reader, source, &mut collector)?;
+    if let Some(error) = collector.failed {
+        return Err(error);
+    }
+    Ok((collector.events, result.err().map(refusal_tuple)))
+}
+
+/// Elements, attributes, bytes, encoding, document type declaration.
+type SummaryTuple = (u64, u64, u64, &'static str, Option<SpanTuple>);
+
+fn summary_tuple(summary: Summary) -> SummaryTuple {
+    let Summary {
+        elements,
+        attributes,
+        bytes,
+        encoding,
+        doctype,
+    } = summary;
+    (
+        elements,
+        attributes,
+        bytes,
+        encoding,
+        doctype.map(span_tuple),
+    )
+}
+
+/// Reads documents one after the other and tells only what they amount to.
+#[pyclass(module = "penstock._native")]
+pub struct DocumentReader(Reader);
+
+#[pymethods]
+impl DocumentReader {
+    #[new]
+    fn new(
+        limits: &Bound<'_, PyDict>,
+        entities: Vec<(String, String)>,
+        refuse_declarations: bool,
+    ) -> PyResult<Self> {
+        let options = options(limits, entities, refuse_declarations)?;
+        Ok(Self(Reader::new(options)))
+    }
+
+    /// Bytes or an iterable of bytes: a summary, or a refusal.
+    fn read(
+        &mut self,
+        py: Python<'_>,
+        source: &Bound<'_, PyAny>,
+    ) -> PyResult<(Option<SummaryTuple>, Option<RefusalTuple>)> {
+        let result = if let Ok(bytes) = source.extract::<PyBackedBytes>() {
+            let reader = &mut self.0;
+            py.detach(|| reader.read_slice(&bytes, &mut Deaf))
+        } else {
+            read(&mut self.0, source, &mut Deaf)?
+        };
+        Ok(match result {
+            Ok(summary) => (Some(summary_tuple(summary)), None),
+            Err(refusal) => (None, Some(refusal_tuple(refusal))),
+        })
+    }
+}

@@ -1,0 +1,186 @@
+"""Fragments: the parts of a document that a match returns.
+
+A fragment is one or more ranges of the publisher's original bytes. What they mean depends on the
+document around them: its encoding, the namespaces in scope, the entities it declares. A fragment
+carries that context, so that it can be stored, sent and pickled without its document, and
+:meth:`Fragment.to_xml` can make of it a piece of XML that stands alone.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Literal, TypeAlias
+from xml.sax.saxutils import quoteattr
+
+from penstock.documents.events import Name, Span, StartElement
+from penstock.documents.limits import Limits
+from penstock.documents.reading import Summary, read_events
+from penstock.documents.writing import write
+from penstock.native import native
+
+__all__ = ["WRAPPER_URI", "Context", "Fragment", "Kind"]
+
+Kind: TypeAlias = Literal["element", "attribute", "text"]
+
+WRAPPER_URI = "urn:penstock:fragment"
+"""The namespace of the element ``fragment`` that holds what is not an element by itself."""
+
+UNLIMITED = 1 << 62
+
+START_TAG = re.compile(r"<([^\s/>]+)((?:[^\"'>]|\"[^\"]*\"|'[^']*')*?)/?>", re.DOTALL)
+DECLARATION = re.compile(r"\sxmlns(?::([^\s=]+))?\s*=")
+QUOTED = re.compile(r"\"[^\"]*\"|'[^']*'")
+INTERNAL_SUBSET = re.compile(r"\[.*\]\s*>\Z", re.DOTALL)
+
+
+@dataclass(frozen=True, slots=True)
+class Context:
+    """What a document lends to its parts."""
+
+    encoding: str = "utf-8"
+    doctype: str = ""
+    """The document type declaration, empty where there is none."""
+
+    entities: tuple[tuple[str, str], ...] = ()
+    """The entities that the caller supplied: names and plain text."""
+
+    @classmethod
+    def of(
+        cls, content: bytes, summary: Summary, entities: Mapping[str, str] | None = None
+    ) -> Context:
+        """The context that a document gives, ``summary`` being what reading it gave."""
+        doctype = ""
+        if summary.doctype is not None:
+            part = content[summary.doctype.start : summary.doctype.end]
+            doctype = decoded(part, summary.encoding)
+        return cls(summary.encoding, doctype, tuple(sorted((entities or {}).items())))
+
+
+@dataclass(frozen=True, slots=True)
+class Fragment:
+    """A part of a document.
+
+    >>> document = b'<a xmlns="urn:x"><b>1</b></a>'
+    >>> part = Fragment.cut(document, "element", [Span(17, 25)], namespaces={"": "urn:x"})
+    >>> part.pieces
+    (b'<b>1</b>',)
+    >>> part.to_xml()
+    '<b xmlns="urn:x">1</b>'
+    """
+
+    kind: Kind
+    spans: tuple[Span, ...]
+    """Where it is in the original bytes."""
+
+    pieces: tuple[bytes, ...]
+    """The original bytes there, unchanged."""
+
+    namespaces: tuple[tuple[str, str], ...] = ()
+    """Prefixes and URIs in scope; the default namespace's prefix is empty."""
+
+    context: Context = Context()
+    name: Name | None = None
+    """An attribute's name; its range alone would not tell it where the DTD gives it."""
+
+    @classmethod
+    def cut(
+        cls,
+        content: bytes,
+        kind: Kind,
+        spans: Iterable[Span],
+        *,
+        namespaces: Mapping[str, str] | None = None,
+        context: Context | None = None,
+        name: Name | None = None,
+    ) -> Fragment:
+        """Cut a fragment out of a document."""
+        where = tuple(spans)
+        pieces = tuple(content[span.start : span.end] for span in where)
+        bindings = tuple(sorted((namespaces or {}).items()))
+        return cls(kind, where, pieces, bindings, context or Context(), name)
+
+    @property
+    def from_entity(self) -> bool:
+        """Whether some of it came out of an entity."""
+        return any(span.from_entity for span in self.spans)
+
+    def to_xml(self) -> str:
+        """Make a well-formed piece of XML that stands alone.
+
+        An element in one range is itself, with the namespace declarations it inherits. Anything
+        else is inside an element ``fragment`` of the namespace :data:`WRAPPER_URI`: text and
+        several ranges as its content, an attribute as its attribute, and of what came out of an
+        entity all that the outermost reference stands for. Where the document has a document type
+        declaration, or the caller supplied entities, references are expanded and defaulted
+        attributes written out.
+        """
+        texts = [decoded(piece, self.context.encoding) for piece in self.pieces]
+        stands_alone = self.kind == "element" and len(texts) == 1 and not self.from_entity
+        piece = self._declared(texts[0]) if stands_alone else self._wrapped(texts)
+        if not self.context.doctype and not self.context.entities:
+            return piece
+        events = read_events(
+            f"{self._doctype()}{piece}".encode(),
+            # The whole document was within its limits; a short piece only looks worse.
+            limits=Limits(entity_amplification=UNLIMITED),
+            entities=dict(self.context.entities),
+        )
+        if self._is_defaulted(texts):
+            owner = next(e for e in events[1:] if isinstance(e, StartElement))
+            kept = [a for a in owner.attributes if a.name == self.name]
+            wrapper = events[0]
+            assert isinstance(wrapper, StartElement), "a document begins with its root"
+            alone = StartElement(wrapper.name, tuple(kept), wrapper.namespaces, wrapper.span)
+            return write([alone, events[-1]])
+        return write(events)
+
+    def _declared(self, element: str) -> str:
+        """The element with the declarations it inherits."""
+        tag = START_TAG.match(element)
+        assert tag is not None, "an element begins with its start tag"
+        own = {found or "" for found in DECLARATION.findall(QUOTED.sub("''", tag[2]))}
+        inherited = self._declarations(without=own)
+        return f"<{tag[1]}{inherited}{element[tag.end(1) :]}"
+
+    def _declarations(self, without: Iterable[str] = ()) -> str:
+        skipped = set(without)
+        return "".join(
+            f" xmlns{':' if prefix else ''}{prefix}={quoteattr(uri)}"
+            for prefix, uri in self.namespaces
+            if prefix not in skipped
+        )
+
+    def _is_defaulted(self, texts: list[str]) -> bool:
+        """Whether this is an attribute that the DTD gave: its range is then the start tag's."""
+        return self.kind == "attribute" and texts[0].startswith("<")
+
+    def _wrapped(self, texts: list[str]) -> str:
+        """The pieces inside, or an attribute on, the wrapper."""
+        taken = {prefix for prefix, _ in self.namespaces}
+        prefix = next(p for p in ("ps", *(f"ps{n}" for n in range(len(taken)))) if p not in taken)
+        name = f"{prefix}:fragment"
+        opening = f"{name} xmlns:{prefix}={quoteattr(WRAPPER_URI)}{self._declarations()}"
+        if self._is_defaulted(texts):
+            tag = START_TAG.match(texts[0])
+            assert tag is not None, "the range of a defaulted attribute is a start tag"
+            element = texts[0] if texts[0].endswith("/>") else f"{texts[0]}</{tag[1]}>"
+            return f"<{opening}>{element}</{name}>"
+        if self.kind == "attribute" and not self.from_entity:
+            return f"<{opening} {texts[0]}/>"
+        return f"<{opening}>{''.join(texts)}</{name}>"
+
+    def _doctype(self) -> str:
+        """The document's declarations, for reading the pieces again."""
+        subset = INTERNAL_SUBSET.search(self.context.doctype)
+        return f"<!DOCTYPE fragment {subset[0]}" if subset else ""
+
+
+def decoded(part: bytes, encoding: str) -> str:
+    """The text of a part of a document."""
+    if native is None:
+        return part.decode(encoding)
+    text = native.decode(part, encoding)
+    assert text is not None, "a part of a document that was read is text"
+    return text

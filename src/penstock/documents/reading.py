@@ -1,0 +1,125 @@
+"""The one way from bytes to events: natively, or where that cannot be by the reference."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Literal, TypeAlias
+
+from penstock.documents import reference
+from penstock.documents.events import Event, Span, from_native
+from penstock.documents.limits import Limits
+from penstock.errors import Where, error
+from penstock.native import native
+
+__all__ = ["Declarations", "Source", "Summary", "read_events", "read_summary"]
+
+Source: TypeAlias = bytes | bytearray | memoryview | Iterable[bytes]
+"""A document's bytes, whole or in chunks cut anywhere."""
+
+Declarations: TypeAlias = Literal["honour", "refuse"]
+"""What to do with document type declarations: honour internal entities and attribute defaults
+within the limits, or refuse a document that has one."""
+
+
+@dataclass(frozen=True, slots=True)
+class Summary:
+    """What a document amounts to."""
+
+    elements: int
+    attributes: int
+    """Defaults from the DTD included, namespace declarations not."""
+
+    bytes: int
+    encoding: str
+    """``utf-8``, ``utf-16le``, ``utf-16be``, ``us-ascii``, ``iso-8859-1`` or another's label."""
+
+    doctype: Span | None
+    """The document type declaration, if there is one."""
+
+
+def read_events(
+    source: Source,
+    *,
+    limits: Limits | None = None,
+    entities: Mapping[str, str] | None = None,
+    declarations: Declarations = "honour",
+) -> list[Event]:
+    """Read a document, and give its events.
+
+    Parameters
+    ----------
+    source
+        The document's bytes, or an iterable of chunks of them.
+    limits
+        What is too much.
+    entities
+        Entities that the document may refer to without declaring them: names and plain text.
+    declarations
+        Whether document type declarations are honoured or refused.
+
+    Raises
+    ------
+    penstock.errors.DocumentError
+        The document is not well-formed, past a limit, or in need of something outside itself.
+
+    Examples
+    --------
+    >>> for event in read_events(b"<a>1 &lt; 2</a>"):
+    ...     print(type(event).__name__, event.span)
+    StartElement Span(start=0, end=3, from_entity=False)
+    Text Span(start=3, end=11, from_entity=False)
+    EndElement Span(start=0, end=15, from_entity=False)
+    """
+    whole_or_chunks = _plain(source)
+    limits = limits or Limits()
+    refuses = _refuses(declarations)
+    if native is None:
+        return reference.read(whole_or_chunks, limits, entities or {}, refuses).events
+    tuples, refusal = native.read_events(
+        whole_or_chunks, limits.by_name(), list((entities or {}).items()), refuses
+    )
+    _raise(refusal)
+    return from_native(tuples)
+
+
+def read_summary(
+    source: Source,
+    *,
+    limits: Limits | None = None,
+    entities: Mapping[str, str] | None = None,
+    declarations: Declarations = "honour",
+) -> Summary:
+    """Read a document as :func:`read_events` does, and give only what it amounts to.
+
+    >>> read_summary(b"<a b='1'><c/></a>")
+    Summary(elements=2, attributes=1, bytes=17, encoding='utf-8', doctype=None)
+    """
+    whole_or_chunks = _plain(source)
+    limits = limits or Limits()
+    refuses = _refuses(declarations)
+    if native is None:
+        reading = reference.read(whole_or_chunks, limits, entities or {}, refuses)
+        return Summary(*reading.amounts())
+    reader = native.DocumentReader(limits.by_name(), list((entities or {}).items()), refuses)
+    summary, refusal = reader.read(whole_or_chunks)
+    _raise(refusal)
+    assert summary is not None, "neither a summary nor a refusal"
+    elements, attributes, size, encoding, doctype = summary
+    return Summary(elements, attributes, size, encoding, doctype and Span(*doctype))
+
+
+def _plain(source: Source) -> bytes | Iterable[bytes]:
+    return bytes(source) if isinstance(source, bytearray | memoryview) else source
+
+
+def _refuses(declarations: Declarations) -> bool:
+    if declarations not in ("honour", "refuse"):
+        raise ValueError(f"declarations must be 'honour' or 'refuse', not {declarations!r}")
+    return declarations == "refuse"
+
+
+def _raise(refusal: tuple[str, str, int, int, int] | None) -> None:
+    if refusal is not None:
+        code, message, offset, line, column = refusal
+        raise error(code, message, Where(offset, line, column))

@@ -1,0 +1,80 @@
+"""The reference's namespaces: a dictionary for each open element."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from penstock.documents.events import Name
+from penstock.errors import error
+
+__all__ = ["Scope"]
+
+XML = "http://www.w3.org/XML/1998/namespace"
+XMLNS = "http://www.w3.org/2000/xmlns/"
+
+
+class Scope:
+    """The namespaces in scope, as elements are entered and left."""
+
+    def __init__(self) -> None:
+        self._scopes: list[dict[str, str]] = [{"xml": XML}]
+
+    @staticmethod
+    def is_declaration(attribute: str) -> bool:
+        """Whether an attribute of this name declares a namespace."""
+        return attribute == "xmlns" or attribute.startswith("xmlns:")
+
+    def enter(self, attributes: Mapping[str, str]) -> None:
+        """Enter an element with these attributes."""
+        scope = dict(self._scopes[-1])
+        for name, uri in attributes.items():
+            if self.is_declaration(name):
+                prefix = _split(name)[1] if ":" in name else ""
+                _check(prefix, uri)
+                scope[prefix] = uri
+        self._scopes.append(scope)
+
+    def leave(self) -> None:
+        """Leave the element entered last."""
+        self._scopes.pop()
+
+    def bindings(self) -> tuple[tuple[str, str], ...]:
+        """Prefixes and URIs in scope, sorted, without ``xml``."""
+        scope = self._scopes[-1]
+        return tuple(sorted((p, uri) for p, uri in scope.items() if uri and p != "xml"))
+
+    def element(self, written: str) -> Name:
+        """The expanded name of an element."""
+        prefix, local = _split(written)
+        if prefix == "xmlns":
+            raise error("namespace.reserved", "an element may not have the prefix xmlns")
+        return Name(self._uri(prefix), local)
+
+    def attribute(self, written: str) -> Name:
+        """The expanded name of an attribute."""
+        prefix, local = _split(written)
+        return Name(self._uri(prefix) if prefix else "", local)
+
+    def _uri(self, prefix: str) -> str:
+        uri = self._scopes[-1].get(prefix, "")
+        if prefix and not uri:
+            raise error("namespace.prefix", f'nothing declares the prefix "{prefix}"')
+        return uri
+
+
+def _split(written: str) -> tuple[str, str]:
+    prefix, colon, local = written.partition(":")
+    if not colon:
+        return "", written
+    if not prefix or not local or ":" in local or not (local[0].isalpha() or local[0] == "_"):
+        message = f'"{written}" is not a prefix, a colon and a local name'
+        raise error("namespace.colon", message)
+    return prefix, local
+
+
+def _check(prefix: str, uri: str) -> None:
+    allowed = uri == XML if prefix == "xml" else prefix != "xmlns" and uri not in (XML, XMLNS)
+    if not allowed:
+        raise error("namespace.reserved", f'the prefix "{prefix}" may not be declared "{uri}"')
+    if prefix and not uri:
+        raise error("namespace.empty", f"xmlns:{prefix} declares no namespace")

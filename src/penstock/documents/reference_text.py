@@ -1,0 +1,72 @@
+"""The reference's view of a document as text, with the way back to the original bytes."""
+
+from __future__ import annotations
+
+import codecs
+import re
+from dataclasses import dataclass
+from itertools import accumulate
+
+from penstock.documents.events import Span
+from penstock.errors import Where, error
+
+__all__ = ["OriginalText", "original_text"]
+
+MARKS = (
+    (b"\xef\xbb\xbf", "utf-8"),
+    (b"\xfe\xff", "utf-16be"),
+    (b"\xff\xfe", "utf-16le"),
+    (b"\0<\0?", "utf-16be"),
+    (b"<\0?\0", "utf-16le"),
+)
+"""How documents in these encodings begin; the last two are no marks, and stay."""
+
+DECLARED = re.compile(rb"""<\?xml[^>]*?\sencoding\s*=\s*["']([A-Za-z0-9._-]+)["']""")
+
+
+@dataclass(frozen=True, slots=True)
+class OriginalText:
+    """A document's text, and where each character begins in its bytes."""
+
+    text: str
+    encoding: str
+    offsets: list[int]
+    """One for each character, and one for the end."""
+
+    def span(self, start: int, end: int) -> Span:
+        """The bytes of ``text[start:end]``."""
+        return Span(self.offsets[start], self.offsets[end])
+
+    def where(self, at: int) -> Where:
+        """The place of ``text[at]``."""
+        lines = re.split(r"\r\n?|\n", self.text[:at])
+        return Where(self.offsets[at], len(lines), len(lines[-1]) + 1)
+
+
+def original_text(content: bytes) -> OriginalText:
+    """Decode a document."""
+    encoding, mark = _encoding(content)
+    try:
+        text = content[mark:].decode(encoding)
+    except UnicodeDecodeError as problem:
+        message = "these bytes are not text in the document's encoding"
+        raise error("encoding.bytes", message, Where(mark + problem.start, 1, 1)) from None
+    widths = (len(character.encode(encoding)) for character in text)
+    return OriginalText(text, encoding, list(accumulate(widths, initial=mark)))
+
+
+def _encoding(content: bytes) -> tuple[str, int]:
+    """The encoding, by the native core's name for it, and the length of the byte order mark."""
+    for start, encoding in MARKS:
+        if content.startswith(start):
+            return encoding, 0 if b"<" in start else len(start)
+    declared = DECLARED.match(content)
+    if declared is None:
+        return "utf-8", 0
+    label = declared[1].decode()
+    try:
+        name = codecs.lookup(label).name
+    except LookupError:
+        message = f"the encoding {label} is not known"
+        raise error("encoding.unknown", message, Where(0, 1, 1)) from None
+    return {"ascii": "us-ascii", "iso8859-1": "iso-8859-1"}.get(name, name), 0

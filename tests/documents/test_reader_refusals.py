@@ -1,0 +1,154 @@
+"""Every code of the reader, raised by a document, at the right place."""
+
+from __future__ import annotations
+
+import pytest
+
+from penstock.documents import Limits, read_events
+from penstock.errors import ERRORS, DocumentError
+from penstock.native import native
+
+LAUGHS = (
+    b"<!DOCTYPE a [<!ENTITY a0 'ha'>"
+    + b"".join(b"<!ENTITY a%d '%s'>" % (n, b"&a%d;" % (n - 1) * 10) for n in range(1, 10))
+    + b"]><a>&a9;</a>"
+)
+QUADRATIC = b"<!DOCTYPE a [<!ENTITY e '" + b"x" * 100_000 + b"'>]><a>" + b"&e;" * 2_000 + b"</a>"
+
+# A document, the code, and the text before the place it is refused at; for some more than one.
+REFUSED = [
+    (b"<a>\x01</a>", "xml.character", b"<a>"),
+    (b"<a b='\xef\xbf\xbf'/>", "xml.character", b"<a b='"),
+    (b"<a>&#0;</a>", "xml.character", b"<a>"),
+    (b"<a>&#xD800;</a>", "xml.character", b"<a>"),
+    (b"<1/>", "xml.name", b"<"),
+    (b"<a><!-x></a>", "xml.tag", b"<a>"),
+    (b"<a><!DOCTYPE a></a>", "xml.tag", b"<a>"),
+    (b"<a b=1/>", "xml.attribute", b"<a "),
+    (b"<a b/>", "xml.attribute", b"<a "),
+    (b"<a b='1'c='2'/>", "xml.attribute", b"<a b='1'"),
+    (b"<a b='<'/>", "xml.attribute", b"<a b='"),
+    (b"<a b='1' c='' b='2'/>", "xml.attribute-twice", b"<a b='1' c='' "),
+    (b"<a><b></a></b>", "xml.end-tag", b"<a><b>"),
+    (b"<a><b></b", "xml.unclosed", b"<a><b>"),
+    (b"<a>text", "xml.unclosed", b"<a>text"),
+    (b"<a><![CDATA[x]]", "xml.unclosed", b"<a><![CDATA[x]]"),
+    (b"", "xml.root", b""),
+    (b"<a/><b/>", "xml.root", b"<a/>"),
+    (b"<a/>text", "xml.root", b"<a/>"),
+    (b"</a>", "xml.root", b""),
+    (b"<![CDATA[x]]><a/>", "xml.root", b""),
+    (b"<a>x]]></a>", "xml.text", b"<a>x"),
+    (b"<a><!-- - -- --></a>", "xml.comment", b"<a><!-- - "),
+    (b"<a><!-- ---></a>", "xml.comment", b"<a><!-- "),
+    (b"<a><?XML x?></a>", "xml.instruction", b"<a><?"),
+    (b"<a><?xml version='1.0'?></a>", "xml.declaration", b"<a><?"),
+    (b" <?xml version='1.0'?><a/>", "xml.declaration", b" <?"),
+    (b"<?xml version='2.0'?><a/>", "xml.declaration", None),
+    (b"<a>x & y</a>", "xml.reference", b"<a>x "),
+    (b"<a>&b</a>", "xml.reference", b"<a>"),
+    (b"<!DOCTYPE a [<!ELEMENT b>]><a/>", "xml.doctype", None),
+    (b"<!DOCTYPE a [<![INCLUDE[]]>]><a/>", "xml.doctype", b"<!DOCTYPE a ["),
+    (b"<?xml version='1.0' encoding='klingon'?><a/>", "encoding.unknown", b""),
+    (b"\0\0\0<\0\0\0a", "encoding.unknown", b""),
+    (b"<a>\xff</a>", "encoding.bytes", b"<a>"),
+    (b"<?xml version='1.0' encoding='us-ascii'?><a>\xe9</a>", "encoding.bytes", None),
+    (b"\xff\xfe<\0a\0/\0>", "encoding.bytes", None),
+    (b"\xef\xbb\xbf<?xml version='1.0' encoding='iso-8859-1'?><a/>", "encoding.mismatch", None),
+    (b"<?xml version='1.0' encoding='utf-16'?><a/>", "encoding.mismatch", None),
+    (b"<a>&b;</a>", "entity.undeclared", b"<a>"),
+    (b"<!DOCTYPE a SYSTEM 'a.dtd'><a>&b;</a>", "entity.undeclared", None),
+    (b"<!DOCTYPE a [<!ENTITY b SYSTEM 'b'>]><a>&b;</a>", "entity.external", None),
+    (b"<!DOCTYPE a [<!ENTITY b SYSTEM 'b'>]><a c='&b;'/>", "entity.external", None),
+    (b"<!DOCTYPE a [<!ENTITY b SYSTEM 'b' NDATA n>]><a>&b;</a>", "entity.unparsed", None),
+    (b"<!DOCTYPE a [<!ENTITY b '&c;'><!ENTITY c '&b;'>]><a>&b;</a>", "entity.recursive", None),
+    (b"<!DOCTYPE a [<!ENTITY b '<c>'>]><a>&b;</c></a>", "entity.unbalanced", None),
+    (b"<!DOCTYPE a [<!ENTITY b '</a><a>'>]><a>&b;</a>", "entity.unbalanced", None),
+    (b"<p:a/>", "namespace.prefix", b"<"),
+    (b"<a p:b=''/>", "namespace.prefix", b"<a "),
+    (b"<a xmlns:xml='urn:x'/>", "namespace.reserved", b"<a "),
+    (b"<a xmlns:x='http://www.w3.org/2000/xmlns/'/>", "namespace.reserved", b"<a "),
+    (b"<xmlns:a/>", "namespace.reserved", b"<"),
+    (b"<a:b:c/>", "namespace.colon", b"<"),
+    (b"<:a/>", "namespace.colon", b"<"),
+    (b"<a><?p:q?></a>", "namespace.colon", None),
+    (b"<a xmlns:p=''/>", "namespace.empty", b"<a "),
+    (b"<a xmlns:p='u' xmlns:q='u' p:b='' q:b=''/>", "namespace.attribute-twice", None),
+    (LAUGHS, "limit.entity-amplification", None),
+    (QUADRATIC, "limit.entity-bytes", None),
+]
+
+LIMITED = [
+    (b"<a>123</a>", Limits(document_bytes=9), "limit.document-bytes"),
+    (b"<a><b><c/></b></a>", Limits(depth=2), "limit.depth"),
+    (b"<a b='' c=''/>", Limits(attributes=1), "limit.attributes"),
+    (b"<abc/>", Limits(name_bytes=2), "limit.name-bytes"),
+    (b"<a b='123'/>", Limits(value_bytes=2), "limit.value-bytes"),
+    (b"<a b='123'/>", Limits(tag_bytes=11), "limit.tag-bytes"),
+    (b"<!DOCTYPE a []><a/>", Limits(doctype_bytes=14), "limit.doctype-bytes"),
+    (b"<!DOCTYPE a [<!ENTITY e '123'>]><a>&e;</a>", Limits(entity_bytes=2), "limit.entity-bytes"),
+    (
+        b"<!DOCTYPE a [<!ENTITY e '&f;'><!ENTITY f ''>]><a>&e;</a>",
+        Limits(entity_depth=1),
+        "limit.entity-depth",
+    ),
+    (
+        b"<!DOCTYPE a [<!ENTITY e '" + b"x" * 60_000 + b"'>]><a>&e;&e;&e;</a>",
+        Limits(entity_amplification=1),
+        "limit.entity-amplification",
+    ),
+    (b"<a><b1/><b2/></a>", Limits(names_bytes=500), "limit.names-bytes"),
+]
+
+
+def refusal(document: bytes, limits: Limits | None = None) -> DocumentError:
+    with pytest.raises(DocumentError) as caught:
+        read_events(document, limits=limits)
+    return caught.value
+
+
+@pytest.mark.skipif(native is None, reason="the reference has fewer codes")
+@pytest.mark.parametrize(("document", "code", "before"), REFUSED)
+def test_what_is_wrong_is_refused_where_it_is(
+    document: bytes, code: str, before: bytes | None
+) -> None:
+    refused = refusal(document)
+    assert refused.code == code, refused
+    assert refused.where is not None
+    if before is not None:
+        assert refused.where.offset == len(before)
+
+
+@pytest.mark.skipif(native is None, reason="the reference has fewer codes")
+@pytest.mark.parametrize(("document", "limits", "code"), LIMITED)
+def test_every_limit_holds(document: bytes, limits: Limits, code: str) -> None:
+    assert refusal(document, limits).code == code
+    read_events(document)
+
+
+def test_declarations_are_refused_on_request() -> None:
+    document = b"<!DOCTYPE a><a/>"
+    assert read_events(document)
+    with pytest.raises(DocumentError) as caught:
+        read_events(document, declarations="refuse")
+    assert caught.value.code == "entity.doctype-refused"
+
+
+@pytest.mark.skipif(native is None, reason="there is no native core")
+def test_the_core_and_the_table_know_the_same_codes() -> None:
+    of_documents = {code for code, spec in ERRORS.items() if spec.cls is DocumentError}
+    assert set(native.reader_codes()) == of_documents
+
+
+def test_each_code_of_a_document_is_raised_here() -> None:
+    raised = {code for _, code, _ in REFUSED} | {code for _, _, code in LIMITED}
+    raised |= {"entity.doctype-refused"}
+    assert raised == {code for code, spec in ERRORS.items() if spec.cls is DocumentError}
+
+
+def test_line_and_column_are_of_the_text_and_the_offset_of_the_bytes() -> None:
+    refused = refusal("<a>é\r\né\ré\n日é&x;</a>".encode("utf-16"))
+    assert refused.where is not None
+    assert (refused.where.line, refused.where.column) == (4, 3)
+    assert refused.where.offset == 2 + 2 * len("<a>é\r\né\ré\n日é")
+    assert refused.hint
