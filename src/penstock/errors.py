@@ -290,6 +290,11 @@ ERRORS: dict[str, ErrorSpec] = {
         "the document has more distinct names than the limit",
         "If the publisher is trusted, read with `Limits(names_bytes=...)` raised.",
     ),
+    "limit.candidates": ErrorSpec(
+        DocumentError,
+        "more nodes of a document are undecided at once than the limit",
+        "Narrow the query, or raise the limit: conditions on what comes late keep nodes waiting.",
+    ),
     # Queries.
     "query.empty": ErrorSpec(
         QueryError,
