@@ -3,6 +3,7 @@
 use pyo3::prelude::*;
 
 mod reader;
+mod select;
 mod xpath;
 
 /// The private extension module `penstock._native`; `_native.pyi` describes it.
@@ -23,5 +24,6 @@ fn _native(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(reader::read_events, module)?)?;
     module.add_class::<reader::DocumentReader>()?;
     module.add_function(wrap_pyfunction!(xpath::parse_query, module)?)?;
+    module.add_function(wrap_pyfunction!(select::select, module)?)?;
     Ok(())
 }
