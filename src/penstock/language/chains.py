@@ -132,13 +132,7 @@ class _Search:
             return True
         if self.certain is None or place is None or node.kind is not Kind.ELEMENT:
             return False
-        assert name.uri is not None
-        assert name.local is not None
-        return not self.judge.world.admits(
-            place,
-            self.certain.open_children(place, state & self.goals.bare),
-            frozenset(((name.uri, name.local),)),
-        )
+        return self.certain.excludes(place, state & self.goals.bare, name)
 
     def _node(self, index: int, following: _Next, between: bool) -> Node:
         """The last node passed, or an element after it, with what is known to lie below it."""

@@ -17,11 +17,12 @@ from penstock.language.names import includes
 class Goals:
     """Some paths, of which one is to be met."""
 
-    __slots__ = ("bare", "done", "plain", "start", "steps")
+    __slots__ = ("bare", "done", "last_steps", "plain", "start", "steps")
 
     def __init__(self, paths: tuple[Path, ...]) -> None:
         self.steps: list[Step | None] = []
         """The step each bit waits for; ``None`` where all are taken."""
+        self.last_steps = [path.steps[-1] for path in paths if path.steps]
         self.start = 0
         self.done = 0
         self.bare = 0

@@ -47,13 +47,6 @@ def exact(test: NameTest) -> bool:
     return test.uri is not None and test.local is not None
 
 
-def accepts(test: NameTest, name: Name) -> bool:
-    """Whether the test accepts the name."""
-    return (test.uri is None or test.uri == name[0]) and (
-        test.local is None or test.local == name[1]
-    )
-
-
 def test_of(name: Name) -> NameTest:
     """The test that accepts this name only."""
     return NameTest(name[0], name[1])

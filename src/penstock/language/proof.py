@@ -189,11 +189,10 @@ class Prover:
 
     def child_impossible(self, child: Node, parent: Place) -> bool:
         """Whether provably no such child or descendant is possible there."""
-        for above in self.world.parents(parent, child.axis):
-            for place in self.world.steps(above, child.kind, child.test):
-                if not self.impossible(child, place, above):
-                    return False
-        return True
+        return all(
+            self.impossible(child, place, above)
+            for above, place in self.world.ways(parent, child.axis, child.kind, child.test)
+        )
 
     def _value_impossible(self, node: Node, place: Place, parent: Place) -> bool:
         tests = _values(node)
@@ -219,7 +218,9 @@ class Prover:
             for child in node.facts.children
             if child.axis is Axis.CHILD and child.kind is Kind.ELEMENT and exact(child.test)
         )
-        return len(wanted) > 1 and not self.world.admits(place, self.world.elements(place), wanted)
+        return len(wanted) > 1 and not self.world.admits(
+            place, frozenset(self.world.elements(place)), wanted
+        )
 
 
 def _values(node: Node) -> tuple[ValueTest, ...]:

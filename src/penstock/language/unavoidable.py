@@ -9,7 +9,7 @@ from penstock.language.ast import Kind, NameTest
 from penstock.language.goals import Goals
 from penstock.language.names import test_of
 from penstock.language.universe import Name
-from penstock.language.world import World
+from penstock.language.world import World, name_of
 
 _Key: TypeAlias = tuple[Name, int]
 
@@ -27,50 +27,61 @@ class Unavoidable:
         self._goals = goals
         self._spend = spend
         self._avoids: dict[_Key, bool] = {}
+        # Most elements can do without what the goals select, whatever was met above them.
+        self._always = world.avoiding(
+            frozenset((step.kind, step.test) for step in goals.last_steps)
+        )
 
     def avoided(self, place: NameTest, state: int) -> bool:
         """Whether a valid element here need not meet any goal at or below it."""
-        key = _key(place, state)
+        if state & self._goals.done:
+            return False
+        key = (name_of(place), state)
+        if key[0] in self._always:
+            return True
         if key not in self._avoids:
             self._settle(key)
         return self._avoids[key]
 
-    def open_children(self, place: NameTest, state: int) -> frozenset[Name]:
-        """The children with which an element here still avoids the goals."""
+    def excludes(self, place: NameTest, state: int, child: NameTest) -> bool:
+        """Whether an element here that has such a child must meet a goal."""
         children = self._world.elements(place)
-        return frozenset(
+        avoiding = frozenset(
             name
-            for name in children
-            if not (after := self._enter(state, name)) & self._goals.done
-            and self.avoided(test_of(name), after)
+            for name, below in children.items()
+            if self.avoided(below, self._enter(state, below))
+        )
+        return len(avoiding) < len(children) and not self._world.admits(
+            place, avoiding, frozenset((name_of(child),))
         )
 
-    def _enter(self, state: int, name: Name) -> int:
-        return self._goals.advance(state, Kind.ELEMENT, test_of(name), None)
+    def _enter(self, state: int, place: NameTest) -> int:
+        return self._goals.advance(state, Kind.ELEMENT, place, None)
 
     def _settle(self, first: _Key) -> None:
-        below: dict[_Key, list[_Key]] = {}
+        following: dict[_Key, list[_Key]] = {}
         todo = [first]
         while todo:
             key = todo.pop()
-            if key in below or key in self._avoids:
+            if key in following or key in self._avoids:
                 continue
             self._spend()
             name, state = key
             if state & self._goals.done or self._attributes_meet(key):
                 self._avoids[key] = False
                 continue
-            below[key] = [
-                (child, self._enter(state, child)) for child in self._world.elements(test_of(name))
+            following[key] = [
+                (child, self._enter(state, below))
+                for child, below in self._world.elements(test_of(name)).items()
             ]
-            todo += below[key]
-        undecided = set(below)
+            todo += following[key]
+        undecided = set(following)
         grew = True
         while grew:
             grew = False
             for key in list(undecided):
                 self._spend()
-                among = frozenset(child[0] for child in below[key] if self._avoids.get(child))
+                among = frozenset(child[0] for child in following[key] if self._avoids.get(child))
                 if self._world.admits(test_of(key[0]), among):
                     self._avoids[key] = grew = True
                     undecided.discard(key)
@@ -87,9 +98,3 @@ class Unavoidable:
             & self._goals.done
             for attribute, rule in schema.attributes(name).items()
         )
-
-
-def _key(place: NameTest, state: int) -> _Key:
-    assert place.uri is not None
-    assert place.local is not None
-    return (place.uri, place.local), state
