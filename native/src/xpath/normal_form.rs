@@ -78,16 +78,18 @@ fn is_dead(path: &Path) -> bool {
 fn normal_path(mut path: Path) -> Path {
     for step in &mut path.steps {
         if !step.predicates.is_empty() {
-            step.predicates = normal_predicates(std::mem::take(&mut step.predicates));
+            let predicates = std::mem::take(&mut step.predicates);
+            step.predicates = normal_predicates(predicates, step.kind);
         }
     }
     path
 }
 
-fn normal_predicates(predicates: Vec<Expr>) -> Vec<Expr> {
+/// The predicates of a step that selects nodes of `kind`.
+fn normal_predicates(predicates: Vec<Expr>, kind: Kind) -> Vec<Expr> {
     let mut filters = Filters::default();
     for predicate in predicates {
-        let normal = normal_expr(predicate, false);
+        let normal = normal_expr(predicate, false, kind);
         if is_never(&normal) {
             return vec![normal];
         }
@@ -165,7 +167,7 @@ fn existing((path, goal): Continuation) -> Expr {
 fn normal_existence(path: Path, goal: Option<(Op, Literal)>) -> Expr {
     let mut rest = (Path::default(), goal);
     for mut step in path.steps.into_iter().rev() {
-        let mut filters = Filters::of(normal_predicates(step.predicates));
+        let mut filters = Filters::of(normal_predicates(step.predicates, step.kind));
         if matches!(&filters.all[..], [only] if is_never(only)) {
             return never();
         }
@@ -180,11 +182,11 @@ fn normal_existence(path: Path, goal: Option<(Op, Literal)>) -> Expr {
     existing(rest)
 }
 
-fn normal_expr(expr: Expr, negated: bool) -> Expr {
+fn normal_expr(expr: Expr, negated: bool, kind: Kind) -> Expr {
     match expr {
-        Expr::Not(item) => normal_expr(*item, !negated),
-        Expr::And(items) => normal_items(items, negated, !negated),
-        Expr::Or(items) => normal_items(items, negated, negated),
+        Expr::Not(item) => normal_expr(*item, !negated, kind),
+        Expr::And(items) => normal_items(items, negated, !negated, kind),
+        Expr::Or(items) => normal_items(items, negated, negated, kind),
         Expr::Position(op, number) => normal_position(op, number, negated, Expr::Position),
         Expr::Last(op, number) => normal_position(op, number, negated, Expr::Last),
         Expr::PositionLast(op) => match if negated { op.negated() } else { op } {
@@ -194,7 +196,7 @@ fn normal_expr(expr: Expr, negated: bool) -> Expr {
             Op::Gt => never(),
         },
         condition => {
-            let normal = normal_condition(condition);
+            let normal = normal_condition(condition, kind);
             match (negated, normal) {
                 (false, normal) => normal,
                 // Twice negated: only `not(.)` is negated here already.
@@ -205,10 +207,10 @@ fn normal_expr(expr: Expr, negated: bool) -> Expr {
     }
 }
 
-fn normal_items(items: Vec<Expr>, negated: bool, all: bool) -> Expr {
+fn normal_items(items: Vec<Expr>, negated: bool, all: bool, kind: Kind) -> Expr {
     let mut flat = Vec::with_capacity(items.len());
     for item in items {
-        match normal_expr(item, negated) {
+        match normal_expr(item, negated, kind) {
             Expr::And(more) if all => flat.extend(more),
             Expr::Or(more) if !all => flat.extend(more),
             normal if is_always(&normal) => {
@@ -235,8 +237,18 @@ fn normal_items(items: Vec<Expr>, negated: bool, all: bool) -> Expr {
     }
 }
 
-fn normal_condition(condition: Expr) -> Expr {
+fn normal_condition(condition: Expr, kind: Kind) -> Expr {
+    // Attributes and text have nothing below them.
+    let dead_end = |path: &Path| kind != Kind::Element && !path.steps.is_empty();
     match condition {
+        Expr::Exists(path) | Expr::Compare(path, ..) if dead_end(&path) => never(),
+        Expr::Contains(path, text) | Expr::StartsWith(path, text) if dead_end(&path) => {
+            if text.is_empty() {
+                always()
+            } else {
+                never()
+            }
+        }
         Expr::Exists(path) => normal_existence(path, None),
         Expr::Compare(path, op, literal) => match (op, literal) {
             (Op::Lt | Op::Le | Op::Gt | Op::Ge, Literal::Text(text)) => {

@@ -4,7 +4,7 @@
 use proptest::prelude::*;
 
 use super::ast::{Axis, Expr, Kind, Literal, NameTest, Op, Path, Query, Step};
-use super::{canonical_text, parse, parse_canonical, Namespaces};
+use super::{canonical_text, limits, normalise, parse, parse_canonical, Namespaces};
 
 fn parsed(text: &str) -> Query {
     let namespaces = Namespaces::new([("p", "urn:x")], "urn:d").expect("good bindings");
@@ -157,5 +157,51 @@ proptest! {
     fn canonical_text_is_read_back(query in queries()) {
         let text = canonical_text(&query);
         prop_assert_eq!(parse_canonical(&text), Ok(query), "{}", text);
+    }
+}
+
+proptest! {
+    #[test]
+    fn normalising_again_changes_nothing(query in queries()) {
+        let once = normalise(query);
+        prop_assert_eq!(normalise(once.clone()), once);
+    }
+
+    #[test]
+    fn a_normal_form_is_read_back(query in queries()) {
+        let normal = normalise(query);
+        let text = canonical_text(&normal);
+        prop_assert_eq!(parse_canonical(&text), Ok(normal), "{}", text);
+    }
+}
+
+#[test]
+fn equal_queries_share_one_canonical_text() {
+    let normal = |text| canonical_text(&normalise(parsed(text)));
+    assert_eq!(
+        normal("a[b and not(not(c))] | p:d"),
+        normal("p:d | /a[c][b] | p:d[.]")
+    );
+    assert_ne!(normal("a[not(b = 'x')]"), normal("a[b != 'x']"));
+}
+
+#[test]
+fn a_path_never_goes_on_below_text_or_an_attribute() {
+    let query = parsed("*[* or text()[.=''][@*='']]");
+    assert_eq!(canonical_text(&normalise(query)), "/*[*]");
+}
+
+/// The deepest normal form that a query within the limits can have is still read back.
+#[test]
+fn normal_forms_at_the_limit_of_nesting_are_read_back() {
+    let levels = limits::MAX_NESTING / 2;
+    let texts = [
+        "a[x and b|c".repeat(2 * levels) + &"]".repeat(2 * levels),
+        "a[x and not(y and z|b".repeat(levels) + &")]".repeat(levels),
+        "a[x or not(y or b".repeat(levels) + &")]".repeat(levels),
+    ];
+    for text in texts {
+        let normal = normalise(parsed(&text));
+        assert_eq!(parse_canonical(&canonical_text(&normal)), Ok(normal));
     }
 }

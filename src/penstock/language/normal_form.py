@@ -82,15 +82,13 @@ def _is_dead(path: Path) -> bool:
 
 def _path(path: Path) -> Path:
     """The same nodes."""
-    return Path(
-        tuple(replace(step, predicates=_predicates(step.predicates)) for step in path.steps)
-    )
+    return Path(tuple(replace(step, predicates=_predicates(step)) for step in path.steps))
 
 
-def _predicates(predicates: Iterable[Expr]) -> tuple[Expr, ...]:
+def _predicates(step: Step) -> tuple[Expr, ...]:
     filters = _Filters(())
-    for predicate in predicates:
-        normal = _expr(predicate, negated=False)
+    for predicate in step.predicates:
+        normal = _expr(predicate, step.kind, negated=False)
         if normal == NEVER:
             return (NEVER,)
         items = normal.items if isinstance(normal, And) else (normal,)
@@ -152,7 +150,7 @@ def _existence(path: Path, goal: tuple[Op, str | float] | None = None) -> Expr:
     """
     rest = _Continuation(Path(), goal)
     for step in reversed(path.steps):
-        filters = _Filters(_predicates(step.predicates))
+        filters = _Filters(_predicates(step))
         if filters.all == [NEVER]:
             return NEVER
         filters.add(rest.exists())
@@ -162,32 +160,32 @@ def _existence(path: Path, goal: tuple[Op, str | float] | None = None) -> Expr:
     return rest.exists()
 
 
-def _expr(expr: Expr, *, negated: bool) -> Expr:
+def _expr(expr: Expr, kind: Kind, *, negated: bool) -> Expr:
     match expr:
         case Not(item):
-            return _expr(item, negated=not negated)
+            return _expr(item, kind, negated=not negated)
         case And(items):
-            return _items(items, negated=negated, join=Or if negated else And)
+            return _items(items, kind, negated=negated, join=Or if negated else And)
         case Or(items):
-            return _items(items, negated=negated, join=And if negated else Or)
+            return _items(items, kind, negated=negated, join=And if negated else Or)
         case Position(op, value):
             return _position(OPPOSITE[op] if negated else op, value, Position)
         case Last(op, value):
             return _position(OPPOSITE[op] if negated else op, value, Last)
         case PositionLast(op):
             return _position_last(OPPOSITE[op] if negated else op)
-    normal = _condition(expr)
+    normal = _condition(expr, kind)
     if not negated:
         return normal
     # What is negated already can only be `not(.)`.
     return normal.item if isinstance(normal, Not) else Not(normal)
 
 
-def _items(items: Iterable[Expr], *, negated: bool, join: type[And] | type[Or]) -> Expr:
+def _items(items: Iterable[Expr], kind: Kind, *, negated: bool, join: type[And] | type[Or]) -> Expr:
     neutral, decisive = (ALWAYS, NEVER) if join is And else (NEVER, ALWAYS)
     flat: set[Expr] = set()
     for item in items:
-        normal = _expr(item, negated=negated)
+        normal = _expr(item, kind, negated=negated)
         if normal == decisive:
             return decisive
         if isinstance(normal, join):
@@ -200,7 +198,9 @@ def _items(items: Iterable[Expr], *, negated: bool, join: type[And] | type[Or]) 
     return ordered[0] if len(ordered) == 1 else join(tuple(ordered))
 
 
-def _condition(expr: Exists | Compare | Contains | StartsWith) -> Expr:
+def _condition(expr: Exists | Compare | Contains | StartsWith, kind: Kind) -> Expr:
+    if kind is not Kind.ELEMENT and expr.path.steps:  # attributes and text have nothing below them
+        return ALWAYS if isinstance(expr, Contains | StartsWith) and not expr.text else NEVER
     match expr:
         case Exists(path):
             return _existence(path)
