@@ -142,6 +142,23 @@ def test_what_is_proved_of_kindred_queries_is_true(data: st.DataObject) -> None:
     check_sound(q, p)
 
 
+def has_one_b_at_most(each: TinyNode) -> bool:
+    return all(sum(child.name == ("", "b") for child in node.children) <= 1 for node in each.down())
+
+
+@settings(max_examples=50, deadline=None)
+@given(st.data())
+def test_what_the_callers_word_proves_is_true_where_the_word_is(data: st.DataObject) -> None:
+    p = data.draw(queries(SMALL, max_branches=1, max_depth=1))
+    q = data.draw(queries(SMALL, max_branches=1, max_depth=1) | narrowed(p))
+    contained = contains(p, q, single_valued=[("", "b")])
+    apart = not overlaps(p, q, single_valued=[("", "b")])
+    for each in filter(has_one_b_at_most, documents()):
+        of_p, of_q = select(p, each), select(q, each)
+        assert not (contained and of_q and not of_p), each.to_xml()
+        assert not (apart and meet(of_p, of_q)), each.to_xml()
+
+
 @settings(max_examples=100, deadline=None)
 @given(queries(SMALL, max_branches=2))
 def test_branches_written_twice_change_nothing(p: Query) -> None:

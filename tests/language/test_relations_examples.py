@@ -244,6 +244,19 @@ def test_too_many_ways_to_meet_an_or_are_not_told_apart(monkeypatch: pytest.Monk
         possible_patterns.cache_clear()
 
 
+def test_queries_at_the_limit_of_length_are_related() -> None:
+    longest, longer = parse("/a" * 510), parse("/a" * 511)
+    nested = parse("/a[" + "/".join("a" * 509) + "]")
+    assert contains(longest, longer)
+    assert not contains(longer, longest)
+    assert contains(nested, longest)
+    assert contains(longest, nested)
+    recursive = SchemaGraph.from_dtd("<!ELEMENT a (a?)>", roots=["a"])
+    assert not contains(longer, longest, recursive)
+    assert overlaps(nested, longer, recursive)
+    assert why_never(nested, recursive) is None
+
+
 def test_an_exponential_case_ends() -> None:
     many_ways = parse("//a" + "//*/a" * 60)
     assert not contains(many_ways, parse("//*" + "//a/*" * 60 + "//b"))

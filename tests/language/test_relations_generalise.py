@@ -149,7 +149,7 @@ def test_what_linear_paths_select_is_covered(p: Query, q: Query) -> None:
     assert covers(general, q)
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=60, deadline=None)
 @given(queries(SMALL, max_branches=2), queries(SMALL, max_branches=2))
 def test_the_generalisation_of_any_two_contains_both(p: Query, q: Query) -> None:
     check(p, q)

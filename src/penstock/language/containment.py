@@ -5,7 +5,7 @@ from __future__ import annotations
 from penstock.language.ast import Path, Query
 from penstock.language.chains import Word
 from penstock.language.goals import goals_of
-from penstock.language.proof import OutOfStepsError, Prover
+from penstock.language.proof import GAVE_UP, Prover
 from penstock.language.satisfiability import possible_patterns
 from penstock.language.world import World
 
@@ -17,6 +17,9 @@ def contains_in(world: World, p: Query, q: Query) -> bool:
 
 def not_contained(world: World, p: Query, q: Query) -> Word | None:
     """``None`` where ``p`` contains ``q``; else the way down to a node by which it may not."""
+    wider = world.wider()
+    if wider is not None and contains_in(wider, p, q):
+        return None
     prover = Prover(world)
     try:
         for branch in _others(q, p):
@@ -24,13 +27,16 @@ def not_contained(world: World, p: Query, q: Query) -> Word | None:
                 missed = prover.missed(document, None, p.branches)
                 if missed is not None:
                     return missed
-    except OutOfStepsError:
+    except GAVE_UP:
         return ()
     return None
 
 
 def covers_in(world: World, p: Query, q: Query) -> bool:
     """Whether each node that ``q`` selects is provably at or under one that ``p`` selects."""
+    wider = world.wider()
+    if wider is not None and covers_in(wider, p, q):
+        return True
     prover = Prover(world)
     goals = goals_of(p.branches)
     try:
@@ -39,7 +45,7 @@ def covers_in(world: World, p: Query, q: Query) -> bool:
             for branch in _others(q, p)
             for document in possible_patterns(branch, world)
         )
-    except OutOfStepsError:
+    except GAVE_UP:
         return False
 
 

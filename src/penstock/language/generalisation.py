@@ -22,7 +22,7 @@ from penstock.language.limits import MAX_GENERALISED_NODES
 from penstock.language.names import ANY, exact, includes, join
 from penstock.language.pattern_paths import to_path, to_query
 from penstock.language.patterns import Facts, Node
-from penstock.language.proof import OutOfStepsError, Prover
+from penstock.language.proof import GAVE_UP, Prover
 from penstock.language.satisfiability import possible_patterns
 from penstock.language.universe import PathUniverse
 from penstock.language.values import implies
@@ -51,9 +51,10 @@ def generalise(p: Query, q: Query, schema: PathUniverse | None = None) -> Query:
     '/a[.//*/*]//c'
     """
     here = world(schema)
-    for candidate in _candidates(here, p, q):
-        if contains_in(here, candidate, p) and contains_in(here, candidate, q):
-            return candidate
+    with suppress(*GAVE_UP):
+        for candidate in _candidates(here, p, q):
+            if contains_in(here, candidate, p) and contains_in(here, candidate, q):
+                return candidate
     return ANYTHING
 
 
@@ -67,7 +68,7 @@ def _candidates(here: World, p: Query, q: Query) -> Iterator[Query]:
     ]
     if documents:
         for patterns in (documents, list(map(_spine_only, documents))):
-            with suppress(OutOfStepsError):
+            with suppress(*GAVE_UP):
                 yield to_query(_general(here, patterns))
 
 

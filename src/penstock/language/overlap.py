@@ -16,7 +16,7 @@ from penstock.language.ast import Axis, Kind, NameTest, Query
 from penstock.language.chains import Chain, Word
 from penstock.language.names import ANY, meet
 from penstock.language.patterns import Node, merge
-from penstock.language.proof import OutOfStepsError, Prover
+from penstock.language.proof import GAVE_UP, Prover
 from penstock.language.satisfiability import possible_patterns
 from penstock.language.world import Place, World
 
@@ -37,13 +37,16 @@ def meeting(world: World, p: Query, q: Query) -> Word | None:
 
     With predicates about, or where the proof was given up, the way need not be one.
     """
+    wider = world.wider()
+    if wider is not None and not overlaps_in(wider, p, q):
+        return None
     prover = Prover(world)
     try:
         for one, two in product(_documents(world, p), _documents(world, q)):
             word = _Walk(prover, one.spine_nodes(), two.spine_nodes()).meeting()
             if word is not None:
                 return word
-    except OutOfStepsError:
+    except GAVE_UP:
         return ()
     return None
 
@@ -57,7 +60,7 @@ class _Walk:
         self.prover = prover
         self.one = one
         self.two = two
-        self.merged: dict[tuple[Node, Node], Node | None] = {}
+        self.merged: dict[tuple[Node, Node], Node] = {}
 
     def meeting(self) -> Word | None:
         first: _At = (0, 0, None)
@@ -77,18 +80,19 @@ class _Walk:
 
     def _moves(self, at: _At) -> Iterator[tuple[Kind, _At]]:
         i, j, parent = at
+        world = self.prover.world
+        both_ends = (len(self.one), len(self.two))
         for one, after_i in _choices(self.one, i):
             for two, after_j in _choices(self.two, j):
                 node = self._both(one, two)
                 if node is None:
                     continue
-                if node.kind is not Kind.ELEMENT and (after_i, after_j) != (
-                    len(self.one),
-                    len(self.two),
-                ):
+                if node.kind is not Kind.ELEMENT and (after_i, after_j) != both_ends:
                     continue
-                for place in self.prover.world.steps(parent, node.kind, node.test):
-                    if not self.prover.impossible(node, place, parent):
+                # Each query alone is possible. Only together, or with a schema, may they not be.
+                sure = world.schema is None and (node is one or node is two or node.bare())
+                for place in world.steps(parent, node.kind, node.test):
+                    if sure or not self.prover.impossible(node, place, parent):
                         yield node.kind, (after_i, after_j, place)
 
     def _both(self, one: Node, two: Node) -> Node | None:
@@ -97,12 +101,15 @@ class _Walk:
             return two
         if two is _SOMEWHERE:
             return one
-        if (one, two) not in self.merged:
-            test = _meet(one, two)
-            self.merged[one, two] = (
-                None if test is None else merge(one, two, test, self.prover.world)
-            )
-        return self.merged[one, two]
+        test = _meet(one, two)
+        if test is None:
+            return None
+        if self.prover.world.schema is None and one.bare() and two.bare():
+            return Node(one.axis, one.kind, test)
+        node = self.merged.get((one, two))
+        if node is None:
+            node = self.merged[one, two] = merge(one, two, test, self.prover.world)
+        return node
 
 
 def _meet(one: Node, two: Node) -> NameTest | None:

@@ -8,7 +8,7 @@ never more: what is dropped for being too large only makes the relations more ca
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import product
 from math import prod
@@ -71,22 +71,35 @@ class Node:
     spine: bool = False
     """Whether it lies on the way to the selected node, or is that node."""
 
-    def linear(self) -> bool:
-        """Whether the pattern from here on is one path without conditions."""
+    def bare(self) -> bool:
+        """Whether nothing is known of the node but its name and what is selected below it."""
         facts = self.facts
-        bare = not (facts.values or facts.absent or facts.firsts or facts.placed)
-        return (
-            bare
-            and len(facts.children) <= 1
-            and all(child.spine and child.linear() for child in facts.children)
+        return not (facts.values or facts.absent or facts.firsts or facts.placed) and all(
+            child.spine for child in facts.children
         )
 
     def spine_nodes(self) -> tuple[Node, ...]:
         """The nodes below this one on the way to the selected one."""
-        for child in self.facts.children:
-            if child.spine:
-                return (child, *child.spine_nodes())
-        return ()
+        nodes: list[Node] = []
+        onward = [child for child in self.facts.children if child.spine]
+        while onward:
+            nodes += onward
+            onward = [child for child in onward[0].facts.children if child.spine]
+        return tuple(nodes)
+
+    def chains(self) -> Iterator[tuple[Node, ...]]:
+        """The ways from this node down to the leaves of the pattern."""
+        chain: list[Node] = []
+        todo = [(0, child) for child in reversed(self.facts.children)]
+        if not todo:
+            yield ()
+        while todo:
+            depth, node = todo.pop()
+            chain[depth:] = [node]
+            if node.facts.children:
+                todo += [(depth + 1, child) for child in reversed(node.facts.children)]
+            else:
+                yield tuple(chain)
 
 
 def documents(path: Path, world: World) -> tuple[Node, ...]:
@@ -138,16 +151,18 @@ def _same(place: Place, one: Node, two: Node, world: World) -> bool:
 
 def _follow(steps: Sequence[Step], world: World, *, spine: bool) -> list[Facts]:
     """What the rest of a path says of the node it starts from: each way one child."""
-    if not steps:
-        return [NOTHING]
-    step = steps[0]
-    ways = [
-        facts_of(predicate, Counting(step.kind, step.test, step.predicates[:index]), world)
-        for index, predicate in enumerate(step.predicates)
-    ]
-    ways.append(_follow(steps[1:], world, spine=spine))
-    bare = Node(step.axis, step.kind, step.test, spine=spine)
-    return [Facts(children=(assemble(bare, step.test, facts, world),)) for facts in _all_of(ways)]
+    rest = [NOTHING]
+    for step in reversed(steps):
+        ways = [
+            facts_of(predicate, Counting(step.kind, step.test, step.predicates[:index]), world)
+            for index, predicate in enumerate(step.predicates)
+        ]
+        bare = Node(step.axis, step.kind, step.test, spine=spine)
+        rest = [
+            Facts(children=(assemble(bare, step.test, facts, world),))
+            for facts in _all_of([*ways, rest])
+        ]
+    return rest
 
 
 def facts_of(expr: Expr, counting: Counting, world: World, *, holds: bool = True) -> list[Facts]:

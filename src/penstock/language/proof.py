@@ -8,7 +8,6 @@ elsewhere what is proved is true, and what is not proved may be true or not.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import replace
 
 from penstock.language.ast import (
@@ -47,6 +46,10 @@ class OutOfStepsError(Exception):
     """A proof was given up; it never leaves the relations."""
 
 
+GAVE_UP = (OutOfStepsError, RecursionError)
+"""What a proof ends with that was too long, or nested too deep for Python's stack."""
+
+
 class Prover:
     """One attempt at proofs in one world; remembers what it found, counts its steps."""
 
@@ -75,7 +78,7 @@ class Prover:
         missed: Word | None = ()
         if node.kind is not Kind.ELEMENT:
             return None if goals.start & goals.done else missed
-        for chain in _chains(node):
+        for chain in node.chains():
             missed = self.missed_on(chain, place, goals)
             if missed is None:
                 return None
@@ -247,12 +250,3 @@ def _without_last_position(path: Path) -> Path:
     if predicates is last.predicates:
         return path
     return Path((*path.steps[:-1], replace(last, predicates=predicates)))
-
-
-def _chains(node: Node) -> Iterator[Chain]:
-    """The ways from a node down to the leaves of its pattern."""
-    if not node.facts.children:
-        yield ()
-    for child in node.facts.children:
-        for rest in _chains(child):
-            yield (child, *rest)

@@ -10,7 +10,7 @@ from penstock.language.contradiction import miscounts
 from penstock.language.limits import MAX_PATTERNS_KEPT
 from penstock.language.names import show
 from penstock.language.patterns import Node, documents
-from penstock.language.proof import OutOfStepsError, Prover
+from penstock.language.proof import GAVE_UP, Prover
 from penstock.language.world import World
 
 
@@ -25,15 +25,18 @@ def possible_patterns(path: Path, world: World) -> tuple[Node, ...]:
 def _possible(document: Node, world: World) -> bool:
     try:
         return not Prover(world).impossible(document, None, None)
-    except OutOfStepsError:
+    except GAVE_UP:
         return True
 
 
 def why_impossible(world: World, query: Query) -> str | None:
     """Why no document of the world can match, ``None`` where one may; exact on linear paths."""
-    if any(possible_patterns(branch, world) for branch in query.branches):
+    try:
+        if any(possible_patterns(branch, world) for branch in query.branches):
+            return None
+        reasons = dict.fromkeys(_reason(world, branch) for branch in query.branches)
+    except GAVE_UP:
         return None
-    reasons = dict.fromkeys(_reason(world, branch) for branch in query.branches)
     return "; ".join(reasons)
 
 

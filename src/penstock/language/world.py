@@ -11,7 +11,7 @@ from functools import lru_cache
 from typing import TypeAlias
 
 from penstock.language.ast import Axis, Kind, NameTest
-from penstock.language.limits import MAX_WORLDS_KEPT
+from penstock.language.limits import MAX_GOALS_KEPT, MAX_WORLDS_KEPT
 from penstock.language.names import ANY, exact, includes, test_of
 from penstock.language.universe import AttributeRule, Name, PathUniverse, TextRule
 
@@ -35,6 +35,10 @@ class World:
         self._avoiding: dict[frozenset[Leaf], frozenset[Name]] = {}
         if schema is not None:
             self._productive = _productive(schema)
+
+    def wider(self) -> World | None:
+        """The world without the schema: what is proved there holds here, and costs less."""
+        return None if self.schema is None else world(None, self._single_valued)
 
     def elements(self, parent: Place) -> Mapping[Name, NameTest]:
         """The element children a valid parent can have; only with a schema."""
@@ -159,6 +163,8 @@ class World:
                 if grown == known:
                     break
                 known = grown
+            if len(self._avoiding) == MAX_GOALS_KEPT:
+                self._avoiding.clear()
             self._avoiding[leaves] = known
         return known
 
