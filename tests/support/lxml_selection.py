@@ -24,6 +24,11 @@ def lxml_selects(query: Query, root: etree._Element) -> Selected:
     # lxml knows XPath 1.0 only. No string of the vocabulary has `*:` in it.
     text = _ANY_NAMESPACE.sub(r"*[local-name() = '\1']", printed.text)
     found = etree.XPath(text, namespaces=dict(printed.namespaces))(root.getroottree())
+    return places(found)
+
+
+def places(found: object) -> Selected:
+    """Where the nodes of an lxml result are."""
     return {_place(node) for node in cast("list[object]", found)}
 
 
