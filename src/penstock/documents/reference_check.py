@@ -109,11 +109,8 @@ class _Listener:
         self.external_subset: str | None = None
         # The caller's entities come in as if an external subset declared them.
         parser.UseForeignDTD(bool(entities))
-        parser.SetParamEntityParsing(
-            expat.XML_PARAM_ENTITY_PARSING_ALWAYS
-            if entities
-            else expat.XML_PARAM_ENTITY_PARSING_NEVER
-        )
+        # Otherwise Expat passes over parameter entities in silence, external ones too.
+        parser.SetParamEntityParsing(expat.XML_PARAM_ENTITY_PARSING_ALWAYS)
         parser.ExternalEntityRefHandler = self.external
         parser.SkippedEntityHandler = self.skipped
         parser.EntityDeclHandler = self.entity
