@@ -8,75 +8,37 @@ of Penstock can still catch sensibly.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import NamedTuple
 
+from penstock.error_classes import (
+    DocumentError,
+    EngineError,
+    IndexFileError,
+    NativeMissingError,
+    NativeMissingWarning,
+    PenstockError,
+    QueryError,
+    SchemaError,
+    UnknownSubscriptionError,
+    Where,
+    WorkloadError,
+)
 
-class Where(NamedTuple):
-    """A position: offset from 0, line and column (in characters) from 1.
-
-    The offset counts bytes in documents and characters in queries.
-    """
-
-    offset: int
-    line: int
-    column: int
-
-
-class PenstockError(Exception):
-    """The base of all errors of Penstock."""
-
-    def __init__(self, code: str, message: str, *, where: Where | None = None) -> None:
-        super().__init__(code, message, where)
-        self.code = code
-        self.message = message
-        self.where = where
-
-    @property
-    def hint(self) -> str:
-        """What to do about it."""
-        return ERRORS[self.code].hint
-
-    def __str__(self) -> str:
-        place = f" at line {self.where.line}, column {self.where.column}" if self.where else ""
-        return f"{self.message}{place} [{self.code}]"
-
-    def __reduce__(self) -> tuple[object, ...]:
-        # Spark pickles errors; keyword-only arguments need help.
-        return (error, (self.code, self.message, self.where))
-
-
-class DocumentError(PenstockError, ValueError):
-    """A document was refused; in a stream it becomes a dead letter."""
-
-
-class QueryError(PenstockError, ValueError):
-    """A query was refused."""
-
-
-class SchemaError(PenstockError, ValueError):
-    """A schema was refused."""
-
-
-class WorkloadError(PenstockError, ValueError):
-    """A workload cannot be made as asked."""
-
-
-class IndexFileError(PenstockError, ValueError):
-    """An index file is damaged, of another kind, or too new."""
-
-
-class UnknownSubscriptionError(PenstockError, KeyError):
-    """No subscription of that id."""
-
-    __str__ = PenstockError.__str__  # KeyError's own would quote the message
-
-
-class NativeMissingError(PenstockError, ImportError):
-    """The native core is required and absent."""
-
-
-class NativeMissingWarning(RuntimeWarning):
-    """The native core is absent, and the references serve."""
+__all__ = [
+    "ERRORS",
+    "DocumentError",
+    "EngineError",
+    "ErrorSpec",
+    "IndexFileError",
+    "NativeMissingError",
+    "NativeMissingWarning",
+    "PenstockError",
+    "QueryError",
+    "SchemaError",
+    "UnknownSubscriptionError",
+    "Where",
+    "WorkloadError",
+    "error",
+]
 
 
 @dataclass(frozen=True, slots=True)
@@ -466,7 +428,48 @@ ERRORS: dict[str, ErrorSpec] = {
     "lab.exhausted": ErrorSpec(
         WorkloadError,
         "the schema does not give that many distinct queries",
-        "Ask for fewer, for greater depth or more predicates, or allow equal ones: `distinct=False`.",
+        "Ask for fewer, for greater depth or more predicates, or allow equals: `distinct=False`.",
+    ),
+    # Matching.
+    "subscription.duplicate": ErrorSpec(
+        QueryError,
+        "a subscription of that id is there already",
+        "Remove it first, or give the new one another id.",
+    ),
+    "subscription.uneven": ErrorSpec(
+        QueryError,
+        "ids and queries differ in number",
+        "Pass one query for each id.",
+    ),
+    "subscription.unknown": ErrorSpec(
+        UnknownSubscriptionError,
+        "no subscription has that id",
+        "A matcher is a snapshot: it knows what the index held when it was made.",
+    ),
+    "document.missing": ErrorSpec(
+        DocumentError,
+        "a row of a batch has no document",
+        "Leave out the rows whose document is null.",
+    ),
+    "engine.unknown": ErrorSpec(
+        EngineError,
+        "there is no such engine, or this index cannot serve it",
+        "Use `shared`, `yfilter` or `reference`; an index for `reference` serves no other.",
+    ),
+    "index.not-an-index": ErrorSpec(
+        IndexFileError,
+        "the file is not an index",
+        "Pass a file that `SubscriptionIndex.save` wrote.",
+    ),
+    "index.too-new": ErrorSpec(
+        IndexFileError,
+        "the index was written by a newer version",
+        "Read it with the version that wrote it, or build it again from the subscriptions.",
+    ),
+    "index.damaged": ErrorSpec(
+        IndexFileError,
+        "the index does not meet its checksum, or ends early",
+        "Copy the file again, or build it again from the subscriptions.",
     ),
 }
 

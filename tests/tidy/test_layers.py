@@ -23,7 +23,7 @@ MAY_IMPORT: dict[str, set[str]] = {
 }
 """Package to the packages it may import; "may import" is transitive."""
 
-FOR_ALL = {"errors", "native", "_native"}
+FOR_ALL = {"error_classes", "errors", "native", "_native"}
 """Below everything: the error table and the door to the native core."""
 
 THE_FACADE = "penstock"

@@ -1,0 +1,105 @@
+"""The classes of Penstock's errors; :mod:`penstock.errors` is the table of them, and their door.
+
+Every class is also a builtin's subclass, so that callers who know nothing of Penstock can still
+catch sensibly.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+
+class Where(NamedTuple):
+    """A position: offset from 0, line and column (in characters) from 1.
+
+    The offset counts bytes in documents and characters in queries.
+    """
+
+    offset: int
+    line: int
+    column: int
+
+
+class PenstockError(Exception):
+    """The base of all errors of Penstock."""
+
+    def __init__(self, code: str, message: str, *, where: Where | None = None) -> None:
+        super().__init__(code, message, where)
+        self.code = code
+        self.message = message
+        self.where = where
+
+    @property
+    def hint(self) -> str:
+        """What to do about it."""
+        # The table is made of these classes, so it comes later.
+        from penstock.errors import ERRORS  # noqa: PLC0415
+
+        return ERRORS[self.code].hint
+
+    def __str__(self) -> str:
+        place = f" at line {self.where.line}, column {self.where.column}" if self.where else ""
+        return f"{self.message}{place} [{self.code}]"
+
+    def __reduce__(self) -> tuple[object, ...]:
+        # Spark pickles errors; keyword-only arguments need help.
+        return (_again, (type(self), self.code, self.message, self.where))
+
+
+def _again(cls: type[PenstockError], code: str, message: str, where: Where | None) -> PenstockError:
+    return cls(code, message, where=where)
+
+
+class DocumentError(PenstockError, ValueError):
+    """A document was refused; in a stream it becomes a dead letter."""
+
+
+class QueryError(PenstockError, ValueError):
+    """A query was refused."""
+
+
+class SchemaError(PenstockError, ValueError):
+    """A schema was refused."""
+
+
+class WorkloadError(PenstockError, ValueError):
+    """A workload cannot be made as asked."""
+
+
+class IndexFileError(PenstockError, ValueError):
+    """An index file is damaged, of another kind, or too new."""
+
+
+class UnknownSubscriptionError(PenstockError, KeyError):
+    """No subscription of that id."""
+
+    __str__ = PenstockError.__str__  # KeyError's own would quote the message
+
+
+class EngineError(PenstockError, ValueError):
+    """An engine that there is not, or that this index cannot serve."""
+
+
+class NativeMissingError(PenstockError, ImportError):
+    """The native core is required and absent."""
+
+
+class NativeMissingWarning(RuntimeWarning):
+    """The native core is absent, and the references serve."""
+
+
+# People import them from the table, and tracebacks should say the same.
+for _each in (
+    Where,
+    PenstockError,
+    DocumentError,
+    QueryError,
+    SchemaError,
+    WorkloadError,
+    IndexFileError,
+    UnknownSubscriptionError,
+    EngineError,
+    NativeMissingError,
+    NativeMissingWarning,
+):
+    _each.__module__ = "penstock.errors"

@@ -1,0 +1,122 @@
+"""Whole batches: Arrow arrays in, Arrow arrays out."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, TypeAlias
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from penstock.errors import DocumentError
+from penstock.matching.engine import BatchOutcome, EngineMatcher
+from penstock.matching.results import Counters, Work
+
+BinaryArray: TypeAlias = "pa.Array[Any] | pa.ChunkedArray[Any]"
+"""Documents, one a row, as ``binary`` or ``large_binary``."""
+
+ERROR_TYPE = pa.struct(
+    [
+        pa.field("code", pa.string(), nullable=False),
+        pa.field("message", pa.string(), nullable=False),
+        pa.field("offset", pa.int64()),
+        pa.field("line", pa.int64()),
+        pa.field("column", pa.int64()),
+    ]
+)
+"""Why a document was refused; the position is null where there was no document to point into."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class BatchMatches:
+    """What became of a batch of documents, one row each."""
+
+    ids: pa.ListArray[Any]
+    """Lists of dictionary-encoded strings; empty for a document that was refused."""
+    errors: pa.StructArray
+    """Of type :data:`ERROR_TYPE`: null where the document was sound."""
+    counters: Counters
+
+    def __len__(self) -> int:
+        return len(self.ids)
+
+    def to_record_batch(self) -> pa.RecordBatch:
+        """The columns ``ids`` and ``error``, to stand beside those of the documents."""
+        return pa.RecordBatch.from_arrays([self.ids, self.errors], names=["ids", "error"])
+
+
+def match_batch(matcher: EngineMatcher, documents: BinaryArray) -> BatchMatches:
+    """Match each document of an array; nulls become errors, and nothing fails the batch."""
+    array = _one_array(documents)
+    present = array.drop_null() if array.null_count else array
+    outcome = matcher.match_batch(present)
+    rows = _rows(array.is_valid()) if array.null_count else range(len(array))
+    errors = {rows[position]: reason for position, reason in outcome.errors.items()}
+    for row in _rows(array.is_null()) if array.null_count else ():
+        errors[row] = DocumentError("document.missing", "there is no document in this row")
+    ids = _lists(outcome, rows, len(array))
+    return BatchMatches(
+        ids=ids,
+        errors=_error_array(errors, len(array)),
+        counters=_counters(ids, refused=len(errors), work=outcome.work),
+    )
+
+
+def _one_array(documents: BinaryArray) -> pa.LargeBinaryArray:
+    """One array with 64-bit offsets: what every engine takes."""
+    if not (pa.types.is_binary(documents.type) or pa.types.is_large_binary(documents.type)):
+        raise TypeError(f"documents are an array of binary, not of {documents.type}")
+    array: object = documents.cast(pa.large_binary())
+    if isinstance(array, pa.ChunkedArray):
+        array = array.combine_chunks()
+    assert isinstance(array, pa.LargeBinaryArray)
+    return array
+
+
+def _rows(mask: pa.BooleanArray) -> list[int]:
+    """Where the mask is true."""
+    return [row for row, true in enumerate(mask.to_pylist()) if true]
+
+
+def _lists(outcome: BatchOutcome, rows: Sequence[int], length: int) -> pa.ListArray[Any]:
+    """The ids as lists, empty in the rows that held no document."""
+    offsets = outcome.list_offsets
+    if len(rows) < length:
+        starts: list[Any] = offsets.to_pylist()
+        lengths = [0] * length
+        for row, (start, end) in zip(rows, itertools.pairwise(starts), strict=True):
+            lengths[row] = end - start
+        offsets = pa.array(itertools.accumulate(lengths, initial=0), pa.int32())
+    values = pa.DictionaryArray.from_arrays(outcome.indices, outcome.ids)
+    return pa.ListArray.from_arrays(offsets, values)
+
+
+def _error_array(errors: Mapping[int, DocumentError], length: int) -> pa.StructArray:
+    rows: list[dict[str, str | int | None] | None] = [None] * length
+    for row, reason in errors.items():
+        offset, line, column = reason.where or (None, None, None)
+        rows[row] = {
+            "code": reason.code,
+            "message": reason.message,
+            "offset": offset,
+            "line": line,
+            "column": column,
+        }
+    array: object = pa.array(rows, ERROR_TYPE)
+    assert isinstance(array, pa.StructArray)
+    return array
+
+
+def _counters(ids: pa.ListArray[Any], *, refused: int, work: Work) -> Counters:
+    lengths = pc.list_value_length(ids)
+    unmatched_or_refused = pc.sum(pc.equal(lengths, pa.scalar(0, pa.int32()))).as_py() or 0
+    return Counters(
+        documents=len(ids),
+        matched=len(ids) - unmatched_or_refused,
+        unmatched=unmatched_or_refused - refused,
+        refused=refused,
+        matches=len(ids.flatten()),
+        work=work,
+    )

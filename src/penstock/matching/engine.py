@@ -1,0 +1,114 @@
+"""What an engine is: the seam between the public face and those who match.
+
+The face (:mod:`penstock.matching.index`, :mod:`penstock.matching.matcher`) checks what it is given
+and shapes what it gives back; an engine holds subscriptions and matches. There are three: the
+native core's two (``shared``, ``yfilter``), and the plain ``reference``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from os import PathLike
+from typing import Protocol, TypeAlias
+
+import pyarrow as pa
+
+from penstock.documents import Fragment, Limits
+from penstock.errors import DocumentError, QueryError
+from penstock.matching.results import NO_WORK, Explanation, Handles, IndexStats, Work
+
+Buffer: TypeAlias = bytes | bytearray | memoryview
+"""The bytes of a document."""
+
+ENGINES = ("shared", "yfilter", "reference")
+"""The engines by name.
+
+====================  ============================================================================
+``shared``            the native core's default: all subscriptions share automata built as needed
+``yfilter``           the native core's baseline: one shared NFA with a stack of active states
+``reference``         plain Python over lxml: each query evaluated by itself, slow, obviously right
+====================  ============================================================================
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """One document, matched or refused."""
+
+    handles: Handles
+    work: Work = NO_WORK
+    error: DocumentError | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class BatchOutcome:
+    """Many documents: flat arrays, so that nothing is built a document."""
+
+    list_offsets: pa.Int32Array
+    """One more than documents: where each document's matches begin."""
+    indices: pa.Int32Array
+    """The matches of all documents, one after the other, as indices into ``ids``."""
+    ids: pa.StringArray
+    """The ids that occur."""
+    errors: Mapping[int, DocumentError]
+    """The refused documents by position."""
+    work: Work
+
+
+class EngineMatcher(Protocol):
+    """A snapshot of an index that matches documents; safe to share between threads."""
+
+    def match(self, document: Buffer) -> Outcome:
+        """Match a document that is in memory."""
+
+    def match_file(self, path: str | PathLike[str]) -> Outcome:
+        """Match a file's content."""
+
+    def match_chunks(self, chunks: Iterable[Buffer]) -> Outcome:
+        """Match a document that comes in pieces."""
+
+    def match_batch(self, documents: pa.LargeBinaryArray) -> BatchOutcome:
+        """Match each document of an array without nulls."""
+
+    def select(
+        self, document: Buffer, subscriptions: Sequence[str]
+    ) -> Mapping[str, tuple[Fragment, ...]]:
+        """What each of these subscriptions selects in a document that is known to be sound."""
+
+    def explain(self, document: Buffer, subscription: str) -> Explanation | None:
+        """Why the document meets the subscription or does not; ``None`` if there is none such."""
+
+
+class EngineIndex(Protocol):
+    """Holds subscriptions; safe to change while its matchers match."""
+
+    def add_many(
+        self,
+        ids: Sequence[str],
+        queries: Sequence[str],
+        namespaces: Mapping[str, str] | None,
+        default_namespace: str | None,
+    ) -> Mapping[int, QueryError]:
+        """Add what can be added; the errors of the rest by position."""
+
+    def remove(self, subscription: str) -> bool:
+        """Remove a subscription; whether there was one."""
+
+    def contains(self, subscription: str) -> bool:
+        """Whether there is such a subscription."""
+
+    def query(self, subscription: str) -> str | None:
+        """The text of a subscription's query as it was given."""
+
+    def __len__(self) -> int:
+        """How many subscriptions there are."""
+
+    def stats(self) -> IndexStats:
+        """What the index holds."""
+
+    def save(self, path: str | PathLike[str]) -> None:
+        """Write the index to a new file, which appears whole or not at all."""
+
+    def matcher(self, engine: str, limits: Limits) -> EngineMatcher:
+        """A snapshot that matches."""

@@ -1,0 +1,180 @@
+"""The subscriptions of many subscribers, ready to be matched."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from os import PathLike
+
+from penstock.documents import Limits
+from penstock.errors import QueryError, error
+from penstock.matching.engine import ENGINES, EngineIndex
+from penstock.matching.matcher import Matcher
+from penstock.matching.reference import ReferenceIndex
+from penstock.matching.reference_file import MAGIC as REFERENCE_MAGIC
+from penstock.matching.results import IndexStats
+
+NATIVE_MAGIC = b"penstock-index\r\n"
+"""How the files of the native core begin."""
+
+
+class SubscriptionIndex:
+    """Standing queries by id.
+
+    Changing an index is safe while others match: each :meth:`matcher` is a snapshot.
+
+    Parameters
+    ----------
+    engine
+        One of :data:`~penstock.matching.engine.ENGINES`; by default ``"shared"`` where the native
+        core is there, and ``"reference"`` where it is not.
+
+    Examples
+    --------
+    >>> index = SubscriptionIndex()
+    >>> index.add("cheap", "/news//item[@lang='en'][price < 10]")
+    >>> matches = index.matcher().match(b"<news><item lang='en'><price>7</price></item></news>")
+    >>> matches.ids
+    ('cheap',)
+    """
+
+    def __init__(self, *, engine: str | None = None) -> None:
+        self._engine = _chosen(engine)
+        self._index: EngineIndex = ReferenceIndex()
+
+    def add(
+        self,
+        id: str,  # noqa: A002
+        query: str,
+        *,
+        namespaces: Mapping[str, str] | None = None,
+        default_namespace: str | None = None,
+    ) -> None:
+        """Add one subscription.
+
+        Parameters
+        ----------
+        id
+            The subscription's name, new to this index.
+        query
+            An XPath.
+        namespaces
+            What the query's prefixes stand for.
+        default_namespace
+            The namespace of element names without a prefix; none by default.
+
+        Raises
+        ------
+        QueryError
+            The query is refused, or ``subscription.duplicate``: the id is taken.
+        """
+        for reason in self.add_many(
+            [id], [query], namespaces=namespaces, default_namespace=default_namespace
+        ).values():
+            raise reason
+
+    def add_many(
+        self,
+        ids: Iterable[str],
+        queries: Iterable[str],
+        *,
+        namespaces: Mapping[str, str] | None = None,
+        default_namespace: str | None = None,
+    ) -> dict[str, QueryError]:
+        """Add many subscriptions at once; one that is refused does not keep the others out.
+
+        Returns
+        -------
+        The errors by id. An id that is taken, or stands twice in ``ids``, keeps the query that
+        came first, and the error is ``subscription.duplicate``.
+        """
+        ids, queries = list(ids), list(queries)
+        if len(ids) != len(queries):
+            raise error("subscription.uneven", f"{len(ids)} ids came with {len(queries)} queries")
+        errors = self._index.add_many(ids, queries, namespaces, default_namespace)
+        return {ids[position]: reason for position, reason in errors.items()}
+
+    def remove(self, id: str) -> None:  # noqa: A002
+        """Remove a subscription; matchers made before still have it."""
+        if not self._index.remove(id):
+            raise _unknown(id)
+
+    def query(self, id: str) -> str:  # noqa: A002
+        """The text of a subscription's query, as it was given."""
+        text = self._index.query(id)
+        if text is None:
+            raise _unknown(id)
+        return text
+
+    def __contains__(self, id: object) -> bool:  # noqa: A002
+        return isinstance(id, str) and self._index.contains(id)
+
+    def __len__(self) -> int:
+        return len(self._index)
+
+    def __repr__(self) -> str:
+        return f"<SubscriptionIndex: {len(self)} subscriptions, engine {self._engine}>"
+
+    def stats(self) -> IndexStats:
+        """What the index holds."""
+        return self._index.stats()
+
+    def matcher(self, *, limits: Limits | None = None, engine: str | None = None) -> Matcher:
+        """A snapshot of the subscriptions that matches documents.
+
+        Parameters
+        ----------
+        limits
+            How large a document may be, in every respect.
+        engine
+            Another engine over the same subscriptions: those of the native core share an index.
+        """
+        chosen = self._engine if engine is None else _chosen(engine)
+        if (chosen == "reference") != (self._engine == "reference"):
+            raise error(
+                "engine.unknown", f"an index made for `{self._engine}` cannot serve `{chosen}`"
+            )
+        limits = Limits() if limits is None else limits
+        return Matcher(self._index.matcher(chosen, limits))
+
+    def save(self, path: str | PathLike[str]) -> None:
+        """Write the index to a file, which appears whole or not at all."""
+        self._index.save(path)
+
+    @classmethod
+    def load(cls, path: str | PathLike[str]) -> SubscriptionIndex:
+        """Open a saved index.
+
+        Raises
+        ------
+        IndexFileError
+            ``index.not-an-index``, ``index.damaged`` or ``index.too-new``.
+        """
+        loaded = cls.__new__(cls)
+        loaded._engine, loaded._index = _opened(path)
+        return loaded
+
+
+def _opened(path: str | PathLike[str]) -> tuple[str, EngineIndex]:
+    """The engine whose file this is, and the index in it."""
+    with open(path, "rb") as file:
+        start = file.read(max(len(REFERENCE_MAGIC), len(NATIVE_MAGIC)))
+    if start.startswith(REFERENCE_MAGIC):
+        return "reference", ReferenceIndex.load(path)
+    if not start.startswith(NATIVE_MAGIC):
+        raise error("index.not-an-index", f"{path} is not an index")
+    raise error("native.missing", f"{path} is an index of the native core")
+
+
+def _chosen(engine: str | None) -> str:
+    """The engine to use, checked."""
+    if engine is None:
+        return "reference"
+    if engine not in ENGINES:
+        raise error("engine.unknown", f"there is no engine `{engine}`")
+    if engine != "reference":
+        raise error("native.missing", f"the engine `{engine}` is part of the native core")
+    return engine
+
+
+def _unknown(subscription: str) -> Exception:
+    return error("subscription.unknown", f"there is no subscription `{subscription}`")

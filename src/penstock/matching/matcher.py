@@ -1,0 +1,95 @@
+"""Matches documents against a snapshot of the subscriptions."""
+
+from __future__ import annotations
+
+import mmap
+from collections.abc import Iterable
+from os import PathLike
+
+from penstock.documents import Document
+from penstock.errors import error
+from penstock.matching.batch import BatchMatches, BinaryArray, match_batch
+from penstock.matching.engine import Buffer, EngineMatcher, Outcome
+from penstock.matching.results import Counters, Explanation, Matches
+
+
+class Matcher:
+    """A snapshot of an index: what is added or removed later, it does not see.
+
+    Made by :meth:`SubscriptionIndex.matcher`. One matcher may serve many threads.
+    A document that is refused gives :class:`Matches` without ids and with the error: only what is
+    no fault of the document, such as a file that is not there, is raised.
+    """
+
+    def __init__(self, engine: EngineMatcher) -> None:
+        self._engine = engine
+
+    def match(self, document: Buffer | Document, *, fragments: bool = False) -> Matches:
+        """Match one document.
+
+        Parameters
+        ----------
+        document
+            Its bytes, in any encoding that the reader knows.
+        fragments
+            Also return what each query selected.
+        """
+        data = _bytes_of(document)
+        return self._matches(self._engine.match(data), data if fragments else None)
+
+    def match_file(self, path: str | PathLike[str], *, fragments: bool = False) -> Matches:
+        """Match a file of any size: it is read as it is matched."""
+        if not fragments:
+            return self._matches(self._engine.match_file(path), None)
+        with open(path, "rb") as file:
+            try:
+                content = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
+            except ValueError:  # an empty file cannot be mapped
+                return self.match(b"", fragments=True)
+            with content, memoryview(content) as data:
+                return self.match(data, fragments=True)
+
+    def match_chunks(self, chunks: Iterable[Buffer], *, fragments: bool = False) -> Matches:
+        """Match a document that comes in pieces, cut anywhere.
+
+        With ``fragments`` the pieces are kept until the end, since it takes a second look.
+        """
+        if fragments:
+            return self.match(b"".join(chunks), fragments=True)
+        return self._matches(self._engine.match_chunks(chunks), None)
+
+    def match_batch(self, documents: BinaryArray) -> BatchMatches:
+        """Match an Arrow array of binary: one row a document, sound, refused or null."""
+        return match_batch(self._engine, documents)
+
+    def explain(self, document: Buffer | Document, id: str) -> Explanation:  # noqa: A002
+        """Say why a document meets a subscription, or at which step it does not.
+
+        Raises
+        ------
+        UnknownSubscriptionError
+            The snapshot has no such subscription.
+        """
+        explanation = self._engine.explain(_bytes_of(document), id)
+        if explanation is None:
+            raise error("subscription.unknown", f"there is no subscription `{id}`")
+        return explanation
+
+    def _matches(self, outcome: Outcome, to_select_in: Buffer | None) -> Matches:
+        selected = None
+        if to_select_in is not None and len(outcome.handles):
+            selected = self._engine.select(to_select_in, outcome.handles.ids())
+        return Matches(
+            outcome.handles,
+            counters=Counters.of_one(
+                matches=len(outcome.handles),
+                refused=outcome.error is not None,
+                work=outcome.work,
+            ),
+            errors=() if outcome.error is None else (outcome.error,),
+            fragments=selected,
+        )
+
+
+def _bytes_of(document: Buffer | Document) -> Buffer:
+    return document.content if isinstance(document, Document) else document

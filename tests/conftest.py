@@ -1,0 +1,30 @@
+"""How every test runs."""
+
+from __future__ import annotations
+
+import os
+
+import pytest
+from hypothesis import HealthCheck, settings
+
+# The contract is asserted in modules that pytest would not look into by itself.
+pytest.register_assert_rewrite("case_contract", "index_contract", "result_contract", "engine_suite")
+
+# The same examples in every ordinary run, so that a failure is the change's and nobody else's.
+settings.register_profile(
+    "pinned",
+    max_examples=100,
+    derandomize=True,
+    database=None,
+    deadline=None,
+    suppress_health_check=[HealthCheck.too_slow],
+)
+# `make fuzz`: new examples each time; what it finds becomes a named regression test.
+settings.register_profile(
+    "long",
+    max_examples=20_000,
+    deadline=None,
+    suppress_health_check=[HealthCheck.too_slow],
+    print_blob=True,
+)
+settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "pinned"))

@@ -1,0 +1,76 @@
+"""A file that is damaged, newer, or no index at all is refused, and says so."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from native_engines import needs_native
+
+from penstock import IndexFileError, SubscriptionIndex
+from penstock.matching.reference_file import MAGIC, VERSION
+
+ENGINES = ["reference", pytest.param("shared", marks=needs_native)]
+
+
+@pytest.fixture(params=ENGINES)
+def saved(request: pytest.FixtureRequest, tmp_path: Path) -> Path:
+    index = SubscriptionIndex(engine=request.param)
+    index.add_many([f"s{number}" for number in range(20)], ["/a/b[c = 'x']", "//d[@e]"] * 10)
+    index.save(tmp_path / "index")
+    return tmp_path / "index"
+
+
+def refusal(path: Path) -> str:
+    with pytest.raises(IndexFileError) as caught:
+        SubscriptionIndex.load(path)
+    assert str(path) in caught.value.message
+    return caught.value.code
+
+
+@pytest.mark.parametrize("part", [0.3, 0.6, 0.99])
+def test_a_file_that_ends_early(saved: Path, part: float) -> None:
+    content = saved.read_bytes()
+    saved.write_bytes(content[: int(len(content) * part)])
+    assert refusal(saved) == "index.damaged"
+
+
+def test_a_file_with_more_at_its_end(saved: Path) -> None:
+    saved.write_bytes(saved.read_bytes() + b"\n")
+    assert refusal(saved) == "index.damaged"
+
+
+def test_any_byte_that_changed(saved: Path) -> None:
+    content = saved.read_bytes()
+    for at in range(0, len(content), max(1, len(content) // 100)):
+        saved.write_bytes(content[:at] + bytes([content[at] ^ 1]) + content[at + 1 :])
+        # The first bytes say what kind of file it is, and which version.
+        assert refusal(saved).startswith("index.")
+
+
+@pytest.mark.parametrize("content", [b"", b"<a/>", b"\0" * 1000])
+def test_a_file_of_another_kind(tmp_path: Path, content: bytes) -> None:
+    (tmp_path / "other").write_bytes(content)
+    assert refusal(tmp_path / "other") == "index.not-an-index"
+
+
+def test_a_file_of_the_reference_that_is_newer(tmp_path: Path) -> None:
+    header = json.dumps({"version": VERSION + 1, "sha256": "of another kind"})
+    (tmp_path / "index").write_bytes(MAGIC + header.encode() + b"\nwhat comes next")
+    assert refusal(tmp_path / "index") == "index.too-new"
+
+
+def test_a_file_that_is_not_there(tmp_path: Path) -> None:
+    with pytest.raises(FileNotFoundError):
+        SubscriptionIndex.load(tmp_path / "none")
+
+
+def test_a_failed_save_leaves_what_was_there(saved: Path) -> None:
+    before = saved.read_bytes()
+    folder = saved.parent / "folder"
+    folder.mkdir()
+    with pytest.raises(OSError):  # noqa: PT011
+        SubscriptionIndex.load(saved).save(folder)
+    assert saved.read_bytes() == before
+    assert sorted(path.name for path in saved.parent.iterdir()) == ["folder", "index"]

@@ -1,0 +1,89 @@
+"""The reference itself: lxml's own parser and XPath agree with it wherever they can."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from document_strategies import (
+    ATTRIBUTE_NAMES,
+    ELEMENT_NAMES,
+    NAMESPACE_URIS,
+    VALUES,
+    documents,
+)
+from hypothesis import given
+from lxml import etree
+from query_strategies import Vocabulary, queries
+
+from penstock import Limits
+from penstock.documents import reference as reader
+from penstock.language import to_text
+from penstock.language.ast import Query
+from penstock.matching.lxml_paths import compile_query, lxml_name
+from penstock.matching.tree import Tree, tree_of
+
+LXML_VOCABULARY = Vocabulary(
+    elements=ELEMENT_NAMES,
+    attributes=ATTRIBUTE_NAMES,
+    uris=("", *NAMESPACE_URIS),
+    texts=VALUES,
+    any_namespace=False,
+)
+
+
+def tree(document: bytes) -> Tree:
+    return tree_of(reader.read(document, Limits(), {}, False).events)
+
+
+def lxml_tree(document: bytes) -> etree._ElementTree:
+    parser = etree.XMLParser(
+        resolve_entities=True, attribute_defaults=True, no_network=True, huge_tree=True
+    )
+    parsed = etree.fromstring(document, parser)
+    # lxml makes text nodes of empty CDATA sections, which XPath does not know: once out and in
+    # again, they are gone.
+    return etree.fromstring(etree.tostring(parsed), parser).getroottree()
+
+
+def shape(element: etree._Element, spell: Callable[[str, str], str]) -> object:
+    """Everything about an element that a query can see."""
+    if not isinstance(element.tag, str):
+        return "comment or instruction"
+
+    def spelled(name: str) -> str:
+        qualified = etree.QName(name)
+        return spell(qualified.namespace or "", qualified.localname)
+
+    return (
+        spelled(element.tag),
+        {spelled(str(name)): value for name, value in element.attrib.items()},
+        element.text or "",
+        [(shape(child, spell), child.tail or "") for child in element],
+    )
+
+
+@given(documents)
+def test_the_tree_is_the_one_that_lxml_makes(document: bytes) -> None:
+    built = tree(document).root.getroot()
+    # Namespaces are escaped in the tree, since lxml does not take them all.
+    as_it_is = etree.QName
+    assert shape(built, lambda uri, local: as_it_is(uri or None, local).text) == shape(
+        lxml_tree(document).getroot(), lxml_name
+    )
+
+
+def described(tree: etree._ElementTree, nodes: Sequence[object]) -> list[object]:
+    """Nodes of different trees in the same words."""
+    number = {element: at for at, element in enumerate(tree.iter())}
+    return [number[node] if isinstance(node, etree._Element) else str(node) for node in nodes]
+
+
+@given(documents, queries(LXML_VOCABULARY))
+def test_queries_select_what_lxml_selects(document: bytes, query: Query) -> None:
+    printed = to_text(query)
+    lxmls = lxml_tree(document)
+    expected = lxmls.xpath(printed.text, namespaces=dict(printed.namespaces) or None)
+    assert isinstance(expected, list)
+    ours = tree(document).root
+    found = compile_query(query)(ours)
+    assert described(ours, found) == described(lxmls, expected)

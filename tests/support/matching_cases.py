@@ -1,0 +1,140 @@
+"""Telling cases of matching: a document, a query, and what exactly the query selects.
+
+What is selected is given as the publisher's own bytes, so that a case tests the match, the
+fragments and the number of witnesses at once. Each case is named for what it guards.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Final
+
+
+@dataclass(frozen=True, slots=True)
+class Case:
+    """One query on one document."""
+
+    name: str
+    document: bytes
+    query: str
+    selected: tuple[bytes, ...] = ()
+    namespaces: Mapping[str, str] = field(default_factory=dict)
+    default_namespace: str | None = None
+
+
+NEWS: Final = (
+    b"<news><item lang='en'><price>7</price><p>one</p></item>"
+    b"<item lang='fr'><price>12</price><p>two</p><p>three</p></item></news>"
+)
+SPACED: Final = (
+    b"<x:a xmlns:x='urn:x' xmlns='urn:y'><b x:n='1' n='2'/><x:b/><c xmlns=''><b/></c></x:a>"
+)
+MIXED: Final = b"<a>one<b>two</b>three<!-- cut -->four<?cut?><![CDATA[five]]>six</a>"
+ENTITIES: Final = (
+    b"<!DOCTYPE a [<!ENTITY t '10'><!ENTITY m 'x<b>1</b>y'>"
+    b"<!ATTLIST a lang CDATA 'en'><!ATTLIST b n NMTOKENS ' 1   2 '>]>"
+    b"<a><c>&t;</c>&m;<b n=' 3  4 '/></a>"
+)
+NUMBERS: Final = (
+    b"<a><n>10</n><n> 10 </n><n>1e1</n><n>+10</n><n>-1</n><n>.5</n><n>5.</n><n/><n>ten</n></a>"
+)
+NESTED: Final = b"<a><b><a><b>1</b></a></b><b>2</b></a>"
+
+# fmt: off
+CASES: Final = (
+    Case("a relative path starts at the document", NEWS, "news/item/price",
+         (b"<price>7</price>", b"<price>12</price>")),
+    Case("a path that starts too low", NEWS, "/item"),
+    Case("any element", NEWS, "/*/*/p", (b"<p>one</p>", b"<p>two</p>", b"<p>three</p>")),
+    Case("the root is a descendant of the document", NESTED, "//a",
+         (NESTED, b"<a><b>1</b></a>")),
+    Case("a descendant of a descendant is selected once", NESTED, "//b//b", (b"<b>1</b>",)),
+    Case("a step may repeat its own name", NESTED, "//a/b//a/b", (b"<b>1</b>",)),
+    Case("an attribute", NEWS, "/news/item/@lang", (b"lang='en'", b"lang='fr'")),
+    Case("attributes of the context itself", NEWS, "//item//@lang", (b"lang='en'", b"lang='fr'")),
+    Case("any attribute", SPACED, "//@*", (b"x:n='1'", b"n='2'")),
+    Case("an attribute is equal to a string", NEWS, "//item[@lang = 'fr']/p",
+         (b"<p>two</p>", b"<p>three</p>")),
+    Case("an attribute that is there is not equal", NEWS, "//item[@lang != 'fr']/p",
+         (b"<p>one</p>",)),
+    Case("an attribute that is not there is not unequal", NEWS, "//p[@lang != 'fr']"),
+    Case("not of a comparison is true where there is nothing", NEWS, "//price[not(@lang = 'fr')]",
+         (b"<price>7</price>", b"<price>12</price>")),
+    Case("a number", NEWS, "/news/item[price < 10]/p", (b"<p>one</p>",)),
+    Case("a string is ordered as a number", NEWS, "/news/item[price < '10']/p", (b"<p>one</p>",)),
+    Case("any one of several nodes will do", NEWS, "//item[p = 'three']/price",
+         (b"<price>12</price>",)),
+    Case("contains looks at the first node alone", NEWS, "//item[contains(p, 'hree')]"),
+    Case("contains the empty string, of nothing", NEWS, "//price[contains(p, '')]",
+         (b"<price>7</price>", b"<price>12</price>")),
+    Case("starts with", NEWS, "//p[starts-with(., 't')]", (b"<p>two</p>", b"<p>three</p>")),
+    Case("a nested path exists", NEWS, "//item[p[2]]/@lang", (b"lang='fr'",)),
+    Case("a nested descendant", NEWS, "/news[.//p = 'three']/item/@lang",
+         (b"lang='en'", b"lang='fr'")),
+    Case("a position counts the children of one parent", NEWS, "//p[1]",
+         (b"<p>one</p>", b"<p>two</p>")),
+    Case("the last", NEWS, "//p[last()]", (b"<p>one</p>", b"<p>three</p>")),
+    Case("all but the last", NEWS, "//p[position() < last()]", (b"<p>two</p>",)),
+    Case("how many there are", NEWS, "//p[last() = 1]", (b"<p>one</p>",)),
+    Case("a position after a condition counts what is left", NEWS, "//item[p = 'two'][1]/@lang",
+         (b"lang='fr'",)),
+    Case("a condition after a position does not", NEWS, "//item[1][p = 'two']/@lang"),
+    Case("a position that is no whole number", NEWS, "//p[1.5]"),
+    Case("and, or, not", NEWS, "//item[p = 'one' and price = 7 or not(p)]/@lang", (b"lang='en'",)),
+    Case("a union in document order, each node once", NEWS, "//p[1] | //price | //p",
+         (b"<price>7</price>", b"<p>one</p>", b"<price>12</price>", b"<p>two</p>",
+          b"<p>three</p>")),
+    Case("no prefix is no namespace", SPACED, "//b", (b"<b/>",)),
+    Case("a default namespace of the query", SPACED, "//b", (b"<b x:n='1' n='2'/>",),
+         default_namespace="urn:y"),
+    Case("a default namespace is not for attributes", SPACED, "//@n", (b"n='2'",),
+         default_namespace="urn:y"),
+    Case("the query's prefix is its own affair", SPACED, "/p:a/q:b/@p:n", (b"x:n='1'",),
+         {"p": "urn:x", "q": "urn:y"}),
+    Case("any name of a namespace", SPACED, "//p:*", (SPACED, b"<x:b/>"), {"p": "urn:x"}),
+    Case("a name of any namespace", SPACED, "//*:b",
+         (b"<b x:n='1' n='2'/>", b"<x:b/>", b"<b/>")),
+    Case("a name of any namespace counts what has that name", SPACED, "/*/*:b[2]", (b"<x:b/>",)),
+    Case("an attribute of any namespace", SPACED, "//@*:n", (b"x:n='1'", b"n='2'")),
+    Case("the prefix xml needs no declaration", b"<a xml:lang='en'/>", "/a[@xml:lang = 'en']",
+         (b"<a xml:lang='en'/>",)),
+    Case("a namespace that is no address", b"<a xmlns='any thing {at} all'/>", "/p:a",
+         (b"<a xmlns='any thing {at} all'/>",), {"p": "any thing {at} all"}),
+    Case("a string-value is all text below", MIXED, "/a[. = 'onetwothreefourfivesix']", (MIXED,)),
+    Case("text() is a node each", MIXED, "/a[text() = 'three']", (MIXED,)),
+    Case("a comment ends a text node", MIXED, "/a/text()[3]", (b"four",)),
+    Case("an instruction does too, and CDATA does not", MIXED, "/a/text()[4]",
+         (b"<![CDATA[five]]>six",)),
+    Case("text of the context and below", MIXED, "//b//text()", (b"two",)),
+    Case("an empty CDATA section is no text", b"<a><![CDATA[]]></a>", "//text()"),
+    Case("white space is text", b"<a> <b/></a>", "/a/text()", (b" ",)),
+    Case("an entity's text", ENTITIES, "/a[c = 10]/c", (b"<c>&t;</c>",)),
+    Case("an element out of an entity", ENTITIES, "/a/b[. = '1']", (b"&m;",)),
+    Case("a default attribute", ENTITIES, "/*[@lang = 'en']/c", (b"<c>&t;</c>",)),
+    Case("a tokenised attribute", ENTITIES, "//b[@n = '3 4']", (b"<b n=' 3  4 '/>",)),
+    Case("a tokenised default", ENTITIES, "//b[@n = '1 2']", (b"&m;",)),
+    Case("white space around a number is no matter", NUMBERS, "//n[. = 10]",
+         (b"<n>10</n>", b"<n> 10 </n>")),
+    Case("a number may lack a side of its point", NUMBERS, "//n[. > 0][. < 10]",
+         (b"<n>.5</n>", b"<n>5.</n>")),
+    Case("a negative number", NUMBERS, "//n[. < 0]", (b"<n>-1</n>",)),
+    Case("what is no number is unequal to each", NUMBERS, "//n[. != 10][. != 5][. != .5][. != -1]",
+         (b"<n>1e1</n>", b"<n>+10</n>", b"<n/>", b"<n>ten</n>")),
+    Case("a number that must be rounded once", b"<a>8.40130</a>", "/a[. = 8.4013]",
+         (b"<a>8.40130</a>",)),
+    Case("text compares as text", NUMBERS, "//n[. = '10']", (b"<n>10</n>",)),
+    Case("references in a value", b"<a n='1&#48;&lt;'/>", "/a[@n = '10<']",
+         (b"<a n='1&#48;&lt;'/>",)),
+    Case("white space in a value is spaces", b"<a n='x\n\ty&#10;'/>", "/a[starts-with(@n, 'x  y')]",
+         (b"<a n='x\n\ty&#10;'/>",)),
+    Case("line ends are one character", b"<a>x\r\ny\rz</a>", "/a[. = 'x\ny\nz']",
+         (b"<a>x\r\ny\rz</a>",)),
+    Case("UTF-16", "<?xml version='1.0'?><a>é</a>".encode("utf-16"), "/a[. = 'é']",
+         ("<a>é</a>".encode("utf-16-le"),)),
+    Case("ISO-8859-1", "<?xml version='1.0' encoding='iso-8859-1'?><a>é</a>".encode("latin-1"),
+         "/a[. = 'é']", ("<a>é</a>".encode("latin-1"),)),
+    Case("a character beyond the first plane", "<a>\U0001f600</a>".encode(), "/a[. = '\U0001f600']",
+         ("<a>\U0001f600</a>".encode(),)),
+)
+# fmt: on
