@@ -6,7 +6,7 @@
 //! (`reference.py`) is the definition: trees, codes, messages and offsets are the same.
 
 use super::ast::{Expr, Op, Path, Query};
-use super::lexical::{number_end, stranger};
+use super::lexical::stranger;
 use super::limits::{MAX_CANONICAL_NESTING, MAX_NESTING, MAX_QUERY_CHARACTERS};
 use super::namespaces::Namespaces;
 use super::operands::{compare, Operand, Value};
@@ -218,8 +218,10 @@ impl Parser<'_> {
         let start = self.scanner.at;
         let value = match self.scanner.peek() {
             b'(' => self.parenthesised()?,
-            quote @ (b'\'' | b'"') => Value::Text(self.literal(quote)?),
-            b'0'..=b'9' | b'.' if self.scanner.number_ahead() => self.number(),
+            quote @ (b'\'' | b'"') => Value::Text(self.scanner.literal(quote, self.canonical)?),
+            b'0'..=b'9' | b'.' if self.scanner.number_ahead() => {
+                Value::Number(self.scanner.number())
+            }
             b'$' => return refuse("query.variable", "there are no variables in queries", start),
             _ => match self.scanner.name_before("(") {
                 Some(called) if !NODE_TYPES.contains(&called) => self.call(called)?,
@@ -246,47 +248,6 @@ impl Parser<'_> {
         self.scanner.expect(")")?;
         self.scanner.leave();
         Ok(inner.value)
-    }
-
-    fn number(&mut self) -> Value {
-        let end = number_end(self.scanner.text, self.scanner.at);
-        let digits = &self.scanner.text[self.scanner.at..end];
-        self.scanner.at = end;
-        // What `number_end` accepts, Rust reads; past the largest it is infinity, as in XPath.
-        Value::Number(digits.parse().expect("a number"))
-    }
-
-    fn literal(&mut self, quote: u8) -> Parsed<Box<str>> {
-        let start = self.scanner.at;
-        self.scanner.at += 1;
-        if self.canonical {
-            return self.until_single(char::from(quote));
-        }
-        let rest = &self.scanner.text[self.scanner.at..];
-        let Some(length) = memchr::memchr(quote, rest.as_bytes()) else {
-            return refuse("query.syntax", "this string is not closed", start);
-        };
-        self.scanner.at += length + 1;
-        Ok(rest[..length].into())
-    }
-
-    /// What stands before the next `end` that is not doubled; a doubled one means itself.
-    pub(super) fn until_single(&mut self, end: char) -> Parsed<Box<str>> {
-        let mut text = String::new();
-        let start = self.scanner.at;
-        loop {
-            let rest = &self.scanner.text[self.scanner.at..];
-            let Some(length) = rest.find(end) else {
-                return refuse("query.syntax", "this string is not closed", start);
-            };
-            text.push_str(&rest[..length]);
-            self.scanner.at += length + 1;
-            if !rest[length + 1..].starts_with(end) {
-                return Ok(text.into());
-            }
-            text.push(end);
-            self.scanner.at += 1;
-        }
     }
 
     // Functions.

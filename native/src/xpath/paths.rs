@@ -241,7 +241,7 @@ impl Parser<'_> {
 
     /// The rest of `Q{uri}n` or `Q{uri}*`, which only canonical text has.
     fn expanded_name_test(&mut self) -> Parsed<NameTest> {
-        let uri = self.until_single('}')?;
+        let uri = self.scanner.until_single('}')?;
         Ok(NameTest {
             uri: Some(uri),
             local: self.local_or_any()?,

@@ -96,6 +96,50 @@ impl<'a> Scanner<'a> {
         matches!(self.peek(), b'0'..=b'9' | b'.') && number_end(self.text, self.at) > self.at
     }
 
+    /// Passes the number that stands here.
+    pub fn number(&mut self) -> f64 {
+        let end = number_end(self.text, self.at);
+        let digits = &self.text[self.at..end];
+        self.at = end;
+        // What `number_end` accepts, Rust reads; past the largest it is infinity, as in XPath.
+        digits.parse().expect("a number")
+    }
+
+    /// Passes the string that stands here, in its quotes; a doubled quote is one where that is so.
+    pub fn literal(&mut self, quote: u8, doubled: bool) -> Parsed<Box<str>> {
+        let start = self.at;
+        self.at += 1;
+        if doubled {
+            return self.until_single(char::from(quote));
+        }
+        let rest = &self.text[self.at..];
+        let Some(length) = memchr::memchr(quote, rest.as_bytes()) else {
+            return refuse("query.syntax", "this string is not closed", start);
+        };
+        self.at += length + 1;
+        Ok(rest[..length].into())
+    }
+
+    /// Passes the next `end` that is not doubled, and gives what stands before it; a doubled one
+    /// means itself.
+    pub fn until_single(&mut self, end: char) -> Parsed<Box<str>> {
+        let start = self.at;
+        let mut text = String::new();
+        loop {
+            let rest = &self.text[self.at..];
+            let Some(length) = rest.find(end) else {
+                return refuse("query.syntax", "this string is not closed", start);
+            };
+            text.push_str(&rest[..length]);
+            self.at += length + 1;
+            if !rest[length + 1..].starts_with(end) {
+                return Ok(text.into());
+            }
+            text.push(end);
+            self.at += 1;
+        }
+    }
+
     /// The name, with or without a prefix, that stands here if `token` follows it; nothing is
     /// passed.
     pub fn name_before(&self, token: &str) -> Option<&'a str> {
