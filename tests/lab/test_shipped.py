@@ -10,7 +10,14 @@ from lxml import etree
 from penstock.errors import WorkloadError
 from penstock.lab.shipped import SCHEMA_ROOTS, schema_text, shipped_schema
 
-ELEMENTS = {"news": 120}
+ELEMENTS = {
+    "news": 120,
+    "protein": 66,
+    "customers": 78,
+    "bibliography": 36,
+    "treebank": 100,
+    "auctions": 66,
+}
 
 
 @pytest.mark.parametrize("name", SCHEMA_ROOTS)

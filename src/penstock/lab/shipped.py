@@ -11,6 +11,11 @@ from penstock.schema import SchemaGraph
 
 SCHEMA_ROOTS: Final = {
     "news": "news",
+    "protein": "proteins",
+    "customers": "customers",
+    "bibliography": "bibliography",
+    "treebank": "corpus",
+    "auctions": "auctions",
 }
 """Each schema by name, with the root of its documents."""
 

@@ -1,6 +1,7 @@
 """Workloads: documents and queries drawn from a schema, by seed, in the field's own parameters."""
 
 from penstock.lab.workload.documents import DocumentGenerator
+from penstock.lab.workload.huge import huge_document
 from penstock.lab.workload.parameters import (
     DocumentParameters,
     PredicateMix,
@@ -19,5 +20,6 @@ __all__ = [
     "QueryParameters",
     "ValueParameters",
     "Workload",
+    "huge_document",
     "workload",
 ]

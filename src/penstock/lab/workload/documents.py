@@ -9,7 +9,7 @@ from penstock.lab.workload.chance import Rnd
 from penstock.lab.workload.draft import Draft, Pieces
 from penstock.lab.workload.parameters import DocumentParameters
 from penstock.lab.workload.shape import Shape
-from penstock.lab.workload.values import RunningText, Values
+from penstock.lab.workload.values import Values, running_text
 from penstock.schema import SchemaGraph
 
 DECLARATION = '<?xml version="1.0" encoding="UTF-8"?>\n'
@@ -42,7 +42,7 @@ class DocumentGenerator:
         )
         self._shape = Shape(schema, self.parameters.choice_skew)
         self._values = Values(self.parameters.values)
-        self._text = RunningText(self.parameters.vocabulary_size)
+        self._text = running_text(self.parameters.vocabulary_size)
 
     def document(self, seed: int) -> bytes:
         """The document of this seed."""
@@ -68,10 +68,15 @@ class DocumentGenerator:
 
 
 def finish(draft: Draft, rnd: Rnd) -> str:
-    """The text of a draft, its references pointing at identifiers that it has."""
-    if draft.ids:
-        for pieces, index, name in draft.references:
-            pieces[index] = f' {name}="n{int(rnd() * draft.ids)}"'
+    """The text of a draft, its references pointing at identifiers that it has.
+
+    A document without identifiers has no references either.
+    """
+    count = len(draft.identifiers)
+    for number, blank in enumerate(draft.identifiers):
+        blank.fill(f"n{number}")
+    for blank in draft.references if count else ():
+        blank.fill(f"n{int(rnd() * count)}")
     return "".join(flat(draft.pieces))
 
 

@@ -51,6 +51,22 @@ class Slot:
     size: int = 0
 
 
+@dataclass(frozen=True, slots=True)
+class Blank:
+    """An attribute that is filled in at the end, when all identifiers are known."""
+
+    pieces: Pieces
+    index: int
+    name: str
+
+    def fill(self, value: str) -> None:
+        """Give it its value."""
+        self.pieces[self.index] = f' {self.name}="{value}"'
+
+
+BLANK_SIZE = 6
+"""Bytes of a blank beside its name: space, equals sign, quotes and a short identifier."""
+
 WORD_SIZE = 6
 """Bytes of a word of running text with its space, on average."""
 
@@ -74,8 +90,8 @@ class Draft:
         self.slots: list[Slot] = []
         self.size = 0
         self.size_wanted = parameters.size_max
-        self.ids = 0
-        self.references: list[tuple[Pieces, int, str]] = []
+        self.identifiers: list[Blank] = []
+        self.references: list[Blank] = []
         self._shape = shape
         self._values = values
         self._text = text
@@ -132,13 +148,10 @@ class Draft:
             if not required and self._rnd() >= self._parameters.attribute_probability:
                 continue
             domain = self._values.of_attribute(element.name, attribute)
-            if domain.kind is ValueKind.REFERENCE:
-                # Which identifiers there are is known only at the end.
-                self.references.append((out, len(out), attribute.name))
-                out.append("")
-            elif domain.kind is ValueKind.ID:
-                self._emit(f' {attribute.name}="n{self.ids}"', out)
-                self.ids += 1
+            if domain.kind is ValueKind.ID:
+                self.identifiers.append(self._blank(attribute.name, out))
+            elif domain.kind is ValueKind.REFERENCE:
+                self.references.append(self._blank(attribute.name, out))
             elif domain.kind is not ValueKind.ENTITY:
                 self._emit(f' {attribute.name}="{domain.draw(self._rnd)}"', out)
 
@@ -151,6 +164,11 @@ class Draft:
         elif self._rnd() < self._parameters.value_probability:
             # Text only; and in ANY, where text is always allowed.
             self._emit(self._values.of_text(element.name).draw(self._rnd), out)
+
+    def _blank(self, name: str, out: Pieces) -> Blank:
+        self._emit("", out)
+        self.size += len(name) + BLANK_SIZE
+        return Blank(out, len(out) - 1, name)
 
     # Element content
 

@@ -9,7 +9,7 @@ from typing import Final
 from penstock.errors import error
 from penstock.lab.shipped import shipped_schema
 from penstock.lab.workload.documents import DocumentGenerator
-from penstock.lab.workload.parameters import DocumentParameters, QueryParameters
+from penstock.lab.workload.parameters import DocumentParameters, QueryParameters, ValueParameters
 from penstock.lab.workload.queries import QueryGenerator
 from penstock.schema import SchemaGraph
 
@@ -37,7 +37,11 @@ class Workload:
         return shipped_schema(self.schema_name)
 
     def queries(self, count: int | None = None, seed: int = 0) -> list[str]:
-        """Its queries, or the first ``count`` of them (or more)."""
+        """Its queries, or the first ``count`` of them (or more).
+
+        The first distinct queries are the likeliest, and match most: who wants fewer queries of
+        the same selectivity takes a sample of all.
+        """
         generator = QueryGenerator(self.schema, self.query_parameters)
         return generator.queries(self.subscriptions if count is None else count, seed)
 
@@ -46,28 +50,62 @@ class Workload:
         return DocumentGenerator(self.schema, self.document_parameters).documents(count, seed)
 
 
-_NEWS = DocumentParameters(
-    choice_skew=2.0, optional_probability=0.3, inlines_mean=1.2, inline_decay=0.2
+_FEED = DocumentParameters(
+    choice_skew=2.5, optional_probability=0.3, inlines_mean=1.5, inline_decay=0.2
 )
+"""News as feeds carry them: much the same in every document."""
+
+_FEW_VALUES = ValueParameters(count=20)
 
 WORKLOADS: Final = {
     workload.name: workload
     for workload in (
         Workload(
             name="paths-sparse",
-            about="a million distinct queries on news, few matches a document",
+            about="a million selective queries on news, some hundred matches a document",
             schema_name="news",
             subscriptions=1_000_000,
-            query_parameters=QueryParameters(depth_min=6, child_skew=-1.0),
-            document_parameters=_NEWS,
+            query_parameters=QueryParameters(depth_min=6, child_skew=-0.5),
+            document_parameters=_FEED,
         ),
         Workload(
             name="paths-dense",
-            about="150,000 unselective subscriptions on news, thousands of matches a document",
+            about="150,000 broad queries on news, about 5,000 matches a document",
             schema_name="news",
             subscriptions=150_000,
-            query_parameters=QueryParameters(depth_min=2, depth_max=6, child_skew=1.0),
-            document_parameters=_NEWS,
+            query_parameters=QueryParameters(depth_min=2, child_skew=1.0, values=_FEW_VALUES),
+            document_parameters=DocumentParameters(
+                choice_skew=1.5, attribute_probability=0.6, values=_FEW_VALUES
+            ),
+        ),
+        Workload(
+            name="paths-hard",
+            about="a million queries full of // and * on news with inlines nested to eight",
+            schema_name="news",
+            subscriptions=1_000_000,
+            query_parameters=QueryParameters(
+                depth_min=6,
+                child_skew=-0.5,
+                wildcard_probability=0.2,
+                descendant_probability=0.2,
+            ),
+            document_parameters=DocumentParameters(
+                recursion_max=8, inlines_mean=1.5, inline_decay=0.6
+            ),
+        ),
+        Workload(
+            name="treebank",
+            about="a million deeper queries on parsed sentences of up to 36 levels",
+            schema_name="treebank",
+            subscriptions=1_000_000,
+            query_parameters=QueryParameters(depth_min=7, depth_max=10),
+            document_parameters=DocumentParameters(
+                levels_max=36,
+                recursion_max=36,
+                choice_skew=1.5,
+                optional_probability=0.12,
+                attribute_probability=0.2,
+            ),
         ),
     )
 }

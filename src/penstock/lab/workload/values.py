@@ -22,10 +22,11 @@ _COMMON = """
     one there up out two all new first last over year into could some other only years people time
 """
 _NUMERIC = """
-    age amount area balance charge count current degree discount distance duration end entropy
-    height income increase initial latitude length level limit longitude mass number offset page
-    pages percent period points population position price quantity rank rate relevance reserve
-    resolution round score size start stock sum temperature total value volume weight width year
+    age amount area balance charge count current degree discount distance duration employees end
+    entropy height income increase initial latitude length level limit longitude mass number
+    offset page pages percent period points population position postcode price quantity rank
+    rate relevance reserve resolution round score size start stock sum temperature total value
+    volume weight width year
 """
 _DATED = "date issued expires embargo birthday opened closed created changed since"
 _LONG = "abstract comment description lead line paragraph remark text"
@@ -45,7 +46,8 @@ TEXT_TABLE_SIZE = 1 << 15
 """Words of running text that are drawn once, and of which all texts are cut."""
 
 
-def vocabulary(count: int) -> list[str]:
+@cache
+def vocabulary(count: int) -> tuple[str, ...]:
     """Different words, the commonest first; the same in every run."""
     rnd = Random("vocabulary").random
     words = dict.fromkeys(_COMMON_WORDS[:count])
@@ -57,7 +59,7 @@ def vocabulary(count: int) -> list[str]:
             for _ in range(min(syllables, 5))
         )
         words[word + _CODAS[int(rnd() * len(_CODAS))]] = None
-    return list(words)
+    return tuple(words)
 
 
 class RunningText:
@@ -82,6 +84,12 @@ class RunningText:
 
 
 _LONG_TEXTS = frozenset(_LONG.split())
+
+
+@cache
+def running_text(vocabulary_size: int) -> RunningText:
+    """The running text over so many words; it is the same for all, so it is made once."""
+    return RunningText(vocabulary_size)
 
 
 @cache

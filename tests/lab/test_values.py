@@ -1,0 +1,88 @@
+"""Words and values: distinct, told by names, skewed as asked."""
+
+from __future__ import annotations
+
+from collections import Counter
+from random import Random
+
+import pytest
+
+from penstock.lab.workload import ValueParameters
+from penstock.lab.workload.chance import Draw, geometric, zipf
+from penstock.lab.workload.shape import knots
+from penstock.lab.workload.values import RunningText, ValueKind, Values, kind_of, vocabulary
+from penstock.schema.model import Attribute, Default
+
+
+def test_a_vocabulary_is_distinct_and_a_longer_one_begins_with_a_shorter_one() -> None:
+    words = vocabulary(3000)
+    assert len(set(words)) == 3000
+    assert words[:500] == vocabulary(500)
+    assert not any(set(word) & set("<&'\"") for word in words)
+
+
+def test_running_text_is_zipf_distributed() -> None:
+    rnd = Random(1).random
+    text = RunningText(1000)
+    words = Counter(
+        word.strip(".,").lower() for _ in range(300) for word in text.cut(50, rnd).split()
+    )
+    assert words["the"] > 1.5 * words["of"] > 1.5 * words["and"] > 0
+    assert len(words) > 500
+
+
+@pytest.mark.parametrize(
+    ("name", "kind"),
+    [
+        ("price", ValueKind.NUMBER),
+        ("words-count", ValueKind.NUMBER),
+        ("issued", ValueKind.DATE),
+        ("bid-date", ValueKind.DATE),
+        ("city", ValueKind.WORD),
+        ("discounted", ValueKind.WORD),
+    ],
+)
+def test_the_kind_of_values_is_told_from_the_name(name: str, kind: ValueKind) -> None:
+    assert kind_of(name) is kind
+
+
+def test_values_are_as_many_as_asked_and_follow_what_is_declared() -> None:
+    values = Values(ValueParameters(count=30, skew=0.0))
+    rnd = Random(2).random
+
+    def drawn(attribute: Attribute) -> set[str]:
+        domain = values.of_attribute("item", attribute)
+        return {domain.draw(rnd) for _ in range(1000)}
+
+    assert len(drawn(Attribute("code", "NMTOKEN", Default.IMPLIED))) == 30
+    assert drawn(Attribute("price", "CDATA", Default.IMPLIED)) == {str(n) for n in range(30)}
+    assert drawn(Attribute("lang", "enumeration", Default.IMPLIED, None, ("en", "de"))) == {
+        "en",
+        "de",
+    }
+    assert drawn(Attribute("version", "CDATA", Default.FIXED, "1")) == {"1"}
+    assert drawn(Attribute("code", "CDATA", Default.IMPLIED)) != drawn(
+        Attribute("name", "CDATA", Default.IMPLIED)
+    )
+
+
+def test_a_skew_makes_first_values_commoner() -> None:
+    rnd = Random(3).random
+    counts = Counter(Draw("abcd", zipf(4, 1.0))(rnd) for _ in range(10_000))
+    shares = [counts[letter] / 10_000 for letter in "abcd"]
+    assert shares == pytest.approx([0.48, 0.24, 0.16, 0.12], abs=0.02)
+
+
+def test_a_geometric_count_has_its_mean() -> None:
+    rnd = Random(4).random
+    counts = [geometric(1.5, rnd) for _ in range(10_000)]
+    assert sum(counts) / 10_000 == pytest.approx(1.5, abs=0.08)
+    assert min(counts) == 0
+    assert geometric(0.0, rnd) == 0
+
+
+def test_knots_are_the_elements_that_contain_each_other() -> None:
+    found = knots({"a": ["b", "c"], "b": ["c", "d"], "c": ["b"], "d": ["d", "e"], "e": []})
+    assert found["a"] == found["e"] == 0
+    assert found["b"] == found["c"] != 0
+    assert found["d"] not in (0, found["b"])
