@@ -204,7 +204,10 @@ def test_relate_is_sure_of_linear_paths(p: str, q: str, verdict: Verdict) -> Non
 def test_relate_says_when_it_is_not_sure() -> None:
     relation = relate(parse("/a[contains(b, 'x')]"), parse("/a[b[contains(., 'x')]]"))
     assert relation.verdict is Verdict.CONTAINED
-    assert not relation.sure
+    assert relation.sure
+    assert not relation.contains.sure
+    assert not relate(parse("/a[b < 1]"), parse("/a[b > 2]")).sure
+    assert relate(parse("/a[@b < 1]"), parse("/a[@b > 2]")).sure
 
 
 def test_relate_explains() -> None:

@@ -61,14 +61,11 @@ class Relation:
 
     @property
     def sure(self) -> bool:
-        """Whether the verdict is proved: no sharper one holds."""
-        return {
-            Verdict.EQUAL: True,
-            Verdict.CONTAINS: self.contained.sure,
-            Verdict.CONTAINED: self.contains.sure,
-            Verdict.OVERLAPS: self.contains.sure and self.contained.sure and self.overlaps.sure,
-            Verdict.DISJOINT: self.contains.sure and self.contained.sure,
-        }[self.verdict]
+        """Whether the verdict is proved; only that nodes may meet is also said without proof.
+
+        A closer relation may still hold: that it does not is as sure as its finding is.
+        """
+        return self.verdict is not Verdict.OVERLAPS or self.overlaps.sure
 
 
 def relate(
