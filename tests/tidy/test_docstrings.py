@@ -1,0 +1,23 @@
+"""The examples in docstrings run."""
+
+from __future__ import annotations
+
+import doctest
+import importlib
+import pkgutil
+
+import pytest
+
+import penstock
+
+MODULES = [
+    module.name
+    for module in pkgutil.walk_packages(penstock.__path__, "penstock.")
+    if not module.name.endswith(("._native", ".__main__"))
+]
+
+
+@pytest.mark.parametrize("name", MODULES)
+def test_the_examples_of_a_module_run(name: str) -> None:
+    failed, _ = doctest.testmod(importlib.import_module(name), optionflags=doctest.ELLIPSIS)
+    assert failed == 0
