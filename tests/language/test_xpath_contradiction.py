@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from lxml import etree
 from lxml_selection import lxml_selects, small_trees
 from query_strategies import Vocabulary, queries
@@ -18,7 +18,6 @@ COUNTING = Vocabulary(
 """Little to say, so that conditions are often on positions."""
 
 
-@settings(deadline=None)
 @given(queries(COUNTING, max_branches=1, max_depth=1), small_trees(COUNTING))
 def test_what_miscounts_selects_nothing(query: Query, root: etree._Element) -> None:
     assert not (miscounts(query.branches[0]) and lxml_selects(query, root))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from lxml import etree
 from lxml_selection import lxml_selects, places, small_trees
 from query_strategies import PLAIN
@@ -77,7 +77,6 @@ def test_accepted(parse: Parse, text: str, printed: str) -> None:
     assert to_text(parse(text)).text == printed
 
 
-@settings(deadline=None)
 @given(small_trees(PLAIN))
 def test_every_form_means_what_lxml_says(root: etree._Element) -> None:
     for text in ACCEPTED:

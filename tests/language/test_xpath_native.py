@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from hypothesis import example, given, settings
+from hypothesis import example, given
 from query_strategies import NAMESPACED, mangled_texts, queries, token_soup
 
 from penstock.errors import QueryError, Where
@@ -32,19 +32,16 @@ def agree(text: str) -> None:
     assert outcome(parse, text, namespaces=PREFIXES, default_namespace="urn:d") == plain
 
 
-@settings(deadline=None)
 @given(queries(NAMESPACED).map(lambda query: to_text(query, PREFIXES).text))
 def test_they_agree_on_queries(text: str) -> None:
     agree(text)
 
 
-@settings(deadline=None)
 @given(mangled_texts(queries(NAMESPACED).map(lambda query: to_text(query, PREFIXES).text)))
 def test_they_agree_on_what_is_nearly_a_query(text: str) -> None:
     agree(text)
 
 
-@settings(deadline=None)
 @given(token_soup())
 @example("a/descendant-or-self::node()//./b[--1]")
 @example("\ud800")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from lxml import etree
 from lxml_selection import lxml_selects, small_trees
 from query_strategies import NAMESPACED, PLAIN, Vocabulary, queries
@@ -22,33 +22,28 @@ def normal_text(text: str) -> str:
     return to_text(normalise(parse(text))).text
 
 
-@settings(deadline=None)
 @given(queries(PLAIN, max_branches=2), small_trees(PLAIN))
 def test_selects_the_same_nodes(query: Query, root: etree._Element) -> None:
     assert lxml_selects(normalise(query), root) == lxml_selects(query, root)
 
 
-@settings(deadline=None)
 @given(queries(ONE_NAME, max_branches=1), small_trees(ONE_NAME))
 def test_selects_the_same_nodes_among_few_names(query: Query, root: etree._Element) -> None:
     assert lxml_selects(normalise(query), root) == lxml_selects(query, root)
 
 
-@settings(deadline=None)
 @given(queries(NAMESPACED))
 def test_normalising_again_changes_nothing(query: Query) -> None:
     once = normalise(query)
     assert normalise(once) == once
 
 
-@settings(deadline=None)
 @given(queries(NAMESPACED))
 def test_a_normal_form_is_a_query(query: Query) -> None:
     printed = to_text(normalise(query))
     assert parse(printed.text, namespaces=printed.namespaces) == normalise(query)
 
 
-@settings(deadline=None)
 @pytest.mark.skipif(native is None, reason="the native core is not built")
 @given(queries(NAMESPACED))
 def test_the_native_core_has_the_same_normal_form(query: Query) -> None:

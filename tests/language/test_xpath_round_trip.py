@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pickle
 
-from hypothesis import given, settings
+from hypothesis import given
 from lxml import etree
 from query_strategies import NAMESPACED, Vocabulary, queries
 
@@ -14,21 +14,18 @@ from penstock.language.ast import Query
 XPATH_1_0 = Vocabulary(uris=("", "urn:x", "urn:y"), any_namespace=False)
 
 
-@settings(deadline=None)
 @given(queries(NAMESPACED))
 def test_printing_and_parsing_gives_the_same_tree(query: Query) -> None:
     printed = to_text(query)
     assert parse(printed.text, namespaces=printed.namespaces) == query
 
 
-@settings(deadline=None)
 @given(queries(XPATH_1_0))
 def test_what_is_printed_is_xpath_1_0(query: Query) -> None:
     printed = to_text(query)
     etree.XPath(printed.text, namespaces=dict(printed.namespaces))
 
 
-@settings(deadline=None)
 @given(queries(NAMESPACED))
 def test_trees_and_printed_queries_can_be_pickled(query: Query) -> None:
     assert pickle.loads(pickle.dumps(query)) == query
