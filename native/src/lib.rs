@@ -11,6 +11,8 @@
 //! Only `python` (feature `python`) knows that Python exists.
 
 pub mod events;
+pub mod index;
+pub mod matching;
 pub mod reader;
 pub mod select;
 pub mod values;

@@ -2,6 +2,7 @@
 
 use pyo3::prelude::*;
 
+mod matching;
 mod reader;
 mod select;
 mod xpath;
@@ -24,6 +25,9 @@ fn _native(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(reader::read_events, module)?)?;
     module.add_class::<reader::DocumentReader>()?;
     module.add_function(wrap_pyfunction!(xpath::parse_query, module)?)?;
+    module.add_class::<matching::Index>()?;
+    module.add_class::<matching::Matcher>()?;
+    module.add_class::<matching::Handles>()?;
     module.add_function(wrap_pyfunction!(select::select, module)?)?;
     Ok(())
 }

@@ -254,9 +254,9 @@ pub fn read_events<'py>(
 }
 
 /// Elements, attributes, bytes, encoding, document type declaration.
-type SummaryTuple = (u64, u64, u64, &'static str, Option<SpanTuple>);
+pub type SummaryTuple = (u64, u64, u64, &'static str, Option<SpanTuple>);
 
-fn summary_tuple(summary: Summary) -> SummaryTuple {
+pub fn summary_tuple(summary: Summary) -> SummaryTuple {
     let Summary {
         elements,
         attributes,

@@ -65,7 +65,7 @@ pub enum Declarations {
 }
 
 /// How to read.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ReaderOptions {
     /// What is too much.
     pub limits: Limits,

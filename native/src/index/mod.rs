@@ -1,0 +1,8 @@
+//! Subscriptions as an index: what the engines search.
+
+pub mod build;
+pub mod compile;
+pub mod flat;
+pub mod format;
+pub mod segment;
+pub mod store;

@@ -1,0 +1,355 @@
+//! The automaton over a segment's structural trie, determinised as documents come.
+//!
+//! A *state* is the set of trie nodes that an element's path reaches, with the nodes above it that a
+//! descendant step can still leave. A *path* is a distinct sequence of letters from the root; paths
+//! form a tree that summarises every document seen, each pointing at its state; the links between
+//! them show only the document at hand. Different paths share
+//! a state where the queries cannot tell them apart, so a new path is usually cheap.
+//!
+//! Everything here is a cache: it can be dropped at any time and grows back.
+
+use hashbrown::HashMap;
+
+use super::letters::{Letters, NONE};
+use crate::index::segment::{Segment, SlotRecord, StepEdge, ROOT};
+
+type Table<K, V> = HashMap<K, V, foldhash::fast::RandomState>;
+
+/// A run of numbers in the automaton's arena.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct List {
+    start: u32,
+    len: u32,
+}
+
+impl List {
+    /// How many numbers.
+    #[inline]
+    pub fn len(self) -> usize {
+        self.len as usize
+    }
+
+    /// Whether there is none.
+    #[inline]
+    pub fn is_empty(self) -> bool {
+        self.len == 0
+    }
+
+    /// The places of the numbers in the arena.
+    #[inline]
+    pub fn range(self) -> std::ops::Range<usize> {
+        self.start as usize..(self.start + self.len) as usize
+    }
+}
+
+/// A set of trie nodes, laid out by what an element in that state must do.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct State {
+    /// Nodes that a child step can leave.
+    pub open: List,
+    /// Nodes, here or above, that a descendant step can leave.
+    pub looping: List,
+    /// Nodes with conditions: matches if those hold.
+    pub conditional: List,
+    /// Classes that match as soon as an element gets here.
+    pub accepts: List,
+    /// Slots whose values must be kept, ascending.
+    pub slots: List,
+    /// A bit for each of `slots`, by number modulo 64.
+    pub slot_bits: u64,
+    /// Whether the element's own string-value is one of the slots.
+    pub wants_value: bool,
+    /// Whether the element's own text nodes are one of the slots.
+    pub wants_text: bool,
+}
+
+/// A distinct path of letters.
+#[derive(Clone, Copy, Debug)]
+pub struct Path {
+    /// The element that was last here, in the runtime's count of elements; 0 for never.
+    pub last_seen: u64,
+    /// Its state.
+    pub state: u32,
+    /// Its last letter.
+    pub letter: u32,
+    /// The slot of the parent that wants this element's string-value, or [`NONE`].
+    pub feeds: u32,
+    /// The path one letter shorter.
+    pub parent: u32,
+    /// Of the paths one letter longer that this document has, the last to come, or [`NONE`].
+    pub first_child: u32,
+    /// The next such path with the same parent, or [`NONE`].
+    pub next_sibling: u32,
+}
+
+/// The path of the document node.
+pub const ROOT_PATH: u32 = 0;
+
+/// The cache of states and paths.
+pub struct Automaton {
+    /// Names as letters.
+    pub letters: Letters,
+    /// By number.
+    pub states: Vec<State>,
+    /// By number.
+    pub paths: Vec<Path>,
+    /// The numbers in all [`List`]s.
+    pub arena: Vec<u32>,
+    children: Table<(u32, u32), u32>,
+    transitions: Table<(u32, u32), u32>,
+    by_digest: Table<u128, u32>,
+    reached: Vec<u32>,
+    looping: Table<u32, ()>,
+    newly_looping: Vec<u32>,
+}
+
+impl Automaton {
+    /// An automaton that knows only the document node.
+    pub fn new(segment: &Segment) -> Automaton {
+        let mut automaton = Automaton {
+            letters: Letters::new(segment),
+            states: Vec::new(),
+            paths: Vec::new(),
+            arena: Vec::new(),
+            children: Table::default(),
+            transitions: Table::default(),
+            by_digest: Table::default(),
+            reached: Vec::new(),
+            looping: Table::default(),
+            newly_looping: Vec::new(),
+        };
+        automaton.clear(segment);
+        automaton
+    }
+
+    /// Forgets everything but the document node and the alphabet.
+    pub fn clear(&mut self, segment: &Segment) {
+        self.states.clear();
+        self.paths.clear();
+        self.arena.clear();
+        self.children.clear();
+        self.transitions.clear();
+        self.by_digest.clear();
+        self.reached.clear();
+        self.reached.push(ROOT);
+        let state = self.intern(segment, List::default());
+        self.paths.push(Path {
+            last_seen: 0,
+            state,
+            letter: NONE,
+            feeds: NONE,
+            parent: ROOT_PATH,
+            first_child: NONE,
+            next_sibling: NONE,
+        });
+    }
+
+    /// The memory in use, about.
+    pub fn bytes(&self) -> usize {
+        self.arena.len() * 4
+            + self.states.len() * (size_of::<State>() + 40)
+            + self.paths.len() * (size_of::<Path>() + 20)
+            + self.transitions.len() * 20
+    }
+
+    /// The numbers of a list.
+    #[inline]
+    pub fn list(&self, list: List) -> &[u32] {
+        &self.arena[list.range()]
+    }
+
+    /// The path one letter longer, if it is known.
+    #[inline]
+    pub fn known_child(&self, path: u32, letter: u32) -> Option<u32> {
+        self.children.get(&(path, letter)).copied()
+    }
+
+    /// The path one letter longer.
+    #[inline]
+    pub fn child(&mut self, segment: &Segment, path: u32, letter: u32) -> u32 {
+        match self.known_child(path, letter) {
+            Some(child) => child,
+            None => self.grow(segment, path, letter),
+        }
+    }
+
+    /// Marks a path as seen by element number `element`; whether it is the first in its document,
+    /// which began with element number `began`.
+    #[inline]
+    pub fn see(&mut self, path: u32, element: u64, began: u64) -> bool {
+        let seen = &mut self.paths[path as usize];
+        let first = seen.last_seen < began;
+        seen.last_seen = element;
+        if first {
+            seen.first_child = NONE;
+            let parent = seen.parent;
+            let sibling = std::mem::replace(&mut self.paths[parent as usize].first_child, path);
+            self.paths[path as usize].next_sibling = sibling;
+        }
+        first
+    }
+
+    #[cold]
+    fn grow(&mut self, segment: &Segment, parent: u32, letter: u32) -> u32 {
+        let from = self.paths[parent as usize].state;
+        let state = match self.transitions.get(&(from, letter)) {
+            Some(&state) => state,
+            None => {
+                let state = self.step(segment, from, letter);
+                self.transitions.insert((from, letter), state);
+                state
+            }
+        };
+        let slot = self.letters.get(letter).child_slot;
+        let wanted = slot != NONE
+            && self
+                .list(self.states[from as usize].slots)
+                .binary_search(&slot)
+                .is_ok();
+        let child = self.paths.len() as u32;
+        self.paths.push(Path {
+            last_seen: 0,
+            state,
+            letter,
+            feeds: if wanted { slot } else { NONE },
+            parent,
+            first_child: NONE,
+            next_sibling: NONE,
+        });
+        self.children.insert((parent, letter), child);
+        child
+    }
+
+    /// The state that `letter` leads to.
+    fn step(&mut self, segment: &Segment, from: u32, letter: u32) -> u32 {
+        let from = self.states[from as usize];
+        let tests = &self.letters.get(letter).tests;
+        self.reached.clear();
+        for at in from.open.range() {
+            follow(
+                segment.children_of(self.arena[at]),
+                tests,
+                &mut self.reached,
+            );
+        }
+        for at in from.looping.range() {
+            follow(
+                segment.descendants_of(self.arena[at]),
+                tests,
+                &mut self.reached,
+            );
+        }
+        self.intern(segment, from.looping)
+    }
+
+    /// The state of the nodes in `reached`, below an element whose looping nodes are `looping`.
+    fn intern(&mut self, segment: &Segment, looping: List) -> u32 {
+        self.looping.clear();
+        self.newly_looping.clear();
+        let mut digest = 0u128;
+        for at in looping.range() {
+            let node = self.arena[at];
+            self.looping.insert(node, ());
+            digest = digest.wrapping_add(mix(u64::from(node) << 1 | 1));
+        }
+        for at in 0..self.reached.len() {
+            let node = self.reached[at];
+            digest = digest.wrapping_add(mix(u64::from(node) << 1));
+            if !segment.descendants_of(node).is_empty() && self.looping.insert(node, ()).is_none() {
+                self.newly_looping.push(node);
+                digest = digest.wrapping_add(mix(u64::from(node) << 1 | 1));
+            }
+        }
+        // The sum does not depend on order, so nothing needs sorting; 128 bits do not collide.
+        if let Some(&state) = self.by_digest.get(&digest) {
+            return state;
+        }
+        let state = self.lay_out(segment, looping);
+        self.states.push(state);
+        let number = self.states.len() as u32 - 1;
+        self.by_digest.insert(digest, number);
+        number
+    }
+
+    fn lay_out(&mut self, segment: &Segment, looping: List) -> State {
+        let reached = std::mem::take(&mut self.reached);
+        let has_children = |&&node: &&u32| !segment.children_of(node).is_empty();
+        let has_conditions = |&&node: &&u32| !segment.conditions_of(node).is_empty();
+        let mut state = State {
+            open: self.push(reached.iter().filter(has_children).copied()),
+            conditional: self.push(reached.iter().filter(has_conditions).copied()),
+            accepts: self.push(
+                reached
+                    .iter()
+                    .flat_map(|&node| segment.accepts_of(node))
+                    .copied(),
+            ),
+            ..State::default()
+        };
+        let start = self.arena.len();
+        self.arena.extend_from_within(looping.range());
+        self.arena.extend_from_slice(&self.newly_looping);
+        state.looping = List {
+            start: start as u32,
+            len: (self.arena.len() - start) as u32,
+        };
+        let mut slots: Vec<u32> = reached
+            .iter()
+            .flat_map(|&node| segment.wants_of(node))
+            .copied()
+            .collect();
+        slots.sort_unstable();
+        slots.dedup();
+        for &slot in &slots {
+            state.slot_bits |= 1 << (slot % 64);
+            state.wants_value |= segment.slots[slot as usize].kind == SlotRecord::VALUE;
+            state.wants_text |= segment.slots[slot as usize].kind == SlotRecord::TEXT;
+        }
+        state.slots = self.push(slots.into_iter());
+        self.reached = reached;
+        state
+    }
+
+    /// Adds numbers to the arena.
+    pub fn push(&mut self, numbers: impl Iterator<Item = u32>) -> List {
+        let start = self.arena.len();
+        self.arena.extend(numbers);
+        List {
+            start: start as u32,
+            len: (self.arena.len() - start) as u32,
+        }
+    }
+}
+
+/// Adds the nodes that `tests` lead to.
+#[inline]
+fn follow(edges: &[StepEdge], tests: &[u32], reached: &mut Vec<u32>) {
+    if edges.len() <= 8 {
+        reached.extend(
+            edges
+                .iter()
+                .filter(|edge| tests.contains(&edge.test))
+                .map(|edge| edge.node),
+        );
+    } else {
+        for test in tests {
+            if let Ok(at) = edges.binary_search_by_key(test, |edge| edge.test) {
+                reached.push(edges[at].node);
+            }
+        }
+    }
+}
+
+/// Spreads a number over 128 bits.
+#[inline]
+fn mix(number: u64) -> u128 {
+    let spread = |seed: u64| {
+        let mut bits = number
+            .wrapping_add(seed)
+            .wrapping_mul(0x9e37_79b9_7f4a_7c15);
+        bits = (bits ^ (bits >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        bits = (bits ^ (bits >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+        bits ^ (bits >> 31)
+    };
+    u128::from(spread(0x243f_6a88_85a3_08d3)) << 64 | u128::from(spread(0x1319_8a2e_0370_7344))
+}

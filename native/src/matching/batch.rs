@@ -1,0 +1,51 @@
+//! Many documents at once, as columns in and columns out.
+
+use hashbrown::HashMap;
+
+use super::matcher::{Counters, Matcher};
+use super::source::{MatchError, Source};
+use crate::events::Refusal;
+
+/// What became of a batch of documents.
+#[derive(Default)]
+pub struct Batch {
+    /// One more than documents: where each document's matches begin in `indices`.
+    pub starts: Vec<i32>,
+    /// The matches of all documents, as places in `handles`.
+    pub indices: Vec<i32>,
+    /// The handles that occur.
+    pub handles: Vec<u32>,
+    /// The refused documents, by row.
+    pub refusals: Vec<(usize, Refusal)>,
+    /// Added up.
+    pub counters: Counters,
+}
+
+/// Matches each of `documents`; one that is refused matches nothing and stops nothing.
+pub fn match_all<'a>(matcher: &Matcher, documents: impl Iterator<Item = &'a [u8]>) -> Batch {
+    let mut batch = Batch {
+        starts: vec![0],
+        ..Batch::default()
+    };
+    let mut places: HashMap<u32, i32, foldhash::fast::RandomState> = HashMap::default();
+    for (row, document) in documents.enumerate() {
+        match matcher.matches(&mut Source::Bytes(document)) {
+            Ok(matched) => {
+                batch.counters += matched.counters;
+                for handle in matched.handles {
+                    let place = *places.entry(handle).or_insert_with(|| {
+                        batch.handles.push(handle);
+                        batch.handles.len() as i32 - 1
+                    });
+                    batch.indices.push(place);
+                }
+            }
+            Err(MatchError::Refused(refusal)) => batch.refusals.push((row, refusal)),
+            Err(MatchError::Io(_)) => unreachable!("bytes in memory need no reading from outside"),
+        }
+        batch
+            .starts
+            .push(i32::try_from(batch.indices.len()).expect("a batch has fewer than 2^31 matches"));
+    }
+    batch
+}

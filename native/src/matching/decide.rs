@@ -1,0 +1,266 @@
+//! Which matches an element's values decide.
+//!
+//! Every path that was seen since an element began, and that continues the element's own, lies inside
+//! that element. So when the element ends, those paths are exactly where matches under it can end,
+//! and each path knows, by depth and slot, which values its matches need from the elements above it.
+//! A match that needs something of elements further up waits until those end.
+
+use hashbrown::HashSet;
+
+use super::alignment::PathTests;
+use super::conditions::{groups, met, Met};
+use super::letters::NONE;
+use super::run::Run;
+use crate::events::Stop;
+use crate::index::segment::{Origin, Segment, DIRECT, VERIFY};
+
+/// A match that waits for an element further up to end.
+#[derive(Clone, Copy, Debug)]
+struct Undecided {
+    /// The place of that element among the open ones.
+    place: u32,
+    /// The trie node whose conditions it must meet.
+    node: u32,
+    /// The structural trie node that the element stands for.
+    structural: u32,
+}
+
+/// The matches that wait.
+#[derive(Default)]
+pub(super) struct Waiting {
+    list: Vec<Undecided>,
+    known: HashSet<(u64, u32, u32), foldhash::fast::RandomState>,
+}
+
+impl Waiting {
+    pub(super) fn clear(&mut self) {
+        self.list.clear();
+        self.known.clear();
+    }
+}
+
+/// Work in progress, kept to save allocations.
+#[derive(Default)]
+pub(super) struct Work {
+    met: Met,
+    below: Vec<u32>,
+    tests: PathTests,
+}
+
+impl Run {
+    /// Decides what the innermost element's values meet.
+    pub(super) fn decide(&mut self, segment: &Segment) -> Result<(), Stop> {
+        let place = self.frames.len() - 1;
+        let frame = self.frames[place];
+        let mut met = std::mem::take(&mut self.work.met);
+        let mut below = std::mem::take(&mut self.work.below);
+        self.meet_at(segment, frame.path, place, &mut met);
+        below.push(self.automaton.paths[frame.path as usize].first_child);
+        while let Some(mut path) = below.pop() {
+            while path != NONE {
+                let seen = self.automaton.paths[path as usize];
+                if seen.last_seen > frame.started {
+                    self.meet_at(segment, path, place, &mut met);
+                    below.push(seen.first_child);
+                }
+                path = seen.next_sibling;
+            }
+        }
+        self.work.below = below;
+        if frame.started < self.forgotten_before {
+            self.meet_forgotten(segment, frame.values, &mut met.suspected);
+        }
+        while let Some(node) = met.suspected.pop() {
+            self.suspect(segment, node);
+        }
+        while let Some(node) = met.nodes.pop() {
+            self.accept(segment, node);
+            if node & DIRECT == 0 && !segment.conditions_of(node).is_empty() {
+                let structural = structural_of(segment, node);
+                self.decide_further(segment, node, structural, place, &mut met.nodes)?;
+            }
+        }
+        self.work.met = met;
+        Ok(())
+    }
+
+    #[inline]
+    fn meet_at(&mut self, segment: &Segment, path: u32, place: usize, met: &mut Met) {
+        let table = self.sites.table(segment, &self.automaton, path);
+        for value in &self.values[self.frames[place].values..] {
+            self.sites.meet(segment, table, place, value, met);
+        }
+    }
+
+    /// What matches at forgotten paths might need of the innermost element, wherever it stands.
+    #[cold]
+    fn meet_forgotten(&mut self, segment: &Segment, values: usize, suspected: &mut Vec<u32>) {
+        for &node in &self.forgotten {
+            for of_step in groups(segment.conditions_of(node), |condition| condition.step) {
+                met(segment, of_step, &self.values[values..], suspected);
+            }
+        }
+    }
+
+    /// A condition behind which others stand was met by the element at `place`, which stands for the
+    /// trie node `structural`: adds to `nodes` what else that element meets, and lets the rest wait.
+    fn decide_further(
+        &mut self,
+        segment: &Segment,
+        node: u32,
+        structural: u32,
+        place: usize,
+        nodes: &mut Vec<u32>,
+    ) -> Result<(), Stop> {
+        let step = segment.steps_to(structural) - 1;
+        for of_step in groups(segment.conditions_of(node), |condition| condition.step) {
+            if of_step[0].step == step {
+                met(
+                    segment,
+                    of_step,
+                    &self.values[self.frames[place].values..],
+                    nodes,
+                );
+            } else {
+                self.wait(segment, node, structural, of_step[0].step, place)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Decides what waited for the innermost element.
+    #[cold]
+    pub(super) fn decide_waiting(&mut self, segment: &Segment) -> Result<(), Stop> {
+        let place = self.frames.len() - 1;
+        let frame = self.frames[place];
+        let mut nodes = Vec::new();
+        let mut at = 0;
+        while at < self.waiting.list.len() {
+            let Undecided {
+                place: waited_for,
+                node,
+                structural,
+            } = self.waiting.list[at];
+            if waited_for as usize != place {
+                at += 1;
+                continue;
+            }
+            self.waiting.list.swap_remove(at);
+            self.waiting
+                .known
+                .remove(&(frame.started, node, structural));
+            let step = segment.steps_to(structural) - 1;
+            let of_step = groups(segment.conditions_of(node), |condition| condition.step);
+            for conditions in of_step.filter(|conditions| conditions[0].step == step) {
+                met(
+                    segment,
+                    conditions,
+                    &self.values[frame.values..],
+                    &mut nodes,
+                );
+            }
+            while let Some(node) = nodes.pop() {
+                self.accept(segment, node);
+                if node & DIRECT == 0 {
+                    self.decide_further(segment, node, structural, place, &mut nodes)?;
+                }
+            }
+        }
+        Ok(())
+    }
+
+    #[inline]
+    fn accept(&mut self, segment: &Segment, node: u32) {
+        if node & DIRECT != 0 {
+            self.matched.insert(node & !DIRECT);
+            return;
+        }
+        for &class in segment.accepts_of(node) {
+            let set = if class & VERIFY == 0 {
+                &mut self.matched
+            } else {
+                &mut self.candidates
+            };
+            set.insert(class & !VERIFY);
+        }
+    }
+
+    /// Everything behind `node` might match.
+    #[cold]
+    fn suspect(&mut self, segment: &Segment, node: u32) {
+        let mut nodes = vec![node];
+        while let Some(node) = nodes.pop() {
+            if node & DIRECT != 0 {
+                self.candidates.insert(node & !DIRECT);
+                continue;
+            }
+            for &class in segment.accepts_of(node) {
+                self.candidates.insert(class & !VERIFY);
+            }
+            nodes.extend(
+                segment
+                    .conditions_of(node)
+                    .iter()
+                    .map(|condition| condition.node),
+            );
+        }
+    }
+
+    /// Lets `node` wait for the elements that can stand for step `wanted`, when the element at `below`
+    /// stands for the trie node `structural`.
+    fn wait(
+        &mut self,
+        segment: &Segment,
+        node: u32,
+        structural: u32,
+        wanted: u32,
+        below: usize,
+    ) -> Result<(), Stop> {
+        let letters = self.frames[..=below].iter().map(|frame| frame.letter);
+        if !self.work.tests.of_letters(&self.automaton, letters) {
+            self.suspect(segment, node);
+            return Ok(());
+        }
+        let mut above = structural;
+        for _ in wanted..segment.steps_to(structural) - 1 {
+            above = segment.origins[above as usize].parent;
+        }
+        let mut places = self.work.tests.standing(segment, structural, wanted);
+        while places != 0 {
+            let place = places.trailing_zeros();
+            places &= places - 1;
+            let frame = &mut self.frames[place as usize];
+            if self.waiting.known.insert((frame.started, node, above)) {
+                frame.waiting += 1;
+                self.waiting.list.push(Undecided {
+                    place,
+                    node,
+                    structural: above,
+                });
+            }
+        }
+        if self.waiting.list.len() > self.limits.undecided_max {
+            return Err(Stop {
+                code: "limit.candidates",
+                message: format!(
+                    "more than {} matches wait for elements further up",
+                    self.limits.undecided_max
+                ),
+            });
+        }
+        Ok(())
+    }
+}
+
+/// The structural trie node that the element stands for whose condition leads to `node`.
+fn structural_of(segment: &Segment, node: u32) -> u32 {
+    let step = segment.origins[node as usize].edge & !Origin::CONDITION;
+    let mut at = node;
+    while segment.origins[at as usize].edge & Origin::CONDITION != 0 {
+        at = segment.origins[at as usize].parent;
+    }
+    for _ in step + 1..segment.steps_to(at) {
+        at = segment.origins[at as usize].parent;
+    }
+    at
+}

@@ -1,0 +1,504 @@
+//! A matcher: a snapshot of an index, and workers that hold the engines' memory.
+//!
+//! A matcher can be used from many threads at once; each takes a worker from the pool for one
+//! document. The pool outlives the matcher, so that the next snapshot of the same index finds the
+//! segments that it shares with this one warm.
+
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, OnceLock};
+
+use hashbrown::HashMap;
+
+use super::classes::Classes;
+use super::run::{Run, RunLimits};
+use super::source::{MatchError, Source};
+use super::yfilter::{NfaRun, SharedNfa};
+use crate::events::{Context, Handler, Span, StartElement, Stop};
+use crate::index::segment::Segment;
+use crate::index::store::Snapshot;
+use crate::reader::{Reader, ReaderOptions, Summary};
+use crate::select::{Node, Options as SelectOptions, Outcome, Selection, Selector, Wanted};
+
+/// Which engine matches.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Engine {
+    /// The lazily determinised automaton with conditions found by value.
+    Shared,
+    /// The baseline.
+    YFilter,
+}
+
+/// How a matcher works.
+#[derive(Clone, Debug, PartialEq)]
+pub struct MatcherOptions {
+    /// Of the reader.
+    pub reader: ReaderOptions,
+    /// Of the shared engine.
+    pub run: RunLimits,
+}
+
+/// What matching one document took.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Counters {
+    /// Bytes read.
+    pub bytes: u64,
+    /// Elements read.
+    pub elements: u64,
+    /// Distinct queries that were evaluated on their own.
+    pub verified: u64,
+    /// Paths that no earlier document had.
+    pub paths_made: u64,
+    /// States that no earlier document had.
+    pub states_made: u64,
+    /// How often the cache was dropped.
+    pub caches_dropped: u64,
+    /// The memory of the cache, about.
+    pub cache_bytes: u64,
+}
+
+impl std::ops::AddAssign for Counters {
+    fn add_assign(&mut self, other: Counters) {
+        self.bytes += other.bytes;
+        self.elements += other.elements;
+        self.verified += other.verified;
+        self.paths_made += other.paths_made;
+        self.states_made += other.states_made;
+        self.caches_dropped += other.caches_dropped;
+        self.cache_bytes = self.cache_bytes.max(other.cache_bytes);
+    }
+}
+
+/// A document's matches.
+#[derive(Clone, Debug, Default)]
+pub struct Matched {
+    /// Handles of the snapshot, each once, in no particular order.
+    pub handles: Vec<u32>,
+    /// What it took.
+    pub counters: Counters,
+}
+
+/// Selectors kept from document to document by a worker; past it all are dropped.
+const SELECTORS_KEPT_MAX: usize = 10_000;
+
+/// The memory of one thread's matching.
+struct Worker {
+    /// Tells apart the name tables of different workers.
+    number: u64,
+    reader: Reader,
+    runs: Vec<(Arc<Segment>, Run)>,
+    nfa_runs: Vec<(Arc<Segment>, NfaRun)>,
+    selectors: HashMap<(u64, u32), Arc<Selector>>,
+}
+
+/// Workers that wait for documents.
+pub struct Pool {
+    options: MatcherOptions,
+    idle: Mutex<Vec<Worker>>,
+    made: AtomicU64,
+}
+
+impl Pool {
+    /// A pool whose workers work as `options` say.
+    pub fn new(options: MatcherOptions) -> Pool {
+        Pool {
+            options,
+            idle: Mutex::new(Vec::new()),
+            made: AtomicU64::new(0),
+        }
+    }
+
+    fn take(&self) -> Worker {
+        // Another thread may have held the lock when this process was forked: never wait for it.
+        let idle = self.idle.try_lock().ok().and_then(|mut idle| idle.pop());
+        idle.unwrap_or_else(|| Worker {
+            number: self.made.fetch_add(1, Ordering::Relaxed) + 1,
+            reader: Reader::new(self.options.reader.clone()),
+            runs: Vec::new(),
+            nfa_runs: Vec::new(),
+            selectors: HashMap::new(),
+        })
+    }
+
+    fn put(&self, worker: Worker) {
+        if let Ok(mut idle) = self.idle.try_lock() {
+            idle.push(worker);
+        }
+    }
+}
+
+/// A snapshot of an index, ready to match.
+pub struct Matcher {
+    snapshot: Snapshot,
+    /// The handle of each view's first subscription.
+    bases: Vec<u32>,
+    engine: Engine,
+    pool: Arc<Pool>,
+    nfas: OnceLock<Vec<SharedNfa>>,
+}
+
+impl Matcher {
+    /// A matcher of `snapshot`.
+    pub fn new(snapshot: Snapshot, engine: Engine, pool: Arc<Pool>) -> Matcher {
+        let mut next = 0;
+        let bases = snapshot.views.iter().map(|view| {
+            let base = next;
+            next += view.segment.count() as u32;
+            base
+        });
+        Matcher {
+            bases: bases.collect(),
+            snapshot,
+            engine,
+            pool,
+            nfas: OnceLock::new(),
+        }
+    }
+
+    /// The subscriptions that match a document.
+    pub fn matches(&self, source: &mut Source<'_>) -> Result<Matched, MatchError> {
+        let mut worker = self.pool.take();
+        let matched = match self.engine {
+            Engine::Shared => self.match_shared(&mut worker, source),
+            Engine::YFilter => self.match_yfilter(&mut worker, source),
+        };
+        self.pool.put(worker);
+        matched
+    }
+
+    fn match_shared(
+        &self,
+        worker: &mut Worker,
+        source: &mut Source<'_>,
+    ) -> Result<Matched, MatchError> {
+        let limits = self.pool.options.run;
+        arrange(&mut worker.runs, &self.snapshot, |_, segment| {
+            Run::new(segment, limits)
+        });
+        let names = names_table(worker);
+        for (segment, run) in &mut worker.runs {
+            run.begin(segment, names);
+        }
+        let summary = source.read(
+            &mut worker.reader,
+            &mut SharedEngine {
+                runs: &mut worker.runs,
+            },
+        )?;
+        let mut matched = Matched {
+            counters: counters_of(&summary),
+            ..Matched::default()
+        };
+        for (_, run) in &worker.runs {
+            let counters = run.counters();
+            matched.counters.paths_made += counters.paths_made;
+            matched.counters.states_made += counters.states_made;
+            matched.counters.caches_dropped += counters.caches_dropped;
+            matched.counters.cache_bytes += run.cache_bytes() as u64;
+        }
+        let runs = std::mem::take(&mut worker.runs);
+        let collected = self.collect(worker, source, &mut matched, |at| runs[at].1.results());
+        worker.runs = runs;
+        collected.map(|()| matched)
+    }
+
+    fn match_yfilter(
+        &self,
+        worker: &mut Worker,
+        source: &mut Source<'_>,
+    ) -> Result<Matched, MatchError> {
+        let views = &self.snapshot.views;
+        let nfas = self.nfas.get_or_init(|| {
+            views
+                .iter()
+                .map(|view| SharedNfa::new(&view.segment))
+                .collect()
+        });
+        arrange(&mut worker.nfa_runs, &self.snapshot, |at, segment| {
+            NfaRun::new(&nfas[at], segment)
+        });
+        let names = names_table(worker);
+        for (nfa, (_, run)) in nfas.iter().zip(&mut worker.nfa_runs) {
+            run.begin(nfa, names);
+        }
+        let summary = source.read(
+            &mut worker.reader,
+            &mut YFilterEngine {
+                nfas,
+                runs: &mut worker.nfa_runs,
+            },
+        )?;
+        let mut matched = Matched {
+            counters: counters_of(&summary),
+            ..Matched::default()
+        };
+        let runs = std::mem::take(&mut worker.nfa_runs);
+        let collected = self.collect(worker, source, &mut matched, |at| runs[at].1.results());
+        worker.nfa_runs = runs;
+        collected.map(|()| matched)
+    }
+
+    /// Turns classes into handles, after verifying those that need it.
+    fn collect<'a>(
+        &self,
+        worker: &mut Worker,
+        source: &mut Source<'_>,
+        matched: &mut Matched,
+        results: impl Fn(usize) -> (&'a Classes, &'a Classes),
+    ) -> Result<(), MatchError> {
+        let mut unsure = Vec::new();
+        for at in 0..self.snapshot.views.len() {
+            let (sure, candidates) = results(at);
+            self.add_all_handles(at, sure.list(), &mut matched.handles);
+            let open = candidates
+                .list()
+                .iter()
+                .filter(|&&class| !sure.contains(class));
+            unsure.extend(open.map(|&class| (at, class)));
+        }
+        if unsure.is_empty() {
+            return Ok(());
+        }
+        matched.counters.verified = unsure.len() as u64;
+        let (outcomes, _) = self.evaluate(worker, source, &unsure, SelectOptions::default())?;
+        for (&(at, class), outcome) in unsure.iter().zip(&outcomes) {
+            if outcome.matched {
+                self.add_handles(at, class, &mut matched.handles);
+            }
+        }
+        Ok(())
+    }
+
+    fn add_all_handles(&self, at: usize, classes: &[u32], handles: &mut Vec<u32>) {
+        let view = &self.snapshot.views[at];
+        if view.segment.class_count() == view.segment.count() && view.removed.is_empty() {
+            // All queries differ: a class is its only subscription.
+            handles.extend(classes.iter().map(|class| self.bases[at] + class));
+            return;
+        }
+        handles.reserve(classes.len());
+        for &class in classes {
+            self.add_handles(at, class, handles);
+        }
+    }
+
+    #[inline]
+    fn add_handles(&self, at: usize, class: u32, handles: &mut Vec<u32>) {
+        let view = &self.snapshot.views[at];
+        let base = self.bases[at];
+        let own = view.segment.handles_of(class);
+        if view.removed.is_empty() {
+            handles.extend(own.iter().map(|handle| base + handle));
+        } else {
+            handles.extend(
+                own.iter()
+                    .filter(|&&handle| !view.removed.contains(handle))
+                    .map(|handle| base + handle),
+            );
+        }
+    }
+
+    /// Evaluates classes, each by its place among the views and its number, exactly.
+    fn evaluate(
+        &self,
+        worker: &mut Worker,
+        source: &mut Source<'_>,
+        classes: &[(usize, u32)],
+        options: SelectOptions,
+    ) -> Result<(Vec<Outcome>, Summary), MatchError> {
+        if worker.selectors.len() > SELECTORS_KEPT_MAX {
+            worker.selectors.clear();
+        }
+        let selectors: Vec<Arc<Selector>> = classes
+            .iter()
+            .map(|&(at, class)| {
+                let segment = &self.snapshot.views[at].segment;
+                let key = (segment.serial, class);
+                let compile = || Arc::new(Selector::compile(&segment.query_of(class)));
+                Arc::clone(worker.selectors.entry(key).or_insert_with(compile))
+            })
+            .collect();
+        let borrowed: Vec<&Selector> = selectors.iter().map(|selector| &**selector).collect();
+        let mut selection = Selection::new(&borrowed, options);
+        let summary = source.read(&mut worker.reader, &mut selection)?;
+        Ok((selection.finish(), summary))
+    }
+
+    /// The nodes that each of these subscriptions selects in a document.
+    pub fn select(
+        &self,
+        source: &mut Source<'_>,
+        handles: &[u32],
+    ) -> Result<(Vec<Vec<Node>>, Summary), MatchError> {
+        let classes: Vec<(usize, u32)> = handles
+            .iter()
+            .map(|&handle| self.class_of(handle))
+            .collect();
+        let mut worker = self.pool.take();
+        let options = SelectOptions {
+            wanted: Wanted::All,
+            ..SelectOptions::default()
+        };
+        let outcomes = self.evaluate(&mut worker, source, &classes, options);
+        self.pool.put(worker);
+        let (outcomes, summary) = outcomes?;
+        Ok((
+            outcomes.into_iter().map(|outcome| outcome.nodes).collect(),
+            summary,
+        ))
+    }
+
+    fn view_of(&self, handle: u32) -> usize {
+        self.bases.partition_point(|&base| base <= handle) - 1
+    }
+
+    fn class_of(&self, handle: u32) -> (usize, u32) {
+        let at = self.view_of(handle);
+        (
+            at,
+            self.snapshot.views[at].segment.handle_classes[(handle - self.bases[at]) as usize],
+        )
+    }
+
+    /// The id of a handle.
+    pub fn id(&self, handle: u32) -> &str {
+        let at = self.view_of(handle);
+        self.snapshot.views[at]
+            .segment
+            .ids
+            .get(handle - self.bases[at])
+    }
+
+    /// The handle of an id.
+    pub fn handle(&self, id: &str) -> Option<u32> {
+        let views = self.snapshot.views.iter().zip(&self.bases);
+        views
+            .filter_map(|(view, base)| Some(base + view.find(id)?))
+            .next()
+    }
+
+    /// The query of a handle as it was given.
+    pub fn source(&self, handle: u32) -> &str {
+        let at = self.view_of(handle);
+        self.snapshot.views[at]
+            .segment
+            .source_of(handle - self.bases[at])
+    }
+}
+
+/// Puts a worker's memory in the order of the snapshot's views: what it has of them is kept, what is
+/// new is made, what no one else uses any more is dropped.
+fn arrange<T>(
+    memory: &mut Vec<(Arc<Segment>, T)>,
+    snapshot: &Snapshot,
+    make: impl Fn(usize, &Segment) -> T,
+) {
+    let views = &snapshot.views;
+    let fits = memory.len() == views.len()
+        && memory
+            .iter()
+            .zip(views)
+            .all(|(own, view)| Arc::ptr_eq(&own.0, &view.segment));
+    if fits {
+        return;
+    }
+    let mut old = std::mem::take(memory);
+    for (at, view) in views.iter().enumerate() {
+        let known = old
+            .iter()
+            .position(|own| Arc::ptr_eq(&own.0, &view.segment));
+        memory.push(match known {
+            Some(known) => old.swap_remove(known),
+            None => (Arc::clone(&view.segment), make(at, &view.segment)),
+        });
+    }
+}
+
+/// Numbers the table of names that the worker's reader will use for the next document.
+fn names_table(worker: &Worker) -> u64 {
+    worker.number << 32 | (worker.reader.names_generation() + 1)
+}
+
+fn counters_of(summary: &Summary) -> Counters {
+    Counters {
+        bytes: summary.bytes,
+        elements: summary.elements,
+        ..Counters::default()
+    }
+}
+
+struct SharedEngine<'a> {
+    runs: &'a mut [(Arc<Segment>, Run)],
+}
+
+impl Handler for SharedEngine<'_> {
+    const SPANS: bool = false;
+
+    #[inline]
+    fn start_element(
+        &mut self,
+        context: &dyn Context,
+        element: &StartElement<'_>,
+    ) -> Result<(), Stop> {
+        for (segment, run) in self.runs.iter_mut() {
+            run.start(segment, context.names(), element.name, element.attributes);
+        }
+        Ok(())
+    }
+
+    #[inline]
+    fn end_element(&mut self, _span: Span) -> Result<(), Stop> {
+        self.runs
+            .iter_mut()
+            .try_for_each(|(segment, run)| run.end(segment))
+    }
+
+    #[inline]
+    fn text(&mut self, text: &str, _span: Span) -> Result<(), Stop> {
+        for (_, run) in self.runs.iter_mut() {
+            run.text(text);
+        }
+        Ok(())
+    }
+
+    fn text_break(&mut self) -> Result<(), Stop> {
+        for (segment, run) in self.runs.iter_mut() {
+            run.text_break(segment);
+        }
+        Ok(())
+    }
+}
+
+struct YFilterEngine<'a> {
+    nfas: &'a [SharedNfa],
+    runs: &'a mut [(Arc<Segment>, NfaRun)],
+}
+
+impl Handler for YFilterEngine<'_> {
+    const SPANS: bool = false;
+
+    fn start_element(
+        &mut self,
+        context: &dyn Context,
+        element: &StartElement<'_>,
+    ) -> Result<(), Stop> {
+        for (nfa, (_, run)) in self.nfas.iter().zip(self.runs.iter_mut()) {
+            run.start(nfa, context.names(), element.name);
+        }
+        Ok(())
+    }
+
+    fn end_element(&mut self, _span: Span) -> Result<(), Stop> {
+        for (_, run) in self.runs.iter_mut() {
+            run.end();
+        }
+        Ok(())
+    }
+
+    fn text(&mut self, _text: &str, _span: Span) -> Result<(), Stop> {
+        Ok(())
+    }
+
+    fn text_break(&mut self) -> Result<(), Stop> {
+        Ok(())
+    }
+}

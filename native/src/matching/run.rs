@@ -1,0 +1,371 @@
+//! One segment's run over one document.
+//!
+//! Going down, each element takes one step of the automaton, marks its path as seen, and keeps the
+//! values that its state's slots ask for. Coming up, when all that a condition can look at has been
+//! read, the paths seen since the element began say which matches look at it, and its values which of
+//! those hold ([`super::decide`]).
+
+use hashbrown::HashSet;
+
+use super::automaton::{Automaton, ROOT_PATH};
+use super::classes::Classes;
+use super::conditions::Sites;
+use super::decide::{Waiting, Work};
+use super::gather::{compact, measure, Gatherer, Value};
+use super::letters::NONE;
+use crate::events::{Attribute, NameId, Names, Stop};
+use crate::index::segment::{Segment, SlotRecord, VERIFY};
+
+/// How much a run may keep.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct RunLimits {
+    /// States and paths kept from document to document, in bytes; past it they are dropped and grow
+    /// back.
+    pub cache_bytes_max: usize,
+    /// Matches of one document that wait for an element further up to end; past it the document is
+    /// refused.
+    pub undecided_max: usize,
+}
+
+/// An open element.
+#[derive(Clone, Copy, Debug)]
+pub struct Frame {
+    /// Its path.
+    pub path: u32,
+    /// Its letter.
+    pub letter: u32,
+    /// Its number in the run's count of elements.
+    pub started: u64,
+    /// Where its values begin.
+    pub values: usize,
+    /// How many undecided matches wait for it.
+    pub waiting: u32,
+    /// Whether its string-value is being gathered.
+    pub gathers: bool,
+}
+
+/// What a run counted in one document.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct RunCounters {
+    /// Paths that no earlier document had.
+    pub paths_made: u64,
+    /// States that no earlier document had.
+    pub states_made: u64,
+    /// How often the cache was dropped.
+    pub caches_dropped: u64,
+}
+
+/// A segment's working memory, kept from document to document.
+pub struct Run {
+    pub(super) automaton: Automaton,
+    pub(super) sites: Sites,
+    pub(super) frames: Vec<Frame>,
+    pub(super) values: Vec<Value>,
+    pub(super) waiting: Waiting,
+    pub(super) work: Work,
+    pub(super) matched: Classes,
+    pub(super) candidates: Classes,
+    // Which paths were seen before this element's number is forgotten; their conditional nodes are kept.
+    pub(super) forgotten_before: u64,
+    pub(super) forgotten: HashSet<u32, foldhash::fast::RandomState>,
+    pub(super) limits: RunLimits,
+    gatherer: Gatherer,
+    text_node: Gatherer,
+    elements: u64,
+    document_began: u64,
+    counters: RunCounters,
+    sizes_before: (usize, usize),
+    value_slot: u32,
+    text_slot: u32,
+}
+
+/// Past this many values, those of one element are compacted.
+const VALUES_COMPACTED_PAST: usize = 64;
+
+impl Run {
+    /// Working memory for `segment`.
+    pub fn new(segment: &Segment, limits: RunLimits) -> Run {
+        let slot_of = |kind: u32| {
+            segment
+                .slots
+                .iter()
+                .position(|slot| slot.kind == kind)
+                .map_or(NONE, |at| at as u32)
+        };
+        Run {
+            automaton: Automaton::new(segment),
+            sites: Sites::default(),
+            frames: Vec::new(),
+            values: Vec::new(),
+            waiting: Waiting::default(),
+            work: Work::default(),
+            matched: Classes::new(segment.class_count()),
+            candidates: Classes::new(segment.class_count()),
+            forgotten_before: 0,
+            forgotten: HashSet::default(),
+            limits,
+            gatherer: Gatherer::new(segment),
+            text_node: Gatherer::new(segment),
+            elements: 0,
+            document_began: 0,
+            counters: RunCounters::default(),
+            sizes_before: (0, 0),
+            value_slot: slot_of(SlotRecord::VALUE),
+            text_slot: slot_of(SlotRecord::TEXT),
+        }
+    }
+
+    /// Begins a document whose names are numbered by the table `names`.
+    pub fn begin(&mut self, segment: &Segment, names: u64) {
+        self.automaton.letters.use_names(names);
+        self.frames.clear();
+        self.values.clear();
+        self.waiting.clear();
+        self.matched.clear();
+        self.candidates.clear();
+        self.gatherer.clear();
+        self.text_node.clear();
+        self.counters = RunCounters::default();
+        self.document_began = self.elements + 1;
+        self.forgotten_before = 0;
+        self.forgotten.clear();
+        self.drop_cache_past_bound(segment);
+        self.automaton.paths[ROOT_PATH as usize].first_child = NONE;
+        self.sizes_before = (self.automaton.paths.len(), self.automaton.states.len());
+    }
+
+    /// What was counted since the document began.
+    pub fn counters(&self) -> RunCounters {
+        let (paths, states) = self.sizes_before;
+        RunCounters {
+            paths_made: self.counters.paths_made + (self.automaton.paths.len() - paths) as u64,
+            states_made: self.counters.states_made + (self.automaton.states.len() - states) as u64,
+            ..self.counters
+        }
+    }
+
+    /// The memory that the cache takes, about.
+    pub fn cache_bytes(&self) -> usize {
+        self.automaton.bytes() + self.sites.bytes()
+    }
+
+    /// The classes that match, and those that must be verified.
+    pub fn results(&self) -> (&Classes, &Classes) {
+        (&self.matched, &self.candidates)
+    }
+
+    /// A start tag.
+    #[inline]
+    pub fn start(
+        &mut self,
+        segment: &Segment,
+        names: &Names,
+        name: NameId,
+        attributes: &[Attribute<'_>],
+    ) {
+        self.end_text_node(segment);
+        let letter = self.automaton.letters.of(segment, names, name);
+        let parent = self.frames.last().map_or(ROOT_PATH, |frame| frame.path);
+        let made = self.automaton.paths.len();
+        let mut path = self.automaton.child(segment, parent, letter);
+        if self.automaton.paths.len() != made && self.cache_bytes() > self.limits.cache_bytes_max {
+            path = self.drop_cache(segment, letter);
+        }
+        self.elements += 1;
+        let first = self.automaton.see(path, self.elements, self.document_began);
+        let seen = &self.automaton.paths[path as usize];
+        let (state, feeds) = (&self.automaton.states[seen.state as usize], seen.feeds);
+        if first {
+            for at in state.accepts.range() {
+                let class = self.automaton.arena[at];
+                let set = if class & VERIFY == 0 {
+                    &mut self.matched
+                } else {
+                    &mut self.candidates
+                };
+                set.insert(class & !VERIFY);
+            }
+        }
+        let gathers = feeds != NONE || state.wants_value;
+        if gathers {
+            self.gatherer.begin();
+        }
+        self.frames.push(Frame {
+            path,
+            letter,
+            started: self.elements,
+            values: self.values.len(),
+            waiting: 0,
+            gathers,
+        });
+        if state.slot_bits != 0 && !attributes.is_empty() {
+            let (slots, bits) = (state.slots, state.slot_bits);
+            for attribute in attributes {
+                let slot = self
+                    .automaton
+                    .letters
+                    .attribute_slot(segment, names, attribute.name);
+                if slot != NONE
+                    && bits >> (slot % 64) & 1 == 1
+                    && self.automaton.list(slots).binary_search(&slot).is_ok()
+                {
+                    let numeric = segment.slots[slot as usize].is_numeric();
+                    let (literal, number) = measure(segment, attribute.value, numeric);
+                    self.values.push(Value {
+                        slot,
+                        literal,
+                        number,
+                    });
+                }
+            }
+        }
+    }
+
+    /// A piece of text.
+    #[inline]
+    pub fn text(&mut self, piece: &str) {
+        if self.gatherer.count() > 0 {
+            self.gatherer.feed(piece);
+        }
+        if self.text_slot != NONE {
+            self.feed_text_node(piece);
+        }
+    }
+
+    fn feed_text_node(&mut self, piece: &str) {
+        let Some(frame) = self.frames.last() else {
+            return;
+        };
+        if self.automaton.states[self.automaton.paths[frame.path as usize].state as usize]
+            .wants_text
+        {
+            if self.text_node.count() == 0 {
+                self.text_node.begin();
+            }
+            self.text_node.feed(piece);
+        }
+    }
+
+    /// A comment or processing instruction: the text node before it is whole.
+    #[inline]
+    pub fn text_break(&mut self, segment: &Segment) {
+        self.end_text_node(segment);
+    }
+
+    #[inline]
+    fn end_text_node(&mut self, segment: &Segment) {
+        if self.text_node.count() > 0 {
+            let numeric = segment.slots[self.text_slot as usize].is_numeric();
+            let (literal, number) = self.text_node.end(segment, numeric);
+            self.keep(
+                segment,
+                Value {
+                    slot: self.text_slot,
+                    literal,
+                    number,
+                },
+            );
+        }
+    }
+
+    /// Keeps a value of the innermost element.
+    fn keep(&mut self, segment: &Segment, value: Value) {
+        self.values.push(value);
+        let start = self
+            .frames
+            .last()
+            .expect("a value belongs to an open element")
+            .values;
+        let own = self.values.len() - start;
+        if own > VALUES_COMPACTED_PAST && own.is_power_of_two() {
+            compact(segment, &mut self.values, start);
+        }
+    }
+
+    /// An end tag.
+    #[inline]
+    pub fn end(&mut self, segment: &Segment) -> Result<(), Stop> {
+        self.end_text_node(segment);
+        let frame = *self.frames.last().expect("the reader balances tags");
+        let path = self.automaton.paths[frame.path as usize];
+        let mut fed = None;
+        if frame.gathers {
+            fed = Some(self.end_value(segment, path.state, path.feeds));
+        }
+        if frame.values < self.values.len() {
+            self.decide(segment)?;
+        }
+        if self.frames.last().expect("still open").waiting > 0 {
+            self.decide_waiting(segment)?;
+        }
+        self.values.truncate(frame.values);
+        self.frames.pop();
+        if let Some((literal, number)) = fed.filter(|_| path.feeds != NONE) {
+            self.keep(
+                segment,
+                Value {
+                    slot: path.feeds,
+                    literal,
+                    number,
+                },
+            );
+        }
+        Ok(())
+    }
+
+    /// Ends the gathering of the innermost element's string-value.
+    fn end_value(&mut self, segment: &Segment, state: u32, feeds: u32) -> (u32, f64) {
+        let wants_value = self.automaton.states[state as usize].wants_value;
+        let numeric = |slot: u32| segment.slots[slot as usize].is_numeric();
+        let asked = (wants_value && numeric(self.value_slot)) || (feeds != NONE && numeric(feeds));
+        let (literal, number) = self.gatherer.end(segment, asked);
+        if wants_value {
+            self.values.push(Value {
+                slot: self.value_slot,
+                literal,
+                number,
+            });
+        }
+        (literal, number)
+    }
+
+    fn drop_cache_past_bound(&mut self, segment: &Segment) {
+        if self.cache_bytes() > self.limits.cache_bytes_max {
+            self.automaton.clear(segment);
+            self.sites.clear();
+            self.counters.caches_dropped += 1;
+        }
+    }
+
+    /// Drops the cache in the middle of a document and finds the open elements' paths again; returns
+    /// that of `letter` below them. Which paths were seen is lost, so what depends on it is verified.
+    #[cold]
+    fn drop_cache(&mut self, segment: &Segment, letter: u32) -> u32 {
+        for seen in self
+            .automaton
+            .paths
+            .iter()
+            .filter(|path| path.last_seen >= self.document_began)
+        {
+            let state = self.automaton.states[seen.state as usize];
+            self.forgotten
+                .extend(self.automaton.list(state.conditional));
+        }
+        self.counters = RunCounters {
+            caches_dropped: self.counters.caches_dropped + 1,
+            ..self.counters()
+        };
+        self.automaton.clear(segment);
+        self.sites.clear();
+        self.sizes_before = (0, 0);
+        self.forgotten_before = self.elements + 1;
+        let mut path = ROOT_PATH;
+        for at in 0..self.frames.len() {
+            path = self.automaton.child(segment, path, self.frames[at].letter);
+            self.frames[at].path = path;
+            self.automaton
+                .see(path, self.frames[at].started, self.document_began);
+        }
+        self.automaton.child(segment, path, letter)
+    }
+}
