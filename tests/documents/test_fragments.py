@@ -1,0 +1,148 @@
+"""Fragments stand alone."""
+
+from __future__ import annotations
+
+import pickle
+
+import pytest
+from canonical import canonical
+
+from penstock.documents import (
+    WRAPPER_URI,
+    Context,
+    EndElement,
+    Fragment,
+    Name,
+    Span,
+    StartElement,
+    Text,
+    read_events,
+    read_summary,
+)
+
+
+def element(document: bytes, local: str, entities: dict[str, str] | None = None) -> Fragment:
+    """The first element called ``local``, cut out of the document."""
+    open_: list[StartElement] = []
+    for event in read_events(document, entities=entities):
+        if isinstance(event, StartElement):
+            open_.append(event)
+        elif isinstance(event, EndElement):
+            start = open_.pop()
+            if start.name.local == local:
+                context = Context.of(document, read_summary(document, entities=entities), entities)
+                return Fragment.cut(
+                    document,
+                    "element",
+                    [event.span],
+                    namespaces=dict(start.namespaces),
+                    context=context,
+                )
+    raise AssertionError(f"there is no element {local}")
+
+
+def test_an_element_keeps_its_bytes_and_gets_the_declarations_it_inherits() -> None:
+    document = (
+        b"<a xmlns='urn:d' xmlns:p='urn:p' xmlns:q='urn:q'><b xmlns:q='urn:o' p:k='>'>1</b></a>"
+    )
+    part = element(document, "b")
+    assert part.pieces == (b"<b xmlns:q='urn:o' p:k='>'>1</b>",)
+    assert part.to_xml() == ("<b xmlns=\"urn:d\" xmlns:p=\"urn:p\" xmlns:q='urn:o' p:k='>'>1</b>")
+
+
+def test_a_value_that_looks_like_a_declaration_is_none() -> None:
+    document = b"<a xmlns:p='urn:p'><p:b k=' xmlns:p='/></a>"
+    assert 'xmlns:p="urn:p"' in element(document, "b").to_xml()
+
+
+def test_an_undeclared_default_namespace_stays_undeclared() -> None:
+    part = element(b"<a xmlns='urn:d'><b xmlns=''><c/></b></a>", "c")
+    assert part.to_xml() == "<c/>"
+
+
+@pytest.mark.parametrize("encoding", ["utf-8", "utf-16", "iso-8859-1"])
+def test_every_element_of_a_document_reads_alone_as_it_does_within(encoding: str) -> None:
+    text = (
+        "<a xmlns='urn:d' xmlns:p='urn:p'>é<b p:x='1'><p:c xmlns:p='urn:o' p:y=''/></b>"
+        "<![CDATA[<]]>&amp;</a>"
+    )
+    head = f'<?xml version="1.0" encoding="{encoding.upper()}"?>'
+    document = f"{head}{text}".encode(encoding)
+    whole = canonical(read_events(document))
+    for local in ("a", "b", "c"):
+        alone = canonical(read_events(element(document, local).to_xml().encode()))
+        start = whole.index(alone[0])
+        assert whole[start : start + len(alone)] == alone
+
+
+def test_text_and_several_ranges_are_wrapped() -> None:
+    document = b"<a>one<b/>two</a>"
+    part = Fragment.cut(document, "text", [Span(3, 6), Span(10, 13)])
+    assert part.to_xml() == f'<ps:fragment xmlns:ps="{WRAPPER_URI}">onetwo</ps:fragment>'
+
+
+def test_the_wrapper_takes_a_prefix_that_is_free() -> None:
+    part = Fragment.cut(b"<a>x</a>", "text", [Span(3, 4)], namespaces={"ps": "urn:other"})
+    root = read_events(part.to_xml().encode())[0]
+    assert isinstance(root, StartElement)
+    assert root.name == Name(WRAPPER_URI, "fragment")
+    assert ("ps", "urn:other") in root.namespaces
+
+
+def test_an_attribute_is_an_attribute_of_the_wrapper() -> None:
+    document = b"<a xmlns:p='urn:p' p:k='1 &lt; 2'/>"
+    part = Fragment.cut(document, "attribute", [Span(19, 33)], namespaces={"p": "urn:p"})
+    root = read_events(part.to_xml().encode())[0]
+    assert isinstance(root, StartElement)
+    assert [(a.name, a.value) for a in root.attributes] == [(Name("urn:p", "k"), "1 < 2")]
+
+
+DECLARING = b"<!DOCTYPE a [<!ENTITY e 'x<b/>y'><!ATTLIST a k CDATA 'given'>]><a>1&e;2</a>"
+
+
+def test_what_the_document_declares_is_written_out() -> None:
+    assert element(DECLARING, "a").to_xml() == '<a k="given">1x<b></b>y2</a>'
+
+
+def test_what_came_out_of_an_entity_is_all_of_its_outermost_reference() -> None:
+    part = element(DECLARING, "b")
+    assert part.from_entity
+    assert part.pieces == (b"&e;",)
+    assert canonical(read_events(part.to_xml().encode()))[1:-1] == [
+        "x",
+        (Name("", "b"), ()),
+        None,
+        "y",
+    ]
+
+
+def test_a_defaulted_attribute_has_its_value() -> None:
+    start = read_events(DECLARING)[0]
+    assert isinstance(start, StartElement)
+    context = Context.of(DECLARING, read_summary(DECLARING))
+    (attribute,) = start.attributes
+    part = Fragment.cut(
+        DECLARING, "attribute", [attribute.span], context=context, name=attribute.name
+    )
+    root = read_events(part.to_xml().encode())[0]
+    assert isinstance(root, StartElement)
+    assert [(a.name.local, a.value) for a in root.attributes] == [("k", "given")]
+
+
+def test_supplied_entities_are_written_out() -> None:
+    part = element(b"<a><b>&eacute;&lt;</b></a>", "b", {"eacute": "é"})
+    assert part.to_xml() == "<b>é&lt;</b>"
+
+
+def test_fragments_can_be_pickled() -> None:
+    part = element(DECLARING, "a")
+    assert pickle.loads(pickle.dumps(part)) == part
+    assert pickle.loads(pickle.dumps(part)).to_xml() == part.to_xml()
+
+
+def test_text_events_know_whether_an_entity_was_in_them() -> None:
+    texts = [event for event in read_events(DECLARING) if isinstance(event, Text)]
+    assert [(text.text, text.span) for text in texts] == [
+        ("1x", Span(66, 70, True)),
+        ("y2", Span(67, 71, True)),
+    ]

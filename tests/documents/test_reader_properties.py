@@ -1,0 +1,60 @@
+"""The native reader against the reference, and against itself however a document is cut."""
+
+from __future__ import annotations
+
+import pytest
+from xml_strategies import cut, damaged, documents
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from penstock.documents import Limits, read_events, read_summary, reference
+from penstock.errors import DocumentError
+from penstock.native import native
+
+pytestmark = pytest.mark.skipif(native is None, reason="there is nothing to compare with")
+
+WINDOWS = st.sampled_from([1, 2, 3, 7, 64, 4096])
+
+
+def by_reference(document: bytes) -> reference.Reading:
+    return reference.read(document, Limits(), {}, False)
+
+
+def outcome(source: bytes | list[bytes], limits: Limits) -> object:
+    """Events, or the code and place of a refusal."""
+    try:
+        return read_events(source, limits=limits)
+    except DocumentError as refused:
+        return refused.code, refused.where
+
+
+@given(documents())
+@settings(max_examples=100)
+def test_the_events_and_spans_are_those_of_the_reference(document: bytes) -> None:
+    expected = by_reference(document)
+    assert read_events(document) == expected.events
+    summary = read_summary(document)
+    found = (summary.elements, summary.attributes, summary.bytes, summary.encoding, summary.doctype)
+    assert found == expected.amounts()
+
+
+@given(damaged())
+@settings(max_examples=100)
+def test_what_is_refused_is_what_the_reference_refuses(document: bytes) -> None:
+    try:
+        expected = by_reference(document).events
+    except DocumentError:
+        with pytest.raises(DocumentError):
+            read_events(document)
+    else:
+        assert read_events(document) == expected
+
+
+@given(st.data(), damaged() | documents(), WINDOWS)
+@settings(max_examples=100)
+def test_however_a_document_is_cut_the_outcome_is_the_same(
+    data: st.DataObject, document: bytes, window_bytes: int
+) -> None:
+    chunks = data.draw(st.just([bytes([b]) for b in document]) | cut(document))
+    limits = Limits(window_bytes=window_bytes)
+    assert outcome(chunks, limits) == outcome(document, Limits())
