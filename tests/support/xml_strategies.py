@@ -94,8 +94,8 @@ def elements(
 
 
 @st.composite
-def documents(draw: st.DrawFn) -> bytes:
-    """A well-formed document in one of the encodings that everyone knows."""
+def texts(draw: st.DrawFn) -> tuple[str, str]:
+    """The text of a well-formed document, and an encoding that everyone knows and it is for."""
     encoding = draw(st.sampled_from(["utf-8", "utf-8-sig", "utf-16", "utf-16-be", "iso-8859-1"]))
     characters = NARROW_CHARACTERS if encoding == "iso-8859-1" else CHARACTERS
     has_doctype = draw(st.booleans())
@@ -117,7 +117,16 @@ def documents(draw: st.DrawFn) -> bytes:
         + root
         + draw(misc)
     )
+    return text, encoding
+
+
+def encoded(text: str, encoding: str) -> bytes:
     return text.encode(encoding, "xmlcharrefreplace" if encoding == "iso-8859-1" else "strict")
+
+
+def documents() -> st.SearchStrategy[bytes]:
+    """Well-formed documents."""
+    return texts().map(lambda made: encoded(*made))
 
 
 @st.composite
@@ -133,10 +142,8 @@ def cut(draw: st.DrawFn, document: bytes) -> list[bytes]:
 @st.composite
 def damaged(draw: st.DrawFn) -> bytes:
     """A document with something wrong in it, mostly."""
-    document = draw(documents())
-    at = draw(st.integers(0, len(document)))
+    text, encoding = draw(texts())
+    at = draw(st.integers(0, len(text)))
     length = draw(st.integers(0, 3))
-    scraps = st.sampled_from(
-        [b"", b"<", b">", b"&", b'"', b"/", b"]]>", b"--", b" ", b"\x01", b"=", b"a"]
-    )
-    return document[:at] + draw(scraps) + document[at + length :]
+    scraps = ["", "<", ">", "&", '"', "/", "]]>", "--", " ", "\x01", "\uffff", "=", "a", ":"]
+    return encoded(text[:at] + draw(st.sampled_from(scraps)) + text[at + length :], encoding)

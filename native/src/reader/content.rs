@@ -237,13 +237,9 @@ impl Machine {
     ) -> Step<()> {
         let rest = &window.text[*at..];
         let close = memmem::find(rest.as_bytes(), b"]]>");
-        // Of an unfinished one the last character waits: the piece that has it has the end too.
         let text = match close {
             Some(len) => &rest[..len],
-            None => {
-                let sure = &rest[..rest.len() - trailing(rest.as_bytes(), b']', 2)];
-                &sure[..sure.char_indices().next_back().map_or(0, |(i, _)| i)]
-            }
+            None => &rest[..rest.len() - held_back_cdata(rest)],
         };
         let text_end = *at + text.len();
         let span_end = text_end + if close.is_some() { 3 } else { 0 };
@@ -419,6 +415,18 @@ fn held_back(text: &str) -> usize {
         return 1;
     }
     trailing(text.as_bytes(), b']', 2)
+}
+
+/// The same in a CDATA section. Here the last character waits too: the piece that has it then has
+/// the section's end in its span.
+fn held_back_cdata(text: &str) -> usize {
+    let brackets = trailing(text.as_bytes(), b']', 2);
+    let before = &text[..text.len() - brackets];
+    match before.chars().next_back() {
+        Some('\n') if before.ends_with("\r\n") => brackets + 2,
+        Some(last) => brackets + last.len_utf8(),
+        None => brackets,
+    }
 }
 
 /// How many of the last bytes are `byte`, at most `max`.

@@ -176,3 +176,10 @@ fn however_a_document_is_cut_its_refusal_is_the_same() {
         assert!(read(cut).1.is_err(), "cut at {end}");
     }
 }
+
+#[test]
+fn a_line_end_at_a_cdata_sections_end_is_one_however_it_is_cut() {
+    let (events, result) = read(b"<a><![CDATA[0\r\n]]></a>");
+    assert!(result.is_ok());
+    assert_eq!(events[1], "\"0\\n\" 3..18");
+}

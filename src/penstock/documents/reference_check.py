@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from bisect import bisect_left
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -109,10 +110,11 @@ class _Listener:
         self.external_subset: str | None = None
         # The caller's entities come in as if an external subset declared them.
         parser.UseForeignDTD(bool(entities))
-        # Otherwise Expat passes over parameter entities in silence, external ones too.
+        # Asked for everything outside the document, so that all of it can be refused.
         parser.SetParamEntityParsing(expat.XML_PARAM_ENTITY_PARSING_ALWAYS)
         parser.ExternalEntityRefHandler = self.external
         parser.SkippedEntityHandler = self.skipped
+        parser.XmlDeclHandler = self.xml_declaration
         parser.EntityDeclHandler = self.entity
         parser.AttlistDeclHandler = self.attribute
         parser.StartDoctypeDeclHandler = self.start_doctype
@@ -145,6 +147,11 @@ class _Listener:
         code = "entity.external" if is_parameter else "entity.undeclared"
         message = f"the entity {name} is outside the document, or its declaration is"
         raise error(code, message, self.text.where(self.here()))
+
+    def xml_declaration(self, version: str, _encoding: str | None, _standalone: int) -> None:
+        # Expat takes any version.
+        if not re.fullmatch(r"1\.[0-9]+", version):
+            raise error("xml.declaration", f"{version!r} is no version of XML 1", Where(0, 1, 1))
 
     def entity(
         self,

@@ -21,7 +21,7 @@ MARKS = (
 )
 """How documents in these encodings begin; the last two are no marks, and stay."""
 
-DECLARED = re.compile(rb"""<\?xml[^>]*?\sencoding\s*=\s*["']([A-Za-z0-9._-]+)["']""")
+DECLARED = re.compile(rb"""<\?xml(?=\s)[^>]*?\sencoding\s*=\s*["']([A-Za-z0-9._-]+)["']""")
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,6 +51,9 @@ def original_text(content: bytes) -> OriginalText:
     except UnicodeDecodeError as problem:
         message = "these bytes are not text in the document's encoding"
         raise error("encoding.bytes", message, Where(mark + problem.start, 1, 1)) from None
+    if not mark and encoding.startswith("utf-16") and not DECLARED.match(text.encode()):
+        message = "the document is in UTF-16 without saying so"
+        raise error("encoding.mismatch", message, Where(0, 1, 1))
     widths = (len(character.encode(encoding)) for character in text)
     return OriginalText(text, encoding, list(accumulate(widths, initial=mark)))
 
