@@ -5,9 +5,9 @@ from __future__ import annotations
 import os
 
 import pytest
-from xml_strategies import cut, damaged, documents
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from xml_strategies import cut, damaged, documents
 
 from penstock.documents import Limits, read_events, read_summary, reference
 from penstock.errors import DocumentError

@@ -73,8 +73,8 @@ pub fn default_limits() -> Vec<(&'static str, u64)> {
 
 /// The text of a part of a document in the encoding called `label`; `None` if it is none.
 #[pyfunction]
-pub fn decode(bytes: &[u8], label: &str) -> Option<String> {
-    reader::decode(bytes, label)
+pub fn decode(part: &[u8], label: &str) -> Option<String> {
+    reader::decode(part, label)
 }
 
 type SpanTuple = (u64, u64, bool);
