@@ -17,7 +17,8 @@ from penstock.lab.workload import (
     QueryParameters,
     ValueParameters,
 )
-from penstock.schema import SchemaGraph
+from penstock.language import parse
+from penstock.schema import SchemaGraph, UnfoldLimits
 
 NEWS = shipped_schema("news")
 STEP = re.compile(r"(//?)(\*|[\w-]+)((?:\[[^\]]*\])*)")
@@ -205,3 +206,13 @@ def test_parameters_are_checked_at_the_door(parameters: dict[str, object]) -> No
 def test_a_mix_of_no_predicates_is_refused() -> None:
     with pytest.raises(WorkloadError):
         PredicateMix(attribute_equality=0)
+
+
+def test_every_query_is_in_the_language_and_can_match() -> None:
+    parameters = QueryParameters(
+        nested_path_weights=(0.5, 0.5),
+        attribute_leaf_probability=0.2,
+        predicate_mix=PredicateMix(attribute_range=1, child_text=1, own_text=1),
+    )
+    for query in QueryGenerator(NEWS, parameters).queries(200):
+        assert NEWS.expand(parse(query), UnfoldLimits(size_max=5000)).paths, query

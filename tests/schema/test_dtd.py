@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from random import Random
+
 import pytest
 
 from penstock.errors import SchemaError
+from penstock.lab.shipped import schema_text
 from penstock.language.universe import Occurs
 from penstock.schema import DTD_LIMITS, DtdLimits, SchemaGraph
 from penstock.schema.model import (
@@ -20,6 +23,7 @@ from penstock.schema.model import (
     Sequence,
 )
 
+SCRAPS = ["%common;", "<!ELEMENT ", "<![IGNORE[", "]]>", "<!--", "(", ")*", "|", "'", "%", "&#37;"]
 LEAVES = "<!ELEMENT b EMPTY><!ELEMENT c EMPTY><!ELEMENT d EMPTY>"
 
 
@@ -232,3 +236,19 @@ def test_limits_are_kept(limits: DtdLimits, text: str) -> None:
 def test_a_limit_below_one_is_refused() -> None:
     with pytest.raises(ValueError, match="size_max must be at least 1"):
         DtdLimits(size_max=0)
+
+
+def test_damaged_dtds_are_read_or_refused_never_worse() -> None:
+    text = schema_text("news")
+    rnd = Random(5)
+    codes = set()
+    for _ in range(400):
+        start = rnd.randrange(len(text))
+        piece = text[start : start + rnd.randrange(2000)]
+        place = rnd.randrange(len(piece) + 1)
+        damaged = piece[:place] + rnd.choice(SCRAPS) + piece[place + rnd.randrange(9) :]
+        try:
+            SchemaGraph.from_dtd(text[:3000] + damaged)
+        except SchemaError as refused:
+            codes.add(refused.code)
+    assert {"schema.syntax", "schema.duplicate"} <= codes

@@ -2,10 +2,16 @@
 
 from __future__ import annotations
 
-import pytest
+from typing import Any
 
+import pytest
+from lxml import etree
+
+from penstock.lab.shipped import shipped_schema
+from penstock.lab.workload import QueryGenerator, QueryParameters
+from penstock.language import parse
 from penstock.language.ast import Axis, Kind, NameTest, Path, Query, Step
-from penstock.schema import SchemaGraph, UnfoldLimits
+from penstock.schema import SchemaGraph, SchemaNode, UnfoldLimits
 
 SHOP = SchemaGraph.from_dtd("""
     <!ELEMENT shop (info, item*)>
@@ -93,7 +99,7 @@ def test_a_path_is_expanded_to_all_concrete_paths(query: str, paths: list[str], 
     ("limits", "found", "cut_at"),
     [
         (UnfoldLimits(depth_max=3), 1, "depth_max"),
-        (UnfoldLimits(recursion_max=100, size_max=5), 5, "size_max"),
+        (UnfoldLimits(recursion_max=100, size_max=20), 3, "size_max"),
         (UnfoldLimits(recursion_max=100, depth_max=10), 8, "depth_max"),
     ],
 )
@@ -121,5 +127,45 @@ def test_wide_recursion_is_cut_not_suffered() -> None:
         "".join(f"<!ELEMENT {label} {model}>" for label in labels), roots=["e0"]
     )
     expansion = schema.expand(path("//e1"), UnfoldLimits(size_max=1000))
+    assert str(expansion.paths[0]) == "/e0/e1"
     assert len(expansion.paths) <= 1000
     assert "size_max" in expansion.cut_at
+
+
+def test_the_shortest_paths_are_there_even_when_cut() -> None:
+    # A breadth-first walk once spent the whole limit on paths that only might lead to the end.
+    expansion = shipped_schema("news").expand(
+        path("/news/*//work/emphasis/emphasis/measure"), UnfoldLimits(size_max=2000)
+    )
+    assert "size_max" in expansion.cut_at
+    assert "/news/paragraph/work/emphasis/emphasis/measure" in map(str, expansion.paths)
+
+
+def test_expansion_agrees_with_lxml_on_a_document_of_all_paths() -> None:
+    limits = UnfoldLimits(recursion_max=2)
+    everything = _document(SHOP.tree(limits=limits).root).getroottree()
+    parameters = QueryParameters(
+        wildcard_probability=0.3,
+        descendant_probability=0.3,
+        attribute_leaf_probability=0.3,
+        predicate_weights=(1.0,),
+    )
+    for query in QueryGenerator(SHOP, parameters).queries(200):
+        selected: Any = everything.xpath(query)
+        paths = SHOP.expand(parse(query), limits).paths
+        assert {str(one) for one in paths} == {_place(node) for node in selected}, query
+
+
+def _document(node: SchemaNode) -> etree._Element:
+    element = etree.Element(node.label, dict.fromkeys(node.element.attributes, "value"))
+    element.extend([_document(child) for child in node.children])
+    return element
+
+
+def _place(node: etree._Element | etree._ElementUnicodeResult) -> str:
+    if isinstance(node, etree._Element):
+        parent = node.getparent()
+        return f"{'' if parent is None else _place(parent)}/{node.tag!s}"
+    parent = node.getparent()
+    assert parent is not None
+    return f"{_place(parent)}/@{node.attrname!s}"

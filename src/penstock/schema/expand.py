@@ -7,9 +7,9 @@ paths of ``a[b]`` are those of ``a``.
 
 from __future__ import annotations
 
-from collections import deque
 from collections.abc import Iterator
 from dataclasses import dataclass
+from heapq import heapify, heappop, heappush
 
 from penstock.language.ast import Axis, Kind, NameTest, Path, Query, Step
 from penstock.language.universe import Name, PathUniverse, TextRule
@@ -59,7 +59,12 @@ def expand(
 
 
 class _Walk:
-    """Breadth first from the roots; a *state* is the index of a step that may be taken next."""
+    """Goes down from the roots, for paths of one length after the other.
+
+    A *state* is the index of a step that may be taken next. What is left of the length bounds how
+    far an element may be from the end of the query, so a walk never strays: even where it is cut,
+    the shortest paths are there.
+    """
 
     def __init__(
         self, universe: PathUniverse, steps: tuple[Step, ...], limits: UnfoldLimits
@@ -68,25 +73,31 @@ class _Walk:
         self._universe = universe
         self._steps = steps
         self._limits = limits
-        self._hopeful = _hopeful(universe, steps)
+        self._distances = _distances(universe, steps)
+        self._looked_at = 0
+        self._longer = True
 
     def paths(self) -> Iterator[ConcretePath]:
-        """The concrete paths, until a limit is met."""
-        waiting: deque[tuple[tuple[Name, ...], frozenset[int]]] = deque([((), frozenset([0]))])
-        size = 0
+        """The concrete paths, shortest first, until a limit is met."""
+        for length in range(1, self._limits.depth_max + 1):
+            self._longer = False
+            yield from self._of_length(length)
+            if not self._longer or "size_max" in self.cut_at:
+                return
+        self.cut_at.add("depth_max")
+
+    def _of_length(self, length: int) -> Iterator[ConcretePath]:
+        waiting: list[tuple[tuple[Name, ...], frozenset[int]]] = [((), frozenset([0]))]
         while waiting:
-            elements, states = waiting.popleft()
-            for path in self._selected(elements, states):
-                size += 1
-                if size > self._limits.size_max:
-                    self.cut_at.add("size_max")
-                    return
-                yield path
-            for child, following in self._following(elements, states):
-                if len(waiting) >= self._limits.size_max:
-                    self.cut_at.add("size_max")
-                    break
-                waiting.append(((*elements, child), following))
+            elements, states = waiting.pop()
+            self._looked_at += 1
+            if self._looked_at > self._limits.size_max:
+                self.cut_at.add("size_max")
+                return
+            if len(elements) == length:
+                yield from self._selected(elements, states)
+            following = list(self._following(elements, states, length - len(elements) - 1))
+            waiting.extend(((*elements, child), states) for child, states in reversed(following))
 
     def _selected(
         self, elements: tuple[Name, ...], states: frozenset[int]
@@ -106,22 +117,27 @@ class _Walk:
             yield ConcretePath(elements, text=True)
 
     def _following(
-        self, elements: tuple[Name, ...], states: frozenset[int]
+        self, elements: tuple[Name, ...], states: frozenset[int], left: int
     ) -> Iterator[tuple[Name, frozenset[int]]]:
-        universe, limits = self._universe, self._limits
-        names = sorted(universe.children(elements[-1]) if elements else universe.roots())
-        for child in names:
+        """The children from which the query can end within ``left`` more elements."""
+        universe = self._universe
+        for child in sorted(universe.children(elements[-1]) if elements else universe.roots()):
             taken = {state + 1 for state in states if self._takes(state, child)}
             kept = {state for state in states if self._floats(state)}
-            following = frozenset(state for state in taken | kept if child in self._hopeful[state])
-            if not following:
+            distances = {
+                state: self._distances[state][child]
+                for state in taken | kept
+                if child in self._distances[state]
+            }
+            if not distances:
                 continue
-            if len(elements) == limits.depth_max:
-                self.cut_at.add("depth_max")
-            elif elements.count(child) == limits.recursion_max:
+            if elements.count(child) == self._limits.recursion_max:
                 self.cut_at.add("recursion_max")
-            else:
-                yield child, following
+                continue
+            near = frozenset(state for state, distance in distances.items() if distance <= left)
+            self._longer = self._longer or len(near) < len(distances)
+            if near:
+                yield child, near
 
     def _takes(self, state: int, child: Name) -> bool:
         if state == len(self._steps):
@@ -137,26 +153,30 @@ def _passes(test: NameTest, name: Name) -> bool:
     return test.uri in (None, name[0]) and test.local in (None, name[1])
 
 
-def _hopeful(universe: PathUniverse, steps: tuple[Step, ...]) -> list[frozenset[Name]]:
-    """For each state the elements from which the rest of the steps can be met."""
+def _distances(universe: PathUniverse, steps: tuple[Step, ...]) -> list[dict[Name, int]]:
+    """For each state and element the fewest elements below in which the rest of the steps end.
+
+    An element is missing where the rest can never be met.
+    """
     parents = _parents(universe)
-    hopeful = [frozenset(parents)]
+    found = [dict.fromkeys(parents, 0)]
     for step in reversed(steps):
         if step.kind is Kind.ELEMENT:
-            targets = {name for name in hopeful[-1] if _passes(step.test, name)}
-            found = {parent for name in targets for parent in parents[name]}
+            here: dict[Name, int] = {}
+            for name, distance in found[-1].items():
+                if _passes(step.test, name):
+                    for parent in parents[name]:
+                        here[parent] = min(distance + 1, here.get(parent, distance + 1))
         elif step.kind is Kind.ATTRIBUTE:
-            found = {
-                element
+            here = {
+                element: 0
                 for element in parents
                 if any(_passes(step.test, name) for name in universe.attributes(element))
             }
         else:
-            found = {name for name in parents if universe.text(name) is not TextRule.NONE}
-        if step.axis is Axis.DESCENDANT:
-            found = _with_ancestors(found, parents)
-        hopeful.append(frozenset(found))
-    return hopeful[::-1]
+            here = {name: 0 for name in parents if universe.text(name) is not TextRule.NONE}
+        found.append(_from_above(here, parents) if step.axis is Axis.DESCENDANT else here)
+    return found[::-1]
 
 
 def _parents(universe: PathUniverse) -> dict[Name, set[Name]]:
@@ -173,11 +193,15 @@ def _parents(universe: PathUniverse) -> dict[Name, set[Name]]:
     return parents
 
 
-def _with_ancestors(found: set[Name], parents: dict[Name, set[Name]]) -> set[Name]:
-    result = set(found)
-    waiting = list(found)
+def _from_above(here: dict[Name, int], parents: dict[Name, set[Name]]) -> dict[Name, int]:
+    """The distances for all ancestors too, the nearest first."""
+    result: dict[Name, int] = {}
+    waiting = [(distance, name) for name, distance in here.items()]
+    heapify(waiting)
     while waiting:
-        for parent in parents[waiting.pop()] - result:
-            result.add(parent)
-            waiting.append(parent)
+        distance, name = heappop(waiting)
+        if name not in result:
+            result[name] = distance
+            for parent in parents[name]:
+                heappush(waiting, (distance + 1, parent))
     return result

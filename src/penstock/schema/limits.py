@@ -42,7 +42,7 @@ class UnfoldLimits:
     """Occurrences of one element on one path."""
 
     size_max: int = 100_000
-    """Nodes of a tree, or label paths (finished or not) of an expansion."""
+    """Nodes of a tree, or paths (finished or not) that an expansion looks at."""
 
     def __post_init__(self) -> None:
         require_positive(self)
