@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 
 import typer
+from limits_page import limits_page
 from typer.core import TyperCommand, TyperGroup
 
 from penstock.cli.app import app
@@ -101,5 +102,6 @@ def _command(path: tuple[str, ...], command: TyperCommand) -> Iterator[str]:
 PAGES: dict[str, Callable[[], str]] = {
     "reference/commands.md": commands_page,
     "reference/errors.md": errors_page,
+    "reference/limits.md": lambda: f"{NOTE}\n{limits_page()}",
 }
 """Page below docs/ to the function that makes it."""

@@ -66,6 +66,10 @@ class WorkloadError(PenstockError, ValueError):
     """A workload cannot be made as asked."""
 
 
+class SubscriptionFileError(PenstockError, ValueError):
+    """A subscription file was refused."""
+
+
 class IndexFileError(PenstockError, ValueError):
     """An index file is damaged, of another kind, or too new."""
 

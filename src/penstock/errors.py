@@ -18,6 +18,7 @@ from penstock.error_classes import (
     PenstockError,
     QueryError,
     SchemaError,
+    SubscriptionFileError,
     UnknownSubscriptionError,
     Where,
     WorkloadError,
@@ -34,6 +35,7 @@ __all__ = [
     "PenstockError",
     "QueryError",
     "SchemaError",
+    "SubscriptionFileError",
     "UnknownSubscriptionError",
     "Where",
     "WorkloadError",
@@ -470,6 +472,27 @@ ERRORS: dict[str, ErrorSpec] = {
         IndexFileError,
         "the index does not meet its checksum, or ends early",
         "Copy the file again, or build it again from the subscriptions.",
+    ),
+    # Subscription files, as the commands read them.
+    "subscription-file.encoding": ErrorSpec(
+        SubscriptionFileError,
+        "a subscription file is not UTF-8",
+        "Save the file as UTF-8.",
+    ),
+    "subscription-file.line": ErrorSpec(
+        SubscriptionFileError,
+        "a line of a subscription file is no subscription",
+        "A line is an id, a tab, and a query; in a .jsonl file, an object with id and query.",
+    ),
+    "subscription-file.directive": ErrorSpec(
+        SubscriptionFileError,
+        "a directive of a subscription file is unknown or incomplete",
+        "Write `@namespace PREFIX=URI` or `@default-namespace URI`.",
+    ),
+    "subscription-file.not-json": ErrorSpec(
+        SubscriptionFileError,
+        "a line of a .jsonl subscription file is not JSON",
+        "Write one JSON object a line, or rename the file if it holds lines of text.",
     ),
 }
 

@@ -6,12 +6,25 @@ Those modules are imported when their command runs, so that ``penstock --help`` 
 from __future__ import annotations
 
 import importlib.metadata
+from pathlib import Path
 from typing import Annotated
 
 import typer
 from typer.core import TyperGroup
 
-from penstock.cli.console import ExitCode, JsonOption, json_wanted, show_error, show_failure
+from penstock.cli.console import ExitCode, json_wanted, show_error, show_failure
+from penstock.cli.generate_commands import generate_app
+from penstock.cli.options import (
+    A_FILE,
+    Bench,
+    DefaultNamespaceOption,
+    DocumentsArgument,
+    Engine,
+    JsonOption,
+    NamespaceOption,
+    QueryArgument,
+    bindings,
+)
 from penstock.errors import PenstockError
 
 
@@ -57,8 +70,140 @@ def _penstock(
     pass
 
 
+@app.command("match")
+def _match(
+    subscriptions: Annotated[Path, typer.Argument(help="A file of subscriptions.", **A_FILE)],
+    documents: DocumentsArgument,
+    *,
+    fragments: Annotated[
+        bool, typer.Option("--fragments", help="Also show what each query selected.")
+    ] = False,
+    explain: Annotated[
+        str | None,
+        typer.Option(metavar="ID", help="Also say why this subscription matches, or does not."),
+    ] = None,
+    engine: Annotated[
+        Engine | None, typer.Option(help="Match with another engine than the default one.")
+    ] = None,
+    strict: Annotated[
+        bool, typer.Option("--strict", help="Exit with 3 where anything was refused.")
+    ] = False,
+    as_json: JsonOption = False,
+) -> None:
+    """Match documents against the subscriptions of a file.
+
+    One row a document: its name, the number of matches, the ids in the order of the file. A
+    document or a subscription that is refused is told on stderr and does not stop the rest.
+    """
+    from penstock.cli import match
+
+    raise typer.Exit(
+        match.run(
+            subscriptions,
+            documents,
+            fragments=fragments,
+            explain=explain,
+            engine=engine,
+            strict=strict,
+            as_json=as_json,
+        )
+    )
+
+
+@app.command("try")
+def _try(
+    query: QueryArgument,
+    documents: DocumentsArgument,
+    *,
+    namespace: NamespaceOption = None,
+    default_namespace: DefaultNamespaceOption = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Show what a subscription would have matched, before subscribing.
+
+    For each document that the query matches, the fragments it selects; at the end the rate.
+    """
+    from penstock.cli import trial
+
+    raise typer.Exit(
+        trial.run(
+            query,
+            documents,
+            namespaces=bindings(namespace),
+            default_namespace=default_namespace,
+            as_json=as_json,
+        )
+    )
+
+
+@app.command("relate")
+def _relate(
+    first: QueryArgument,
+    second: QueryArgument,
+    *,
+    dtd: Annotated[
+        Path | None, typer.Option(help="Count only documents valid to this DTD.", **A_FILE)
+    ] = None,
+    root: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="ELEMENT",
+            help="A root of the DTD's documents; repeatable. By default whatever nothing contains.",
+        ),
+    ] = None,
+    namespace: NamespaceOption = None,
+    default_namespace: DefaultNamespaceOption = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Say how two queries relate: contains, covers, overlaps, disjoint.
+
+    What is said is proved. What cannot be proved is taken as overlapping.
+    """
+    from penstock.cli import relate
+
+    raise typer.Exit(
+        relate.run(
+            first,
+            second,
+            dtd=dtd,
+            roots=root,
+            namespaces=bindings(namespace),
+            default_namespace=default_namespace,
+            as_json=as_json,
+        )
+    )
+
+
+app.add_typer(generate_app)
+
+
+@app.command("bench")
+def _bench(
+    name: Annotated[Bench, typer.Argument(help="Which budgets to measure.", show_default=False)],
+    *,
+    check: Annotated[
+        bool, typer.Option("--check", help="Exit with 1 where a budget is missed.")
+    ] = False,
+    quick: Annotated[
+        bool, typer.Option("--quick", help="Small numbers: shows only that the bench works.")
+    ] = False,
+    write: Annotated[
+        Path | None,
+        typer.Option(metavar="FOLDER", help="Also write NAME.txt and NAME.json here."),
+    ] = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Measure speed and size against their budgets.
+
+    Budgets are ratios within one run: what is compared is measured in turn, and medians count.
+    """
+    from penstock.cli import bench
+
+    raise typer.Exit(bench.run(name, check=check, quick=quick, write=write, as_json=as_json))
+
+
 @app.command("doctor")
-def _doctor(as_json: JsonOption = False) -> None:
+def _doctor(*, as_json: JsonOption = False) -> None:
     """Show what is there, what is missing, and what to do about it.
 
     Fails only where something required is missing; with PENSTOCK_REQUIRE_NATIVE=1 the native

@@ -8,12 +8,16 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from enum import IntEnum
-from typing import Annotated, Any, TextIO
+from pathlib import Path
+from typing import Any, TextIO, TypeVar
 
 import typer
 from rich.console import Console
+from rich.progress import track
+from rich.segment import Segment, Segments
+from rich.table import Table
 from rich.text import Text
 
 from penstock.errors import PenstockError, Where
@@ -21,7 +25,10 @@ from penstock.errors import PenstockError, Where
 WIDTH_OF_A_PIPE = 10_000
 """Columns assumed where the stream is not a terminal: enough that Rich never wraps or cuts."""
 
-_JSON_WANTED = "penstock.json"
+T = TypeVar("T")
+
+JSON_WANTED = "penstock.json"
+"""Where a context keeps whether its command had ``--json``."""
 
 
 class ExitCode(IntEnum):
@@ -31,19 +38,6 @@ class ExitCode(IntEnum):
     CHECK_FAILED = 1
     USAGE = 2
     REFUSED = 3
-
-
-def _remember_json(context: typer.Context, value: bool) -> bool:
-    # Errors are shown by the group, which never sees its commands' options.
-    context.meta[_JSON_WANTED] = value
-    return value
-
-
-JsonOption = Annotated[
-    bool,
-    typer.Option("--json", help="Print JSON instead of text.", callback=_remember_json),
-]
-"""The ``--json`` that every command has; errors follow it too."""
 
 
 def _console(stream: TextIO) -> Console:
@@ -60,6 +54,17 @@ def err() -> Console:
     """The console of everything that is not data; what went to stdout stands before it."""
     sys.stdout.flush()
     return _console(sys.stderr)
+
+
+def print_table(table: Table) -> None:
+    """A table on stdout, without the blanks that Rich pads every line with."""
+    console = out()
+    for line in console.render_lines(table, pad=False):
+        while line and not line[-1].text.strip():
+            line.pop()
+        if line:
+            line[-1] = Segment(line[-1].text.rstrip(), line[-1].style)
+        console.print(Segments([*line, Segment.line()]), end="")
 
 
 def print_json(value: Mapping[str, Any]) -> None:
@@ -82,15 +87,10 @@ def error_as_dict(error: PenstockError) -> dict[str, Any]:
     }
 
 
-def caret_lines(source: str, where: Where) -> Iterable[str]:
-    """The line of ``source`` at fault, and a caret under the character at fault."""
-    lines = source.splitlines() or [""]
-    line = lines[min(where.line, len(lines)) - 1]
-    before = line[: where.column - 1]
-    # Tabs stay tabs, so that the caret stands under its character however wide they are shown.
-    indent = "".join("\t" if character == "\t" else " " for character in before)
-    yield f"    {line}"
-    yield f"    {indent}^"
+def place_of(path: Path, error: PenstockError) -> str:
+    """``file:line:column``, or the file alone where the error has no position."""
+    where = error.where
+    return str(path) if where is None else f"{path}:{where.line}:{where.column}"
 
 
 def show_error(
@@ -123,9 +123,31 @@ def show_error(
         soft_wrap=True,
     )
     if source is not None and error.where is not None:
-        for line in caret_lines(source, error.where):
-            console.print(line, soft_wrap=True)
+        # Most commands never show a query: its package is imported only where one is shown.
+        from penstock.language import with_caret
+
+        for line in with_caret(source, error.where).splitlines():
+            console.print(f"    {line}", soft_wrap=True)
     console.print(Text.assemble(("hint: ", "bold cyan"), error.hint), soft_wrap=True)
+
+
+def note(message: str) -> None:
+    """A remark on stderr."""
+    err().print(message, style="dim", soft_wrap=True)
+
+
+def plural(count: int, one: str, many: str | None = None) -> str:
+    """``1 document``, ``1,000 documents``."""
+    return f"{count:,} {one if count == 1 else many or one + 's'}"
+
+
+def progress(items: Sequence[T], what: str) -> Iterable[T]:
+    """The items, with a bar on stderr while a terminal watches it."""
+    console = _console(sys.stderr)
+    if not console.is_terminal or sys.stdout.isatty():
+        # Where the data itself goes to the terminal, it is the progress.
+        return items
+    return track(items, description=what, console=console, transient=True)
 
 
 def show_failure(message: str, *, hint: str | None = None) -> None:
@@ -138,4 +160,4 @@ def show_failure(message: str, *, hint: str | None = None) -> None:
 
 def json_wanted(context: typer.Context) -> bool:
     """Whether the command that ran had ``--json``."""
-    return bool(context.meta.get(_JSON_WANTED, False))
+    return bool(context.meta.get(JSON_WANTED, False))

@@ -17,7 +17,7 @@ from pathlib import Path
 from rich.table import Table
 from rich.text import Text
 
-from penstock.cli.console import ExitCode, out, print_json
+from penstock.cli.console import ExitCode, out, print_json, print_table
 
 JAVA_VERSION_MIN = 17
 """The oldest Java that Spark 4 runs on."""
@@ -88,8 +88,8 @@ def _print_text(findings: tuple[Finding, ...]) -> None:
     for finding in findings:
         mark, style = _MARKS[finding.state]
         table.add_row(Text(mark, style=style), finding.part, finding.version or "", finding.detail)
+    print_table(table)
     console = out()
-    console.print(table)
     for finding in findings:
         if finding.advice is not None:
             console.print(f"\n{finding.part}: {finding.advice}", soft_wrap=True)
@@ -136,7 +136,9 @@ def compiler_errors(log: Path) -> str:
     except OSError:
         return ""
     blocks = re.split(r"\n\s*\n", text)
-    errors = [found.group() for block in blocks if (found := _ERROR_IN_BLOCK.search(block))]
+    errors = [
+        found.group().rstrip() for block in blocks if (found := _ERROR_IN_BLOCK.search(block))
+    ]
     # pip repeats what a build said when it reports on it.
     lines = "\n".join(dict.fromkeys(errors)).splitlines()
     return "\n".join(line.rstrip() for line in lines[:ERROR_LINES_MAX])

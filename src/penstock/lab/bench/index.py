@@ -1,0 +1,100 @@
+"""``bench index``: building, saving and changing an index of a million subscriptions."""
+
+from __future__ import annotations
+
+import statistics
+import tempfile
+from collections.abc import Sequence
+from functools import partial
+from pathlib import Path
+
+from penstock.lab.bench.budgets import check_all
+from penstock.lab.bench.machine import this_machine
+from penstock.lab.bench.measure import once, resident_bytes
+from penstock.lab.bench.report import Figure, Report, Tell
+from penstock.lab.bench.workloads import Setting, draw
+from penstock.matching import SubscriptionIndex
+
+ADDED = 1_000
+"""How many are added to an index in use."""
+
+SETTING = Setting(subscriptions=1_000_000, documents=200, repeats=3)
+SETTING_QUICK = Setting(subscriptions=2_000, documents=5, repeats=2)
+
+
+def run(*, quick: bool, tell: Tell) -> Report:
+    """Builds the sparse workload's index several times, saves it, loads it, adds to it."""
+    setting = SETTING_QUICK if quick else SETTING
+    tell("bench index: generating")
+    count = setting.subscriptions
+    subject = draw("paths-sparse", setting, extra=ADDED * setting.repeats)
+    ids, queries = subject.ids[:count], subject.queries[:count]
+    build_seconds = []
+    memory_before = resident_bytes()
+    for turn in range(setting.repeats):
+        tell(f"bench index: building, {turn + 1} of {setting.repeats}")
+        index = SubscriptionIndex()
+        build_seconds.append(once(partial(_build, index, ids, queries)))
+    memory = resident_bytes() - memory_before
+    build = statistics.median(build_seconds)
+
+    tell("bench index: saving and loading")
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "subscriptions.index"
+        save_seconds = once(partial(index.save, path))
+        saved_bytes = path.stat().st_size
+        load_seconds = once(lambda: SubscriptionIndex.load(path).matcher())
+
+    tell("bench index: changing")
+    matcher = index.matcher()
+    for document in subject.documents:
+        matcher.match(document)
+    change_seconds = []
+    for turn in range(setting.repeats):
+        some = slice(count + turn * ADDED, count + (turn + 1) * ADDED)
+        change_seconds.append(
+            once(
+                partial(
+                    _change,
+                    index,
+                    subject.ids[some],
+                    subject.queries[some],
+                    subject.documents[turn],
+                )
+            )
+        )
+    change = statistics.median(change_seconds)
+    return Report(
+        bench="index",
+        quick=quick,
+        machine=this_machine(),
+        figures=(
+            Figure("subscriptions", count, ""),
+            Figure("build", build, "s"),
+            Figure("save", save_seconds, "s"),
+            Figure("load, and make a matcher", load_seconds, "s"),
+            Figure("memory after the last build, a subscription", memory / count, "bytes"),
+        ),
+        checks=check_all(
+            "index",
+            {
+                "build": build / count * 1e6,
+                "saved": saved_bytes / count,
+                "change": change,
+            },
+        ),
+    )
+
+
+def _change(
+    index: SubscriptionIndex, ids: Sequence[str], queries: Sequence[str], document: bytes
+) -> None:
+    index.add_many(ids, queries)
+    index.matcher().match(document)
+
+
+def _build(index: SubscriptionIndex, ids: Sequence[str], queries: Sequence[str]) -> None:
+    # What is added becomes searchable when a matcher is first made: that counts too.
+    errors = index.add_many(ids, queries)
+    assert not errors, next(iter(errors.values()))
+    index.matcher()

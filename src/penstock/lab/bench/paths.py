@@ -1,0 +1,227 @@
+"""``bench paths``: XPath subscriptions by the million, against the reader and against YFilter.
+
+Every part builds an index, saves it, and loads it anew where a cold start is wanted: a loaded index
+has no automaton yet. Throughput is that of one thread through ``Matcher.match``.
+"""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from functools import partial
+from pathlib import Path
+
+from penstock.lab.bench.budgets import check_all
+from penstock.lab.bench.machine import this_machine
+from penstock.lab.bench.measure import interleaved, once
+from penstock.lab.bench.memory import memory_of_matching
+from penstock.lab.bench.reading import reading_of
+from penstock.lab.bench.report import Figure, Report, Tell
+from penstock.lab.bench.workloads import Setting, Subject, draw
+from penstock.matching import Matcher, SubscriptionIndex
+
+GROWTH_SMALL = 1_000
+"""The smaller index of the growth budget; the larger is the sparse one."""
+
+YFILTER_DOCUMENTS_SHARE = 20
+"""The baseline is timed on this fraction of the documents: it is that much slower."""
+
+
+@dataclass(frozen=True, slots=True)
+class Settings:
+    """How large each part is."""
+
+    sparse: Setting
+    dense: Setting
+    hard: Setting
+    deep: Setting
+    cold_starts: int
+
+
+FULL = Settings(
+    sparse=Setting(subscriptions=1_000_000, documents=1_000, repeats=7),
+    dense=Setting(subscriptions=150_000, documents=200, repeats=7),
+    hard=Setting(subscriptions=1_000_000, documents=200, repeats=3),
+    deep=Setting(subscriptions=1_000_000, documents=200, repeats=3),
+    cold_starts=3,
+)
+QUICK = Settings(
+    sparse=Setting(subscriptions=2_000, documents=10, repeats=2),
+    dense=Setting(subscriptions=1_000, documents=5, repeats=2),
+    hard=Setting(subscriptions=1_000, documents=5, repeats=2),
+    deep=Setting(subscriptions=1_000, documents=5, repeats=2),
+    cold_starts=2,
+)
+
+
+@dataclass(slots=True)
+class Found:
+    """What the parts add to."""
+
+    values: dict[str, float] = field(default_factory=dict)
+    figures: list[Figure] = field(default_factory=list)
+
+    def figure(self, what: str, value: float, unit: str) -> None:
+        """Notes a figure that has no budget."""
+        self.figures.append(Figure(what, value, unit))
+
+
+def run(*, quick: bool, tell: Tell) -> Report:
+    """All parts, one after the other."""
+    settings = QUICK if quick else FULL
+    found = Found()
+    tell("bench paths: sparse, generating")
+    subject = draw("paths-sparse", settings.sparse)
+    _sparse(subject, settings, found, tell)
+    _growth(subject, settings.sparse, found, tell)
+    tell("bench paths: dense, generating")
+    _dense(draw("paths-dense", settings.dense), settings.dense, found, tell)
+    for name, setting in (("hard", settings.hard), ("deep", settings.deep)):
+        tell(f"bench paths: {name}, generating")
+        _against_yfilter(name, draw(f"paths-{name}", setting), setting, found, tell)
+    return Report(
+        bench="paths",
+        quick=quick,
+        machine=this_machine(),
+        figures=tuple(found.figures),
+        checks=check_all("paths", found.values),
+    )
+
+
+def match_all(matcher: Matcher, documents: Sequence[bytes]) -> int:
+    """Matches every document; gives the number of matches."""
+    return sum(len(matcher.match(document)) for document in documents)
+
+
+@contextmanager
+def saved(subject: Subject, tell: Tell, what: str) -> Iterator[Path]:
+    """The subject's index as a file."""
+    tell(f"bench paths: {what}, building the index")
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "subscriptions.index"
+        subject.index().save(path)
+        yield path
+
+
+def _sparse(subject: Subject, settings: Settings, found: Found, tell: Tell) -> None:
+    documents = subject.documents
+    size = sum(map(len, documents))
+    with saved(subject, tell, "sparse") as path:
+        ratios = []
+        for turn in range(settings.cold_starts):
+            tell(f"bench paths: sparse, cold, {turn + 1} of {settings.cold_starts}")
+            matcher = SubscriptionIndex.load(path).matcher()
+            reading = once(reading_of(documents))
+            cold = once(partial(match_all, matcher, documents))
+            ratios.append(reading / cold)
+        tell("bench paths: sparse, warm")
+        matches = match_all(matcher, documents)
+        times = interleaved(
+            {
+                "reader": reading_of(documents),
+                "matcher": partial(match_all, matcher, documents),
+            },
+            repeats=settings.sparse.repeats,
+        )
+    found.values["sparse_cold"] = sorted(ratios)[len(ratios) // 2]
+    found.values["sparse_warm"] = times["reader"].median / times["matcher"].median
+    found.figure("sparse: size of a document", size / len(documents) / 1024, "KB")
+    found.figure("sparse: matches a document", matches / len(documents), "")
+    found.figure("sparse: the reader", size / times["reader"].median / 1e6, "MB/s")
+    found.figure("sparse: the matcher, warm", size / times["matcher"].median / 1e6, "MB/s")
+    found.figure("sparse: spread of the repeats", times["matcher"].spread, "x")
+
+
+def _growth(subject: Subject, setting: Setting, found: Found, tell: Tell) -> None:
+    """The small index holds whatever matches in the large one: the matches are the same."""
+    tell("bench paths: growth")
+    large = subject.index().matcher()
+    documents: list[bytes] = []
+    matched: set[str] = set()
+    for document in subject.documents:
+        ids = matched | set(large.match(document).ids)
+        if len(ids) > GROWTH_SMALL:
+            break
+        matched = ids
+        documents.append(document)
+    assert documents, "one document alone matches more than the small index may hold"
+    small = subject.reduced_to(matched, GROWTH_SMALL).index().matcher()
+    assert match_all(small, documents) == match_all(large, documents)
+    # A few documents are over in no time: each repeat goes over them often.
+    rounds = max(1, setting.documents // len(documents))
+    times = interleaved(
+        {
+            "small": lambda: [match_all(small, documents) for _ in range(rounds)],
+            "large": lambda: [match_all(large, documents) for _ in range(rounds)],
+        },
+        repeats=setting.repeats,
+    )
+    found.values["growth"] = times["large"].median / times["small"].median
+    found.figure("growth: documents", len(documents), "")
+
+
+def _dense(subject: Subject, setting: Setting, found: Found, tell: Tell) -> None:
+    """What a match adds: the time on top of reading, over the matches."""
+    documents = subject.documents
+    index = subject.index()
+    matcher = index.matcher()
+    tell("bench paths: dense, warm")
+    matches = match_all(matcher, documents)
+    times = interleaved(
+        {
+            "reader": reading_of(documents),
+            "matcher": partial(match_all, matcher, documents),
+        },
+        repeats=setting.repeats,
+    )
+    on_top = times["matcher"].median - times["reader"].median
+    found.values["dense_match"] = on_top / matches * 1e9
+    tell("bench paths: dense, the YFilter-like engine")
+    found.values["dense_speedup"] = _speedup(index, documents, setting.repeats)
+    found.figure("dense: matches a document", matches / len(documents), "")
+    found.figure(
+        "dense: share of the reader's throughput",
+        times["reader"].median / times["matcher"].median,
+        "x",
+    )
+
+
+def _against_yfilter(
+    name: str, subject: Subject, setting: Setting, found: Found, tell: Tell
+) -> None:
+    documents = subject.documents
+    with saved(subject, tell, name) as path:
+        tell(f"bench paths: {name}, memory")
+        found.values[f"{name}_memory"] = memory_of_matching(path, documents) / 1e6
+        index = SubscriptionIndex.load(path)
+        tell(f"bench paths: {name}, against the YFilter-like engine")
+        found.values[f"{name}_speedup"] = _speedup(index, documents, setting.repeats)
+        matcher = index.matcher()
+        times = interleaved(
+            {
+                "reader": reading_of(documents),
+                "matcher": partial(match_all, matcher, documents),
+            },
+            repeats=setting.repeats,
+        )
+    matches = match_all(matcher, documents)
+    found.figure(f"{name}: matches a document", matches / len(documents), "")
+    found.figure(
+        f"{name}: share of the reader's throughput",
+        times["reader"].median / times["matcher"].median,
+        "x",
+    )
+
+
+def _speedup(index: SubscriptionIndex, documents: Sequence[bytes], repeats: int) -> float:
+    """How many times faster the default engine is than the baseline, both warm."""
+    some = documents[: max(1, len(documents) // YFILTER_DOCUMENTS_SHARE)]
+    ours, theirs = index.matcher(engine="shared"), index.matcher(engine="yfilter")
+    assert match_all(ours, some) == match_all(theirs, some)
+    times = interleaved(
+        {"ours": partial(match_all, ours, some), "theirs": partial(match_all, theirs, some)},
+        repeats=repeats,
+    )
+    return times["theirs"].median / times["ours"].median

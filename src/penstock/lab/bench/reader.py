@@ -1,0 +1,54 @@
+"""``bench reader``: the reader alone, against lxml building a tree from the same bytes."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import partial
+
+from lxml import etree
+
+from penstock.lab.bench.budgets import check_all
+from penstock.lab.bench.machine import this_machine
+from penstock.lab.bench.measure import interleaved
+from penstock.lab.bench.reading import reading_of
+from penstock.lab.bench.report import Figure, Report, Tell
+from penstock.lab.shipped import SCHEMA_ROOTS, shipped_schema
+from penstock.lab.workload import DocumentGenerator
+
+DOCUMENTS = 400
+DOCUMENTS_QUICK = 4
+REPEATS = 9
+REPEATS_QUICK = 2
+
+
+def run(*, quick: bool, tell: Tell) -> Report:
+    """Documents of every shipped schema; the budget is held to the schema it is hardest on."""
+    ratios: dict[str, float] = {}
+    figures: list[Figure] = []
+    for schema in SCHEMA_ROOTS:
+        tell(f"bench reader: {schema}")
+        generator = DocumentGenerator(shipped_schema(schema))
+        documents = list(generator.documents(DOCUMENTS_QUICK if quick else DOCUMENTS, seed=1))
+        size = sum(map(len, documents))
+        times = interleaved(
+            {"reader": reading_of(documents), "lxml": partial(_build_trees, documents)},
+            repeats=REPEATS_QUICK if quick else REPEATS,
+        )
+        ratios[schema] = times["lxml"].median / times["reader"].median
+        figures += [
+            Figure(f"{schema}: the reader", size / times["reader"].median / 1e6, "MB/s"),
+            Figure(f"{schema}: lxml", size / times["lxml"].median / 1e6, "MB/s"),
+            Figure(f"{schema}: ratio", ratios[schema], "x"),
+        ]
+    return Report(
+        bench="reader",
+        quick=quick,
+        machine=this_machine(),
+        figures=tuple(figures),
+        checks=check_all("reader", {"speedup": min(ratios.values())}),
+    )
+
+
+def _build_trees(documents: Sequence[bytes]) -> None:
+    for document in documents:
+        etree.fromstring(document)

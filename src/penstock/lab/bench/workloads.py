@@ -1,0 +1,60 @@
+"""A shipped workload, drawn at the size that a bench wants."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass, replace
+
+from penstock.lab.workload import workload
+from penstock.matching import SubscriptionIndex
+
+SEED = 1
+"""Every bench draws with it: two runs measure the same work."""
+
+
+@dataclass(frozen=True, slots=True)
+class Setting:
+    """How large a part of a bench is."""
+
+    subscriptions: int
+    documents: int
+    repeats: int
+
+
+@dataclass(frozen=True, slots=True)
+class Subject:
+    """Subscriptions and documents to measure with."""
+
+    ids: Sequence[str]
+    queries: Sequence[str]
+    documents: Sequence[bytes]
+
+    def index(self) -> SubscriptionIndex:
+        """A new index of the subscriptions, ready to be matched."""
+        index = SubscriptionIndex()
+        errors = index.add_many(self.ids, self.queries)
+        assert not errors, next(iter(errors.values()))
+        return index
+
+    def reduced_to(self, kept: Collection[str], count: int) -> Subject:
+        """So many subscriptions: those to keep, and the first of the others."""
+        assert len(kept) <= count
+        wanted = set(kept)
+        for id_ in self.ids:
+            if len(wanted) >= count:
+                break
+            wanted.add(id_)
+        pairs = [pair for pair in zip(self.ids, self.queries, strict=True) if pair[0] in wanted]
+        ids, queries = zip(*pairs, strict=True)
+        return replace(self, ids=ids, queries=queries)
+
+
+def draw(name: str, setting: Setting, *, extra: int = 0) -> Subject:
+    """A workload by name; ``extra`` subscriptions more than the setting says."""
+    chosen = workload(name)
+    count = setting.subscriptions + extra
+    return Subject(
+        ids=[f"s{number}" for number in range(count)],
+        queries=chosen.queries(count, seed=SEED),
+        documents=list(chosen.documents(setting.documents, seed=SEED)),
+    )

@@ -1,0 +1,137 @@
+"""The doctor looks, tells, and fails only where something required is missing."""
+
+from __future__ import annotations
+
+import importlib
+import json
+import subprocess
+from pathlib import Path
+from types import ModuleType
+
+import pytest
+from commands import penstock
+
+from penstock.cli import doctor
+from penstock.cli.doctor import State
+
+LOG = """\
+   Compiling penstock-native v0.1.0
+error[E0425]: cannot find value `x` in this scope
+  --> src/lib.rs:3:5
+   |
+3  |     x
+   |     ^ not found in this scope
+
+error: could not compile `penstock-native` (lib) due to 1 previous error
+
+warning: unused variable
+
+error[E0425]: cannot find value `x` in this scope
+  --> src/lib.rs:3:5
+   |
+3  |     x
+   |     ^ not found in this scope
+"""
+
+
+def finding(part: str) -> doctor.Finding:
+    return next(each for each in doctor.examine() if each.part == part)
+
+
+@pytest.fixture
+def no_native(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
+    """A Python without the native core, whose prefix is the folder given back."""
+    import_module = importlib.import_module
+
+    def without(name: str) -> ModuleType:
+        if name == "penstock._native":
+            raise ImportError("no such core")
+        return import_module(name)
+
+    monkeypatch.setattr(importlib, "import_module", without)
+    monkeypatch.setattr("sys.prefix", str(tmp_path))
+    return tmp_path
+
+
+def java_says(monkeypatch: pytest.MonkeyPatch, stderr: str) -> None:
+    answer = subprocess.CompletedProcess(["java"], 0, stdout="", stderr=stderr)
+    monkeypatch.setattr("shutil.which", lambda *_, **__: "java")
+    monkeypatch.setattr("subprocess.run", lambda *_, **__: answer)
+
+
+def test_everything_is_examined_once() -> None:
+    parts = [each.part for each in doctor.examine()]
+    assert parts == ["Python", "native core", "lxml", "pyarrow", "Java", "Spark"]
+
+
+def test_json_and_text_tell_the_same() -> None:
+    told = json.loads(penstock("doctor", "--json").out)
+    text = penstock("doctor").out
+    assert told["ok"] is True
+    for each in told["findings"]:
+        assert each["part"] in text
+        assert (each["version"] or "") in text
+
+
+def test_a_missing_core_is_told_but_is_no_failure(
+    no_native: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv("PENSTOCK_REQUIRE_NATIVE", raising=False)
+    assert finding("native core").state is State.ABSENT
+    assert penstock("doctor").code == 0
+
+
+def test_a_missing_core_that_is_required_is_a_failure(
+    no_native: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("PENSTOCK_REQUIRE_NATIVE", "1")
+    assert finding("native core").state is State.MISSING
+    assert penstock("doctor").code == 1
+
+
+def test_the_compilers_error_is_shown(no_native: Path) -> None:
+    (no_native / doctor.BUILD_LOG).write_text(LOG, encoding="utf-8")
+    advice = finding("native core").advice
+    assert advice is not None
+    assert "not found in this scope" in advice
+    assert "unused variable" not in advice
+    assert advice.count("cannot find value") == 1
+
+
+def test_without_a_log_the_advice_is_to_build(no_native: Path) -> None:
+    advice = finding("native core").advice
+    assert advice is not None
+    assert "make setup" in advice
+
+
+@pytest.mark.parametrize(
+    ("version", "state"),
+    [("17.0.9", State.OK), ("21", State.OK), ("11.0.2", State.ABSENT), ("1.8.0_392", State.ABSENT)],
+)
+def test_java_is_wanted_from_17_on(
+    monkeypatch: pytest.MonkeyPatch, version: str, state: State
+) -> None:
+    java_says(monkeypatch, f'openjdk version "{version}" 2023-10-17')
+    found = finding("Java")
+    assert (found.version, found.state) == (version, state)
+    assert (found.advice is None) == (state is State.OK)
+
+
+def test_a_java_that_says_nothing_is_no_java(monkeypatch: pytest.MonkeyPatch) -> None:
+    java_says(monkeypatch, "The operation couldn't be completed.")
+    assert finding("Java").state is State.ABSENT
+
+
+def test_a_missing_package_is_a_failure(monkeypatch: pytest.MonkeyPatch) -> None:
+    import_module = importlib.import_module
+
+    def without(name: str) -> ModuleType:
+        if name == "lxml":
+            raise ImportError("no lxml")
+        return import_module(name)
+
+    monkeypatch.setattr(importlib, "import_module", without)
+    assert finding("lxml").state is State.MISSING
+    done = penstock("doctor")
+    assert done.code == 1
+    assert "pip install lxml" in done.out

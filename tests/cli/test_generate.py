@@ -1,0 +1,109 @@
+"""`penstock generate`: workloads by seed, as files, lines and JSON."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from commands import penstock
+from lxml import etree
+
+from penstock.cli.subscription_file import add_all, read
+from penstock.matching import SubscriptionIndex
+
+DTD = """
+<!ELEMENT shop (item+)> <!ELEMENT item (name)> <!ATTLIST item price CDATA #REQUIRED>
+<!ELEMENT name (#PCDATA)>
+"""
+SMALL = ["--size-min", "200", "--size-max", "900"]
+
+
+@pytest.fixture
+def shop(tmp_path: Path) -> str:
+    path = tmp_path / "shop.dtd"
+    path.write_text(DTD, encoding="utf-8")
+    return str(path)
+
+
+def test_a_document_goes_to_stdout(shop: str) -> None:
+    done = penstock("generate", "documents", shop, *SMALL)
+    assert done.code == 0
+    assert etree.fromstring(done.out.encode()).tag == "shop"
+
+
+def test_the_same_seed_gives_the_same_and_another_another(shop: str) -> None:
+    first, again, other = (
+        penstock("generate", "documents", shop, *SMALL, "--seed", seed).out for seed in "112"
+    )
+    assert first == again != other
+
+
+def test_documents_go_to_a_folder(shop: str, tmp_path: Path) -> None:
+    folder = tmp_path / "made"
+    done = penstock("generate", "documents", shop, *SMALL, "--count", "12", "--output", str(folder))
+    assert done.code == 0
+    assert done.out == ""
+    assert "12 documents" in done.err
+    assert sorted(path.name for path in folder.iterdir())[0] == "01.xml"
+    assert {etree.parse(path).getroot().tag for path in folder.iterdir()} == {"shop"}
+
+
+def test_several_documents_on_stdout_need_json(shop: str) -> None:
+    assert penstock("generate", "documents", shop, "--count", "2").code == 2
+    rows = penstock("generate", "documents", shop, *SMALL, "--count", "2", "--json").rows
+    assert len(rows) == 2
+    assert all(row["document"].startswith("<?xml") for row in rows)
+
+
+@pytest.mark.parametrize("flags", [[], ["--json"]])
+def test_queries_are_a_subscription_file(shop: str, tmp_path: Path, flags: list[str]) -> None:
+    path = tmp_path / ("made.jsonl" if flags else "made.txt")
+    done = penstock("generate", "queries", shop, *flags, "--count", "8", "--output", str(path))
+    assert done.code == 0
+    index = SubscriptionIndex()
+    order, refused = add_all(index, read(path))
+    assert (len(order), refused) == (8, [])
+
+
+def test_queries_follow_their_parameters(shop: str) -> None:
+    done = penstock(
+        *("generate", "queries", shop, "--count", "3", "--depth-min", "3"),
+        *("--wildcard-probability", "1", "--descendant-probability", "0", "--predicates", "0"),
+        "--no-distinct",
+    )
+    assert [line.split("\t")[1] for line in done.out.splitlines()] == ["/*/*/*"] * 3
+
+
+def test_queries_bring_the_namespaces_of_their_schema(tmp_path: Path) -> None:
+    path = tmp_path / "spaced.dtd"
+    path.write_text(
+        "<!ELEMENT p:shop (p:item)> <!ATTLIST p:shop xmlns:p CDATA #FIXED 'urn:p'>"
+        "<!ELEMENT p:item EMPTY>",
+        encoding="utf-8",
+    )
+    text = penstock("generate", "queries", str(path), "--count", "1", "--predicates", "0").out
+    assert text.splitlines()[0] == "@namespace p=urn:p"
+    row = penstock(
+        "generate", "queries", str(path), "--count", "1", "--predicates", "0", "--json"
+    ).rows[0]
+    assert row["namespaces"] == {"p": "urn:p"}
+
+
+def test_an_unknown_schema_is_a_wrong_command_line() -> None:
+    done = penstock("generate", "queries", "no-such-schema")
+    assert done.code == 2
+    assert "news" in done.err
+
+
+def test_a_schema_with_a_fault_is_refused_with_its_place(tmp_path: Path) -> None:
+    path = tmp_path / "broken.dtd"
+    path.write_text("<!ELEMENT a (", encoding="utf-8")
+    done = penstock("generate", "queries", str(path))
+    assert done.code == 3
+    assert f"error: {path}:1:" in done.err
+
+
+def test_a_schema_that_has_not_so_many_queries_is_told(shop: str) -> None:
+    done = penstock("generate", "queries", shop, "--count", "100000", "--depth-max", "1")
+    assert done.code == 3
+    assert "hint: " in done.err

@@ -1,0 +1,145 @@
+"""`penstock match`: rows, fragments, explanations, refusals, exit codes."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from commands import penstock, penstock_process
+
+GOOD = "<news><item lang='en'><price>7</price></item><item lang='fr'/></news>"
+OTHER = "<weather/>"
+BROKEN = "<news>\n  <item>\n</news>"
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "subs.txt").write_text(
+        "cheap\t/news/item[price < 10]\nfrench\t//item[@lang='fr']\nnone\t/sport\n",
+        encoding="utf-8",
+    )
+    for name, text in (("good", GOOD), ("other", OTHER), ("broken", BROKEN)):
+        (tmp_path / f"{name}.xml").write_text(text, encoding="utf-8")
+    return tmp_path
+
+
+def test_one_row_a_document_and_a_summary_on_stderr(folder: Path) -> None:
+    done = penstock("match", "subs.txt", "good.xml", "other.xml")
+    assert done.code == 0
+    assert [line.split() for line in done.out.splitlines()] == [
+        ["good.xml", "2", "cheap,", "french"],
+        ["other.xml", "0"],
+    ]
+    assert done.err == (
+        "2 documents: 1 matched, 1 unmatched, 0 refused; 2 matches of 3 subscriptions\n"
+    )
+
+
+def test_a_refused_document_stops_nothing(folder: Path) -> None:
+    done = penstock("match", "subs.txt", "broken.xml", "good.xml")
+    assert done.code == 0
+    assert "broken.xml" in done.out
+    assert "refused" in done.out
+    assert "good.xml" in done.out
+    assert "error: broken.xml:3:" in done.err
+    assert "hint: " in done.err
+    assert "1 matched, 0 unmatched, 1 refused" in done.err
+
+
+def test_strict_makes_a_refusal_a_failure(folder: Path) -> None:
+    assert penstock("match", "--strict", "subs.txt", "good.xml").code == 0
+    assert penstock("match", "--strict", "subs.txt", "good.xml", "broken.xml").code == 3
+
+
+def test_a_refused_subscription_is_shown_with_a_caret(folder: Path) -> None:
+    (folder / "subs.txt").write_text("good\t//item\nbad\t//item[$x]\n", encoding="utf-8")
+    done = penstock("match", "subs.txt", "good.xml")
+    assert done.code == 0
+    first, source, caret, _hint, summary = done.err.splitlines()
+    assert first.startswith("error: subs.txt:2:12: ")
+    assert source == "    //item[$x]"
+    assert caret == "    " + " " * 7 + "^"
+    assert "1 subscription (1 refused)" in summary
+    assert penstock("match", "--strict", "subs.txt", "good.xml").code == 3
+
+
+def test_a_subscription_that_can_never_match_is_flagged(folder: Path) -> None:
+    (folder / "subs.txt").write_text("odd\t/a[@n < 1][@n > 2]\n", encoding="utf-8")
+    done = penstock("match", "subs.txt", "good.xml")
+    assert done.code == 0
+    assert "subs.txt:1:5: odd never matches: " in done.err
+    flagged = penstock("match", "--json", "subs.txt", "good.xml").rows[0]
+    assert (flagged["type"], flagged["id"]) == ("subscription", "odd")
+    assert flagged["never_matches"]
+
+
+def test_a_subscription_file_with_a_fault_is_refused_whole(folder: Path) -> None:
+    (folder / "subs.txt").write_text("no tab here\n", encoding="utf-8")
+    done = penstock("match", "subs.txt", "good.xml")
+    assert done.code == 3
+    assert done.out == ""
+    assert "error: subs.txt:1:12: " in done.err
+    as_json = penstock("match", "--json", "subs.txt", "good.xml")
+    assert json.loads(as_json.err)["error"]["place"] == "subs.txt:1:12"
+
+
+def test_fragments_are_shown_under_their_document(folder: Path) -> None:
+    done = penstock("match", "--fragments", "subs.txt", "good.xml")
+    assert "french: <item lang='fr'/>" in done.out
+
+
+def test_json_lines(folder: Path) -> None:
+    done = penstock("match", "--json", "--fragments", "subs.txt", "good.xml", "broken.xml")
+    assert done.err == ""
+    good, broken, summary = done.rows
+    assert (good["outcome"], good["ids"]) == ("matched", ["cheap", "french"])
+    (fragment,) = good["fragments"]["french"]
+    ((start, end),) = fragment["ranges"]
+    assert GOOD[start:end] == "<item lang='fr'/>"
+    assert (broken["outcome"], broken["ids"]) == ("refused", [])
+    assert broken["error"]["line"] == 3
+    assert {"code", "message", "offset", "column", "hint"} <= broken["error"].keys()
+    assert (summary["documents"], summary["matched"], summary["refused"]) == (2, 1, 1)
+    assert summary["subscriptions"] == 3
+
+
+def test_explain_says_why_or_why_not(folder: Path) -> None:
+    done = penstock("match", "--explain", "cheap", "subs.txt", "good.xml", "other.xml")
+    assert "cheap matched: /news/item[price < 10]" in done.out
+    assert "cheap did not match: /news/item[price < 10]" in done.out
+    rows = penstock("match", "--json", "--explain", "cheap", "subs.txt", "good.xml").rows
+    assert rows[0]["explanation"]["matched"] is True
+    assert rows[0]["explanation"]["witnesses"][0]["line"] == 1
+
+
+def test_an_unknown_subscription_cannot_be_explained(folder: Path) -> None:
+    done = penstock("match", "--explain", "nobody", "subs.txt", "good.xml")
+    assert done.code == 3
+    assert "[subscription.unknown]" in done.err
+
+
+def test_the_reference_engine_says_the_same(folder: Path) -> None:
+    documents = ["good.xml", "other.xml", "broken.xml"]
+    reference = penstock("match", "--json", "--engine", "reference", "subs.txt", *documents)
+    default = penstock("match", "--json", "subs.txt", *documents)
+    assert [row.get("ids") for row in reference.rows] == [row.get("ids") for row in default.rows]
+
+
+@pytest.mark.parametrize("missing", ["subs.txt", "good.xml"])
+def test_a_missing_file_is_told(folder: Path, missing: str) -> None:
+    (folder / missing).unlink()
+    done = penstock("match", "subs.txt", "good.xml")
+    assert done.code == 2
+    assert missing in done.err
+
+
+def test_long_rows_are_whole_in_a_pipe(folder: Path) -> None:
+    ids = [f"subscription-number-{number}" for number in range(60)]
+    (folder / "subs.txt").write_text("".join(f"{id_}\t//item\n" for id_ in ids), encoding="utf-8")
+    done = penstock_process(
+        "match", str(folder / "subs.txt"), str(folder / "good.xml"), COLUMNS="80"
+    )
+    (row,) = done.out.splitlines()
+    assert row.rstrip().endswith(", ".join(ids))

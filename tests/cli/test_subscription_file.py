@@ -1,0 +1,137 @@
+"""Subscription files: both formats, their directives, and the place of every error."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from penstock.cli.subscription_file import Entry, add_all, read
+from penstock.errors import SubscriptionFileError
+from penstock.matching import SubscriptionIndex
+
+
+def subscriptions(folder: Path, content: str | bytes, name: str = "subs.txt") -> list[Entry]:
+    path = folder / name
+    path.write_bytes(content if isinstance(content, bytes) else content.encode())
+    return list(read(path))
+
+
+def test_a_line_is_id_tab_query(tmp_path: Path) -> None:
+    (only,) = subscriptions(tmp_path, "one\t/a/b \n")
+    assert (only.subscription.id, only.subscription.query, only.line, only.column) == (
+        "one",
+        "/a/b",
+        1,
+        5,
+    )
+
+
+def test_the_column_is_where_the_query_begins(tmp_path: Path) -> None:
+    (only,) = subscriptions(tmp_path, "é\t  /a")
+    assert only.column == 5
+
+
+def test_comments_and_empty_lines_are_skipped_but_counted(tmp_path: Path) -> None:
+    found = subscriptions(tmp_path, "# first\n\n   \none\t/a\r\n# last\ntwo\t/b\n")
+    assert [(each.subscription.id, each.subscription.query, each.line) for each in found] == [
+        ("one", "/a", 4),
+        ("two", "/b", 6),
+    ]
+
+
+def test_a_byte_order_mark_is_no_part_of_the_first_id(tmp_path: Path) -> None:
+    (only,) = subscriptions(tmp_path, b"\xef\xbb\xbfone\t/a\n")
+    assert only.subscription.id == "one"
+
+
+def test_directives_hold_for_the_lines_after_them(tmp_path: Path) -> None:
+    found = subscriptions(
+        tmp_path,
+        "zero\t/a\n"
+        "@namespace p=urn:one\n"
+        "one\t/p:a\n"
+        "@namespace p = urn:two?a=b\n"
+        "@default-namespace urn:all\n"
+        "two\t/p:a\n"
+        "@default-namespace\n"
+        "three\t/a\n",
+    )
+    assert [dict(each.subscription.namespaces) for each in found] == [
+        {},
+        {"p": "urn:one"},
+        {"p": "urn:two?a=b"},
+        {"p": "urn:two?a=b"},
+    ]
+    assert [each.subscription.default_namespace for each in found] == [None, None, "urn:all", None]
+
+
+def test_json_lines(tmp_path: Path) -> None:
+    found = subscriptions(
+        tmp_path,
+        '{"id": "one", "query": "/a"}\n\n'
+        '{"id": "tab\\tid", "query": "/p:a", "namespaces": {"p": "urn:p"},'
+        ' "default_namespace": "urn:d"}\n',
+        "subs.jsonl",
+    )
+    assert [(each.subscription.id, each.subscription.query, each.line) for each in found] == [
+        ("one", "/a", 1),
+        ("tab\tid", "/p:a", 3),
+    ]
+    assert found[1].subscription.namespaces == {"p": "urn:p"}
+    assert found[1].subscription.default_namespace == "urn:d"
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "code", "line", "column"),
+    [
+        ("s.txt", "one\t/a\ntwo /b\n", "subscription-file.line", 2, 7),
+        ("s.txt", "\t/a\n", "subscription-file.line", 1, 1),
+        ("s.txt", "one\t\n", "subscription-file.line", 1, 4),
+        ("s.txt", "@namespaces p=urn:p\n", "subscription-file.directive", 1, 1),
+        ("s.txt", "@namespace p\n", "subscription-file.directive", 1, 1),
+        ("s.txt", "@namespace =urn:p\n", "subscription-file.directive", 1, 1),
+        ("s.txt", "one\t/a\ntwo\t/é\xff\n".encode("latin-1"), "subscription-file.encoding", 2, 6),
+        ("s.jsonl", '{"id": "one",}\n', "subscription-file.not-json", 1, 14),
+        ("s.jsonl", "[]\n", "subscription-file.line", 1, 1),
+        ("s.jsonl", '{"id": 1, "query": "/a"}\n', "subscription-file.line", 1, 1),
+        ("s.jsonl", '{"id": "one"}\n', "subscription-file.line", 1, 1),
+        ("s.jsonl", '{"id": "1", "query": "/a", "x": 1}\n', "subscription-file.line", 1, 1),
+        ("s.jsonl", '{"id": "1", "query": "/a", "namespaces": []}', "subscription-file.line", 1, 1),
+        (
+            *("s.jsonl", '{"id": "1", "query": "/a", "default_namespace": 1}'),
+            *("subscription-file.line", 1, 1),
+        ),
+    ],
+)
+def test_faults_of_the_file_have_code_and_place(
+    tmp_path: Path, name: str, content: str | bytes, code: str, line: int, column: int
+) -> None:
+    with pytest.raises(SubscriptionFileError) as caught:
+        subscriptions(tmp_path, content, name)
+    where = caught.value.where
+    assert where is not None
+    assert (caught.value.code, where.line, where.column) == (code, line, column)
+
+
+def test_what_the_index_refuses_keeps_its_place_and_the_rest_is_added(tmp_path: Path) -> None:
+    path = tmp_path / "subs.txt"
+    found = subscriptions(tmp_path, "# c\ngood\t/a\nbad\t/a[$x]\ngood\t/b\nalso\t/c\n")
+    index = SubscriptionIndex()
+    order, refused = add_all(index, iter(found))
+    assert len(index) == 2
+    assert sorted(order, key=order.__getitem__) == ["good", "bad", "also"]
+    assert [(each.reason.code, each.place(path)) for each in refused] == [
+        ("query.variable", f"{path}:3:8"),
+        ("subscription.duplicate", f"{path}:4:6"),
+    ]
+
+
+def test_the_same_names_may_mean_different_things_in_one_file(tmp_path: Path) -> None:
+    found = subscriptions(
+        tmp_path, "@namespace p=urn:1\none\t/p:a\n@namespace p=urn:2\ntwo\t/p:a\n"
+    )
+    index = SubscriptionIndex()
+    assert add_all(index, iter(found))[1] == []
+    matches = index.matcher().match(b"<a xmlns='urn:2'/>")
+    assert matches.ids == ("two",)
