@@ -15,7 +15,7 @@ BUILD_LOG := $(VENV)/native-build.log
 # The folders are listed too: a deleted file changes nothing but its folder.
 NATIVE_SOURCES := native/Cargo.toml $(shell find native/src)
 
-# Long Hypothesis runs and the native fuzz targets each get this long.
+# How long each native fuzz target runs.
 FUZZ_SECONDS ?= 300
 
 .PHONY: help setup run test lint bench docs fuzz clean
@@ -50,6 +50,15 @@ bench: setup ## Measure every budget and write benchmarks/results
 
 docs: setup ## Generate the reference pages, check every link, write site/
 	$(BIN)/python docs/tools/build_docs.py
+
+fuzz: setup ## Search for counterexamples at length: generated tests, then the fuzz targets
+	HYPOTHESIS_PROFILE=long $(BIN)/python -m pytest --quiet --numprocesses auto \
+		tests/documents tests/language tests/matching
+	@if ! cargo +nightly fuzz --version >/dev/null 2>&1; then \
+		echo "fuzz targets: not run, they need nightly Rust and cargo-fuzz" >&2; \
+	else cd native; for target in $$(cargo +nightly fuzz list); do \
+		(set -x; cargo +nightly fuzz run "$$target" -- -max_total_time=$(FUZZ_SECONDS)); \
+	done; fi
 
 clean: ## Remove everything that was made
 	rm -rf $(VENV) build dist site native/target native/fuzz/target

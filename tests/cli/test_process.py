@@ -9,6 +9,9 @@ import pytest
 from commands import penstock, penstock_process
 from repository import ROOT
 
+from penstock.cli.options import Engine
+from penstock.matching.engine import ENGINES
+
 ESCAPE = "\x1b"
 
 
@@ -39,6 +42,27 @@ def test_a_wrong_command_line_exits_with_2(arguments: list[str]) -> None:
     assert done.code == 2
     assert done.out == ""
     assert done.err
+
+
+def test_the_engines_are_those_of_the_library() -> None:
+    assert tuple(engine.value for engine in Engine) == ENGINES
+
+
+def test_a_reader_that_goes_away_is_no_traceback() -> None:
+    example = "examples/alerts"
+    command = f"{sys.executable} -m penstock match {example}/subscriptions.txt" + (
+        f" {example}/documents/*.xml" * 200
+    )
+    done = subprocess.run(
+        ["bash", "-c", f"{command} | head -n 1"],
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert len(done.stdout.splitlines()) == 1
+    assert "Traceback" not in done.stderr
+    assert "Exception" not in done.stderr
 
 
 def test_a_pipe_gets_no_colour() -> None:

@@ -20,7 +20,7 @@ from rich.segment import Segment, Segments
 from rich.table import Table
 from rich.text import Text
 
-from penstock.errors import PenstockError, Where
+from penstock.errors import PenstockError
 
 WIDTH_OF_A_PIPE = 10_000
 """Columns assumed where the stream is not a terminal: enough that Rich never wraps or cuts."""
@@ -72,17 +72,12 @@ def print_json(value: Mapping[str, Any]) -> None:
     sys.stdout.write(json.dumps(value, ensure_ascii=False) + "\n")
 
 
-def where_as_dict(where: Where | None) -> dict[str, int]:
-    """The position's fields, none where there is no position."""
-    return {} if where is None else where._asdict()
-
-
 def error_as_dict(error: PenstockError) -> dict[str, Any]:
     """An error as every ``--json`` shows it."""
     return {
         "code": error.code,
         "message": error.message,
-        **where_as_dict(error.where),
+        **({} if error.where is None else error.where._asdict()),
         "hint": error.hint,
     }
 
@@ -150,12 +145,9 @@ def progress(items: Sequence[T], what: str) -> Iterable[T]:
     return track(items, description=what, console=console, transient=True)
 
 
-def show_failure(message: str, *, hint: str | None = None) -> None:
+def show_failure(message: str) -> None:
     """Shows a failure that is no error of the library: a file that cannot be opened, say."""
-    console = err()
-    console.print(Text.assemble(("error: ", "bold red"), message), soft_wrap=True)
-    if hint is not None:
-        console.print(Text.assemble(("hint: ", "bold cyan"), hint), soft_wrap=True)
+    err().print(Text.assemble(("error: ", "bold red"), message), soft_wrap=True)
 
 
 def json_wanted(context: typer.Context) -> bool:

@@ -78,9 +78,12 @@ def run(*, quick: bool, tell: Tell) -> Report:
     _growth(subject, settings.sparse, found, tell)
     tell("bench paths: dense, generating")
     _dense(draw("paths-dense", settings.dense), settings.dense, found, tell)
-    for name, setting in (("hard", settings.hard), ("deep", settings.deep)):
+    for name, workload, setting in (
+        ("hard", "paths-hard", settings.hard),
+        ("deep", "treebank", settings.deep),
+    ):
         tell(f"bench paths: {name}, generating")
-        _against_yfilter(name, draw(f"paths-{name}", setting), setting, found, tell)
+        _against_yfilter(name, draw(workload, setting), setting, found, tell)
     return Report(
         bench="paths",
         quick=quick,
