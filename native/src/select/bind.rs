@@ -2,7 +2,7 @@
 
 use crate::events::{Attribute, Names, Span};
 use crate::values::Watch;
-use crate::xpath::ast::{Axis, Kind};
+use crate::xpath::ast::Kind;
 
 use super::compile::{Atom, Goal, Slot};
 use super::formula::{Answer, Place};
@@ -16,39 +16,67 @@ impl Selection<'_> {
         u32::try_from(self.frames.len() - 1).expect("the reader limits depth")
     }
 
-    /// The binding that a node at `depth` serves with this step, innermost first; `None` where no
-    /// open node makes the step possible, or nothing that it could give is wanted any more.
+    /// Notes what the node of a new binding waits for.
+    pub(super) fn expect(&mut self, binding: u32) {
+        let Binding {
+            step, depth, outer, ..
+        } = self.bindings[binding as usize];
+        let linked = self.steps[step as usize];
+        for &child in &linked.step.children {
+            let list = self.list_of(linked.base + child);
+            self.expected
+                .expect_child(list, linked.base + child, binding, depth);
+        }
+        // What is below the node is below the one further out, too.
+        if outer == NONE {
+            for &descendant in &linked.step.descendants {
+                let step = linked.base + descendant;
+                let list = self.list_of(step);
+                self.expected
+                    .expect_descendant(list, step, self.steps[step as usize].step.kind);
+            }
+        }
+    }
+
+    fn list_of(&mut self, step: u32) -> u32 {
+        let at = step as usize;
+        if self.lists[at] == NONE {
+            let step = self.steps[at].step;
+            self.lists[at] = self.expected.list_of_test(step.kind, &step.test);
+        }
+        self.lists[at]
+    }
+
+    /// Whether a binding still wants what a node of the step could give; `None` where it never will.
     ///
     /// Once nothing is wanted from the children of a parent, nothing ever will be, so that those
     /// left out need not be counted for positions either.
+    pub(super) fn wants(&self, step: u32, target: u32) -> Option<bool> {
+        let binding = &self.bindings[target as usize];
+        match self.steps[step as usize].step.slot {
+            Slot::Onward if binding.verdict == Verdict::Fails => None,
+            Slot::Onward => Some(binding.gathered != Gathered::Found),
+            Slot::Atom(_) if binding.verdict != Verdict::Open => None,
+            Slot::Atom(atom) => Some(!matches!(
+                self.answers[binding.answers + atom],
+                Answer::Known(_)
+            )),
+        }
+    }
+
+    /// The innermost binding that wants what a node at `depth` gives with a step on the descendant
+    /// axis.
     pub(super) fn find_target(&self, step: u32, depth: u32) -> Option<u32> {
         let linked = &self.steps[step as usize];
         let mut target = self.open[(linked.base + linked.step.from) as usize];
-        // The node itself may be bound to the step before: it is no context of its own.
-        if target != NONE && self.bindings[target as usize].depth == depth {
-            target = self.bindings[target as usize].outer;
-        }
         while target != NONE {
             let binding = &self.bindings[target as usize];
-            if linked.step.axis == Axis::Child && binding.depth + 1 != depth {
-                return None;
-            }
-            let (waits, satisfied) = match linked.step.slot {
-                Slot::Onward => (
-                    binding.verdict != Verdict::Fails,
-                    binding.gathered == Gathered::Found,
-                ),
-                Slot::Atom(atom) => (
-                    binding.verdict == Verdict::Open,
-                    matches!(self.answers[binding.answers + atom], Answer::Known(_)),
-                ),
-            };
-            if waits {
-                // What one binding has, those further out have too.
-                return (!satisfied).then_some(target);
-            }
-            if linked.step.axis == Axis::Child {
-                return None;
+            // The node itself may be bound to the step before: it is no context of its own.
+            if binding.depth != depth {
+                if let Some(wanted) = self.wants(step, target) {
+                    // What one binding has, those further out have too.
+                    return wanted.then_some(target);
+                }
             }
             target = binding.outer;
         }
@@ -85,15 +113,7 @@ impl Selection<'_> {
         for &further in &linked.step.further_attributes {
             self.visit_attributes(linked.base + further, binding, names, attributes);
         }
-        if self.bindings[binding as usize].outer == NONE {
-            self.descendant_texts.extend(
-                linked
-                    .step
-                    .descendant_texts
-                    .iter()
-                    .map(|text| linked.base + text),
-            );
-        }
+        self.expect(binding);
         self.open[step as usize] = binding;
     }
 
@@ -233,7 +253,7 @@ impl Selection<'_> {
         }
         self.answers.truncate(frame.answers);
         self.watches.truncate(frame.watches);
-        self.descendant_texts.truncate(frame.descendant_texts);
+        self.expected.take_back(frame.expected);
     }
 
     /// Decides a binding whose node ends, and gives what it gathered to those above.

@@ -39,10 +39,10 @@ pub(super) struct Step {
     pub asked_attributes: Vec<u32>,
     /// Steps to this step's own attributes that continue its path.
     pub further_attributes: Vec<u32>,
-    /// Steps to this step's own text nodes.
-    pub texts: Vec<u32>,
-    /// Steps to text nodes anywhere below.
-    pub descendant_texts: Vec<u32>,
+    /// Steps to child elements and own text nodes.
+    pub children: Vec<u32>,
+    /// Steps to nodes anywhere below.
+    pub descendants: Vec<u32>,
 }
 
 /// Where a node's contribution goes in the node bound to the step before.
@@ -98,8 +98,8 @@ impl Selector {
             goal: None,
             asked_attributes: Vec::new(),
             further_attributes: Vec::new(),
-            texts: Vec::new(),
-            descendant_texts: Vec::new(),
+            children: Vec::new(),
+            descendants: Vec::new(),
         };
         let mut compiler = Compiler {
             steps: vec![document],
@@ -138,8 +138,8 @@ impl Compiler {
                 goal: if at + 1 == count { goal.take() } else { None },
                 asked_attributes: Vec::new(),
                 further_attributes: Vec::new(),
-                texts: Vec::new(),
-                descendant_texts: Vec::new(),
+                children: Vec::new(),
+                descendants: Vec::new(),
             });
             let mut atoms = Vec::new();
             let predicates: Box<[Predicate]> = step
@@ -230,7 +230,7 @@ impl Compiler {
         Formula::Atom(id)
     }
 
-    /// Tells each step which attribute and text steps start from it.
+    /// Tells each step which steps start from it.
     fn link(&mut self) {
         for id in 1..self.steps.len() {
             let step = &self.steps[id];
@@ -239,10 +239,8 @@ impl Compiler {
             let list = match (kind, axis, slot) {
                 (Kind::Attribute, Axis::Child, Slot::Atom(_)) => &mut from.asked_attributes,
                 (Kind::Attribute, Axis::Child, Slot::Onward) => &mut from.further_attributes,
-                (Kind::Text, Axis::Child, _) => &mut from.texts,
-                (Kind::Text, Axis::Descendant, _) => &mut from.descendant_texts,
-                // These are found by name.
-                (Kind::Element, _, _) | (Kind::Attribute, Axis::Descendant, _) => continue,
+                (Kind::Element | Kind::Text, Axis::Child, _) => &mut from.children,
+                (_, Axis::Descendant, _) => &mut from.descendants,
             };
             list.push(u32::try_from(id).expect("a query has fewer than 2^32 steps"));
         }

@@ -1,31 +1,55 @@
 //! What a selection does at each event of the document.
 
-use std::rc::Rc;
-
 use crate::events::{Attribute, Context, Handler, NameId, Names, Span, StartElement, Stop};
 use crate::xpath::ast::Kind;
 
-use super::names::accepts;
+use super::expected::{accepts, Expected, ANY_NAME, TEXT};
 use super::nodes::{Name, Scope};
 use super::selection::{Selection, Wanted};
 
 impl Selection<'_> {
+    /// Binds the innermost node, an element, to the steps that wait for it.
+    fn bind_expected(&mut self, names: &Names, element: &StartElement<'_>) {
+        let depth = self.depth();
+        let own = self.expected.list_of(names, element.name);
+        // Where they end now: what the element itself waits for is noted behind.
+        let lists = [own, ANY_NAME].map(|list| {
+            let children = self.expected.children(list, depth - 1);
+            (list, children, self.expected.descendants(list).len())
+        });
+        for (list, children, descendants) in lists {
+            let accepted = |selection: &Self, step: u32| {
+                let test = &selection.steps[step as usize].step.test;
+                list != ANY_NAME || accepts(test, names.get(element.name))
+            };
+            for at in children {
+                let Expected { step, target, .. } = self.expected.child(list, at);
+                if self.wants(step, target) == Some(true) && accepted(self, step) {
+                    self.bind_element(step, target, names, element.attributes);
+                }
+            }
+            for at in 0..descendants {
+                let step = self.expected.descendants(list)[at];
+                if let Some(target) = self.find_target(step, depth) {
+                    if accepted(self, step) {
+                        self.bind_element(step, target, names, element.attributes);
+                    }
+                }
+            }
+        }
+    }
+
     /// Binds the steps that reach attributes of the element anywhere below their context.
     fn bind_descendant_attributes(&mut self, names: &Names, attributes: &[Attribute<'_>]) {
-        if self.descendant_attributes.is_empty() {
+        if self.expected.no_attributes() || attributes.is_empty() {
             return;
         }
         let depth = self.depth() + 1;
-        let mut steps: Vec<u32> = Vec::new();
+        let mut steps: Vec<u32> = self.expected.attributes(ANY_NAME).to_vec();
         for attribute in attributes {
-            steps.extend(
-                self.descendant_attributes
-                    .steps(names, attribute.name)
-                    .iter(),
-            );
+            let list = self.expected.list_of(names, attribute.name);
+            steps.extend(self.expected.attributes(list));
         }
-        steps.sort_unstable();
-        steps.dedup();
         for step in steps {
             if let Some(target) = self.find_target(step, depth) {
                 self.visit_attributes(step, target, names, attributes);
@@ -44,8 +68,10 @@ impl Selection<'_> {
         let element = self.order;
         let waiting = self.waiting.len();
         for (number, attribute) in (1..).zip(attributes) {
-            let (uri, local) = names.get(attribute.name);
-            if accepts(&self.steps[step as usize].step.test, uri, local) {
+            if accepts(
+                &self.steps[step as usize].step.test,
+                names.get(attribute.name),
+            ) {
                 self.order = element + number;
                 self.visit_attribute(step, target, names, attribute);
             }
@@ -83,32 +109,25 @@ impl Selection<'_> {
         if let Some(paths) = &mut self.paths {
             paths.text();
         }
-        let parent = self
-            .frames
-            .last()
-            .expect("the document's frame is always there");
-        let bindings = parent.bindings..self.bindings.len();
-        self.push_frame();
-        let depth = self.depth();
-        for target in bindings {
-            let linked = self.steps[self.bindings[target].step as usize];
-            for &text in &linked.step.texts {
-                let step = linked.base + text;
-                if let Some(target) = self.find_target(step, depth) {
-                    self.bind_leaf(step, target);
-                }
-            }
+        let children = self.expected.children(TEXT, self.depth());
+        let descendants = self.expected.descendants(TEXT).len();
+        self.text_framed = !children.is_empty() || descendants > 0;
+        if !self.text_framed {
+            return;
         }
-        for at in 0..self.descendant_texts.len() {
-            let step = self.descendant_texts[at];
-            if let Some(target) = self.find_target(step, depth) {
+        self.push_frame();
+        for at in children {
+            let Expected { step, target, .. } = self.expected.child(TEXT, at);
+            if self.wants(step, target) == Some(true) {
                 self.bind_leaf(step, target);
             }
         }
-        let frame = self.frames.last().expect("just pushed");
-        self.text_framed = frame.bindings < self.bindings.len();
-        if !self.text_framed {
-            self.frames.pop();
+        let depth = self.depth();
+        for at in 0..descendants {
+            let step = self.expected.descendants(TEXT)[at];
+            if let Some(target) = self.find_target(step, depth) {
+                self.bind_leaf(step, target);
+            }
         }
     }
 
@@ -144,17 +163,11 @@ impl Handler for Selection<'_> {
         self.close_text();
         self.order += 1;
         self.push_frame();
-        let depth = self.depth();
         let names = context.names();
         if let Some(paths) = &mut self.paths {
             paths.start_element(names.get(element.name));
         }
-        let steps: Rc<[u32]> = self.elements.steps(names, element.name);
-        for &step in &*steps {
-            if let Some(target) = self.find_target(step, depth) {
-                self.bind_element(step, target, names, element.attributes);
-            }
-        }
+        self.bind_expected(names, element);
         self.bind_descendant_attributes(names, element.attributes);
         self.order += element.attributes.len() as u64;
         if self.options.wanted != Wanted::Match && self.may_select() {

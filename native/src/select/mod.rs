@@ -17,11 +17,11 @@
 
 mod bind;
 mod compile;
+mod expected;
 mod explain;
 mod flow;
 mod formula;
 mod hear;
-mod names;
 mod nodes;
 mod paths;
 mod selection;

@@ -4,11 +4,10 @@ use foldhash::fast::RandomState;
 use hashbrown::HashMap;
 
 use crate::events::{NameId, Span, Stop};
-use crate::xpath::ast::{Axis, Kind};
 
 use super::compile::{Selector, Step};
+use super::expected::Expectations;
 use super::formula::Answer;
-use super::names::NameIndex;
 use super::nodes::{Candidates, Name, Node, Scope, Selected};
 use super::paths::Paths;
 use super::state::{Binding, Frame, Gathered, Siblings, Verdict, Waiting, Watching, NONE};
@@ -65,8 +64,9 @@ pub struct Outcome {
 pub struct Selection<'a> {
     pub(super) options: Options,
     pub(super) steps: Vec<LinkedStep<'a>>,
-    pub(super) elements: NameIndex<'a>,
-    pub(super) descendant_attributes: NameIndex<'a>,
+    pub(super) expected: Expectations,
+    /// For each step the list of what it accepts, once it was needed.
+    pub(super) lists: Vec<u32>,
     /// For each step its innermost open binding.
     pub(super) open: Vec<u32>,
     /// For each step that counts positions, its counts by depth of the parent, outermost first.
@@ -76,8 +76,6 @@ pub struct Selection<'a> {
     pub(super) answers: Vec<Answer>,
     pub(super) watches: Vec<Watching<'a>>,
     pub(super) waiting: Vec<Waiting>,
-    /// The open steps to text nodes anywhere below.
-    pub(super) descendant_texts: Vec<u32>,
     /// The number of the last node, in document order.
     pub(super) order: u64,
     pub(super) candidates: Candidates,
@@ -114,8 +112,8 @@ impl<'a> Selection<'a> {
         let mut selection = Self {
             options,
             steps: Vec::with_capacity(total),
-            elements: NameIndex::default(),
-            descendant_attributes: NameIndex::default(),
+            expected: Expectations::default(),
+            lists: vec![NONE; total],
             open: vec![NONE; total],
             siblings: Vec::new(),
             frames: Vec::new(),
@@ -123,7 +121,6 @@ impl<'a> Selection<'a> {
             answers: Vec::new(),
             watches: Vec::new(),
             waiting: Vec::new(),
-            descendant_texts: Vec::new(),
             order: 0,
             candidates: Candidates::default(),
             selected: selectors
@@ -151,7 +148,7 @@ impl<'a> Selection<'a> {
 
     fn link(&mut self, query: u32, selector: &'a Selector) {
         let base = u32::try_from(self.steps.len()).expect("fewer than 2^32 steps");
-        for (id, step) in (base..).zip(&selector.steps) {
+        for step in &selector.steps {
             let siblings = u32::try_from(self.siblings.len()).expect("fewer than 2^32 steps");
             if step
                 .predicates
@@ -166,16 +163,6 @@ impl<'a> Selection<'a> {
                 query,
                 siblings,
             });
-            if id == base {
-                continue; // the document node has no name
-            }
-            match (step.kind, step.axis) {
-                (Kind::Element, _) => self.elements.add(id, &step.test),
-                (Kind::Attribute, Axis::Descendant) => {
-                    self.descendant_attributes.add(id, &step.test)
-                }
-                (Kind::Attribute, Axis::Child) | (Kind::Text, _) => {}
-            }
         }
         let binding = u32::try_from(self.bindings.len()).expect("fewer than 2^32 queries");
         debug_assert_eq!(
@@ -196,9 +183,7 @@ impl<'a> Selection<'a> {
             walk: 0,
         });
         self.open[base as usize] = binding;
-        for &text in &selector.steps[0].descendant_texts {
-            self.descendant_texts.push(base + text);
-        }
+        self.expect(binding);
     }
 
     /// The outcomes, in the order of the queries; the document must have been read to its end.
@@ -229,7 +214,7 @@ impl<'a> Selection<'a> {
             answers: self.answers.len(),
             watches: self.watches.len(),
             waiting: self.waiting.len(),
-            descendant_texts: self.descendant_texts.len(),
+            expected: self.expected.mark(),
             namespaces: None,
         });
     }

@@ -18,7 +18,8 @@ pub(super) struct Frame {
     pub answers: usize,
     pub watches: usize,
     pub waiting: usize,
-    pub descendant_texts: usize,
+    /// What was expected before the node.
+    pub expected: usize,
     /// Captured where the node may be selected.
     pub name: Option<Name>,
     /// Captured where it is an element that may be selected.
