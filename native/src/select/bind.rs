@@ -1,14 +1,13 @@
-//! Downwards: which steps a node binds to, and what becomes of its bindings when it ends.
+//! Downwards: which steps a node binds to.
 
-use crate::events::{Attribute, Names, Span};
+use crate::events::{Attribute, Names};
 use crate::values::Watch;
 use crate::xpath::ast::Kind;
 
 use super::compile::{Atom, Goal, Slot};
 use super::formula::{Answer, Place};
-use super::nodes::Node;
 use super::selection::{Selection, Wanted};
-use super::state::{Binding, Frame, Gathered, Gift, Siblings, Verdict, Waiting, Watching, NONE};
+use super::state::{Binding, Gathered, Gift, Siblings, Verdict, Watching, NONE};
 
 impl Selection<'_> {
     /// The number of the innermost frame.
@@ -127,19 +126,10 @@ impl Selection<'_> {
     fn push_binding(&mut self, step: u32, target: u32) -> u32 {
         let linked = self.steps[step as usize];
         let id = u32::try_from(self.bindings.len()).expect("depth and queries are limited");
-        self.bindings.push(Binding {
-            step,
-            depth: self.depth(),
-            target,
-            outer: self.open[step as usize],
-            answers: self.answers.len(),
-            watches: self.watches.len(),
-            predicate: 0,
-            position: None,
-            verdict: Verdict::Open,
-            gathered: Gathered::Nothing,
-            walk: 0,
-        });
+        let (depth, outer) = (self.depth(), self.open[step as usize]);
+        let (answers, watches) = (self.answers.len(), self.watches.len());
+        self.bindings
+            .push(Binding::new(step, depth, target, outer, answers, watches));
         for atom in &linked.step.atoms {
             self.answers.push(Answer::Unknown);
             if let Atom::Value(test) = atom {
@@ -219,146 +209,6 @@ impl Selection<'_> {
             .any(|binding| self.selects(self.steps[binding.step as usize].step.goal.as_ref()))
     }
 
-    /// Gives an atom its answer where nothing more can come.
-    fn settle(&mut self, at: usize, atom: &Atom) {
-        let Atom::Path { otherwise, .. } = atom else {
-            return;
-        };
-        self.answers[at] = match self.answers[at] {
-            Answer::Unknown => Answer::Known(*otherwise),
-            Answer::First(_, passes) => Answer::Known(passes),
-            Answer::Known(known) => Answer::Known(known),
-        };
-    }
-
-    /// Ends the innermost node: everything below it is decided.
-    pub(super) fn close_frame(&mut self, kind: Kind, spans: &[Span]) {
-        let waiting = self
-            .frames
-            .last()
-            .expect("a node ends that has begun")
-            .waiting;
-        self.resolve_waiting(waiting);
-        let bindings = self
-            .frames
-            .last()
-            .expect("a node ends that has begun")
-            .bindings;
-        for binding in bindings..self.bindings.len() {
-            self.close_binding(binding, kind, spans);
-        }
-        let frame = self.frames.pop().expect("a node ends that has begun");
-        for binding in self.bindings.drain(frame.bindings..).rev() {
-            self.open[binding.step as usize] = binding.outer;
-        }
-        self.answers.truncate(frame.answers);
-        self.watches.truncate(frame.watches);
-        self.expected.take_back(frame.expected);
-    }
-
-    /// Decides a binding whose node ends, and gives what it gathered to those above.
-    fn close_binding(&mut self, at: usize, kind: Kind, spans: &[Span]) {
-        let Binding {
-            step,
-            target,
-            answers,
-            mut watches,
-            ..
-        } = self.bindings[at];
-        let linked = self.steps[step as usize];
-        for (number, atom) in linked.step.atoms.iter().enumerate() {
-            match atom {
-                Atom::Value(test) => {
-                    self.answers[answers + number] =
-                        Answer::Known(self.watches[watches].watch.finish(test));
-                    watches += 1;
-                }
-                Atom::Path { .. } => self.settle(answers + number, atom),
-            }
-        }
-        self.reconsider(u32::try_from(at).expect("bindings are numbered by u32"));
-        let verdict = self.bindings[at].verdict;
-        if verdict == Verdict::Fails
-            || (verdict == Verdict::Holds && self.finds(linked.step.goal.as_ref()))
-        {
-            return; // what is found by being there was given when the predicates held
-        }
-        let gift = self.own_gift(linked.step.goal.as_ref(), watches, kind, spans);
-        if verdict == Verdict::Holds {
-            if let Some(gift) = gift {
-                self.give(step, target, gift);
-                self.drop_gift(gift);
-            }
-            return;
-        }
-        // Only `last()` is missing.
-        let gathered = match gift {
-            Some(Gift::Found) => Gathered::Found,
-            Some(Gift::First(order, passes)) => Gathered::First(order, passes),
-            Some(Gift::Candidate(candidate)) => {
-                self.held += 1;
-                Gathered::Candidates(vec![candidate])
-            }
-            None => std::mem::replace(&mut self.bindings[at].gathered, Gathered::Nothing),
-        };
-        self.held += 1;
-        let answers = self.answers[answers..][..linked.step.atoms.len()].into();
-        self.waiting.push(Waiting {
-            step,
-            target,
-            answers,
-            gathered,
-        });
-    }
-
-    /// What the innermost node itself gives at the end of a path.
-    fn own_gift(
-        &mut self,
-        goal: Option<&Goal>,
-        watch: usize,
-        kind: Kind,
-        spans: &[Span],
-    ) -> Option<Gift> {
-        match goal? {
-            _ if self.finds(goal) => Some(Gift::Found),
-            Goal::AnyPasses(test) => self.watches[watch]
-                .watch
-                .finish(test)
-                .then_some(Gift::Found),
-            Goal::FirstPasses(test) => {
-                let order = self.frames.last().expect("its frame is open").order;
-                Some(Gift::First(order, self.watches[watch].watch.finish(test)))
-            }
-            Goal::Exists | Goal::Select => {
-                let depth = self.depth() - 1;
-                let Frame {
-                    order,
-                    name,
-                    namespaces,
-                    ..
-                } = self.frames.last().expect("its frame is open");
-                let node = Node {
-                    order: *order,
-                    last_inside: if kind == Kind::Element {
-                        self.order
-                    } else {
-                        *order
-                    },
-                    depth,
-                    kind,
-                    name: name.clone(),
-                    spans: spans.to_vec(),
-                    namespaces: namespaces.clone(),
-                    path: self
-                        .paths
-                        .as_ref()
-                        .map(|paths| paths.to(kind, name.as_deref())),
-                };
-                Some(Gift::Candidate(self.candidates.add(node)))
-            }
-        }
-    }
-
     /// Where the node of a binding stands for the predicate that it is at, as far as is known.
     pub(super) fn place(&mut self, at: usize) -> Place {
         let binding = &self.bindings[at];
@@ -371,7 +221,7 @@ impl Selection<'_> {
         }
         let depth = binding.depth - 1;
         let parent = self.frames[depth as usize].order;
-        let levels = &mut self.siblings[linked.siblings as usize];
+        let levels = &mut self.positions[linked.positions as usize].levels;
         let level = levels.partition_point(|siblings| siblings.depth < depth);
         if levels
             .get(level)

@@ -6,7 +6,7 @@
 //! Step 0 is the document node, and the branches of a union all continue it.
 
 use crate::values::ValueTest;
-use crate::xpath::ast::{Axis, Expr, Kind, NameTest, Path, Query};
+use crate::xpath::ast::{Axis, Expr, Kind, NameTest, Op, Path, Query};
 
 use super::formula::{Formula, Predicate};
 
@@ -31,6 +31,8 @@ pub(super) struct Step {
     /// The first predicate that asks for `last()`: it and those behind it are decided only when the
     /// parent ends. The number of predicates where none does.
     pub deferred: usize,
+    /// Whether that predicate is `[last()]`: of the nodes that wait, only the last one matters.
+    pub last_only: bool,
     /// What the predicates ask about nested paths and the node's own value.
     pub atoms: Box<[Atom]>,
     /// What the path is for, at its last step; `None` before.
@@ -43,6 +45,35 @@ pub(super) struct Step {
     pub children: Vec<u32>,
     /// Steps to nodes anywhere below.
     pub descendants: Vec<u32>,
+}
+
+impl Step {
+    /// Without predicates yet, nor steps that start from it.
+    fn new(
+        axis: Axis,
+        kind: Kind,
+        test: NameTest,
+        from: u32,
+        slot: Slot,
+        goal: Option<Goal>,
+    ) -> Self {
+        Self {
+            axis,
+            kind,
+            test,
+            from,
+            slot,
+            predicates: Box::default(),
+            deferred: 0,
+            last_only: false,
+            atoms: Box::default(),
+            goal,
+            asked_attributes: Vec::new(),
+            further_attributes: Vec::new(),
+            children: Vec::new(),
+            descendants: Vec::new(),
+        }
+    }
 }
 
 /// Where a node's contribution goes in the node bound to the step before.
@@ -86,21 +117,14 @@ pub(super) enum Atom {
 impl Selector {
     /// Compiles a query.
     pub fn compile(query: &Query) -> Self {
-        let document = Step {
-            axis: Axis::Child,
-            kind: Kind::Element,
-            test: NameTest::default(),
-            from: 0,
-            slot: Slot::Onward,
-            predicates: Box::default(),
-            deferred: 0,
-            atoms: Box::default(),
-            goal: None,
-            asked_attributes: Vec::new(),
-            further_attributes: Vec::new(),
-            children: Vec::new(),
-            descendants: Vec::new(),
-        };
+        let document = Step::new(
+            Axis::Child,
+            Kind::Element,
+            NameTest::default(),
+            0,
+            Slot::Onward,
+            None,
+        );
         let mut compiler = Compiler {
             steps: vec![document],
         };
@@ -126,21 +150,15 @@ impl Compiler {
         let mut goal = Some(goal);
         for (at, step) in path.steps.iter().enumerate() {
             let id = u32::try_from(self.steps.len()).expect("a query has fewer than 2^32 steps");
-            self.steps.push(Step {
-                axis: step.axis,
-                kind: step.kind,
-                test: step.test.clone(),
+            let goal = if at + 1 == count { goal.take() } else { None };
+            self.steps.push(Step::new(
+                step.axis,
+                step.kind,
+                step.test.clone(),
                 from,
                 slot,
-                predicates: Box::default(),
-                deferred: 0,
-                atoms: Box::default(),
-                goal: if at + 1 == count { goal.take() } else { None },
-                asked_attributes: Vec::new(),
-                further_attributes: Vec::new(),
-                children: Vec::new(),
-                descendants: Vec::new(),
-            });
+                goal,
+            ));
             let mut atoms = Vec::new();
             let predicates: Box<[Predicate]> = step
                 .predicates
@@ -152,6 +170,9 @@ impl Compiler {
                 .iter()
                 .position(|p| p.needs_last)
                 .unwrap_or(predicates.len());
+            compiled.last_only = predicates.get(compiled.deferred).is_some_and(|predicate| {
+                matches!(predicate.formula, Formula::PositionLast(Op::Eq))
+            });
             compiled.predicates = predicates;
             compiled.atoms = atoms.into_boxed_slice();
             from = id;

@@ -156,7 +156,7 @@ impl Selection<'_> {
         }
     }
 
-    fn release(&mut self, candidates: &[u32]) {
+    pub(super) fn release(&mut self, candidates: &[u32]) {
         self.held -= candidates.len();
         for &candidate in candidates {
             self.candidates.release(candidate);

@@ -16,6 +16,7 @@
 //! limit. String-values are compared as they arrive ([`crate::values::Watch`]).
 
 mod bind;
+mod close;
 mod compile;
 mod expected;
 mod explain;

@@ -10,7 +10,7 @@ use super::expected::Expectations;
 use super::formula::Answer;
 use super::nodes::{Candidates, Name, Node, Scope, Selected};
 use super::paths::Paths;
-use super::state::{Binding, Frame, Gathered, Siblings, Verdict, Waiting, Watching, NONE};
+use super::state::{Binding, Frame, Gathered, Positions, Verdict, Waiting, Watching, NONE};
 
 /// How many undecided things a selection holds by default; see [`Options::candidates_max`].
 pub const CANDIDATES_MAX: usize = 1_000_000;
@@ -69,8 +69,8 @@ pub struct Selection<'a> {
     pub(super) lists: Vec<u32>,
     /// For each step its innermost open binding.
     pub(super) open: Vec<u32>,
-    /// For each step that counts positions, its counts by depth of the parent, outermost first.
-    pub(super) siblings: Vec<Vec<Siblings>>,
+    /// For each step that asks for positions.
+    pub(super) positions: Vec<Positions>,
     pub(super) frames: Vec<Frame>,
     pub(super) bindings: Vec<Binding>,
     pub(super) answers: Vec<Answer>,
@@ -101,8 +101,8 @@ pub(super) struct LinkedStep<'a> {
     /// Where the steps of its query begin.
     pub base: u32,
     pub query: u32,
-    /// Where its counts are, if it counts positions.
-    pub siblings: u32,
+    /// Where its [`Positions`] are, if it asks for them.
+    pub positions: u32,
 }
 
 impl<'a> Selection<'a> {
@@ -115,7 +115,7 @@ impl<'a> Selection<'a> {
             expected: Expectations::default(),
             lists: vec![NONE; total],
             open: vec![NONE; total],
-            siblings: Vec::new(),
+            positions: Vec::new(),
             frames: Vec::new(),
             bindings: Vec::new(),
             answers: Vec::new(),
@@ -149,19 +149,19 @@ impl<'a> Selection<'a> {
     fn link(&mut self, query: u32, selector: &'a Selector) {
         let base = u32::try_from(self.steps.len()).expect("fewer than 2^32 steps");
         for step in &selector.steps {
-            let siblings = u32::try_from(self.siblings.len()).expect("fewer than 2^32 steps");
+            let positions = u32::try_from(self.positions.len()).expect("fewer than 2^32 steps");
             if step
                 .predicates
                 .iter()
                 .any(|predicate| predicate.needs_position)
             {
-                self.siblings.push(Vec::new());
+                self.positions.push(Positions::default());
             }
             self.steps.push(LinkedStep {
                 step,
                 base,
                 query,
-                siblings,
+                positions,
             });
         }
         let binding = u32::try_from(self.bindings.len()).expect("fewer than 2^32 queries");
@@ -170,17 +170,8 @@ impl<'a> Selection<'a> {
             "the documents' bindings come first, in order"
         );
         self.bindings.push(Binding {
-            step: base,
-            depth: 0,
-            target: NONE,
-            outer: NONE,
-            answers: 0,
-            watches: 0,
-            predicate: 0,
-            position: None,
             verdict: Verdict::Holds,
-            gathered: Gathered::Nothing,
-            walk: 0,
+            ..Binding::new(base, 0, NONE, NONE, 0, 0)
         });
         self.open[base as usize] = binding;
         self.expect(binding);

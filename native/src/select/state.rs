@@ -50,6 +50,32 @@ pub(super) struct Binding {
     pub walk: u64,
 }
 
+impl Binding {
+    /// Of which nothing is decided yet; its answers and watches come next.
+    pub fn new(
+        step: u32,
+        depth: u32,
+        target: u32,
+        outer: u32,
+        answers: usize,
+        watches: usize,
+    ) -> Self {
+        Self {
+            step,
+            depth,
+            target,
+            outer,
+            answers,
+            watches,
+            predicate: 0,
+            position: None,
+            verdict: Verdict::Open,
+            gathered: Gathered::Nothing,
+            walk: 0,
+        }
+    }
+}
+
 /// Whether the step's predicates hold for the node.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Verdict {
@@ -93,7 +119,16 @@ pub(super) struct Waiting {
     pub gathered: Gathered,
 }
 
-/// How many children of one parent reached each predicate of a step that asks for `position()`.
+/// Of a step that asks for `position()`: what is known of the siblings of its nodes.
+#[derive(Default)]
+pub(super) struct Positions {
+    /// The open parents, outermost first.
+    pub levels: Vec<Siblings>,
+    /// Where the last node waits that came to `[last()]`, if it still does.
+    pub latest: usize,
+}
+
+/// How many children of one parent reached each predicate.
 #[derive(Default)]
 pub(super) struct Siblings {
     /// The parent's place in document order, and its frame: when either changes, counting restarts.

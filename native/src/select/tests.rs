@@ -153,6 +153,26 @@ fn a_node_is_selected_as_soon_as_nothing_is_undecided() {
 }
 
 #[test]
+fn of_siblings_that_may_be_the_last_only_one_waits() {
+    let two = Options {
+        wanted: Wanted::All,
+        candidates_max: 2,
+    };
+    let document = "<feed><item>1<item>2</item></item><item>3</item><item>4</item></feed>";
+    let nodes = outcome(document, "/feed/item[last()]", two).unwrap().nodes;
+    assert_eq!(nodes.len(), 1);
+    assert_eq!(
+        &document[nodes[0].spans[0].start as usize..][..7],
+        "<item>4"
+    );
+    assert_eq!(selected(document, "//item[last()]/text()"), ["2", "4"]);
+    assert_eq!(
+        selected(document, "//item[text() < 4][last()][1]"),
+        ["<item>2</item>", "<item>3</item>"]
+    );
+}
+
+#[test]
 fn too_many_undecided_candidates_stop_the_document() {
     let document = "<feed><item>1<x/>2<x/>3<x/><last/></item></feed>";
     for (candidates_max, stopped) in [(3, false), (2, true)] {
