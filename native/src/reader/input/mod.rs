@@ -155,26 +155,16 @@ impl<'b, R: Read> Input<'b, R> {
         self.encoding
     }
 
-    /// Takes up to `wanted` bytes more from the source, to where undecoded bytes wait.
+    /// Takes `wanted` bytes more from the source, to where undecoded bytes wait; fewer at its end.
     fn take(&mut self, wanted: usize) -> io::Result<()> {
         let into = if self.decoder.is_some() {
             &mut self.buffers.raw
         } else {
             &mut self.buffers.text
         };
-        let start = into.len();
-        into.resize(start + wanted, 0);
-        let result = loop {
-            match self.source.read(&mut into[start..]) {
-                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
-                result => break result,
-            }
-        };
-        let read = *result.as_ref().unwrap_or(&0);
-        into.truncate(start + read);
-        result?;
+        let read = (&mut self.source).take(wanted as u64).read_to_end(into)?;
         self.taken += read as u64;
-        self.ended = read == 0;
+        self.ended = read < wanted;
         if self.taken > self.document_bytes_max {
             let excess = (self.taken - self.document_bytes_max) as usize;
             into.truncate(into.len() - excess);
