@@ -3,13 +3,13 @@
 use crate::events::{Attribute, Handler};
 
 use super::chars::char_start;
-use super::content::Inside;
 use super::cursor::Cursor;
 use super::declaration;
 use super::doctype::{self, Doctype};
 use super::fail::{refuse, Fail, Fault, Step};
 use super::input::Encoding;
 use super::lexicon::{Lexicon, RawId};
+use super::pieces::Inside;
 use super::tag::RawAttribute;
 use super::window::Window;
 use super::{codes, Declarations, ReaderOptions, Summary};

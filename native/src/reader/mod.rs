@@ -8,7 +8,7 @@
 //! 2. [`tokens`] cuts the window into tokens with quick-xml; a token that the window ends inside of
 //!    waits for more text, or, if it may be long (text, comments), is read in pieces;
 //! 3. [`machine`] knows where in the document that is, and checks everything that XML and
-//!    namespaces ask for: [`content`], [`tag`], [`values`], [`doctype`];
+//!    namespaces ask for: [`content`], [`pieces`], [`tag`], [`values`], [`doctype`];
 //! 4. [`lexicon`] turns names as written into expanded names.
 //!
 //! A whole document in UTF-8 is its own window and nothing of it is copied. However a document is
@@ -28,6 +28,7 @@ mod instruction;
 mod lexicon;
 mod limits;
 mod machine;
+mod pieces;
 mod position;
 mod tag;
 #[cfg(test)]
