@@ -8,7 +8,7 @@ use super::compile::{compile, Atom, Branch, Slot, Test};
 use super::flat::{TextTable, TextsBuilder};
 use super::segment::{
     key_of, next_serial, Comparison, Condition, Node, Origin, Segment, SlotRecord, StepEdge, ANY,
-    DIRECT, ROOT, VERIFY,
+    DIRECT, ROOT, SLOTS_MAX, VERIFY,
 };
 use crate::xpath::ast::{Axis, NameTest, Query};
 
@@ -193,6 +193,7 @@ impl SegmentBuilder {
                 test,
                 comparisons: 0,
             });
+            assert!(slots.len() < SLOTS_MAX, "fewer than 2^24 slots a segment");
             slots.len() as u32 - 1
         })
     }

@@ -21,6 +21,9 @@ pub const ROOT: u32 = 0;
 /// Name test 0 of every segment: any name.
 pub const ANY: u32 = 0;
 
+/// A segment has fewer slots than this: engines pack a slot with a depth.
+pub const SLOTS_MAX: usize = 1 << 24;
+
 /// Marks a class in an accept list whose documents must still be verified.
 pub const VERIFY: u32 = 1 << 31;
 

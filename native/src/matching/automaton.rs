@@ -10,6 +10,7 @@
 
 use hashbrown::HashMap;
 
+use super::conditions::PathSites;
 use super::letters::{Letters, NONE};
 use crate::index::segment::{Segment, SlotRecord, StepEdge, ROOT};
 
@@ -74,6 +75,8 @@ pub struct Path {
     pub letter: u32,
     /// The slot of the parent that wants this element's string-value, or [`NONE`].
     pub feeds: u32,
+    /// The conditions of matches that end here.
+    pub sites: PathSites,
     /// The path one letter shorter.
     pub parent: u32,
     /// Of the paths one letter longer that this document has, the last to come, or [`NONE`].
@@ -138,6 +141,7 @@ impl Automaton {
             state,
             letter: NONE,
             feeds: NONE,
+            sites: PathSites::UNKNOWN,
             parent: ROOT_PATH,
             first_child: NONE,
             next_sibling: NONE,
@@ -173,20 +177,19 @@ impl Automaton {
         }
     }
 
-    /// Marks a path as seen by element number `element`; whether it is the first in its document,
-    /// which began with element number `began`.
+    /// Marks a path as seen by element number `element` of the document that began with element
+    /// number `began`; returns the number of the element that was there before.
     #[inline]
-    pub fn see(&mut self, path: u32, element: u64, began: u64) -> bool {
+    pub fn see(&mut self, path: u32, element: u64, began: u64) -> u64 {
         let seen = &mut self.paths[path as usize];
-        let first = seen.last_seen < began;
-        seen.last_seen = element;
-        if first {
+        let before = std::mem::replace(&mut seen.last_seen, element);
+        if before < began {
             seen.first_child = NONE;
             let parent = seen.parent;
             let sibling = std::mem::replace(&mut self.paths[parent as usize].first_child, path);
             self.paths[path as usize].next_sibling = sibling;
         }
-        first
+        before
     }
 
     #[cold]
@@ -212,6 +215,7 @@ impl Automaton {
             state,
             letter,
             feeds: if wanted { slot } else { NONE },
+            sites: PathSites::UNKNOWN,
             parent,
             first_child: NONE,
             next_sibling: NONE,

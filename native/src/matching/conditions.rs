@@ -84,11 +84,9 @@ fn met_of(
 /// Conditions of one trie node this few are merged with those of others.
 const MERGED_MAX: usize = 16;
 
-/// The conditions that a match at one path puts on one slot of the element at one depth.
+/// The conditions that matches at one path put on one slot of the element at one depth.
 #[derive(Clone, Copy, Debug)]
 struct Site {
-    /// The depth in the upper half, the slot in the lower.
-    key: u64,
     /// In `runs`: of many trie nodes together.
     runs: (u32, u32),
     /// In `large`: of single trie nodes that have many.
@@ -102,25 +100,35 @@ struct Run {
     pairs: (u32, u32),
 }
 
-/// Stands for every depth, on paths too deep to align.
-const ANY_DEPTH: u32 = u32::MAX;
-const UNBUILT: u32 = u32::MAX;
-
-/// The conditions of the automaton's paths, by the depth and slot they look at. A cache.
+/// The conditions of the automaton's paths, by the depth and slot they look at. A cache: a path points
+/// at its own part of it.
 #[derive(Default)]
 pub struct Sites {
-    /// By path: the number of its table.
-    tables_of: Vec<u32>,
-    /// Ranges of `sites`, each sorted by key.
-    tables: Vec<(u32, u32)>,
+    /// Depth and slot of each site, ascending for each path; apart, so that they are searched fast.
+    keys: Vec<u32>,
     sites: Vec<Site>,
     runs: Vec<Run>,
     pairs: Vec<(u32, u32)>,
     /// Ranges of the segment's conditions.
     large: Vec<(u32, u32)>,
     tests: PathTests,
-    slices: Vec<(u64, u32, u32)>,
+    slices: Vec<(u32, u32, u32)>,
     merged: Vec<(u32, u32, u32)>,
+}
+
+/// The sites of one path.
+#[derive(Clone, Copy, Debug)]
+pub struct PathSites {
+    start: u32,
+    len: u32,
+}
+
+impl PathSites {
+    /// Not looked for yet.
+    pub const UNKNOWN: PathSites = PathSites {
+        start: u32::MAX,
+        len: 0,
+    };
 }
 
 /// What a value met.
@@ -135,8 +143,7 @@ pub struct Met {
 impl Sites {
     /// Forgets everything.
     pub fn clear(&mut self) {
-        self.tables_of.clear();
-        self.tables.clear();
+        self.keys.clear();
         self.sites.clear();
         self.runs.clear();
         self.pairs.clear();
@@ -145,38 +152,55 @@ impl Sites {
 
     /// The memory in use, about.
     pub fn bytes(&self) -> usize {
-        self.tables_of.len() * 4
-            + self.tables.len() * 8
+        self.keys.len() * 4
             + self.sites.len() * size_of::<Site>()
             + self.runs.len() * size_of::<Run>()
             + (self.pairs.len() + self.large.len()) * 8
     }
 
-    /// The table of a path.
+    /// Finds the sites of a path, where that was not done before.
     #[inline]
-    pub fn table(&mut self, segment: &Segment, automaton: &Automaton, path: u32) -> u32 {
-        match self.tables_of.get(path as usize) {
-            Some(&table) if table != UNBUILT => table,
-            _ => self.build(segment, automaton, path),
+    pub fn prepare(&mut self, segment: &Segment, automaton: &mut Automaton, path: u32) {
+        if automaton.paths[path as usize].sites.start == PathSites::UNKNOWN.start {
+            automaton.paths[path as usize].sites = self.build(segment, automaton, path);
         }
     }
 
-    /// Adds what a match at the table's path gains when the element at `depth` has `value`.
+    /// Adds what matches at a path gain when the element at `depth` has `value`.
     #[inline]
-    pub fn meet(&self, segment: &Segment, table: u32, depth: usize, value: &Value, met: &mut Met) {
-        let (start, end) = self.tables[table as usize];
-        let sites = &self.sites[start as usize..end as usize];
-        let key = key(depth as u32, value.slot);
-        if let Ok(at) = sites.binary_search_by_key(&key, |site| site.key) {
-            self.meet_at(segment, &sites[at], value, &mut met.nodes);
+    pub fn meet(
+        &self,
+        segment: &Segment,
+        of_path: PathSites,
+        depth: usize,
+        value: &Value,
+        met: &mut Met,
+    ) {
+        let range = of_path.start as usize..(of_path.start + of_path.len) as usize;
+        let keys = &self.keys[range.clone()];
+        if depth < ANY_DEPTH as usize {
+            let key = key(depth as u32, value.slot);
+            if let Some(at) = keys.iter().position(|&other| other == key) {
+                self.meet_at(
+                    segment,
+                    &self.sites[range.start + at],
+                    value,
+                    &mut met.nodes,
+                );
+            }
         }
-        if sites
+        if keys
             .last()
-            .is_some_and(|site| site.key >> 32 == u64::from(ANY_DEPTH))
+            .is_some_and(|key| key >> DEPTH_SHIFT == ANY_DEPTH)
         {
             let anywhere = self::key(ANY_DEPTH, value.slot);
-            if let Ok(at) = sites.binary_search_by_key(&anywhere, |site| site.key) {
-                self.meet_at(segment, &sites[at], value, &mut met.suspected);
+            if let Some(at) = keys.iter().position(|&other| other == anywhere) {
+                self.meet_at(
+                    segment,
+                    &self.sites[range.start + at],
+                    value,
+                    &mut met.suspected,
+                );
             }
         }
     }
@@ -184,13 +208,17 @@ impl Sites {
     fn meet_at(&self, segment: &Segment, site: &Site, value: &Value, nodes: &mut Vec<u32>) {
         for run in &self.runs[site.runs.0 as usize..site.runs.1 as usize] {
             let pairs = &self.pairs[run.pairs.0 as usize..run.pairs.1 as usize];
-            for range in met_of(
-                segment,
-                run.comparison,
-                pairs.len(),
-                |at| pairs[at].0,
-                value,
-            ) {
+            if run.comparison == Comparison::EqText as u32 {
+                // By far the commonest; a value that equals no literal is above all of them.
+                let start = pairs.partition_point(|pair| pair.0 < value.literal);
+                let equal = pairs[start..]
+                    .iter()
+                    .take_while(|pair| pair.0 == value.literal);
+                nodes.extend(equal.map(|pair| pair.1));
+                continue;
+            }
+            let literal = |at: usize| pairs[at].0;
+            for range in met_of(segment, run.comparison, pairs.len(), literal, value) {
                 nodes.extend(pairs[range].iter().map(|pair| pair.1));
             }
         }
@@ -205,22 +233,19 @@ impl Sites {
     }
 
     #[cold]
-    fn build(&mut self, segment: &Segment, automaton: &Automaton, path: u32) -> u32 {
+    fn build(&mut self, segment: &Segment, automaton: &Automaton, path: u32) -> PathSites {
         self.gather(segment, automaton, path);
         let mut slices = std::mem::take(&mut self.slices);
         slices.sort_unstable();
-        let first_site = self.sites.len() as u32;
+        let start = self.sites.len() as u32;
         for of_key in slices.chunk_by(|a, b| a.0 == b.0) {
             self.add_site(segment, of_key);
         }
         self.slices = slices;
-        self.tables.push((first_site, self.sites.len() as u32));
-        let table = self.tables.len() as u32 - 1;
-        if self.tables_of.len() <= path as usize {
-            self.tables_of.resize(path as usize + 1, UNBUILT);
+        PathSites {
+            start,
+            len: self.sites.len() as u32 - start,
         }
-        self.tables_of[path as usize] = table;
-        table
     }
 
     /// Finds, for each conditional node of the path, at which depths its conditions look.
@@ -236,7 +261,8 @@ impl Sites {
             for of_step in groups(segment.conditions_of(node), |condition| condition.step) {
                 let step = of_step[0].step;
                 let depths = match (segment.is_loose(node), aligned) {
-                    (false, _) => None,
+                    (false, _) if step < ANY_DEPTH => None,
+                    (false, _) => Some(0),
                     (true, true) => Some(self.tests.standing(segment, node, step)),
                     (true, false) => Some(0),
                 };
@@ -260,7 +286,7 @@ impl Sites {
         }
     }
 
-    fn add_site(&mut self, segment: &Segment, slices: &[(u64, u32, u32)]) {
+    fn add_site(&mut self, segment: &Segment, slices: &[(u32, u32, u32)]) {
         let (first_run, first_large) = (self.runs.len() as u32, self.large.len() as u32);
         self.merged.clear();
         for &(_, start, end) in slices {
@@ -289,14 +315,18 @@ impl Sites {
             (first_run, self.runs.len() as u32),
             (first_large, self.large.len() as u32),
         );
-        self.sites.push(Site {
-            key: slices[0].0,
-            runs,
-            large,
-        });
+        self.keys.push(slices[0].0);
+        self.sites.push(Site { runs, large });
     }
 }
 
-fn key(depth: u32, slot: u32) -> u64 {
-    u64::from(depth) << 32 | u64::from(slot)
+/// The depth in the upper bits, the slot in the lower.
+fn key(depth: u32, slot: u32) -> u32 {
+    debug_assert!(depth <= ANY_DEPTH && slot < 1 << DEPTH_SHIFT);
+    depth << DEPTH_SHIFT | slot
 }
+
+const DEPTH_SHIFT: u32 = 24;
+
+/// Stands for every depth, on paths too deep to align.
+const ANY_DEPTH: u32 = (1 << (32 - DEPTH_SHIFT)) - 1;

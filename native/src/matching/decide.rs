@@ -1,9 +1,10 @@
-//! Which matches an element's values decide.
+//! Which matches the values of open elements decide.
 //!
-//! Every path that was seen since an element began, and that continues the element's own, lies inside
-//! that element. So when the element ends, those paths are exactly where matches under it can end,
-//! and each path knows, by depth and slot, which values its matches need from the elements above it.
-//! A match that needs something of elements further up waits until those end.
+//! Each path knows, by depth and slot, which values its conditional matches need from the elements
+//! above it. Attributes are there when an element starts. Content is there when the element ends; by
+//! then every path that was seen since the element began, and that continues the element's own, lies
+//! inside it, so those paths are exactly where matches under it can end. A match that needs more, of
+//! the same element or further up, waits until that element ends.
 
 use hashbrown::HashSet;
 
@@ -12,9 +13,9 @@ use super::conditions::{groups, met, Met};
 use super::letters::NONE;
 use super::run::Run;
 use crate::events::Stop;
-use crate::index::segment::{Origin, Segment, DIRECT, VERIFY};
+use crate::index::segment::{Origin, Segment, SlotRecord, DIRECT, VERIFY};
 
-/// A match that waits for an element further up to end.
+/// A match that waits for an element to end.
 #[derive(Clone, Copy, Debug)]
 struct Undecided {
     /// The place of that element among the open ones.
@@ -48,8 +49,31 @@ pub(super) struct Work {
 }
 
 impl Run {
-    /// Decides what the innermost element's values meet.
-    pub(super) fn decide(&mut self, segment: &Segment) -> Result<(), Stop> {
+    /// Decides what the open elements' attributes meet at the innermost element's path; those of
+    /// elements that began before element number `before` did so when that one was at the path.
+    pub(super) fn decide_by_attributes(
+        &mut self,
+        segment: &Segment,
+        before: u64,
+    ) -> Result<(), Stop> {
+        let mut met = std::mem::take(&mut self.work.met);
+        let path = self.frames.last().expect("an element is open").path;
+        self.sites.prepare(segment, &mut self.automaton, path);
+        let sites = self.automaton.paths[path as usize].sites;
+        for at in (0..self.attributes.len()).rev() {
+            let (depth, value) = self.attributes[at];
+            if self.frames[depth].started < before {
+                break;
+            }
+            self.sites.meet(segment, sites, depth, &value, &mut met);
+            self.settle(segment, depth, &mut met)?;
+        }
+        self.work.met = met;
+        Ok(())
+    }
+
+    /// Decides what the innermost element's content meets at the paths inside it.
+    pub(super) fn decide_by_content(&mut self, segment: &Segment) -> Result<(), Stop> {
         let place = self.frames.len() - 1;
         let frame = self.frames[place];
         let mut met = std::mem::take(&mut self.work.met);
@@ -70,26 +94,36 @@ impl Run {
         if frame.started < self.forgotten_before {
             self.meet_forgotten(segment, frame.values, &mut met.suspected);
         }
-        while let Some(node) = met.suspected.pop() {
-            self.suspect(segment, node);
-        }
-        while let Some(node) = met.nodes.pop() {
-            self.accept(segment, node);
-            if node & DIRECT == 0 && !segment.conditions_of(node).is_empty() {
-                let structural = structural_of(segment, node);
-                self.decide_further(segment, node, structural, place, &mut met.nodes)?;
-            }
-        }
+        self.settle(segment, place, &mut met)?;
         self.work.met = met;
         Ok(())
     }
 
     #[inline]
     fn meet_at(&mut self, segment: &Segment, path: u32, place: usize, met: &mut Met) {
-        let table = self.sites.table(segment, &self.automaton, path);
+        self.sites.prepare(segment, &mut self.automaton, path);
+        let sites = self.automaton.paths[path as usize].sites;
         for value in &self.values[self.frames[place].values..] {
-            self.sites.meet(segment, table, place, value, met);
+            if segment.slots[value.slot as usize].kind != SlotRecord::ATTRIBUTE {
+                self.sites.meet(segment, sites, place, value, met);
+            }
         }
+    }
+
+    /// Takes note of what was met by the element at `place`.
+    #[inline]
+    fn settle(&mut self, segment: &Segment, place: usize, met: &mut Met) -> Result<(), Stop> {
+        while let Some(node) = met.nodes.pop() {
+            self.accept(segment, node);
+            if node & DIRECT == 0 && !segment.conditions_of(node).is_empty() {
+                let structural = structural_of(segment, node);
+                self.wait_for_rest(segment, node, structural, place)?;
+            }
+        }
+        while let Some(node) = met.suspected.pop() {
+            self.suspect(segment, node);
+        }
+        Ok(())
     }
 
     /// What matches at forgotten paths might need of the innermost element, wherever it stands.
@@ -103,26 +137,20 @@ impl Run {
     }
 
     /// A condition behind which others stand was met by the element at `place`, which stands for the
-    /// trie node `structural`: adds to `nodes` what else that element meets, and lets the rest wait.
-    fn decide_further(
+    /// trie node `structural`: the others wait for that element and those above it to end.
+    fn wait_for_rest(
         &mut self,
         segment: &Segment,
         node: u32,
         structural: u32,
         place: usize,
-        nodes: &mut Vec<u32>,
     ) -> Result<(), Stop> {
         let step = segment.steps_to(structural) - 1;
         for of_step in groups(segment.conditions_of(node), |condition| condition.step) {
             if of_step[0].step == step {
-                met(
-                    segment,
-                    of_step,
-                    &self.values[self.frames[place].values..],
-                    nodes,
-                );
+                self.wait_for(node, structural, place)?;
             } else {
-                self.wait(segment, node, structural, of_step[0].step, place)?;
+                self.wait_above(segment, node, structural, of_step[0].step, place)?;
             }
         }
         Ok(())
@@ -162,7 +190,7 @@ impl Run {
             while let Some(node) = nodes.pop() {
                 self.accept(segment, node);
                 if node & DIRECT == 0 {
-                    self.decide_further(segment, node, structural, place, &mut nodes)?;
+                    self.wait_for_rest(segment, node, structural, place)?;
                 }
             }
         }
@@ -208,7 +236,7 @@ impl Run {
 
     /// Lets `node` wait for the elements that can stand for step `wanted`, when the element at `below`
     /// stands for the trie node `structural`.
-    fn wait(
+    fn wait_above(
         &mut self,
         segment: &Segment,
         node: u32,
@@ -227,23 +255,28 @@ impl Run {
         }
         let mut places = self.work.tests.standing(segment, structural, wanted);
         while places != 0 {
-            let place = places.trailing_zeros();
+            self.wait_for(node, above, places.trailing_zeros() as usize)?;
             places &= places - 1;
-            let frame = &mut self.frames[place as usize];
-            if self.waiting.known.insert((frame.started, node, above)) {
-                frame.waiting += 1;
-                self.waiting.list.push(Undecided {
-                    place,
-                    node,
-                    structural: above,
-                });
-            }
+        }
+        Ok(())
+    }
+
+    /// Lets `node` wait for the element at `place`, which stands for the trie node `structural`.
+    fn wait_for(&mut self, node: u32, structural: u32, place: usize) -> Result<(), Stop> {
+        let frame = &mut self.frames[place];
+        if self.waiting.known.insert((frame.started, node, structural)) {
+            frame.waiting += 1;
+            self.waiting.list.push(Undecided {
+                place: place as u32,
+                node,
+                structural,
+            });
         }
         if self.waiting.list.len() > self.limits.undecided_max {
             return Err(Stop {
                 code: "limit.candidates",
                 message: format!(
-                    "more than {} matches wait for elements further up",
+                    "more than {} matches wait for elements to end",
                     self.limits.undecided_max
                 ),
             });

@@ -4,19 +4,16 @@
 //! document. The pool outlives the matcher, so that the next snapshot of the same index finds the
 //! segments that it shares with this one warm.
 
-use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, OnceLock};
-
-use hashbrown::HashMap;
+use std::sync::{Arc, OnceLock};
 
 use super::classes::Classes;
-use super::run::{Run, RunLimits};
+use super::engines::{SharedEngine, YFilterEngine};
+use super::pool::{arrange, Pool, Worker};
+use super::run::Run;
 use super::source::{MatchError, Source};
 use super::yfilter::{NfaRun, SharedNfa};
-use crate::events::{Context, Handler, Span, StartElement, Stop};
-use crate::index::segment::Segment;
 use crate::index::store::Snapshot;
-use crate::reader::{Reader, ReaderOptions, Summary};
+use crate::reader::Summary;
 use crate::select::{Node, Options as SelectOptions, Outcome, Selection, Selector, Wanted};
 
 /// Which engine matches.
@@ -26,15 +23,6 @@ pub enum Engine {
     Shared,
     /// The baseline.
     YFilter,
-}
-
-/// How a matcher works.
-#[derive(Clone, Debug, PartialEq)]
-pub struct MatcherOptions {
-    /// Of the reader.
-    pub reader: ReaderOptions,
-    /// Of the shared engine.
-    pub run: RunLimits,
 }
 
 /// What matching one document took.
@@ -79,52 +67,6 @@ pub struct Matched {
 
 /// Selectors kept from document to document by a worker; past it all are dropped.
 const SELECTORS_KEPT_MAX: usize = 10_000;
-
-/// The memory of one thread's matching.
-struct Worker {
-    /// Tells apart the name tables of different workers.
-    number: u64,
-    reader: Reader,
-    runs: Vec<(Arc<Segment>, Run)>,
-    nfa_runs: Vec<(Arc<Segment>, NfaRun)>,
-    selectors: HashMap<(u64, u32), Arc<Selector>>,
-}
-
-/// Workers that wait for documents.
-pub struct Pool {
-    options: MatcherOptions,
-    idle: Mutex<Vec<Worker>>,
-    made: AtomicU64,
-}
-
-impl Pool {
-    /// A pool whose workers work as `options` say.
-    pub fn new(options: MatcherOptions) -> Pool {
-        Pool {
-            options,
-            idle: Mutex::new(Vec::new()),
-            made: AtomicU64::new(0),
-        }
-    }
-
-    fn take(&self) -> Worker {
-        // Another thread may have held the lock when this process was forked: never wait for it.
-        let idle = self.idle.try_lock().ok().and_then(|mut idle| idle.pop());
-        idle.unwrap_or_else(|| Worker {
-            number: self.made.fetch_add(1, Ordering::Relaxed) + 1,
-            reader: Reader::new(self.options.reader.clone()),
-            runs: Vec::new(),
-            nfa_runs: Vec::new(),
-            selectors: HashMap::new(),
-        })
-    }
-
-    fn put(&self, worker: Worker) {
-        if let Ok(mut idle) = self.idle.try_lock() {
-            idle.push(worker);
-        }
-    }
-}
 
 /// A snapshot of an index, ready to match.
 pub struct Matcher {
@@ -174,7 +116,7 @@ impl Matcher {
         arrange(&mut worker.runs, &self.snapshot, |_, segment| {
             Run::new(segment, limits)
         });
-        let names = names_table(worker);
+        let names = worker.names_table();
         for (segment, run) in &mut worker.runs {
             run.begin(segment, names);
         }
@@ -216,7 +158,7 @@ impl Matcher {
         arrange(&mut worker.nfa_runs, &self.snapshot, |at, segment| {
             NfaRun::new(&nfas[at], segment)
         });
-        let names = names_table(worker);
+        let names = worker.names_table();
         for (nfa, (_, run)) in nfas.iter().zip(&mut worker.nfa_runs) {
             run.begin(nfa, names);
         }
@@ -385,120 +327,10 @@ impl Matcher {
     }
 }
 
-/// Puts a worker's memory in the order of the snapshot's views: what it has of them is kept, what is
-/// new is made, what no one else uses any more is dropped.
-fn arrange<T>(
-    memory: &mut Vec<(Arc<Segment>, T)>,
-    snapshot: &Snapshot,
-    make: impl Fn(usize, &Segment) -> T,
-) {
-    let views = &snapshot.views;
-    let fits = memory.len() == views.len()
-        && memory
-            .iter()
-            .zip(views)
-            .all(|(own, view)| Arc::ptr_eq(&own.0, &view.segment));
-    if fits {
-        return;
-    }
-    let mut old = std::mem::take(memory);
-    for (at, view) in views.iter().enumerate() {
-        let known = old
-            .iter()
-            .position(|own| Arc::ptr_eq(&own.0, &view.segment));
-        memory.push(match known {
-            Some(known) => old.swap_remove(known),
-            None => (Arc::clone(&view.segment), make(at, &view.segment)),
-        });
-    }
-}
-
-/// Numbers the table of names that the worker's reader will use for the next document.
-fn names_table(worker: &Worker) -> u64 {
-    worker.number << 32 | (worker.reader.names_generation() + 1)
-}
-
 fn counters_of(summary: &Summary) -> Counters {
     Counters {
         bytes: summary.bytes,
         elements: summary.elements,
         ..Counters::default()
-    }
-}
-
-struct SharedEngine<'a> {
-    runs: &'a mut [(Arc<Segment>, Run)],
-}
-
-impl Handler for SharedEngine<'_> {
-    const SPANS: bool = false;
-
-    #[inline]
-    fn start_element(
-        &mut self,
-        context: &dyn Context,
-        element: &StartElement<'_>,
-    ) -> Result<(), Stop> {
-        for (segment, run) in self.runs.iter_mut() {
-            run.start(segment, context.names(), element.name, element.attributes);
-        }
-        Ok(())
-    }
-
-    #[inline]
-    fn end_element(&mut self, _span: Span) -> Result<(), Stop> {
-        self.runs
-            .iter_mut()
-            .try_for_each(|(segment, run)| run.end(segment))
-    }
-
-    #[inline]
-    fn text(&mut self, text: &str, _span: Span) -> Result<(), Stop> {
-        for (_, run) in self.runs.iter_mut() {
-            run.text(text);
-        }
-        Ok(())
-    }
-
-    fn text_break(&mut self) -> Result<(), Stop> {
-        for (segment, run) in self.runs.iter_mut() {
-            run.text_break(segment);
-        }
-        Ok(())
-    }
-}
-
-struct YFilterEngine<'a> {
-    nfas: &'a [SharedNfa],
-    runs: &'a mut [(Arc<Segment>, NfaRun)],
-}
-
-impl Handler for YFilterEngine<'_> {
-    const SPANS: bool = false;
-
-    fn start_element(
-        &mut self,
-        context: &dyn Context,
-        element: &StartElement<'_>,
-    ) -> Result<(), Stop> {
-        for (nfa, (_, run)) in self.nfas.iter().zip(self.runs.iter_mut()) {
-            run.start(nfa, context.names(), element.name);
-        }
-        Ok(())
-    }
-
-    fn end_element(&mut self, _span: Span) -> Result<(), Stop> {
-        for (_, run) in self.runs.iter_mut() {
-            run.end();
-        }
-        Ok(())
-    }
-
-    fn text(&mut self, _text: &str, _span: Span) -> Result<(), Stop> {
-        Ok(())
-    }
-
-    fn text_break(&mut self) -> Result<(), Stop> {
-        Ok(())
     }
 }

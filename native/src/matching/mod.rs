@@ -10,9 +10,11 @@ pub mod batch;
 pub mod classes;
 pub mod conditions;
 mod decide;
+mod engines;
 pub mod gather;
 pub mod letters;
 pub mod matcher;
+pub mod pool;
 pub mod run;
 pub mod source;
 #[cfg(test)]

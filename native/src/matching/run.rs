@@ -1,20 +1,20 @@
 //! One segment's run over one document.
 //!
 //! Going down, each element takes one step of the automaton, marks its path as seen, and keeps the
-//! values that its state's slots ask for. Coming up, when all that a condition can look at has been
-//! read, the paths seen since the element began say which matches look at it, and its values which of
-//! those hold ([`super::decide`]).
+//! values that its state's slots ask for; the attributes of the open elements decide at once which
+//! conditional matches hold at its path. Coming up, when an element's content has been read, the paths
+//! seen since it began say which matches look at that content ([`super::decide`]).
 
 use hashbrown::HashSet;
 
-use super::automaton::{Automaton, ROOT_PATH};
+use super::automaton::{Automaton, State, ROOT_PATH};
 use super::classes::Classes;
 use super::conditions::Sites;
 use super::decide::{Waiting, Work};
 use super::gather::{compact, measure, Gatherer, Value};
 use super::letters::NONE;
 use crate::events::{Attribute, NameId, Names, Stop};
-use crate::index::segment::{Segment, SlotRecord, VERIFY};
+use crate::index::segment::{Comparison, Segment, SlotRecord, VERIFY};
 
 /// How much a run may keep.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -38,10 +38,16 @@ pub struct Frame {
     pub started: u64,
     /// Where its values begin.
     pub values: usize,
+    /// Where its attributes' values begin.
+    pub attributes: usize,
+    /// The number of the innermost element, itself included, that has attributes some match looks at.
+    pub attributes_since: u64,
     /// How many undecided matches wait for it.
     pub waiting: u32,
     /// Whether its string-value is being gathered.
     pub gathers: bool,
+    /// Whether it has values of its content.
+    pub has_content: bool,
 }
 
 /// What a run counted in one document.
@@ -61,6 +67,8 @@ pub struct Run {
     pub(super) sites: Sites,
     pub(super) frames: Vec<Frame>,
     pub(super) values: Vec<Value>,
+    // Those of the open elements' attributes once more, each with its element's depth.
+    pub(super) attributes: Vec<(usize, Value)>,
     pub(super) waiting: Waiting,
     pub(super) work: Work,
     pub(super) matched: Classes,
@@ -97,6 +105,7 @@ impl Run {
             sites: Sites::default(),
             frames: Vec::new(),
             values: Vec::new(),
+            attributes: Vec::new(),
             waiting: Waiting::default(),
             work: Work::default(),
             matched: Classes::new(segment.class_count()),
@@ -120,6 +129,7 @@ impl Run {
         self.automaton.letters.use_names(names);
         self.frames.clear();
         self.values.clear();
+        self.attributes.clear();
         self.waiting.clear();
         self.matched.clear();
         self.candidates.clear();
@@ -162,20 +172,23 @@ impl Run {
         names: &Names,
         name: NameId,
         attributes: &[Attribute<'_>],
-    ) {
+    ) -> Result<(), Stop> {
         self.end_text_node(segment);
         let letter = self.automaton.letters.of(segment, names, name);
-        let parent = self.frames.last().map_or(ROOT_PATH, |frame| frame.path);
+        let (parent, attributes_since) = match self.frames.last() {
+            Some(frame) => (frame.path, frame.attributes_since),
+            None => (ROOT_PATH, 0),
+        };
         let made = self.automaton.paths.len();
         let mut path = self.automaton.child(segment, parent, letter);
         if self.automaton.paths.len() != made && self.cache_bytes() > self.limits.cache_bytes_max {
             path = self.drop_cache(segment, letter);
         }
         self.elements += 1;
-        let first = self.automaton.see(path, self.elements, self.document_began);
+        let before = self.automaton.see(path, self.elements, self.document_began);
         let seen = &self.automaton.paths[path as usize];
-        let (state, feeds) = (&self.automaton.states[seen.state as usize], seen.feeds);
-        if first {
+        let (state, feeds) = (self.automaton.states[seen.state as usize], seen.feeds);
+        if before < self.document_began {
             for at in state.accepts.range() {
                 let class = self.automaton.arena[at];
                 let set = if class & VERIFY == 0 {
@@ -195,29 +208,60 @@ impl Run {
             letter,
             started: self.elements,
             values: self.values.len(),
+            attributes: self.attributes.len(),
+            attributes_since,
             waiting: 0,
             gathers,
+            has_content: false,
         });
         if state.slot_bits != 0 && !attributes.is_empty() {
-            let (slots, bits) = (state.slots, state.slot_bits);
-            for attribute in attributes {
-                let slot = self
+            self.keep_attributes(segment, names, state, attributes);
+        }
+        // What the open elements' attributes decide is decided now, once for each set of them.
+        let since = self.frames.last().expect("just pushed").attributes_since;
+        if before < since && !state.conditional.is_empty() {
+            self.decide_by_attributes(segment, before)?;
+        }
+        Ok(())
+    }
+
+    fn keep_attributes(
+        &mut self,
+        segment: &Segment,
+        names: &Names,
+        state: State,
+        attributes: &[Attribute<'_>],
+    ) {
+        let depth = self.frames.len() - 1;
+        for attribute in attributes {
+            let slot = self
+                .automaton
+                .letters
+                .attribute_slot(segment, names, attribute.name);
+            let wanted = slot != NONE
+                && state.slot_bits >> (slot % 64) & 1 == 1
+                && self
                     .automaton
-                    .letters
-                    .attribute_slot(segment, names, attribute.name);
-                if slot != NONE
-                    && bits >> (slot % 64) & 1 == 1
-                    && self.automaton.list(slots).binary_search(&slot).is_ok()
-                {
-                    let numeric = segment.slots[slot as usize].is_numeric();
-                    let (literal, number) = measure(segment, attribute.value, numeric);
-                    self.values.push(Value {
+                    .list(state.slots)
+                    .binary_search(&slot)
+                    .is_ok();
+            if wanted {
+                let record = &segment.slots[slot as usize];
+                let (literal, number) = measure(segment, attribute.value, record.is_numeric());
+                if literal != NONE || record.comparisons != Comparison::EqText.bit() {
+                    let value = Value {
                         slot,
                         literal,
                         number,
-                    });
+                    };
+                    self.values.push(value);
+                    self.attributes.push((depth, value));
                 }
             }
+        }
+        let frame = self.frames.last_mut().expect("an element is open");
+        if frame.attributes < self.attributes.len() {
+            frame.attributes_since = frame.started;
         }
     }
 
@@ -271,11 +315,12 @@ impl Run {
     /// Keeps a value of the innermost element.
     fn keep(&mut self, segment: &Segment, value: Value) {
         self.values.push(value);
-        let start = self
+        let frame = self
             .frames
-            .last()
-            .expect("a value belongs to an open element")
-            .values;
+            .last_mut()
+            .expect("a value belongs to an open element");
+        frame.has_content = true;
+        let start = frame.values;
         let own = self.values.len() - start;
         if own > VALUES_COMPACTED_PAST && own.is_power_of_two() {
             compact(segment, &mut self.values, start);
@@ -292,13 +337,14 @@ impl Run {
         if frame.gathers {
             fed = Some(self.end_value(segment, path.state, path.feeds));
         }
-        if frame.values < self.values.len() {
-            self.decide(segment)?;
+        if self.frames.last().expect("still open").has_content {
+            self.decide_by_content(segment)?;
         }
         if self.frames.last().expect("still open").waiting > 0 {
             self.decide_waiting(segment)?;
         }
         self.values.truncate(frame.values);
+        self.attributes.truncate(frame.attributes);
         self.frames.pop();
         if let Some((literal, number)) = fed.filter(|_| path.feeds != NONE) {
             self.keep(
@@ -320,11 +366,15 @@ impl Run {
         let asked = (wants_value && numeric(self.value_slot)) || (feeds != NONE && numeric(feeds));
         let (literal, number) = self.gatherer.end(segment, asked);
         if wants_value {
-            self.values.push(Value {
-                slot: self.value_slot,
-                literal,
-                number,
-            });
+            let slot = self.value_slot;
+            self.keep(
+                segment,
+                Value {
+                    slot,
+                    literal,
+                    number,
+                },
+            );
         }
         (literal, number)
     }

@@ -5,7 +5,8 @@ use std::sync::Arc;
 
 use proptest::prelude::*;
 
-use super::matcher::{Engine, Matcher, MatcherOptions, Pool};
+use super::matcher::{Engine, Matcher};
+use super::pool::{MatcherOptions, Pool};
 use super::run::RunLimits;
 use super::source::{MatchError, Source};
 use crate::index::store::Index;

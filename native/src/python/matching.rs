@@ -13,9 +13,8 @@ use super::reader::{io_error, options, refusal_tuple, summary_tuple, RefusalTupl
 use crate::index::format::{self, OpenError};
 use crate::index::store::{AddError, Index as NativeIndex};
 use crate::matching::batch::match_all;
-use crate::matching::matcher::{
-    Counters, Engine, Matched, Matcher as NativeMatcher, MatcherOptions, Pool,
-};
+use crate::matching::matcher::{Counters, Engine, Matched, Matcher as NativeMatcher};
+use crate::matching::pool::{MatcherOptions, Pool};
 use crate::matching::run::RunLimits;
 use crate::matching::source::{MatchError, Source};
 use crate::select::Node;

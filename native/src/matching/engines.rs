@@ -1,0 +1,87 @@
+//! The engines as handlers of the reader's events, all segments in one reading.
+
+use std::sync::Arc;
+
+use super::run::Run;
+use super::yfilter::{NfaRun, SharedNfa};
+use crate::events::{Context, Handler, Span, StartElement, Stop};
+use crate::index::segment::Segment;
+
+/// The default engine.
+pub(super) struct SharedEngine<'a> {
+    pub runs: &'a mut [(Arc<Segment>, Run)],
+}
+
+impl Handler for SharedEngine<'_> {
+    const SPANS: bool = false;
+
+    #[inline]
+    fn start_element(
+        &mut self,
+        context: &dyn Context,
+        element: &StartElement<'_>,
+    ) -> Result<(), Stop> {
+        for (segment, run) in self.runs.iter_mut() {
+            run.start(segment, context.names(), element.name, element.attributes)?;
+        }
+        Ok(())
+    }
+
+    #[inline]
+    fn end_element(&mut self, _span: Span) -> Result<(), Stop> {
+        self.runs
+            .iter_mut()
+            .try_for_each(|(segment, run)| run.end(segment))
+    }
+
+    #[inline]
+    fn text(&mut self, text: &str, _span: Span) -> Result<(), Stop> {
+        for (_, run) in self.runs.iter_mut() {
+            run.text(text);
+        }
+        Ok(())
+    }
+
+    fn text_break(&mut self) -> Result<(), Stop> {
+        for (segment, run) in self.runs.iter_mut() {
+            run.text_break(segment);
+        }
+        Ok(())
+    }
+}
+
+/// The baseline.
+pub(super) struct YFilterEngine<'a> {
+    pub nfas: &'a [SharedNfa],
+    pub runs: &'a mut [(Arc<Segment>, NfaRun)],
+}
+
+impl Handler for YFilterEngine<'_> {
+    const SPANS: bool = false;
+
+    fn start_element(
+        &mut self,
+        context: &dyn Context,
+        element: &StartElement<'_>,
+    ) -> Result<(), Stop> {
+        for (nfa, (_, run)) in self.nfas.iter().zip(self.runs.iter_mut()) {
+            run.start(nfa, context.names(), element.name);
+        }
+        Ok(())
+    }
+
+    fn end_element(&mut self, _span: Span) -> Result<(), Stop> {
+        for (_, run) in self.runs.iter_mut() {
+            run.end();
+        }
+        Ok(())
+    }
+
+    fn text(&mut self, _text: &str, _span: Span) -> Result<(), Stop> {
+        Ok(())
+    }
+
+    fn text_break(&mut self) -> Result<(), Stop> {
+        Ok(())
+    }
+}
