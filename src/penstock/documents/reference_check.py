@@ -10,8 +10,9 @@ from xml.parsers import expat
 from xml.sax.saxutils import escape
 
 from penstock.documents.limits import Limits
+from penstock.documents.reference_scope import split
 from penstock.documents.reference_text import OriginalText
-from penstock.errors import Where, error
+from penstock.errors import PenstockError, Where, error
 
 __all__ = ["Declared", "check"]
 
@@ -117,6 +118,9 @@ class _Listener:
         parser.XmlDeclHandler = self.xml_declaration
         parser.EntityDeclHandler = self.entity
         parser.AttlistDeclHandler = self.attribute
+        parser.ElementDeclHandler = self.element
+        parser.NotationDeclHandler = self.notation
+        parser.ProcessingInstructionHandler = self.instruction
         parser.StartDoctypeDeclHandler = self.start_doctype
         parser.EndDoctypeDeclHandler = self.end_doctype
         parser.StartElementHandler = self.start
@@ -163,17 +167,43 @@ class _Listener:
         _public: str | None,
         _notation: str | None,
     ) -> None:
+        self.plain(name)
         if not is_parameter and value is not None and not self.is_supplying:
             self.declared.entities.setdefault(name, value)
 
     def attribute(
         self, element: str, name: str, kind: str, default: str | None, _required: bool
     ) -> None:
+        self.qualified(element)
+        self.qualified(name)
         self.declared.attributes.setdefault((element, name), (kind, default))
 
+    def element(self, name: str, _model: object) -> None:
+        self.qualified(name)
+
+    def notation(self, name: str, *_: object) -> None:
+        self.plain(name)
+
+    def instruction(self, target: str, _data: str) -> None:
+        self.plain(target)
+
+    def plain(self, name: str) -> None:
+        """Refuse a colon, which Expat knows nothing about."""
+        if ":" in name:
+            message = f"{name} may not have a colon"
+            raise error("namespace.colon", message, self.text.where(self.here()))
+
+    def qualified(self, name: str) -> None:
+        """Refuse a colon that is not between a prefix and a local name."""
+        try:
+            split(name)
+        except PenstockError as problem:
+            raise error(problem.code, problem.message, self.text.where(self.here())) from None
+
     def start_doctype(
-        self, _name: str, system: str | None, _public: str | None, _has_subset: bool
+        self, name: str, system: str | None, _public: str | None, _has_subset: bool
     ) -> None:
+        self.qualified(name)
         self.external_subset = system
         # Expat stands behind the name by now.
         self.doctype_start = self.text.text.rindex("<!DOCTYPE", 0, self.here())

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from penstock.documents.events import Name
 from penstock.errors import error
 
-__all__ = ["Scope"]
+__all__ = ["Scope", "split"]
 
 XML = "http://www.w3.org/XML/1998/namespace"
 XMLNS = "http://www.w3.org/2000/xmlns/"
@@ -29,7 +29,7 @@ class Scope:
         scope = dict(self._scopes[-1])
         for name, uri in attributes.items():
             if self.is_declaration(name):
-                prefix = _split(name)[1] if ":" in name else ""
+                prefix = split(name)[1] if ":" in name else ""
                 _check(prefix, uri)
                 scope[prefix] = uri
         self._scopes.append(scope)
@@ -45,14 +45,14 @@ class Scope:
 
     def element(self, written: str) -> Name:
         """The expanded name of an element."""
-        prefix, local = _split(written)
+        prefix, local = split(written)
         if prefix == "xmlns":
             raise error("namespace.reserved", "an element may not have the prefix xmlns")
         return Name(self._uri(prefix), local)
 
     def attribute(self, written: str) -> Name:
         """The expanded name of an attribute."""
-        prefix, local = _split(written)
+        prefix, local = split(written)
         return Name(self._uri(prefix) if prefix else "", local)
 
     def _uri(self, prefix: str) -> str:
@@ -62,7 +62,8 @@ class Scope:
         return uri
 
 
-def _split(written: str) -> tuple[str, str]:
+def split(written: str) -> tuple[str, str]:
+    """Prefix and local part of a qualified name."""
     prefix, colon, local = written.partition(":")
     if not colon:
         return "", written
