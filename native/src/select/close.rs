@@ -134,12 +134,12 @@ impl Selection<'_> {
             }
             Goal::Exists | Goal::Select => {
                 let depth = self.depth() - 1;
-                let Frame {
-                    order,
-                    name,
-                    namespaces,
-                    ..
-                } = self.frames.last().expect("its frame is open");
+                let (own, around) = self.frames.split_last().expect("its frame is open");
+                let Frame { order, name, .. } = own;
+                let scoped = match kind {
+                    Kind::Element => own,
+                    Kind::Attribute | Kind::Text => around.last().expect("it is inside an element"),
+                };
                 let node = Node {
                     order: *order,
                     last_inside: if kind == Kind::Element {
@@ -151,7 +151,7 @@ impl Selection<'_> {
                     kind,
                     name: name.clone(),
                     spans: spans.to_vec(),
-                    namespaces: namespaces.clone(),
+                    namespaces: scoped.namespaces.clone(),
                     path: self
                         .paths
                         .as_ref()

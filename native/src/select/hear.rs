@@ -164,6 +164,10 @@ impl Handler for Selection<'_> {
         self.order += 1;
         self.push_frame();
         let names = context.names();
+        if self.leaves_wanted {
+            let scope = self.capture_scope(context);
+            self.frames.last_mut().expect("just pushed").namespaces = Some(scope);
+        }
         if let Some(paths) = &mut self.paths {
             paths.start_element(names.get(element.name));
         }

@@ -31,7 +31,7 @@ pub struct Node {
     pub name: Option<Name>,
     /// Its ranges of the original bytes: one, or several for a text node with pieces apart.
     pub spans: Vec<Span>,
-    /// What is in scope at an element; `None` for others.
+    /// What is in scope at an element, or at the one that an attribute or text is of.
     pub namespaces: Option<Scope>,
     /// For explanations, a query that leads to it, such as `/news[1]/item[2]/@lang`.
     pub path: Option<Box<str>>,

@@ -4,8 +4,9 @@ use foldhash::fast::RandomState;
 use hashbrown::HashMap;
 
 use crate::events::{NameId, Span, Stop};
+use crate::xpath::ast::Kind;
 
-use super::compile::{Selector, Step};
+use super::compile::{Goal, Selector, Step};
 use super::expected::Expectations;
 use super::formula::Answer;
 use super::nodes::{Candidates, Name, Node, Scope, Selected};
@@ -90,6 +91,8 @@ pub struct Selection<'a> {
     /// Whether the open text node has a frame: something wants to see it.
     pub(super) text_framed: bool,
     pub(super) last_scope: Option<Scope>,
+    /// Whether attributes or texts may be selected: they are in the scope of their element.
+    pub(super) leaves_wanted: bool,
     /// Names of nodes that may be selected.
     pub(super) names: HashMap<NameId, Name, RandomState>,
 }
@@ -134,6 +137,7 @@ impl<'a> Selection<'a> {
             text_spans: Vec::new(),
             text_framed: false,
             last_scope: None,
+            leaves_wanted: false,
             names: HashMap::default(),
         };
         selection.push_frame();
@@ -157,6 +161,9 @@ impl<'a> Selection<'a> {
             {
                 self.positions.push(Positions::default());
             }
+            self.leaves_wanted |= step.kind != Kind::Element
+                && self.options.wanted != Wanted::Match
+                && matches!(step.goal, Some(Goal::Select));
             self.steps.push(LinkedStep {
                 step,
                 base,

@@ -86,6 +86,17 @@ fn namespaces_in_scope_are_those_of_the_element_and_shared() {
 }
 
 #[test]
+fn attributes_and_texts_are_in_the_scope_of_their_element() {
+    let document = "<a xmlns:p='urn:p'><b xmlns:q='urn:q' q:x='1'>text</b></a>";
+    for query in ["//@*", "//b/text()", "//text()"] {
+        let nodes = outcome(document, query, all()).unwrap().nodes;
+        let scope = nodes[0].namespaces.as_ref().expect("it is in an element");
+        let prefixes: Vec<&str> = scope.iter().map(|(prefix, _)| &**prefix).collect();
+        assert_eq!(prefixes, ["p", "q"], "{query}");
+    }
+}
+
+#[test]
 fn double_slash_counts_positions_among_the_children_of_each_parent() {
     let document = "<r><a><b>1</b><b>2</b></a><b>3</b><c><b>4</b></c></r>";
     assert_eq!(selected(document, "//b[1]/text()"), ["1", "3", "4"]);
