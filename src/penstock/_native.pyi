@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable
 from os import PathLike
-from typing import Any, Self, TypeAlias, final
+from typing import Any, Literal, Self, TypeAlias, final
 
 from typing_extensions import Buffer
 
@@ -38,7 +38,18 @@ def select(
 ) -> list[tuple[str, list[tuple[int, int]]]]: ...
 
 _Node: TypeAlias = tuple[
-    str, tuple[str, str] | None, list[tuple[int, int, bool]], list[tuple[str, str]]
+    Literal["element", "attribute", "text"],
+    tuple[str, str] | None,
+    list[tuple[int, int, bool]],
+    list[tuple[str, str]],
+]
+_Witness: TypeAlias = tuple[str, list[tuple[int, int, bool]]]
+_Explanation: TypeAlias = tuple[
+    tuple[Any, ...],
+    int,
+    list[_Witness],
+    tuple[int, list[_Witness]] | None,
+    list[tuple[int, int | None, int, list[_Witness]]],
 ]
 
 @final
@@ -78,6 +89,7 @@ class Matcher:
     def select(
         self, document: Buffer, ids: list[str]
     ) -> tuple[list[list[_Node]], _Summary | None, _Refusal | None]: ...
+    def explain(self, document: Buffer, id: str) -> tuple[_Explanation | None, _Refusal | None]: ...
     def query(self, id: str) -> str | None: ...
 
 @final

@@ -130,7 +130,7 @@ class CaseContract(EngineSuite):
 
     def test_a_query_that_fails_at_its_first_step(self) -> None:
         (failure,) = self.matcher(it="//other[1]").explain(NEWS, "it").failures
-        assert (failure.step_number, failure.step, failure.reached) == (1, "//other", 1)
+        assert (failure.step_number, failure.step, failure.reached) == (1, "//other", 0)
         assert failure.witnesses == ()
 
     def test_each_step_has_a_witness(self) -> None:

@@ -14,7 +14,11 @@ use super::source::{MatchError, Source};
 use super::yfilter::{NfaRun, SharedNfa};
 use crate::index::store::Snapshot;
 use crate::reader::Summary;
-use crate::select::{Node, Options as SelectOptions, Outcome, Selection, Selector, Wanted};
+use crate::select::{
+    explain, Explanation, Node, Options as SelectOptions, Outcome, Selection, Selector, Wanted,
+    CANDIDATES_MAX,
+};
+use crate::xpath::ast::Query;
 
 /// Which engine matches.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -287,6 +291,22 @@ impl Matcher {
             outcomes.into_iter().map(|outcome| outcome.nodes).collect(),
             summary,
         ))
+    }
+
+    /// The query of a handle in normal form, and why it selects something or nothing.
+    pub fn explain(
+        &self,
+        source: &mut Source<'_>,
+        handle: u32,
+    ) -> Result<(Query, Explanation), MatchError> {
+        let (view, class) = self.class_of(handle);
+        let query = self.snapshot.views[view].segment.query_of(class);
+        let mut worker = self.pool.take();
+        let explanation = explain(&query, CANDIDATES_MAX, |selection| {
+            source.read(&mut worker.reader, selection).map(drop)
+        });
+        self.pool.put(worker);
+        Ok((query, explanation?))
     }
 
     fn view_of(&self, handle: u32) -> usize {

@@ -9,6 +9,7 @@ use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict, PyIterator};
 
+use super::explaining::{explanation_tuple, ExplanationTuple};
 use super::reader::{io_error, options, refusal_tuple, summary_tuple, RefusalTuple, SummaryTuple};
 use crate::index::format::{self, OpenError};
 use crate::index::store::{AddError, Index as NativeIndex};
@@ -388,6 +389,25 @@ impl Matcher {
             Err(MatchError::Refused(refusal)) => {
                 Ok((Vec::new(), None, Some(refusal_tuple(refusal))))
             }
+            Err(MatchError::Io(error)) => Err(io_error(error)),
+        }
+    }
+
+    /// Why a document meets a subscription or not; or why the document was refused. Nothing where
+    /// there is no such subscription.
+    fn explain<'py>(
+        &self,
+        py: Python<'py>,
+        document: PyBuffer<u8>,
+        id: &str,
+    ) -> PyResult<(Option<ExplanationTuple<'py>>, Option<RefusalTuple>)> {
+        let bytes = bytes_of(&document)?;
+        let Some(handle) = self.matcher.handle(id) else {
+            return Ok((None, None));
+        };
+        match py.detach(|| self.matcher.explain(&mut Source::Bytes(bytes), handle)) {
+            Ok((query, told)) => Ok((Some(explanation_tuple(py, &query, &told)?), None)),
+            Err(MatchError::Refused(refusal)) => Ok((None, Some(refusal_tuple(refusal)))),
             Err(MatchError::Io(error)) => Err(io_error(error)),
         }
     }

@@ -2,6 +2,7 @@
 
 use pyo3::prelude::*;
 
+mod explaining;
 mod matching;
 mod reader;
 mod select;

@@ -38,7 +38,8 @@ pub fn parse_query<'py>(
     }
 }
 
-fn query_tuple<'py>(py: Python<'py>, query: &Query) -> PyResult<Bound<'py, PyTuple>> {
+/// A query as nested tuples.
+pub fn query_tuple<'py>(py: Python<'py>, query: &Query) -> PyResult<Bound<'py, PyTuple>> {
     tuple_of(py, &query.branches, path_tuple)
 }
 

@@ -88,7 +88,7 @@ class Explainer:
                         branch,
                         number,
                         conditions - 1 if conditions else None,
-                        reached=len(reached) or 1,
+                        reached=len(reached),
                         witnesses=self._witnesses(reached),
                     )
                 reached = found

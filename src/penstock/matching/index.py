@@ -9,9 +9,11 @@ from penstock.documents import Limits
 from penstock.errors import QueryError, error
 from penstock.matching.engine import ENGINES, EngineIndex
 from penstock.matching.matcher import Matcher
+from penstock.matching.native_engine import NativeIndex
 from penstock.matching.reference import ReferenceIndex
 from penstock.matching.reference_file import MAGIC as REFERENCE_MAGIC
 from penstock.matching.results import IndexStats
+from penstock.native import native
 
 NATIVE_MAGIC = b"penstock-index\r\n"
 """How the files of the native core begin."""
@@ -39,7 +41,9 @@ class SubscriptionIndex:
 
     def __init__(self, *, engine: str | None = None) -> None:
         self._engine = _chosen(engine)
-        self._index: EngineIndex = ReferenceIndex()
+        self._index: EngineIndex = (
+            ReferenceIndex() if self._engine == "reference" else NativeIndex()
+        )
 
     def add(
         self,
@@ -162,16 +166,16 @@ def _opened(path: str | PathLike[str]) -> tuple[str, EngineIndex]:
         return "reference", ReferenceIndex.load(path)
     if not start.startswith(NATIVE_MAGIC):
         raise error("index.not-an-index", f"{path} is not an index")
-    raise error("native.missing", f"{path} is an index of the native core")
+    return _chosen("shared"), NativeIndex.load(path)
 
 
 def _chosen(engine: str | None) -> str:
     """The engine to use, checked."""
     if engine is None:
-        return "reference"
+        return "reference" if native is None else "shared"
     if engine not in ENGINES:
         raise error("engine.unknown", f"there is no engine `{engine}`")
-    if engine != "reference":
+    if engine != "reference" and native is None:
         raise error("native.missing", f"the engine `{engine}` is part of the native core")
     return engine
 

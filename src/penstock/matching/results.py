@@ -30,6 +30,8 @@ class Work:
     elements: int = 0
     verified: int = field(default=0, compare=False)
     """Queries of which the automaton could not tell all, and which were evaluated by themselves."""
+    paths_made: int = field(default=0, compare=False)
+    """Paths of element names that no earlier document had."""
     states_made: int = field(default=0, compare=False)
     """States of the automaton that had to be made first; few once it is warm."""
     caches_dropped: int = field(default=0, compare=False)
@@ -42,6 +44,7 @@ class Work:
             bytes_read=self.bytes_read + other.bytes_read,
             elements=self.elements + other.elements,
             verified=self.verified + other.verified,
+            paths_made=self.paths_made + other.paths_made,
             states_made=self.states_made + other.states_made,
             caches_dropped=self.caches_dropped + other.caches_dropped,
             cache_bytes=max(self.cache_bytes, other.cache_bytes),
@@ -235,9 +238,9 @@ class Failure:
     """The predicate that held for no node; ``None`` where no node passed the step's own test."""
     reached: int
     """How many nodes came that far: those the predicate was asked for, or those that the step
-    before selected; the document counts as one."""
+    before selected; 0 at the first step."""
     witnesses: tuple[Witness, ...]
-    """The first :data:`WITNESSES_MAX` of them; the document has no witness."""
+    """The first :data:`WITNESSES_MAX` of them."""
 
     def __str__(self) -> str:
         where = f"step {self.step_number} of {self.branch}"
