@@ -8,6 +8,8 @@
 //!
 //! Everything here is a cache: it can be dropped at any time and grows back.
 
+use std::hash::{BuildHasherDefault, Hasher};
+
 use hashbrown::HashMap;
 
 use super::conditions::PathSites;
@@ -15,6 +17,32 @@ use super::letters::{Letters, NONE};
 use crate::index::segment::{Segment, SlotRecord, StepEdge, ROOT};
 
 type Table<K, V> = HashMap<K, V, foldhash::fast::RandomState>;
+
+/// Where a letter leads, by number and letter.
+type Moves = HashMap<u64, u32, BuildHasherDefault<Spread>>;
+
+fn key(number: u32, letter: u32) -> u64 {
+    u64::from(number) << 32 | u64::from(letter)
+}
+
+/// Hashes one number by a multiplication: these keys are dense and ours, and an element waits for them.
+#[derive(Default)]
+struct Spread(u64);
+
+impl Hasher for Spread {
+    fn finish(&self) -> u64 {
+        self.0
+    }
+
+    fn write(&mut self, _bytes: &[u8]) {
+        unreachable!("keys are u64");
+    }
+
+    fn write_u64(&mut self, number: u64) {
+        let product = u128::from(number) * 0x9e37_79b9_7f4a_7c15;
+        self.0 = (product >> 64) as u64 ^ product as u64;
+    }
+}
 
 /// A run of numbers in the automaton's arena.
 #[derive(Clone, Copy, Debug, Default)]
@@ -75,6 +103,8 @@ pub struct Path {
     pub letter: u32,
     /// The slot of the parent that wants this element's string-value, or [`NONE`].
     pub feeds: u32,
+    /// What an element here must do: bits of [`Path::ACCEPTS`] and its kin.
+    pub duties: u32,
     /// The conditions of matches that end here.
     pub sites: PathSites,
     /// The path one letter shorter.
@@ -83,6 +113,26 @@ pub struct Path {
     pub first_child: u32,
     /// The next such path with the same parent, or [`NONE`].
     pub next_sibling: u32,
+}
+
+impl Path {
+    /// Some classes match as soon as an element gets here.
+    pub const ACCEPTS: u32 = 1;
+    /// Some attribute or content has to be kept.
+    pub const KEEPS: u32 = 2;
+    /// The string-value has to be gathered.
+    pub const GATHERS: u32 = 4;
+    /// Some classes match here under conditions.
+    pub const DECIDES: u32 = 8;
+
+    /// What an element in `state` must do, when its parent may want its string-value.
+    fn duties_of(state: &State, feeds: bool) -> u32 {
+        let when = |holds: bool, duty: u32| if holds { duty } else { 0 };
+        when(!state.accepts.is_empty(), Path::ACCEPTS)
+            | when(state.slot_bits != 0, Path::KEEPS)
+            | when(feeds || state.wants_value, Path::GATHERS)
+            | when(!state.conditional.is_empty(), Path::DECIDES)
+    }
 }
 
 /// The path of the document node.
@@ -98,8 +148,8 @@ pub struct Automaton {
     pub paths: Vec<Path>,
     /// The numbers in all [`List`]s.
     pub arena: Vec<u32>,
-    children: Table<(u32, u32), u32>,
-    transitions: Table<(u32, u32), u32>,
+    children: Moves,
+    transitions: Moves,
     by_digest: Table<u128, u32>,
     reached: Vec<u32>,
     looping: Table<u32, ()>,
@@ -114,8 +164,8 @@ impl Automaton {
             states: Vec::new(),
             paths: Vec::new(),
             arena: Vec::new(),
-            children: Table::default(),
-            transitions: Table::default(),
+            children: Moves::default(),
+            transitions: Moves::default(),
             by_digest: Table::default(),
             reached: Vec::new(),
             looping: Table::default(),
@@ -141,6 +191,7 @@ impl Automaton {
             state,
             letter: NONE,
             feeds: NONE,
+            duties: 0,
             sites: PathSites::UNKNOWN,
             parent: ROOT_PATH,
             first_child: NONE,
@@ -165,7 +216,7 @@ impl Automaton {
     /// The path one letter longer, if it is known.
     #[inline]
     pub fn known_child(&self, path: u32, letter: u32) -> Option<u32> {
-        self.children.get(&(path, letter)).copied()
+        self.children.get(&key(path, letter)).copied()
     }
 
     /// The path one letter longer.
@@ -195,11 +246,11 @@ impl Automaton {
     #[cold]
     fn grow(&mut self, segment: &Segment, parent: u32, letter: u32) -> u32 {
         let from = self.paths[parent as usize].state;
-        let state = match self.transitions.get(&(from, letter)) {
+        let state = match self.transitions.get(&key(from, letter)) {
             Some(&state) => state,
             None => {
                 let state = self.step(segment, from, letter);
-                self.transitions.insert((from, letter), state);
+                self.transitions.insert(key(from, letter), state);
                 state
             }
         };
@@ -215,12 +266,13 @@ impl Automaton {
             state,
             letter,
             feeds: if wanted { slot } else { NONE },
+            duties: Path::duties_of(&self.states[state as usize], wanted),
             sites: PathSites::UNKNOWN,
             parent,
             first_child: NONE,
             next_sibling: NONE,
         });
-        self.children.insert((parent, letter), child);
+        self.children.insert(key(parent, letter), child);
         child
     }
 

@@ -87,7 +87,9 @@ const MERGED_MAX: usize = 16;
 /// The conditions that matches at one path put on one slot of the element at one depth.
 #[derive(Clone, Copy, Debug)]
 struct Site {
-    /// In `runs`: of many trie nodes together.
+    /// In `pairs`: equalities of many trie nodes together, by far the commonest.
+    equal: (u32, u32),
+    /// In `runs`: other comparisons of many trie nodes together.
     runs: (u32, u32),
     /// In `large`: of single trie nodes that have many.
     large: (u32, u32),
@@ -205,18 +207,25 @@ impl Sites {
         }
     }
 
+    #[inline]
     fn meet_at(&self, segment: &Segment, site: &Site, value: &Value, nodes: &mut Vec<u32>) {
+        // A value that equals no literal is above all of them.
+        let pairs = &self.pairs[site.equal.0 as usize..site.equal.1 as usize];
+        let start = pairs.partition_point(|pair| pair.0 < value.literal);
+        for pair in &pairs[start..] {
+            if pair.0 != value.literal {
+                break;
+            }
+            nodes.push(pair.1);
+        }
+        if site.runs.0 < site.runs.1 || site.large.0 < site.large.1 {
+            self.meet_others(segment, site, value, nodes);
+        }
+    }
+
+    fn meet_others(&self, segment: &Segment, site: &Site, value: &Value, nodes: &mut Vec<u32>) {
         for run in &self.runs[site.runs.0 as usize..site.runs.1 as usize] {
             let pairs = &self.pairs[run.pairs.0 as usize..run.pairs.1 as usize];
-            if run.comparison == Comparison::EqText as u32 {
-                // By far the commonest; a value that equals no literal is above all of them.
-                let start = pairs.partition_point(|pair| pair.0 < value.literal);
-                let equal = pairs[start..]
-                    .iter()
-                    .take_while(|pair| pair.0 == value.literal);
-                nodes.extend(equal.map(|pair| pair.1));
-                continue;
-            }
             let literal = |at: usize| pairs[at].0;
             for range in met_of(segment, run.comparison, pairs.len(), literal, value) {
                 nodes.extend(pairs[range].iter().map(|pair| pair.1));
@@ -302,21 +311,21 @@ impl Sites {
             }
         }
         self.merged.sort_unstable();
+        let mut equal = (0, 0);
         for alike in self.merged.chunk_by(|a, b| a.0 == b.0) {
             let start = self.pairs.len() as u32;
             self.pairs
                 .extend(alike.iter().map(|&(_, literal, node)| (literal, node)));
-            self.runs.push(Run {
-                comparison: alike[0].0,
-                pairs: (start, self.pairs.len() as u32),
-            });
+            let pairs = (start, self.pairs.len() as u32);
+            match alike[0].0 {
+                comparison if comparison == Comparison::EqText as u32 => equal = pairs,
+                comparison => self.runs.push(Run { comparison, pairs }),
+            }
         }
-        let (runs, large) = (
-            (first_run, self.runs.len() as u32),
-            (first_large, self.large.len() as u32),
-        );
+        let runs = (first_run, self.runs.len() as u32);
+        let large = (first_large, self.large.len() as u32);
         self.keys.push(slices[0].0);
-        self.sites.push(Site { runs, large });
+        self.sites.push(Site { equal, runs, large });
     }
 }
 

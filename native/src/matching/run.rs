@@ -7,7 +7,7 @@
 
 use hashbrown::HashSet;
 
-use super::automaton::{Automaton, State, ROOT_PATH};
+use super::automaton::{Automaton, Path, ROOT_PATH};
 use super::classes::Classes;
 use super::conditions::Sites;
 use super::decide::{Waiting, Work};
@@ -186,10 +186,9 @@ impl Run {
         }
         self.elements += 1;
         let before = self.automaton.see(path, self.elements, self.document_began);
-        let seen = &self.automaton.paths[path as usize];
-        let (state, feeds) = (self.automaton.states[seen.state as usize], seen.feeds);
-        if before < self.document_began {
-            for at in state.accepts.range() {
+        let Path { state, duties, .. } = self.automaton.paths[path as usize];
+        if before < self.document_began && duties & Path::ACCEPTS != 0 {
+            for at in self.automaton.states[state as usize].accepts.range() {
                 let class = self.automaton.arena[at];
                 let set = if class & VERIFY == 0 {
                     &mut self.matched
@@ -199,7 +198,7 @@ impl Run {
                 set.insert(class & !VERIFY);
             }
         }
-        let gathers = feeds != NONE || state.wants_value;
+        let gathers = duties & Path::GATHERS != 0;
         if gathers {
             self.gatherer.begin();
         }
@@ -214,12 +213,12 @@ impl Run {
             gathers,
             has_content: false,
         });
-        if state.slot_bits != 0 && !attributes.is_empty() {
+        if duties & Path::KEEPS != 0 && !attributes.is_empty() {
             self.keep_attributes(segment, names, state, attributes);
         }
         // What the open elements' attributes decide is decided now, once for each set of them.
         let since = self.frames.last().expect("just pushed").attributes_since;
-        if before < since && !state.conditional.is_empty() {
+        if before < since && duties & Path::DECIDES != 0 {
             self.decide_by_attributes(segment, before)?;
         }
         Ok(())
@@ -229,9 +228,10 @@ impl Run {
         &mut self,
         segment: &Segment,
         names: &Names,
-        state: State,
+        state: u32,
         attributes: &[Attribute<'_>],
     ) {
+        let state = self.automaton.states[state as usize];
         let depth = self.frames.len() - 1;
         for attribute in attributes {
             let slot = self
