@@ -13,10 +13,11 @@ pytest.register_assert_rewrite("case_contract", "index_contract", "result_contra
 # The same examples in every ordinary run, so that a failure is the change's and nobody else's.
 settings.register_profile(
     "pinned",
-    max_examples=100,
+    max_examples=60,
     derandomize=True,
     database=None,
     deadline=None,
+    stateful_step_count=20,
     suppress_health_check=[HealthCheck.too_slow],
 )
 # `make fuzz`: new examples each time; what it finds becomes a named regression test.

@@ -9,11 +9,11 @@ import threading
 
 import pytest
 from matching_cases import NEWS
-from native_engines import NATIVE_ENGINES
+from native_engines import native_engines
 
 from penstock import Matcher, SubscriptionIndex
 
-ENGINES = ["reference", *NATIVE_ENGINES]
+ENGINES = ["reference", *native_engines]
 
 
 def matcher_of(engine: str) -> Matcher:

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Final
 
 import pytest
-from native_engines import NATIVE_ENGINES
+from native_engines import native_engines
 from shared_data import shared_data
 
 from penstock import Matcher, SubscriptionIndex
@@ -81,7 +81,7 @@ def documents(folder: str) -> list[Path]:
     return sorted(path for name in names for path in shared_data(folder).glob(name))
 
 
-@pytest.mark.parametrize("engine", NATIVE_ENGINES)
+@pytest.mark.parametrize("engine", native_engines)
 @pytest.mark.parametrize("folder", QUERIES)
 def test_every_engine_selects_what_the_reference_selects(folder: str, engine: str) -> None:
     reference, native = matcher("reference", folder), matcher(engine, folder)
@@ -100,7 +100,7 @@ def test_each_query_is_telling(folder: str) -> None:
     assert set(QUERIES[folder]) - seen == set()
 
 
-@pytest.mark.parametrize("engine", ["reference", *NATIVE_ENGINES])
+@pytest.mark.parametrize("engine", ["reference", *native_engines])
 @pytest.mark.parametrize("name", ["xee.cap", "xee.atom"])
 def test_attacks_by_external_entities_are_refused(engine: str, name: str) -> None:
     matches = matcher(engine, "cap").match_file(shared_data("cap", name))

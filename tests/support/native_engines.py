@@ -8,12 +8,10 @@ import pytest
 
 from penstock.native import native
 
-needs_native = pytest.mark.skipif(
-    not hasattr(native, "Index"), reason="the native engines are not built"
-)
+NATIVE_ENGINES: Final = ("shared", "yfilter")
+
+needs_native = pytest.mark.skipif(native is None, reason="the native core is not built")
 """For what only the native core can do."""
 
-NATIVE_ENGINES: Final = tuple(
-    pytest.param(name, marks=needs_native) for name in ("shared", "yfilter")
-)
+native_engines: Final = tuple(pytest.param(name, marks=needs_native) for name in NATIVE_ENGINES)
 """As parameters of a test."""
