@@ -14,7 +14,7 @@ use hashbrown::HashMap;
 
 use super::conditions::PathSites;
 use super::letters::{Letters, NONE};
-use crate::index::segment::{Segment, SlotRecord, StepEdge, ROOT};
+use crate::index::segment::{Segment, SlotRecord, StepEdge, ROOT, VERIFY};
 
 type Table<K, V> = HashMap<K, V, foldhash::fast::RandomState>;
 
@@ -82,6 +82,8 @@ pub struct State {
     pub conditional: List,
     /// Classes that match as soon as an element gets here.
     pub accepts: List,
+    /// Classes that must then be verified.
+    pub candidates: List,
     /// Slots whose values must be kept, ascending.
     pub slots: List,
     /// A bit for each of `slots`, by number modulo 64.
@@ -128,8 +130,10 @@ impl Path {
     /// What an element in `state` must do, when its parent may want its string-value.
     fn duties_of(state: &State, feeds: bool) -> u32 {
         let when = |holds: bool, duty: u32| if holds { duty } else { 0 };
-        when(!state.accepts.is_empty(), Path::ACCEPTS)
-            | when(state.slot_bits != 0, Path::KEEPS)
+        when(
+            !state.accepts.is_empty() || !state.candidates.is_empty(),
+            Path::ACCEPTS,
+        ) | when(state.slot_bits != 0, Path::KEEPS)
             | when(feeds || state.wants_value, Path::GATHERS)
             | when(!state.conditional.is_empty(), Path::DECIDES)
     }
@@ -331,14 +335,20 @@ impl Automaton {
         let reached = std::mem::take(&mut self.reached);
         let has_children = |&&node: &&u32| !segment.children_of(node).is_empty();
         let has_conditions = |&&node: &&u32| !segment.conditions_of(node).is_empty();
+        let accepts = || {
+            reached
+                .iter()
+                .flat_map(|&node| segment.accepts_of(node))
+                .copied()
+        };
         let mut state = State {
             open: self.push(reached.iter().filter(has_children).copied()),
             conditional: self.push(reached.iter().filter(has_conditions).copied()),
-            accepts: self.push(
-                reached
-                    .iter()
-                    .flat_map(|&node| segment.accepts_of(node))
-                    .copied(),
+            accepts: self.push(accepts().filter(|class| class & VERIFY == 0)),
+            candidates: self.push(
+                accepts()
+                    .filter(|class| class & VERIFY != 0)
+                    .map(|class| class & !VERIFY),
             ),
             ..State::default()
         };

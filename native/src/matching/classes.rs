@@ -26,6 +26,20 @@ impl Classes {
         }
     }
 
+    /// Adds many numbers. Whether one is new is hard to guess, so nothing is branched on.
+    #[inline]
+    pub fn extend(&mut self, classes: &[u32]) {
+        let mut len = self.list.len();
+        self.list.resize(len + classes.len(), 0);
+        for &class in classes {
+            let (word, place) = (&mut self.bits[class as usize / 64], class % 64);
+            self.list[len] = class;
+            len += 1 - (*word >> place & 1) as usize;
+            *word |= 1 << place;
+        }
+        self.list.truncate(len);
+    }
+
     /// Whether the number is there.
     #[inline]
     pub fn contains(&self, class: u32) -> bool {
@@ -43,5 +57,22 @@ impl Classes {
             self.bits[class as usize / 64] = 0;
         }
         self.list.clear();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_class_is_listed_once_however_it_comes() {
+        let mut classes = Classes::new(200);
+        classes.insert(7);
+        classes.extend(&[130, 7, 130, 0, 199]);
+        classes.insert(0);
+        assert_eq!(classes.list(), [7, 130, 0, 199]);
+        assert!(classes.contains(199) && !classes.contains(64));
+        classes.clear();
+        assert!(classes.list().is_empty() && !classes.contains(7));
     }
 }

@@ -14,7 +14,7 @@ use super::decide::{Waiting, Work};
 use super::gather::{compact, measure, Gatherer, Value};
 use super::letters::NONE;
 use crate::events::{Attribute, NameId, Names, Stop};
-use crate::index::segment::{Comparison, Segment, SlotRecord, VERIFY};
+use crate::index::segment::{Comparison, Segment, SlotRecord};
 
 /// How much a run may keep.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -188,15 +188,10 @@ impl Run {
         let before = self.automaton.see(path, self.elements, self.document_began);
         let Path { state, duties, .. } = self.automaton.paths[path as usize];
         if before < self.document_began && duties & Path::ACCEPTS != 0 {
-            for at in self.automaton.states[state as usize].accepts.range() {
-                let class = self.automaton.arena[at];
-                let set = if class & VERIFY == 0 {
-                    &mut self.matched
-                } else {
-                    &mut self.candidates
-                };
-                set.insert(class & !VERIFY);
-            }
+            let reached = &self.automaton.states[state as usize];
+            self.matched.extend(self.automaton.list(reached.accepts));
+            self.candidates
+                .extend(self.automaton.list(reached.candidates));
         }
         let gathers = duties & Path::GATHERS != 0;
         if gathers {
