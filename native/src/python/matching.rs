@@ -65,6 +65,9 @@ impl Index {
 /// `(position, code, message, offset in characters)`
 type QueryErrorTuple = (usize, &'static str, String, Option<usize>);
 
+/// An index, or the code and message of what is wrong with its file.
+type LoadedTuple = (Option<Index>, Option<(&'static str, String)>);
+
 /// How many kinds of matchers of one index stay warm.
 const POOLS_MAX: usize = 4;
 
@@ -80,10 +83,7 @@ impl Index {
 
     /// Opens an index file: the index, or the code and message of what is wrong with the file.
     #[staticmethod]
-    fn load(
-        py: Python<'_>,
-        path: PathBuf,
-    ) -> PyResult<(Option<Index>, Option<(&'static str, String)>)> {
+    fn load(py: Python<'_>, path: PathBuf) -> PyResult<LoadedTuple> {
         match py.detach(|| format::open(&path)) {
             Ok(segment) => {
                 let index = Mutex::new(NativeIndex::from_segment(segment));
@@ -250,6 +250,22 @@ type NodeTuple = (
     Vec<(String, String)>,
 );
 
+/// `(starts, indices, ids, refusals by row, counters)`, the first two as 32-bit numbers.
+type BatchTuple<'py> = (
+    Bound<'py, PyBytes>,
+    Bound<'py, PyBytes>,
+    Vec<String>,
+    Vec<(usize, RefusalTuple)>,
+    Bound<'py, PyDict>,
+);
+
+/// What each subscription selects, and what reading the document gave; or why it was refused.
+type SelectedTuple = (
+    Vec<Vec<NodeTuple>>,
+    Option<SummaryTuple>,
+    Option<RefusalTuple>,
+);
+
 fn node_tuple(node: Node) -> NodeTuple {
     let kind = match node.kind {
         Kind::Element => "element",
@@ -310,19 +326,12 @@ impl Matcher {
 
     /// Matches documents that stand in one buffer, at `offsets` (64-bit, one more than
     /// documents): `(starts, indices, ids, refusals by row, counters)`, the first two as 32-bit.
-    #[allow(clippy::type_complexity)]
     fn match_batch<'py>(
         &self,
         py: Python<'py>,
         documents: PyBuffer<u8>,
         offsets: PyBuffer<u8>,
-    ) -> PyResult<(
-        Bound<'py, PyBytes>,
-        Bound<'py, PyBytes>,
-        Vec<String>,
-        Vec<(usize, RefusalTuple)>,
-        Bound<'py, PyDict>,
-    )> {
+    ) -> PyResult<BatchTuple<'py>> {
         let (bytes, offsets) = (bytes_of(&documents)?, bytes_of(&offsets)?);
         let offsets: Vec<usize> = offsets
             .chunks_exact(8)
@@ -368,11 +377,7 @@ impl Matcher {
         py: Python<'_>,
         document: PyBuffer<u8>,
         ids: Vec<String>,
-    ) -> PyResult<(
-        Vec<Vec<NodeTuple>>,
-        Option<SummaryTuple>,
-        Option<RefusalTuple>,
-    )> {
+    ) -> PyResult<SelectedTuple> {
         let bytes = bytes_of(&document)?;
         let unknown = |id: &String| PyValueError::new_err(format!("no subscription `{id}`"));
         let handle = |id: &String| self.matcher.handle(id).ok_or_else(|| unknown(id));
