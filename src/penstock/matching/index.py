@@ -7,6 +7,8 @@ from os import PathLike
 
 from penstock.documents import Limits
 from penstock.errors import QueryError, error
+from penstock.language import parse, why_never
+from penstock.language.universe import PathUniverse
 from penstock.matching.engine import ENGINES, EngineIndex
 from penstock.matching.matcher import Matcher
 from penstock.matching.native_engine import NativeIndex
@@ -52,8 +54,9 @@ class SubscriptionIndex:
         *,
         namespaces: Mapping[str, str] | None = None,
         default_namespace: str | None = None,
-    ) -> None:
-        """Add one subscription.
+        schema: PathUniverse | None = None,
+    ) -> str | None:
+        """Add one subscription, and say so if it can never match.
 
         Parameters
         ----------
@@ -65,16 +68,31 @@ class SubscriptionIndex:
             What the query's prefixes stand for.
         default_namespace
             The namespace of element names without a prefix; none by default.
+        schema
+            What documents will be like. It decides nothing but the flag that is returned.
+
+        Returns
+        -------
+        Why no document, or none valid to the schema, can ever meet the query; ``None`` where one
+        may. The subscription is added either way. This takes longer than adding, so
+        :meth:`add_many` leaves it to :func:`penstock.language.why_never`.
 
         Raises
         ------
         QueryError
             The query is refused, or ``subscription.duplicate``: the id is taken.
+
+        Examples
+        --------
+        >>> SubscriptionIndex().add("mistaken", "/items/item[@price < 10][@price > 30]")
+        'no document meets predicate 2 of step 2'
         """
         for reason in self.add_many(
             [id], [query], namespaces=namespaces, default_namespace=default_namespace
         ).values():
             raise reason
+        parsed = parse(query, namespaces=namespaces, default_namespace=default_namespace)
+        return why_never(parsed, schema)
 
     def add_many(
         self,
