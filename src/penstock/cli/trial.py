@@ -20,7 +20,6 @@ from penstock.cli.console import (
 )
 from penstock.cli.results import fragment_as_dict, one_line
 from penstock.errors import QueryError
-from penstock.language import parse, why_never
 from penstock.matching import Counters, Matches, SubscriptionIndex
 
 _ID = "query"
@@ -37,8 +36,7 @@ def run(
     """Matches the query alone against each document, with fragments, and tells the rate."""
     index = SubscriptionIndex()
     try:
-        never = why_never(parse(query, namespaces=namespaces, default_namespace=default_namespace))
-        index.add(_ID, query, namespaces=namespaces, default_namespace=default_namespace)
+        never = index.add(_ID, query, namespaces=namespaces, default_namespace=default_namespace)
     except QueryError as error:
         show_error(error, source=query, as_json=as_json)
         return ExitCode.REFUSED
