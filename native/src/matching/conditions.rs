@@ -123,6 +123,9 @@ pub struct Sites {
 pub struct PathSites {
     start: u32,
     len: u32,
+    /// A bit for each depth and slot, so that most values that meet nothing cost nothing; all bits
+    /// where some depth is not known.
+    bits: u64,
 }
 
 impl PathSites {
@@ -130,6 +133,7 @@ impl PathSites {
     pub const UNKNOWN: PathSites = PathSites {
         start: u32::MAX,
         len: 0,
+        bits: 0,
     };
 }
 
@@ -178,6 +182,9 @@ impl Sites {
         value: &Value,
         met: &mut Met,
     ) {
+        if of_path.bits & bit(depth as u32, value.slot) == 0 {
+            return;
+        }
         let range = of_path.start as usize..(of_path.start + of_path.len) as usize;
         let keys = &self.keys[range.clone()];
         if depth < ANY_DEPTH as usize {
@@ -191,11 +198,8 @@ impl Sites {
                 );
             }
         }
-        if keys
-            .last()
-            .is_some_and(|key| key >> DEPTH_SHIFT == ANY_DEPTH)
-        {
-            let anywhere = self::key(ANY_DEPTH, value.slot);
+        if of_path.bits == u64::MAX {
+            let anywhere = key(ANY_DEPTH, value.slot);
             if let Some(at) = keys.iter().position(|&other| other == anywhere) {
                 self.meet_at(
                     segment,
@@ -251,9 +255,17 @@ impl Sites {
             self.add_site(segment, of_key);
         }
         self.slices = slices;
+        let bits =
+            self.keys[start as usize..]
+                .iter()
+                .fold(0, |bits, key| match key >> DEPTH_SHIFT {
+                    ANY_DEPTH => u64::MAX,
+                    depth => bits | bit(depth, key & ((1 << DEPTH_SHIFT) - 1)),
+                });
         PathSites {
             start,
             len: self.sites.len() as u32 - start,
+            bits,
         }
     }
 
@@ -333,6 +345,11 @@ impl Sites {
 fn key(depth: u32, slot: u32) -> u32 {
     debug_assert!(depth <= ANY_DEPTH && slot < 1 << DEPTH_SHIFT);
     depth << DEPTH_SHIFT | slot
+}
+
+/// The bit of a depth and slot in [`PathSites`].
+fn bit(depth: u32, slot: u32) -> u64 {
+    1 << (depth.wrapping_mul(7).wrapping_add(slot) % 64)
 }
 
 const DEPTH_SHIFT: u32 = 24;
