@@ -306,11 +306,6 @@ impl Segment {
         self.handle_classes.len()
     }
 
-    /// How many nodes the trie has.
-    pub fn node_count(&self) -> usize {
-        self.nodes.len() - 1
-    }
-
     /// The handles of a class.
     #[inline]
     pub fn handles_of(&self, class: u32) -> &[u32] {

@@ -58,11 +58,6 @@ impl PathTests {
         aligned
     }
 
-    /// How deep the path is.
-    pub fn depth(&self) -> usize {
-        self.depth
-    }
-
     /// The depths at which step `wanted` can stand, when the last step to the structural `node`
     /// stands at the end of the path.
     pub fn standing(&mut self, segment: &Segment, node: u32, wanted: u32) -> Depths {

@@ -26,7 +26,6 @@ pub struct Letters {
     numbers: HashMap<Vec<u32>, u32>,
     attribute_slots: HashMap<u32, u32>,
     child_slots: HashMap<u32, u32>,
-    of_test: HashMap<u32, u32>,
     // By name id of the reader whose table is in use.
     of_name: Vec<u32>,
     slot_of_name: Vec<u32>,
@@ -54,7 +53,6 @@ impl Letters {
             numbers: HashMap::new(),
             attribute_slots: by_test(SlotRecord::ATTRIBUTE),
             child_slots: by_test(SlotRecord::CHILD),
-            of_test: HashMap::new(),
             of_name: Vec::new(),
             slot_of_name: Vec::new(),
             table: 0,
@@ -88,9 +86,6 @@ impl Letters {
             None => {
                 let number = self.letters.len() as u32;
                 let exact = segment.find_test(Some(uri), Some(local));
-                if let Some(exact) = exact {
-                    self.of_test.insert(exact, number);
-                }
                 let child_slot = exact
                     .and_then(|test| self.child_slots.get(&test).copied())
                     .unwrap_or(NONE);
@@ -130,11 +125,6 @@ impl Letters {
     #[inline]
     pub fn get(&self, letter: u32) -> &Letter {
         &self.letters[letter as usize]
-    }
-
-    /// The one letter that meets the name test of a full name, if such a name has come.
-    pub fn of_exact_test(&self, test: u32) -> Option<u32> {
-        self.of_test.get(&test).copied()
     }
 }
 

@@ -69,9 +69,9 @@ def escape(
     came_from: dict[_At, tuple[_At, Kind, NameTest] | None] = {
         (0, following, start, goals.start): None for following in search.following(0)
     }
-    todo = deque(came_from)
-    while todo:
-        at = todo.popleft()
+    waiting = deque(came_from)
+    while waiting:
+        at = waiting.popleft()
         judge.spend()
         if search.unavoidable(at):
             continue
@@ -80,7 +80,7 @@ def escape(
         for kind, name, after in search.moves(at):
             if after not in came_from:
                 came_from[after] = (at, kind, name)
-                todo.append(after)
+                waiting.append(after)
     return None
 
 

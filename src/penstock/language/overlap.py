@@ -65,9 +65,9 @@ class _Walk:
     def meeting(self) -> Word | None:
         first: _At = (0, 0, None)
         seen = {first}
-        todo: deque[tuple[_At, Word]] = deque([(first, ())])
-        while todo:
-            at, word = todo.popleft()
+        waiting: deque[tuple[_At, Word]] = deque([(first, ())])
+        while waiting:
+            at, word = waiting.popleft()
             self.prover.spend()
             if at[0] == len(self.one) and at[1] == len(self.two):
                 return word
@@ -75,7 +75,7 @@ class _Walk:
                 if after not in seen:
                     seen.add(after)
                     assert after[2] is not None
-                    todo.append((after, (*word, (kind, after[2]))))
+                    waiting.append((after, (*word, (kind, after[2]))))
         return None
 
     def _moves(self, at: _At) -> Iterator[tuple[Kind, _At]]:

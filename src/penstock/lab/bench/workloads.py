@@ -44,13 +44,6 @@ class Subject:
             if len(wanted) >= count:
                 break
             wanted.add(id_)
-        return self._only(wanted)
-
-    def without(self, left_out: Collection[str]) -> Subject:
-        """The other subscriptions."""
-        return self._only(set(self.ids).difference(left_out))
-
-    def _only(self, wanted: Collection[str]) -> Subject:
         pairs = [pair for pair in zip(self.ids, self.queries, strict=True) if pair[0] in wanted]
         ids, queries = [id_ for id_, _ in pairs], [query for _, query in pairs]
         return replace(self, ids=ids, queries=queries)
