@@ -1,0 +1,1 @@
+"""Documents in, deliveries out, on Spark: the only package that imports pyspark."""
