@@ -1,0 +1,55 @@
+"""One Spark session for all the tests of a process."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from pyspark.sql import SparkSession
+
+REPOSITORY = Path(__file__).resolve().parents[2]
+
+SETTINGS = {
+    # Two cores, so that what only works in one task shows.
+    "spark.master": "local[2]",
+    # Nobody looks at it, and it takes a port and a second.
+    "spark.ui.enabled": "false",
+    "spark.ui.showConsoleProgress": "false",
+    # The default of 200 would mostly start empty tasks.
+    "spark.sql.shuffle.partitions": "2",
+    # Nothing listens beyond this machine, and no name has to be resolved.
+    "spark.driver.host": "127.0.0.1",
+    "spark.driver.bindAddress": "127.0.0.1",
+    # Small, since several processes of tests may run side by side.
+    "spark.driver.memory": "1g",
+    # Times in tables are UTC wherever the tests run.
+    "spark.sql.session.timeZone": "UTC",
+    # Failures are asserted in Python; the JVM's account of those that are meant is noise.
+    "spark.log.level": "OFF",
+    # A stream that waits for data looks again at once, not after 10 ms for each empty look.
+    "spark.sql.streaming.pollingDelay": "1",
+}
+
+
+@pytest.fixture(scope="session")
+def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkSession]:
+    """The session, started when a test first asks for it."""
+    with pytest.MonkeyPatch.context() as environment:
+        # Without it workers may start another Python than this one.
+        environment.setenv("PYSPARK_PYTHON", sys.executable)
+        # Workers need what pytest gives to this process only; functions of tests travel by name.
+        for folder in ("src", "tests/support", "tests/pipeline"):
+            environment.setenv("PYTHONPATH", str(REPOSITORY / folder), prepend=os.pathsep)
+        # What the JVM would otherwise ask the machine's name for, and warn about.
+        environment.setenv("SPARK_LOCAL_IP", "127.0.0.1")
+        builder = SparkSession.builder.appName("penstock tests")
+        for name, value in SETTINGS.items():
+            builder = builder.config(name, value)
+        scratch = tmp_path_factory.mktemp("spark")
+        builder = builder.config("spark.local.dir", str(scratch / "local"))
+        session = builder.config("spark.sql.warehouse.dir", str(scratch / "tables")).getOrCreate()
+        yield session
+        session.stop()
