@@ -17,6 +17,7 @@ SOURCES = {
     "Documents": "documents/limits.py",
     "Queries": "language/limits.py",
     "Schemas": "schema/limits.py",
+    "Workspaces": "workspace/limits.py",
 }
 """Heading to the module whose limits stand below it."""
 

@@ -458,6 +458,11 @@ ERRORS: dict[str, ErrorSpec] = {
         "there is no such engine, or this index cannot serve it",
         "Use `shared`, `yfilter` or `reference`; an index for `reference` serves no other.",
     ),
+    "index.missing": ErrorSpec(
+        IndexFileError,
+        "a file of an index version is not there",
+        "Build the version again from the subscriptions; `penstock run` does so by itself.",
+    ),
     "index.not-an-index": ErrorSpec(
         IndexFileError,
         "the file is not an index",
