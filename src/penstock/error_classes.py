@@ -66,6 +66,10 @@ class WorkloadError(PenstockError, ValueError):
     """A workload cannot be made as asked."""
 
 
+class PipelineError(PenstockError, ValueError):
+    """A pipeline cannot run as asked."""
+
+
 class SubscriptionFileError(PenstockError, ValueError):
     """A subscription file was refused."""
 

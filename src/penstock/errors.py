@@ -16,6 +16,7 @@ from penstock.error_classes import (
     NativeMissingError,
     NativeMissingWarning,
     PenstockError,
+    PipelineError,
     QueryError,
     SchemaError,
     SubscriptionFileError,
@@ -33,6 +34,7 @@ __all__ = [
     "NativeMissingError",
     "NativeMissingWarning",
     "PenstockError",
+    "PipelineError",
     "QueryError",
     "SchemaError",
     "SubscriptionFileError",
@@ -477,6 +479,17 @@ ERRORS: dict[str, ErrorSpec] = {
         IndexFileError,
         "the index does not meet its checksum, or ends early",
         "Copy the file again, or build it again from the subscriptions.",
+    ),
+    # The pipeline.
+    "pipeline.versions": ErrorSpec(
+        PipelineError,
+        "documents are to be matched against no version of the subscriptions",
+        "Pass the URI of an index version, or those of its shards.",
+    ),
+    "pipeline.mode": ErrorSpec(
+        PipelineError,
+        "there is no such mode for documents that are refused",
+        "Use PERMISSIVE, DROPMALFORMED or FAILFAST.",
     ),
     # Subscription files, as the commands read them.
     "subscription-file.encoding": ErrorSpec(

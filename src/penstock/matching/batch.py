@@ -24,6 +24,7 @@ ERROR_TYPE = pa.struct(
         pa.field("offset", pa.int64()),
         pa.field("line", pa.int64()),
         pa.field("column", pa.int64()),
+        pa.field("hint", pa.string(), nullable=False),
     ]
 )
 """Why a document was refused; the position is null where there was no document to point into."""
@@ -103,6 +104,7 @@ def _error_array(errors: Mapping[int, DocumentError], length: int) -> pa.StructA
             "offset": offset,
             "line": line,
             "column": column,
+            "hint": reason.hint,
         }
     array: object = pa.array(rows, ERROR_TYPE)
     assert isinstance(array, pa.StructArray)

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import mmap
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping, Sequence
 from os import PathLike
 
-from penstock.documents import Document
+from penstock.documents import Document, Fragment
 from penstock.errors import error
 from penstock.matching.batch import BatchMatches, BinaryArray, match_batch
 from penstock.matching.engine import Buffer, EngineMatcher, Outcome
@@ -61,6 +61,12 @@ class Matcher:
     def match_batch(self, documents: BinaryArray) -> BatchMatches:
         """Match an Arrow array of binary: one row a document, sound, refused or null."""
         return match_batch(self._engine, documents)
+
+    def select(
+        self, document: Buffer | Document, ids: Sequence[str]
+    ) -> Mapping[str, tuple[Fragment, ...]]:
+        """What each of these subscriptions selects in a document that was matched before."""
+        return self._engine.select(_bytes_of(document), ids)
 
     def explain(self, document: Buffer | Document, id: str) -> Explanation:  # noqa: A002
         """Say why a document meets a subscription, or at which step it does not.

@@ -30,7 +30,11 @@ _HEADER: Final = [
 """What is known of a document beside its bytes; ``document`` is its identity."""
 
 DOCUMENTS: Final = pa.schema([*_HEADER, _required("content", pa.binary())])
-"""Documents as published: the inbox, the log, and what the pipeline reads."""
+"""Documents as published: the inbox, and what the pipeline reads."""
+
+LOG: Final = pa.schema([*DOCUMENTS, _required("batch", pa.int64())])
+"""The documents table: those that were matched, whether or not anyone wanted them, with the batch
+that took them."""
 
 SUBSCRIPTIONS: Final = pa.schema(
     [
@@ -112,12 +116,11 @@ COUNTS: Final = pa.schema(
     [
         _required("stream", pa.string()),
         _required("batch", pa.int64()),
-        _required("subscriptions_version", pa.string()),
+        _required("versions", pa.list_(pa.string())),
         _required("documents", pa.int64()),
         _required("matched", pa.int64()),
         _required("unmatched", pa.int64()),
         _required("dead", pa.int64()),
-        _required("matches", pa.int64()),
         _required("deliveries", pa.int64()),
         _required("bytes", pa.int64()),
         _required("finished_at", TIME),

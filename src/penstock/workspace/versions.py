@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 import threading
 from collections import OrderedDict
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -43,15 +43,18 @@ class OpenVersion:
     subscriptions: pa.Table
     """The rows, in two chunks at most. Rows that no match names may be of removed subscriptions."""
 
-    def rows(self, numbers: pa.Array[pa.Int64Scalar]) -> pa.Table:
+    def rows(
+        self, numbers: pa.Array[pa.Int64Scalar], columns: Sequence[str] = SUBSCRIPTIONS.names
+    ) -> pa.Table:
         """The subscriptions of these row numbers, in their order.
 
         The same as ``subscriptions.take(numbers)``, which would copy all strings of a million
         rows together first where there are two chunks.
         """
-        parts = self.subscriptions.to_batches()
+        table = self.subscriptions.select(columns)
+        parts = table.to_batches()
         if len(parts) != 2:
-            return self.subscriptions.take(numbers)
+            return table.take(numbers)
         whole, added = parts
         of_whole = pc.less(numbers, pa.scalar(whole.num_rows, pa.int64()))
         from_whole = whole.take(numbers.filter(of_whole))

@@ -1,0 +1,152 @@
+"""What becomes of a batch of documents, as Arrow arrays: no Spark here.
+
+A match is the number of a row in the version's table of subscriptions, so that subscriber and
+options are found by taking rows, not by joining.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any, Final
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from penstock.documents import Fragment
+from penstock.workspace.schemas import FRAGMENTS, TIME
+from penstock.workspace.versions import OpenVersion
+
+BATCH_BYTES_MAX: Final = 4 << 20
+"""Documents are matched, and their matches handed on, about so many bytes at a time."""
+
+Numbers = npt.NDArray[np.int64]
+
+
+def slices(batch: pa.RecordBatch, content: str = "content") -> Iterator[pa.RecordBatch]:
+    """Cut a batch into parts of about :data:`BATCH_BYTES_MAX`, never within a row.
+
+    Spark bounds batches by rows first and by its own limit of bytes; what a batch of documents
+    gives can be a thousand times its rows, so it is taken in small parts.
+    """
+    ends = np.cumsum(byte_lengths(batch.column(content)).to_numpy(zero_copy_only=False))
+    start = 0
+    while start < batch.num_rows:
+        before = ends[start - 1] if start else 0
+        end = int(np.searchsorted(ends, before + BATCH_BYTES_MAX, side="right"))
+        end = max(end, start + 1)
+        yield batch.slice(start, end - start)
+        start = end
+
+
+def byte_lengths(contents: pa.Array[Any]) -> pa.Array[Any]:
+    """How long each document is; one that is missing has no bytes."""
+    compute: Any = pc
+    lengths: pa.Array[Any] = compute.fill_null(compute.binary_length(contents), 0).cast(pa.int64())
+    return lengths
+
+
+@dataclass(frozen=True, slots=True)
+class Outcomes:
+    """The matches and refusals of a batch of documents."""
+
+    documents: Numbers
+    """The place in the batch of each match's document, ascending."""
+
+    subscriptions: Numbers
+    """The row of each match's subscription in the version's table."""
+
+    faults: pa.StructArray
+    """A row for each document, of type :data:`~penstock.matching.batch.ERROR_TYPE`: null where it
+    was sound."""
+
+    @property
+    def matches_each(self) -> Numbers:
+        """How many matches each document has."""
+        return np.bincount(self.documents, minlength=len(self.faults)).astype(np.int64)
+
+
+class Matching:
+    """Matches batches against one version of the subscriptions.
+
+    Parameters
+    ----------
+    version
+        The subscriptions.
+    at
+        The time that decides which of them have started and not expired; ``None`` counts all.
+    """
+
+    def __init__(self, version: OpenVersion, at: datetime | None = None) -> None:
+        self.version = version
+        self._in_force = None if at is None else _in_force(version.subscriptions, at)
+
+    def match(self, contents: pa.Array[Any]) -> Outcomes:
+        """Match each document of a batch."""
+        found = self.version.matcher.match_batch(contents)
+        ids: Any = found.ids.values
+        rows_of_ids = pc.cast(ids.dictionary, pa.int64()).to_numpy(zero_copy_only=False)
+        subscriptions = rows_of_ids[ids.indices.to_numpy(zero_copy_only=False)]
+        offsets = found.ids.offsets.to_numpy(zero_copy_only=False)
+        documents = np.repeat(np.arange(len(contents)), np.diff(offsets))
+        if self._in_force is not None:
+            kept = self._in_force[subscriptions]
+            documents, subscriptions = documents[kept], subscriptions[kept]
+        return Outcomes(documents, subscriptions, found.errors)
+
+    def subscriptions(self, outcomes: Outcomes, columns: Sequence[str]) -> list[pa.Array[Any]]:
+        """Columns of the subscriptions, a row for each match."""
+        numbers: Any = pa.array(outcomes.subscriptions)
+        taken = self.version.rows(numbers, columns)
+        return [_whole(taken.column(name)) for name in columns]
+
+    def fragments(
+        self, contents: pa.Array[Any], outcomes: Outcomes, *, wanted: npt.NDArray[np.bool_]
+    ) -> pa.Array[Any]:
+        """What each match selected: null where it is not ``wanted``."""
+        rows: list[list[dict[str, Any]] | None] = [None] * len(wanted)
+        places = np.flatnonzero(wanted)
+        for of_document in np.split(places, _changes(outcomes.documents[places])):
+            if len(of_document) == 0:
+                continue
+            document: Any = contents[int(outcomes.documents[of_document[0]])]
+            ids = [str(row) for row in outcomes.subscriptions[of_document]]
+            selected = self.version.matcher.select(document.as_py(), ids)
+            for place, id_ in zip(of_document, ids, strict=True):
+                rows[place] = [_fragment_row(fragment) for fragment in selected[id_]]
+        made: pa.Array[Any] = pa.array(rows, FRAGMENTS)
+        return made
+
+
+def _whole(column: pa.ChunkedArray[Any]) -> pa.Array[Any]:
+    whole: pa.Array[Any] = column.combine_chunks()
+    return whole
+
+
+def _changes(values: Numbers) -> Numbers:
+    """Where a value differs from the one before."""
+    return np.flatnonzero(np.diff(values)) + 1
+
+
+def _in_force(subscriptions: pa.Table, at: datetime) -> npt.NDArray[np.bool_] | None:
+    """Which subscriptions have started and not expired; ``None`` where none ever changes."""
+    starts, expires = subscriptions.column("starts_at"), subscriptions.column("expires_at")
+    if starts.null_count == expires.null_count == len(subscriptions):
+        return None
+    compute: Any = pc
+    now = pa.scalar(at, TIME)
+    started = compute.fill_null(compute.less_equal(starts, now), True)
+    lasting = compute.fill_null(compute.greater(expires, now), True)
+    found: npt.NDArray[np.bool_] = compute.and_(started, lasting).to_numpy()
+    return found
+
+
+def _fragment_row(fragment: Fragment) -> dict[str, Any]:
+    return {
+        "kind": fragment.kind,
+        "spans": [{"start": span.start, "end": span.end} for span in fragment.spans],
+        "xml": fragment.to_xml(),
+    }

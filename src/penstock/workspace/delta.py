@@ -1,0 +1,216 @@
+"""Delta tables: files first, then one commit that makes them visible, once.
+
+Whoever writes rows writes Parquet files under names of its own; nobody sees them yet. One *commit*
+of a batch then adds them to the table, together with the mark that this batch of this stream is
+in. A batch that is replayed finds its mark and adds nothing; files of attempts that failed are
+never added, and vacuuming removes them.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import posixpath
+import time
+import uuid
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from datetime import UTC, datetime
+from typing import Any, Final
+
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.parquet as pq
+from deltalake import CommitProperties, DeltaTable, Transaction
+from deltalake.transaction import AddAction
+from pyarrow.fs import FileSystem, LocalFileSystem
+
+FILE_BYTES_MAX: Final = 256 << 20
+"""A writer starts another file past so many bytes of rows."""
+
+COMMIT_RETRIES_MAX: Final = 100
+"""How often a commit is tried again because another writer was faster."""
+
+
+@dataclass(frozen=True, slots=True)
+class WrittenFile:
+    """A Parquet file that waits for its commit."""
+
+    path: str
+    """Relative to the table."""
+
+    size: int
+    rows: int
+    partition: dict[str, str]
+    least: dict[str, Any]
+    """The least values of some columns, so that readers can skip the file."""
+
+    greatest: dict[str, Any]
+
+    def as_dict(self) -> dict[str, Any]:
+        """As plain values, which can travel as JSON."""
+        return asdict(self)
+
+    def _action(self) -> AddAction:
+        stats = {
+            "numRecords": self.rows,
+            "minValues": self.least,
+            "maxValues": self.greatest,
+            "nullCount": dict.fromkeys(self.least, 0),
+        }
+        return AddAction(
+            path=self.path,
+            size=self.size,
+            partition_values=self.partition,
+            modification_time=int(time.time() * 1000),
+            data_change=True,
+            stats=json.dumps(stats),
+        )
+
+
+class TableWriter:
+    """Writes rows of one table as they come, holding no more than one group of them.
+
+    Parameters
+    ----------
+    table
+        The table's URI or path.
+    schema
+        Its columns.
+    partition
+        The values of the partition columns, which are not written into the files.
+    bounds
+        Columns without nulls whose least and greatest value readers may use to skip the file.
+    """
+
+    def __init__(
+        self,
+        table: str,
+        schema: pa.Schema,
+        *,
+        partition: Mapping[str, str] | None = None,
+        bounds: Sequence[str] = (),
+    ) -> None:
+        self._filesystem, self._root = filesystem_of(table)
+        self._partition = dict(partition or {})
+        self._columns = [name for name in schema.names if name not in self._partition]
+        self._schema = pa.schema([schema.field(name) for name in self._columns])
+        self._bounds = bounds
+        self._open: _OpenFile | None = None
+        self._finished: list[WrittenFile] = []
+
+    def write(self, rows: pa.Table | pa.RecordBatch) -> None:
+        """Add rows; columns that the table does not have are left out."""
+        if rows.num_rows == 0:
+            return
+        if self._open is None:
+            self._open = _OpenFile(self._filesystem, self._root, self._partition, self._schema)
+        table = pa.table({name: rows.column(name) for name in self._columns})
+        self._open.write(table.cast(self._schema), self._bounds)
+        if self._open.bytes > FILE_BYTES_MAX:
+            self._finish()
+
+    def close(self) -> list[WrittenFile]:
+        """Finish the last file; all that were written."""
+        self._finish()
+        return self._finished
+
+    def _finish(self) -> None:
+        if self._open is not None:
+            self._finished.append(self._open.close())
+            self._open = None
+
+
+class _OpenFile:
+    """A file being written."""
+
+    def __init__(
+        self, filesystem: FileSystem, root: str, partition: dict[str, str], schema: pa.Schema
+    ) -> None:
+        folder = "/".join(f"{name}={value}" for name, value in partition.items())
+        self._partition = partition
+        self._path = posixpath.join(folder, f"part-{uuid.uuid4().hex}.parquet")
+        self._full_path = posixpath.join(root, self._path)
+        self._filesystem = filesystem
+        filesystem.create_dir(posixpath.dirname(self._full_path), recursive=True)
+        self._writer = pq.ParquetWriter(
+            self._full_path, schema, filesystem=filesystem, compression="zstd"
+        )
+        self._rows = 0
+        self._least: dict[str, Any] = {}
+        self._greatest: dict[str, Any] = {}
+        self.bytes = 0
+
+    def write(self, rows: pa.Table, bounds: Sequence[str]) -> None:
+        self._writer.write_table(rows)
+        self._rows += rows.num_rows
+        self.bytes += rows.nbytes
+        for name in bounds:
+            found: Any = pc.min_max(rows.column(name)).as_py()
+            self._least[name] = min(found["min"], self._least.get(name, found["min"]))
+            self._greatest[name] = max(found["max"], self._greatest.get(name, found["max"]))
+
+    def close(self) -> WrittenFile:
+        self._writer.close()
+        if isinstance(self._filesystem, LocalFileSystem):
+            _to_disk(self._full_path)
+        size = self._filesystem.get_file_info(self._full_path).size
+        assert size is not None, "a file that was just written has a size"
+        return WrittenFile(
+            self._path, size, self._rows, self._partition, self._least, self._greatest
+        )
+
+
+def _to_disk(path: str) -> None:
+    descriptor = os.open(path, os.O_RDONLY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
+
+
+def filesystem_of(uri: str) -> tuple[FileSystem, str]:
+    """Where a URI or a plain path leads."""
+    if "://" in uri:
+        return FileSystem.from_uri(uri)
+    return LocalFileSystem(), os.path.abspath(uri)
+
+
+def create_table(table: str, schema: pa.Schema, *, partition_by: Sequence[str] = ()) -> None:
+    """Make an empty table where there is none."""
+    if DeltaTable.is_deltatable(table):
+        return
+    if "://" not in table:
+        os.makedirs(table, exist_ok=True)
+    DeltaTable.create(table, schema, mode="ignore", partition_by=list(partition_by))
+
+
+def last_batch(table: str, stream: str) -> int | None:
+    """The last batch of a stream that was committed."""
+    return DeltaTable(table).transaction_version(stream)
+
+
+def commit_batch(table: str, files: Iterable[WrittenFile], *, stream: str, batch: int) -> bool:
+    """Add the files of a batch, unless it was committed before; whether it was added now.
+
+    Batches of a stream are committed in ascending order.
+    """
+    last = last_batch(table, stream)
+    if last is not None and batch <= last:
+        return False
+    opened = DeltaTable(table)
+    opened.create_write_transaction(
+        [file._action() for file in files],
+        "append",
+        opened.schema(),
+        list(opened.metadata().partition_columns),
+        commit_properties=CommitProperties(
+            max_commit_retries=COMMIT_RETRIES_MAX,
+            app_transactions=[Transaction(stream, batch, _now_ms())],
+        ),
+    )
+    return True
+
+
+def _now_ms() -> int:
+    return int(datetime.now(UTC).timestamp() * 1000)

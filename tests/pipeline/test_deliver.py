@@ -1,0 +1,186 @@
+"""Batches of documents into the tables."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pytest
+from deltalake import DeltaTable
+from pipeline_data import START, document_table, expected_matches, subscription_table
+from pyspark.errors import PySparkException
+from pyspark.sql import DataFrame, SparkSession
+
+from penstock.pipeline import schemas
+from penstock.pipeline.delivering import BatchCounts, deliver
+from penstock.workspace.buckets import bucket_of
+from penstock.workspace.delta import last_batch
+from penstock.workspace.tables import Tables
+from penstock.workspace.versions import write_shards, write_version
+
+QUERIES = {
+    **{f"reader{number}.cheap": f"//item[price < {number}]" for number in range(20)},
+    "anna.all": "/news",
+    "ben.none": "/olds",
+}
+CONTENTS = [
+    *(b"<news><item><price>%d</price></item></news>" % number for number in range(40)),
+    b"<other/>",
+    b"<news><item></news>",
+    b"<news>&undeclared;</news>",
+]
+COUNTS = BatchCounts(
+    documents=43,
+    matched=40,
+    unmatched=1,
+    dead=2,
+    deliveries=sum(range(20)) + 40,
+    bytes=sum(map(len, CONTENTS)),
+)
+
+
+@pytest.fixture
+def tables(tmp_path: Path) -> Tables:
+    made = Tables(str(tmp_path / "tables"))
+    made.create()
+    return made
+
+
+@pytest.fixture
+def version(tmp_path: Path) -> str:
+    return write_version(str(tmp_path / "indexes"), subscription_table(QUERIES))
+
+
+@pytest.fixture
+def documents(spark: SparkSession) -> DataFrame:
+    return spark.createDataFrame(document_table(CONTENTS), schemas.DOCUMENTS).repartition(3)
+
+
+def rows_of(table: str) -> list[dict[str, Any]]:
+    found: pa.Table = DeltaTable(table).to_pyarrow_table()
+    return found.to_pylist()
+
+
+def delivered(tables: Tables) -> list[tuple[str, str]]:
+    return sorted((row["document"], row["subscription"]) for row in rows_of(tables.deliveries))
+
+
+def test_a_batch_fills_all_tables(documents: DataFrame, version: str, tables: Tables) -> None:
+    counts = deliver(documents, version, tables, stream="s", batch=0, at=START)
+    assert counts == COUNTS
+    assert delivered(tables) == sorted(expected_matches(QUERIES, document_table(CONTENTS)))
+    log = rows_of(tables.documents)
+    assert sorted(row["content"] for row in log) == sorted(CONTENTS[:-2])
+    dead = sorted(rows_of(tables.dead_letters), key=lambda row: row["sequence"])
+    assert [(row["content"], row["code"]) for row in dead] == [
+        (CONTENTS[-2], "xml.end-tag"),
+        (CONTENTS[-1], "entity.undeclared"),
+    ]
+    assert dead[0]["line"] == 1
+    assert dead[0]["hint"]
+    (count,) = rows_of(tables.counts)
+    assert (count["batch"], count["documents"], count["versions"]) == (0, 43, [version])
+
+
+def test_a_batch_is_committed_once(documents: DataFrame, version: str, tables: Tables) -> None:
+    deliver(documents, version, tables, stream="s", batch=0, at=START)
+    before = delivered(tables)
+    assert deliver(documents, version, tables, stream="s", batch=0, at=START) is None
+    assert delivered(tables) == before
+    again = deliver(documents, version, tables, stream="s", batch=1, at=START)
+    assert again == COUNTS
+    assert delivered(tables) == sorted(before * 2)
+
+
+def test_a_batch_that_stopped_between_two_commits_is_completed(
+    documents: DataFrame, version: str, tables: Tables
+) -> None:
+    deliver(documents, version, tables, stream="s", batch=0, at=START)
+    # What a failure before the last commits leaves behind: the later tables know nothing of it.
+    for table in (tables.deliveries, tables.counts):
+        (Path(table) / "_delta_log" / f"{1:020}.json").unlink()
+        assert last_batch(table, "s") is None
+    assert deliver(documents, version, tables, stream="s", batch=0, at=START) == COUNTS
+    assert len(rows_of(tables.documents)) == 41
+    assert len(rows_of(tables.dead_letters)) == 2
+    assert len(rows_of(tables.deliveries)) == COUNTS.deliveries
+    assert len(rows_of(tables.counts)) == 1
+
+
+@pytest.mark.parametrize("shards", [3])
+def test_shards_deliver_the_same_and_write_dead_letters_once(
+    documents: DataFrame, tmp_path: Path, tables: Tables, shards: int
+) -> None:
+    versions = write_shards(str(tmp_path / "indexes"), subscription_table(QUERIES), shards)
+    counts = deliver(documents, versions, tables, stream="s", batch=0, at=START)
+    assert counts == COUNTS
+    assert delivered(tables) == sorted(expected_matches(QUERIES, document_table(CONTENTS)))
+    assert len(rows_of(tables.dead_letters)) == 2
+    assert len(rows_of(tables.documents)) == 41
+
+
+def test_a_subscribers_deliveries_are_in_one_bucket_and_sorted(
+    documents: DataFrame, version: str, tables: Tables
+) -> None:
+    deliver(documents, version, tables, stream="s", batch=0, at=START)
+    table = DeltaTable(tables.deliveries)
+    for row in rows_of(tables.deliveries):
+        assert row["bucket"] == bucket_of(row["subscriber"])
+    for file in table.file_uris():
+        content: Any = pa.parquet.read_table(file, partitioning=None)
+        keys = content.select(["subscriber", "publisher", "sequence"]).to_pylist()
+        in_order = [tuple(row.values()) for row in keys]
+        assert in_order == sorted(in_order)
+
+
+def test_delivery_ids_are_unique_and_stable(
+    documents: DataFrame, version: str, tables: Tables
+) -> None:
+    deliver(documents, version, tables, stream="s", batch=0, at=START)
+    first = {row["delivery"] for row in rows_of(tables.deliveries)}
+    assert len(first) == COUNTS.deliveries
+    deliver(documents, version, tables, stream="other", batch=0, at=START)
+    assert {row["delivery"] for row in rows_of(tables.deliveries)} == first
+
+
+def test_drop_malformed_counts_without_storing(
+    documents: DataFrame, version: str, tables: Tables
+) -> None:
+    counts = deliver(
+        documents, version, tables, stream="s", batch=0, at=START, mode="DROPMALFORMED"
+    )
+    assert counts == COUNTS
+    assert rows_of(tables.dead_letters) == []
+
+
+def test_fail_fast_commits_nothing(documents: DataFrame, version: str, tables: Tables) -> None:
+    with pytest.raises(PySparkException, match=r"xml\.end-tag|entity\.undeclared"):
+        deliver(documents, version, tables, stream="s", batch=0, at=START, mode="FAILFAST")
+    for table in (tables.documents, tables.deliveries, tables.dead_letters, tables.counts):
+        assert rows_of(table) == []
+
+
+def test_fragments_are_delivered_to_those_who_want_them(
+    documents: DataFrame, tmp_path: Path, tables: Tables
+) -> None:
+    subscriptions = pa.concat_tables(
+        [
+            subscription_table({"anna.prices": "//price[. = 7]"}, returns="fragments"),
+            subscription_table({"ben.prices": "//price[. = 7]"}),
+        ]
+    )
+    version = write_version(str(tmp_path / "indexes"), subscriptions)
+    deliver(documents, version, tables, stream="s", batch=0, at=START)
+    found = {row["subscriber"]: row["fragments"] for row in rows_of(tables.deliveries)}
+    assert found["ben"] is None
+    assert found["anna"] == [
+        {"kind": "element", "spans": [{"start": 12, "end": 28}], "xml": "<price>7</price>"}
+    ]
+
+
+def test_an_empty_batch_is_counted(spark: SparkSession, version: str, tables: Tables) -> None:
+    nothing = spark.createDataFrame(document_table([]), schemas.DOCUMENTS)
+    counts = deliver(nothing, version, tables, stream="s", batch=0, at=START)
+    assert counts == BatchCounts()
+    assert len(rows_of(tables.counts)) == 1

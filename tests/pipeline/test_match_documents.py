@@ -1,0 +1,142 @@
+"""Documents against subscriptions on Spark."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+from pathlib import Path
+
+import pytest
+from pipeline_data import START, document_table, expected_matches, subscription_table
+from pyspark.errors import PySparkException
+from pyspark.sql import DataFrame, SparkSession
+
+from penstock.errors import PenstockError
+from penstock.pipeline import schemas
+from penstock.pipeline.matching import match_documents, matches_of
+from penstock.workspace.versions import write_shards, write_version
+
+QUERIES = {
+    "anna.cheap": "//item[price < 10]",
+    "anna.english": "/news/item[@lang='en']",
+    "ben.all": "/news",
+    "ben.none": "/olds",
+    "carl.price": "//price",
+}
+CONTENTS = [
+    b"<news><item lang='en'><price>7</price></item></news>",
+    b"<news><item lang='de'><price>70</price></item></news>",
+    b"<news><item lang='en'></news>",
+    b"<other/>",
+    b"<?xml version='1.0' encoding='iso-8859-1'?><news><item lang='en'>\xe9</item></news>",
+    b"",
+]
+REFUSED = 2
+
+
+@pytest.fixture
+def documents(spark: SparkSession) -> DataFrame:
+    return spark.createDataFrame(document_table(CONTENTS), schemas.DOCUMENTS)
+
+
+def pairs(outcomes: DataFrame) -> set[tuple[str, str]]:
+    return {(row.document, row.subscription) for row in matches_of(outcomes).collect()}
+
+
+def test_matches_are_those_of_the_matcher(documents: DataFrame, tmp_path: Path) -> None:
+    version = write_version(str(tmp_path), subscription_table(QUERIES))
+    outcomes = match_documents(documents, version)
+    assert pairs(outcomes) == expected_matches(QUERIES, document_table(CONTENTS))
+
+
+@pytest.mark.parametrize("shards", [2, 5])
+def test_shards_give_what_the_whole_gives(
+    documents: DataFrame, tmp_path: Path, shards: int
+) -> None:
+    whole = match_documents(documents, write_version(str(tmp_path), subscription_table(QUERIES)))
+    versions = write_shards(str(tmp_path), subscription_table(QUERIES), shards)
+    sharded = match_documents(documents, versions)
+
+    def rows(outcomes: DataFrame) -> list[tuple[object, ...]]:
+        ordered = outcomes.orderBy("sequence").collect()
+        return [
+            (*row[:6], sorted(match.subscription for match in row.matches), row.error)
+            for row in ordered
+        ]
+
+    assert rows(sharded) == rows(whole)
+
+
+def test_a_document_published_twice_has_two_rows_in_every_mode(
+    spark: SparkSession, tmp_path: Path
+) -> None:
+    documents = spark.createDataFrame(document_table(CONTENTS[:1] * 2), schemas.DOCUMENTS)
+    for versions in (
+        [write_version(str(tmp_path), subscription_table(QUERIES))],
+        write_shards(str(tmp_path), subscription_table(QUERIES), 3),
+    ):
+        assert match_documents(documents, versions).count() == 2
+
+
+def test_a_refused_document_says_where_and_why(documents: DataFrame, tmp_path: Path) -> None:
+    version = write_version(str(tmp_path), subscription_table(QUERIES))
+    refused = match_documents(documents, version).where("error is not null")
+    errors = {row.sequence: row.error for row in refused.collect()}
+    assert sorted(errors) == [2, 5]
+    assert errors[2].code == "xml.end-tag"
+    assert (errors[2].line, errors[2].column, errors[2].offset) == (1, 23, 22)
+    assert errors[2].hint
+
+
+def test_drop_malformed_leaves_refused_documents_out(documents: DataFrame, tmp_path: Path) -> None:
+    version = write_version(str(tmp_path), subscription_table(QUERIES))
+    outcomes = match_documents(documents, version, mode="DROPMALFORMED")
+    assert outcomes.count() == len(CONTENTS) - REFUSED
+
+
+def test_fail_fast_fails_with_the_documents_name(documents: DataFrame, tmp_path: Path) -> None:
+    version = write_version(str(tmp_path), subscription_table(QUERIES))
+    with pytest.raises(PySparkException, match=r"wire/sha256:.*xml\.end-tag"):
+        match_documents(documents, version, mode="FAILFAST").collect()
+
+
+def test_fragments_are_ranges_of_the_original_bytes(documents: DataFrame, tmp_path: Path) -> None:
+    version = write_version(str(tmp_path), subscription_table({"carl.price": "//price"}))
+    outcomes = match_documents(documents, version, fragments=True)
+    found = {
+        row.document: [
+            (fragment.xml, [(span.start, span.end) for span in fragment.spans])
+            for fragment in row.fragments
+        ]
+        for row in matches_of(outcomes).collect()
+    }
+    names = document_table(CONTENTS).column("document").to_pylist()
+    assert found == {
+        names[0]: [("<price>7</price>", [(22, 38)])],
+        names[1]: [("<price>70</price>", [(22, 39)])],
+    }
+
+
+def test_subscriptions_count_from_their_start_until_they_expire(
+    documents: DataFrame, tmp_path: Path
+) -> None:
+    day = timedelta(days=1)
+    table = subscription_table({"anna.all": "/news"}, starts_at=START, expires_at=START + day)
+    version = write_version(str(tmp_path), table)
+
+    def matches(at: object) -> int:
+        return len(pairs(match_documents(documents, version, at=at)))  # type: ignore[arg-type]
+
+    assert [matches(START + day * days) for days in (-1, 0, 1)] == [0, 3, 0]
+    assert matches(None) == 3
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code"),
+    [({"versions": []}, "pipeline.versions"), ({"mode": "LENIENT"}, "pipeline.mode")],
+)
+def test_senseless_arguments_are_refused_at_once(
+    documents: DataFrame, arguments: dict[str, object], code: str
+) -> None:
+    with pytest.raises(PenstockError) as refused:
+        match_documents(documents, **{"versions": "x", **arguments})  # type: ignore[arg-type]
+    assert refused.value.code == code

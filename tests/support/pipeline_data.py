@@ -1,0 +1,59 @@
+"""Small tables of documents and subscriptions, and what must become of them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from datetime import UTC, datetime, timedelta
+
+import pyarrow as pa
+
+from penstock.documents import Document, Header
+from penstock.matching import SubscriptionIndex
+from penstock.workspace.schemas import DOCUMENTS, SUBSCRIPTIONS
+
+START = datetime(2026, 3, 1, tzinfo=UTC)
+
+
+def document_table(contents: Sequence[bytes], *, publisher: str = "wire") -> pa.Table:
+    """Documents of one publisher, in the order given."""
+    rows = [
+        {
+            "document": Document(content, Header(publisher=publisher)).identity,
+            "publisher": publisher,
+            "schema": "",
+            "fields": [],
+            "sequence": number,
+            "published_at": START + timedelta(seconds=number),
+            "content": content,
+        }
+        for number, content in enumerate(contents)
+    ]
+    return pa.Table.from_pylist(rows, schema=DOCUMENTS)
+
+
+def subscription_table(queries: Mapping[str, str], **options: object) -> pa.Table:
+    """Subscriptions by name; the part of a name before its dot is the subscriber."""
+    rows = [
+        {
+            "subscription": name,
+            "subscriber": name.partition(".")[0],
+            "query": query,
+            "namespaces": [],
+            "default_namespace": None,
+            "returns": "document",
+            "starts_at": None,
+            "expires_at": None,
+            **options,
+        }
+        for name, query in queries.items()
+    ]
+    return pa.Table.from_pylist(rows, schema=SUBSCRIPTIONS)
+
+
+def expected_matches(queries: Mapping[str, str], documents: pa.Table) -> set[tuple[str, str]]:
+    """Document and subscription of every match, by matching one document after the other."""
+    index = SubscriptionIndex()
+    index.add_many(list(queries), list(queries.values()))
+    matcher = index.matcher()
+    rows = documents.select(["document", "content"]).to_pylist()
+    return {(row["document"], id_) for row in rows for id_ in matcher.match(row["content"]).ids}
