@@ -475,6 +475,11 @@ ERRORS: dict[str, ErrorSpec] = {
         "the index was written by a newer version",
         "Read it with the version that wrote it, or build it again from the subscriptions.",
     ),
+    "index.too-old": ErrorSpec(
+        IndexFileError,
+        "the index was written by an older version, in a format that is no longer read",
+        "Build it again from the subscriptions.",
+    ),
     "index.damaged": ErrorSpec(
         IndexFileError,
         "the index does not meet its checksum, or ends early",

@@ -61,6 +61,17 @@ def test_a_file_of_the_reference_that_is_newer(tmp_path: Path) -> None:
     assert refusal(tmp_path / "index") == "index.too-new"
 
 
+@needs_native
+@pytest.mark.parametrize(("change", "code"), [(-1, "index.too-old"), (1, "index.too-new")])
+def test_a_file_of_the_core_in_another_format(tmp_path: Path, change: int, code: str) -> None:
+    SubscriptionIndex(engine="shared").save(tmp_path / "index")
+    content = bytearray((tmp_path / "index").read_bytes())
+    version = int.from_bytes(content[16:20], "little")
+    content[16:20] = (version + change).to_bytes(4, "little")
+    (tmp_path / "index").write_bytes(content)
+    assert refusal(tmp_path / "index") == code
+
+
 def test_a_file_that_is_not_there(tmp_path: Path) -> None:
     with pytest.raises(FileNotFoundError):
         SubscriptionIndex.load(tmp_path / "none")

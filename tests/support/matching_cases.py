@@ -40,6 +40,14 @@ NUMBERS: Final = (
     b"<a><n>10</n><n> 10 </n><n>1e1</n><n>+10</n><n>-1</n><n>.5</n><n>5.</n><n/><n>ten</n></a>"
 )
 NESTED: Final = b"<a><b><a><b>1</b></a></b><b>2</b></a>"
+CATALOGUE: Final = (
+    b"<!DOCTYPE catalogue [<!ENTITY amp2 '&#38;#38;'>]><catalogue year='1999'>"
+    b"<entry n='1'><head><title kind='main'><b>o</b>ne</title></head></entry>"
+    b"<entry n='2'><head><title kind='side'>two</title><title>three</title></head>"
+    b"<stock><count>3</count><count>7</count></stock></entry>"
+    b"<entry n='3'><head><title><![CDATA[a<]]>b&amp2;c</title></head>"
+    b"<stock><count>9</count></stock></entry></catalogue>"
+)
 
 # fmt: off
 CASES: Final = (
@@ -72,6 +80,41 @@ CASES: Final = (
     Case("a nested path exists", NEWS, "//item[p[2]]/@lang", (b"lang='fr'",)),
     Case("a nested descendant", NEWS, "/news[.//p = 'three']/item/@lang",
          (b"lang='en'", b"lang='fr'")),
+    Case("a nested path of several steps", CATALOGUE, "//entry[head/title = 'two']/@n",
+         (b"n='2'",)),
+    Case("any one of the nodes at its end will do", CATALOGUE, "//entry[head/title = 'three']/@n",
+         (b"n='2'",)),
+    Case("no node at its end", CATALOGUE, "//entry[head/none = 'two']"),
+    Case("its steps in another order", CATALOGUE, "//entry[title/head = 'two']"),
+    Case("a nested path to an attribute", CATALOGUE, "//entry[head/title/@kind = 'main']/@n",
+         (b"n='1'",)),
+    Case("a nested path to text", CATALOGUE, "//entry[head/title/text() = 'ne']/@n", (b"n='1'",)),
+    Case("a nested path to CDATA and entities", CATALOGUE, "//entry[head/title = 'a<b&c']/@n",
+         (b"n='3'",)),
+    Case("a nested path through any element", CATALOGUE, "//entry[*/title = 'two']/@n",
+         (b"n='2'",)),
+    Case("a nested path to any attribute", CATALOGUE, "//entry[head/*/@* = 'side']/@n",
+         (b"n='2'",)),
+    Case("nested existence", CATALOGUE, "//entry[head/title/b]/@n", (b"n='1'",)),
+    Case("nested numbers", CATALOGUE, "//entry[stock/count >= 7]/@n", (b"n='2'", b"n='3'")),
+    Case("a nested descendant's attribute, the element's own included", CATALOGUE,
+         "/*/*[.//@n = '1']/@n", (b"n='1'",)),
+    Case("a nested descendant's child", CATALOGUE, "/catalogue[.//title/b = 'o']/@year",
+         (b"year='1999'",)),
+    Case("two conditions on one nested element", CATALOGUE,
+         "//entry[head/title[@kind = 'side'] = 'two']/@n", (b"n='2'",)),
+    Case("two conditions on two nested elements", CATALOGUE,
+         "//entry[head/title[@kind = 'side'] = 'three']/@n"),
+    Case("either of two nested conditions", CATALOGUE,
+         "//entry[head/title = 'one' or stock/count = 9]/@n", (b"n='1'", b"n='3'")),
+    Case("or within a nested element", CATALOGUE, "//entry[head/title[@kind = 'side' or b]]/@n",
+         (b"n='1'", b"n='2'")),
+    Case("values of elements nested in their own kind", NESTED, "//a[b/a/b = '1']", (NESTED,)),
+    Case("values of descendants nested in their own kind", NESTED, "//b[.//b = '1']",
+         (b"<b><a><b>1</b></a></b>",)),
+    Case("a nested path in namespaces", SPACED, "/p:a[c/b]", (SPACED,), {"p": "urn:x"}),
+    Case("a nested path by namespace alone", SPACED, "/*[q:*/@p:n = 1]", (SPACED,),
+         {"p": "urn:x", "q": "urn:y"}),
     Case("a position counts the children of one parent", NEWS, "//p[1]",
          (b"<p>one</p>", b"<p>two</p>")),
     Case("the last", NEWS, "//p[last()]", (b"<p>one</p>", b"<p>three</p>")),

@@ -4,7 +4,8 @@ use std::cmp::Reverse;
 
 use hashbrown::HashMap;
 
-use super::compile::{compile, Atom, Branch, Slot, Test};
+use super::branch::{Atom, Branch, Slot, Test};
+use super::compile::compile;
 use super::flat::{TextTable, TextsBuilder};
 use super::segment::{
     key_of, next_serial, Comparison, Condition, Node, Origin, Segment, SlotRecord, StepEdge, ANY,
@@ -37,7 +38,7 @@ pub struct SegmentBuilder {
     accepts: Vec<(u32, u32)>,
     wants: Vec<(u32, u32)>,
     slots: Vec<SlotRecord>,
-    slot_numbers: Table<(u32, u32), u32>,
+    slot_numbers: Table<(u32, u32, u32), u32>,
     literals: TextsBuilder,
     literal_numbers: Table<Box<str>, u32>,
     numbers: Vec<f64>,
@@ -180,22 +181,30 @@ impl SegmentBuilder {
     }
 
     fn slot_number(&mut self, slot: &Slot) -> u32 {
-        let (kind, test) = match slot {
-            Slot::Attribute(test) => (SlotRecord::ATTRIBUTE, self.test_number(test)),
-            Slot::Value => (SlotRecord::VALUE, ANY),
-            Slot::Text => (SlotRecord::TEXT, ANY),
-            Slot::Child(test) => (SlotRecord::CHILD, self.test_number(test)),
+        let (kind, test, inner) = match slot {
+            Slot::Attribute(test) => (SlotRecord::ATTRIBUTE, self.test_number(test), 0),
+            Slot::Value => (SlotRecord::VALUE, ANY, 0),
+            Slot::Text => (SlotRecord::TEXT, ANY, 0),
+            Slot::Child(test, inner) => {
+                let test = self.test_number(test);
+                (SlotRecord::CHILD, test, self.slot_number(inner))
+            }
+            Slot::Deep(inner) => (SlotRecord::DEEP, ANY, self.slot_number(inner)),
         };
         let slots = &mut self.slots;
-        *self.slot_numbers.entry((kind, test)).or_insert_with(|| {
-            slots.push(SlotRecord {
-                kind,
-                test,
-                comparisons: 0,
-            });
-            assert!(slots.len() < SLOTS_MAX, "fewer than 2^24 slots a segment");
-            slots.len() as u32 - 1
-        })
+        *self
+            .slot_numbers
+            .entry((kind, test, inner))
+            .or_insert_with(|| {
+                slots.push(SlotRecord {
+                    kind,
+                    test,
+                    inner,
+                    comparisons: 0,
+                });
+                assert!(slots.len() < SLOTS_MAX, "fewer than 2^24 slots a segment");
+                slots.len() as u32 - 1
+            })
     }
 
     fn literal_number(&mut self, text: &str) -> u32 {

@@ -19,7 +19,7 @@ use super::segment::{next_serial, Segment};
 pub const MAGIC: &[u8; 16] = b"penstock-index\r\n";
 
 /// The version this code writes, and the only one it reads.
-pub const VERSION: u32 = 1;
+pub const VERSION: u32 = 2;
 
 const HEADER_BYTES: usize = 16 + 4 + 4;
 const ENTRY_BYTES: usize = 16;
@@ -184,6 +184,10 @@ pub fn open(path: &Path) -> Result<Segment, OpenError> {
         let message =
             format!("the index has format {version}, and this Penstock reads up to {VERSION}");
         return Err(OpenError::Refused("index.too-new", message));
+    }
+    if version < VERSION {
+        let message = format!("the index has format {version}, and this Penstock reads {VERSION}");
+        return Err(OpenError::Refused("index.too-old", message));
     }
     let (body, checksum) = map.split_at(map.len() - CHECKSUM_BYTES);
     if xxh3_128(body).to_le_bytes() != checksum {

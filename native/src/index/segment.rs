@@ -130,6 +130,12 @@ impl Comparison {
         | Comparison::Gt.bit()
         | Comparison::Ge.bit();
 
+    /// The bits of all comparisons.
+    pub const ALL: u32 = (1 << Comparison::COUNT) - 1;
+
+    /// The bits of the comparisons of texts.
+    pub const TEXTUAL: u32 = Comparison::EqText.bit() | Comparison::NeText.bit();
+
     /// How many there are.
     pub const COUNT: usize = 9;
 
@@ -165,24 +171,23 @@ pub struct SlotRecord {
     pub kind: u32,
     /// The name test, for attributes and children.
     pub test: u32,
+    /// The inner slot, for children and what is deep.
+    pub inner: u32,
     /// Which comparisons read this slot: a bit for each [`Comparison`].
     pub comparisons: u32,
 }
 
 impl SlotRecord {
-    /// An attribute.
+    /// Attributes.
     pub const ATTRIBUTE: u32 = 0;
     /// The string-value.
     pub const VALUE: u32 = 1;
     /// The text nodes.
     pub const TEXT: u32 = 2;
-    /// A child's string-value.
+    /// What the inner slot has in children.
     pub const CHILD: u32 = 3;
-
-    /// Whether some condition compares it as a number.
-    pub fn is_numeric(&self) -> bool {
-        self.comparisons & Comparison::NUMERIC != 0
-    }
+    /// What the inner slot has here and below.
+    pub const DEEP: u32 = 4;
 }
 
 /// An immutable set of subscriptions.
@@ -343,6 +348,18 @@ impl Segment {
     pub fn find_test(&self, uri: Option<&str>, local: Option<&str>) -> Option<u32> {
         self.test_table
             .find(&self.tests, test_key(uri, local).as_bytes())
+    }
+
+    /// The slot that feeds a slot with what the element itself and its children have: for a deep slot
+    /// the inner one, for others the slot itself.
+    #[inline]
+    pub fn source_slot(&self, slot: u32) -> &SlotRecord {
+        let record = &self.slots[slot as usize];
+        if record.kind == SlotRecord::DEEP {
+            &self.slots[record.inner as usize]
+        } else {
+            record
+        }
     }
 
     /// The number of a number, where some condition compares with it.

@@ -13,8 +13,9 @@ use std::hash::{BuildHasherDefault, Hasher};
 use hashbrown::HashMap;
 
 use super::conditions::PathSites;
+use super::holding::{Holding, Holdings, NOTHING};
 use super::letters::{Letters, NONE};
-use crate::index::segment::{Segment, SlotRecord, StepEdge, ROOT, VERIFY};
+use crate::index::segment::{Comparison, Segment, StepEdge, ROOT, VERIFY};
 
 type Table<K, V> = HashMap<K, V, foldhash::fast::RandomState>;
 
@@ -84,14 +85,8 @@ pub struct State {
     pub accepts: List,
     /// Classes that must then be verified.
     pub candidates: List,
-    /// Slots whose values must be kept, ascending.
+    /// Slots that conditions look at, ascending.
     pub slots: List,
-    /// A bit for each of `slots`, by number modulo 64.
-    pub slot_bits: u64,
-    /// Whether the element's own string-value is one of the slots.
-    pub wants_value: bool,
-    /// Whether the element's own text nodes are one of the slots.
-    pub wants_text: bool,
 }
 
 /// A distinct path of letters.
@@ -103,8 +98,8 @@ pub struct Path {
     pub state: u32,
     /// Its last letter.
     pub letter: u32,
-    /// The slot of the parent that wants this element's string-value, or [`NONE`].
-    pub feeds: u32,
+    /// What an element here holds, by its number in [`Automaton::holdings`].
+    pub holding: u32,
     /// What an element here must do: bits of [`Path::ACCEPTS`] and its kin.
     pub duties: u32,
     /// The conditions of matches that end here.
@@ -120,22 +115,26 @@ pub struct Path {
 impl Path {
     /// Some classes match as soon as an element gets here.
     pub const ACCEPTS: u32 = 1;
-    /// Some attribute or content has to be kept.
-    pub const KEEPS: u32 = 2;
+    /// Some attribute may have to be held.
+    pub const ATTRIBUTES: u32 = 2;
     /// The string-value has to be gathered.
     pub const GATHERS: u32 = 4;
     /// Some classes match here under conditions.
     pub const DECIDES: u32 = 8;
+    /// The text nodes have to be held.
+    pub const TEXTS: u32 = 16;
 
-    /// What an element in `state` must do, when its parent may want its string-value.
-    fn duties_of(state: &State, feeds: bool) -> u32 {
+    /// What an element in `state` that has `holding` must do.
+    fn duties_of(state: &State, holding: &Holding) -> u32 {
         let when = |holds: bool, duty: u32| if holds { duty } else { 0 };
+        let compared = Comparison::TEXTUAL | Comparison::NUMERIC;
         when(
             !state.accepts.is_empty() || !state.candidates.is_empty(),
             Path::ACCEPTS,
-        ) | when(state.slot_bits != 0, Path::KEEPS)
-            | when(feeds || state.wants_value, Path::GATHERS)
+        ) | when(holding.attributes, Path::ATTRIBUTES)
+            | when(holding.value_asked & compared != 0, Path::GATHERS)
             | when(!state.conditional.is_empty(), Path::DECIDES)
+            | when(holding.texts, Path::TEXTS)
     }
 }
 
@@ -150,6 +149,8 @@ pub struct Automaton {
     pub states: Vec<State>,
     /// By number.
     pub paths: Vec<Path>,
+    /// What elements hold.
+    pub holdings: Holdings,
     /// The numbers in all [`List`]s.
     pub arena: Vec<u32>,
     children: Moves,
@@ -167,6 +168,7 @@ impl Automaton {
             letters: Letters::new(segment),
             states: Vec::new(),
             paths: Vec::new(),
+            holdings: Holdings::default(),
             arena: Vec::new(),
             children: Moves::default(),
             transitions: Moves::default(),
@@ -183,6 +185,7 @@ impl Automaton {
     pub fn clear(&mut self, segment: &Segment) {
         self.states.clear();
         self.paths.clear();
+        self.holdings.clear();
         self.arena.clear();
         self.children.clear();
         self.transitions.clear();
@@ -194,7 +197,7 @@ impl Automaton {
             last_seen: 0,
             state,
             letter: NONE,
-            feeds: NONE,
+            holding: NOTHING,
             duties: 0,
             sites: PathSites::UNKNOWN,
             parent: ROOT_PATH,
@@ -209,6 +212,7 @@ impl Automaton {
             + self.states.len() * (size_of::<State>() + 40)
             + self.paths.len() * (size_of::<Path>() + 20)
             + self.transitions.len() * 20
+            + self.holdings.bytes()
     }
 
     /// The numbers of a list.
@@ -258,19 +262,20 @@ impl Automaton {
                 state
             }
         };
-        let slot = self.letters.get(letter).child_slot;
-        let wanted = slot != NONE
-            && self
-                .list(self.states[from as usize].slots)
-                .binary_search(&slot)
-                .is_ok();
+        let slots = self.states[state as usize].slots;
+        let holding = self.holdings.below(
+            segment,
+            self.paths[parent as usize].holding,
+            (letter, &self.letters.get(letter).tests),
+            (state, &self.arena[slots.range()]),
+        );
         let child = self.paths.len() as u32;
         self.paths.push(Path {
             last_seen: 0,
             state,
             letter,
-            feeds: if wanted { slot } else { NONE },
-            duties: Path::duties_of(&self.states[state as usize], wanted),
+            holding,
+            duties: Path::duties_of(&self.states[state as usize], self.holdings.get(holding)),
             sites: PathSites::UNKNOWN,
             parent,
             first_child: NONE,
@@ -366,11 +371,6 @@ impl Automaton {
             .collect();
         slots.sort_unstable();
         slots.dedup();
-        for &slot in &slots {
-            state.slot_bits |= 1 << (slot % 64);
-            state.wants_value |= segment.slots[slot as usize].kind == SlotRecord::VALUE;
-            state.wants_text |= segment.slots[slot as usize].kind == SlotRecord::TEXT;
-        }
         state.slots = self.push(slots.into_iter());
         self.reached = reached;
         state

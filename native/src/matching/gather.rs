@@ -1,7 +1,7 @@
 //! String-values as they arrive, kept only as far as some literal could need them.
 
 use super::letters::NONE;
-use crate::index::segment::Segment;
+use crate::index::segment::{Comparison, Segment};
 use crate::values::{number, NumberReader};
 
 /// One value of a slot.
@@ -9,10 +9,18 @@ use crate::values::{number, NumberReader};
 pub struct Value {
     /// The slot.
     pub slot: u32,
-    /// The literal it equals as text, or [`NONE`].
+    /// The literal it equals as text, or [`NONE`]; [`NONE`] also where no condition asks.
     pub literal: u32,
     /// What it is worth as a number; NaN also where no condition asks.
     pub number: f64,
+}
+
+impl Value {
+    /// Whether the value can decide something, when `asked` is what is asked of its slot.
+    #[inline]
+    pub fn matters(&self, asked: u32) -> bool {
+        self.literal != NONE || asked & Comparison::ALL != Comparison::EqText.bit()
+    }
 }
 
 /// A string-value being gathered.
@@ -86,26 +94,33 @@ impl Gatherer {
         }
     }
 
-    /// Ends the innermost value.
+    /// Ends the innermost value: the literal that it equals and what it is worth as a number, as far as
+    /// that is asked.
     #[inline]
-    pub fn end(&mut self, segment: &Segment, numeric: bool) -> (u32, f64) {
+    pub fn end(&mut self, segment: &Segment, asked: u32) -> (u32, f64) {
         self.open -= 1;
         let gathering = &self.gatherings[self.open];
         match &gathering.long {
-            Some(reader) => (NONE, if numeric { reader.finish() } else { f64::NAN }),
-            None => measure(segment, &gathering.text, numeric),
+            Some(reader) if asked & Comparison::NUMERIC != 0 => (NONE, reader.finish()),
+            Some(_) => (NONE, f64::NAN),
+            None => measure(segment, &gathering.text, asked),
         }
     }
 }
 
-/// The literal that a text equals, and what it is worth as a number where that is asked.
+/// The literal that a text equals, and what it is worth as a number, as far as that is asked.
 #[inline]
-pub fn measure(segment: &Segment, text: &str, numeric: bool) -> (u32, f64) {
-    let literal = segment
-        .literal_table
-        .find(&segment.literals, text.as_bytes())
-        .unwrap_or(NONE);
-    (literal, if numeric { number(text) } else { f64::NAN })
+pub fn measure(segment: &Segment, text: &str, asked: u32) -> (u32, f64) {
+    let literal = || {
+        let table = &segment.literal_table;
+        table.find(&segment.literals, text.as_bytes())
+    };
+    let textual = asked & Comparison::TEXTUAL != 0;
+    let numeric = asked & Comparison::NUMERIC != 0;
+    (
+        textual.then(literal).flatten().unwrap_or(NONE),
+        if numeric { number(text) } else { f64::NAN },
+    )
 }
 
 /// Leaves out of one element's values those that decide nothing that others do not: of each slot it

@@ -16,19 +16,19 @@ pub const NONE: u32 = u32::MAX;
 pub struct Letter {
     /// The name tests it meets, at most four.
     pub tests: Vec<u32>,
-    /// The slot in which a parent may want this element's string-value, or [`NONE`].
-    pub child_slot: u32,
 }
 
 /// The alphabet of a segment, filled as names come.
 pub struct Letters {
     letters: Vec<Letter>,
     numbers: HashMap<Vec<u32>, u32>,
-    attribute_slots: HashMap<u32, u32>,
-    child_slots: HashMap<u32, u32>,
+    // By name test: the slots that an attribute which meets it feeds.
+    attribute_slots: HashMap<u32, Vec<u32>>,
+    // Of the attribute names seen; the first is empty, for names that no query mentions.
+    slot_lists: Vec<Box<[u32]>>,
     // By name id of the reader whose table is in use.
     of_name: Vec<u32>,
-    slot_of_name: Vec<u32>,
+    slots_of_name: Vec<u32>,
     table: u64,
 }
 
@@ -37,24 +37,20 @@ const UNKNOWN: u32 = u32::MAX - 1;
 impl Letters {
     /// The alphabet of `segment`, still empty.
     pub fn new(segment: &Segment) -> Letters {
-        let by_test = |kind: u32| {
-            let of_kind = |(number, slot): (usize, &SlotRecord)| {
-                (slot.kind == kind).then_some((slot.test, number as u32))
-            };
-            segment
-                .slots
-                .iter()
-                .enumerate()
-                .filter_map(of_kind)
-                .collect()
-        };
+        let mut attribute_slots: HashMap<u32, Vec<u32>> = HashMap::new();
+        for slot in 0..segment.slots.len() as u32 {
+            let source = segment.source_slot(slot);
+            if source.kind == SlotRecord::ATTRIBUTE {
+                attribute_slots.entry(source.test).or_default().push(slot);
+            }
+        }
         Letters {
             letters: Vec::new(),
             numbers: HashMap::new(),
-            attribute_slots: by_test(SlotRecord::ATTRIBUTE),
-            child_slots: by_test(SlotRecord::CHILD),
+            attribute_slots,
+            slot_lists: vec![Box::default()],
             of_name: Vec::new(),
-            slot_of_name: Vec::new(),
+            slots_of_name: Vec::new(),
             table: 0,
         }
     }
@@ -64,7 +60,8 @@ impl Letters {
         if self.table != table {
             self.table = table;
             self.of_name.clear();
-            self.slot_of_name.clear();
+            self.slots_of_name.clear();
+            self.slot_lists.truncate(1);
         }
     }
 
@@ -85,13 +82,8 @@ impl Letters {
             Some(&number) => number,
             None => {
                 let number = self.letters.len() as u32;
-                let exact = segment.find_test(Some(uri), Some(local));
-                let child_slot = exact
-                    .and_then(|test| self.child_slots.get(&test).copied())
-                    .unwrap_or(NONE);
                 self.letters.push(Letter {
                     tests: tests.clone(),
-                    child_slot,
                 });
                 self.numbers.insert(tests, number);
                 number
@@ -101,24 +93,33 @@ impl Letters {
         number
     }
 
-    /// The slot that reads the attribute of that name, or [`NONE`].
+    /// The slots that an attribute of that name feeds.
     #[inline]
-    pub fn attribute_slot(&mut self, segment: &Segment, names: &Names, name: NameId) -> u32 {
-        match self.slot_of_name.get(name.0 as usize) {
-            Some(&slot) if slot != UNKNOWN => slot,
+    pub fn attribute_slots(&mut self, segment: &Segment, names: &Names, name: NameId) -> &[u32] {
+        let list = match self.slots_of_name.get(name.0 as usize) {
+            Some(&list) if list != UNKNOWN => list,
             _ => self.learn_attribute(segment, names, name),
-        }
+        };
+        &self.slot_lists[list as usize]
     }
 
     #[cold]
     fn learn_attribute(&mut self, segment: &Segment, names: &Names, name: NameId) -> u32 {
         let (uri, local) = names.get(name);
-        let test = segment.find_test(Some(uri), Some(local));
-        let slot = test
-            .and_then(|test| self.attribute_slots.get(&test).copied())
-            .unwrap_or(NONE);
-        set(&mut self.slot_of_name, name, slot);
-        slot
+        let tests = segment.tests_met(uri, local);
+        let slots: Box<[u32]> = tests
+            .iter()
+            .filter_map(|test| self.attribute_slots.get(test))
+            .flatten()
+            .copied()
+            .collect();
+        let mut list = 0;
+        if !slots.is_empty() {
+            list = self.slot_lists.len() as u32;
+            self.slot_lists.push(slots);
+        }
+        set(&mut self.slots_of_name, name, list);
+        list
     }
 
     /// What is known of a letter.

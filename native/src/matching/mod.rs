@@ -1,17 +1,20 @@
 //! All subscriptions at once.
 //!
 //! [`matcher`] is the door. The default engine is [`run`] (one reading of a document for one segment)
-//! on [`automaton`] (structure), [`gather`] and [`conditions`] (values) and `decide` (both together);
+//! on [`automaton`] (structure), [`holding`], [`gather`] and [`conditions`] (values), `bubble` (on their way
+//! up) and `decide` (all together);
 //! [`yfilter`] is the baseline.
 
 pub mod alignment;
 pub mod automaton;
 pub mod batch;
+mod bubble;
 pub mod classes;
 pub mod conditions;
 mod decide;
 mod engines;
 pub mod gather;
+pub mod holding;
 pub mod letters;
 pub mod matcher;
 pub mod pool;

@@ -1,20 +1,23 @@
 //! One segment's run over one document.
 //!
-//! Going down, each element takes one step of the automaton, marks its path as seen, and keeps the
-//! values that its state's slots ask for; the attributes of the open elements decide at once which
-//! conditional matches hold at its path. Coming up, when an element's content has been read, the paths
-//! seen since it began say which matches look at that content ([`super::decide`]).
+//! Going down, each element takes one step of the automaton and marks its path as seen; the attributes of
+//! the open elements decide at once which conditional matches hold at its path. Coming up, when an
+//! element's content has been read, the paths seen since it began say which matches look at that content
+//! ([`super::decide`]); then its values go to its parent, as far as that one wants them
+//! ([`super::bubble`]).
 
 use hashbrown::HashSet;
 
 use super::automaton::{Automaton, Path, ROOT_PATH};
+use super::bubble::COMPACTED_PAST;
 use super::classes::Classes;
 use super::conditions::Sites;
 use super::decide::{Waiting, Work};
-use super::gather::{compact, measure, Gatherer, Value};
+use super::gather::{Gatherer, Value};
+use super::holding::NOTHING;
 use super::letters::NONE;
 use crate::events::{Attribute, NameId, Names, Stop};
-use crate::index::segment::{Comparison, Segment, SlotRecord};
+use crate::index::segment::{Segment, SlotRecord};
 
 /// How much a run may keep.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -46,8 +49,10 @@ pub struct Frame {
     pub waiting: u32,
     /// Whether its string-value is being gathered.
     pub gathers: bool,
-    /// Whether it has values of its content.
+    /// Whether it has values of its content that conditions look at.
     pub has_content: bool,
+    /// Past this many values, its own are compacted.
+    pub compacted_past: usize,
 }
 
 /// What a run counted in one document.
@@ -77,28 +82,26 @@ pub struct Run {
     pub(super) forgotten_before: u64,
     pub(super) forgotten: HashSet<u32, foldhash::fast::RandomState>,
     pub(super) limits: RunLimits,
-    gatherer: Gatherer,
-    text_node: Gatherer,
+    pub(super) gatherer: Gatherer,
+    pub(super) text_node: Gatherer,
+    /// The slot of string-values, or [`NONE`].
+    pub(super) value_slot: u32,
+    /// The slots that text nodes feed.
+    pub(super) text_slots: Vec<u32>,
+    /// Values on their way up, each with what is asked of it.
+    pub(super) passed: Vec<(Value, u32)>,
     elements: u64,
     document_began: u64,
     counters: RunCounters,
     sizes_before: (usize, usize),
-    value_slot: u32,
-    text_slot: u32,
 }
-
-/// Past this many values, those of one element are compacted.
-const VALUES_COMPACTED_PAST: usize = 64;
 
 impl Run {
     /// Working memory for `segment`.
     pub fn new(segment: &Segment, limits: RunLimits) -> Run {
-        let slot_of = |kind: u32| {
-            segment
-                .slots
-                .iter()
-                .position(|slot| slot.kind == kind)
-                .map_or(NONE, |at| at as u32)
+        let slots_of = |kind: u32| {
+            let slots = 0..segment.slots.len() as u32;
+            slots.filter(move |&slot| segment.source_slot(slot).kind == kind)
         };
         Run {
             automaton: Automaton::new(segment),
@@ -115,12 +118,13 @@ impl Run {
             limits,
             gatherer: Gatherer::new(segment),
             text_node: Gatherer::new(segment),
+            value_slot: slots_of(SlotRecord::VALUE).next().unwrap_or(NONE),
+            text_slots: slots_of(SlotRecord::TEXT).collect(),
+            passed: Vec::new(),
             elements: 0,
             document_began: 0,
             counters: RunCounters::default(),
             sizes_before: (0, 0),
-            value_slot: slot_of(SlotRecord::VALUE),
-            text_slot: slot_of(SlotRecord::TEXT),
         }
     }
 
@@ -186,7 +190,12 @@ impl Run {
         }
         self.elements += 1;
         let before = self.automaton.see(path, self.elements, self.document_began);
-        let Path { state, duties, .. } = self.automaton.paths[path as usize];
+        let Path {
+            state,
+            duties,
+            holding,
+            ..
+        } = self.automaton.paths[path as usize];
         if before < self.document_began && duties & Path::ACCEPTS != 0 {
             let reached = &self.automaton.states[state as usize];
             self.matched.extend(self.automaton.list(reached.accepts));
@@ -207,9 +216,10 @@ impl Run {
             waiting: 0,
             gathers,
             has_content: false,
+            compacted_past: COMPACTED_PAST,
         });
-        if duties & Path::KEEPS != 0 && !attributes.is_empty() {
-            self.keep_attributes(segment, names, state, attributes);
+        if duties & Path::ATTRIBUTES != 0 && !attributes.is_empty() {
+            self.hold_attributes(segment, names, holding, attributes);
         }
         // What the open elements' attributes decide is decided now, once for each set of them.
         let since = self.frames.last().expect("just pushed").attributes_since;
@@ -219,69 +229,14 @@ impl Run {
         Ok(())
     }
 
-    fn keep_attributes(
-        &mut self,
-        segment: &Segment,
-        names: &Names,
-        state: u32,
-        attributes: &[Attribute<'_>],
-    ) {
-        let state = self.automaton.states[state as usize];
-        let depth = self.frames.len() - 1;
-        for attribute in attributes {
-            let slot = self
-                .automaton
-                .letters
-                .attribute_slot(segment, names, attribute.name);
-            let wanted = slot != NONE
-                && state.slot_bits >> (slot % 64) & 1 == 1
-                && self
-                    .automaton
-                    .list(state.slots)
-                    .binary_search(&slot)
-                    .is_ok();
-            if wanted {
-                let record = &segment.slots[slot as usize];
-                let (literal, number) = measure(segment, attribute.value, record.is_numeric());
-                if literal != NONE || record.comparisons != Comparison::EqText.bit() {
-                    let value = Value {
-                        slot,
-                        literal,
-                        number,
-                    };
-                    self.values.push(value);
-                    self.attributes.push((depth, value));
-                }
-            }
-        }
-        let frame = self.frames.last_mut().expect("an element is open");
-        if frame.attributes < self.attributes.len() {
-            frame.attributes_since = frame.started;
-        }
-    }
-
     /// A piece of text.
     #[inline]
     pub fn text(&mut self, piece: &str) {
         if self.gatherer.count() > 0 {
             self.gatherer.feed(piece);
         }
-        if self.text_slot != NONE {
+        if !self.text_slots.is_empty() {
             self.feed_text_node(piece);
-        }
-    }
-
-    fn feed_text_node(&mut self, piece: &str) {
-        let Some(frame) = self.frames.last() else {
-            return;
-        };
-        if self.automaton.states[self.automaton.paths[frame.path as usize].state as usize]
-            .wants_text
-        {
-            if self.text_node.count() == 0 {
-                self.text_node.begin();
-            }
-            self.text_node.feed(piece);
         }
     }
 
@@ -291,46 +246,14 @@ impl Run {
         self.end_text_node(segment);
     }
 
-    #[inline]
-    fn end_text_node(&mut self, segment: &Segment) {
-        if self.text_node.count() > 0 {
-            let numeric = segment.slots[self.text_slot as usize].is_numeric();
-            let (literal, number) = self.text_node.end(segment, numeric);
-            self.keep(
-                segment,
-                Value {
-                    slot: self.text_slot,
-                    literal,
-                    number,
-                },
-            );
-        }
-    }
-
-    /// Keeps a value of the innermost element.
-    fn keep(&mut self, segment: &Segment, value: Value) {
-        self.values.push(value);
-        let frame = self
-            .frames
-            .last_mut()
-            .expect("a value belongs to an open element");
-        frame.has_content = true;
-        let start = frame.values;
-        let own = self.values.len() - start;
-        if own > VALUES_COMPACTED_PAST && own.is_power_of_two() {
-            compact(segment, &mut self.values, start);
-        }
-    }
-
     /// An end tag.
     #[inline]
     pub fn end(&mut self, segment: &Segment) -> Result<(), Stop> {
         self.end_text_node(segment);
         let frame = *self.frames.last().expect("the reader balances tags");
-        let path = self.automaton.paths[frame.path as usize];
-        let mut fed = None;
-        if frame.gathers {
-            fed = Some(self.end_value(segment, path.state, path.feeds));
+        let holding = self.automaton.paths[frame.path as usize].holding;
+        if holding != NOTHING {
+            self.hold_value(segment, holding, frame.gathers);
         }
         if self.frames.last().expect("still open").has_content {
             self.decide_by_content(segment)?;
@@ -338,40 +261,12 @@ impl Run {
         if self.frames.last().expect("still open").waiting > 0 {
             self.decide_waiting(segment)?;
         }
-        self.values.truncate(frame.values);
         self.attributes.truncate(frame.attributes);
         self.frames.pop();
-        if let Some((literal, number)) = fed.filter(|_| path.feeds != NONE) {
-            self.keep(
-                segment,
-                Value {
-                    slot: path.feeds,
-                    literal,
-                    number,
-                },
-            );
+        if self.values.len() > frame.values {
+            self.pass_on(segment, holding, frame.values);
         }
         Ok(())
-    }
-
-    /// Ends the gathering of the innermost element's string-value.
-    fn end_value(&mut self, segment: &Segment, state: u32, feeds: u32) -> (u32, f64) {
-        let wants_value = self.automaton.states[state as usize].wants_value;
-        let numeric = |slot: u32| segment.slots[slot as usize].is_numeric();
-        let asked = (wants_value && numeric(self.value_slot)) || (feeds != NONE && numeric(feeds));
-        let (literal, number) = self.gatherer.end(segment, asked);
-        if wants_value {
-            let slot = self.value_slot;
-            self.keep(
-                segment,
-                Value {
-                    slot,
-                    literal,
-                    number,
-                },
-            );
-        }
-        (literal, number)
     }
 
     fn drop_cache_past_bound(&mut self, segment: &Segment) {

@@ -14,6 +14,8 @@ use crate::reader::{Reader, ReaderOptions};
 use crate::select::{Options, Selection, Selector};
 use crate::xpath::{normalise, parse, Namespaces};
 
+mod nested;
+
 const AMPLE: RunLimits = RunLimits {
     cache_bytes_max: 1 << 24,
     undecided_max: 1 << 20,
@@ -55,36 +57,68 @@ fn render(
     format!("<{name}{attributes}>{content}</{name}>")
 }
 
-fn condition() -> impl Strategy<Value = String> {
-    let operand = prop_oneof![
-        Just("@p".to_owned()),
-        Just("@q".to_owned()),
-        Just(".".to_owned()),
-        Just("text()".to_owned()),
-        name().prop_map(str::to_owned),
-        (name(), name()).prop_map(|(a, b)| format!("{a}/{b}")),
-        name().prop_map(|a| format!(".//{a}")),
+/// A nested path, of one node or many.
+fn operand() -> impl Strategy<Value = String> + Clone {
+    let test = prop_oneof![5 => name(), 1 => Just("*")];
+    let axis = prop_oneof![3 => Just("/"), 1 => Just("//")];
+    let filter = prop_oneof![
+        12 => Just(""),
+        1 => Just("[@p='1']"),
+        1 => Just("[b or @q]"),
+        1 => Just("[2]"),
+        1 => Just("[text()='x']"),
     ];
+    let steps = prop::collection::vec((axis.clone(), test, filter), 1..4).prop_map(|steps| {
+        let steps = steps.into_iter();
+        steps
+            .map(|(axis, test, filter)| format!("{axis}{test}{filter}"))
+            .collect::<String>()
+    });
+    let leaf = prop::sample::select(vec!["@p", "@q", "@*", "text()"]);
+    prop_oneof![
+        2 => Just(".".to_owned()),
+        2 => leaf.clone().prop_map(str::to_owned),
+        2 => name().prop_map(str::to_owned),
+        3 => steps.clone().prop_map(|steps| format!(".{steps}")),
+        2 => (steps, axis, leaf.clone()).prop_map(|(steps, axis, leaf)| format!(".{steps}{axis}{leaf}")),
+        1 => leaf.prop_map(|leaf| format!(".//{leaf}")),
+    ]
+}
+
+/// A predicate, without its brackets.
+fn condition() -> impl Strategy<Value = String> {
     let op = prop::sample::select(vec!["=", "!=", "<", "<=", ">", ">="]);
     let literal = prop_oneof![
         word().prop_map(|word| format!("'{word}'")),
         prop::sample::select(vec!["1", "2", "10"]).prop_map(str::to_owned)
     ];
-    prop_oneof![
-        8 => (operand.clone(), op, literal).prop_map(|(operand, op, literal)| format!("[{operand}{op}{literal}]")),
-        2 => operand.clone().prop_filter("`.` alone says nothing", |operand| operand != ".").prop_map(|operand| format!("[{operand}]")),
-        1 => operand.clone().prop_map(|operand| format!("[contains({operand}, 'x')]")),
-        1 => name().prop_map(|name| format!("[not({name})]")),
-        1 => Just("[2]".to_owned()),
-        1 => Just("[last()]".to_owned()),
-    ]
+    let part = prop::sample::select(vec!["x", "1", "0", "xy", "yx", "x1", ""]);
+    let one = prop_oneof![
+        8 => (operand(), op, literal).prop_map(|(operand, op, literal)| format!("{operand}{op}{literal}")),
+        2 => operand(),
+        2 => (operand(), part.clone()).prop_map(|(operand, part)| format!("contains({operand}, '{part}')")),
+        2 => (operand(), part).prop_map(|(operand, part)| format!("starts-with({operand}, '{part}')")),
+        1 => name().prop_map(|name| format!("not({name})")),
+        1 => Just("position()=2".to_owned()),
+        1 => Just("position()=last()".to_owned()),
+    ];
+    one.prop_recursive(2, 4, 3, |inner| {
+        (
+            prop::collection::vec(inner, 2..4),
+            prop::sample::select(vec![" or ", " and "]),
+        )
+            .prop_map(|(items, word)| format!("({})", items.join(word)))
+    })
 }
 
 fn query() -> impl Strategy<Value = String> {
     let test = prop_oneof![5 => name(), 1 => Just("*")];
     let axis = prop_oneof![2 => Just("/"), 1 => Just("//")];
-    let conditions =
-        prop::collection::vec(condition(), 0..2).prop_map(|conditions| conditions.concat());
+    let conditions = prop::collection::vec(
+        condition().prop_map(|condition| format!("[{condition}]")),
+        0..2,
+    )
+    .prop_map(|conditions| conditions.concat());
     let step = (
         axis,
         test,
@@ -93,7 +127,7 @@ fn query() -> impl Strategy<Value = String> {
         .prop_map(|(axis, test, conditions)| format!("{axis}{test}{conditions}"));
     let leaf = prop_oneof![
         8 => Just(String::new()),
-        1 => prop::sample::select(vec!["/@p", "//@q", "/text()", "//text()", "/@p[.='x']", "/text()[.=2]"]).prop_map(str::to_owned),
+        2 => prop::sample::select(vec!["/@p", "//@q", "/text()", "//text()", "/@p[.='x']", "//@q[.='x'][.!='y']", "/text()[.=2]", "//text()[.='x' or .='y']", "/@*"]).prop_map(str::to_owned),
     ];
     let path =
         (prop::collection::vec(step, 1..5), leaf).prop_map(|(steps, leaf)| steps.concat() + &leaf);

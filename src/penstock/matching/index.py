@@ -169,7 +169,7 @@ class SubscriptionIndex:
         Raises
         ------
         IndexFileError
-            ``index.not-an-index``, ``index.damaged`` or ``index.too-new``.
+            ``index.not-an-index``, ``index.damaged``, ``index.too-new`` or ``index.too-old``.
         """
         loaded = cls.__new__(cls)
         loaded._engine, loaded._index = _opened(path)

@@ -1,0 +1,293 @@
+//! What elements hold for conditions on themselves and on elements above them.
+//!
+//! A condition may look at a node deep below its element. The values on the way go up one element at a
+//! time: at its end, an element passes what it holds in a slot on to the slot of its parent that is made
+//! of it. So an element has to hold what its own state asks for, and what its parent's slots are made of;
+//! the latter depends on the whole path, and is worked out once for each. Where nothing is asked for, an
+//! element holds nothing.
+
+use bytemuck::{Pod, Zeroable};
+use hashbrown::HashMap;
+use xxhash_rust::xxh3::xxh3_128;
+
+use crate::index::segment::{Comparison, Segment, SlotRecord};
+
+/// A slot that an element holds, and what is asked of its values.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Pod, Zeroable)]
+#[repr(C)]
+struct Held {
+    slot: u32,
+    /// Bits of [`Comparison`], here or further up, and [`DECIDES`].
+    asked: u32,
+}
+
+/// Set in what is asked of a slot where conditions look at it in this very element.
+pub const DECIDES: u32 = 1 << Comparison::COUNT;
+
+/// Values of one slot of an element go to another slot of its parent.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Pod, Zeroable)]
+#[repr(C)]
+pub struct Pass {
+    /// The slot of the element.
+    pub from: u32,
+    /// The slot of its parent.
+    pub to: u32,
+    /// What the parent asks of it.
+    pub asked: u32,
+}
+
+/// A run of items in an arena.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Pod, Zeroable)]
+#[repr(C)]
+struct Span {
+    start: u32,
+    end: u32,
+}
+
+impl Span {
+    fn of<T>(self, arena: &[T]) -> &[T] {
+        &arena[self.start as usize..self.end as usize]
+    }
+}
+
+/// What an element holds.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Holding {
+    /// All slots but those that it holds for elements above it alone and passes on unchanged.
+    own: Span,
+    /// Those: the deep slots of the elements above. Nearly all elements below such an element share
+    /// the list, so it may be long.
+    inherited: Span,
+    /// To other slots of the parent.
+    passes: Span,
+    /// A bit for each slot, by number modulo 64.
+    bits: u64,
+    /// What is asked of the string-value.
+    pub value_asked: u32,
+    /// Whether some attribute may have to be held.
+    pub attributes: bool,
+    /// Whether the text nodes have to be held.
+    pub texts: bool,
+    /// Whether children may have to pass something on.
+    reaches_down: bool,
+}
+
+/// The holding of an element that holds nothing.
+pub const NOTHING: u32 = 0;
+
+type Table<K, V> = HashMap<K, V, foldhash::fast::RandomState>;
+
+/// The holdings of the automaton's paths, each once. A cache, dropped with the automaton's.
+pub struct Holdings {
+    holdings: Vec<Holding>,
+    held: Vec<Held>,
+    passes: Vec<Pass>,
+    lists: Table<u128, Span>,
+    by_digest: Table<u128, u32>,
+    // By the parent's holding, the letter, and the state.
+    known: Table<(u32, u32, u32), u32>,
+    work: Work,
+}
+
+#[derive(Default)]
+struct Work {
+    own: Vec<Held>,
+    deep: Vec<Held>,
+    passes: Vec<Pass>,
+}
+
+impl Default for Holdings {
+    fn default() -> Holdings {
+        Holdings {
+            holdings: vec![Holding::default()],
+            held: Vec::new(),
+            passes: Vec::new(),
+            lists: Table::default(),
+            by_digest: Table::default(),
+            known: Table::default(),
+            work: Work::default(),
+        }
+    }
+}
+
+impl Holdings {
+    /// Forgets all but [`NOTHING`].
+    pub fn clear(&mut self) {
+        self.holdings.truncate(1);
+        self.held.clear();
+        self.passes.clear();
+        self.lists.clear();
+        self.by_digest.clear();
+        self.known.clear();
+    }
+
+    /// The memory in use, about.
+    pub fn bytes(&self) -> usize {
+        (self.holdings.len() - 1) * (size_of::<Holding>() + 40)
+            + self.held.len() * size_of::<Held>()
+            + self.passes.len() * size_of::<Pass>()
+            + self.known.len() * 32
+            + self.lists.len() * 40
+    }
+
+    /// The holding of that number.
+    #[inline]
+    pub fn get(&self, number: u32) -> &Holding {
+        &self.holdings[number as usize]
+    }
+
+    /// What is asked of a slot that the holding has; 0 where it does not have it.
+    #[inline]
+    pub fn asked(&self, holding: u32, slot: u32) -> u32 {
+        let holding = &self.holdings[holding as usize];
+        if holding.bits >> (slot % 64) & 1 == 0 {
+            return 0;
+        }
+        let find = |list: &[Held]| {
+            list.binary_search_by_key(&slot, |held| held.slot)
+                .map_or(0, |at| list[at].asked)
+        };
+        find(holding.own.of(&self.held)) | find(holding.inherited.of(&self.held))
+    }
+
+    /// To which other slots of the parent an element passes its values on.
+    #[inline]
+    pub fn passes(&self, holding: u32) -> &[Pass] {
+        self.holdings[holding as usize].passes.of(&self.passes)
+    }
+
+    /// The holding of an element that meets `tests`, which are those of `letter`, and whose `state`
+    /// asks for `slots`, below an element that has the holding `parent`.
+    pub fn below(
+        &mut self,
+        segment: &Segment,
+        parent: u32,
+        (letter, tests): (u32, &[u32]),
+        (state, slots): (u32, &[u32]),
+    ) -> u32 {
+        if slots.is_empty() && !self.holdings[parent as usize].reaches_down {
+            return NOTHING;
+        }
+        let key = (parent, letter, state);
+        if let Some(&number) = self.known.get(&key) {
+            return number;
+        }
+        let mut work = std::mem::take(&mut self.work);
+        let inherited = self.collect(segment, parent, tests, slots, &mut work);
+        let number = self.intern(segment, inherited, &work);
+        self.work = work;
+        self.known.insert(key, number);
+        number
+    }
+
+    /// Fills `work` with what the element holds and passes on; returns the parent's list of inherited
+    /// slots where the element has the same.
+    fn collect(
+        &self,
+        segment: &Segment,
+        parent: u32,
+        tests: &[u32],
+        slots: &[u32],
+        work: &mut Work,
+    ) -> Option<Span> {
+        work.own.clear();
+        work.deep.clear();
+        work.passes.clear();
+        work.own.extend(slots.iter().map(|&slot| Held {
+            slot,
+            asked: segment.slots[slot as usize].comparisons | DECIDES,
+        }));
+        let above = self.holdings[parent as usize];
+        let mut same = true;
+        for (inherited, held) in [(false, above.own), (true, above.inherited)] {
+            for held in held.of(&self.held) {
+                let asked = held.asked & !DECIDES;
+                if segment.slots[held.slot as usize].kind == SlotRecord::DEEP {
+                    same &= inherited;
+                    work.deep.push(Held { asked, ..*held });
+                }
+                let source = segment.source_slot(held.slot);
+                if source.kind == SlotRecord::CHILD && tests.contains(&source.test) {
+                    work.own.push(Held {
+                        slot: source.inner,
+                        asked,
+                    });
+                    work.passes.push(Pass {
+                        from: source.inner,
+                        to: held.slot,
+                        asked: held.asked,
+                    });
+                }
+            }
+        }
+        merge(&mut work.own);
+        merge(&mut work.deep);
+        work.passes.sort_unstable();
+        same.then_some(above.inherited)
+    }
+
+    fn intern(&mut self, segment: &Segment, inherited: Option<Span>, work: &Work) -> u32 {
+        let inherited = match inherited {
+            Some(list) => list,
+            None => self.intern_list(&work.deep),
+        };
+        let digest = xxh3_128(bytemuck::bytes_of(&inherited))
+            ^ xxh3_128(bytemuck::cast_slice(&work.own)).rotate_left(1)
+            ^ xxh3_128(bytemuck::cast_slice(&work.passes)).rotate_left(2);
+        if let Some(&number) = self.by_digest.get(&digest) {
+            return number;
+        }
+        let own = extend(&mut self.held, &work.own);
+        let passes = extend(&mut self.passes, &work.passes);
+        let mut holding = Holding {
+            own,
+            inherited,
+            passes,
+            ..Holding::default()
+        };
+        let all = own.of(&self.held).iter().chain(inherited.of(&self.held));
+        for held in all {
+            holding.bits |= 1 << (held.slot % 64);
+            holding.reaches_down |= segment.slots[held.slot as usize].kind == SlotRecord::DEEP;
+            match segment.source_slot(held.slot).kind {
+                SlotRecord::ATTRIBUTE => holding.attributes = true,
+                SlotRecord::TEXT => holding.texts = true,
+                SlotRecord::VALUE => holding.value_asked |= held.asked,
+                _ => holding.reaches_down = true,
+            }
+        }
+        let number = self.holdings.len() as u32;
+        self.holdings.push(holding);
+        self.by_digest.insert(digest, number);
+        number
+    }
+
+    fn intern_list(&mut self, list: &[Held]) -> Span {
+        let held = &mut self.held;
+        *self
+            .lists
+            .entry(xxh3_128(bytemuck::cast_slice(list)))
+            .or_insert_with(|| extend(held, list))
+    }
+}
+
+fn extend<T: Copy>(arena: &mut Vec<T>, items: &[T]) -> Span {
+    let start = arena.len() as u32;
+    arena.extend_from_slice(items);
+    Span {
+        start,
+        end: arena.len() as u32,
+    }
+}
+
+/// Sorts by slot, and joins what is asked of one.
+fn merge(list: &mut Vec<Held>) {
+    list.sort_unstable();
+    list.dedup_by(|later, earlier| {
+        let same = later.slot == earlier.slot;
+        if same {
+            earlier.asked |= later.asked;
+        }
+        same
+    });
+}

@@ -1,0 +1,55 @@
+"""Subscriptions that differ only in a constant are told apart by its value, not one by one."""
+
+from __future__ import annotations
+
+import pytest
+from native_engines import needs_native
+
+from penstock import Matches, SubscriptionIndex
+
+pytestmark = needs_native
+
+MANY = 20_000
+DOCUMENT = (
+    b"<news><item><head><title>x17</title><title>x9</title></head><body><p>x3</p>"
+    b"<p id='x5'>x<b>1</b>1</p><p>x<![CDATA[1]]>9</p></body></item></news>"
+)
+
+
+def matched(shape: str) -> Matches:
+    """The matches of :data:`DOCUMENT` among many queries, each with its own number for ``{}``."""
+    index = SubscriptionIndex(engine="shared")
+    numbers = [str(number) for number in range(MANY)]
+    assert index.add_many(numbers, [shape.replace("{}", number) for number in numbers]) == {}
+    return index.matcher().match(DOCUMENT)
+
+
+@pytest.mark.parametrize(
+    ("shape", "found"),
+    [
+        ("/news/item[head/title = 'x{}']", {"17", "9"}),
+        ("/news[item/head/title = 'x{}']/item/body", {"17", "9"}),
+        ("/news[item//title = 'x{}']", {"17", "9"}),
+        ("//item[.//p = 'x{}']", {"3", "11", "19"}),
+        ("//item[*/p = 'x{}']", {"3", "11", "19"}),
+        ("//item[body/p/text() = 'x{}']", {"3", "19"}),
+        ("//item[body//text() = '{}']", {"1"}),
+        ("//item[body/p/@id = 'x{}']", {"5"}),
+        ("//item[.//@id = 'x{}']", {"5"}),
+        ("//item[.//@* = 'x{}']", {"5"}),
+        ("//item//@id[. = 'x{}']", {"5"}),
+        ("//item[head/title = 'x{}' or body/p = 'x{}']", {"17", "9", "3", "11", "19"}),
+        ("//item[body/p/b = {}][head]", {"1"}),
+    ],
+)
+def test_constants_are_looked_up(shape: str, found: set[str]) -> None:
+    matches = matched(shape)
+    assert set(matches) == found
+    assert matches.counters.work.verified == 0
+
+
+def test_what_is_verified_was_found_by_its_constants_first() -> None:
+    """Two conditions on one nested element need a second look, but only where both are met."""
+    matches = matched("//item[head/title[. = 'x{}'][. != 'y']]")
+    assert set(matches) == {"17", "9"}
+    assert matches.counters.work.verified == 2
