@@ -88,6 +88,10 @@ class EngineError(PenstockError, ValueError):
     """An engine that there is not, or that this index cannot serve."""
 
 
+class WorkspaceError(PenstockError, ValueError):
+    """A workspace, or something in it, is not as it must be."""
+
+
 class NativeMissingError(PenstockError, ImportError):
     """The native core is required and absent."""
 
@@ -107,6 +111,7 @@ for _each in (
     IndexFileError,
     UnknownSubscriptionError,
     EngineError,
+    WorkspaceError,
     NativeMissingError,
     NativeMissingWarning,
 ):

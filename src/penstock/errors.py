@@ -23,6 +23,7 @@ from penstock.error_classes import (
     UnknownSubscriptionError,
     Where,
     WorkloadError,
+    WorkspaceError,
 )
 
 __all__ = [
@@ -41,6 +42,7 @@ __all__ = [
     "UnknownSubscriptionError",
     "Where",
     "WorkloadError",
+    "WorkspaceError",
     "error",
 ]
 
@@ -495,6 +497,52 @@ ERRORS: dict[str, ErrorSpec] = {
         PipelineError,
         "there is no such mode for documents that are refused",
         "Use PERMISSIVE, DROPMALFORMED or FAILFAST.",
+    ),
+    # Workspaces.
+    "workspace.missing": ErrorSpec(
+        WorkspaceError,
+        "the folder is not a workspace",
+        "Make one with `penstock init DIR`, or name another with `--workspace DIR`.",
+    ),
+    "workspace.exists": ErrorSpec(
+        WorkspaceError,
+        "the folder is a workspace already",
+        "Use it as it is, or make the new one in another folder.",
+    ),
+    "workspace.too-new": ErrorSpec(
+        WorkspaceError,
+        "the workspace was made or upgraded by a newer version",
+        "Use that version of Penstock, or a newer one.",
+    ),
+    "workspace.damaged": ErrorSpec(
+        WorkspaceError,
+        "the file of subscriptions is damaged, or no file of SQLite's",
+        "Restore `penstock.sqlite` from a backup; the other folders are whole without it.",
+    ),
+    "workspace.busy": ErrorSpec(
+        WorkspaceError,
+        "another process has been writing to the workspace for too long",
+        "Try again; if it lasts, look for a process that hangs.",
+    ),
+    "workspace.full": ErrorSpec(
+        WorkspaceError,
+        "the disk has no room",
+        "Make room, with `penstock clean` for instance, and do the same again: nothing is lost.",
+    ),
+    "workspace.name": ErrorSpec(
+        WorkspaceError,
+        "a name of a subscriber or subscription cannot be used",
+        "Use up to 200 visible characters, with spaces only inside.",
+    ),
+    "subscription.times": ErrorSpec(
+        WorkspaceError,
+        "a subscription expires before it starts",
+        "Let it start earlier, or expire later.",
+    ),
+    "subscription.returns": ErrorSpec(
+        WorkspaceError,
+        "a subscription returns neither documents nor fragments",
+        "Write `document` or `fragments`.",
     ),
     # Subscription files, as the commands read them.
     "subscription-file.encoding": ErrorSpec(

@@ -5,6 +5,9 @@ share it.
 """
 
 from penstock.workspace.buckets import BUCKETS, bucket_of, buckets_of
+from penstock.workspace.inbox import Published, Receipt
+from penstock.workspace.stored_subscription import StoredSubscription
+from penstock.workspace.subscriptions import SubscriptionStore
 from penstock.workspace.versions import (
     OpenVersion,
     change_version,
@@ -12,10 +15,16 @@ from penstock.workspace.versions import (
     write_shards,
     write_version,
 )
+from penstock.workspace.workspace import Workspace
 
 __all__ = [
     "BUCKETS",
     "OpenVersion",
+    "Published",
+    "Receipt",
+    "StoredSubscription",
+    "SubscriptionStore",
+    "Workspace",
     "bucket_of",
     "buckets_of",
     "change_version",

@@ -17,3 +17,25 @@ CHANGED_ROWS_MIN: Final[int] = 10_000
 CHANGED_PERCENT_MAX: Final[int] = 5
 """Rows added or removed, in a hundred of an index version's rows, before it is built anew: each
 process that opens the version adds them once more."""
+
+BUSY_SECONDS_MAX: Final[int] = 60
+"""How long a process waits for another one that writes to the same workspace."""
+
+NAME_CHARACTERS_MAX: Final[int] = 200
+"""Characters in the name of a subscriber or a subscription."""
+
+SUBSCRIPTIONS_AT_ONCE: Final[int] = 10_000
+"""Subscriptions that are looked at, and stored, together: of an import of millions, so many are in
+memory."""
+
+INBOX_FILE_BYTES: Final[int] = 64 << 20
+"""Bytes of documents in a file of the inbox; a larger document has a file of its own."""
+
+INBOX_FILE_DOCUMENTS: Final[int] = 50_000
+"""Documents in a file of the inbox."""
+
+INBOX_ROW_GROUP_BYTES: Final[int] = 8 << 20
+"""Bytes of documents in a row group of such a file: what is read at a time."""
+
+DOCUMENT_BYTES_MAX: Final[int] = 1 << 30
+"""Bytes of a document that is published; a larger one is refused at once."""

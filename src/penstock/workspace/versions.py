@@ -17,7 +17,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from penstock.documents import Limits
-from penstock.errors import error
+from penstock.errors import IndexFileError, error
 from penstock.matching import Matcher, SubscriptionIndex
 from penstock.workspace import version_files
 from penstock.workspace.buckets import buckets_of
@@ -144,6 +144,15 @@ def files_of(uri: str) -> list[str]:
             version_files.index_name(base),
         }
     )
+
+
+def is_there(uri: str) -> bool:
+    """Whether a version can be opened, as far as its files' being there tells."""
+    try:
+        folder = Folder.at(_parts(uri)[0])
+        return all(folder.has(name) for name in files_of(uri))
+    except IndexFileError:
+        return False
 
 
 def open_version(uri: str, *, limits: Limits | None = None) -> OpenVersion:

@@ -1,0 +1,103 @@
+"""The tables of a workspace's SQLite file, as steps from each format to the next.
+
+A step is never changed once it is released: workspaces that were made with it exist. Times are
+microseconds since 1970 in UTC.
+"""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Callable
+from typing import Final
+
+_FIRST = """
+CREATE TABLE subscribers (
+    name TEXT PRIMARY KEY,
+    created_at INTEGER NOT NULL
+) STRICT, WITHOUT ROWID;
+
+CREATE TABLE subscriptions (
+    id TEXT PRIMARY KEY,
+    subscriber TEXT NOT NULL REFERENCES subscribers (name),
+    query TEXT NOT NULL,
+    namespaces TEXT NOT NULL,  -- a JSON object, keys sorted
+    default_namespace TEXT,
+    returns TEXT NOT NULL CHECK (returns IN ('document', 'fragments')),
+    paused INTEGER NOT NULL CHECK (paused IN (0, 1)),
+    starts_at INTEGER,
+    expires_at INTEGER,
+    backfill TEXT NOT NULL CHECK (backfill IN ('none', 'wanted', 'done')),
+    created_at INTEGER NOT NULL
+) STRICT, WITHOUT ROWID;
+
+CREATE INDEX subscriptions_of ON subscriptions (subscriber);
+CREATE INDEX backfills_wanted ON subscriptions (created_at) WHERE backfill = 'wanted';
+
+-- What happened to the subscriptions since the last index version, in order.
+CREATE TABLE changes (
+    number INTEGER PRIMARY KEY AUTOINCREMENT,
+    subscription TEXT NOT NULL
+) STRICT;
+
+CREATE TRIGGER subscription_added AFTER INSERT ON subscriptions
+BEGIN INSERT INTO changes (subscription) VALUES (new.id); END;
+
+CREATE TRIGGER subscription_removed AFTER DELETE ON subscriptions
+BEGIN INSERT INTO changes (subscription) VALUES (old.id); END;
+
+CREATE TRIGGER subscription_changed AFTER UPDATE OF paused, starts_at, expires_at ON subscriptions
+BEGIN INSERT INTO changes (subscription) VALUES (new.id); END;
+
+-- The last index version, by its name in the folder of indexes, and the last change that is in it.
+CREATE TABLE version (
+    only INTEGER PRIMARY KEY CHECK (only = 1),
+    digest TEXT NOT NULL,
+    change INTEGER NOT NULL
+) STRICT;
+
+-- What was published, and its place in the order of publishing.
+CREATE TABLE published (
+    identity TEXT PRIMARY KEY,
+    sequence INTEGER NOT NULL
+) STRICT, WITHOUT ROWID;
+
+CREATE INDEX published_in_order ON published (sequence);
+
+CREATE TABLE sequences (
+    only INTEGER PRIMARY KEY CHECK (only = 1),
+    next INTEGER NOT NULL
+) STRICT;
+
+INSERT INTO sequences VALUES (1, 1);
+
+-- Files that are written and published, but may not have reached the inbox.
+CREATE TABLE staged (
+    name TEXT PRIMARY KEY,
+    first_sequence INTEGER NOT NULL
+) STRICT, WITHOUT ROWID;
+
+-- Dead letters that were published once more; `fixed` where the bytes were others.
+CREATE TABLE replays (
+    sequence INTEGER PRIMARY KEY,
+    replay_of INTEGER NOT NULL,
+    identity TEXT NOT NULL,
+    fixed INTEGER NOT NULL CHECK (fixed IN (0, 1)),
+    replayed_at INTEGER NOT NULL
+) STRICT;
+
+CREATE INDEX replays_of ON replays (replay_of);
+"""
+
+
+def _make_tables(connection: sqlite3.Connection) -> None:
+    # executescript() would end the transaction; a trigger's statements hold semicolons too.
+    statement = ""
+    for line in _FIRST.splitlines(keepends=True):
+        statement += line
+        if sqlite3.complete_statement(statement):
+            connection.execute(statement)
+            statement = ""
+
+
+MIGRATIONS: Final[tuple[Callable[[sqlite3.Connection], None], ...]] = (_make_tables,)
+"""Step ``n`` leads from format ``n`` to ``n + 1``; format 0 is an empty file."""

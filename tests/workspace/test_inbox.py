@@ -1,0 +1,233 @@
+"""Publishing: each document once, in order, whole or not at all, whatever stops the process."""
+
+from __future__ import annotations
+
+import multiprocessing
+import os
+import signal
+import subprocess
+import sys
+import textwrap
+from collections.abc import Iterator
+from concurrent.futures import ProcessPoolExecutor
+from pathlib import Path
+from typing import Any
+
+import pyarrow.parquet as pq
+import pytest
+from repository import ROOT
+
+from penstock.documents import Document, Header
+from penstock.errors import PenstockError
+from penstock.workspace import Published, Workspace, inbox
+from penstock.workspace.schemas import DOCUMENTS
+
+
+@pytest.fixture
+def workspace(tmp_path: Path) -> Iterator[Workspace]:
+    with Workspace.create(tmp_path / "w") as made:
+        yield made
+
+
+def documents(count: int, publisher: str = "me", start: int = 0) -> list[Document]:
+    return [
+        Document(f"<a n='{number}'/>".encode(), Header(publisher=publisher))
+        for number in range(start, start + count)
+    ]
+
+
+def rows_in(workspace: Workspace) -> list[dict[str, Any]]:
+    """All documents of the inbox, file by file in the order of the names."""
+    paths = sorted(workspace.inbox.folder.iterdir())
+    return [row for path in paths for row in pq.read_table(path).to_pylist()]
+
+
+def test_a_document_arrives_with_its_header(workspace: Workspace) -> None:
+    header = Header(publisher="me", schema="news", id="7", fields={"b": "2", "a": "1"})
+    assert workspace.publish([Document(b"<a/>\xff\x00", header)]) == Published(1, 0)
+    (row,) = rows_in(workspace)
+    assert row.pop("published_at").tzinfo is not None
+    assert row == {
+        "document": "me/7",
+        "publisher": "me",
+        "schema": "news",
+        "fields": [("b", "2"), ("a", "1")],
+        "sequence": 1,
+        "content": b"<a/>\xff\x00",
+    }
+    (path,) = workspace.inbox.folder.iterdir()
+    assert pq.read_schema(path).equals(DOCUMENTS)
+
+
+def test_publishing_the_same_again_is_the_same_document(workspace: Workspace) -> None:
+    assert workspace.publish([*documents(3), *documents(2)]) == Published(3, 2)
+    receipts = list(workspace.inbox.publish_each([*documents(1, start=2), *documents(1, start=9)]))
+    assert [(each.sequence, each.new) for each in receipts] == [(3, False), (4, True)]
+    assert workspace.publish(documents(3, publisher="other")) == Published(3, 0)
+    assert workspace.publish([]) == Published(0, 0)
+    assert [row["sequence"] for row in rows_in(workspace)] == list(range(1, 8))
+
+
+def test_an_identity_given_by_the_publisher_decides(workspace: Workspace) -> None:
+    first = Document(b"<a/>", Header(publisher="me", id="7"))
+    second = Document(b"<b/>", Header(publisher="me", id="7"))
+    assert workspace.publish([first, second]) == Published(1, 1)
+    assert [row["content"] for row in rows_in(workspace)] == [b"<a/>"]
+
+
+def test_files_and_row_groups_are_bounded(
+    workspace: Workspace, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(inbox, "INBOX_FILE_BYTES", 100)
+    monkeypatch.setattr(inbox, "INBOX_FILE_DOCUMENTS", 4)
+    monkeypatch.setattr(inbox, "INBOX_ROW_GROUP_BYTES", 50)
+    sizes = [1, 1, 1, 1, 1, 40, 40, 60, 300, 2]
+    workspace.publish(
+        Document(b"x" * size, Header(publisher="me", id=str(place)))
+        for place, size in enumerate(sizes)
+    )
+    files = [pq.ParquetFile(path) for path in sorted(workspace.inbox.folder.iterdir())]
+    groups = [
+        [file.metadata.row_group(group).num_rows for group in range(file.num_row_groups)]
+        for file in files
+    ]
+    assert groups == [[4], [2, 1], [1], [1], [1]]
+    assert [len(row["content"]) for row in rows_in(workspace)] == sizes
+
+
+def test_names_of_files_sort_by_sequence(workspace: Workspace) -> None:
+    for number in range(12):
+        workspace.publish(documents(1, start=number))
+    assert [row["sequence"] for row in rows_in(workspace)] == list(range(1, 13))
+
+
+def test_too_large_a_document_is_refused(
+    workspace: Workspace, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(inbox, "DOCUMENT_BYTES_MAX", 3)
+    with pytest.raises(PenstockError) as told:
+        workspace.publish(documents(1))
+    assert told.value.code == "limit.document-bytes"
+    assert rows_in(workspace) == []
+
+
+def publishing(path: Path, publisher: str) -> Published:
+    """Publishes forty documents in a process of its own, in five calls."""
+    with Workspace.open(path) as workspace:
+        done = [workspace.publish(documents(8, publisher, start)) for start in range(0, 40, 8)]
+    return Published(sum(each.new for each in done), sum(each.known for each in done))
+
+
+def test_processes_publish_at_once(workspace: Workspace) -> None:
+    context = multiprocessing.get_context("spawn")
+    with ProcessPoolExecutor(4, mp_context=context) as pool:
+        done = list(pool.map(publishing, [workspace.path] * 4, ["a", "a", "b", "c"]))
+    assert sum(each.new for each in done) == 120
+    assert sum(each.known for each in done) == 40
+    rows = rows_in(workspace)
+    assert [row["sequence"] for row in rows] == list(range(1, 121))
+    for publisher in "abc":
+        numbers = [row["content"] for row in rows if row["publisher"] == publisher]
+        assert numbers == [document.content for document in documents(40)]
+
+
+# What stops a process.
+
+PUBLISHER = """
+    import os, signal, sys
+    from pathlib import Path
+    from penstock.documents import Document, Header
+    from penstock.workspace import Workspace
+    workspace = Workspace.open(sys.argv[1])
+    kill = lambda *_: os.kill(os.getpid(), signal.SIGKILL)
+    {prepare}
+    workspace.publish([Document(b"<a/>", Header(publisher="me", id="1"))])
+"""
+
+
+def publish_in_a_process(workspace: Workspace, prepare: str) -> subprocess.CompletedProcess[str]:
+    """Publishes one document in another process, after ``prepare`` was run there."""
+    return subprocess.run(
+        [
+            sys.executable,
+            "-c",
+            textwrap.dedent(PUBLISHER).format(prepare=prepare),
+            str(workspace.path),
+        ],
+        env={**os.environ, "PYTHONPATH": str(ROOT / "src")},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+
+
+@pytest.mark.parametrize(
+    ("where", "prepare", "published"),
+    [
+        (
+            "while the file is written",
+            "import pyarrow.parquet as p; p.ParquetWriter.write_table = kill",
+            False,
+        ),
+        (
+            "before the commit",
+            "import penstock.workspace.durable as d; d.sync_folder = kill",
+            False,
+        ),
+        ("before the rename", "workspace.inbox.deliver = kill", True),
+        ("after the rename", "import penstock.workspace.inbox as i; i.sync_folder = kill", True),
+    ],
+)
+def test_a_kill_loses_nothing_and_doubles_nothing(
+    workspace: Workspace, where: str, prepare: str, published: bool
+) -> None:
+    killed = publish_in_a_process(workspace, prepare)
+    assert killed.returncode == -signal.SIGKILL, (where, killed.stderr)
+    with Workspace.open(workspace.path) as again:
+        assert len(rows_in(again)) == int(published)
+        assert list((again.path / "staging").iterdir()) == []
+        document = Document(b"<a/>", Header(publisher="me", id="1"))
+        assert again.publish([document]) == Published(int(not published), int(published))
+        assert [row["sequence"] for row in rows_in(again)] == [1]
+
+
+def test_what_a_killed_process_left_comes_first(workspace: Workspace) -> None:
+    publish_in_a_process(workspace, "workspace.inbox.deliver = kill")
+    workspace.publish(documents(1))
+    assert [row["document"] == "me/1" for row in rows_in(workspace)] == [True, False]
+
+
+@pytest.mark.parametrize("number", ["ENOSPC", "EDQUOT"])
+def test_a_full_disk_publishes_nothing_of_a_file(
+    workspace: Workspace, monkeypatch: pytest.MonkeyPatch, number: str
+) -> None:
+    import errno
+
+    workspace.publish(documents(1))
+
+    class Full(pq.ParquetWriter):
+        def write_table(self, *_: object, **__: object) -> None:
+            raise OSError(getattr(errno, number), "no room")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(pq, "ParquetWriter", Full)
+        with pytest.raises(PenstockError) as told:
+            workspace.publish(documents(3))
+    assert told.value.code == "workspace.full"
+    assert len(rows_in(workspace)) == 1
+    assert list((workspace.path / "staging").iterdir()) == []
+    assert workspace.publish(documents(3)) == Published(2, 1)
+
+
+def test_a_real_limit_on_file_sizes_is_told_as_a_full_disk(workspace: Workspace) -> None:
+    """Files cannot grow past some pages: SQLite's log has room, the document has not."""
+    done = publish_in_a_process(
+        workspace,
+        "import resource, random; resource.setrlimit(resource.RLIMIT_FSIZE, (200_000, 200_000));"
+        " big = Document(random.Random(1).randbytes(400_000),"
+        ' Header(publisher="me", id="1")); workspace.publish([big])',
+    )
+    assert "workspace.full" in done.stderr
+    with Workspace.open(workspace.path) as again:
+        assert rows_in(again) == []
+        assert again.publish(documents(1)) == Published(1, 0)

@@ -1,0 +1,298 @@
+"""Subscriptions of a workspace: added, removed, paused, and found again in index versions."""
+
+from __future__ import annotations
+
+import multiprocessing
+import shutil
+from collections.abc import Iterator
+from concurrent.futures import ProcessPoolExecutor
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+import pyarrow as pa
+import pytest
+from hypothesis import strategies as st
+from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
+
+from penstock.errors import PenstockError
+from penstock.workspace import StoredSubscription, Workspace, current_version, open_version
+from penstock.workspace.versions import files_of
+
+NOON = datetime(2026, 5, 1, 12, tzinfo=UTC)
+
+
+@pytest.fixture
+def workspace(tmp_path: Path) -> Iterator[Workspace]:
+    with Workspace.create(tmp_path / "w") as made:
+        yield made
+
+
+def wanted(query: str = "/a", subscriber: str = "anna", **more: object) -> StoredSubscription:
+    return replace(StoredSubscription(subscriber=subscriber, query=query), **more)  # type: ignore[arg-type]
+
+
+def code_of(workspace: Workspace, subscription: StoredSubscription) -> str:
+    """Why a subscription is refused."""
+    with pytest.raises(PenstockError) as told:
+        workspace.subscriptions.add(subscription)
+    return told.value.code
+
+
+def matching(uri: str, document: bytes) -> list[str]:
+    """The names of the subscriptions of a version that a document meets."""
+    version = open_version(uri)
+    numbers = pa.array([int(id_) for id_ in version.matcher.match(document)], pa.int64())
+    return sorted(str(name) for name in version.rows(numbers).column("subscription").to_pylist())
+
+
+def test_a_subscription_comes_back_as_it_was_given(workspace: Workspace) -> None:
+    given = wanted(
+        "/p:a/b",
+        id="mine",
+        namespaces={"p": "urn:ä"},
+        default_namespace="urn:d",
+        returns="fragments",
+        starts_at=NOON,
+        expires_at=NOON + timedelta(microseconds=1),
+        backfill="wanted",
+    )
+    stored = workspace.subscriptions.add(given)
+    assert stored == replace(given, created_at=stored.created_at)
+    assert workspace.subscriptions.get("mine") == stored
+    (row,) = open_version(workspace.current_version()).subscriptions.to_pylist()
+    assert row == {
+        "subscription": "mine",
+        "subscriber": "anna",
+        "query": "/p:a/b",
+        "namespaces": [("p", "urn:ä")],
+        "default_namespace": "urn:d",
+        "returns": "fragments",
+        "starts_at": NOON,
+        "expires_at": NOON + timedelta(microseconds=1),
+    }
+
+
+def test_names_are_made_where_none_are_given(workspace: Workspace) -> None:
+    store = workspace.subscriptions
+    assert [store.add(wanted()).id, store.add(wanted()).id] == ["anna-1", "anna-2"]
+    store.remove(["anna-1"])
+    assert store.add(wanted()).id == "anna-3", "a name that is free again would be misleading"
+    many = store.add_many([wanted(), wanted(subscriber="ben"), wanted()])
+    assert [each.id for each in many.new] == ["anna-4", "ben-1", "anna-5"]
+
+
+def test_the_same_again_is_known_and_another_of_the_name_is_refused(workspace: Workspace) -> None:
+    first = workspace.subscriptions.add(wanted(id="one"))
+    assert workspace.subscriptions.add(wanted(id="one")) == first
+    assert code_of(workspace, wanted("/b", id="one")) == "subscription.duplicate"
+    many = workspace.subscriptions.add_many([wanted(id="one"), wanted("/b", id="one")])
+    assert (many.new, many.known, list(many.refused)) == ([], 1, [1])
+
+
+def test_bad_ones_do_not_keep_the_others_out(workspace: Workspace) -> None:
+    added = workspace.subscriptions.add_many(
+        [
+            wanted(id="one"),
+            wanted("/a[", id="two"),
+            wanted("/p:a", id="three"),
+            wanted("/p:a", id="four", namespaces={"p": "urn:p"}),
+            wanted(id=" five"),
+        ]
+    )
+    assert [each.id for each in added.new] == ["one", "four"]
+    assert {at: reason.code for at, reason in added.refused.items()} == {
+        1: "query.syntax",
+        2: "query.prefix",
+        4: "workspace.name",
+    }
+
+
+@pytest.mark.parametrize("name", ["", " ", " a", "a\t", "a\nb", "a\u2028b", "\u200f", "x" * 201])
+def test_names_that_cannot_be_shown_are_refused(workspace: Workspace, name: str) -> None:
+    assert code_of(workspace, wanted(subscriber=name)) == "workspace.name"
+    if name:
+        assert code_of(workspace, wanted(id=name)) == "workspace.name"
+
+
+@pytest.mark.parametrize("name", ["a b", "ä/é", "x" * 200, "😀", "-", "a.b@c"])
+def test_names_that_can_be_shown_are_taken(workspace: Workspace, name: str) -> None:
+    assert workspace.subscriptions.add(wanted(id=name)).id == name
+    assert [each.id for each in workspace.subscriptions.each()] == [name]
+
+
+def test_times_and_returns_are_checked(workspace: Workspace) -> None:
+    backwards = wanted(starts_at=NOON, expires_at=NOON)
+    assert code_of(workspace, backwards) == "subscription.times"
+    assert code_of(workspace, wanted(returns="all")) == "subscription.returns"
+
+
+def test_removing_and_pausing_take_all_or_none(workspace: Workspace) -> None:
+    store = workspace.subscriptions
+    store.add(wanted(id="one"))
+    for change in (store.remove, lambda ids: store.set_paused(ids, True)):
+        with pytest.raises(PenstockError) as told:
+            change(["one", "two"])
+        assert told.value.code == "subscription.unknown"
+        assert not store.get("one").paused
+
+
+def test_subscribers_outlive_their_subscriptions(workspace: Workspace) -> None:
+    workspace.subscriptions.add(wanted(id="one"))
+    workspace.subscriptions.remove(["one"])
+    assert workspace.subscriptions.subscriber_exists("anna")
+    assert not workspace.subscriptions.subscriber_exists("ben")
+
+
+def test_listing_goes_page_by_page(workspace: Workspace, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("penstock.workspace.subscriptions.SUBSCRIPTIONS_AT_ONCE", 3)
+    names = [f"s{number}" for number in range(7)]
+    workspace.subscriptions.add_many([wanted(id=name) for name in names])
+    workspace.subscriptions.add(wanted(id="t", subscriber="ben"))
+    assert [each.id for each in workspace.subscriptions.each("anna")] == names
+    assert [each.id for each in workspace.subscriptions.each()] == [*names, "t"]
+    for each in workspace.subscriptions.each():
+        workspace.subscriptions.remove([each.id])
+    assert len(workspace.subscriptions) == 0
+
+
+def test_backfills_are_wanted_until_done(workspace: Workspace) -> None:
+    store = workspace.subscriptions
+    store.add_many([wanted(id=name, backfill="wanted") for name in ("one", "two", "three")])
+    store.set_paused(["two"], True)
+    assert [each.id for each in store.backfills_wanted()] == ["one", "three"]
+    before = workspace.current_version()
+    store.backfill_done("one")
+    store.backfill_done("gone")
+    assert [each.id for each in store.backfills_wanted()] == ["three"]
+    assert store.get("one").backfill == "done"
+    assert workspace.current_version() == before
+
+
+# Versions of the subscriptions.
+
+
+def test_the_version_follows_every_change(workspace: Workspace) -> None:
+    store = workspace.subscriptions
+    empty = workspace.current_version()
+    assert matching(empty, b"<a/>") == []
+    store.add(wanted(id="one"))
+    one = workspace.current_version()
+    assert workspace.current_version() == one != empty
+    store.set_paused(["one"], True)
+    store.add(wanted(id="two"))
+    assert matching(workspace.current_version(), b"<a/>") == ["two"]
+    store.set_paused(["one"], False)
+    assert matching(workspace.current_version(), b"<a/>") == ["one", "two"]
+    store.remove(["one"])
+    store.add(wanted("/b", id="one"))
+    assert matching(workspace.current_version(), b"<a/>") == ["two"]
+    assert matching(one, b"<a/>") == ["one"], "versions never change"
+
+
+def test_another_process_goes_on_from_the_last_version(workspace: Workspace) -> None:
+    workspace.subscriptions.add(wanted(id="one"))
+    whole = workspace.current_version()
+    workspace.subscriptions.add(wanted(id="two"))
+    with Workspace.open(workspace.path) as again:
+        next_ = again.current_version()
+    assert files_of(whole)[-1] in files_of(next_), "one index serves both"
+    assert matching(next_, b"<a/>") == ["one", "two"]
+    assert workspace.current_version() == next_
+
+
+def test_lost_index_files_are_made_again(workspace: Workspace) -> None:
+    workspace.subscriptions.add(wanted(id="one"))
+    workspace.current_version()
+    workspace.close()
+    shutil.rmtree(workspace.indexes)
+    with Workspace.open(workspace.path) as again:
+        assert matching(again.current_version(), b"<a/>") == ["one"]
+
+
+def test_many_changes_at_once_make_a_whole_version(
+    workspace: Workspace, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(current_version, "CHANGED_ROWS_MIN", 2)
+    empty = workspace.current_version()
+    workspace.subscriptions.add_many([wanted(id=name) for name in "abc"])
+    whole = workspace.current_version()
+    assert not set(files_of(empty)) & set(files_of(whole))
+    assert matching(whole, b"<a/>") == ["a", "b", "c"]
+
+
+def subscribing(path: Path, name: str) -> str:
+    """Subscribes in a process of its own, ten times, and asks for versions in between."""
+    with Workspace.open(path) as workspace:
+        for _ in range(10):
+            workspace.subscriptions.add(wanted(subscriber=name))
+            workspace.current_version()
+    return name
+
+
+def test_processes_subscribe_at_once(workspace: Workspace) -> None:
+    names = ["anna", "anna", "ben", "cleo"]
+    context = multiprocessing.get_context("spawn")
+    with ProcessPoolExecutor(4, mp_context=context) as pool:
+        list(pool.map(subscribing, [workspace.path] * 4, names))
+    expected = sorted(
+        [f"anna-{number}" for number in range(1, 21)]
+        + [f"{name}-{number}" for name in ("ben", "cleo") for number in range(1, 11)]
+    )
+    assert sorted(each.id for each in workspace.subscriptions.each()) == expected
+    assert matching(workspace.current_version(), b"<a/>") == expected
+
+
+class StoreMachine(RuleBasedStateMachine):
+    """The store against a dictionary, and each version against what the dictionary holds."""
+
+    names = st.sampled_from(["a", "b", "c", "d", "e"])
+
+    def __init__(self) -> None:
+        super().__init__()
+        import tempfile
+
+        self.folder = tempfile.TemporaryDirectory()
+        self.workspace = Workspace.create(self.folder.name)
+        self.live: dict[str, bool] = {}
+
+    @rule(name=names)
+    def subscribe(self, name: str) -> None:
+        self.workspace.subscriptions.add(wanted(id=name))
+        self.live.setdefault(name, True)
+
+    @precondition(lambda self: self.live)
+    @rule(data=st.data())
+    def unsubscribe(self, data: st.DataObject) -> None:
+        name = data.draw(st.sampled_from(sorted(self.live)))
+        self.workspace.subscriptions.remove([name])
+        del self.live[name]
+
+    @precondition(lambda self: self.live)
+    @rule(data=st.data(), paused=st.booleans())
+    def pause_or_resume(self, data: st.DataObject, paused: bool) -> None:
+        name = data.draw(st.sampled_from(sorted(self.live)))
+        self.workspace.subscriptions.set_paused([name], paused)
+        self.live[name] = not paused
+
+    @rule()
+    def make_a_version(self) -> None:
+        version = self.workspace.current_version()
+        assert matching(version, b"<a/>") == sorted(name for name in self.live if self.live[name])
+
+    @rule()
+    def restart(self) -> None:
+        self.workspace.close()
+        self.workspace = Workspace.open(self.folder.name)
+
+    @invariant()
+    def the_store_is_the_dictionary(self) -> None:
+        there = {each.id: not each.paused for each in self.workspace.subscriptions.each()}
+        assert there == self.live
+
+    def teardown(self) -> None:
+        self.workspace.close()
+        self.folder.cleanup()
+
+
+TestStore = StoreMachine.TestCase

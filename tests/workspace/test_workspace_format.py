@@ -1,0 +1,109 @@
+"""A workspace is made once, opened by anyone, upgraded, and refused where it cannot be read."""
+
+from __future__ import annotations
+
+import sqlite3
+from pathlib import Path
+
+import pytest
+
+from penstock.errors import PenstockError
+from penstock.workspace import StoredSubscription, Workspace, database
+from penstock.workspace.migrations import MIGRATIONS
+
+
+def code_of_opening(path: Path) -> str:
+    with pytest.raises(PenstockError) as told:
+        Workspace.open(path)
+    return told.value.code
+
+
+def test_a_folder_with_other_files_becomes_a_workspace(tmp_path: Path) -> None:
+    (tmp_path / "mine.xml").write_text("<a/>")
+    Workspace.create(tmp_path).close()
+    Workspace.open(tmp_path).close()
+    assert (tmp_path / "mine.xml").read_text() == "<a/>"
+
+
+def test_a_workspace_is_made_once(tmp_path: Path) -> None:
+    with Workspace.create(tmp_path) as workspace:
+        workspace.subscriptions.add(StoredSubscription(subscriber="anna", query="/a"))
+    with pytest.raises(PenstockError) as told:
+        Workspace.create(tmp_path)
+    assert told.value.code == "workspace.exists"
+    with Workspace.open(tmp_path) as workspace:
+        assert len(workspace.subscriptions) == 1
+
+
+def test_a_creation_that_was_cut_short_can_be_repeated(tmp_path: Path) -> None:
+    sqlite3.connect(tmp_path / "penstock.sqlite").close()
+    assert code_of_opening(tmp_path) == "workspace.missing"
+    Workspace.create(tmp_path).close()
+    Workspace.open(tmp_path).close()
+
+
+def test_what_is_no_workspace_is_told_apart(tmp_path: Path) -> None:
+    assert code_of_opening(tmp_path) == "workspace.missing"
+    other = sqlite3.connect(tmp_path / "penstock.sqlite")
+    other.execute("CREATE TABLE something (a)")
+    other.close()
+    assert code_of_opening(tmp_path) == "workspace.missing"
+    (tmp_path / "penstock.sqlite").write_bytes(b"nothing of SQLite's, and long enough" * 10)
+    assert code_of_opening(tmp_path) == "workspace.damaged"
+
+
+def test_a_newer_workspace_is_refused_and_left_alone(tmp_path: Path) -> None:
+    Workspace.create(tmp_path).close()
+    newer = sqlite3.connect(tmp_path / "penstock.sqlite")
+    newer.execute("PRAGMA user_version = 99")
+    newer.close()
+    assert code_of_opening(tmp_path) == "workspace.too-new"
+
+
+def test_an_older_workspace_is_upgraded(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    with Workspace.create(tmp_path) as workspace:
+        workspace.subscriptions.add(StoredSubscription(subscriber="anna", query="/a"))
+
+    def next_step(connection: sqlite3.Connection) -> None:
+        connection.execute("ALTER TABLE subscribers ADD COLUMN note TEXT")
+
+    monkeypatch.setattr(database, "MIGRATIONS", (*MIGRATIONS, next_step))
+    for _ in range(2):
+        with Workspace.open(tmp_path) as workspace:
+            assert len(workspace.subscriptions) == 1
+    reader = sqlite3.connect(tmp_path / "penstock.sqlite")
+    assert reader.execute("SELECT name, note FROM subscribers").fetchall() == [("anna", None)]
+    reader.close()
+
+
+def test_an_upgrade_that_fails_changes_nothing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    Workspace.create(tmp_path).close()
+
+    def broken_step(connection: sqlite3.Connection) -> None:
+        connection.execute("DROP TABLE changes")
+        raise RuntimeError("the upgrade stops here")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(database, "MIGRATIONS", (*MIGRATIONS, broken_step))
+        with pytest.raises(RuntimeError):
+            Workspace.open(tmp_path)
+    with Workspace.open(tmp_path) as workspace:
+        workspace.subscriptions.add(StoredSubscription(subscriber="anna", query="/a"))
+
+
+def test_missing_folders_are_made_again(tmp_path: Path) -> None:
+    Workspace.create(tmp_path).close()
+    (tmp_path / "inbox").rmdir()
+    with Workspace.open(tmp_path) as workspace:
+        assert workspace.inbox.folder.is_dir()
+
+
+def test_a_writer_that_never_ends_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(database, "BUSY_SECONDS_MAX", 0.1)
+    with Workspace.create(tmp_path) as workspace, Workspace.open(tmp_path) as other:
+        with other._database.writing(), pytest.raises(PenstockError) as told:
+            workspace.subscriptions.add(StoredSubscription(subscriber="anna", query="/a"))
+        assert told.value.code == "workspace.busy"
+        workspace.subscriptions.add(StoredSubscription(subscriber="anna", query="/a"))
