@@ -25,6 +25,8 @@ from penstock.cli.options import (
     QueryArgument,
     bindings,
 )
+from penstock.cli.subscription_commands import subscriber_app
+from penstock.cli.workspace_commands import workspace_app
 from penstock.errors import PenstockError
 
 
@@ -174,6 +176,8 @@ def _relate(
     )
 
 
+app.add_typer(workspace_app)
+app.add_typer(subscriber_app)
 app.add_typer(generate_app)
 
 

@@ -25,6 +25,23 @@ DefaultNamespaceOption = Annotated[
     typer.Option(metavar="URI", help="The namespace of element names without a prefix."),
 ]
 
+SubscriptionsArgument = Annotated[
+    list[str],
+    typer.Argument(metavar="SUBSCRIPTION...", help="Ids of subscriptions.", show_default=False),
+]
+WorkspaceOption = Annotated[
+    Path,
+    typer.Option(
+        "--workspace",
+        "-w",
+        metavar="DIR",
+        envvar="PENSTOCK_WORKSPACE",
+        help="The workspace; by default the folder you are in.",
+        show_default=False,
+    ),
+]
+"""The ``--workspace`` of every command that uses one."""
+
 
 class Engine(StrEnum):
     """The engines by name, as :data:`penstock.matching.engine.ENGINES` has them."""
@@ -55,12 +72,14 @@ JsonOption = Annotated[
 """The ``--json`` that every command has; errors follow it too."""
 
 
-def bindings(namespaces: list[str] | None) -> dict[str, str]:
+def bindings(
+    given: list[str] | None, option: str = "--namespace", form: str = "PREFIX=URI"
+) -> dict[str, str]:
     """``["p=uri"]`` as a map."""
     found = {}
-    for binding in namespaces or ():
-        prefix, equals, uri = binding.partition("=")
-        if not (prefix and equals and uri):
-            raise typer.BadParameter(f"`{binding}` is no PREFIX=URI", param_hint="--namespace")
-        found[prefix] = uri
+    for binding in given or ():
+        name, equals, value = binding.partition("=")
+        if not (name and equals and value):
+            raise typer.BadParameter(f"`{binding}` is no {form}", param_hint=option)
+        found[name] = value
     return found

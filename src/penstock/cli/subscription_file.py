@@ -6,11 +6,12 @@ docs/reference/subscription-files.md describes both formats.
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any, TypeAlias, TypeVar
 
-from penstock.errors import QueryError, Where, error
+from penstock.errors import QueryError, SubscriptionFileError, Where, error
 from penstock.language import Subscription, why_never
 from penstock.matching import SubscriptionIndex
 
@@ -42,16 +43,27 @@ class Refused:
         return self.entry.place(path, inside)
 
 
-def read(path: Path) -> Iterator[Entry]:
+Refuse: TypeAlias = Callable[[SubscriptionFileError], None]
+"""Told of a line that is no subscription; where it returns, the next line is read."""
+
+
+def stop(reason: SubscriptionFileError) -> None:
+    """Refuses a file for its first bad line."""
+    raise reason
+
+
+def read(path: Path, refuse: Refuse = stop) -> Iterator[Entry]:
     """Every subscription of a file.
 
     Raises
     ------
     SubscriptionFileError
-        A line is neither a subscription nor a directive, or the file is not UTF-8.
+        A line is neither a subscription nor a directive, or not UTF-8, and ``refuse`` raises it.
     """
-    parse = _json_lines if path.suffix == ".jsonl" else _text_lines
-    return parse(_lines(path))
+    lines = numbered_lines(path, refuse)
+    if path.suffix == ".jsonl":
+        return _of_each(json_objects(lines, refuse), _json_row, refuse)
+    return _of_each(lines, _TextLines().entry, refuse)
 
 
 def add_all(
@@ -98,7 +110,7 @@ def never_matching(entries: Iterable[Entry]) -> Iterator[tuple[Entry, str]]:
             yield entry, reason
 
 
-def _lines(path: Path) -> Iterator[tuple[int, str]]:
+def numbered_lines(path: Path, refuse: Refuse = stop) -> Iterator[tuple[int, str]]:
     """Numbered lines without their ends; only line feeds end a line."""
     with path.open("rb") as file:
         offset = 0
@@ -107,42 +119,65 @@ def _lines(path: Path) -> Iterator[tuple[int, str]]:
                 text = line.decode("utf-8-sig" if number == 1 else "utf-8")
             except UnicodeDecodeError as fault:
                 column = len(line[: fault.start].decode("utf-8")) + 1
-                raise error(
-                    "subscription-file.encoding",
-                    "these bytes are not UTF-8",
-                    Where(offset + fault.start, number, column),
-                ) from fault
+                where = Where(offset + fault.start, number, column)
+                refuse(refusal("subscription-file.encoding", "these bytes are not UTF-8", where))
+                text = ""
             offset += len(line)
             yield number, text.rstrip("\r\n")
 
 
-def _text_lines(lines: Iterator[tuple[int, str]]) -> Iterator[Entry]:
-    namespaces: dict[str, str] = {}
-    default_namespace: str | None = None
+def refusal(code: str, message: str, where: Where) -> SubscriptionFileError:
+    """The error of a line."""
+    made = error(code, message, where)
+    assert isinstance(made, SubscriptionFileError)
+    return made
+
+
+T = TypeVar("T")
+
+
+def _of_each(
+    lines: Iterable[tuple[int, T]], entry_of: Callable[[T, int], Entry | None], refuse: Refuse
+) -> Iterator[Entry]:
     for number, line in lines:
-        if not line.strip() or line.startswith("#"):
+        try:
+            entry = entry_of(line, number)
+        except SubscriptionFileError as reason:
+            refuse(reason)
             continue
+        if entry is not None:
+            yield entry
+
+
+class _TextLines:
+    """Reads line by line; directives hold for the lines after them."""
+
+    def __init__(self) -> None:
+        self._namespaces: dict[str, str] = {}
+        self._default_namespace: str | None = None
+
+    def entry(self, line: str, number: int) -> Entry | None:
+        """The subscription of a line; ``None`` where it is a comment, a directive or empty."""
+        if not line.strip() or line.startswith("#"):
+            return None
         if line.startswith("@"):
             word, _, rest = line.partition(" ")
             if word == "@default-namespace":
-                default_namespace = rest.strip() or None
+                self._default_namespace = rest.strip() or None
             else:
-                namespaces = {**namespaces, **_binding(word, rest, number)}
-            continue
+                self._namespaces = {**self._namespaces, **_binding(word, rest, number)}
+            return None
         id_, tab, query = line.partition("\t")
         if not tab or not id_.strip() or not query.strip():
-            raise error(
-                "subscription-file.line",
-                "this line is no `id<TAB>query`",
-                Where(0, number, len(id_) + 1 if id_.strip() else 1),
-            )
+            where = Where(0, number, len(id_) + 1 if id_.strip() else 1)
+            raise refusal("subscription-file.line", "this line is no `id<TAB>query`", where)
         subscription = Subscription(
             id_.strip(),
             query.strip(),
-            namespaces=namespaces,
-            default_namespace=default_namespace,
+            namespaces=self._namespaces,
+            default_namespace=self._default_namespace,
         )
-        yield Entry(subscription, number, len(line) - len(query.lstrip()) + 1)
+        return Entry(subscription, number, len(line) - len(query.lstrip()) + 1)
 
 
 def _binding(word: str, rest: str, number: int) -> dict[str, str]:
@@ -156,39 +191,44 @@ def _binding(word: str, rest: str, number: int) -> dict[str, str]:
     )
 
 
-def _json_lines(lines: Iterator[tuple[int, str]]) -> Iterator[Entry]:
+def json_objects(
+    lines: Iterable[tuple[int, str]], refuse: Refuse
+) -> Iterator[tuple[int, dict[str, Any]]]:
+    """The object on each line that is not empty."""
     for number, line in lines:
         if not line.strip():
             continue
         try:
             row = json.loads(line)
         except json.JSONDecodeError as fault:
-            raise error(
-                "subscription-file.not-json", fault.msg, Where(0, number, fault.colno)
-            ) from fault
-        yield _json_row(row, number)
+            where = Where(0, number, fault.colno)
+            refuse(refusal("subscription-file.not-json", fault.msg, where))
+            continue
+        if not isinstance(row, dict):
+            refuse(bad_row("this line is no JSON object", number))
+            continue
+        yield number, row
 
 
-def _json_row(row: object, number: int) -> Entry:
-    if not isinstance(row, dict):
-        raise _bad_row("this line is no JSON object", number)
+def _json_row(row: dict[str, Any], number: int) -> Entry:
     unknown = set(row) - {"id", "query", "namespaces", "default_namespace"}
     if unknown:
-        raise _bad_row(f"there is no key `{min(unknown)}` in a subscription", number)
+        raise bad_row(f"there is no key `{min(unknown)}` in a subscription", number)
     id_, query = row.get("id"), row.get("query")
     if not isinstance(id_, str) or not isinstance(query, str):
-        raise _bad_row("`id` and `query` must be there, and strings", number)
+        raise bad_row("`id` and `query` must be there, and strings", number)
     namespaces = row.get("namespaces", {})
     if not isinstance(namespaces, dict) or not all(
         isinstance(uri, str) for uri in namespaces.values()
     ):
-        raise _bad_row("`namespaces` must be an object of strings", number)
+        raise bad_row("`namespaces` must be an object of strings", number)
     default = row.get("default_namespace")
     if default is not None and not isinstance(default, str):
-        raise _bad_row("`default_namespace` must be a string", number)
+        raise bad_row("`default_namespace` must be a string", number)
     subscription = Subscription(id_, query, namespaces=namespaces, default_namespace=default)
     return Entry(subscription, number, 1)
 
 
-def _bad_row(message: str, number: int) -> Exception:
-    return error("subscription-file.line", message, Where(0, number, 1))
+def bad_row(message: str, number: int) -> SubscriptionFileError:
+    """The error of a line of the wrong shape."""
+    return refusal("subscription-file.line", message, Where(0, number, 1))

@@ -6,6 +6,7 @@ import sqlite3
 from collections import Counter
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, field, replace
+from datetime import datetime
 
 from penstock.errors import PenstockError, error
 from penstock.matching import SubscriptionIndex
@@ -58,14 +59,16 @@ class SubscriptionStore:
         sound = self._sound(subscriptions, added)
         with self._database.writing() as connection:
             names = _Names(connection)
+            at = now()
+            _insert_subscribers(connection, {subscriptions[one].subscriber for one in sound}, at)
             for position in sound:
                 wanted = subscriptions[position]
                 if not wanted.id:
                     wanted = replace(wanted, id=names.new(wanted.subscriber))
-                there = _get(connection, wanted.id)
-                if there is None:
-                    added.new.append(_insert(connection, wanted))
-                elif there.asks_the_same_as(wanted):
+                made = replace(wanted, created_at=at)
+                if _insert(connection, made):
+                    added.new.append(made)
+                elif _known(connection, wanted.id).asks_the_same_as(wanted):
                     added.known += 1
                 else:
                     added.refused[position] = _taken(wanted.id)
@@ -203,15 +206,23 @@ class _Names:
                 return name
 
 
-def _insert(connection: sqlite3.Connection, wanted: StoredSubscription) -> StoredSubscription:
-    made = replace(wanted, created_at=now())
-    connection.execute(
+def _insert_subscribers(
+    connection: sqlite3.Connection, names: Collection[str], at: datetime
+) -> None:
+    connection.executemany(
         "INSERT OR IGNORE INTO subscribers (name, created_at) VALUES (?, ?)",
-        (made.subscriber, stored(made.created_at)),
+        [(name, stored(at)) for name in names],
     )
+
+
+def _insert(connection: sqlite3.Connection, made: StoredSubscription) -> bool:
+    """Whether the name was free."""
     places = ", ".join("?" * len(COLUMNS.split(",")))
-    connection.execute(f"INSERT INTO subscriptions ({COLUMNS}) VALUES ({places})", to_row(made))
-    return made
+    done = connection.execute(
+        f"INSERT INTO subscriptions ({COLUMNS}) VALUES ({places}) ON CONFLICT (id) DO NOTHING",
+        to_row(made),
+    )
+    return done.rowcount > 0
 
 
 def _get(connection: sqlite3.Connection, name: str) -> StoredSubscription | None:

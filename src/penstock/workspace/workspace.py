@@ -109,9 +109,10 @@ class Workspace:
         """The folder in which the pipeline records which version each batch uses."""
         return self.path / "batches"
 
-    def table(self, name: str) -> Path:
-        """The folder of a Delta table: documents, deliveries, dead_letters or counts."""
-        return self.path / "tables" / name
+    @property
+    def tables(self) -> Path:
+        """The folder of the Delta tables, see :class:`~penstock.workspace.tables.Tables`."""
+        return self.path / "tables"
 
     def current_version(self) -> str:
         """The URI of the index version of the present subscriptions.

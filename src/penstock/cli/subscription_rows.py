@@ -1,0 +1,192 @@
+"""Subscriptions as rows of a file, for import and export: lines of text, JSON Lines or CSV.
+
+docs/reference/subscription-files.md describes the formats.
+"""
+
+from __future__ import annotations
+
+import csv
+import json
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any, TextIO, get_args
+
+from penstock.cli import subscription_file
+from penstock.cli.subscription_file import Refuse, bad_row
+from penstock.errors import SubscriptionFileError
+from penstock.workspace import StoredSubscription
+from penstock.workspace.stored_subscription import Backfill
+
+COLUMNS = (
+    "id",
+    "subscriber",
+    "query",
+    "namespaces",
+    "default_namespace",
+    "returns",
+    "paused",
+    "starts_at",
+    "expires_at",
+    "backfill",
+)
+"""What a row says; only the query is required."""
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """A subscription, and where in its file its query stands."""
+
+    wanted: StoredSubscription
+    line: int
+    column: int
+
+
+def read(path: Path, subscriber: str | None, refuse: Refuse) -> Iterator[Row]:
+    """The subscriptions of a file; ``refuse`` is told of the lines that are none.
+
+    A row that names no subscriber is of ``subscriber``; where that is not given, a subscription
+    is its own subscriber, called by its id.
+    """
+    if path.suffix == ".csv":
+        rows = _csv_rows(path, refuse)
+    elif path.suffix == ".jsonl":
+        lines = subscription_file.numbered_lines(path, refuse)
+        rows = subscription_file.json_objects(lines, refuse)
+    else:
+        for entry in subscription_file.read(path, refuse):
+            wanted = entry.subscription
+            yield Row(
+                StoredSubscription(
+                    id=wanted.id,
+                    subscriber=subscriber or wanted.id,
+                    query=wanted.query,
+                    namespaces=wanted.namespaces,
+                    default_namespace=wanted.default_namespace,
+                ),
+                entry.line,
+                entry.column,
+            )
+        return
+    for line, row in rows:
+        try:
+            wanted_ = _subscription(row, subscriber, line)
+        except SubscriptionFileError as reason:
+            refuse(reason)
+            continue
+        yield Row(wanted_, line, 1)
+
+
+def as_dict(subscription: StoredSubscription) -> dict[str, Any]:
+    """A subscription as ``--json`` and exports show it: what is at its default is left out."""
+    row = {
+        "id": subscription.id,
+        "subscriber": subscription.subscriber,
+        "query": subscription.query,
+        "namespaces": dict(subscription.namespaces),
+        "default_namespace": subscription.default_namespace,
+        "returns": subscription.returns if subscription.returns != "document" else None,
+        "paused": subscription.paused,
+        "starts_at": _shown(subscription.starts_at),
+        "expires_at": _shown(subscription.expires_at),
+        "backfill": subscription.backfill if subscription.backfill != "none" else None,
+    }
+    return {key: value for key, value in row.items() if value}
+
+
+def write_json_lines(subscriptions: Iterator[StoredSubscription], to: TextIO) -> int:
+    """Writes an object a line; how many."""
+    count = 0
+    for subscription in subscriptions:
+        to.write(json.dumps(as_dict(subscription), ensure_ascii=False) + "\n")
+        count += 1
+    return count
+
+
+def write_csv(subscriptions: Iterator[StoredSubscription], to: TextIO) -> int:
+    """Writes a head and a row each; how many rows."""
+    writer = csv.DictWriter(to, COLUMNS, lineterminator="\n")
+    writer.writeheader()
+    count = 0
+    for subscription in subscriptions:
+        row = as_dict(subscription)
+        bindings = row.get("namespaces", {}).items()
+        row["namespaces"] = " ".join(f"{prefix}={uri}" for prefix, uri in bindings)
+        row["paused"] = "true" if subscription.paused else ""
+        writer.writerow(row)
+        count += 1
+    return count
+
+
+def _shown(time: datetime | None) -> str | None:
+    return None if time is None else time.isoformat()
+
+
+def _csv_rows(path: Path, refuse: Refuse) -> Iterator[tuple[int, dict[str, Any]]]:
+    lines = (f"{text}\n" for _, text in subscription_file.numbered_lines(path, refuse))
+    reader = csv.DictReader(lines, strict=True)
+    while True:
+        try:
+            row = next(reader, None)
+        except csv.Error as fault:
+            refuse(bad_row(f"this line is no CSV: {fault}", reader.line_num))
+            continue
+        if row is None:
+            return
+        if None in row:
+            refuse(bad_row("this line has more fields than the head", reader.line_num))
+            continue
+        found: dict[str, Any] = {key: text for key, text in row.items() if text}
+        if "namespaces" in found:
+            parts = (binding.partition("=") for binding in found["namespaces"].split())
+            found["namespaces"] = {prefix: uri for prefix, _, uri in parts}
+        if "paused" in found:
+            found["paused"] = {"true": True, "false": False}.get(found["paused"], found["paused"])
+        yield reader.line_num, found
+
+
+def _subscription(row: Mapping[str, Any], subscriber: str | None, line: int) -> StoredSubscription:
+    unknown = set(row) - set(COLUMNS)
+    if unknown:
+        raise bad_row(f"there is no `{min(unknown)}` in a subscription", line)
+    for key in set(COLUMNS) - {"namespaces", "paused"}:
+        if row.get(key) is not None and not isinstance(row[key], str):
+            raise bad_row(f"`{key}` must be a string", line)
+    if not row.get("query"):
+        raise bad_row("`query` must be there", line)
+    namespaces = row.get("namespaces") or {}
+    if not isinstance(namespaces, dict) or not all(
+        isinstance(uri, str) and uri for uri in namespaces.values()
+    ):
+        raise bad_row("`namespaces` must bind prefixes to URIs", line)
+    if not isinstance(row.get("paused", False), bool):
+        raise bad_row("`paused` must be true or false", line)
+    backfill: Any = row.get("backfill") or "none"
+    if backfill not in get_args(Backfill):
+        raise bad_row("`backfill` must be `none`, `wanted` or `done`", line)
+    whose = row.get("subscriber") or subscriber or row.get("id")
+    if not whose:
+        raise bad_row("nobody subscribes here: `subscriber` and `id` are missing", line)
+    return StoredSubscription(
+        id=row.get("id") or "",
+        subscriber=whose,
+        query=row["query"],
+        namespaces=namespaces,
+        default_namespace=row.get("default_namespace"),
+        returns=row.get("returns") or "document",
+        paused=row.get("paused", False),
+        starts_at=_time(row, "starts_at", line),
+        expires_at=_time(row, "expires_at", line),
+        backfill=backfill,
+    )
+
+
+def _time(row: Mapping[str, Any], key: str, line: int) -> datetime | None:
+    if not row.get(key):
+        return None
+    try:
+        time = datetime.fromisoformat(row[key])
+    except ValueError:
+        raise bad_row(f"`{row[key]}` is no time, such as 2026-05-01T12:00:00+00:00", line) from None
+    return time.replace(tzinfo=UTC) if time.tzinfo is None else time
