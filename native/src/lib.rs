@@ -4,6 +4,7 @@
 //!
 //! * [`events`]: what the reader says and a [`events::Handler`] hears;
 //! * [`reader`]: the one hardened XML reader;
+//! * [`records`]: huge documents cut into records;
 //! * [`xpath`]: what a subscriber can say;
 //! * [`select`]: the exact evaluator of one query (fragments, explanations, verification);
 //! * `index` and `matching`: all subscriptions at once.
@@ -14,6 +15,7 @@ pub mod events;
 pub mod index;
 pub mod matching;
 pub mod reader;
+pub mod records;
 pub mod select;
 pub mod values;
 pub mod xpath;

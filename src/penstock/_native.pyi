@@ -33,6 +33,30 @@ class DocumentReader:
     ) -> Self: ...
     def read(self, source: bytes | Iterable[bytes]) -> tuple[_Summary | None, _Refusal | None]: ...
 
+_Ranges: TypeAlias = list[tuple[int, int]]
+
+@final
+class RecordCutter:
+    def __new__(
+        cls,
+        chunks: Iterable[bytes],
+        steps: list[tuple[str | None, str | None]],
+        limits: dict[str, int],
+        entities: list[tuple[str, str]],
+        record_bytes: int,
+        contents: bool,
+        prefix: _Ranges,
+        position: int,
+    ) -> Self: ...
+    def next_batch(
+        self, bytes_wanted: int
+    ) -> (
+        tuple[bytes, bytes, bytes, bytes, list[tuple[int, _Ranges]], list[tuple[int, str, str]]]
+        | None
+    ): ...
+    def end(self) -> tuple[_Refusal | None, bytes, int] | None: ...
+    def prolog(self) -> _Ranges: ...
+
 def select(
     document: bytes, query: str, namespaces: list[tuple[str, str]]
 ) -> list[tuple[str, list[tuple[int, int]]]]: ...

@@ -452,6 +452,16 @@ ERRORS: dict[str, ErrorSpec] = {
         "no subscription has that id",
         "A matcher is a snapshot: it knows what the index held when it was made.",
     ),
+    "records.from-entity": ErrorSpec(
+        DocumentError,
+        "an element on the path to the records comes out of an entity",
+        "Expand the entity before publishing: a record needs bytes of its own.",
+    ),
+    "limit.record-bytes": ErrorSpec(
+        DocumentError,
+        "a record is longer than a record may be",
+        "Choose a path to smaller elements, or raise the limit `record_bytes`.",
+    ),
     "document.missing": ErrorSpec(
         DocumentError,
         "a row of a batch has no document",

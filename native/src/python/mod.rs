@@ -5,6 +5,7 @@ use pyo3::prelude::*;
 mod explaining;
 mod matching;
 mod reader;
+mod records;
 mod select;
 mod xpath;
 
@@ -25,6 +26,7 @@ fn _native(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(reader::decode, module)?)?;
     module.add_function(wrap_pyfunction!(reader::read_events, module)?)?;
     module.add_class::<reader::DocumentReader>()?;
+    module.add_class::<records::RecordCutter>()?;
     module.add_function(wrap_pyfunction!(xpath::parse_query, module)?)?;
     module.add_class::<matching::Index>()?;
     module.add_class::<matching::Matcher>()?;

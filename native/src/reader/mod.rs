@@ -23,6 +23,7 @@ mod declaration;
 mod doctype;
 mod entities;
 mod fail;
+mod flow;
 mod input;
 mod instruction;
 mod lexicon;
@@ -52,6 +53,7 @@ use machine::Machine;
 use position::Place;
 use window::{Origin, Window};
 
+pub use flow::Flow;
 pub use input::decode;
 pub use limits::Limits;
 
@@ -157,7 +159,7 @@ impl Reader {
             .map_err(|fault| refusal(*fault, 0, Place::default()))?;
         self.machine.begin(encoding);
         let result = match opened {
-            Opened::Flow(input) => match read_flow(&mut self.machine, *input, handler) {
+            Opened::Flow(input) => match self.read_flow(Flow::new(*input), handler) {
                 Ok(taken) => Ok(taken),
                 Err(ReadError::Refusal(refusal)) => Err(refusal),
                 Err(ReadError::Io(_)) => unreachable!("memory can always be read"),
@@ -188,11 +190,49 @@ impl Reader {
         source: R,
         handler: &mut H,
     ) -> Result<Summary, ReadError> {
-        let max = self.machine.options.limits.document_bytes;
-        let input = Input::open(source, &mut self.buffers, max)?;
-        self.machine.begin(input.encoding());
-        let result = read_flow(&mut self.machine, input, handler);
+        let flow = self.open_stream(source)?;
+        let result = self.read_flow(flow, handler);
         self.finish(result)
+    }
+
+    /// Begins to read a document from a stream, window by window: see [`Reader::read_on`].
+    pub fn open_stream<R: Read>(&mut self, source: R) -> Result<Flow<R>, ReadError> {
+        let max = self.machine.options.limits.document_bytes;
+        let input = Input::open(source, std::mem::take(&mut self.buffers), max)?;
+        self.machine.begin(input.encoding());
+        Ok(Flow::new(input))
+    }
+
+    /// Reads one window of the document that was opened last; whether that was its end. Until then
+    /// the reader can read nothing else.
+    pub fn read_on<H: Handler, R: Read>(
+        &mut self,
+        flow: &mut Flow<R>,
+        handler: &mut H,
+    ) -> Result<bool, ReadError> {
+        flow.advance(&mut self.machine, handler)
+    }
+
+    /// What is known so far of the document being read, but for its bytes.
+    pub fn summary(&self) -> Summary {
+        self.machine.summary
+    }
+
+    /// Reads window after window; gives how many bytes that took.
+    fn read_flow<H: Handler, R: Read>(
+        &mut self,
+        mut flow: Flow<R>,
+        handler: &mut H,
+    ) -> Result<u64, ReadError> {
+        let result = loop {
+            match flow.advance(&mut self.machine, handler) {
+                Ok(false) => {}
+                Ok(true) => break Ok(flow.input.taken()),
+                Err(error) => break Err(error),
+            }
+        };
+        self.buffers = flow.input.into_buffers();
+        result
     }
 
     fn finish<E>(&mut self, result: Result<u64, E>) -> Result<Summary, E> {
@@ -202,45 +242,6 @@ impl Reader {
             self.names_generation += 1;
         }
         result.map(|bytes| Summary { bytes, ..summary })
-    }
-}
-
-/// Reads window after window; gives how many bytes that took.
-fn read_flow<H: Handler, R: Read>(
-    machine: &mut Machine,
-    mut input: Input<'_, R>,
-    handler: &mut H,
-) -> Result<u64, ReadError> {
-    let mut place = Place::default();
-    let mut wanted = machine.options.limits.window_bytes.max(1);
-    loop {
-        input.fill(wanted).map_err(ReadError::Io)?;
-        let window = input.window();
-        let refused = |fault: Fault| ReadError::Refusal(placed(fault, &window, place));
-        let consumed = machine
-            .advance(&window, handler)
-            .map_err(|fault| refused(*fault))?;
-        if window.complete {
-            return Ok(input.taken());
-        }
-        let (left, after) = (
-            window.text.len() - consumed,
-            place.after(&window.text[..consumed]),
-        );
-        if let Some(fault) = input.take_fault() {
-            let window = input.window();
-            let fault = Fault {
-                at: window.text.len(),
-                ..*fault
-            };
-            return Err(ReadError::Refusal(placed(fault, &window, place)));
-        }
-        place = after;
-        input.consume(consumed);
-        // A token that does not fit is tried again with twice the text: the work stays linear.
-        wanted = (2 * left)
-            .max(machine.options.limits.window_bytes)
-            .max(left + 1);
     }
 }
 

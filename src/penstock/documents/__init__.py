@@ -14,12 +14,24 @@ from penstock.documents.events import (
 from penstock.documents.fragment import WRAPPER_URI, Context, Fragment, Kind
 from penstock.documents.limits import Limits
 from penstock.documents.reading import Declarations, Source, Summary, read_events, read_summary
+from penstock.documents.records import (
+    RECORD_BYTES,
+    CutPoint,
+    Range,
+    Record,
+    RecordBatch,
+    RecordCutter,
+    Steps,
+    cut_records,
+)
 from penstock.documents.writing import write
 
 __all__ = [
+    "RECORD_BYTES",
     "WRAPPER_URI",
     "Attribute",
     "Context",
+    "CutPoint",
     "DeadLetter",
     "Declarations",
     "Document",
@@ -30,12 +42,18 @@ __all__ = [
     "Kind",
     "Limits",
     "Name",
+    "Range",
+    "Record",
+    "RecordBatch",
+    "RecordCutter",
     "Source",
     "Span",
     "StartElement",
+    "Steps",
     "Summary",
     "Text",
     "TextBreak",
+    "cut_records",
     "read_events",
     "read_summary",
     "write",

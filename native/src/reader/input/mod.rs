@@ -30,9 +30,9 @@ pub(super) struct Buffers {
 }
 
 /// A document's text, a window at a time.
-pub(super) struct Input<'b, R> {
+pub(super) struct Input<R> {
     source: R,
-    buffers: &'b mut Buffers,
+    buffers: Buffers,
     encoding: Encoding,
     /// None for UTF-8, which is checked where it stands.
     decoder: Option<Decoder>,
@@ -48,25 +48,27 @@ pub(super) struct Input<'b, R> {
 }
 
 /// What a document is made of: a whole one that is text where it stands, or a flow.
-pub(super) enum Opened<'b, 's, R> {
+pub(super) enum Opened<'s, R> {
     /// UTF-8 in one piece: the text, its offset, and what follows it that cannot be read.
     Whole(&'s str, u64, Option<Box<Fault>>),
-    Flow(Box<Input<'b, R>>),
+    Flow(Box<Input<R>>),
 }
 
 /// Opens a document that is in memory.
-pub(super) fn open_slice<'b, 's>(
+pub(super) fn open_slice<'s>(
     bytes: &'s [u8],
-    buffers: &'b mut Buffers,
+    buffers: &mut Buffers,
     document_bytes_max: u64,
-) -> Result<(Encoding, Opened<'b, 's, &'s [u8]>), Box<Fault>> {
+) -> Result<(Encoding, Opened<'s, &'s [u8]>), Box<Fault>> {
     let head = &bytes[..bytes.len().min(HEAD_BYTES)];
     let (encoding, mark) = detect(head).map_err(fault_of)?;
     if encoding != Encoding::Utf8 {
         let input =
-            Input::open(bytes, buffers, document_bytes_max).map_err(|error| match error {
-                OpenError::Fault(fault) => fault,
-                OpenError::Io(_) => unreachable!("memory can always be read"),
+            Input::open(bytes, std::mem::take(buffers), document_bytes_max).map_err(|error| {
+                match error {
+                    OpenError::Fault(fault) => fault,
+                    OpenError::Io(_) => unreachable!("memory can always be read"),
+                }
             })?;
         return Ok((encoding, Opened::Flow(Box::new(input))));
     }
@@ -112,11 +114,11 @@ fn too_long(max: u64) -> Box<Fault> {
     Box::new(Fault::new(codes::LIMIT_DOCUMENT_BYTES, 0, message))
 }
 
-impl<'b, R: Read> Input<'b, R> {
+impl<R: Read> Input<R> {
     /// Opens a document: takes as much as is needed to tell its encoding.
     pub(super) fn open(
         source: R,
-        buffers: &'b mut Buffers,
+        mut buffers: Buffers,
         document_bytes_max: u64,
     ) -> Result<Self, OpenError> {
         buffers.raw.clear();
@@ -189,7 +191,7 @@ impl<'b, R: Read> Input<'b, R> {
     fn make_text(&mut self) {
         // What was cut off at the limit cannot be told from a character cut in two.
         let last = self.ended && self.fault.is_none();
-        let buffers = &mut *self.buffers;
+        let buffers = &mut self.buffers;
         if let Some(decoder) = &mut self.decoder {
             match decoder.decode(&buffers.raw, last, &mut buffers.text, &mut buffers.offsets) {
                 Ok(taken) => {
@@ -240,6 +242,23 @@ impl<'b, R: Read> Input<'b, R> {
     /// How many bytes were taken from the source.
     pub(super) fn taken(&self) -> u64 {
         self.taken
+    }
+
+    /// Where the text in memory begins, in the original bytes.
+    pub(super) fn position(&self) -> u64 {
+        match self.decoder {
+            None => self.base,
+            Some(_) => self.buffers.offsets.original(0),
+        }
+    }
+
+    pub(super) fn source_mut(&mut self) -> &mut R {
+        &mut self.source
+    }
+
+    /// Gives the allocations back.
+    pub(super) fn into_buffers(self) -> Buffers {
+        self.buffers
     }
 }
 

@@ -1,0 +1,136 @@
+//! Records by example; against the definition they are tested from Python, on generated documents.
+
+use super::*;
+use crate::reader::{Limits, ReaderOptions};
+
+fn options(path: &[&str], window_bytes: usize) -> Options {
+    let test = |name: &&str| NameTest {
+        uri: None,
+        local: (*name != "*").then(|| (*name).into()),
+    };
+    Options {
+        steps: path.iter().map(test).collect(),
+        reader: ReaderOptions {
+            limits: Limits {
+                window_bytes,
+                ..Limits::default()
+            },
+            ..ReaderOptions::default()
+        },
+        record_bytes: 100,
+        contents: true,
+        prefix: Vec::new(),
+        position: 0,
+    }
+}
+
+fn cut(document: &[u8], options: Options) -> (Vec<String>, Vec<(u64, u64)>, End) {
+    let mut cutter = Cutter::new(document, options).expect("memory can be read");
+    let (mut contents, mut ranges) = (Vec::new(), Vec::new());
+    while let Some(batch) = cutter.next(1).expect("memory can be read") {
+        let mut start = 0;
+        for &end in &batch.content_ends {
+            let content = batch.contents[start..end as usize].to_vec();
+            contents.push(String::from_utf8(content).expect("contents are UTF-8"));
+            start = end as usize;
+        }
+        ranges.extend(batch.ranges);
+    }
+    (contents, ranges, cutter.end.expect("it ended"))
+}
+
+#[test]
+fn records_are_the_elements_on_the_path_wherever_windows_end() {
+    let document = b"<a><!-- <b/> --><b x='>'>1<b/></b><c><b/></c><b/></a>";
+    for window in 1..60 {
+        let (contents, ranges, end) = cut(document, options(&["a", "b"], window));
+        assert_eq!(contents, ["<b x='>'>1<b/></b>", "<b/>"], "{window}");
+        assert_eq!(ranges, [(16, 34), (45, 49)]);
+        assert!(end.refusal.is_none());
+    }
+}
+
+#[test]
+fn records_get_the_namespaces_they_inherit() {
+    let document = b"<a xmlns='u\"' xmlns:p='v'><p:b xmlns=''/><p:b/></a>";
+    let (contents, _, _) = cut(document, options(&["a", "b"], 7));
+    assert_eq!(
+        contents,
+        [
+            "<p:b xmlns:p=\"v\" xmlns=''/>",
+            "<p:b xmlns='u\"' xmlns:p=\"v\"/>"
+        ]
+    );
+}
+
+#[test]
+fn the_rest_of_a_broken_document_fails_as_the_document_does() {
+    let document = b"<?xml version='1.0'?><!DOCTYPE a><a x='1'><b/><b/><c><d></c></a>";
+    for window in 1..70 {
+        let (contents, _, end) = cut(document, options(&["a", "b"], window));
+        assert_eq!(contents.len(), 2);
+        let refusal = end.refusal.expect("refused");
+        assert_eq!((refusal.code, refusal.offset), ("xml.end-tag", 56));
+        let mut cutter = Cutter::new(&end.rest[..], options(&["z"], 64)).expect("memory");
+        while cutter.next(1).expect("memory").is_some() {}
+        let again = cutter.end.and_then(|end| end.refusal).expect("refused");
+        assert_eq!(again.code, refusal.code, "{window}");
+        assert_eq!(again.message, refusal.message, "{window}");
+    }
+}
+
+#[test]
+fn a_record_that_is_too_long_is_marked_and_the_next_is_whole() {
+    let long = format!("<a><b>{}</b><b>short</b></a>", "x".repeat(300));
+    for window in [1, 50, 90, 1000] {
+        let options = options(&["a", "b"], window);
+        let mut cutter = Cutter::new(long.as_bytes(), options).expect("memory");
+        let (mut faults, mut contents) = (Vec::new(), Vec::new());
+        while let Some(batch) = cutter.next(u64::MAX).expect("memory") {
+            faults.extend(batch.faults);
+            contents.extend(batch.contents);
+        }
+        assert_eq!(faults.len(), 1);
+        assert_eq!((faults[0].0, faults[0].1), (0, "limit.record-bytes"));
+        let expected = format!("<b>{}<b>short</b>", "x".repeat(97));
+        assert_eq!(
+            String::from_utf8(contents).expect("text"),
+            expected,
+            "{window}"
+        );
+    }
+}
+
+#[test]
+fn a_record_out_of_an_entity_is_refused() {
+    let document = b"<!DOCTYPE a [<!ENTITY e '<b/>'>]><a><b/>&e;</a>";
+    let (contents, _, end) = cut(document, options(&["a", "b"], 64));
+    assert_eq!(contents, ["<b/>"]);
+    assert_eq!(end.refusal.expect("refused").code, "records.from-entity");
+}
+
+#[test]
+fn a_part_read_with_its_prefix_tells_places_in_the_whole() {
+    let document = b"<?xml version='1.0'?> <a p='1'>\n<b/><b>2</b><b>3</b></a>";
+    let (_, all, _) = cut(document, options(&["a", "b"], 5));
+    let mut whole = Cutter::new(&document[..], options(&["a", "b"], 5)).expect("memory");
+    let batch = std::iter::from_fn(|| whole.next(1).expect("memory"))
+        .find(|batch| !batch.ranges.is_empty())
+        .expect("a record");
+    let mut prefix = whole.prolog();
+    prefix.extend(&batch.ancestors[0].1);
+    let mut part = Vec::new();
+    for &(start, end) in &prefix {
+        part.extend_from_slice(&document[start as usize..end as usize]);
+    }
+    part.extend_from_slice(&document[all[0].1 as usize..]);
+    let options = Options {
+        prefix,
+        position: all[0].1,
+        ..options(&["a", "b"], 5)
+    };
+    let (contents, ranges, end) = cut(&part, options);
+    assert_eq!(contents, ["<b>2</b>", "<b>3</b>"]);
+    assert_eq!(ranges, all[1..]);
+    assert!(end.refusal.is_none());
+}

@@ -1,0 +1,171 @@
+"""Records: the core cuts as the definition says, wherever the document is cut into chunks."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+import document_strategies
+import pytest
+import xml_strategies
+from hypothesis import given
+from hypothesis import strategies as st
+
+from penstock.documents import (
+    CutPoint,
+    Limits,
+    Record,
+    RecordCutter,
+    Steps,
+    cut_records,
+    read_events,
+)
+from penstock.documents import reference_records as reference
+from penstock.errors import DocumentError, PenstockError
+from penstock.native import native
+
+needs_core = pytest.mark.skipif(native is None, reason="there is no native core to compare")
+
+LOCAL_NAMES = ("a", "b", "c", "item")
+URIS = ("", "urn:p", "urn:x")
+
+
+def paths(levels_min: int = 1) -> st.SearchStrategy[Steps]:
+    step = st.tuples(
+        st.sampled_from((None, None, *URIS)), st.sampled_from((None, None, None, *LOCAL_NAMES))
+    )
+    return st.lists(step, min_size=levels_min, max_size=3).map(tuple)
+
+
+anything = st.one_of(
+    xml_strategies.documents(),
+    xml_strategies.damaged(),
+    document_strategies.documents,
+    document_strategies.perhaps_broken,
+)
+
+
+def cut(document: bytes, path: str, **options: object) -> list[Record]:
+    """The records of a path without namespaces."""
+    steps = tuple((None, None if name == "*" else name) for name in path.strip("/").split("/"))
+    return list(cut_records(document, steps, **options))  # type: ignore[arg-type]
+
+
+def good(records: Iterable[Record]) -> list[tuple[int, int, bytes]]:
+    return [(r.start, r.end, r.content) for r in records if r.fault is None]
+
+
+def test_a_record_that_stands_alone_is_its_bytes() -> None:
+    document = b"<a>\r\n<b x = '1' ><!-- kept --><![CDATA[<]]>&#13;</b  ></a>"
+    assert good(cut(document, "/a/b")) == [(5, 54, document[5:54])]
+
+
+def test_a_record_has_the_namespaces_and_the_encoding_it_inherits() -> None:
+    text = '<?xml version="1.0" encoding="UTF-16"?><a xmlns:p="urn:p"><p:b>é</p:b></a>'
+    (record,) = cut(text.encode("utf-16"), "/*/*")
+    assert record.content.decode() == '<p:b xmlns:p="urn:p">é</p:b>'
+
+
+def test_entities_that_the_caller_supplies_are_expanded() -> None:
+    document = b'<!DOCTYPE dblp SYSTEM "dblp.dtd"><dblp><article>Erd&#337;s, G&ouml;del'
+    document += b"</article><article><!-- kept -->none</article></dblp>"
+    first, second = cut(document, "/dblp/*", entities={"ouml": "ö"})
+    assert first.content.decode() == "<article>Erdős, Gödel</article>"
+    assert second.content == b"<article><!-- kept -->none</article>"
+
+
+def test_a_long_document_may_refer_to_entities_as_often_as_it_likes() -> None:
+    document = b"<a>" + b"<b>&e;</b>" * 2000 + b"</a>"
+    limits = Limits(entity_bytes=100, document_bytes=100)
+    records = cut(document, "/a/b", entities={"e": "text"}, limits=limits)
+    assert [record.fault for record in records] == [None] * 2000
+
+
+def test_defaults_of_the_document_type_are_written_out() -> None:
+    document = b"<!DOCTYPE a [<!ATTLIST b k CDATA 'v'>]><a><b/></a>"
+    assert [record.content for record in cut(document, "/a/b")] == [b'<b k="v"></b>']
+
+
+def test_elements_inside_a_record_are_not_records_again() -> None:
+    assert len(cut(b"<a><a><a/></a><a/></a>", "/a/a")) == 2
+    assert [r.content for r in cut(b"<a><a/></a>", "/a")] == [b"<a><a/></a>"]
+
+
+def test_the_good_records_come_before_the_fault_and_then_the_rest() -> None:
+    one, two, rest = cut(b"<a><b>1</b>\n<b>2</b><b><c></b></a>", "/a/b")
+    assert (one.content, two.content) == (b"<b>1</b>", b"<b>2</b>")
+    assert isinstance(rest.fault, DocumentError)
+    assert rest.fault.code == "xml.end-tag"
+    assert rest.fault.where is not None
+    assert rest.fault.where[:2] == (26, 2)
+    assert rest.content == b"<a><b><c></b></a>"
+    assert rest.start == 20
+
+
+def test_a_record_out_of_an_entity_is_refused() -> None:
+    records = cut(b"<!DOCTYPE a [<!ENTITY e '<b/>'>]><a><b>1</b>&e;</a>", "/a/b")
+    assert [record.fault and record.fault.code for record in records] == [
+        None,
+        "records.from-entity",
+    ]
+
+
+def test_a_record_that_is_too_long_is_faulty_and_the_next_is_not() -> None:
+    long, short = cut(b"<a><b>" + b"x" * 100 + b"</b><b/></a>", "/a/b", record_bytes=50)
+    assert long.fault is not None
+    assert long.fault.code == "limit.record-bytes"
+    with pytest.raises(DocumentError):
+        read_events(long.content)
+    assert short.content == b"<b/>"
+
+
+def test_what_is_no_document_at_all_is_one_faulty_record() -> None:
+    for nothing in (b"", b"plain", b'<?xml version="1.0" encoding="no-such"?><a/>'):
+        (rest,) = cut(nothing, "/*")
+        assert rest.fault is not None
+        assert rest.content == nothing
+
+
+@needs_core
+@given(anything, paths(), st.data())
+def test_the_core_cuts_as_the_definition_says(
+    document: bytes, steps: Steps, data: st.DataObject
+) -> None:
+    chunks = data.draw(xml_strategies.cut(document))
+    window = data.draw(st.sampled_from([1, 2, 7, 64, 1 << 16]))
+    made = list(cut_records(chunks, steps, limits=Limits(window_bytes=window)))
+    cuts, refusal, _, _ = reference.cut(document, steps, Limits(), {}, 1 << 20)
+    assert good(made) == [(c.span.start, c.span.end, c.content) for c in cuts]
+    assert ([r.fault.code for r in made if r.fault] == []) == (refusal is None)
+
+
+@needs_core
+@given(anything, paths(), st.sampled_from([1, 3, 64, 1 << 16]))
+def test_the_rest_is_refused_as_the_document_is(document: bytes, steps: Steps, window: int) -> None:
+    records = list(cut_records(document, steps, limits=Limits(window_bytes=window)))
+    for record in records:
+        if record.fault is None:
+            read_events(record.content)
+        elif record.fault.code != "records.from-entity":
+            with pytest.raises(PenstockError):
+                read_events(record.content)
+
+
+@needs_core
+@given(anything, paths(levels_min=2), st.integers(0, 5))
+def test_cutting_goes_on_from_any_place_between_records(
+    document: bytes, steps: Steps, passed: int
+) -> None:
+    scanner = RecordCutter([document], steps, contents=False)
+    batch = scanner.next_batch(len(document) + 1)
+    if not batch:
+        return
+    whole = list(cut_records(document, steps))
+    passed = min(passed, len(batch) - 1)
+    around = next(ranges for first, ranges in reversed(batch.ancestors) if first <= passed)
+    at = CutPoint(batch.ends[passed], passed + 1, (*scanner.prolog(), *around))
+    chunks = [*(document[start:end] for start, end in at.prefix), document[at.position :]]
+    cutter = RecordCutter(chunks, steps, at=at)
+    part = [(b.starts[n], b.ends[n], b.content(n)) for b in cutter.batches() for n in range(len(b))]
+    assert part == [(r.start, r.end, r.content) for r in whole[passed + 1 :] if r.fault is None]
+    rest, expected = cutter.rest(), whole[-1].fault
+    assert (rest and rest.fault and rest.fault.code) == (expected and expected.code)
