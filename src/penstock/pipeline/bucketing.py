@@ -55,7 +55,6 @@ class Bucketing:
             self.tables.deliveries,
             DELIVERIES,
             partition={"bucket": str(bucket)},
-            bounds=["subscriber", "sequence"],
         )
 
     def _dated(self, rows: pa.RecordBatch) -> pa.Table:
@@ -70,13 +69,16 @@ class _Sums:
 
     def __init__(self) -> None:
         self.deliveries = 0
+        self._last_sequence: int | None = None
         self._alone: Counter[str] = Counter()
         # A document that meets several shards has a row from each.
         self._sharded: dict[int, tuple[str, int]] = {}
 
     def add(self, outcomes: pa.RecordBatch) -> None:
-        columns = [outcomes.column(name).to_pylist() for name in (ROW, "outcome", "bytes")]
-        for row, outcome, size in zip(*columns, strict=True):
+        names = (ROW, "outcome", "bytes", "sequence")
+        columns = [outcomes.column(name).to_pylist() for name in names]
+        for row, outcome, size, sequence in zip(*columns, strict=True):
+            self._last_sequence = max(sequence, self._last_sequence or sequence)
             if row is None:
                 self._count(self._alone, outcome, size)
             elif outcome != "unmatched" or row not in self._sharded:
@@ -88,11 +90,14 @@ class _Sums:
         sums[outcome] += 1
         sums["bytes"] += size
 
-    def as_dict(self) -> dict[str, int]:
+    def as_dict(self) -> dict[str, Any]:
         sums = self._alone.copy()
         for outcome, size in self._sharded.values():
             self._count(sums, outcome, size)
-        return {**sums, "deliveries": self.deliveries}
+        return {
+            "sums": {**sums, "deliveries": self.deliveries},
+            "last_sequence": self._last_sequence,
+        }
 
 
 def _by_bucket(deliveries: pa.RecordBatch) -> Iterator[tuple[int, pa.RecordBatch]]:

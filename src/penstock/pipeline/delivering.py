@@ -54,6 +54,7 @@ def deliver(
     at: datetime,
     mode: Mode = "PERMISSIVE",
     limits: Limits | None = None,
+    log: bool = True,
 ) -> BatchCounts | None:
     """Match a batch of documents and commit what it gives, once.
 
@@ -76,6 +77,8 @@ def deliver(
         them, ``FAILFAST`` commits nothing of a batch that has one.
     limits
         How large a document may be, in every respect.
+    log
+        Also keep the documents in the documents table; not for those that come from there.
 
     Returns
     -------
@@ -86,7 +89,7 @@ def deliver(
     if last is not None and batch <= last:
         return None
     setting_down = SettingDown(
-        tables=tables, shards=shards, batch=batch, at=at, mode=mode, limits=limits
+        tables=tables, shards=shards, batch=batch, at=at, mode=mode, limits=limits, log=log
     )
     bucketing = Bucketing(tables=tables, batch=batch, at=at)
     reports = (
@@ -123,12 +126,14 @@ def _commit(
 ) -> BatchCounts:
     files: dict[str, list[WrittenFile]] = {"documents": [], "dead_letters": [], "deliveries": []}
     sums: Counter[str] = Counter()
+    sequences: list[int] = []
     for report in reports:
         if "table" in report:
             file = dict(report)
             files[file.pop("table")].append(WrittenFile(**file))
         else:
-            sums.update(report)
+            sums.update(report["sums"])
+            sequences += [last for last in [report["last_sequence"]] if last is not None]
     counts = BatchCounts(**sums)
     assert counts.documents == counts.matched + counts.unmatched + counts.dead, counts
     for table, written in files.items():
@@ -139,6 +144,7 @@ def _commit(
         "batch": batch,
         "versions": list(shards),
         **asdict(counts),
+        "last_sequence": max(sequences, default=None),
         "finished_at": datetime.now(UTC),
     }
     writer.write(pa.Table.from_pylist([row], schema=COUNTS))

@@ -54,11 +54,13 @@ class SettingDown:
     at: datetime
     mode: Mode
     limits: Limits | None
+    log: bool
+    """Whether the documents are kept; where not, they came out of the documents table."""
 
     def __call__(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         """The rows handed on for the documents of a partition."""
-        log = TableWriter(self.tables.documents, LOG, bounds=["sequence"])
-        dead = TableWriter(self.tables.dead_letters, DEAD_LETTERS, bounds=["sequence"])
+        log = TableWriter(self.tables.documents, LOG)
+        dead = TableWriter(self.tables.dead_letters, DEAD_LETTERS)
         for batch in batches:
             for part in slices(batch):
                 for shard, documents in by_shard(part):
@@ -67,7 +69,7 @@ class SettingDown:
                     outcomes = matching.match(documents.column("content"))
                     if self.mode == "FAILFAST":
                         refuse_malformed(outcomes, documents)
-                    if shard == 0:  # one shard speaks for all where all say the same
+                    if shard == 0 and self.log:  # one shard speaks for all where all say the same
                         self._set_down(documents, outcomes, log, dead)
                     yield _deliveries(documents, matching, outcomes)
                     yield _outcomes(documents, outcomes)
@@ -121,6 +123,7 @@ def _outcomes(documents: pa.RecordBatch, outcomes: Outcomes) -> pa.RecordBatch:
     refused = outcomes.faults.is_valid().to_numpy(zero_copy_only=False)
     columns: dict[str, Any] = {
         "document": documents.column("document"),
+        "sequence": documents.column("sequence"),
         "outcome": pa.array(np.where(refused, "dead", matched), pa.string()),
         "bytes": byte_lengths(documents.column("content")),
     }

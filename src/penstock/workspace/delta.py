@@ -19,7 +19,6 @@ from datetime import UTC, datetime
 from typing import Any, Final
 
 import pyarrow as pa
-import pyarrow.compute as pc
 import pyarrow.parquet as pq
 from deltalake import CommitProperties, DeltaTable, Transaction
 from deltalake.transaction import AddAction
@@ -42,22 +41,15 @@ class WrittenFile:
     size: int
     rows: int
     partition: dict[str, str]
-    least: dict[str, Any]
-    """The least values of some columns, so that readers can skip the file."""
-
-    greatest: dict[str, Any]
 
     def as_dict(self) -> dict[str, Any]:
         """As plain values, which can travel as JSON."""
         return asdict(self)
 
     def _action(self) -> AddAction:
-        stats = {
-            "numRecords": self.rows,
-            "minValues": self.least,
-            "maxValues": self.greatest,
-            "nullCount": dict.fromkeys(self.least, 0),
-        }
+        # No bounds of columns: given for some, delta-rs's readers take the others for null and lose
+        # rows. Parquet's own, in the files, let them skip what a query does not want.
+        stats = {"numRecords": self.rows}
         return AddAction(
             path=self.path,
             size=self.size,
@@ -79,8 +71,6 @@ class TableWriter:
         Its columns.
     partition
         The values of the partition columns, which are not written into the files.
-    bounds
-        Columns without nulls whose least and greatest value readers may use to skip the file.
     """
 
     def __init__(
@@ -89,13 +79,11 @@ class TableWriter:
         schema: pa.Schema,
         *,
         partition: Mapping[str, str] | None = None,
-        bounds: Sequence[str] = (),
     ) -> None:
         self._filesystem, self._root = filesystem_of(table)
         self._partition = dict(partition or {})
         self._columns = [name for name in schema.names if name not in self._partition]
         self._schema = pa.schema([schema.field(name) for name in self._columns])
-        self._bounds = bounds
         self._open: _OpenFile | None = None
         self._finished: list[WrittenFile] = []
 
@@ -106,7 +94,7 @@ class TableWriter:
         if self._open is None:
             self._open = _OpenFile(self._filesystem, self._root, self._partition, self._schema)
         table = pa.table({name: rows.column(name) for name in self._columns})
-        self._open.write(table.cast(self._schema), self._bounds)
+        self._open.write(table.cast(self._schema))
         if self._open.bytes > FILE_BYTES_MAX:
             self._finish()
 
@@ -137,18 +125,12 @@ class _OpenFile:
             self._full_path, schema, filesystem=filesystem, compression="zstd"
         )
         self._rows = 0
-        self._least: dict[str, Any] = {}
-        self._greatest: dict[str, Any] = {}
         self.bytes = 0
 
-    def write(self, rows: pa.Table, bounds: Sequence[str]) -> None:
+    def write(self, rows: pa.Table) -> None:
         self._writer.write_table(rows)
         self._rows += rows.num_rows
         self.bytes += rows.nbytes
-        for name in bounds:
-            found: Any = pc.min_max(rows.column(name)).as_py()
-            self._least[name] = min(found["min"], self._least.get(name, found["min"]))
-            self._greatest[name] = max(found["max"], self._greatest.get(name, found["max"]))
 
     def close(self) -> WrittenFile:
         self._writer.close()
@@ -156,9 +138,7 @@ class _OpenFile:
             _to_disk(self._full_path)
         size = self._filesystem.get_file_info(self._full_path).size
         assert size is not None, "a file that was just written has a size"
-        return WrittenFile(
-            self._path, size, self._rows, self._partition, self._least, self._greatest
-        )
+        return WrittenFile(self._path, size, self._rows, self._partition)
 
 
 def _to_disk(path: str) -> None:

@@ -123,6 +123,7 @@ COUNTS: Final = pa.schema(
         _required("dead", pa.int64()),
         _required("deliveries", pa.int64()),
         _required("bytes", pa.int64()),
+        pa.field("last_sequence", pa.int64()),
         _required("finished_at", TIME),
     ]
 )

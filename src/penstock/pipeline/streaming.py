@@ -1,0 +1,101 @@
+"""Documents that keep coming: each micro-batch delivered, and committed once.
+
+Spark numbers the micro-batches and remembers in its checkpoint which documents belong to each.
+Before a batch is matched, the subscriptions it uses are recorded; a replay after a failure takes
+the same documents and the same subscriptions, gives the same, and is committed under the same
+number. So subscriptions that change take effect with the next batch, without a restart, and
+what was committed is committed once, whatever is killed and when.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql.streaming.query import StreamingQuery
+
+from penstock.documents import Limits
+from penstock.pipeline.delivering import deliver
+from penstock.pipeline.matching import Mode
+from penstock.workspace.batches import BatchRecords
+from penstock.workspace.tables import Tables
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BatchDelivery:
+    """Delivers the micro-batches of a stream.
+
+    On Spark Connect it runs in the server's process: it travels there as plain values, and what it
+    names must be there.
+
+    Parameters
+    ----------
+    versions
+        Gives the versions that are current when a batch begins.
+    tables
+        Where to.
+    records
+        The folder of the batches' records.
+    stream
+        The stream's identity, as old as its checkpoint.
+    mode, limits
+        As for :func:`~penstock.pipeline.delivering.deliver`.
+    before
+        Called before each batch that is new, when all before it are committed.
+    """
+
+    versions: Callable[[], Sequence[str]]
+    tables: Tables
+    records: str
+    stream: str
+    mode: Mode = "PERMISSIVE"
+    limits: Limits | None = None
+    before: Callable[[SparkSession], None] | None = None
+
+    def __call__(self, documents: DataFrame, batch: int) -> None:
+        """Deliver one micro-batch."""
+        records = BatchRecords(self.records, self.stream)
+        if self.before is not None and not records.has(batch):
+            self.before(documents.sparkSession)
+        record = records.of(batch, self.versions)
+        deliver(
+            documents,
+            record.versions,
+            self.tables,
+            stream=self.stream,
+            batch=batch,
+            at=record.at,
+            mode=self.mode,
+            limits=self.limits,
+        )
+
+
+def start_stream(
+    documents: DataFrame,
+    delivery: BatchDelivery,
+    *,
+    checkpoint: str | Path,
+    follow_seconds: float | None = None,
+) -> StreamingQuery:
+    """Start delivering a stream of documents.
+
+    Parameters
+    ----------
+    documents
+        A streaming DataFrame with the columns of :data:`penstock.pipeline.schemas.DOCUMENTS`.
+    delivery
+        What becomes of each micro-batch.
+    checkpoint
+        Where Spark keeps how far the stream is.
+    follow_seconds
+        Look for new documents so often, until stopped; by default what is there is drained, in
+        micro-batches bounded as the source says, and the stream ends.
+    """
+    writer = documents.writeStream.foreachBatch(delivery).option(
+        "checkpointLocation", str(checkpoint)
+    )
+    if follow_seconds is None:
+        return writer.trigger(availableNow=True).start()
+    return writer.trigger(processingTime=f"{follow_seconds} seconds").start()

@@ -1,0 +1,105 @@
+"""A workspace's inbox into its tables: what ``penstock run`` runs."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+
+import pyarrow.compute as pc
+from deltalake import DeltaTable
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import functions as f
+from pyspark.sql.streaming.query import StreamingQuery
+
+from penstock.documents import Limits
+from penstock.pipeline import schemas
+from penstock.pipeline.backfilling import Backfill
+from penstock.pipeline.matching import Mode
+from penstock.pipeline.streaming import BatchDelivery, start_stream
+from penstock.workspace import Workspace
+from penstock.workspace.batches import stream_of
+from penstock.workspace.tables import Tables
+
+NEVER: Final = "36500d"
+"""Spark's file source forgets, and then ignores, files older than a week by default; a document
+that waited that long is still to be delivered."""
+
+FILES_PER_BATCH: Final = 16
+"""Inbox files that one micro-batch takes at most; their size is bounded where they are written."""
+
+
+@dataclass(frozen=True, slots=True)
+class WorkspaceVersions:
+    """Gives the current version of a workspace, wherever the micro-batches are run."""
+
+    path: str
+
+    def __call__(self) -> Sequence[str]:
+        """The version, written first if the subscriptions changed."""
+        with Workspace.open(self.path) as workspace:
+            return [workspace.current_version()]
+
+
+def run_workspace(
+    spark: SparkSession,
+    workspace: Workspace,
+    *,
+    follow_seconds: float | None = None,
+    mode: Mode = "PERMISSIVE",
+    limits: Limits | None = None,
+    files_per_batch: int = FILES_PER_BATCH,
+) -> StreamingQuery:
+    """Start delivering what is in a workspace's inbox.
+
+    Parameters
+    ----------
+    spark
+        The session, classic or Connect.
+    workspace
+        Its folder must be readable, under the same path, by the driver and all workers.
+    follow_seconds
+        Look for new documents so often; by default the inbox is drained and the stream ends.
+    mode, limits
+        As for :func:`~penstock.pipeline.delivering.deliver`.
+    files_per_batch
+        Inbox files that one micro-batch takes at most.
+    """
+    tables = Tables(str(workspace.tables))
+    tables.create()
+    checkpoint = workspace.checkpoints / "deliveries"
+    stream = stream_of(checkpoint, lambda: last_sequence(tables))
+    delivery = BatchDelivery(
+        versions=WorkspaceVersions(str(workspace.path)),
+        tables=tables,
+        records=str(workspace.batches),
+        stream=stream.stream,
+        mode=mode,
+        limits=limits,
+        before=Backfill(str(workspace.path), stream.stream, limits),
+    )
+    documents = read_inbox(spark, workspace.inbox.folder, files_per_batch=files_per_batch)
+    return start_stream(
+        documents.where(f.col("sequence") > stream.after),
+        delivery,
+        checkpoint=checkpoint,
+        follow_seconds=follow_seconds,
+    )
+
+
+def read_inbox(spark: SparkSession, folder: Path, *, files_per_batch: int) -> DataFrame:
+    """The documents of an inbox as a stream, in publishing order."""
+    return (
+        spark.readStream.schema(schemas.DOCUMENTS)
+        .option("maxFilesPerTrigger", files_per_batch)
+        .option("maxFileAge", NEVER)
+        .parquet(str(folder))
+    )
+
+
+def last_sequence(tables: Tables) -> int:
+    """The greatest sequence number that some stream has dealt with; -1 where there is none."""
+    counts = DeltaTable(tables.counts).to_pyarrow_table(columns=["last_sequence"])
+    last: int | None = pc.max(counts.column("last_sequence")).as_py()
+    return -1 if last is None else last

@@ -1,0 +1,149 @@
+"""Streams of documents, started and stopped."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+import pyarrow.parquet as pq
+import pytest
+from deltalake import DeltaTable
+from pipeline_data import document_table, expected_matches, subscription_table
+from pyspark.sql import DataFrame, SparkSession
+
+from penstock.pipeline import schemas
+from penstock.pipeline.progress import BatchProgress, ProgressListener
+from penstock.pipeline.streaming import BatchDelivery, start_stream
+from penstock.workspace.tables import Tables
+from penstock.workspace.versions import write_version
+
+FIRST = {"anna.all": "/news"}
+SECOND = {**FIRST, "ben.two": "/news[. = 2]"}
+DOCUMENTS = document_table([b"<news>%d</news>" % number for number in range(6)])
+
+
+class VersionFile:
+    """The versions that a file names, as a store would that other processes change."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+
+    def __call__(self) -> Sequence[str]:
+        return self.path.read_text().split()
+
+    def set(self, version: str) -> None:
+        self.path.write_text(version)
+
+
+@pytest.fixture
+def delivery(tmp_path: Path) -> BatchDelivery:
+    tables = Tables(str(tmp_path / "tables"))
+    tables.create()
+    current = VersionFile(tmp_path / "current")
+    current.set(write_version(str(tmp_path / "indexes"), subscription_table(FIRST)))
+    return BatchDelivery(
+        versions=current, tables=tables, records=str(tmp_path / "batches"), stream="s"
+    )
+
+
+@pytest.fixture
+def inbox(tmp_path: Path) -> Path:
+    folder = tmp_path / "inbox"
+    folder.mkdir()
+    return folder
+
+
+@pytest.fixture
+def documents(spark: SparkSession, inbox: Path) -> DataFrame:
+    stream = spark.readStream.schema(schemas.DOCUMENTS).option("maxFilesPerTrigger", 1)
+    return stream.parquet(str(inbox))
+
+
+def put(inbox: Path, first: int, last: int) -> None:
+    # Renamed into place: a stream that follows the folder must not see half a file.
+    beside = inbox.with_suffix(".part")
+    pq.write_table(DOCUMENTS.slice(first, last - first), beside)
+    beside.rename(inbox / f"{first}.parquet")
+
+
+def delivered(tables: Tables) -> list[tuple[str, str]]:
+    rows = DeltaTable(tables.deliveries).to_pyarrow_table().to_pylist()
+    return sorted((row["document"], row["subscription"]) for row in rows)
+
+
+def drain(documents: DataFrame, delivery: BatchDelivery, tmp_path: Path) -> None:
+    assert start_stream(documents, delivery, checkpoint=tmp_path / "checkpoint").awaitTermination(
+        120
+    )
+
+
+def until(condition: Callable[[], bool]) -> None:
+    for _ in range(600):
+        if condition():
+            return
+        time.sleep(0.1)
+    raise AssertionError("it did not happen within a minute")
+
+
+def test_what_is_there_is_drained_and_the_next_run_goes_on(
+    documents: DataFrame, delivery: BatchDelivery, inbox: Path, tmp_path: Path
+) -> None:
+    put(inbox, 0, 2)
+    put(inbox, 2, 4)
+    drain(documents, delivery, tmp_path)
+    assert delivered(delivery.tables) == sorted(expected_matches(FIRST, DOCUMENTS.slice(0, 4)))
+    put(inbox, 4, 6)
+    drain(documents, delivery, tmp_path)
+    assert delivered(delivery.tables) == sorted(expected_matches(FIRST, DOCUMENTS))
+
+
+def test_subscriptions_that_change_take_effect_at_the_next_batch(
+    spark: SparkSession,
+    documents: DataFrame,
+    delivery: BatchDelivery,
+    inbox: Path,
+    tmp_path: Path,
+) -> None:
+    told: list[BatchProgress] = []
+    listener = ProgressListener(delivery.tables, "s", told.append)
+    spark.streams.addListener(listener)
+    query = start_stream(
+        documents, delivery, checkpoint=tmp_path / "checkpoint", follow_seconds=0.1
+    )
+    try:
+        put(inbox, 0, 2)
+        until(lambda: len(told) == 1)
+        second = write_version(str(tmp_path / "indexes"), subscription_table(SECOND))
+        assert isinstance(delivery.versions, VersionFile)
+        delivery.versions.set(second)
+        put(inbox, 2, 6)
+        until(lambda: len(told) == 2)
+    finally:
+        query.stop()
+        spark.streams.removeListener(listener)
+    before, after = DOCUMENTS.slice(0, 2), DOCUMENTS.slice(2)
+    assert delivered(delivery.tables) == sorted(
+        expected_matches(FIRST, before) | expected_matches(SECOND, after)
+    )
+    assert [(each.batch, each.counts.documents, each.counts.deliveries) for each in told] == [
+        (0, 2, 2),
+        (1, 4, 5),
+    ]
+    assert all(each.seconds > 0 and each.megabytes_per_second > 0 for each in told)
+
+
+def test_a_replayed_batch_uses_the_subscriptions_that_it_recorded(
+    documents: DataFrame, delivery: BatchDelivery, inbox: Path, tmp_path: Path
+) -> None:
+    put(inbox, 0, 6)
+    drain(documents, delivery, tmp_path)
+    # As after a failure between the record and the commits: Spark gives the batch again.
+    for commit in (tmp_path / "checkpoint" / "commits").iterdir():
+        commit.unlink()
+    for table in ("documents", "deliveries", "dead_letters", "counts"):
+        (tmp_path / "tables" / table / "_delta_log" / f"{1:020}.json").unlink()
+    assert isinstance(delivery.versions, VersionFile)
+    delivery.versions.set(write_version(str(tmp_path / "indexes"), subscription_table(SECOND)))
+    drain(documents, delivery, tmp_path)
+    assert delivered(delivery.tables) == sorted(expected_matches(FIRST, DOCUMENTS))
