@@ -70,6 +70,10 @@ class PipelineError(PenstockError, ValueError):
     """A pipeline cannot run as asked."""
 
 
+class PipelineFailure(PenstockError, RuntimeError):  # noqa: N818
+    """A pipeline stopped before its end."""
+
+
 class SubscriptionFileError(PenstockError, ValueError):
     """A subscription file was refused."""
 

@@ -17,6 +17,7 @@ from penstock.error_classes import (
     NativeMissingWarning,
     PenstockError,
     PipelineError,
+    PipelineFailure,
     QueryError,
     SchemaError,
     SubscriptionFileError,
@@ -36,6 +37,7 @@ __all__ = [
     "NativeMissingWarning",
     "PenstockError",
     "PipelineError",
+    "PipelineFailure",
     "QueryError",
     "SchemaError",
     "SubscriptionFileError",
@@ -534,6 +536,11 @@ ERRORS: dict[str, ErrorSpec] = {
         "another process has been writing to the workspace for too long",
         "Try again; if it lasts, look for a process that hangs.",
     ),
+    "workspace.running": ErrorSpec(
+        WorkspaceError,
+        "another process runs the pipeline of this workspace",
+        "Let that one go on, or stop it first: two would do the same work twice.",
+    ),
     "workspace.full": ErrorSpec(
         WorkspaceError,
         "the disk has no room",
@@ -553,6 +560,11 @@ ERRORS: dict[str, ErrorSpec] = {
         WorkspaceError,
         "a subscription returns neither documents nor fragments",
         "Write `document` or `fragments`.",
+    ),
+    "pipeline.failed": ErrorSpec(
+        PipelineFailure,
+        "the pipeline stopped; what was committed is safe, and the rest waits in the inbox",
+        "Mend what the message says and run it again; Spark's own messages are in `spark.log`.",
     ),
     # Subscription files, as the commands read them.
     "subscription-file.encoding": ErrorSpec(

@@ -15,7 +15,7 @@ from penstock.workspace import Workspace
 from penstock.workspace.batches import BatchRecords
 from penstock.workspace.buckets import bucket_of
 from penstock.workspace.delta import last_batch
-from penstock.workspace.stored_subscription import StoredSubscription, table_of
+from penstock.workspace.stored_subscription import StoredSubscription, as_table
 from penstock.workspace.tables import Tables
 from penstock.workspace.times import now
 from penstock.workspace.versions import write_version
@@ -45,7 +45,7 @@ class Backfill:
             wanted = workspace.subscriptions.backfills_wanted()
             if not wanted:
                 return 0
-            tables = Tables(str(workspace.tables))
+            tables = workspace.tables
             committed = last_batch(tables.counts, self.stream)
             past = DeltaTable(tables.documents)
             records = BatchRecords(str(workspace.batches), self.stream).all()
@@ -69,7 +69,7 @@ class Backfill:
         documents = spark.read.schema(schemas.DOCUMENTS).parquet(*files)
         deliver(
             _not_delivered(spark, documents, tables, subscription),
-            write_version(str(workspace.indexes), table_of([subscription])),
+            write_version(str(workspace.indexes), as_table([subscription])),
             tables,
             stream=f"backfill {subscription.id} {subscription.created_at}",
             batch=0,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable
 from dataclasses import dataclass
 
@@ -54,6 +55,11 @@ class ProgressListener(StreamingQueryListener):
         self._tables = tables
         self._stream = stream
         self._tell = tell
+        self._ended = threading.Event()
+
+    def wait_for_the_end(self, seconds: float) -> None:
+        """Wait until the end of the stream was told: Spark tells later than it happens."""
+        self._ended.wait(seconds)
 
     def onQueryStarted(self, event: QueryStartedEvent) -> None:  # noqa: N802
         """Nothing has happened yet."""
@@ -78,7 +84,8 @@ class ProgressListener(StreamingQueryListener):
         """There are no new documents."""
 
     def onQueryTerminated(self, event: QueryTerminatedEvent) -> None:  # noqa: N802
-        """Whoever started the stream waits for it."""
+        """All that will be told was told."""
+        self._ended.set()
 
 
 def counts_of(tables: Tables, stream: str, batch: int) -> BatchCounts | None:

@@ -52,7 +52,7 @@ class BatchDelivery:
     stream: str
     mode: Mode = "PERMISSIVE"
     limits: Limits | None = None
-    before: Callable[[SparkSession], None] | None = None
+    before: Callable[[SparkSession], object] | None = None
 
     def __call__(self, documents: DataFrame, batch: int) -> None:
         """Deliver one micro-batch."""

@@ -19,7 +19,7 @@ from penstock.pipeline.backfilling import Backfill
 from penstock.pipeline.matching import Mode
 from penstock.pipeline.streaming import BatchDelivery, start_stream
 from penstock.workspace import Workspace
-from penstock.workspace.batches import stream_of
+from penstock.workspace.batches import StreamRecord, stream_of
 from penstock.workspace.tables import Tables
 
 NEVER: Final = "36500d"
@@ -49,7 +49,7 @@ def run_workspace(
     follow_seconds: float | None = None,
     mode: Mode = "PERMISSIVE",
     limits: Limits | None = None,
-    files_per_batch: int = FILES_PER_BATCH,
+    files_per_batch: int | None = None,
 ) -> StreamingQuery:
     """Start delivering what is in a workspace's inbox.
 
@@ -64,12 +64,11 @@ def run_workspace(
     mode, limits
         As for :func:`~penstock.pipeline.delivering.deliver`.
     files_per_batch
-        Inbox files that one micro-batch takes at most.
+        Inbox files that one micro-batch takes at most; :data:`FILES_PER_BATCH` by default.
     """
-    tables = Tables(str(workspace.tables))
+    tables = workspace.tables
     tables.create()
-    checkpoint = workspace.checkpoints / "deliveries"
-    stream = stream_of(checkpoint, lambda: last_sequence(tables))
+    stream = stream_of_workspace(workspace)
     delivery = BatchDelivery(
         versions=WorkspaceVersions(str(workspace.path)),
         tables=tables,
@@ -79,13 +78,25 @@ def run_workspace(
         limits=limits,
         before=Backfill(str(workspace.path), stream.stream, limits),
     )
-    documents = read_inbox(spark, workspace.inbox.folder, files_per_batch=files_per_batch)
+    documents = read_inbox(
+        spark, workspace.inbox.folder, files_per_batch=files_per_batch or FILES_PER_BATCH
+    )
     return start_stream(
         documents.where(f.col("sequence") > stream.after),
         delivery,
-        checkpoint=checkpoint,
+        checkpoint=checkpoint_of(workspace),
         follow_seconds=follow_seconds,
     )
+
+
+def checkpoint_of(workspace: Workspace) -> Path:
+    """Where Spark keeps how far the inbox was delivered."""
+    return workspace.checkpoints / "deliveries"
+
+
+def stream_of_workspace(workspace: Workspace) -> StreamRecord:
+    """The stream of a workspace's inbox."""
+    return stream_of(checkpoint_of(workspace), lambda: last_sequence(workspace.tables))
 
 
 def read_inbox(spark: SparkSession, folder: Path, *, files_per_batch: int) -> DataFrame:

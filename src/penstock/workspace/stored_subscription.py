@@ -161,6 +161,12 @@ def from_row(row: tuple[Any, ...]) -> StoredSubscription:
     )
 
 
+def as_table(subscriptions: Iterable[StoredSubscription]) -> pa.Table:
+    """Subscriptions as an index version has them."""
+    rows = map(to_row, subscriptions)
+    return to_table((*row[:6], *row[7:9]) for row in rows)
+
+
 def to_table(rows: Iterable[tuple[Any, ...]]) -> pa.Table:
     """Rows of :data:`FOR_VERSIONS` as an index version has them."""
     columns: list[list[Any]] = [list(column) for column in zip(*rows, strict=True)]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from contextlib import AbstractContextManager
 from pathlib import Path
 from types import TracebackType
 from typing import Final, Self
@@ -12,7 +13,9 @@ from penstock.workspace import database
 from penstock.workspace.current_version import VersionKeeper
 from penstock.workspace.database import Database
 from penstock.workspace.inbox import Inbox, Published
+from penstock.workspace.locks import holding
 from penstock.workspace.subscriptions import SubscriptionStore
+from penstock.workspace.tables import Tables
 
 DATABASE: Final = "penstock.sqlite"
 
@@ -110,9 +113,19 @@ class Workspace:
         return self.path / "batches"
 
     @property
-    def tables(self) -> Path:
-        """The folder of the Delta tables, see :class:`~penstock.workspace.tables.Tables`."""
-        return self.path / "tables"
+    def tables(self) -> Tables:
+        """The Delta tables that the pipeline fills."""
+        return Tables(str(self.path / "tables"))
+
+    def lock(self, name: str, *, wait: bool = True) -> AbstractContextManager[None]:
+        """Hold a lock of this workspace.
+
+        Raises
+        ------
+        WorkspaceError
+            ``workspace.running``: another process holds it, and ``wait`` is false.
+        """
+        return holding(self.path / f"{name}.lock", wait=wait)
 
     def current_version(self) -> str:
         """The URI of the index version of the present subscriptions.

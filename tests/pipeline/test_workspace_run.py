@@ -1,0 +1,132 @@
+"""A workspace's inbox into its mailboxes."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+import pytest
+from deltalake import DeltaTable
+from pyspark.sql import SparkSession
+
+from penstock.documents import Document, Header
+from penstock.errors import PenstockError
+from penstock.pipeline.progress import BatchProgress
+from penstock.pipeline.running import RunOptions, run
+from penstock.workspace import StoredSubscription, Workspace
+
+
+@pytest.fixture
+def workspace(tmp_path: Path) -> Iterator[Workspace]:
+    with Workspace.create(tmp_path / "workspace") as made:
+        made.subscriptions.add(StoredSubscription(id="all", subscriber="anna", query="/news"))
+        yield made
+
+
+def publish(workspace: Workspace, numbers: Sequence[int]) -> None:
+    workspace.publish(
+        Document(b"<news>%d</news>" % number, Header(publisher="wire", id=str(number)))
+        for number in numbers
+    )
+
+
+def drain(spark: SparkSession, workspace: Workspace) -> list[BatchProgress]:
+    told: list[BatchProgress] = []
+    run(spark, workspace, RunOptions(files_per_batch=1), told.append)
+    return told
+
+
+def delivered(workspace: Workspace) -> list[tuple[str, str]]:
+    rows = DeltaTable(workspace.tables.deliveries).to_pyarrow_table().to_pylist()
+    return sorted((row["subscription"], row["document"]) for row in rows)
+
+
+def pairs(subscription: str, numbers: Sequence[int]) -> list[tuple[str, str]]:
+    return [(subscription, f"wire/{number}") for number in numbers]
+
+
+def test_runs_go_on_where_the_last_one_stopped(spark: SparkSession, workspace: Workspace) -> None:
+    publish(workspace, [0, 1])
+    publish(workspace, [2])
+    drain(spark, workspace)
+    assert delivered(workspace) == pairs("all", [0, 1, 2])
+    publish(workspace, [2, 3])  # the same document again is the same
+    workspace.subscriptions.add(
+        StoredSubscription(id="three", subscriber="ben", query="/news[. = 3]")
+    )
+    drain(spark, workspace)
+    assert delivered(workspace) == pairs("all", [0, 1, 2, 3]) + pairs("three", [3])
+
+
+def test_a_lost_checkpoint_delivers_nothing_twice(
+    spark: SparkSession, workspace: Workspace
+) -> None:
+    publish(workspace, [0, 1])
+    drain(spark, workspace)
+    shutil.rmtree(workspace.checkpoints / "deliveries")
+    publish(workspace, [2])
+    drain(spark, workspace)
+    assert delivered(workspace) == pairs("all", [0, 1, 2])
+
+
+def test_backfill_delivers_the_past_once(spark: SparkSession, workspace: Workspace) -> None:
+    publish(workspace, [0, 1])
+    drain(spark, workspace)
+    workspace.subscriptions.add(
+        StoredSubscription(id="late", subscriber="carl", query="/news", backfill="wanted")
+    )
+    drain(spark, workspace)  # without a new document
+    assert delivered(workspace) == pairs("all", [0, 1]) + pairs("late", [0, 1])
+    publish(workspace, [2])
+    workspace.subscriptions.add(
+        StoredSubscription(id="later", subscriber="carl", query="/news", backfill="wanted")
+    )
+    drain(spark, workspace)  # before the batch of a new document
+    everything = [0, 1, 2]
+    assert delivered(workspace) == sorted(
+        pairs("all", everything) + pairs("late", everything) + pairs("later", everything)
+    )
+    assert not workspace.subscriptions.backfills_wanted()
+
+
+def test_backfill_leaves_out_what_an_earlier_subscription_of_the_name_was_given(
+    spark: SparkSession, workspace: Workspace
+) -> None:
+    publish(workspace, [0, 1])
+    drain(spark, workspace)
+    workspace.subscriptions.remove(["all"])
+    publish(workspace, [2])
+    drain(spark, workspace)
+    workspace.subscriptions.add(
+        StoredSubscription(id="all", subscriber="anna", query="/news", backfill="wanted")
+    )
+    drain(spark, workspace)
+    assert delivered(workspace) == pairs("all", [0, 1, 2])
+
+
+def test_two_runs_at_once_are_refused(spark: SparkSession, workspace: Workspace) -> None:
+    with workspace.lock("run"), pytest.raises(PenstockError) as refused:
+        drain(spark, workspace)
+    assert refused.value.code == "workspace.running"
+
+
+def test_a_run_that_fails_says_why_and_loses_nothing(
+    spark: SparkSession, workspace: Workspace
+) -> None:
+    publish(workspace, [0])
+    workspace.publish([Document(b"<news>", Header(publisher="wire", id="broken"))])
+    with pytest.raises(PenstockError) as failed:
+        run(spark, workspace, RunOptions(mode="FAILFAST"), lambda _: None)
+    assert failed.value.code == "pipeline.failed"
+    assert "wire/broken" in failed.value.message
+    assert "xml.unclosed" in failed.value.message
+    assert drain(spark, workspace)[-1].counts.dead == 1
+    assert delivered(workspace) == pairs("all", [0])
+
+
+def test_progress_is_told_for_every_batch(spark: SparkSession, workspace: Workspace) -> None:
+    publish(workspace, [0, 1])
+    publish(workspace, [2])
+    told = drain(spark, workspace)
+    assert [each.counts.documents for each in told] == [2, 1]
