@@ -3,9 +3,14 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
 
 import pytest
 from hypothesis import HealthCheck, settings
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
 
 # The contract is asserted in modules that pytest would not look into by itself.
 pytest.register_assert_rewrite("case_contract", "index_contract", "result_contract", "engine_suite")
@@ -29,3 +34,13 @@ settings.register_profile(
     print_blob=True,
 )
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "pinned"))
+
+
+@pytest.fixture(scope="session")
+def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkSession]:
+    """One Spark session for all the tests of a process, started when one first asks for it."""
+    # Most tests need no Spark: they should not wait for it.
+    from spark_session import spark_session
+
+    with spark_session(tmp_path_factory.mktemp("spark")) as session:
+        yield session

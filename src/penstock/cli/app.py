@@ -25,6 +25,7 @@ from penstock.cli.options import (
     QueryArgument,
     bindings,
 )
+from penstock.cli.run_command import run_app
 from penstock.cli.subscription_commands import subscriber_app
 from penstock.cli.workspace_commands import workspace_app
 from penstock.errors import PenstockError
@@ -177,6 +178,7 @@ def _relate(
 
 
 app.add_typer(workspace_app)
+app.add_typer(run_app)
 app.add_typer(subscriber_app)
 app.add_typer(generate_app)
 

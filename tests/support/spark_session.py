@@ -1,7 +1,8 @@
-"""One Spark session for all the tests of a process."""
+"""The Spark session of the tests, with a reason beside each setting."""
 
 from __future__ import annotations
 
+import contextlib
 import os
 import sys
 from collections.abc import Iterator
@@ -34,9 +35,9 @@ SETTINGS = {
 }
 
 
-@pytest.fixture(scope="session")
-def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkSession]:
-    """The session, started when a test first asks for it."""
+@contextlib.contextmanager
+def spark_session(scratch: Path) -> Iterator[SparkSession]:
+    """A session that keeps its files in ``scratch``."""
     with pytest.MonkeyPatch.context() as environment:
         # Without it workers may start another Python than this one.
         environment.setenv("PYSPARK_PYTHON", sys.executable)
@@ -48,7 +49,6 @@ def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkSession]:
         builder = SparkSession.builder.appName("penstock tests")
         for name, value in SETTINGS.items():
             builder = builder.config(name, value)
-        scratch = tmp_path_factory.mktemp("spark")
         builder = builder.config("spark.local.dir", str(scratch / "local"))
         session = builder.config("spark.sql.warehouse.dir", str(scratch / "tables")).getOrCreate()
         yield session

@@ -1,0 +1,71 @@
+"""The command that runs the pipeline: options and help."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from penstock.cli.options import JsonOption, WorkspaceOption, bindings
+
+run_app = typer.Typer()
+
+
+class RunMode(StrEnum):
+    """What becomes of refused documents, as :data:`penstock.pipeline.matching.MODES` has it."""
+
+    PERMISSIVE = "PERMISSIVE"
+    DROPMALFORMED = "DROPMALFORMED"
+    FAILFAST = "FAILFAST"
+
+
+@run_app.command("run")
+def _run(
+    *,
+    workspace: WorkspaceOption = Path(),
+    follow: Annotated[
+        bool, typer.Option("--follow", help="Wait for new documents, until stopped.")
+    ] = False,
+    master: Annotated[
+        str | None,
+        typer.Option(help="Where Spark runs; by default on all cores of this machine."),
+    ] = None,
+    remote: Annotated[
+        str | None, typer.Option(metavar="URL", help="A Spark Connect server, as sc://HOST:PORT.")
+    ] = None,
+    conf: Annotated[
+        list[str] | None,
+        typer.Option(metavar="NAME=VALUE", help="A setting of Spark's; repeatable."),
+    ] = None,
+    mode: Annotated[
+        RunMode, typer.Option(help="What becomes of documents that are refused.")
+    ] = RunMode.PERMISSIVE,
+    files_per_batch: Annotated[
+        int | None, typer.Option(min=1, help="Inbox files that a micro-batch takes at most.")
+    ] = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Match what is in the inbox, and fill the mailboxes.
+
+    Stops when the inbox is empty, unless it follows. Whatever interrupts it, the next run goes on
+    where it stopped: nothing is lost and nothing is delivered twice.
+    """
+    from penstock.cli import run
+    from penstock.pipeline.running import RunOptions
+
+    if master is not None and remote is not None:
+        raise typer.BadParameter("give --master or --remote, not both", param_hint="--remote")
+    raise typer.Exit(
+        run.run(
+            workspace,
+            run.SparkOptions(
+                master=master,
+                remote=remote,
+                settings=bindings(conf, "--conf", "NAME=VALUE"),
+            ),
+            RunOptions(follow=follow, mode=mode.value, files_per_batch=files_per_batch),
+            as_json=as_json,
+        )
+    )
