@@ -12,10 +12,9 @@ from penstock.documents.events import (
     TextBreak,
 )
 from penstock.documents.fragment import WRAPPER_URI, Context, Fragment, Kind
-from penstock.documents.limits import Limits
+from penstock.documents.limits import RECORD_BYTES, Limits
 from penstock.documents.reading import Declarations, Source, Summary, read_events, read_summary
 from penstock.documents.records import (
-    RECORD_BYTES,
     CutPoint,
     Range,
     Record,

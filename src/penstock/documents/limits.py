@@ -3,12 +3,17 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, fields
+from typing import Final
 
-__all__ = ["Limits"]
+__all__ = ["RECORD_BYTES", "Limits"]
 
 KIB = 1 << 10
 MIB = 1 << 20
 GIB = 1 << 30
+
+RECORD_BYTES: Final[int] = 64 * MIB
+"""Bytes of a record that is cut out of a huge document, unless told otherwise. A longer one is
+refused with the code ``limit.record-bytes``; the records after it are read."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

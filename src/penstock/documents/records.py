@@ -15,13 +15,12 @@ from dataclasses import dataclass, field
 from typing import Final, NamedTuple, TypeAlias
 
 from penstock.documents import reference_records
-from penstock.documents.limits import MIB, Limits
+from penstock.documents.limits import MIB, RECORD_BYTES, Limits
 from penstock.documents.reading import Source
 from penstock.errors import PenstockError, Where, error
 from penstock.native import native
 
 __all__ = [
-    "RECORD_BYTES",
     "CutPoint",
     "Range",
     "Record",
@@ -30,10 +29,6 @@ __all__ = [
     "Steps",
     "cut_records",
 ]
-
-RECORD_BYTES: Final = 64 * MIB
-"""Bytes of a record, as published, unless told otherwise. A longer one is a dead letter with the
-code ``limit.record-bytes``; the records after it are read."""
 
 BATCH_BYTES: Final = 1 * MIB
 

@@ -1,0 +1,9 @@
+"""Documents into Spark: the readers, each a function that gives the columns of the documents table.
+
+They differ in where documents come from, and agree in the rest: batch or stream, on a classic
+session or on Spark Connect, the header from texts or from expressions over what the source knows.
+"""
+
+from penstock.pipeline.reading_files import read_column, read_directory
+
+__all__ = ["read_column", "read_directory"]
