@@ -40,6 +40,12 @@ def matched(shape: str) -> Matches:
         ("//item//@id[. = 'x{}']", {"5"}),
         ("//item[head/title = 'x{}' or body/p = 'x{}']", {"17", "9", "3", "11", "19"}),
         ("//item[body/p/b = {}][head]", {"1"}),
+        ("//p[contains(., 'x{}')]", {"3", "1", "11", "19"}),
+        ("//item[contains(body/p, 'x{}')]", {"3"}),
+        ("//item[body/p[contains(., 'x{}')]]", {"3", "1", "11", "19"}),
+        ("//item[body/p[starts-with(text(), 'x{}')]]", {"3", "1", "19"}),
+        ("//p[starts-with(@id, 'x{}')]", {"5"}),
+        ("//item[contains(.//@id, '{}') or head/title = 'x{}']", {"5", "17", "9"}),
     ],
 )
 def test_constants_are_looked_up(shape: str, found: set[str]) -> None:

@@ -2,19 +2,42 @@
 
 use crate::xpath::ast::{Axis, NameTest, Op};
 
-/// What a condition looks at, seen from an element: some nodes, by their string-values.
+/// What a condition looks at, seen from an element: some nodes, and what of them.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Slot {
     /// The attributes that meet the test.
-    Attribute(NameTest),
+    Attribute(NameTest, View),
     /// The element itself.
-    Value,
+    Value(View),
     /// Each text node that is a child of the element.
-    Text,
+    Text(View),
     /// What the inner slot has in each child element that meets the test.
     Child(NameTest, Box<Slot>),
     /// What the inner slot has in the element and in each element below it.
     Deep(Box<Slot>),
+    /// What the inner slot has from the first node in document order.
+    First(Box<Slot>),
+}
+
+impl Slot {
+    /// What it looks at of its nodes.
+    pub fn view(&self) -> View {
+        match self {
+            Slot::Attribute(_, view) | Slot::Value(view) | Slot::Text(view) => *view,
+            Slot::Child(_, inner) | Slot::Deep(inner) | Slot::First(inner) => inner.view(),
+        }
+    }
+}
+
+/// What is looked at of a node.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum View {
+    /// Its string-value.
+    Whole,
+    /// Each literal that its string-value contains.
+    Parts,
+    /// Each literal that its string-value starts with.
+    Starts,
 }
 
 /// A condition on one value of a slot; it holds when it holds for any of them.

@@ -4,9 +4,10 @@ use std::cmp::Reverse;
 
 use hashbrown::HashMap;
 
-use super::branch::{Atom, Branch, Slot, Test};
+use super::branch::{Atom, Branch, Slot, Test, View};
 use super::compile::compile;
-use super::flat::{TextTable, TextsBuilder};
+use super::flat::{TextTable, Texts, TextsBuilder};
+use super::needles::{Parts, Starts, PART_BYTES_MAX};
 use super::segment::{
     key_of, next_serial, Comparison, Condition, Node, Origin, Segment, SlotRecord, StepEdge, ANY,
     DIRECT, ROOT, SLOTS_MAX, VERIFY,
@@ -38,9 +39,12 @@ pub struct SegmentBuilder {
     accepts: Vec<(u32, u32)>,
     wants: Vec<(u32, u32)>,
     slots: Vec<SlotRecord>,
-    slot_numbers: Table<(u32, u32, u32), u32>,
+    slot_numbers: Table<[u32; 4], u32>,
     literals: TextsBuilder,
     literal_numbers: Table<Box<str>, u32>,
+    part_literals: Table<u32, ()>,
+    part_bytes: usize,
+    start_literals: Table<u32, ()>,
     numbers: Vec<f64>,
     number_numbers: Table<u64, u32>,
     queries: TextsBuilder,
@@ -66,6 +70,9 @@ impl Default for SegmentBuilder {
             slot_numbers: Table::default(),
             literals: TextsBuilder::default(),
             literal_numbers: Table::default(),
+            part_literals: Table::default(),
+            part_bytes: 0,
+            start_literals: Table::default(),
             numbers: Vec::new(),
             number_numbers: Table::default(),
             queries: TextsBuilder::default(),
@@ -112,6 +119,7 @@ impl SegmentBuilder {
     /// Files one branch; see [`super::segment`] for the order of edges.
     fn file(&mut self, class: u32, branch: Branch) {
         let mut node = ROOT;
+        let mut verify = branch.verify;
         let mut conditions = Vec::new();
         for (number, step) in branch.steps.iter().enumerate() {
             let test = self.test_number(&step.test);
@@ -121,9 +129,13 @@ impl SegmentBuilder {
             };
             node = self.follow(node, edge);
             for atom in &step.atoms {
-                let (slot, comparison, literal) = self.condition(atom);
-                self.wants.push((node, slot));
-                conditions.push((Reverse(number as u32), comparison, slot, literal));
+                match self.condition(atom) {
+                    Some((slot, comparison, literal)) => {
+                        self.wants.push((node, slot));
+                        conditions.push((Reverse(number as u32), comparison, slot, literal));
+                    }
+                    None => verify = true,
+                }
             }
         }
         // The deepest step first; of one step, what tells subscriptions apart best: equality before
@@ -142,7 +154,7 @@ impl SegmentBuilder {
             );
         }
         self.accepts
-            .push((node, if branch.verify { class | VERIFY } else { class }));
+            .push((node, if verify { class | VERIFY } else { class }));
     }
 
     fn follow(&mut self, from: u32, edge: Edge) -> u32 {
@@ -158,17 +170,41 @@ impl SegmentBuilder {
         })
     }
 
-    /// The slot, the comparison and the literal of an atom.
-    fn condition(&mut self, atom: &Atom) -> (u32, u32, u32) {
-        let slot = self.slot_number(&atom.slot);
+    /// The slot, the comparison and the literal of an atom; `None` where it is not filed.
+    fn condition(&mut self, atom: &Atom) -> Option<(u32, u32, u32)> {
         let (comparison, literal) = match &atom.test {
             Test::Exists => (Comparison::Exists, 0),
-            Test::EqText(text) => (Comparison::EqText, self.literal_number(text)),
+            Test::EqText(text) => (
+                Comparison::EqText,
+                self.viewed_literal(text, atom.slot.view())?,
+            ),
             Test::NeText(text) => (Comparison::NeText, self.literal_number(text)),
             Test::Number(op, number) => (Comparison::of_numbers(*op), self.number_number(*number)),
         };
+        let slot = self.slot_number(&atom.slot);
         self.slots[slot as usize].comparisons |= comparison.bit();
-        (slot, comparison as u32, literal)
+        Some((slot, comparison as u32, literal))
+    }
+
+    /// The number of a text that values equal, contain or start with; `None` where too many are
+    /// looked for already.
+    fn viewed_literal(&mut self, text: &str, view: View) -> Option<u32> {
+        if view == View::Parts && self.part_bytes + text.len() > PART_BYTES_MAX {
+            return None;
+        }
+        let number = self.literal_number(text);
+        match view {
+            View::Whole => {}
+            View::Parts => {
+                if self.part_literals.insert(number, ()).is_none() {
+                    self.part_bytes += text.len();
+                }
+            }
+            View::Starts => {
+                self.start_literals.insert(number, ());
+            }
+        }
+        Some(number)
     }
 
     fn test_number(&mut self, test: &NameTest) -> u32 {
@@ -181,25 +217,30 @@ impl SegmentBuilder {
     }
 
     fn slot_number(&mut self, slot: &Slot) -> u32 {
-        let (kind, test, inner) = match slot {
-            Slot::Attribute(test) => (SlotRecord::ATTRIBUTE, self.test_number(test), 0),
-            Slot::Value => (SlotRecord::VALUE, ANY, 0),
-            Slot::Text => (SlotRecord::TEXT, ANY, 0),
-            Slot::Child(test, inner) => {
-                let test = self.test_number(test);
-                (SlotRecord::CHILD, test, self.slot_number(inner))
+        let (kind, test, inner, view) = match slot {
+            Slot::Attribute(test, view) => {
+                (SlotRecord::ATTRIBUTE, self.test_number(test), 0, *view)
             }
-            Slot::Deep(inner) => (SlotRecord::DEEP, ANY, self.slot_number(inner)),
+            Slot::Value(view) => (SlotRecord::VALUE, ANY, 0, *view),
+            Slot::Text(view) => (SlotRecord::TEXT, ANY, 0, *view),
+            Slot::Child(test, inner) => {
+                let (test, inner) = (self.test_number(test), self.slot_number(inner));
+                (SlotRecord::CHILD, test, inner, View::Whole)
+            }
+            Slot::Deep(inner) => (SlotRecord::DEEP, ANY, self.slot_number(inner), View::Whole),
+            Slot::First(inner) => (SlotRecord::FIRST, ANY, self.slot_number(inner), View::Whole),
         };
+        let view = view as u32;
         let slots = &mut self.slots;
         *self
             .slot_numbers
-            .entry((kind, test, inner))
+            .entry([kind, test, inner, view])
             .or_insert_with(|| {
                 slots.push(SlotRecord {
                     kind,
                     test,
                     inner,
+                    view,
                     comparisons: 0,
                 });
                 assert!(slots.len() < SLOTS_MAX, "fewer than 2^24 slots a segment");
@@ -240,6 +281,8 @@ impl SegmentBuilder {
         let (class_starts, class_handles) = group(&self.handle_classes, self.queries.count());
         let (tests, literals) = (self.tests.finish(), self.literals.finish());
         let (queries, ids) = (self.queries.finish(), self.ids.finish());
+        let part_literals = by_text(&literals, self.part_literals);
+        let start_literals = by_text(&literals, self.start_literals);
         Segment {
             serial: next_serial(),
             test_table: TextTable::build(&tests),
@@ -253,6 +296,10 @@ impl SegmentBuilder {
             wants: flat.wants.into(),
             slots: self.slots.into(),
             literal_table: TextTable::build(&literals),
+            parts: Parts::new(&literals, &part_literals),
+            starts: Starts::new(&literals, &start_literals),
+            part_literals: part_literals.into(),
+            start_literals: start_literals.into(),
             literals,
             numbers: numbers.into(),
             queries,
@@ -393,6 +440,13 @@ fn lay<T: Ord + Copy>(
         }
     }
     items.into_iter().map(|(_, item)| item).collect()
+}
+
+/// Numbers of texts, ordered by the texts.
+fn by_text(texts: &Texts, numbers: Table<u32, ()>) -> Vec<u32> {
+    let mut numbers: Vec<u32> = numbers.into_keys().collect();
+    numbers.sort_unstable_by_key(|&number| texts.get(number));
+    numbers
 }
 
 /// Handles by class: where each class's begin, and all of them.

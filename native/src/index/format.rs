@@ -13,13 +13,14 @@ use memmap2::Mmap;
 use xxhash_rust::xxh3::{xxh3_128, Xxh3};
 
 use super::flat::{Flat, TextTable, Texts};
+use super::needles::{Parts, Starts};
 use super::segment::{next_serial, Segment};
 
 /// What the file begins with.
 pub const MAGIC: &[u8; 16] = b"penstock-index\r\n";
 
 /// The version this code writes, and the only one it reads.
-pub const VERSION: u32 = 2;
+pub const VERSION: u32 = 3;
 
 const HEADER_BYTES: usize = 16 + 4 + 4;
 const ENTRY_BYTES: usize = 16;
@@ -68,6 +69,10 @@ fn sections(segment: &Segment) -> Vec<&[u8]> {
         slots,
         literals,
         literal_table,
+        part_literals,
+        start_literals,
+        parts: _,
+        starts: _,
         numbers,
         queries,
         class_starts,
@@ -92,6 +97,8 @@ fn sections(segment: &Segment) -> Vec<&[u8]> {
         literals.ends.as_bytes(),
         literals.bytes.as_bytes(),
         literal_table.places.as_bytes(),
+        part_literals.as_bytes(),
+        start_literals.as_bytes(),
         numbers.as_bytes(),
         queries.ends.as_bytes(),
         queries.bytes.as_bytes(),
@@ -197,8 +204,10 @@ pub fn open(path: &Path) -> Result<Segment, OpenError> {
         map: &map,
         next: HEADER_BYTES,
     };
-    let segment = Segment {
+    let mut segment = Segment {
         serial: next_serial(),
+        parts: Parts::default(),
+        starts: Starts::default(),
         tests: sections.texts()?,
         test_table: TextTable {
             places: sections.flat()?,
@@ -215,6 +224,8 @@ pub fn open(path: &Path) -> Result<Segment, OpenError> {
         literal_table: TextTable {
             places: sections.flat()?,
         },
+        part_literals: sections.flat()?,
+        start_literals: sections.flat()?,
         numbers: sections.flat()?,
         queries: sections.texts()?,
         class_starts: sections.flat()?,
@@ -226,6 +237,8 @@ pub fn open(path: &Path) -> Result<Segment, OpenError> {
         },
         sources: sections.texts()?,
     };
+    segment.parts = Parts::new(&segment.literals, &segment.part_literals);
+    segment.starts = Starts::new(&segment.literals, &segment.start_literals);
     Ok(segment)
 }
 

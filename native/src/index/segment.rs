@@ -11,7 +11,9 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use bytemuck::{Pod, Zeroable};
 
+use super::branch::View;
 use super::flat::{Flat, TextTable, Texts};
+use super::needles::{Parts, Starts};
 use crate::xpath::ast::{NameTest, Op, Query};
 use crate::xpath::parse_canonical;
 
@@ -171,8 +173,10 @@ pub struct SlotRecord {
     pub kind: u32,
     /// The name test, for attributes and children.
     pub test: u32,
-    /// The inner slot, for children and what is deep.
+    /// The inner slot, for children, what is deep, and first nodes.
     pub inner: u32,
+    /// A [`View`], for attributes, string-values and text nodes; 0 for others.
+    pub view: u32,
     /// Which comparisons read this slot: a bit for each [`Comparison`].
     pub comparisons: u32,
 }
@@ -188,6 +192,17 @@ impl SlotRecord {
     pub const CHILD: u32 = 3;
     /// What the inner slot has here and below.
     pub const DEEP: u32 = 4;
+    /// What the inner slot has from the first node.
+    pub const FIRST: u32 = 5;
+
+    /// How many views there are: the numbers below are views.
+    pub const VIEWS: usize = 3;
+    /// [`View::Whole`] as a number.
+    pub const WHOLE: usize = View::Whole as usize;
+    /// [`View::Parts`] as a number.
+    pub const PARTS: usize = View::Parts as usize;
+    /// [`View::Starts`] as a number.
+    pub const STARTS: usize = View::Starts as usize;
 }
 
 /// An immutable set of subscriptions.
@@ -218,6 +233,14 @@ pub struct Segment {
     pub literals: Texts,
     /// Finds a literal.
     pub literal_table: TextTable,
+    /// Literals that conditions look for in values, by number: what `parts` was built of.
+    pub part_literals: Flat<u32>,
+    /// Literals that conditions want values to start with, by number: what `starts` was built of.
+    pub start_literals: Flat<u32>,
+    /// Finds which literals a value contains; not in files.
+    pub parts: Parts,
+    /// Finds which literals a value starts with; not in files.
+    pub starts: Starts,
     /// Numbers that conditions compare with, ascending.
     pub numbers: Flat<f64>,
     /// The canonical query of each class.

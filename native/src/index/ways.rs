@@ -6,7 +6,7 @@
 //! nested element, as in `[a[@k]/b]`, must hold for the same `a`, which two atoms do not say: such a way
 //! is not exact either.
 
-use super::branch::{Atom, Slot, Test};
+use super::branch::{Atom, Slot, Test, View};
 use crate::values::number;
 use crate::xpath::ast::{Axis, Expr, Kind, Literal, Op, Path, Step};
 
@@ -63,10 +63,11 @@ fn ways_of(predicate: &Expr, place: &[&Step]) -> Vec<Way> {
             None => Vec::new(),
         },
         // An empty node-set's string-value contains and starts with "" only.
-        Expr::Contains(path, text) | Expr::StartsWith(path, text) if !text.is_empty() => {
-            let mut ways = some_node(&steps_of(path), &Test::Exists, place);
-            ways.iter_mut().for_each(|way| way.exact = false);
-            ways
+        Expr::Contains(path, text) if !text.is_empty() => {
+            first_node(&steps_of(path), View::Parts, text, place)
+        }
+        Expr::StartsWith(path, text) if !text.is_empty() => {
+            first_node(&steps_of(path), View::Starts, text, place)
         }
         _ => vec![Way::UNKNOWN],
     }
@@ -93,7 +94,7 @@ pub fn some_node(steps: &[&Step], test: &Test, place: &[&Step]) -> Vec<Way> {
     // What its predicates say of the last node includes that it exists.
     if *test != Test::Exists || !says_of_last {
         let atom = Atom {
-            slot: slot_along(&whole),
+            slot: slot_along(&whole, Slot::Value(View::Whole)),
             test: test.clone(),
         };
         for way in &mut ways {
@@ -107,6 +108,28 @@ pub fn some_node(steps: &[&Step], test: &Test, place: &[&Step]) -> Vec<Way> {
         }
     }
     ways
+}
+
+/// The ways in which, from a node at the end of `place`, `steps` lead to nodes the first of which has
+/// `text` in that view.
+fn first_node(steps: &[&Step], view: View, text: &str, place: &[&Step]) -> Vec<Way> {
+    if steps.iter().any(|step| !step.predicates.is_empty()) {
+        // Which node is the first depends on them. All that is known is that there must be one.
+        let mut ways = some_node(steps, &Test::Exists, place);
+        ways.iter_mut().for_each(|way| way.exact = false);
+        return ways;
+    }
+    let mut slot = slot_along(steps, Slot::Value(view));
+    if !is_one_node(steps) {
+        slot = Slot::First(Box::new(slot));
+    }
+    vec![Way {
+        atoms: vec![Atom {
+            slot: slot_along(place, slot),
+            test: Test::EqText(text.into()),
+        }],
+        exact: true,
+    }]
 }
 
 /// Ways in which both hold.
@@ -143,13 +166,14 @@ fn is_one_node(place: &[&Step]) -> bool {
     }
 }
 
-/// The slot of the nodes that steps lead to, predicates aside.
-fn slot_along(steps: &[&Step]) -> Slot {
-    steps.iter().rev().fold(Slot::Value, |inner, step| {
+/// What `end` is of the elements that steps lead to, predicates aside; where they lead to attributes or
+/// text, those in the same view.
+fn slot_along(steps: &[&Step], end: Slot) -> Slot {
+    steps.iter().rev().fold(end, |inner, step| {
         let slot = match step.kind {
             Kind::Element => Slot::Child(step.test.clone(), Box::new(inner)),
-            Kind::Attribute => Slot::Attribute(step.test.clone()),
-            Kind::Text => Slot::Text,
+            Kind::Attribute => Slot::Attribute(step.test.clone(), inner.view()),
+            Kind::Text => Slot::Text(inner.view()),
         };
         match step.axis {
             Axis::Child => slot,

@@ -15,7 +15,7 @@ use hashbrown::HashMap;
 use super::conditions::PathSites;
 use super::holding::{Holding, Holdings, NOTHING};
 use super::letters::{Letters, NONE};
-use crate::index::segment::{Comparison, Segment, StepEdge, ROOT, VERIFY};
+use crate::index::segment::{Comparison, Segment, SlotRecord, StepEdge, ROOT, VERIFY};
 
 type Table<K, V> = HashMap<K, V, foldhash::fast::RandomState>;
 
@@ -127,14 +127,15 @@ impl Path {
     /// What an element in `state` that has `holding` must do.
     fn duties_of(state: &State, holding: &Holding) -> u32 {
         let when = |holds: bool, duty: u32| if holds { duty } else { 0 };
-        let compared = Comparison::TEXTUAL | Comparison::NUMERIC;
+        let [whole, parts, starts] = holding.value_asked;
+        let compared = whole & (Comparison::TEXTUAL | Comparison::NUMERIC) | parts | starts;
         when(
             !state.accepts.is_empty() || !state.candidates.is_empty(),
             Path::ACCEPTS,
         ) | when(holding.attributes, Path::ATTRIBUTES)
-            | when(holding.value_asked & compared != 0, Path::GATHERS)
+            | when(compared != 0, Path::GATHERS)
             | when(!state.conditional.is_empty(), Path::DECIDES)
-            | when(holding.texts, Path::TEXTS)
+            | when(holding.text_asked != [0; SlotRecord::VIEWS], Path::TEXTS)
     }
 }
 

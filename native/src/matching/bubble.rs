@@ -5,8 +5,8 @@
 //! ([`super::holding`]).
 
 use super::automaton::Path;
-use super::gather::{compact, measure, Value};
-use super::holding::{DECIDES, NOTHING};
+use super::gather::{compact, find, measure, Gatherer, Value};
+use super::holding::{DECIDES, FIRST, NOTHING};
 use super::letters::NONE;
 use super::run::Run;
 use crate::events::{Attribute, Names};
@@ -14,6 +14,25 @@ use crate::index::segment::{Comparison, Segment, SlotRecord};
 
 /// Past this many values, those of one element are compacted for the first time.
 pub(super) const COMPACTED_PAST: usize = 64;
+
+/// What is gathered of one kind of node, and the slots that such nodes feed.
+pub(super) struct Nodes {
+    pub(super) gatherer: Gatherer,
+    pub(super) slots: Vec<u32>,
+}
+
+impl Nodes {
+    /// Those that slots of the record kind `kind` are made of.
+    pub(super) fn new(segment: &Segment, kind: u32) -> Nodes {
+        let slots = 0..segment.slots.len() as u32;
+        Nodes {
+            gatherer: Gatherer::new(segment),
+            slots: slots
+                .filter(|&slot| segment.source_slot(slot).kind == kind)
+                .collect(),
+        }
+    }
+}
 
 impl Run {
     /// Holds the attributes of the innermost element, as far as `holding` says.
@@ -24,108 +43,149 @@ impl Run {
         holding: u32,
         attributes: &[Attribute<'_>],
     ) {
-        let depth = self.frames.len() - 1;
-        let frame = &mut self.frames[depth];
-        let automaton = &mut self.automaton;
         for attribute in attributes {
-            let slots = automaton
+            let fed = self
+                .automaton
                 .letters
                 .attribute_slots(segment, names, attribute.name);
-            for &slot in slots {
-                let asked = automaton.holdings.asked(holding, slot);
-                if asked == 0 {
-                    continue;
-                }
-                let (literal, number) = measure(segment, attribute.value, asked);
-                let value = Value {
-                    slot,
-                    literal,
-                    number,
-                };
-                if !value.matters(asked) {
-                    continue;
-                }
-                self.values.push(value);
-                if asked & DECIDES == 0 {
-                    continue;
-                }
-                if segment.slots[slot as usize].kind == SlotRecord::ATTRIBUTE {
-                    self.attributes.push((depth, value));
-                    frame.attributes_since = frame.started;
-                } else {
-                    frame.has_content = true;
+            for at in fed {
+                let slot = self.automaton.letters.attribute_slot(at);
+                let asked = self.automaton.holdings.asked(holding, slot);
+                if asked != 0 {
+                    self.hold_attribute(segment, attribute.value, slot, asked);
                 }
             }
         }
     }
 
+    #[inline]
+    fn hold_attribute(&mut self, segment: &Segment, text: &str, slot: u32, asked: u32) {
+        let view = segment.source_slot(slot).view as usize;
+        if view == SlotRecord::WHOLE {
+            let (literal, number) = measure(segment, text, asked);
+            let value = Value {
+                slot,
+                literal,
+                number,
+            };
+            self.hold(segment, value, asked);
+        } else {
+            find(segment, text, view, &mut self.found);
+            let order = self.frames.last().expect("an element is open").started;
+            self.hold_found(segment, slot, asked, order);
+        }
+    }
+
     /// Adds a piece to the text node, where the innermost element holds it.
-    pub(super) fn feed_text_node(&mut self, piece: &str) {
+    pub(super) fn feed_text_node(&mut self, segment: &Segment, piece: &str) {
         let Some(frame) = self.frames.last() else {
             return;
         };
-        if self.automaton.paths[frame.path as usize].duties & Path::TEXTS != 0 {
-            if self.text_node.count() == 0 {
-                self.text_node.begin();
+        let path = &self.automaton.paths[frame.path as usize];
+        if path.duties & Path::TEXTS != 0 {
+            let texts = &mut self.texts.gatherer;
+            if texts.count() == 0 {
+                let asked = self.automaton.holdings.get(path.holding).text_asked;
+                texts.begin(asked[SlotRecord::PARTS] != 0);
             }
-            self.text_node.feed(piece);
+            texts.feed(segment, piece);
         }
     }
 
     /// The text node, if there is one, is whole.
     #[inline]
     pub(super) fn end_text_node(&mut self, segment: &Segment) {
-        if self.text_node.count() > 0 {
-            self.hold_text_node(segment);
-        }
-    }
-
-    fn hold_text_node(&mut self, segment: &Segment) {
-        let frame = self.frames.last().expect("text is inside an element");
-        let holding = self.automaton.paths[frame.path as usize].holding;
-        let asked = |run: &Run, slot: u32| run.automaton.holdings.asked(holding, slot);
-        let asked_of_any = self
-            .text_slots
-            .iter()
-            .fold(0, |any, &slot| any | asked(self, slot));
-        let (literal, number) = self.text_node.end(segment, asked_of_any);
-        for at in 0..self.text_slots.len() {
-            let slot = self.text_slots[at];
-            let asked = asked(self, slot);
-            if asked != 0 {
-                let value = Value {
-                    slot,
-                    literal,
-                    number,
-                };
-                self.hold(segment, value, asked);
-            }
+        if self.texts.gatherer.count() > 0 {
+            self.texts.gatherer.end();
+            self.text_nodes += 1;
+            let frame = self.frames.last().expect("text is inside an element");
+            let holding = self.automaton.paths[frame.path as usize].holding;
+            self.hold_node(
+                segment,
+                holding,
+                |run| &mut run.texts,
+                true,
+                self.text_nodes,
+            );
         }
     }
 
     /// Holds the innermost element's string-value, as far as `holding` says.
     #[inline]
     pub(super) fn hold_value(&mut self, segment: &Segment, holding: u32, gathered: bool) {
-        let asked = self.automaton.holdings.get(holding).value_asked;
-        if asked == 0 {
-            return;
+        if gathered {
+            self.string_values.gatherer.end();
         }
-        let (literal, number) = if gathered {
-            self.gatherer.end(segment, asked)
-        } else {
-            (NONE, f64::NAN)
-        };
-        let value = Value {
-            slot: self.value_slot,
-            literal,
-            number,
-        };
-        self.hold(segment, value, asked);
+        if self.automaton.holdings.get(holding).value_asked != [0; SlotRecord::VIEWS] {
+            let order = self.frames.last().expect("an element is open").started;
+            self.hold_node(
+                segment,
+                holding,
+                |run| &mut run.string_values,
+                gathered,
+                order,
+            );
+        }
     }
 
-    /// Holds a value of the innermost element's content, when `asked` is what is asked of its slot.
+    /// Holds a node of the innermost element, the last that was gathered of its kind.
+    fn hold_node(
+        &mut self,
+        segment: &Segment,
+        holding: u32,
+        kind: impl Fn(&mut Run) -> &mut Nodes,
+        gathered: bool,
+        order: u64,
+    ) {
+        for at in 0..kind(self).slots.len() {
+            let slot = kind(self).slots[at];
+            let asked = self.automaton.holdings.asked(holding, slot);
+            if asked == 0 {
+                continue;
+            }
+            let view = segment.source_slot(slot).view as usize;
+            if view == SlotRecord::WHOLE {
+                let (literal, number) = if gathered {
+                    kind(self).gatherer.ended().measure(segment, asked)
+                } else {
+                    (NONE, f64::NAN)
+                };
+                let value = Value {
+                    slot,
+                    literal,
+                    number,
+                };
+                self.hold(segment, value, asked);
+            } else {
+                let mut found = std::mem::take(&mut self.found);
+                kind(self).gatherer.ended().find(segment, view, &mut found);
+                self.found = found;
+                self.hold_found(segment, slot, asked, order);
+            }
+        }
+    }
+
+    /// Holds what was found in a node that stands at `order`, and forgets it.
+    fn hold_found(&mut self, segment: &Segment, slot: u32, asked: u32, order: u64) {
+        let mut found = std::mem::take(&mut self.found);
+        if asked & FIRST != 0 {
+            self.hold_first(slot, order, &found);
+        }
+        for literal in found.drain(..) {
+            let number = f64::NAN;
+            let value = Value {
+                slot,
+                literal,
+                number,
+            };
+            self.hold(segment, value, asked);
+        }
+        self.found = found;
+    }
+
+    /// Holds a value of the innermost element, when `asked` is what is asked of its slot.
     #[inline]
-    fn hold(&mut self, segment: &Segment, mut value: Value, asked: u32) {
+    pub(super) fn hold(&mut self, segment: &Segment, mut value: Value, asked: u32) {
         // Values that nothing tells apart are the same to `compact`.
         if asked & Comparison::TEXTUAL == 0 {
             value.literal = NONE;
@@ -137,11 +197,16 @@ impl Run {
             return;
         }
         self.values.push(value);
-        let frame = self
-            .frames
-            .last_mut()
-            .expect("a value belongs to an open element");
-        frame.has_content |= asked & DECIDES != 0;
+        let depth = self.frames.len() - 1;
+        let frame = &mut self.frames[depth];
+        if asked & DECIDES != 0 {
+            if segment.slots[value.slot as usize].kind == SlotRecord::ATTRIBUTE {
+                self.attributes.push((depth, value));
+                frame.attributes_since = frame.started;
+            } else {
+                frame.has_content = true;
+            }
+        }
         if self.values.len() - frame.values > frame.compacted_past {
             compact(segment, &mut self.values, frame.values);
             frame.compacted_past = COMPACTED_PAST.max(2 * (self.values.len() - frame.values));
@@ -154,27 +219,20 @@ impl Run {
             Some(parent) => self.automaton.paths[parent.path as usize].holding,
             None => NOTHING,
         };
+        let mut passed = std::mem::take(&mut self.passed);
         if above != NOTHING {
-            let passes = self.automaton.holdings.passes(holding);
+            let holdings = &self.automaton.holdings;
             for value in &self.values[start..] {
-                let first = passes.partition_point(|pass| pass.from < value.slot);
-                for pass in &passes[first..] {
-                    if pass.from != value.slot {
-                        break;
-                    }
+                for pass in holdings.passes_from(holding, value.slot) {
                     let slot = pass.to;
-                    self.passed.push((Value { slot, ..*value }, pass.asked));
+                    passed.push((Value { slot, ..*value }, pass.asked));
                 }
                 if segment.slots[value.slot as usize].kind == SlotRecord::DEEP {
-                    let asked = self.automaton.holdings.asked(above, value.slot);
-                    if asked != 0 {
-                        self.passed.push((*value, asked));
-                    }
+                    passed.push((*value, holdings.asked(above, value.slot)));
                 }
             }
         }
         self.values.truncate(start);
-        let mut passed = std::mem::take(&mut self.passed);
         for (value, asked) in passed.drain(..) {
             self.hold(segment, value, asked);
         }

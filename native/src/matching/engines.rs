@@ -36,8 +36,8 @@ impl Handler for SharedEngine<'_> {
 
     #[inline]
     fn text(&mut self, text: &str, _span: Span) -> Result<(), Stop> {
-        for (_, run) in self.runs.iter_mut() {
-            run.text(text);
+        for (segment, run) in self.runs.iter_mut() {
+            run.text(segment, text);
         }
         Ok(())
     }

@@ -1,7 +1,8 @@
 //! String-values as they arrive, kept only as far as some literal could need them.
 
 use super::letters::NONE;
-use crate::index::segment::{Comparison, Segment};
+use crate::index::needles::Search;
+use crate::index::segment::{Comparison, Segment, SlotRecord};
 use crate::values::{number, NumberReader};
 
 /// One value of a slot.
@@ -19,16 +20,77 @@ impl Value {
     /// Whether the value can decide something, when `asked` is what is asked of its slot.
     #[inline]
     pub fn matters(&self, asked: u32) -> bool {
-        self.literal != NONE || asked & Comparison::ALL != Comparison::EqText.bit()
+        const EQUAL: u32 = Comparison::EqText.bit();
+        match asked & Comparison::ALL {
+            0 => false,
+            EQUAL => self.literal != NONE,
+            _ => true,
+        }
     }
 }
 
 /// A string-value being gathered.
 #[derive(Default)]
-struct Gathering {
+pub struct Gathering {
+    // The beginning, no longer than the longest literal.
     text: String,
     // Only for a value longer than any literal: it can then only count as a number.
     long: Option<NumberReader>,
+    // Only where some condition looks for literals in it.
+    search: Option<Search>,
+}
+
+impl Gathering {
+    fn feed(&mut self, segment: &Segment, piece: &str, bytes_max: usize) {
+        if let Some(search) = &mut self.search {
+            segment.parts.feed(search, piece);
+        }
+        match &mut self.long {
+            Some(reader) => reader.feed(piece),
+            None if self.text.len() + piece.len() <= bytes_max => self.text.push_str(piece),
+            None => {
+                let mut reader = NumberReader::default();
+                reader.feed(&self.text);
+                reader.feed(piece);
+                self.long = Some(reader);
+                let mut cut = bytes_max - self.text.len();
+                while !piece.is_char_boundary(cut) {
+                    cut -= 1;
+                }
+                self.text.push_str(&piece[..cut]);
+            }
+        }
+    }
+
+    /// The literal that the value equals, and what it is worth as a number, as far as that is asked.
+    #[inline]
+    pub fn measure(&self, segment: &Segment, asked: u32) -> (u32, f64) {
+        match &self.long {
+            Some(reader) if asked & Comparison::NUMERIC != 0 => (NONE, reader.finish()),
+            Some(_) => (NONE, f64::NAN),
+            None => measure(segment, &self.text, asked),
+        }
+    }
+
+    /// Adds the literals that are in the value in that view.
+    pub fn find(&mut self, segment: &Segment, view: usize, found: &mut Vec<u32>) {
+        match (view, &mut self.search) {
+            (SlotRecord::PARTS, Some(search)) => found.extend_from_slice(search.found()),
+            (SlotRecord::STARTS, _) => segment.starts.find(&segment.literals, &self.text, found),
+            _ => unreachable!("a value is searched where some condition looks for literals in it"),
+        }
+    }
+}
+
+/// Adds the literals that are in `text` in that view.
+pub fn find(segment: &Segment, text: &str, view: usize, found: &mut Vec<u32>) {
+    if view == SlotRecord::STARTS {
+        segment.starts.find(&segment.literals, text, found);
+    } else {
+        let mut search = Search::default();
+        segment.parts.feed(&mut search, text);
+        found.extend_from_slice(search.found());
+    }
 }
 
 /// The string-values of the open elements that some condition looks at, innermost last.
@@ -63,48 +125,38 @@ impl Gatherer {
         self.open
     }
 
-    /// Begins another value, inside those being gathered.
+    /// Begins another value, inside those being gathered; `searched` says whether some condition looks
+    /// for literals in it.
     #[inline]
-    pub fn begin(&mut self) {
+    pub fn begin(&mut self, searched: bool) {
         if self.open == self.gatherings.len() {
             self.gatherings.push(Gathering::default());
         }
         let gathering = &mut self.gatherings[self.open];
         gathering.text.clear();
         gathering.long = None;
+        gathering.search = searched.then(Search::default);
         self.open += 1;
     }
 
     /// Adds a piece of text to every value being gathered.
     #[inline]
-    pub fn feed(&mut self, piece: &str) {
+    pub fn feed(&mut self, segment: &Segment, piece: &str) {
         for gathering in &mut self.gatherings[..self.open] {
-            match &mut gathering.long {
-                Some(reader) => reader.feed(piece),
-                None if gathering.text.len() + piece.len() <= self.literal_bytes_max => {
-                    gathering.text.push_str(piece)
-                }
-                None => {
-                    let mut reader = NumberReader::default();
-                    reader.feed(&gathering.text);
-                    reader.feed(piece);
-                    gathering.long = Some(reader);
-                }
-            }
+            gathering.feed(segment, piece, self.literal_bytes_max);
         }
     }
 
-    /// Ends the innermost value: the literal that it equals and what it is worth as a number, as far as
-    /// that is asked.
+    /// Ends the innermost value.
     #[inline]
-    pub fn end(&mut self, segment: &Segment, asked: u32) -> (u32, f64) {
+    pub fn end(&mut self) {
         self.open -= 1;
-        let gathering = &self.gatherings[self.open];
-        match &gathering.long {
-            Some(reader) if asked & Comparison::NUMERIC != 0 => (NONE, reader.finish()),
-            Some(_) => (NONE, f64::NAN),
-            None => measure(segment, &gathering.text, asked),
-        }
+    }
+
+    /// The value that was ended last, since when none was begun.
+    #[inline]
+    pub fn ended(&mut self) -> &mut Gathering {
+        &mut self.gatherings[self.open]
     }
 }
 

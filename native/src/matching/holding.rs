@@ -17,12 +17,15 @@ use crate::index::segment::{Comparison, Segment, SlotRecord};
 #[repr(C)]
 struct Held {
     slot: u32,
-    /// Bits of [`Comparison`], here or further up, and [`DECIDES`].
+    /// Bits of [`Comparison`], here or further up, [`DECIDES`] and [`FIRST`].
     asked: u32,
 }
 
 /// Set in what is asked of a slot where conditions look at it in this very element.
 pub const DECIDES: u32 = 1 << Comparison::COUNT;
+
+/// Set in what is asked of a slot where it matters which of its nodes is the first.
+pub const FIRST: u32 = DECIDES << 1;
 
 /// Values of one slot of an element go to another slot of its parent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Pod, Zeroable)]
@@ -62,12 +65,12 @@ pub struct Holding {
     passes: Span,
     /// A bit for each slot, by number modulo 64.
     bits: u64,
-    /// What is asked of the string-value.
-    pub value_asked: u32,
+    /// What is asked of the string-value, by view.
+    pub value_asked: [u32; SlotRecord::VIEWS],
+    /// What is asked of the text nodes, by view.
+    pub text_asked: [u32; SlotRecord::VIEWS],
     /// Whether some attribute may have to be held.
     pub attributes: bool,
-    /// Whether the text nodes have to be held.
-    pub texts: bool,
     /// Whether children may have to pass something on.
     reaches_down: bool,
 }
@@ -150,10 +153,14 @@ impl Holdings {
         find(holding.own.of(&self.held)) | find(holding.inherited.of(&self.held))
     }
 
-    /// To which other slots of the parent an element passes its values on.
+    /// To which other slots of the parent an element passes its values of `slot` on.
     #[inline]
-    pub fn passes(&self, holding: u32) -> &[Pass] {
-        self.holdings[holding as usize].passes.of(&self.passes)
+    pub fn passes_from(&self, holding: u32, slot: u32) -> impl Iterator<Item = &Pass> {
+        let passes = self.holdings[holding as usize].passes.of(&self.passes);
+        let first = passes.partition_point(|pass| pass.from < slot);
+        passes[first..]
+            .iter()
+            .take_while(move |pass| pass.from == slot)
     }
 
     /// The holding of an element that meets `tests`, which are those of `letter`, and whose `state`
@@ -220,6 +227,15 @@ impl Holdings {
                 }
             }
         }
+        for at in 0..work.own.len() {
+            let record = &segment.slots[work.own[at].slot as usize];
+            if record.kind == SlotRecord::FIRST {
+                work.own.push(Held {
+                    slot: record.inner,
+                    asked: FIRST,
+                });
+            }
+        }
         merge(&mut work.own);
         merge(&mut work.deep);
         work.passes.sort_unstable();
@@ -249,11 +265,13 @@ impl Holdings {
         for held in all {
             holding.bits |= 1 << (held.slot % 64);
             holding.reaches_down |= segment.slots[held.slot as usize].kind == SlotRecord::DEEP;
-            match segment.source_slot(held.slot).kind {
+            let source = segment.source_slot(held.slot);
+            match source.kind {
                 SlotRecord::ATTRIBUTE => holding.attributes = true,
-                SlotRecord::TEXT => holding.texts = true,
-                SlotRecord::VALUE => holding.value_asked |= held.asked,
-                _ => holding.reaches_down = true,
+                SlotRecord::TEXT => holding.text_asked[source.view as usize] |= held.asked,
+                SlotRecord::VALUE => holding.value_asked[source.view as usize] |= held.asked,
+                SlotRecord::CHILD => holding.reaches_down = true,
+                _ => {}
             }
         }
         let number = self.holdings.len() as u32;

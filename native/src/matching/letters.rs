@@ -3,6 +3,8 @@
 //! Names that meet the same name tests are the same letter; all names that no query mentions share
 //! one. So the automaton's alphabet has the size of the queries' vocabulary, whatever documents hold.
 
+use std::ops::Range;
+
 use hashbrown::HashMap;
 
 use crate::events::{NameId, Names};
@@ -24,11 +26,11 @@ pub struct Letters {
     numbers: HashMap<Vec<u32>, u32>,
     // By name test: the slots that an attribute which meets it feeds.
     attribute_slots: HashMap<u32, Vec<u32>>,
-    // Of the attribute names seen; the first is empty, for names that no query mentions.
-    slot_lists: Vec<Box<[u32]>>,
+    // The slots that attributes feed, those of one name together.
+    slots: Vec<u32>,
     // By name id of the reader whose table is in use.
     of_name: Vec<u32>,
-    slots_of_name: Vec<u32>,
+    slots_of_name: Vec<Option<Range<u32>>>,
     table: u64,
 }
 
@@ -48,7 +50,7 @@ impl Letters {
             letters: Vec::new(),
             numbers: HashMap::new(),
             attribute_slots,
-            slot_lists: vec![Box::default()],
+            slots: Vec::new(),
             of_name: Vec::new(),
             slots_of_name: Vec::new(),
             table: 0,
@@ -61,7 +63,7 @@ impl Letters {
             self.table = table;
             self.of_name.clear();
             self.slots_of_name.clear();
-            self.slot_lists.truncate(1);
+            self.slots.clear();
         }
     }
 
@@ -93,33 +95,41 @@ impl Letters {
         number
     }
 
-    /// The slots that an attribute of that name feeds.
+    /// The slots that an attribute of that name feeds, each to be asked for by its place.
     #[inline]
-    pub fn attribute_slots(&mut self, segment: &Segment, names: &Names, name: NameId) -> &[u32] {
-        let list = match self.slots_of_name.get(name.0 as usize) {
-            Some(&list) if list != UNKNOWN => list,
+    pub fn attribute_slots(
+        &mut self,
+        segment: &Segment,
+        names: &Names,
+        name: NameId,
+    ) -> Range<u32> {
+        match self.slots_of_name.get(name.0 as usize) {
+            Some(Some(places)) => places.clone(),
             _ => self.learn_attribute(segment, names, name),
-        };
-        &self.slot_lists[list as usize]
+        }
+    }
+
+    /// The slot at one of those places.
+    #[inline]
+    pub fn attribute_slot(&self, place: u32) -> u32 {
+        self.slots[place as usize]
     }
 
     #[cold]
-    fn learn_attribute(&mut self, segment: &Segment, names: &Names, name: NameId) -> u32 {
+    fn learn_attribute(&mut self, segment: &Segment, names: &Names, name: NameId) -> Range<u32> {
         let (uri, local) = names.get(name);
-        let tests = segment.tests_met(uri, local);
-        let slots: Box<[u32]> = tests
-            .iter()
-            .filter_map(|test| self.attribute_slots.get(test))
-            .flatten()
-            .copied()
-            .collect();
-        let mut list = 0;
-        if !slots.is_empty() {
-            list = self.slot_lists.len() as u32;
-            self.slot_lists.push(slots);
+        let start = self.slots.len() as u32;
+        for test in segment.tests_met(uri, local) {
+            self.slots
+                .extend(self.attribute_slots.get(&test).into_iter().flatten());
         }
-        set(&mut self.slots_of_name, name, list);
-        list
+        let places = start..self.slots.len() as u32;
+        let at = name.0 as usize;
+        if self.slots_of_name.len() <= at {
+            self.slots_of_name.resize(at + 1, None);
+        }
+        self.slots_of_name[at] = Some(places.clone());
+        places
     }
 
     /// What is known of a letter.

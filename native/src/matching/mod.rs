@@ -13,6 +13,7 @@ pub mod classes;
 pub mod conditions;
 mod decide;
 mod engines;
+mod firsts;
 pub mod gather;
 pub mod holding;
 pub mod letters;

@@ -9,11 +9,12 @@
 use hashbrown::HashSet;
 
 use super::automaton::{Automaton, Path, ROOT_PATH};
-use super::bubble::COMPACTED_PAST;
+use super::bubble::{Nodes, COMPACTED_PAST};
 use super::classes::Classes;
 use super::conditions::Sites;
 use super::decide::{Waiting, Work};
-use super::gather::{Gatherer, Value};
+use super::firsts::Firsts;
+use super::gather::Value;
 use super::holding::NOTHING;
 use super::letters::NONE;
 use crate::events::{Attribute, NameId, Names, Stop};
@@ -43,6 +44,8 @@ pub struct Frame {
     pub values: usize,
     /// Where its attributes' values begin.
     pub attributes: usize,
+    /// Where its first nodes begin.
+    pub firsts: usize,
     /// The number of the innermost element, itself included, that has attributes some match looks at.
     pub attributes_since: u64,
     /// How many undecided matches wait for it.
@@ -82,14 +85,15 @@ pub struct Run {
     pub(super) forgotten_before: u64,
     pub(super) forgotten: HashSet<u32, foldhash::fast::RandomState>,
     pub(super) limits: RunLimits,
-    pub(super) gatherer: Gatherer,
-    pub(super) text_node: Gatherer,
-    /// The slot of string-values, or [`NONE`].
-    pub(super) value_slot: u32,
-    /// The slots that text nodes feed.
-    pub(super) text_slots: Vec<u32>,
+    pub(super) string_values: Nodes,
+    pub(super) texts: Nodes,
+    /// Literals found in a node that is being held.
+    pub(super) found: Vec<u32>,
     /// Values on their way up, each with what is asked of it.
     pub(super) passed: Vec<(Value, u32)>,
+    pub(super) firsts: Firsts,
+    /// Text nodes so far.
+    pub(super) text_nodes: u64,
     elements: u64,
     document_began: u64,
     counters: RunCounters,
@@ -99,10 +103,6 @@ pub struct Run {
 impl Run {
     /// Working memory for `segment`.
     pub fn new(segment: &Segment, limits: RunLimits) -> Run {
-        let slots_of = |kind: u32| {
-            let slots = 0..segment.slots.len() as u32;
-            slots.filter(move |&slot| segment.source_slot(slot).kind == kind)
-        };
         Run {
             automaton: Automaton::new(segment),
             sites: Sites::default(),
@@ -116,11 +116,12 @@ impl Run {
             forgotten_before: 0,
             forgotten: HashSet::default(),
             limits,
-            gatherer: Gatherer::new(segment),
-            text_node: Gatherer::new(segment),
-            value_slot: slots_of(SlotRecord::VALUE).next().unwrap_or(NONE),
-            text_slots: slots_of(SlotRecord::TEXT).collect(),
+            string_values: Nodes::new(segment, SlotRecord::VALUE),
+            texts: Nodes::new(segment, SlotRecord::TEXT),
+            found: Vec::new(),
             passed: Vec::new(),
+            firsts: Firsts::new(segment),
+            text_nodes: 0,
             elements: 0,
             document_began: 0,
             counters: RunCounters::default(),
@@ -134,11 +135,12 @@ impl Run {
         self.frames.clear();
         self.values.clear();
         self.attributes.clear();
+        self.firsts.clear();
         self.waiting.clear();
         self.matched.clear();
         self.candidates.clear();
-        self.gatherer.clear();
-        self.text_node.clear();
+        self.string_values.gatherer.clear();
+        self.texts.gatherer.clear();
         self.counters = RunCounters::default();
         self.document_began = self.elements + 1;
         self.forgotten_before = 0;
@@ -204,7 +206,10 @@ impl Run {
         }
         let gathers = duties & Path::GATHERS != 0;
         if gathers {
-            self.gatherer.begin();
+            let asked = self.automaton.holdings.get(holding).value_asked;
+            self.string_values
+                .gatherer
+                .begin(asked[SlotRecord::PARTS] != 0);
         }
         self.frames.push(Frame {
             path,
@@ -212,6 +217,7 @@ impl Run {
             started: self.elements,
             values: self.values.len(),
             attributes: self.attributes.len(),
+            firsts: self.firsts.len(),
             attributes_since,
             waiting: 0,
             gathers,
@@ -231,12 +237,12 @@ impl Run {
 
     /// A piece of text.
     #[inline]
-    pub fn text(&mut self, piece: &str) {
-        if self.gatherer.count() > 0 {
-            self.gatherer.feed(piece);
+    pub fn text(&mut self, segment: &Segment, piece: &str) {
+        if self.string_values.gatherer.count() > 0 {
+            self.string_values.gatherer.feed(segment, piece);
         }
-        if !self.text_slots.is_empty() {
-            self.feed_text_node(piece);
+        if !self.texts.slots.is_empty() {
+            self.feed_text_node(segment, piece);
         }
     }
 
@@ -255,6 +261,9 @@ impl Run {
         if holding != NOTHING {
             self.hold_value(segment, holding, frame.gathers);
         }
+        if self.firsts.len() > frame.firsts {
+            self.settle_firsts(segment, holding, frame.firsts);
+        }
         if self.frames.last().expect("still open").has_content {
             self.decide_by_content(segment)?;
         }
@@ -265,6 +274,9 @@ impl Run {
         self.frames.pop();
         if self.values.len() > frame.values {
             self.pass_on(segment, holding, frame.values);
+        }
+        if self.firsts.len() > frame.firsts {
+            self.pass_firsts_on(segment, holding, frame.firsts);
         }
         Ok(())
     }

@@ -92,3 +92,59 @@ fn a_nested_or_is_several_branches_and_too_many_are_verified() {
     assert_eq!(verified(&many, document), 1);
     check(&[&many[0]], document, &["0"]);
 }
+
+#[test]
+fn contains_looks_at_the_first_node_in_document_order() {
+    let queries = [
+        "/a[contains(b, 'x')]",
+        "/a[contains(.//b, 'x')]",
+        "/a[contains(.//b/c, '2')]",
+        "/a[contains(text(), 'x')]",
+        "/a[b[contains(., 'x')]]",
+    ];
+    check(&queries, "<a><b>x</b><b>y</b></a>", &["0", "1", "4"]);
+    check(&queries, "<a><b>y</b><b>x</b></a>", &["4"]);
+    // The outer element ends last, and is the first.
+    check(&queries, "<a><b>x<b>y</b></b></a>", &["0", "1", "4"]);
+    check(&queries, "<a><d><b>y</b></d><b>x</b></a>", &["0", "4"]);
+    // Of `.//b/c`, the one in the inner `b` comes first, though the outer `b` does.
+    check(&queries, "<a><b><b><c>2</c></b><c>1</c></b></a>", &["2"]);
+    check(&queries, "<a><b><b><c>1</c></b><c>2</c></b></a>", &[]);
+    check(&queries, "<a>y<!---->x</a>", &[]);
+    check(&queries, "<a>yx<!---->z</a>", &["3"]);
+}
+
+#[test]
+fn parts_and_starts_are_found_across_pieces() {
+    let queries = [
+        "/a[contains(., '1<2')]",
+        "/a[starts-with(., 'x1')]",
+        "/a[starts-with(., 'x')]",
+        "/a[starts-with(., '1')]",
+        "/a[contains(., 'z')]",
+        "/a[contains(@p, 'mm')][starts-with(@p, 'com')]",
+        "/a[contains(@q, 'm')]",
+    ];
+    let document = "<a p='common'>x<b>1</b><![CDATA[<]]>2</a>";
+    check(&queries, document, &["0", "1", "2", "5"]);
+    assert_eq!(verified(&texts(&queries), document), 0);
+}
+
+#[test]
+fn a_value_longer_than_any_literal_still_starts_with_one() {
+    let queries = ["/a[starts-with(., 'éé')]", "/a[starts-with(., 'éa')]"];
+    check(
+        &queries,
+        &format!("<a>é<b/>é{}</a>", "a".repeat(100)),
+        &["0"],
+    );
+    check(&queries, "<a>é<b/>aé</a>", &["1"]);
+}
+
+#[test]
+fn a_condition_on_the_first_node_of_some_nested_element() {
+    let queries = ["/a[b[contains(c, 'x')]]", "/a[contains(b/c, 'x')]"];
+    check(&queries, "<a><b/><b><c>x</c></b></a>", &["0", "1"]);
+    check(&queries, "<a><b><c>y</c></b><b><c>x</c></b></a>", &["0"]);
+    check(&queries, "<a><b><c>y</c><c>x</c></b></a>", &[]);
+}
