@@ -57,6 +57,7 @@ class Bench(StrEnum):
     READER = "reader"
     PATHS = "paths"
     INDEX = "index"
+    PIPELINE = "pipeline"
 
 
 def _remember_json(context: typer.Context, value: bool) -> bool:

@@ -7,9 +7,13 @@ import os
 import sys
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Final
+from typing import Final, TypeAlias
 
-from pyspark.sql import SparkSession
+from pyspark.sql import DataFrame, SparkSession
+
+Session: TypeAlias = SparkSession
+Rows: TypeAlias = DataFrame
+"""For those who use what the pipeline gives without importing pyspark."""
 
 DEFAULT_MASTER: Final = "local[*,4]"
 """All cores of this machine, and four attempts a task: with ``local[*]`` one lost Python worker

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Protocol
 
-from penstock.lab.bench import index, paths, reader
+from penstock.lab.bench import index, paths, pipeline, reader
 from penstock.lab.bench.report import Report, Tell
 
 
@@ -15,5 +15,10 @@ class Bench(Protocol):
         """A quick run uses small numbers: it shows that the bench works, and nothing else."""
 
 
-BENCHES: dict[str, Bench] = {"reader": reader.run, "paths": paths.run, "index": index.run}
+BENCHES: dict[str, Bench] = {
+    "reader": reader.run,
+    "paths": paths.run,
+    "index": index.run,
+    "pipeline": pipeline.run,
+}
 """Every bench by name."""

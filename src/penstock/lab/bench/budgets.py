@@ -109,6 +109,17 @@ BUDGETS: tuple[Budget, ...] = (
         1,
         "s",
     ),
+    *(
+        Budget(
+            "pipeline",
+            f"subscriptions_{count}",
+            f"Spark, {count:,} subscriptions: against native matching and rows to Python and back",
+            Bound.AT_MOST,
+            1.25,
+            "x",
+        )
+        for count in (1_000, 100_000, 1_000_000)
+    ),
 )
 """Every budget of this part of the system.
 

@@ -1,0 +1,187 @@
+"""``bench pipeline``: what Spark adds to matching, and what others on Spark take.
+
+The yardstick is the time that the native core takes for the same documents on as many threads as
+Spark has cores, and the time in which Spark carries the same rows into Python and back unchanged.
+"""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from penstock.lab.bench.budgets import check_all
+from penstock.lab.bench.machine import this_machine
+from penstock.lab.bench.measure import interleaved
+from penstock.lab.bench.report import Figure, Report, Tell
+from penstock.lab.bench.rivals import rival_figures
+from penstock.lab.bench.workloads import Setting, Subject, draw
+from penstock.matching import Matcher
+from penstock.pipeline.matching import match_documents
+from penstock.pipeline.reading import read_directory
+from penstock.pipeline.session import Rows, Session, session
+from penstock.workspace.schemas import DOCUMENTS, SUBSCRIPTIONS
+from penstock.workspace.versions import write_version
+
+CORES = 2
+"""The budget is for two."""
+
+COPIES = 5
+"""How often each generated document is published: making more would take longer than matching."""
+
+FILES_MAX = 2_000
+"""Small files that the row of directories reads."""
+
+RIVAL_DOCUMENTS = 200
+"""Documents that those who match query by query are given."""
+
+COUNTS = (1_000, 100_000, 1_000_000)
+
+SETTING = Setting(subscriptions=COUNTS[-1], documents=4_000, repeats=5)
+SETTING_QUICK = Setting(subscriptions=2_000, documents=20, repeats=1)
+
+
+def run(*, quick: bool, tell: Tell) -> Report:
+    """Matches the sparse workload's documents from Parquet against more and more subscriptions."""
+    setting = SETTING_QUICK if quick else SETTING
+    tell("bench pipeline: generating")
+    subject = draw("paths-sparse", setting)
+    with tempfile.TemporaryDirectory() as folder:
+        source = Path(folder) / "documents"
+        megabytes = write_documents(subject.documents, source) / 1e6
+        with session(
+            master=f"local[{CORES},4]", remote=None, settings={}, log=Path(folder) / "spark.log"
+        ) as spark:
+            documents = spark.read.parquet(str(source))
+            figures = [Figure("documents", setting.documents * COPIES, "")]
+            figures.append(Figure("their size", megabytes, "MB"))
+            values: dict[str, float] = {}
+            for count in COUNTS:
+                tell(f"bench pipeline: {count:,} subscriptions")
+                part = subject.reduced_to((), min(count, setting.subscriptions))
+                uri = write_version(f"{folder}/indexes", subscription_table(part))
+                found = _measure(documents, uri, part, source, setting.repeats)
+                values[f"subscriptions_{count}"] = found.ratio
+                figures += found.figures(f"{count:,} subscriptions", megabytes)
+            tell("bench pipeline: a directory of small files")
+            figures += _small_files(spark, subject.documents[:FILES_MAX], folder, uri)
+            tell("bench pipeline: others")
+            few = documents.limit(RIVAL_DOCUMENTS)
+            some = subject.documents[:RIVAL_DOCUMENTS]
+            figures += rival_figures(few, some, subject.queries)
+    return Report(
+        bench="pipeline",
+        quick=quick,
+        machine=this_machine(),
+        figures=tuple(figures),
+        checks=check_all("pipeline", values),
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class _Found:
+    """Seconds of one number of subscriptions."""
+
+    pipeline: float
+    native: float
+    identity: float
+
+    @property
+    def ratio(self) -> float:
+        return self.pipeline / (self.native + self.identity)
+
+    def figures(self, what: str, megabytes: float) -> list[Figure]:
+        return [
+            Figure(f"{what}, pipeline", megabytes / self.pipeline, "MB/s"),
+            Figure(f"{what}, native core on {CORES} threads", megabytes / self.native, "MB/s"),
+            Figure(f"{what}, rows to Python and back", megabytes / self.identity, "MB/s"),
+        ]
+
+
+def _measure(documents: Rows, uri: str, part: Subject, source: Path, repeats: int) -> _Found:
+    matched = match_documents(documents, uri)
+    unchanged = documents.mapInArrow(_unchanged, documents.schema)
+    matcher = part.index().matcher()
+    batches = pq.read_table(source, columns=["content"]).to_batches(max_chunksize=300)
+    native = partial(_match_natively, matcher, [batch.column(0) for batch in batches])
+    sides = {
+        "pipeline": partial(_to_nowhere, matched),
+        "native": native,
+        "identity": partial(_to_nowhere, unchanged),
+    }
+    for work in sides.values():  # workers started, index mapped, automaton warm
+        work()
+    timings = interleaved(sides, repeats=repeats)
+    return _Found(**{name: timing.median for name, timing in timings.items()})
+
+
+def _match_natively(matcher: Matcher, batches: Sequence[pa.Array[Any]]) -> None:
+    with ThreadPoolExecutor(CORES) as threads:
+        for _ in threads.map(matcher.match_batch, batches):
+            pass
+
+
+def _unchanged(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    yield from batches
+
+
+def _to_nowhere(rows: Rows) -> None:
+    rows.write.format("noop").mode("overwrite").save()
+
+
+def _small_files(spark: Session, documents: Sequence[bytes], folder: str, uri: str) -> list[Figure]:
+    files = Path(folder) / "files"
+    files.mkdir()
+    for number, content in enumerate(documents):
+        (files / f"{number}.xml").write_bytes(content)
+    matched = match_documents(read_directory(spark, str(files), publisher="bench"), uri)
+    seconds = interleaved({"files": partial(_to_nowhere, matched)}, repeats=3)["files"].median
+    size = sum(map(len, documents)) / 1e6
+    return [
+        Figure(f"a directory of {len(documents):,} small files, pipeline", size / seconds, "MB/s"),
+        Figure("the same, files", len(documents) / seconds, "a second"),
+    ]
+
+
+def write_documents(contents: Sequence[bytes], folder: Path) -> int:
+    """Documents as Parquet files, one for each core; how many bytes the documents have."""
+    folder.mkdir()
+    whole = [content for _ in range(COPIES) for content in contents]
+    for core in range(CORES):
+        numbers = range(core, len(whole), CORES)
+        columns: dict[str, Any] = {
+            "document": [f"bench/{number}" for number in numbers],
+            "publisher": ["bench"] * len(numbers),
+            "schema": ["news"] * len(numbers),
+            "fields": [[] for _ in numbers],
+            "sequence": list(numbers),
+            "published_at": [datetime(2026, 1, 1, tzinfo=UTC)] * len(numbers),
+            "content": [whole[number] for number in numbers],
+        }
+        table = pa.table(columns, schema=DOCUMENTS)
+        pq.write_table(table, folder / f"{core}.parquet", row_group_size=1_000)
+    return sum(map(len, whole))
+
+
+def subscription_table(subject: Subject) -> pa.Table:
+    """The subscriptions as an index version has them."""
+    count = len(subject.ids)
+    columns: dict[str, Any] = {
+        "subscription": subject.ids,
+        "subscriber": subject.ids,
+        "query": subject.queries,
+        "namespaces": [[]] * count,
+        "default_namespace": [None] * count,
+        "returns": ["document"] * count,
+        "starts_at": [None] * count,
+        "expires_at": [None] * count,
+    }
+    return pa.table(columns, schema=SUBSCRIPTIONS)
