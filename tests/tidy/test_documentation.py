@@ -90,12 +90,16 @@ def test_commands_print_what_the_page_shows(page: str, playground: Path) -> None
 
 
 @pytest.mark.parametrize("page", pages_with("python"))
-def test_python_examples_run(page: str, playground: Path) -> None:
-    """All blocks of a page share their names; each is a transcript, or plain code that runs."""
+def test_python_examples_run(page: str, playground: Path, request: pytest.FixtureRequest) -> None:
+    """All blocks of a page share their names; each is a transcript, or plain code that runs.
+
+    Those that use a Spark session find one called ``spark``.
+    """
     names: dict[str, object] = {"__name__": "__main__"}
-    for block in code_blocks(ROOT / page):
-        if block.language != "python":
-            continue
+    blocks = [block for block in code_blocks(ROOT / page) if block.language == "python"]
+    if any("(spark" in block.text for block in blocks):
+        names["spark"] = request.getfixturevalue("spark")
+    for block in blocks:
         where = f"{page}:{block.line}"
         if not block.text.lstrip().startswith(">>>"):
             exec(compile(block.text, where, "exec"), names)
