@@ -551,6 +551,21 @@ ERRORS: dict[str, ErrorSpec] = {
         "a name of a subscriber or subscription cannot be used",
         "Use up to 200 visible characters, with spaces only inside.",
     ),
+    "subscriber.unknown": ErrorSpec(
+        WorkspaceError,
+        "nobody of that name has subscribed",
+        "`penstock subscriptions list` shows who has.",
+    ),
+    "dead-letter.unknown": ErrorSpec(
+        WorkspaceError,
+        "there is no such dead letter",
+        "`penstock dead-letters list --all` shows them, by number.",
+    ),
+    "document.unknown": ErrorSpec(
+        WorkspaceError,
+        "no file and no published document is called so",
+        "Give a file, or an identity as `penstock mailbox` shows it.",
+    ),
     "subscription.times": ErrorSpec(
         WorkspaceError,
         "a subscription expires before it starts",

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import codecs
+import re
 from typing import Any
 
 from penstock.documents import Fragment
@@ -61,3 +63,20 @@ def _witness_as_dict(witness: Witness) -> dict[str, Any]:
         "line": witness.line,
         "range": [witness.span.start, witness.span.end],
     }
+
+
+_DECLARED = re.compile(rb"""<\?xml[^>]*\sencoding\s*=\s*["']([A-Za-z0-9._-]+)""")
+
+
+def decoded(content: bytes) -> str:
+    """The text for a look at it: what cannot be decoded is marked, not refused."""
+    encoding = "utf-8-sig"
+    declared = _DECLARED.match(content)
+    if content.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
+        encoding = "utf-16"
+    elif declared is not None:
+        encoding = declared[1].decode()
+    try:
+        return content.decode(encoding, errors="replace")
+    except LookupError:
+        return content.decode("utf-8", errors="replace")

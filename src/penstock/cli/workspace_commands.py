@@ -7,6 +7,7 @@ from typing import Annotated
 
 import typer
 
+from penstock.cli.dead_letter_commands import dead_letters_app
 from penstock.cli.options import DocumentsArgument, JsonOption, WorkspaceOption, bindings
 
 workspace_app = typer.Typer()
@@ -65,3 +66,62 @@ def _publish(
             as_json=as_json,
         )
     )
+
+
+@workspace_app.command("mailbox")
+def _mailbox(
+    subscriber: Annotated[
+        str, typer.Argument(metavar="NAME", help="Whose mailbox.", show_default=False)
+    ],
+    *,
+    workspace: WorkspaceOption = Path(),
+    follow: Annotated[
+        bool, typer.Option("--follow", help="Go on with what is delivered, until stopped.")
+    ] = False,
+    export: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="DIR", file_okay=False, help="Write a file a delivery here; repeatable."
+        ),
+    ] = None,
+    limit: Annotated[
+        int | None,
+        typer.Option(
+            min=0, help="Only the newest so many; by default 100 as text, else all.", metavar="N"
+        ),
+    ] = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Show what was delivered to a subscriber, in publishing order.
+
+    Exported files hold the publishers' bytes unchanged, or a fragment each.
+    """
+    from penstock.cli import mailboxes
+
+    raise typer.Exit(
+        mailboxes.run(
+            workspace, subscriber, follow=follow, export=export, limit=limit, as_json=as_json
+        )
+    )
+
+
+@workspace_app.command("explain")
+def _explain(
+    subscription: Annotated[str, typer.Argument(help="A subscription's id.", show_default=False)],
+    document: Annotated[
+        str,
+        typer.Argument(
+            help="A file, or a published document's number or identity.", show_default=False
+        ),
+    ],
+    *,
+    workspace: WorkspaceOption = Path(),
+    as_json: JsonOption = False,
+) -> None:
+    """Say why a document meets a subscription, or at which step it does not."""
+    from penstock.cli import explaining
+
+    raise typer.Exit(explaining.run(workspace, subscription, document, as_json=as_json))
+
+
+workspace_app.add_typer(dead_letters_app)

@@ -39,3 +39,9 @@ INBOX_ROW_GROUP_BYTES: Final[int] = 8 << 20
 
 DOCUMENT_BYTES_MAX: Final[int] = 1 << 30
 """Bytes of a document that is published; a larger one is refused at once."""
+
+CONTENTS_AT_ONCE: Final[int] = 100
+"""Documents whose bytes are read out of a table together."""
+
+FOLLOW_HOURS: Final[int] = 1
+"""How far back whoever follows a mailbox looks for deliveries that were committed late."""

@@ -12,8 +12,10 @@ from penstock.documents import Document
 from penstock.workspace import database
 from penstock.workspace.current_version import VersionKeeper
 from penstock.workspace.database import Database
+from penstock.workspace.dead_letters import DeadLetters
 from penstock.workspace.inbox import Inbox, Published
 from penstock.workspace.locks import holding
+from penstock.workspace.mailbox import Mailbox
 from penstock.workspace.subscriptions import SubscriptionStore
 from penstock.workspace.tables import Tables
 
@@ -56,6 +58,8 @@ class Workspace:
         self.inbox = Inbox(opened, path / "inbox", path / "staging")
         """Where documents wait for the pipeline."""
         self.inbox.recover()
+        self.dead_letters = DeadLetters(opened, self.inbox, self.tables)
+        """What was refused, and what was done about it."""
 
     @classmethod
     def create(cls, path: str | Path) -> Workspace:
@@ -96,6 +100,10 @@ class Workspace:
         traceback: TracebackType | None,
     ) -> None:
         self.close()
+
+    def mailbox(self, subscriber: str) -> Mailbox:
+        """What was delivered to a subscriber."""
+        return Mailbox(self.tables, subscriber)
 
     @property
     def indexes(self) -> Path:

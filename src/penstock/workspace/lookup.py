@@ -1,0 +1,47 @@
+"""Finds a document wherever it is by now: in the log, among the dead letters, in the inbox."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pyarrow.dataset as ds
+import pyarrow.parquet as pq
+
+from penstock.errors import error
+from penstock.workspace.reading import rows_of
+from penstock.workspace.workspace import Workspace
+
+
+def find_document(workspace: Workspace, name: str) -> bytes:
+    """The bytes of a published document.
+
+    Parameters
+    ----------
+    name
+        Its identity, or its place in the order of publishing.
+
+    Raises
+    ------
+    WorkspaceError
+        ``document.unknown``
+    """
+    where = ds.field("document") == name
+    if name.isdecimal():
+        where = where | (ds.field("sequence") == int(name))
+    for table in (workspace.tables.documents, workspace.tables.dead_letters):
+        found = rows_of(table, where, ["sequence", "content"])
+        if found is not None and found.num_rows:
+            return _newest(found.to_pylist())
+    for path in sorted(workspace.inbox.folder.glob("*.parquet"), reverse=True):
+        rows: list[Any] = pq.read_table(
+            path, columns=["sequence", "content"], filters=where
+        ).to_pylist()
+        if rows:
+            return _newest(rows)
+    raise error("document.unknown", f"there is no document `{name}`")
+
+
+def _newest(rows: list[dict[str, Any]]) -> bytes:
+    # An identity may have been refused first, and replayed.
+    content: bytes = max(rows, key=lambda row: int(row["sequence"]))["content"]
+    return content

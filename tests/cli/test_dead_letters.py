@@ -1,0 +1,170 @@
+"""`penstock dead-letters`: the reason, the line, the history, and replaying."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from commands import penstock
+from plain_pipeline import process
+
+from penstock.cli.dead_letters import LINE_CHARACTERS_MAX, line_at_fault
+from penstock.errors import Where
+from penstock.workspace import Workspace
+
+
+@pytest.fixture
+def run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[[], None]:
+    """A workspace with two refused documents; called, it processes what is new."""
+    monkeypatch.chdir(tmp_path)
+    penstock("init")
+    (tmp_path / "good.xml").write_text("<news/>")
+    (tmp_path / "cut.xml").write_text("<news>\n  <item>")
+    (tmp_path / "twice.xml").write_text("<news a='1' a='2'/>")
+
+    def processed() -> None:
+        with Workspace.open(tmp_path) as workspace:
+            process(workspace)
+
+    penstock("subscribe", "anna", "/news")
+    penstock("publish", "cut.xml", "good.xml", "twice.xml", "--publisher", "me", "--schema", "n")
+    processed()
+    return processed
+
+
+def states(*more: str) -> dict[int, str]:
+    rows = penstock("dead-letters", "list", "--json", *more).rows
+    return {row["sequence"]: row["state"] for row in rows}
+
+
+def test_a_row_a_dead_letter(run: Callable[[], None]) -> None:
+    done = penstock("dead-letters", "list")
+    lines = done.out.splitlines()
+    assert lines[0].split() == ["number", "refused", "publisher", "place", "code", "state"]
+    assert [line.split()[3:] for line in lines[1:]] == [
+        ["me", "2:9", "xml.unclosed", "open"],
+        ["me", "1:13", "xml.attribute-twice", "open"],
+    ]
+    assert done.err == "2 dead letters\n"
+    assert states("--code", "xml.unclosed") == {1: "open"}
+
+
+def test_an_empty_list_is_no_error(tmp_path: Path) -> None:
+    penstock("init", str(tmp_path))
+    done = penstock("dead-letters", "list", "-w", str(tmp_path))
+    assert (done.code, done.out, done.err) == (0, "", "0 dead letters\n")
+
+
+def test_one_is_shown_with_the_line_at_fault(run: Callable[[], None]) -> None:
+    lines = penstock("dead-letters", "show", "3").out.splitlines()
+    assert lines[0].endswith("at line 1, column 13 [xml.attribute-twice]")
+    assert lines[1:3] == ["    <news a='1' a='2'/>", "                ^"]
+    assert lines[3].startswith("hint: ")
+    assert lines[4].startswith("document:  me/sha256:")
+    assert lines[5] == "size:      19 bytes"
+    assert lines[6].startswith("history:   ")
+    assert lines[6].endswith("refused: xml.attribute-twice (number 3)")
+    row = penstock("dead-letters", "show", "3", "--json").rows[0]
+    assert row["schema"] == "n"
+    assert (row["line"], row["column"]) == (1, 13)
+    assert [step["what"] for step in row["history"]] == ["refused: xml.attribute-twice"]
+    unknown = penstock("dead-letters", "show", "2")
+    assert (unknown.code, "dead-letter.unknown" in unknown.err) == (3, True)
+
+
+def test_a_fixed_document_takes_the_place_of_the_refused_one(
+    run: Callable[[], None], tmp_path: Path
+) -> None:
+    (tmp_path / "fixed.xml").write_text("<news>\n  <item/></news>")
+    done = penstock("dead-letters", "replay", "1", "--with", "fixed.xml")
+    assert done.out == "1 is published again, as 4\n"
+    assert states() == {1: "waiting", 3: "open"}
+    run()
+    assert states() == {3: "open"}
+    assert states("--all") == {1: "accepted", 3: "open"}
+    assert "1 more are settled" in penstock("dead-letters", "list").err
+    history = penstock("dead-letters", "show", "1", "--json").rows[0]["history"]
+    assert [(step["what"], step["sequence"]) for step in history] == [
+        ("refused: xml.unclosed", 1),
+        ("replayed with another document", 4),
+        ("accepted", 4),
+    ]
+    good, fixed = penstock("mailbox", "anna", "--json").rows
+    assert fixed["content"] == "<news>\n  <item/></news>"
+    with Workspace.open(tmp_path) as workspace:
+        assert fixed["document"] == workspace.dead_letters.get("1").document
+    assert good["sequence"] == 2
+
+
+def test_what_is_refused_again_is_a_new_dead_letter(run: Callable[[], None]) -> None:
+    done = penstock("dead-letters", "replay", "--all", "--json")
+    assert [row["replay"] for row in done.rows[:-1]] == [4, 5]
+    run()
+    assert states("--all") == {1: "refused again", 3: "refused again", 4: "open", 5: "open"}
+    again = penstock("dead-letters", "replay", "1", "4")
+    assert again.err == "1 dead letter replayed, 1 had been replayed before\n"
+    run()
+    for name in ("1", "4", "6"):
+        history = penstock("dead-letters", "show", name, "--json").rows[0]["history"]
+        assert [(step["what"], step["sequence"]) for step in history] == [
+            ("refused: xml.unclosed", 1),
+            ("replayed", 4),
+            ("refused: xml.unclosed", 4),
+            ("replayed", 6),
+            ("refused: xml.unclosed", 6),
+        ]
+    assert states() == {5: "open", 6: "open"}
+
+
+def test_replaying_by_code_takes_those_that_are_open(run: Callable[[], None]) -> None:
+    for expected in (1, 0):
+        done = penstock("dead-letters", "replay", "--code", "xml.attribute-twice", "--json")
+        assert done.rows[-1] == {"type": "summary", "replayed": expected, "skipped": 0}
+
+
+def test_an_identity_names_its_last_dead_letter(run: Callable[[], None], tmp_path: Path) -> None:
+    with Workspace.open(tmp_path) as workspace:
+        identity = workspace.dead_letters.get("1").document
+    penstock("dead-letters", "replay", identity)
+    run()
+    assert penstock("dead-letters", "show", identity, "--json").rows[0]["sequence"] == 4
+    # The same bytes published by hand are the same document, and change nothing.
+    assert penstock("publish", "cut.xml", "--publisher", "me", "--json").rows[0] == {
+        "type": "document",
+        "file": "cut.xml",
+        "document": identity,
+        "sequence": 4,
+        "new": False,
+    }
+
+
+@pytest.mark.parametrize(
+    "arguments", [[], ["1", "--all"], ["--all", "--code", "x"], ["--all", "--with", "good.xml"]]
+)
+def test_replaying_takes_one_way_of_choosing(run: Callable[[], None], arguments: list[str]) -> None:
+    assert penstock("dead-letters", "replay", *arguments).code == 2
+    assert states() == {1: "open", 3: "open"}
+
+
+def test_a_long_line_is_cut_around_the_position() -> None:
+    line = "<a>" + "x" * 500 + "<b></a>"
+    for column in (1, 250, 505, len(line)):
+        shown, caret = line_at_fault(line.encode(), Where(0, 1, column))
+        assert len(shown) == LINE_CHARACTERS_MAX
+        assert shown[caret.index("^")] == line[column - 1]
+    assert line_at_fault(b"<a>", None) == []
+    assert line_at_fault(b"<a>", Where(9, 7, 1)) == []
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        "<a>ä<".encode("utf-16"),
+        "<?xml version='1.0' encoding='latin-1'?><a>ä<".encode("latin-1"),
+        "\ufeff<a>ä<".encode(),
+        b"<?xml version='1.0' encoding='made-up'?><a>\xc3\xa4<",
+    ],
+)
+def test_the_line_is_shown_in_its_encoding(content: bytes) -> None:
+    assert line_at_fault(content, Where(0, 1, 1))[0].endswith("<a>ä<")

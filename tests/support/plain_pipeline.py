@@ -1,0 +1,129 @@
+"""What the pipeline does to a workspace, without Spark: the inbox into the tables, once."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Sequence
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from penstock.documents import Fragment
+from penstock.errors import DocumentError
+from penstock.workspace import Workspace, bucket_of, open_version
+from penstock.workspace.delta import TableWriter, commit_batch, last_batch
+from penstock.workspace.reading import rows_of
+from penstock.workspace.schemas import COUNTS, DEAD_LETTERS, DELIVERIES, LOG
+from penstock.workspace.times import now
+
+STREAM = "plain"
+
+
+def process(workspace: Workspace) -> None:
+    """Match what is new in the inbox, as one batch, and commit what it gives."""
+    tables = workspace.tables
+    tables.create()
+    last = last_batch(tables.counts, STREAM)
+    batch = 0 if last is None else last + 1
+    documents: list[dict[str, Any]] = []
+    seen = _seen(workspace)
+    for path in sorted(workspace.inbox.folder.iterdir()):
+        documents += [row for row in pq.read_table(path).to_pylist() if row["sequence"] not in seen]
+    uri = workspace.current_version()
+    version = open_version(uri)
+    rows: dict[str, list[dict[str, Any]]] = {"documents": [], "dead_letters": [], "deliveries": []}
+    for row in documents:
+        matches = version.matcher.match(row["content"], fragments=True)
+        if matches.errors:
+            rows["dead_letters"].append(_dead(row, matches.errors[0], batch))
+            continue
+        rows["documents"].append({**row, "batch": batch})
+        for number in matches.ids:
+            (subscription,) = version.rows(pa.array([int(number)], pa.int64())).to_pylist()
+            rows["deliveries"].append(
+                _delivery(row, subscription, matches.fragments[number], batch)
+            )
+    for name, schema in (
+        ("documents", LOG),
+        ("dead_letters", DEAD_LETTERS),
+        ("deliveries", DELIVERIES),
+    ):
+        _commit(getattr(tables, name), schema, rows[name], batch)
+    counts = {
+        "stream": STREAM,
+        "batch": batch,
+        "versions": [uri],
+        "documents": len(documents),
+        "matched": len({row["document"] for row in rows["deliveries"]}),
+        "unmatched": 0,
+        "dead": len(rows["dead_letters"]),
+        "deliveries": len(rows["deliveries"]),
+        "bytes": 0,
+        "finished_at": now(),
+    }
+    _commit(tables.counts, COUNTS, [counts], batch)
+
+
+def _seen(workspace: Workspace) -> set[int]:
+    found: set[int] = set()
+    for table in (workspace.tables.documents, workspace.tables.dead_letters):
+        rows = rows_of(table, None, ["sequence"])
+        assert rows is not None
+        found.update(row["sequence"] for row in rows.to_pylist())
+    return found
+
+
+def _dead(row: dict[str, Any], error: DocumentError, batch: int) -> dict[str, Any]:
+    assert error.where is not None
+    return {
+        **row,
+        "code": error.code,
+        "message": error.message,
+        "offset": error.where.offset,
+        "line": error.where.line,
+        "column": error.where.column,
+        "hint": error.hint,
+        "batch": batch,
+        "refused_at": now(),
+    }
+
+
+def _delivery(
+    row: dict[str, Any], subscription: dict[str, Any], fragments: Sequence[Fragment], batch: int
+) -> dict[str, Any]:
+    text = f"{row['document']}\x1f{subscription['subscription']}"
+    wanted = None
+    if subscription["returns"] == "fragments":
+        wanted = [
+            {
+                "kind": each.kind,
+                "spans": [{"start": span.start, "end": span.end} for span in each.spans],
+                "xml": each.to_xml(),
+            }
+            for each in fragments
+        ]
+    return {
+        "delivery": hashlib.sha256(text.encode()).hexdigest()[:32],
+        "subscriber": subscription["subscriber"],
+        "subscription": subscription["subscription"],
+        "document": row["document"],
+        "publisher": row["publisher"],
+        "sequence": row["sequence"],
+        "published_at": row["published_at"],
+        "delivered_at": now(),
+        "batch": batch,
+        "fragments": wanted,
+        "bucket": bucket_of(subscription["subscriber"]),
+    }
+
+
+def _commit(table: str, schema: pa.Schema, rows: list[dict[str, Any]], batch: int) -> None:
+    files = []
+    for bucket in sorted({row.get("bucket") for row in rows}, key=str):
+        partition = {} if bucket is None else {"bucket": str(bucket)}
+        writer = TableWriter(table, schema, partition=partition)
+        here = [row for row in rows if row.get("bucket") == bucket]
+        writer.write(pa.Table.from_pylist(here, schema=schema))
+        files += writer.close()
+    commit_batch(table, files, stream=STREAM, batch=batch)
