@@ -59,7 +59,8 @@ def process(workspace: Workspace) -> None:
         "unmatched": 0,
         "dead": len(rows["dead_letters"]),
         "deliveries": len(rows["deliveries"]),
-        "bytes": 0,
+        "bytes": sum(len(row["content"]) for row in documents),
+        "last_sequence": max((row["sequence"] for row in documents), default=None),
         "finished_at": now(),
     }
     _commit(tables.counts, COUNTS, [counts], batch)

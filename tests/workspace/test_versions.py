@@ -75,10 +75,10 @@ def test_a_version_without_subscriptions_matches_nothing(folder: str) -> None:
 
 def test_the_same_subscriptions_are_the_same_version_and_not_written_twice(tmp_path: Path) -> None:
     first = write_version(str(tmp_path), table_of(THREE))
-    before = {path.name: path.stat().st_mtime_ns for path in tmp_path.iterdir()}
+    before = {path.name: path.stat().st_ino for path in tmp_path.iterdir()}
     halves = pa.concat_tables([table_of(THREE[:1]), table_of(THREE[1:])])
     assert write_version(str(tmp_path), halves) == first
-    assert {path.name: path.stat().st_mtime_ns for path in tmp_path.iterdir()} == before
+    assert {path.name: path.stat().st_ino for path in tmp_path.iterdir()} == before
     assert set(before) == set(files_of(first))
 
 

@@ -124,4 +124,25 @@ def _explain(
     raise typer.Exit(explaining.run(workspace, subscription, document, as_json=as_json))
 
 
+@workspace_app.command("clean")
+def _clean(
+    *,
+    workspace: WorkspaceOption = Path(),
+    keep_days: Annotated[
+        int,
+        typer.Option("--keep-days", min=0, help="Keep documents and deliveries of so many days."),
+    ] = 30,
+    yes: Annotated[bool, typer.Option("--yes", help="Remove without asking.")] = False,
+    as_json: JsonOption = False,
+) -> None:
+    """Remove what is old or no longer needed; shows it first, and asks.
+
+    Inbox files and index versions go once nothing needs them, rows of the tables by age. With
+    --json nothing is removed unless --yes is given too.
+    """
+    from penstock.cli import cleaning
+
+    raise typer.Exit(cleaning.run(workspace, keep_days=keep_days, yes=yes, as_json=as_json))
+
+
 workspace_app.add_typer(dead_letters_app)

@@ -105,6 +105,20 @@ class Inbox:
                 for path in self._staging.iterdir():
                     path.unlink()
 
+    def known_up_to(self, sequence: int) -> int:
+        """How many identities are known of documents up to a place in the order."""
+        with self._database.reading() as connection:
+            (count,) = connection.execute(
+                "SELECT count(*) FROM published WHERE sequence <= ?", (sequence,)
+            ).fetchone()
+        return int(count)
+
+    def forget_up_to(self, sequence: int) -> None:
+        """Forget documents up to a place in the order: published again, they are new."""
+        with self._database.writing() as connection:
+            connection.execute("DELETE FROM published WHERE sequence <= ?", (sequence,))
+            connection.execute("DELETE FROM replays WHERE sequence <= ?", (sequence,))
+
     def stage(
         self, connection: sqlite3.Connection, documents: Sequence[tuple[str, Document]]
     ) -> int:

@@ -45,3 +45,7 @@ CONTENTS_AT_ONCE: Final[int] = 100
 
 FOLLOW_HOURS: Final[int] = 1
 """How far back whoever follows a mailbox looks for deliveries that were committed late."""
+
+LEFTOVER_HOURS: Final[int] = 24
+"""How old a file that nothing uses must be before it counts as left over: a younger one may belong
+to work that goes on."""

@@ -57,6 +57,7 @@ class Folder:
         that has the name already stays: it is the same.
         """
         if self.has(name):
+            self.touch(name)
             return
         if self.local is not None:
             source.replace(self.local / name)
@@ -74,6 +75,11 @@ class Folder:
             system.delete_file(beside)
             if not self.has(name):
                 raise
+
+    def touch(self, name: str) -> None:
+        """Note that a file is in use, for whoever removes old ones."""
+        if self.local is not None:
+            (self.local / name).touch()
 
     def path_of(self, name: str, verify: Callable[[Path], None]) -> Path:
         """Where this machine can map the file; ``verify`` raises where a new copy is not sound.

@@ -65,6 +65,8 @@ def write_whole(folder: Folder, subscriptions: pa.Table) -> str:
         table = _as_stored(subscriptions)
         digest = _write_table(path, table, {})
         if folder.has(table_name(digest)) and folder.has(index_name(digest)):
+            folder.touch(table_name(digest))
+            folder.touch(index_name(digest))
             return digest
         index = SubscriptionIndex()
         add_rows(index, table, range(table.num_rows), first=0)
