@@ -15,10 +15,15 @@ BUILD_LOG := $(VENV)/native-build.log
 # The folders are listed too: a deleted file changes nothing but its folder.
 NATIVE_SOURCES := native/Cargo.toml $(shell find native/src)
 
-# How long each native fuzz target runs.
+# How many examples each generated test draws under `make fuzz`, and how long each fuzz target runs.
+FUZZ_EXAMPLES ?= 2000
 FUZZ_SECONDS ?= 300
 
+# Whole lines from jobs side by side, where this make can (macOS ships one that cannot).
+OUTPUT_SYNC := $(if $(filter output-sync,$(.FEATURES)),--output-sync=line)
+
 .PHONY: help setup run test lint bench docs fuzz clean
+.PHONY: python-lint python-tests crate-lint crate-tests
 
 help: ## Show this list
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-8s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -29,19 +34,31 @@ setup: $(VENV)/.installed ## Make .venv, build the native core, show what is the
 run: setup ## Match the example alerts against the example subscriptions
 	@$(BIN)/penstock match examples/alerts/subscriptions.txt examples/alerts/documents/*.xml
 
-test: lint ## Run every check: lint, the crate's tests, the stub check, pytest
-	@if ! command -v cargo >/dev/null; then $(call rust_missing,the tests of the crate); \
-	else cd native && cargo test --quiet; fi
-	$(BIN)/python -m pytest --quiet --numprocesses auto
+test: ## Run every check: lint, the crate's tests, the stub check, pytest
+	@$(MAKE) --jobs=2 $(OUTPUT_SYNC) crate-tests python-tests lint
 
-lint: setup ## Check formatting, types and lints of both languages
+lint: python-lint crate-lint ## Check formatting, types and lints of both languages
+
+python-lint: setup
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
+
+# All tests that share a Spark session run in one process, beside the others.
+python-tests: setup
+	$(BIN)/python -m pytest --quiet --numprocesses auto --dist loadgroup
+
+# With the release profile: what `setup` compiled for the build itself serves here too.
+crate-lint: setup
 	@if ! cargo fmt --version >/dev/null 2>&1; then $(call rust_missing,cargo fmt); \
 	else (set -x; cd native && cargo fmt --check); fi
 	@if ! cargo clippy --version >/dev/null 2>&1; then $(call rust_missing,cargo clippy); \
-	else (set -x; cd native && cargo clippy --quiet --all-targets --all-features -- -D warnings); fi
+	else (set -x; cd native && cargo clippy --quiet --release --all-targets --all-features -- -D warnings); fi
+
+# Needs nothing of .venv, and compiles while that is made.
+crate-tests:
+	@if ! command -v cargo >/dev/null; then $(call rust_missing,the tests of the crate); \
+	else (set -x; cd native && cargo test --quiet); fi
 
 bench: setup ## Measure every budget and write benchmarks/results
 	$(BIN)/penstock bench reader --check --write benchmarks/results
@@ -52,8 +69,8 @@ docs: setup ## Generate the reference pages, check every link, write site/
 	$(BIN)/python docs/tools/build_docs.py
 
 fuzz: setup ## Search for counterexamples at length: generated tests, then the fuzz targets
-	HYPOTHESIS_PROFILE=long $(BIN)/python -m pytest --quiet --numprocesses auto \
-		tests/documents tests/language tests/matching
+	PENSTOCK_FUZZ_EXAMPLES=$(FUZZ_EXAMPLES) $(BIN)/python -m pytest --quiet -m hypothesis \
+		--numprocesses auto --dist loadgroup
 	@if ! cargo +nightly fuzz --version >/dev/null 2>&1; then \
 		echo "fuzz targets: not run, they need nightly Rust and cargo-fuzz" >&2; \
 	else cd native; for target in $$(cargo +nightly fuzz list); do \

@@ -26,14 +26,15 @@ settings.register_profile(
     suppress_health_check=[HealthCheck.too_slow],
 )
 # `make fuzz`: new examples each time; what it finds becomes a named regression test.
+FUZZ_EXAMPLES = int(os.environ.get("PENSTOCK_FUZZ_EXAMPLES", "0"))
 settings.register_profile(
     "long",
-    max_examples=20_000,
+    max_examples=FUZZ_EXAMPLES or settings.default.max_examples,
     deadline=None,
     suppress_health_check=[HealthCheck.too_slow],
     print_blob=True,
 )
-settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "pinned"))
+settings.load_profile("long" if FUZZ_EXAMPLES else "pinned")
 
 
 @pytest.fixture(scope="session")
@@ -44,3 +45,10 @@ def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkSession]:
 
     with spark_session(tmp_path_factory.mktemp("spark")) as session:
         yield session
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Gives all tests that share a Spark session to one process: each session costs a JVM."""
+    for item in items:
+        if "spark" in getattr(item, "fixturenames", ()):
+            item.add_marker(pytest.mark.xdist_group("spark"))

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import os
-
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from xml_strategies import cut, damaged, documents
 
@@ -14,9 +12,6 @@ from penstock.errors import DocumentError
 from penstock.native import native
 
 pytestmark = pytest.mark.skipif(native is None, reason="there is nothing to compare with")
-
-EXAMPLES = int(os.environ.get("PENSTOCK_FUZZ_EXAMPLES", "100"))
-"""A long run sets the variable higher."""
 
 WINDOWS = st.sampled_from([1, 2, 3, 7, 64, 4096])
 
@@ -34,7 +29,6 @@ def outcome(source: bytes | list[bytes], limits: Limits) -> object:
 
 
 @given(documents())
-@settings(max_examples=EXAMPLES, deadline=None)
 def test_the_events_and_spans_are_those_of_the_reference(document: bytes) -> None:
     expected = by_reference(document)
     assert read_events(document) == expected.events
@@ -44,7 +38,6 @@ def test_the_events_and_spans_are_those_of_the_reference(document: bytes) -> Non
 
 
 @given(damaged())
-@settings(max_examples=EXAMPLES, deadline=None)
 def test_what_is_refused_is_what_the_reference_refuses(document: bytes) -> None:
     try:
         expected = by_reference(document).events
@@ -56,7 +49,6 @@ def test_what_is_refused_is_what_the_reference_refuses(document: bytes) -> None:
 
 
 @given(st.data(), damaged() | documents(), WINDOWS)
-@settings(max_examples=EXAMPLES, deadline=None)
 def test_however_a_document_is_cut_the_outcome_is_the_same(
     data: st.DataObject, document: bytes, window_bytes: int
 ) -> None:

@@ -10,7 +10,7 @@ from collections.abc import Iterable
 from dataclasses import replace
 from functools import cache
 
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from lxml import etree
 from query_strategies import (
@@ -64,7 +64,6 @@ def check_sound(p: Query, q: Query) -> None:
         assert not (apart and meet(of_p, of_q)), each.to_xml()
 
 
-@settings(max_examples=40, deadline=None)
 @given(queries(LXML, max_branches=2))
 def test_the_definition_used_here_is_lxmls(query: Query) -> None:
     evaluate = etree.XPath(str(to_text(query)))
@@ -74,7 +73,6 @@ def test_the_definition_used_here_is_lxmls(query: Query) -> None:
         assert len(select(query, each)) == len(found)
 
 
-@settings(max_examples=100, deadline=None)
 @given(linear_queries(NAMESPACED), linear_queries(NAMESPACED))
 def test_linear_paths_are_related_exactly(p: Query, q: Query) -> None:
     everywhere = world(None)
@@ -91,7 +89,6 @@ def test_linear_paths_are_related_exactly(p: Query, q: Query) -> None:
     check_sound(p, q)
 
 
-@settings(max_examples=80, deadline=None)
 @given(st.lists(linear_queries(SMALL), min_size=1, max_size=3), linear_queries(SMALL))
 def test_a_union_of_linear_paths_contains_exactly(several: list[Query], q: Query) -> None:
     p = Query(tuple(path for each in several for path in each.branches))
@@ -103,7 +100,6 @@ def test_a_union_of_linear_paths_contains_exactly(several: list[Query], q: Query
     check_sound(p, q)
 
 
-@settings(max_examples=50, deadline=None)
 @given(queries(SMALL, max_branches=2, max_depth=1), queries(SMALL, max_branches=2, max_depth=1))
 def test_what_is_proved_of_any_two_queries_is_true(p: Query, q: Query) -> None:
     check_sound(p, q)
@@ -133,7 +129,6 @@ def narrowed(draw: st.DrawFn, p: Query) -> Query:
     return Query((Path(tuple(steps)),))
 
 
-@settings(max_examples=60, deadline=None)
 @given(st.data())
 def test_what_is_proved_of_kindred_queries_is_true(data: st.DataObject) -> None:
     p = data.draw(queries(SMALL, max_branches=2, max_depth=2))
@@ -146,7 +141,6 @@ def has_one_b_at_most(each: TinyNode) -> bool:
     return all(sum(child.name == ("", "b") for child in node.children) <= 1 for node in each.down())
 
 
-@settings(max_examples=50, deadline=None)
 @given(st.data())
 def test_what_the_callers_word_proves_is_true_where_the_word_is(data: st.DataObject) -> None:
     p = data.draw(queries(SMALL, max_branches=1, max_depth=1))
@@ -159,7 +153,6 @@ def test_what_the_callers_word_proves_is_true_where_the_word_is(data: st.DataObj
         assert not (apart and meet(of_p, of_q)), each.to_xml()
 
 
-@settings(max_examples=100, deadline=None)
 @given(queries(SMALL, max_branches=2))
 def test_branches_written_twice_change_nothing(p: Query) -> None:
     twice = Query((*p.branches, *p.branches))

@@ -7,7 +7,7 @@ from dataclasses import replace
 from itertools import product
 
 import pytest
-from hypothesis import assume, given, settings
+from hypothesis import assume, given
 from hypothesis import strategies as st
 from query_strategies import Vocabulary, linear_queries, queries
 from tiny_universes import TinyUniverse, tiny_universes
@@ -129,7 +129,6 @@ def linear_paths(steps: int) -> Iterator[Query]:
             yield Query((Path(made),))
 
 
-@settings(max_examples=60, deadline=None)
 @given(linear_queries(ELEMENTS), linear_queries(ELEMENTS))
 def test_no_linear_path_lies_between_linear_paths_and_their_generalisation(
     p: Query, q: Query
@@ -141,7 +140,6 @@ def test_no_linear_path_lies_between_linear_paths_and_their_generalisation(
             assert contains(between, general), str(to_text(between))
 
 
-@settings(max_examples=60, deadline=None)
 @given(linear_queries(ELEMENTS), linear_queries(ELEMENTS))
 def test_what_linear_paths_select_is_covered(p: Query, q: Query) -> None:
     general = generalise(p, q)
@@ -149,13 +147,11 @@ def test_what_linear_paths_select_is_covered(p: Query, q: Query) -> None:
     assert covers(general, q)
 
 
-@settings(max_examples=60, deadline=None)
 @given(queries(SMALL, max_branches=2), queries(SMALL, max_branches=2))
 def test_the_generalisation_of_any_two_contains_both(p: Query, q: Query) -> None:
     check(p, q)
 
 
-@settings(max_examples=60, deadline=None)
 @given(tiny_universes(), queries(SMALL, max_depth=1), queries(SMALL, max_depth=1))
 def test_with_a_schema_it_contains_both_in_valid_documents(
     schema: TinyUniverse, p: Query, q: Query
@@ -163,7 +159,6 @@ def test_with_a_schema_it_contains_both_in_valid_documents(
     check(p, q, schema)
 
 
-@settings(max_examples=60, deadline=None)
 @given(st.lists(queries(SMALL, max_branches=1, max_depth=1), min_size=2, max_size=4))
 def test_many_can_be_folded_into_one(several: list[Query]) -> None:
     general = several[0]

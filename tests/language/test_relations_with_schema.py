@@ -5,7 +5,7 @@ from __future__ import annotations
 import random
 from dataclasses import replace
 
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from query_strategies import Vocabulary, linear_queries, queries
 from tiny_documents import from_xml, select
@@ -26,7 +26,6 @@ def short(query: Query) -> Query:
 LINEAR = linear_queries(replace(PLAIN, any_namespace=False)).map(short)
 
 
-@settings(max_examples=150, deadline=None)
 @given(tiny_universes(), LINEAR, LINEAR)
 def test_containment_of_linear_paths_is_exact(schema: TinyUniverse, p: Query, q: Query) -> None:
     cases = schema.met_together((*p.branches, *q.branches))
@@ -34,7 +33,6 @@ def test_containment_of_linear_paths_is_exact(schema: TinyUniverse, p: Query, q:
     assert (why_never(q, schema) is None) == any(1 in case for case in cases)
 
 
-@settings(max_examples=80, deadline=None)
 @given(tiny_universes(), LINEAR, LINEAR, LINEAR)
 def test_containment_in_a_union_of_linear_paths_is_exact(
     schema: TinyUniverse, one: Query, two: Query, q: Query
@@ -44,7 +42,6 @@ def test_containment_in_a_union_of_linear_paths_is_exact(
     assert contains(p, q, schema) == (frozenset({2}) not in cases)
 
 
-@settings(max_examples=100, deadline=None)
 @given(tiny_universes(), LINEAR, LINEAR)
 def test_covering_and_overlap_of_linear_paths_are_exact(
     schema: TinyUniverse, p: Query, q: Query
@@ -59,7 +56,6 @@ def test_covering_and_overlap_of_linear_paths_are_exact(
     assert overlaps(p, q, schema) == (any(covered) or any(covering))
 
 
-@settings(max_examples=80, deadline=None)
 @given(
     tiny_universes(),
     queries(PLAIN, max_branches=2, max_depth=1),
@@ -87,7 +83,6 @@ def test_what_is_proved_with_a_schema_holds_in_valid_documents(
         assert not (apart and (any(under) or any(above))), text
 
 
-@settings(max_examples=100, deadline=None)
 @given(
     tiny_universes(),
     queries(PLAIN, max_branches=1, max_depth=1),

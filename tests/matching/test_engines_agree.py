@@ -35,6 +35,10 @@ VOCABULARY = Vocabulary(
     texts=VALUES,
 )
 some_queries = st.lists(queries(VOCABULARY).map(to_text), min_size=1, max_size=8)
+few_queries = st.lists(
+    queries(VOCABULARY, max_branches=2, max_depth=1).map(to_text), min_size=1, max_size=3
+)
+"""For deep documents: each `//` in a predicate multiplies lxml's time by the depth."""
 
 
 def matcher(engine: str, printed: Sequence[PrintedQuery]) -> Matcher:
@@ -64,7 +68,7 @@ def test_matches_and_fragments(document: bytes, printed: list[PrintedQuery]) -> 
     assert_all_alike(printed, lambda matcher: matcher.match(document, fragments=True))
 
 
-@given(deep_documents, some_queries)
+@given(deep_documents, few_queries)
 def test_deep_documents(document: bytes, printed: list[PrintedQuery]) -> None:
     assert_all_alike(printed, lambda matcher: matcher.match(document, fragments=True))
 

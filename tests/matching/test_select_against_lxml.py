@@ -6,7 +6,7 @@ import re
 from typing import cast
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from lxml import etree
 from placed_documents import PlacedDocument, placed_documents
@@ -35,13 +35,11 @@ def cases(vocabulary: Vocabulary) -> st.SearchStrategy[tuple[PlacedDocument, Que
     return st.tuples(placed_documents(vocabulary), queries(vocabulary))
 
 
-@settings(max_examples=100, deadline=None)
 @given(cases(PLAIN))
 def test_nodes_and_ranges_are_those_of_lxml(case: tuple[PlacedDocument, Query]) -> None:
     assert_alike(*case)
 
 
-@settings(max_examples=100, deadline=None)
 @given(cases(NAMESPACED))
 def test_namespaces_are_those_of_lxml(case: tuple[PlacedDocument, Query]) -> None:
     assert_alike(*case)
@@ -51,7 +49,6 @@ FEW = Vocabulary(elements=("a",), attributes=("p",), texts=("", "1", "2"), numbe
 """One name only: recursion everywhere."""
 
 
-@settings(max_examples=100, deadline=None)
 @given(cases(FEW))
 def test_recursion_gives_what_lxml_gives(case: tuple[PlacedDocument, Query]) -> None:
     assert_alike(*case)

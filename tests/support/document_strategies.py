@@ -23,7 +23,7 @@ _PREFIXES: Final = ("", "p", "q")
 _CHILDREN_MAX: Final = 4
 _ATTRIBUTES_MAX: Final = 3
 _LEVELS_MAX: Final = 5
-_DEEP_LEVELS_MAX: Final = 400
+_DEEP_LEVELS_MAX: Final = 300
 
 _SUBSET: Final = """<!DOCTYPE a [
   <!ENTITY ten "10">

@@ -75,11 +75,14 @@ def paths(vocabulary: Vocabulary, *, max_steps: int, depth: int) -> st.SearchStr
     """Paths whose last step may be an attribute or text; the empty one is ``.``."""
     elements = steps(vocabulary, Kind.ELEMENT, depth=depth)
     leaves = {kind: steps(vocabulary, kind, depth=depth) for kind in (Kind.ATTRIBUTE, Kind.TEXT)}
+    # Strategies are made here and below once, not at each draw: that is half the time of drawing.
+    counts = st.integers(0, max_steps)
+    kinds = st.sampled_from((None, None, *leaves))
 
     @st.composite
     def path(draw: st.DrawFn) -> Path:
-        made = [draw(elements) for _ in range(draw(st.integers(0, max_steps)))]
-        leaf = draw(st.sampled_from((None, None, *leaves)))
+        made = [draw(elements) for _ in range(draw(counts))]
+        leaf = draw(kinds)
         if leaf:
             made.append(draw(leaves[leaf]))
         return Path(tuple(made))
@@ -92,12 +95,14 @@ def steps(vocabulary: Vocabulary, kind: Kind, *, depth: int) -> st.SearchStrateg
     """Steps that select nodes of ``kind``, half of them with predicates."""
     tests = name_tests(vocabulary, kind)
     filters = predicates(vocabulary, depth=depth) if depth else st.nothing()
+    axes = st.sampled_from(Axis)
+    counts = st.sampled_from((0, 0, 1, 2) if depth else (0,))
 
     @st.composite
     def step(draw: st.DrawFn) -> Step:
-        axis = draw(st.sampled_from(Axis))
+        axis = draw(axes)
         test = draw(tests)
-        count = draw(st.sampled_from((0, 0, 1, 2))) if depth else 0
+        count = draw(counts)
         return Step(axis, kind, test, tuple(draw(filters) for _ in range(count)))
 
     return step()
@@ -120,18 +125,20 @@ def name_tests(vocabulary: Vocabulary, kind: Kind) -> st.SearchStrategy[NameTest
 def predicates(vocabulary: Vocabulary = PLAIN, *, depth: int) -> st.SearchStrategy[Expr]:
     """Predicates with nested paths, whose own predicates are one level less deep."""
     leaf = conditions(vocabulary, depth=depth)
+    shapes = st.sampled_from(("leaf", "leaf", "and", "or", "not"))
+    counts = st.integers(2, 3)
 
     @st.composite
-    def predicate(draw: st.DrawFn, levels: int = 2) -> Expr:
-        shape = draw(st.sampled_from(("leaf", "leaf", "and", "or", "not"))) if levels else "leaf"
+    def predicate(draw: st.DrawFn, inner: st.SearchStrategy[Expr]) -> Expr:
+        shape = draw(shapes)
         if shape == "leaf":
             return draw(leaf)
         if shape == "not":
-            return Not(draw(predicate(levels - 1)))
-        items = tuple(draw(predicate(levels - 1)) for _ in range(draw(st.integers(2, 3))))
+            return Not(draw(inner))
+        items = tuple(draw(inner) for _ in range(draw(counts)))
         return And(items) if shape == "and" else Or(items)
 
-    return predicate()
+    return predicate(predicate(leaf))
 
 
 @cache

@@ -30,7 +30,7 @@ def source_and_tests(path: Path) -> tuple[str, str]:
     text = path.read_text(encoding="utf-8")
     if path.suffix != ".rs":
         return text, ""
-    if path.stem == "tests":
+    if "tests" in {path.stem, path.parent.name}:
         return "", text
     before, mark, after = text.partition(RUST_TESTS)
     return before, mark + after
@@ -53,7 +53,6 @@ def text_of_the_tests() -> str:
         for path in files_under(TESTS, ".py", ".toml", ".json", ".jsonl", ".txt")
     ]
     texts += [source_and_tests(path)[1] for path in files_under(NATIVE / "src", ".rs")]
-    texts += [path.read_text(encoding="utf-8") for path in files_under(NATIVE / "tests", ".rs")]
     return "\n".join(texts)
 
 

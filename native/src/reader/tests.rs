@@ -3,6 +3,8 @@
 use super::*;
 use crate::events::{Context, Span, StartElement, Stop};
 
+mod allocations;
+
 #[derive(Default)]
 struct Told(Vec<String>);
 

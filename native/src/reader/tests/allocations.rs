@@ -3,14 +3,15 @@
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::cell::Cell;
 
-use penstock_native::events::{Context, Handler, Span, StartElement, Stop};
-use penstock_native::reader::{Limits, Reader, ReaderOptions};
+use crate::events::{Context, Handler, Span, StartElement, Stop};
+use crate::reader::{Limits, Reader, ReaderOptions};
 
 thread_local! {
     static ALLOCATIONS: Cell<u64> = const { Cell::new(0) };
 }
 
-/// Counts what this thread allocates: tests run in threads of their own.
+/// Counts what this thread allocates: tests run in threads of their own. It serves all the crate's
+/// tests, since a binary of its own for these two would compile the whole crate once more.
 struct Counting;
 
 // SAFETY: everything is left to the system's allocator; counting allocates nothing.
