@@ -29,7 +29,7 @@ settings.register_profile(
 FUZZ_EXAMPLES = int(os.environ.get("PENSTOCK_FUZZ_EXAMPLES", "0"))
 settings.register_profile(
     "long",
-    max_examples=FUZZ_EXAMPLES or settings.default.max_examples,
+    max_examples=max(FUZZ_EXAMPLES, 1),
     deadline=None,
     suppress_health_check=[HealthCheck.too_slow],
     print_blob=True,
@@ -47,6 +47,7 @@ def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkSession]:
         yield session
 
 
+@pytest.hookimpl(tryfirst=True)  # before xdist looks for the groups
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Gives all tests that share a Spark session to one process: each session costs a JVM."""
     for item in items:

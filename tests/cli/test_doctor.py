@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+import importlib.metadata
 import json
 import subprocess
 from pathlib import Path
@@ -61,7 +62,7 @@ def java_says(monkeypatch: pytest.MonkeyPatch, stderr: str) -> None:
 
 def test_everything_is_examined_once() -> None:
     parts = [each.part for each in doctor.examine()]
-    assert parts == ["Python", "native core", "lxml", "pyarrow", "Java", "Spark"]
+    assert parts == ["Python", "native core", "lxml", "pyarrow", "deltalake", "Spark", "Java"]
 
 
 def test_json_and_text_tell_the_same() -> None:
@@ -86,7 +87,9 @@ def test_a_missing_core_that_is_required_is_a_failure(
 ) -> None:
     monkeypatch.setenv("PENSTOCK_REQUIRE_NATIVE", "1")
     assert finding("native core").state is State.MISSING
-    assert penstock("doctor").code == 1
+    done = penstock("doctor")
+    assert done.code == 1
+    assert "reference serves" not in done.out
 
 
 def test_the_compilers_error_is_shown(no_native: Path) -> None:
@@ -135,3 +138,26 @@ def test_a_missing_package_is_a_failure(monkeypatch: pytest.MonkeyPatch) -> None
     done = penstock("doctor")
     assert done.code == 1
     assert "pip install lxml" in done.out
+
+
+def test_without_java_it_says_how_to_install_one(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setenv("JAVA_HOME", str(tmp_path))
+    done = penstock("doctor")
+    assert done.code == 0, "only the pipeline needs it"
+    assert "apt install openjdk-17" in done.out
+
+
+def test_without_spark_it_says_how_to_install_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    version = importlib.metadata.version
+
+    def without(name: str) -> str:
+        if name == "pyspark":
+            raise importlib.metadata.PackageNotFoundError(name)
+        return version(name)
+
+    monkeypatch.setattr(importlib.metadata, "version", without)
+    done = penstock("doctor")
+    assert done.code == 1
+    assert "pip install pyspark" in done.out

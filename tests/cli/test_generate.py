@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import pytest
@@ -101,6 +102,9 @@ def test_a_schema_with_a_fault_is_refused_with_its_place(tmp_path: Path) -> None
     done = penstock("generate", "queries", str(path))
     assert done.code == 3
     assert f"error: {path}:1:" in done.err
+    told = json.loads(penstock("generate", "documents", str(path), "--json").err)["error"]
+    assert told["code"] == "schema.syntax"
+    assert told["place"].startswith(f"{path}:1:")
 
 
 def test_a_schema_that_has_not_so_many_queries_is_told(shop: str) -> None:

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import json
+import os
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 from commands import penstock, penstock_process
@@ -63,6 +66,33 @@ def test_a_reader_that_goes_away_is_no_traceback() -> None:
     assert len(done.stdout.splitlines()) == 1
     assert "Traceback" not in done.stderr
     assert "Exception" not in done.stderr
+
+
+@pytest.mark.parametrize("flags", [[], ["--json"]])
+def test_a_file_that_cannot_be_written_is_told(tmp_path: Path, flags: list[str]) -> None:
+    (tmp_path / "file").touch()
+    inside = tmp_path / "file" / "queries.txt"
+    done = penstock("generate", "queries", "news", "--output", str(inside), *flags)
+    assert done.code == 3
+    told = json.loads(done.err)["error"]["message"] if flags else done.err
+    assert f"{inside}: Not a directory" in told
+
+
+def test_a_missing_core_is_one_line_on_stderr() -> None:
+    hide = (
+        "import sys; sys.modules['penstock._native'] = None; sys.argv = ['penstock', *sys.argv[1:]]"
+        "; from penstock.cli import main; main()"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", hide, "relate", "/a", "/b"],
+        env={**os.environ, "PYTHONPATH": str(ROOT / "src"), "PENSTOCK_REQUIRE_NATIVE": ""},
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    (line,) = done.stderr.splitlines()
+    assert line.startswith("warning: the native core cannot be imported")
+    assert "penstock doctor" in line
 
 
 def test_a_pipe_gets_no_colour() -> None:

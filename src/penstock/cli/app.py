@@ -6,13 +6,14 @@ Those modules are imported when their command runs, so that ``penstock --help`` 
 from __future__ import annotations
 
 import importlib.metadata
+import warnings
 from pathlib import Path
 from typing import Annotated
 
 import typer
 from typer.core import TyperGroup
 
-from penstock.cli.console import ExitCode, json_wanted, show_error, show_failure
+from penstock.cli.console import ExitCode, json_wanted, show_error, show_failure, show_warning
 from penstock.cli.generate_commands import generate_app
 from penstock.cli.options import (
     A_FILE,
@@ -40,8 +41,11 @@ class ReportingGroup(TyperGroup):
             return super().invoke(ctx)
         except PenstockError as error:
             show_error(error, as_json=json_wanted(ctx))
-        except (FileNotFoundError, IsADirectoryError, PermissionError) as failure:
-            show_failure(f"{failure.filename}: {failure.strerror}")
+        except OSError as failure:
+            if failure.filename is None:
+                raise  # a closed pipe, say: no file of the user's
+            message = f"{failure.filename}: {failure.strerror}"
+            show_failure(message, as_json=json_wanted(ctx))
         raise typer.Exit(ExitCode.REFUSED)
 
 
@@ -222,4 +226,5 @@ def _doctor(*, as_json: JsonOption = False) -> None:
 
 def main() -> None:
     """The entry point of the ``penstock`` command."""
+    warnings.showwarning = show_warning
     app()

@@ -145,9 +145,17 @@ def progress(items: Sequence[T], what: str) -> Iterable[T]:
     return track(items, description=what, console=console, transient=True)
 
 
-def show_failure(message: str) -> None:
+def show_failure(message: str, *, as_json: bool) -> None:
     """Shows a failure that is no error of the library: a file that cannot be opened, say."""
-    err().print(Text.assemble(("error: ", "bold red"), message), soft_wrap=True)
+    if as_json:
+        err().print(json.dumps({"error": {"message": message}}, ensure_ascii=False), soft_wrap=True)
+    else:
+        err().print(Text.assemble(("error: ", "bold red"), message), soft_wrap=True)
+
+
+def show_warning(message: Warning | str, *_code: object, **_line: object) -> None:
+    """Shows a warning; where in the code it arose is nothing to who runs a command."""
+    err().print(Text.assemble(("warning: ", "bold yellow"), str(message)), soft_wrap=True)
 
 
 def json_wanted(context: typer.Context) -> bool:

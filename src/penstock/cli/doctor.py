@@ -67,8 +67,9 @@ def examine() -> tuple[Finding, ...]:
         _native(),
         _package("lxml"),
         _package("pyarrow"),
-        _java(),
+        _package("deltalake"),
         _spark(),
+        java(),
     )
 
 
@@ -109,7 +110,7 @@ def _native() -> Finding:
         return Finding(
             part="native core",
             state=State.MISSING if required else State.ABSENT,
-            detail="the slow reference serves instead",
+            detail="and it is required" if required else "the slow reference serves instead",
             advice=_native_advice(failure),
         )
     return Finding(
@@ -149,27 +150,23 @@ def _package(name: str) -> Finding:
         importlib.import_module(name)
         version = importlib.metadata.version(name)
     except ImportError as failure:
-        return Finding(
-            part=name,
-            state=State.MISSING,
-            detail=str(failure),
-            advice=f"run `make setup`, or pip install {name}",
-        )
+        return _missing(name, str(failure), package=name)
     return Finding(part=name, state=State.OK, version=version)
 
 
-def _java() -> Finding:
+def java() -> Finding:
+    """The Java that Spark would start, from ``JAVA_HOME`` or the path."""
     advice = (
         f"only the Spark pipeline needs it: install a JDK {JAVA_VERSION_MIN} or newer"
         f" (Debian and Ubuntu: apt install openjdk-{JAVA_VERSION_MIN}-jre-headless)"
     )
     home = os.environ.get("JAVA_HOME")
-    java = shutil.which("java", path=f"{home}/bin") if home else shutil.which("java")
-    if java is None:
+    command = shutil.which("java", path=f"{home}/bin") if home else shutil.which("java")
+    if command is None:
         return Finding(part="Java", state=State.ABSENT, detail="not found", advice=advice)
     try:
         answer = subprocess.run(
-            [java, "-version"],
+            [command, "-version"],
             capture_output=True,
             text=True,
             check=False,
@@ -196,13 +193,14 @@ def _java() -> Finding:
 
 
 def _spark() -> Finding:
+    # Not imported, as the other packages are: that alone would take a second.
     try:
         version = importlib.metadata.version("pyspark")
     except importlib.metadata.PackageNotFoundError:
-        return Finding(
-            part="Spark",
-            state=State.ABSENT,
-            detail="not installed",
-            advice="only the Spark pipeline needs it: pip install 'penstock[pipeline]'",
-        )
+        return _missing("Spark", "not installed", package="pyspark")
     return Finding(part="Spark", state=State.OK, version=version)
+
+
+def _missing(part: str, detail: str, *, package: str) -> Finding:
+    advice = f"run `make setup`, or pip install {package}"
+    return Finding(part=part, state=State.MISSING, detail=detail, advice=advice)

@@ -11,8 +11,8 @@ from typing import TextIO
 
 import typer
 
-from penstock.cli.console import ExitCode, note, place_of, plural, print_json, progress, show_error
-from penstock.errors import SchemaError
+from penstock.cli.console import ExitCode, note, plural, print_json, progress
+from penstock.cli.schema_file import read_schema
 from penstock.lab.shipped import SCHEMA_ROOTS, shipped_schema
 from penstock.lab.workload import (
     DocumentGenerator,
@@ -35,7 +35,7 @@ def documents(
     """Writes documents as files of a folder, as JSON Lines, or a single one to stdout."""
     if output is None and not as_json and count != 1:
         raise typer.BadParameter("several documents need a folder or --json", param_hint="--output")
-    graph = _schema(schema)
+    graph = _schema(schema, as_json=as_json)
     if graph is None:
         return ExitCode.REFUSED
     made = DocumentGenerator(graph, parameters).documents(count, seed)
@@ -70,7 +70,7 @@ def queries(
     as_json: bool,
 ) -> ExitCode:
     """Writes a subscription file, as text or as JSON Lines."""
-    graph = _schema(schema)
+    graph = _schema(schema, as_json=as_json)
     if graph is None:
         return ExitCode.REFUSED
     with _target(output) as file:
@@ -108,7 +108,7 @@ def _numbered(made: Sequence[str]) -> Iterator[tuple[str, str]]:
     return ((f"q{number}", query) for number, query in enumerate(made, start=1))
 
 
-def _schema(name: str) -> SchemaGraph | None:
+def _schema(name: str, *, as_json: bool) -> SchemaGraph | None:
     """A shipped schema by name, or a DTD by path; ``None`` once its error has been shown."""
     if name in SCHEMA_ROOTS:
         return shipped_schema(name)
@@ -118,8 +118,4 @@ def _schema(name: str) -> SchemaGraph | None:
         raise typer.BadParameter(
             f"`{name}` is neither a file nor one of {shipped}", param_hint="SCHEMA"
         )
-    try:
-        return SchemaGraph.from_dtd_file(path)
-    except SchemaError as error:
-        show_error(error, place=place_of(path, error))
-        return None
+    return read_schema(path, as_json=as_json)

@@ -9,11 +9,11 @@ from pathlib import Path
 from rich.table import Table
 from rich.text import Text
 
-from penstock.cli.console import ExitCode, out, place_of, print_json, print_table, show_error
-from penstock.errors import QueryError, SchemaError
+from penstock.cli.console import ExitCode, out, print_json, print_table, show_error
+from penstock.cli.schema_file import read_schema
+from penstock.errors import QueryError
 from penstock.language import Query, Relation, Verdict, parse, relate
 from penstock.language.verdicts import Finding
-from penstock.schema import SchemaGraph
 
 FINDINGS = {
     "contains": "the first matches wherever the second does",
@@ -45,10 +45,8 @@ def run(
             return ExitCode.REFUSED
     schema = None
     if dtd is not None:
-        try:
-            schema = SchemaGraph.from_dtd_file(dtd, roots=roots or None)
-        except SchemaError as error:
-            show_error(error, place=place_of(dtd, error), as_json=as_json)
+        schema = read_schema(dtd, roots=roots or None, as_json=as_json)
+        if schema is None:
             return ExitCode.REFUSED
     relation = relate(queries[0], queries[1], schema)
     if as_json:
