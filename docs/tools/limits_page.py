@@ -18,6 +18,7 @@ SOURCES = {
     "Queries": "language/limits.py",
     "Schemas": "schema/limits.py",
     "Workspaces": "workspace/limits.py",
+    "Reading into the pipeline": "pipeline/limits.py",
 }
 """Heading to the module whose limits stand below it."""
 

@@ -58,6 +58,10 @@ class QueryError(PenstockError, ValueError):
     """A query was refused."""
 
 
+class RecordsError(PenstockError, OSError):
+    """Files of records cannot be read as they are."""
+
+
 class SchemaError(PenstockError, ValueError):
     """A schema was refused."""
 
@@ -110,6 +114,7 @@ for _each in (
     PenstockError,
     DocumentError,
     QueryError,
+    RecordsError,
     SchemaError,
     WorkloadError,
     IndexFileError,

@@ -19,6 +19,7 @@ from penstock.error_classes import (
     PipelineError,
     PipelineFailure,
     QueryError,
+    RecordsError,
     SchemaError,
     SubscriptionFileError,
     UnknownSubscriptionError,
@@ -39,6 +40,7 @@ __all__ = [
     "PipelineError",
     "PipelineFailure",
     "QueryError",
+    "RecordsError",
     "SchemaError",
     "SubscriptionFileError",
     "UnknownSubscriptionError",
@@ -458,6 +460,46 @@ ERRORS: dict[str, ErrorSpec] = {
         DocumentError,
         "an element on the path to the records comes out of an entity",
         "Expand the entity before publishing: a record needs bytes of its own.",
+    ),
+    "records.path": ErrorSpec(
+        QueryError,
+        "the path to the records is no plain path of elements from the root",
+        "Write names or `*` between single slashes, such as `/feed/entry`, without predicates.",
+    ),
+    "records.changed": ErrorSpec(
+        RecordsError,
+        "a file of records was changed or removed while it was being read",
+        "Move files into the folder whole, leave them as they are, and remove them when read.",
+    ),
+    "records.too-many-files": ErrorSpec(
+        RecordsError,
+        "a stream of records is asked to remember more files than it may",
+        "Move the files that are read out of the folder, or read it by `read_archives`.",
+    ),
+    "archive.damaged": ErrorSpec(
+        DocumentError,
+        "an archive or a compressed file is damaged",
+        "It may have been cut off on its way: compare its length, and send it again.",
+    ),
+    "archive.bytes": ErrorSpec(
+        DocumentError,
+        "an archive, a compressed file or a member unpacks to more than it may",
+        "Publish it in parts, or raise the limit.",
+    ),
+    "archive.ratio": ErrorSpec(
+        DocumentError,
+        "an archive or a compressed file unpacks to too many times its own size",
+        "It may be made to do harm; if not, raise the limit.",
+    ),
+    "archive.members": ErrorSpec(
+        DocumentError,
+        "an archive has more members than it may",
+        "Publish it in parts, or raise the limit.",
+    ),
+    "archive.encrypted": ErrorSpec(
+        DocumentError,
+        "a member of an archive is encrypted",
+        "Publish it as plain text.",
     ),
     "limit.record-bytes": ErrorSpec(
         DocumentError,

@@ -4,6 +4,8 @@ They differ in where documents come from, and agree in the rest: batch or stream
 session or on Spark Connect, the header from texts or from expressions over what the source knows.
 """
 
+from penstock.pipeline.reading_archives import read_archives
 from penstock.pipeline.reading_files import read_column, read_directory
+from penstock.pipeline.reading_records import read_records
 
-__all__ = ["read_column", "read_directory"]
+__all__ = ["read_archives", "read_column", "read_directory", "read_records"]
