@@ -17,7 +17,7 @@ from penstock.documents import Document, Header
 from penstock.workspace import Published, StoredSubscription, Workspace
 from penstock.workspace.batches import BatchRecords
 from penstock.workspace.retention import Removal, processed_files, removals
-from penstock.workspace.versions import files_of, is_there
+from penstock.workspace.versions import files_of, is_sound
 
 
 @pytest.fixture
@@ -156,14 +156,14 @@ def test_index_files_go_when_neither_current_nor_recorded(workspace: Workspace) 
     unused = set(files_of(uris[0])) - set(files_of(uris[1])) - set(files_of(uris[2]))
     assert found.count == len(unused) + 1
     found.remove()
-    assert [is_there(uri) for uri in uris] == [False, True, True]
+    assert [is_sound(uri) for uri in uris] == [False, True, True]
     assert not stray.exists()
     process(workspace)
     records.of(1, lambda: [uris[2]])
     later(workspace, hours=30)["records of committed batches"].remove()
     assert [record.batch for record in records.all()] == [1]
     later(workspace, hours=30)[what].remove()
-    assert [is_there(uri) for uri in uris] == [False, False, True]
+    assert [is_sound(uri) for uri in uris] == [False, False, True]
 
 
 def test_leftovers_of_killed_processes_go(workspace: Workspace) -> None:

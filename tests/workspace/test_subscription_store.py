@@ -16,7 +16,13 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
 
 from penstock.errors import PenstockError
-from penstock.workspace import StoredSubscription, Workspace, current_version, open_version
+from penstock.workspace import (
+    StoredSubscription,
+    Workspace,
+    current_version,
+    open_version,
+    versions,
+)
 from penstock.workspace.versions import files_of
 
 NOON = datetime(2026, 5, 1, 12, tzinfo=UTC)
@@ -201,13 +207,38 @@ def test_another_process_goes_on_from_the_last_version(workspace: Workspace) -> 
     assert workspace.current_version() == next_
 
 
-def test_lost_index_files_are_made_again(workspace: Workspace) -> None:
+@pytest.fixture
+def another_process(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What this process knows of versions is forgotten, as if it had just begun."""
+    monkeypatch.setattr(versions, "_OPEN", versions._OpenVersions())
+    monkeypatch.setattr(current_version, "_found", [])
+
+
+def test_lost_index_files_are_made_again(
+    workspace: Workspace, request: pytest.FixtureRequest
+) -> None:
     workspace.subscriptions.add(wanted(id="one"))
     workspace.current_version()
     workspace.close()
     shutil.rmtree(workspace.indexes)
+    request.getfixturevalue("another_process")
     with Workspace.open(workspace.path) as again:
         assert matching(again.current_version(), b"<a/>") == ["one"]
+
+
+@pytest.mark.parametrize("suffix", [".index", ".arrow"])
+def test_index_files_that_cannot_be_read_are_made_again(
+    workspace: Workspace, request: pytest.FixtureRequest, suffix: str
+) -> None:
+    workspace.subscriptions.add(wanted(id="one"))
+    uri = workspace.current_version()
+    path = Path(uri + suffix)
+    path.rename(path.with_name("kept"))
+    path.write_bytes(path.with_name("kept").read_bytes()[:-3])
+    request.getfixturevalue("another_process")
+    with Workspace.open(workspace.path) as again:
+        assert again.current_version() == uri
+        assert matching(uri, b"<a/>") == ["one"]
 
 
 def test_many_changes_at_once_make_a_whole_version(

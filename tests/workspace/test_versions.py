@@ -306,3 +306,16 @@ def test_a_file_uri_is_a_folder_of_this_machine(tmp_path: Path) -> None:
     assert matching(uri) == ["anna-en"]
     assert (tmp_path / "with space").is_dir()
     assert list(storage.cache_folder().iterdir()) == []
+
+
+def test_a_copy_of_a_file_that_was_replaced_is_copied_anew(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    away = fs.SubTreeFileSystem(str(tmp_path / "away"), fs.LocalFileSystem())
+    monkeypatch.setattr(storage, "locate", lambda uri: (away, uri.partition("://")[2]))
+    uri = write_version("store://indexes", table_of(THREE))
+    open_version(uri)
+    (copy,) = storage.cache_folder().glob("*.index")
+    copy.write_bytes(b"an index of another format")
+    monkeypatch.setattr(versions, "_OPEN", versions._OpenVersions())
+    assert matching(uri) == ["anna-en"]

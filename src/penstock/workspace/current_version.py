@@ -14,7 +14,7 @@ import pyarrow as pa
 from penstock.workspace.database import Database
 from penstock.workspace.limits import CHANGED_ROWS_MIN
 from penstock.workspace.stored_subscription import FOR_VERSIONS, to_table
-from penstock.workspace.versions import change_version, is_there, write_version
+from penstock.workspace.versions import change_version, is_sound, write_version
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,8 +37,6 @@ class VersionKeeper:
     def __init__(self, database: Database, folder: str) -> None:
         self._database = database
         self._folder = folder
-        self._seen = ""
-        """A version that was there: looking reads its files, and versions do not go."""
 
     def current(self) -> str:
         """The URI of the version; it is written first where something changed."""
@@ -68,14 +66,9 @@ class VersionKeeper:
                         (recorded[1],),
                     )
                 ]
-                if len(changed) <= CHANGED_ROWS_MIN and self._is_there(uri):
+                if len(changed) <= CHANGED_ROWS_MIN and _found_sound(uri):
                     return _Moment(uri, last, changed, _live(connection, recorded[1]))
             return _Moment(None, last, [], _live(connection, None))
-
-    def _is_there(self, uri: str) -> bool:
-        if uri != self._seen and is_there(uri):
-            self._seen = uri
-        return uri == self._seen
 
     def _record(self, uri: str, change: int) -> bool:
         """Put a version on record, unless a later one is there already."""
@@ -104,3 +97,13 @@ def _live(connection: sqlite3.Connection, after: int | None) -> pa.Table:
             values,
         )
     )
+
+
+_found: list[str] = []
+"""The version that was last found sound: looking reads its files, and once a process will do."""
+
+
+def _found_sound(uri: str) -> bool:
+    if uri not in _found and is_sound(uri):
+        _found[:] = [uri]
+    return uri in _found

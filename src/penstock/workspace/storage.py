@@ -53,12 +53,9 @@ class Folder:
     def put(self, name: str, source: Path) -> None:
         """Bring a synchronised file of this machine there, whole or not at all.
 
-        A folder of this machine takes the file itself, which must be on the same disk. A file
-        that has the name already stays: it is the same.
+        A folder of this machine takes the file itself, which must be on the same disk. One that
+        has the name already is replaced: it is the same, or was damaged.
         """
-        if self.has(name):
-            self.touch(name)
-            return
         if self.local is not None:
             source.replace(self.local / name)
             sync_folder(self.local)
@@ -71,10 +68,11 @@ class Folder:
         try:
             system.move(beside, path)
         except OSError:
-            # Some storages refuse to replace: whoever was first wrote the same.
-            system.delete_file(beside)
+            # Some storages refuse to replace.
             if not self.has(name):
                 raise
+            system.delete_file(path)
+            system.move(beside, path)
 
     def touch(self, name: str) -> None:
         """Note that a file is in use, for whoever removes old ones."""
@@ -101,6 +99,11 @@ class Folder:
         self._copy(name, path, verify)
         _forget_the_oldest(path.parent)
         return path
+
+    def forget(self, name: str) -> None:
+        """Copy the file anew when it is next asked for."""
+        if self.local is None:
+            (cache_folder() / name).unlink(missing_ok=True)
 
     def _copy(self, name: str, path: Path, verify: Callable[[Path], None]) -> None:
         system, source = self._place(name)

@@ -20,7 +20,7 @@ from typing import Any
 
 import pyarrow as pa
 
-from penstock.errors import error
+from penstock.errors import IndexFileError, error
 from penstock.matching import SubscriptionIndex
 from penstock.workspace.durable import writing
 from penstock.workspace.schemas import SUBSCRIPTIONS
@@ -64,7 +64,7 @@ def write_whole(folder: Folder, subscriptions: pa.Table) -> str:
         path = Path(temporary) / "table"
         table = _as_stored(subscriptions)
         digest = _write_table(path, table, {})
-        if folder.has(table_name(digest)) and folder.has(index_name(digest)):
+        if _is_sound(folder, digest, table.num_rows):
             folder.touch(table_name(digest))
             folder.touch(index_name(digest))
             return digest
@@ -128,14 +128,21 @@ def load_index(folder: Folder, digest: str, rows: int) -> SubscriptionIndex:
     Raises
     ------
     IndexFileError
-        ``index.missing``, ``index.damaged``, ``index.not-an-index`` or ``index.too-new``.
+        ``index.missing``, ``index.damaged``, ``index.not-an-index``, ``index.too-new`` or
+        ``index.too-old``.
     """
 
     def verify(copy: Path) -> None:
         SubscriptionIndex.load(copy)
 
     path = folder.path_of(index_name(digest), verify)
-    index = SubscriptionIndex.load(path)
+    try:
+        index = SubscriptionIndex.load(path)
+    except IndexFileError:
+        # A copy may be of a file that has been replaced since.
+        folder.forget(index_name(digest))
+        path = folder.path_of(index_name(digest), verify)
+        index = SubscriptionIndex.load(path)
     if len(index) != rows:
         raise error("index.damaged", f"{path} has {len(index)} subscriptions, its table {rows}")
     return index
@@ -165,6 +172,16 @@ def add_rows(index: SubscriptionIndex, table: pa.Table, rows: Collection[int], f
         )
         for reason in refused.values():
             raise reason
+
+
+def _is_sound(folder: Folder, digest: str, rows: int) -> bool:
+    """Whether a whole version is there already, and can be opened."""
+    try:
+        read_rows(folder, digest)
+        load_index(folder, digest, rows)
+    except IndexFileError:
+        return False
+    return True
 
 
 def _workshop(folder: Folder) -> tempfile.TemporaryDirectory[str]:

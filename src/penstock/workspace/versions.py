@@ -146,13 +146,17 @@ def files_of(uri: str) -> list[str]:
     )
 
 
-def is_there(uri: str) -> bool:
-    """Whether a version can be opened, as far as its files' being there tells."""
+def is_sound(uri: str) -> bool:
+    """Whether a version can be opened: its files are there, whole, and of a format that is read."""
+    location, digest = _parts(uri)
+    folder = Folder.at(location)
     try:
-        folder = Folder.at(_parts(uri)[0])
-        return all(folder.has(name) for name in files_of(uri))
+        rows = version_files.read_rows(folder, digest)
+        whole = _whole_of(folder, digest, rows)
+        version_files.load_index(folder, rows.base or digest, whole.num_rows)
     except IndexFileError:
         return False
+    return True
 
 
 def open_version(uri: str, *, limits: Limits | None = None) -> OpenVersion:
