@@ -146,3 +146,11 @@ def _clean(
 
 
 workspace_app.add_typer(dead_letters_app)
+
+
+@workspace_app.command("status")
+def _status(*, workspace: WorkspaceOption = Path(), as_json: JsonOption = False) -> None:
+    """Show what waits, what became of the documents, and who got how many."""
+    from penstock.cli import status
+
+    raise typer.Exit(status.run(workspace, as_json=as_json))

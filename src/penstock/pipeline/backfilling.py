@@ -16,7 +16,7 @@ from penstock.workspace.batches import BatchRecords
 from penstock.workspace.buckets import bucket_of
 from penstock.workspace.delta import last_batch
 from penstock.workspace.stored_subscription import StoredSubscription, as_table
-from penstock.workspace.tables import Tables
+from penstock.workspace.tables import BACKFILL, Tables
 from penstock.workspace.times import now
 from penstock.workspace.versions import write_version
 
@@ -71,7 +71,7 @@ class Backfill:
             _not_delivered(spark, documents, tables, subscription),
             write_version(str(workspace.indexes), as_table([subscription])),
             tables,
-            stream=f"backfill {subscription.id} {subscription.created_at}",
+            stream=f"{BACKFILL}{subscription.id} {subscription.created_at}",
             batch=0,
             at=now(),
             limits=self.limits,

@@ -14,6 +14,7 @@ comes next, before anything else is published, so that files appear in the order
 from __future__ import annotations
 
 import errno
+import os
 import sqlite3
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
@@ -38,6 +39,8 @@ from penstock.workspace.times import now
 
 _SEQUENCE_DIGITS = 19
 """Enough for any sequence number, so that the names of files sort by it."""
+
+_MILLISECOND_NS = 1_000_000
 
 _NO_ROOM = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG}
 
@@ -93,6 +96,14 @@ class Inbox:
             new += receipt.new
             known += not receipt.new
         return Published(new, known)
+
+    def count_after(self, sequence: int) -> int:
+        """How many documents were published after one."""
+        with self._database.reading() as connection:
+            found = connection.execute(
+                "SELECT count(*) FROM published WHERE sequence > ?", (sequence,)
+            )
+            return int(found.fetchone()[0])
 
     def recover(self) -> None:
         """Finish what a process left that was stopped while publishing."""
@@ -183,10 +194,21 @@ class Inbox:
         for name in names:
             path = self._staging / name
             if path.exists():
+                self._date(path)
                 path.rename(self.folder / name)
         if names:
             sync_folder(self.folder)
             connection.execute("DELETE FROM staged")
+
+    def _date(self, path: Path) -> None:
+        """Give a file a later time than any before it in the inbox.
+
+        Spark takes files by their times, to the millisecond; those of the disk may be the same
+        for files that are written one after the other.
+        """
+        files = [entry.stat().st_mtime_ns for entry in os.scandir(self.folder)]
+        later = max(path.stat().st_mtime_ns, max(files, default=0) + _MILLISECOND_NS)
+        os.utime(path, ns=(later, later))
 
 
 def _packs(documents: Iterable[Document]) -> Iterator[list[Document]]:

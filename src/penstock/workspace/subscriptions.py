@@ -163,6 +163,13 @@ class SubscriptionStore:
             found = connection.execute("SELECT 1 FROM subscribers WHERE name = ?", (name,))
             return found.fetchone() is not None
 
+    def count(self) -> tuple[int, int]:
+        """How many subscriptions there are, and how many of them are paused."""
+        with self._database.reading() as connection:
+            found = connection.execute("SELECT count(*), total(paused) FROM subscriptions")
+            count, paused = found.fetchone()
+            return int(count), int(paused)
+
     def __len__(self) -> int:
         with self._database.reading() as connection:
             (count,) = connection.execute("SELECT count(*) FROM subscriptions").fetchone()

@@ -3,9 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Final
 
 from penstock.workspace import schemas
 from penstock.workspace.delta import create_table
+
+BACKFILL: Final = "backfill "
+"""How the names of streams begin that deliver documents of the past."""
 
 
 @dataclass(frozen=True, slots=True)

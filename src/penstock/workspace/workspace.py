@@ -16,6 +16,7 @@ from penstock.workspace.dead_letters import DeadLetters
 from penstock.workspace.inbox import Inbox, Published
 from penstock.workspace.locks import holding
 from penstock.workspace.mailbox import Mailbox
+from penstock.workspace.status import Status, counts_of, deliveries_by_subscriber
 from penstock.workspace.subscriptions import SubscriptionStore
 from penstock.workspace.tables import Tables
 
@@ -104,6 +105,21 @@ class Workspace:
     def mailbox(self, subscriber: str) -> Mailbox:
         """What was delivered to a subscriber."""
         return Mailbox(self.tables, subscriber)
+
+    def status(self) -> Status:
+        """What waits, what became of what came, who got how much."""
+        counts = counts_of(self.tables)
+        last = counts.pop("last_sequence")
+        mailboxes = deliveries_by_subscriber(self.tables)
+        subscriptions, paused = self.subscriptions.count()
+        return Status(
+            subscriptions=subscriptions,
+            paused=paused,
+            waiting=self.inbox.count_after(last),
+            **counts,
+            deliveries=sum(mailboxes.values()),
+            mailboxes=mailboxes,
+        )
 
     @property
     def indexes(self) -> Path:

@@ -1,0 +1,52 @@
+"""How a workspace stands: what waits, what became of what came, who got how much."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import pyarrow.compute as pc
+import pyarrow.dataset as ds
+
+from penstock.workspace.reading import rows_of
+from penstock.workspace.tables import BACKFILL, Tables
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Status:
+    """Sums over everything that is kept: ``documents == matched + unmatched + dead``."""
+
+    subscriptions: int
+    paused: int
+    waiting: int
+    """Documents that are published and not processed yet."""
+    documents: int
+    matched: int
+    unmatched: int
+    dead: int
+    deliveries: int
+    mailboxes: dict[str, int]
+    """Deliveries by subscriber, those with most first."""
+
+
+def counts_of(tables: Tables) -> dict[str, int]:
+    """The sums of the batches of published documents; filling in past ones counts none again."""
+    names = ("documents", "matched", "unmatched", "dead")
+    compute: Any = pc
+    published = ~compute.starts_with(ds.field("stream"), BACKFILL)
+    rows = rows_of(tables.counts, published, [*names, "last_sequence"])
+    found: dict[str, int] = dict.fromkeys((*names, "last_sequence"), 0)
+    if rows is None or rows.num_rows == 0:
+        return found
+    found |= {name: compute.sum(rows.column(name)).as_py() for name in names}
+    return found | {"last_sequence": compute.max(rows.column("last_sequence")).as_py() or 0}
+
+
+def deliveries_by_subscriber(tables: Tables) -> dict[str, int]:
+    """How many deliveries each mailbox holds, those with most first."""
+    rows = rows_of(tables.deliveries, columns=["subscriber"])
+    if rows is None:
+        return {}
+    grouped = rows.group_by("subscriber").aggregate([([], "count_all")])
+    ordered = grouped.sort_by([("count_all", "descending"), ("subscriber", "ascending")])
+    return {row["subscriber"]: row["count_all"] for row in ordered.to_pylist()}
