@@ -31,8 +31,9 @@ help: ## Show this list
 setup: $(VENV)/.installed ## Make .venv, build the native core, show what is there
 	@$(BIN)/penstock doctor
 
-run: setup ## Match the example alerts against the example subscriptions
-	@$(BIN)/penstock match examples/alerts/subscriptions.txt examples/alerts/documents/*.xml
+run: setup ## Deliver the example alerts: six publishers, twenty subscriptions, on Spark
+	@PATH="$(abspath $(BIN)):$$PATH" examples/alerts/run.sh build/alerts
+	@echo; echo "Look further: $(BIN)/penstock mailbox severe --workspace build/alerts"
 
 test: ## Run every check: lint, the crate's tests, the stub check, pytest
 	@$(MAKE) --jobs=2 $(OUTPUT_SYNC) crate-tests python-tests lint
@@ -64,6 +65,7 @@ bench: setup ## Measure every budget and write benchmarks/results
 	$(BIN)/penstock bench reader --check --write benchmarks/results
 	$(BIN)/penstock bench paths --check --write benchmarks/results
 	$(BIN)/penstock bench index --check --write benchmarks/results
+	$(BIN)/penstock bench pipeline --check --write benchmarks/results
 
 docs: setup ## Generate the reference pages, check every link, write site/
 	$(BIN)/python docs/tools/build_docs.py

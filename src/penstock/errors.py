@@ -618,6 +618,12 @@ ERRORS: dict[str, ErrorSpec] = {
         "a subscription returns neither documents nor fragments",
         "Write `document` or `fragments`.",
     ),
+    "pipeline.java": ErrorSpec(
+        PipelineError,
+        "Spark needs Java 17 or newer",
+        "Install a JDK (Debian and Ubuntu: apt install openjdk-17-jre-headless), or name one in"
+        " JAVA_HOME.",
+    ),
     "pipeline.failed": ErrorSpec(
         PipelineFailure,
         "the pipeline stopped; what was committed is safe, and the rest waits in the inbox",

@@ -17,6 +17,8 @@ from rich.live import Live
 from rich.table import Table
 
 from penstock.cli.console import ExitCode, err, note, out, plural, print_json
+from penstock.cli.doctor import State, java
+from penstock.errors import error
 from penstock.pipeline.delivering import BatchCounts
 from penstock.pipeline.progress import BatchProgress
 from penstock.pipeline.running import RunOptions
@@ -40,6 +42,8 @@ def run(
     folder: Path, spark_options: SparkOptions, options: RunOptions, *, as_json: bool
 ) -> ExitCode:
     """Runs the pipeline to the end of the inbox, or until interrupted."""
+    if spark_options.remote is None:
+        _check_java()
     totals = _Totals()
     with Workspace.open(folder) as workspace, _interruptible():
         view: _View = _Live(totals) if err().is_terminal else _Lines()
@@ -65,6 +69,13 @@ def run(
                 run_pipeline(spark, workspace, options, tell)
     totals.show(as_json=as_json)
     return ExitCode.DONE
+
+
+def _check_java() -> None:
+    found = java()
+    if found.state is not State.OK:
+        detail = found.detail if found.version is None else f"{found.version} is {found.detail}"
+        raise error("pipeline.java", f"Java: {detail}")
 
 
 @contextlib.contextmanager
