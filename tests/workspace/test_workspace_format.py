@@ -107,3 +107,9 @@ def test_a_writer_that_never_ends_is_told(tmp_path: Path, monkeypatch: pytest.Mo
             workspace.subscriptions.add(StoredSubscription(subscriber="anna", query="/a"))
         assert told.value.code == "workspace.busy"
         workspace.subscriptions.add(StoredSubscription(subscriber="anna", query="/a"))
+
+
+def test_a_file_that_cannot_be_opened_is_told_as_such(tmp_path: Path) -> None:
+    (tmp_path / "penstock.sqlite").mkdir()
+    with pytest.raises(PermissionError, match="open"):
+        Workspace.create(tmp_path)

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import base64
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, Protocol
 from urllib.parse import quote
 
+import pyarrow as pa
 from rich.text import Text
 
 from penstock.cli.console import ExitCode, note, out, plural, print_json
@@ -47,44 +48,42 @@ def run(
             limit = SHOWN_MAX if limit is None else limit
         lists = _lists(mailbox, follow=follow)
         first = next(lists)
-        if not first and not workspace.subscriptions.subscriber_exists(subscriber):
+        if not first.num_rows and not workspace.subscriptions.subscriber_exists(subscriber):
             raise error("subscriber.unknown", f"nobody called `{subscriber}` has subscribed")
-        shown = first if limit is None else first[len(first) - min(limit, len(first)) :]
-        _give(mailbox, shown, sink)
-        sink.end(shown, len(first))
+        count = first.num_rows
+        shown = count if limit is None else min(limit, count)
+        for delivery in mailbox.opened(first.slice(count - shown)):
+            sink.delivery(delivery)
+        sink.end(shown, count)
         try:
             for fresh in lists:
-                _give(mailbox, fresh, sink)
+                for delivery in mailbox.opened(fresh):
+                    sink.delivery(delivery)
         except KeyboardInterrupt:
             note("stopped")  # how following ends
     return ExitCode.DONE
 
 
-def _lists(mailbox: Mailbox, *, follow: bool) -> Iterator[list[Delivery]]:
+def _lists(mailbox: Mailbox, *, follow: bool) -> Iterator[pa.Table]:
     if follow:
         return mailbox.follow(seconds=FOLLOW_SECONDS)
     return iter([mailbox.deliveries()])
 
 
-def _give(mailbox: Mailbox, deliveries: Sequence[Delivery], sink: _Sink) -> None:
-    for delivery, content in mailbox.with_contents(deliveries):
-        sink.delivery(delivery, content)
-
-
 class _Sink(Protocol):
     """What is done with deliveries."""
 
-    def delivery(self, delivery: Delivery, content: bytes | None) -> None:
-        """A delivery; without content where the document is no longer kept."""
+    def delivery(self, delivery: Delivery) -> None:
+        """A delivery."""
 
-    def end(self, shown: Sequence[Delivery], count: int) -> None:
-        """The end of what was there to begin with."""
+    def end(self, shown: int, count: int) -> None:
+        """The end of what was there to begin with: so many of so many were given."""
 
 
 class _Text:
     """A line a delivery, and below it what was delivered, on a line each."""
 
-    def delivery(self, delivery: Delivery, content: bytes | None) -> None:
+    def delivery(self, delivery: Delivery) -> None:
         console = out()
         console.print(
             Text.assemble(
@@ -94,12 +93,12 @@ class _Text:
             ),
             soft_wrap=True,
         )
-        for text in _texts(delivery, content):
+        for text in _texts(delivery):
             console.print(Text(f"          {one_line(text)}", style="cyan"), soft_wrap=True)
 
-    def end(self, shown: Sequence[Delivery], count: int) -> None:
-        if len(shown) < count:
-            note(f"the newest {len(shown):,} of {plural(count, 'delivery', 'deliveries')}")
+    def end(self, shown: int, count: int) -> None:
+        if shown < count:
+            note(f"the newest {shown:,} of {plural(count, 'delivery', 'deliveries')}")
         else:
             note(plural(count, "delivery", "deliveries"))
 
@@ -107,10 +106,10 @@ class _Text:
 class _Json:
     """An object a delivery, with its content."""
 
-    def delivery(self, delivery: Delivery, content: bytes | None) -> None:
-        print_json(_as_dict(delivery, content))
+    def delivery(self, delivery: Delivery) -> None:
+        print_json(_as_dict(delivery))
 
-    def end(self, shown: Sequence[Delivery], count: int) -> None:
+    def end(self, shown: int, count: int) -> None:
         pass
 
 
@@ -123,13 +122,13 @@ class _Export:
         folder.mkdir(parents=True, exist_ok=True)
         self._written = 0
 
-    def delivery(self, delivery: Delivery, content: bytes | None) -> None:
+    def delivery(self, delivery: Delivery) -> None:
         parts: list[bytes]
         if delivery.fragments is not None:
             parts = [fragment.xml.encode() for fragment in delivery.fragments]
             names = [f"{_stem(delivery)}-{number}.xml" for number in range(1, len(parts) + 1)]
-        elif content is not None:
-            parts, names = [content], [f"{_stem(delivery)}.xml"]
+        elif delivery.content is not None:
+            parts, names = [delivery.content], [f"{_stem(delivery)}.xml"]
         else:
             note(f"{delivery.document} is no longer kept")
             return
@@ -142,9 +141,9 @@ class _Export:
                 if self._as_json:
                     print_json({**_header(delivery), "file": str(path)})
 
-    def end(self, shown: Sequence[Delivery], count: int) -> None:
+    def end(self, shown: int, count: int) -> None:
         if not self._as_json:
-            told = plural(len(shown), "delivery", "deliveries")
+            told = plural(shown, "delivery", "deliveries")
             note(f"{told}: {plural(self._written, 'new file')} in {self._folder}")
 
 
@@ -156,13 +155,13 @@ def one_line(text: str) -> str:
     return folded[: FRAGMENT_CHARACTERS_MAX - 1] + "…"
 
 
-def _texts(delivery: Delivery, content: bytes | None) -> list[str]:
+def _texts(delivery: Delivery) -> list[str]:
     if delivery.fragments is not None:
         return [fragment.xml for fragment in delivery.fragments]
-    if content is None:
+    if delivery.content is None:
         return ["(the document is no longer kept)"]
     # Only what can be shown is decoded; a letter that is cut in two shows as a mark.
-    return [decoded(content[: FRAGMENT_CHARACTERS_MAX * 8])]
+    return [decoded(delivery.content[: FRAGMENT_CHARACTERS_MAX * 8])]
 
 
 def _stem(delivery: Delivery) -> str:
@@ -183,16 +182,16 @@ def _header(delivery: Delivery) -> dict[str, Any]:
     }
 
 
-def _as_dict(delivery: Delivery, content: bytes | None) -> dict[str, Any]:
+def _as_dict(delivery: Delivery) -> dict[str, Any]:
     row = _header(delivery)
     if delivery.fragments is not None:
         row["fragments"] = [
             {"kind": each.kind, "ranges": [list(span) for span in each.spans], "xml": each.xml}
             for each in delivery.fragments
         ]
-    elif content is not None:
+    elif delivery.content is not None:
         try:
-            row["content"] = content.decode("utf-8")
+            row["content"] = delivery.content.decode("utf-8")
         except UnicodeDecodeError:
-            row["content_base64"] = base64.b64encode(content).decode()
+            row["content_base64"] = base64.b64encode(delivery.content).decode()
     return row

@@ -7,6 +7,7 @@ state of one moment.
 from __future__ import annotations
 
 import contextlib
+import errno
 import os
 import sqlite3
 import threading
@@ -95,12 +96,14 @@ class Database:
 
 
 def told_as(failure: sqlite3.DatabaseError, path: Path) -> Exception | None:
-    """The error of ours that a failure of SQLite is, if it is one."""
+    """The failure in words that people know, where it is none of our own making."""
     code = getattr(failure, "sqlite_errorcode", 0) & 0xFF
     if code in (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED):
         return error("workspace.busy", f"another process keeps {path} to itself")
     if code in (sqlite3.SQLITE_FULL, sqlite3.SQLITE_IOERR):
         return error("workspace.full", f"{path} cannot be written: {failure}")
+    if code in (sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_PERM, sqlite3.SQLITE_READONLY):
+        return PermissionError(errno.EACCES, str(failure), str(path))
     if code in (sqlite3.SQLITE_NOTADB, sqlite3.SQLITE_CORRUPT):
         return error("workspace.damaged", f"{path} cannot be read: {failure}")
     return None

@@ -7,29 +7,37 @@ bucket of the first, and of the second what is looked at.
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any
 
+import pyarrow as pa
+import pyarrow.compute as pc
 import pyarrow.dataset as ds
 from deltalake import DeltaTable
 
 from penstock.workspace.buckets import bucket_of
-from penstock.workspace.limits import FOLLOW_HOURS
+from penstock.workspace.limits import CONTENTS_AT_ONCE, FOLLOW_HOURS
 from penstock.workspace.reading import contents_of, rows_of
+from penstock.workspace.schemas import DELIVERIES
 from penstock.workspace.tables import Tables
 
-_COLUMNS = (
-    "delivery",
-    "subscription",
-    "document",
-    "publisher",
-    "sequence",
-    "published_at",
-    "delivered_at",
-    "fragments",
+HEADERS = pa.schema(
+    [
+        DELIVERIES.field(name)
+        for name in (
+            "delivery",
+            "subscription",
+            "document",
+            "publisher",
+            "sequence",
+            "published_at",
+            "delivered_at",
+        )
+    ]
 )
+"""What is known of a delivery before it is opened."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,6 +64,8 @@ class Delivery:
     delivered_at: datetime
     fragments: tuple[FragmentText, ...] | None
     """``None`` where the subscription asked for whole documents."""
+    content: bytes | None
+    """The whole document, if it was asked for and is still kept."""
 
 
 class Mailbox:
@@ -65,60 +75,68 @@ class Mailbox:
         self._tables = tables
         self.subscriber = subscriber
 
-    def deliveries(self, since: datetime | None = None) -> list[Delivery]:
-        """All deliveries, or those of batches not before a time."""
-        where = (ds.field("bucket") == bucket_of(self.subscriber)) & (
-            ds.field("subscriber") == self.subscriber
-        )
+    def deliveries(self, since: datetime | None = None) -> pa.Table:
+        """All deliveries, or those of batches not before a time, as rows of :data:`HEADERS`."""
+        where = self._mine()
         if since is not None:
             where = where & (ds.field("delivered_at") >= since)
-        found = rows_of(self._tables.deliveries, where, _COLUMNS)
+        found = rows_of(self._tables.deliveries, where, HEADERS.names)
         if found is None:
-            return []
-        ordered = found.sort_by([("sequence", "ascending"), ("subscription", "ascending")])
-        return [_delivery(row) for row in ordered.to_pylist()]
+            return HEADERS.empty_table()
+        return found.sort_by([("sequence", "ascending"), ("subscription", "ascending")])
 
-    def with_contents(
-        self, deliveries: Sequence[Delivery]
-    ) -> Iterator[tuple[Delivery, bytes | None]]:
-        """Deliveries with the bytes of their documents; ``None`` where they are no longer kept."""
-        contents = contents_of(self._tables, [each.sequence for each in deliveries])
-        for delivery, (_, content) in zip(deliveries, contents, strict=True):
-            yield delivery, content
+    def opened(self, deliveries: pa.Table) -> Iterator[Delivery]:
+        """Deliveries with what they hold; only a few are in memory at a time."""
+        for start in range(0, deliveries.num_rows, CONTENTS_AT_ONCE):
+            yield from self._opened(deliveries.slice(start, CONTENTS_AT_ONCE))
 
-    def follow(self, *, seconds: float) -> Iterator[list[Delivery]]:
+    def follow(self, *, seconds: float) -> Iterator[pa.Table]:
         """New deliveries as they are committed, looked for so often, for ever.
 
-        The first list holds everything that is there; lists may be empty.
+        The first table holds everything that is there; tables may be empty.
         """
-        seen: dict[str, datetime] = {}
+        seen: pa.Array[Any] = pa.array([], pa.string())
         newest: datetime | None = None
         version = -1
         while True:
-            fresh: list[Delivery] = []
+            fresh = HEADERS.empty_table()
             current = self._version()
             if current != version:
                 version = current
                 # Batches of several streams may be committed out of order.
                 since = None if newest is None else newest - timedelta(hours=FOLLOW_HOURS)
                 found = self.deliveries(since)
-                fresh = [each for each in found if each.delivery not in seen]
-                newest = max((each.delivered_at for each in found), default=newest)
-                seen = {each.delivery: each.delivered_at for each in found}
+                known = pc.is_in(found.column("delivery"), seen)
+                fresh = found.filter(pc.invert(known))
+                seen = found.column("delivery").combine_chunks()
+                newest = pc.max(found.column("delivered_at")).as_py() or newest
             yield fresh
             time.sleep(seconds)
+
+    def _opened(self, headers: pa.Table) -> Iterator[Delivery]:
+        rows: list[dict[str, Any]] = headers.to_pylist()
+        sequences = [row["sequence"] for row in rows]
+        where = self._mine() & ds.field("sequence").isin(sorted(set(sequences)))
+        found = rows_of(self._tables.deliveries, where, ["delivery", "fragments"])
+        assert found is not None, "whoever has headers read them from the table"
+        fragments = {row["delivery"]: row["fragments"] for row in found.to_pylist()}
+        whole = [row["sequence"] for row in rows if fragments.get(row["delivery"]) is None]
+        contents = dict(contents_of(self._tables, whole))
+        for row in rows:
+            parts = fragments.get(row["delivery"])
+            yield Delivery(
+                **row,
+                fragments=None if parts is None else tuple(_fragment(part) for part in parts),
+                content=contents.get(row["sequence"]) if parts is None else None,
+            )
+
+    def _mine(self) -> ds.Expression:
+        bucket = ds.field("bucket") == bucket_of(self.subscriber)
+        return bucket & (ds.field("subscriber") == self.subscriber)
 
     def _version(self) -> int:
         table = self._tables.deliveries
         return DeltaTable(table).version() if DeltaTable.is_deltatable(table) else -1
-
-
-def _delivery(row: dict[str, Any]) -> Delivery:
-    fragments = row.pop("fragments")
-    return Delivery(
-        **row,
-        fragments=None if fragments is None else tuple(_fragment(each) for each in fragments),
-    )
 
 
 def _fragment(row: dict[str, Any]) -> FragmentText:

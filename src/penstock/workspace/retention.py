@@ -166,11 +166,7 @@ def _identities(workspace: Workspace, before: datetime) -> Removal:
 
 
 def _expired(workspace: Workspace, before: datetime) -> Removal:
-    ids = [
-        each.id
-        for each in workspace.subscriptions.each()
-        if each.expires_at is not None and each.expires_at < before
-    ]
+    ids = workspace.subscriptions.expired(before)
     return Removal(
         "expired subscriptions", len(ids), None, lambda: workspace.subscriptions.remove(ids)
     )

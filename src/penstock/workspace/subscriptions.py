@@ -157,6 +157,14 @@ class SubscriptionStore:
                 return
             last = page[-1][0]
 
+    def expired(self, before: datetime) -> Sequence[str]:
+        """The names of subscriptions that expired before a time."""
+        with self._database.reading() as connection:
+            rows = connection.execute(
+                "SELECT id FROM subscriptions WHERE expires_at < ?", (stored(before),)
+            ).fetchall()
+        return [name for (name,) in rows]
+
     def subscriber_exists(self, name: str) -> bool:
         """Whether someone of that name has ever subscribed."""
         with self._database.reading() as connection:
