@@ -192,8 +192,14 @@ def test_files_that_a_table_no_longer_has_go_after_a_week(
 
     vacuum = DeltaTable.vacuum
 
-    def at_once(self: DeltaTable, *, dry_run: bool) -> list[str]:
-        return vacuum(self, retention_hours=0, dry_run=dry_run, enforce_retention_duration=False)
+    def at_once(self: DeltaTable, *, dry_run: bool, full: bool) -> list[str]:
+        return vacuum(
+            self,
+            retention_hours=0,
+            dry_run=dry_run,
+            enforce_retention_duration=False,
+            full=full,
+        )
 
     monkeypatch.setattr(DeltaTable, "vacuum", at_once)
     found = later(workspace, days=2)[what]

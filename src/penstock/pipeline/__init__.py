@@ -1,1 +1,65 @@
-"""Documents in, deliveries out, on Spark: the only package that imports pyspark."""
+"""Documents in, deliveries out, on Spark: the only package that imports pyspark.
+
+The public names stand here. They are imported when they are first used: workers import this
+package for one of its modules, and should not wait for all of them.
+"""
+
+from __future__ import annotations
+
+import importlib
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from penstock.pipeline.delivering import BatchCounts as BatchCounts
+    from penstock.pipeline.delivering import deliver as deliver
+    from penstock.pipeline.matching import match_documents as match_documents
+    from penstock.pipeline.matching import matches_of as matches_of
+    from penstock.pipeline.progress import BatchProgress as BatchProgress
+    from penstock.pipeline.progress import ProgressListener as ProgressListener
+    from penstock.pipeline.reading import read_archives as read_archives
+    from penstock.pipeline.reading import read_column as read_column
+    from penstock.pipeline.reading import read_directory as read_directory
+    from penstock.pipeline.reading import read_records as read_records
+    from penstock.pipeline.streaming import BatchDelivery as BatchDelivery
+    from penstock.pipeline.streaming import start_stream as start_stream
+    from penstock.pipeline.workspace_run import run_workspace as run_workspace
+
+_HOMES = {
+    "BatchCounts": "delivering",
+    "BatchDelivery": "streaming",
+    "BatchProgress": "progress",
+    "ProgressListener": "progress",
+    "deliver": "delivering",
+    "match_documents": "matching",
+    "matches_of": "matching",
+    "read_archives": "reading",
+    "read_column": "reading",
+    "read_directory": "reading",
+    "read_records": "reading",
+    "run_workspace": "workspace_run",
+    "start_stream": "streaming",
+}
+"""The module of each public name."""
+
+__all__ = [
+    "BatchCounts",
+    "BatchDelivery",
+    "BatchProgress",
+    "ProgressListener",
+    "deliver",
+    "match_documents",
+    "matches_of",
+    "read_archives",
+    "read_column",
+    "read_directory",
+    "read_records",
+    "run_workspace",
+    "start_stream",
+]
+
+
+def __getattr__(name: str) -> object:
+    home = _HOMES.get(name)
+    if home is None:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return getattr(importlib.import_module(f"{__name__}.{home}"), name)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import errno
+import itertools
 import os
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
@@ -20,9 +21,13 @@ from penstock.pipeline.matching import Mode
 from penstock.pipeline.progress import BatchProgress, ProgressListener
 from penstock.pipeline.workspace_run import run_workspace, stream_of_workspace
 from penstock.workspace import Workspace
+from penstock.workspace.compaction import compact
 
 LAST_WORDS_SECONDS_MAX: Final = 10
 """How long the end of a run waits for Spark to tell of the last batches."""
+
+COMPACT_LOOKS: Final = 60
+"""After so many looks a run that follows also looks for small files to merge."""
 
 LOOK_SECONDS: Final = 1
 """How often a run that follows looks for new documents and for past ones that are wanted."""
@@ -68,9 +73,13 @@ def run(
                 files_per_batch=options.files_per_batch,
             )
             with _ending(query, listener):
-                while not query.awaitTermination(LOOK_SECONDS):
+                for look in itertools.count(1):
+                    ended = query.awaitTermination(LOOK_SECONDS)
                     backfill(spark)
-                backfill(spark)
+                    if ended or look % COMPACT_LOOKS == 0:
+                        compact(workspace.tables)
+                    if ended:
+                        return
 
 
 @contextlib.contextmanager

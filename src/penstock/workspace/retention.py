@@ -143,10 +143,12 @@ def _vacuum(name: str, table: str) -> Removal:
     """Files of a table that no version of the last week has."""
     paths: list[Path] = []
     if DeltaTable.is_deltatable(table):
-        paths = [Path(table) / path for path in DeltaTable(table).vacuum(dry_run=True)]
+        # `full`: also what tasks wrote that failed, which no version ever had.
+        unused = DeltaTable(table).vacuum(dry_run=True, full=True)
+        paths = [Path(table) / path for path in unused]
 
     def vacuum() -> None:
-        DeltaTable(table).vacuum(dry_run=False)
+        DeltaTable(table).vacuum(dry_run=False, full=True)
         DeltaTable(table).cleanup_metadata()
 
     size = sum(_size(path) for path in paths if path.exists())
