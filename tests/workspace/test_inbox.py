@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import multiprocessing
 import os
+import random
 import signal
 import subprocess
 import sys
 import textwrap
+import time
 from collections.abc import Iterator
 from concurrent.futures import ProcessPoolExecutor
 from pathlib import Path
@@ -231,3 +233,45 @@ def test_a_real_limit_on_file_sizes_is_told_as_a_full_disk(workspace: Workspace)
     with Workspace.open(workspace.path) as again:
         assert rows_in(again) == []
         assert again.publish(documents(1)) == Published(1, 0)
+
+
+STEADY_PUBLISHER = """
+    import sys
+    from penstock.documents import Document, Header
+    from penstock.workspace import Workspace
+    workspace = Workspace.open(sys.argv[1])
+    for number in range(1000):
+        header = Header(publisher="me", id=f"{sys.argv[2]}-{number}")
+        for receipt in workspace.inbox.publish_each([Document(b"<a/>", header)]):
+            print(receipt.identity, flush=True)
+"""
+
+
+def test_what_has_a_receipt_survives_a_kill_at_any_moment(workspace: Workspace) -> None:
+    chance = random.Random(20260501)
+    receipts: list[str] = []
+    for attempt in range(5):
+        publisher = subprocess.Popen(
+            [
+                sys.executable,
+                "-c",
+                textwrap.dedent(STEADY_PUBLISHER),
+                str(workspace.path),
+                str(attempt),
+            ],
+            env={**os.environ, "PYTHONPATH": str(ROOT / "src")},
+            stdout=subprocess.PIPE,
+            text=True,
+        )
+        assert publisher.stdout is not None
+        receipts.append(publisher.stdout.readline().strip())
+        time.sleep(chance.uniform(0, 0.2))
+        publisher.kill()
+        receipts += publisher.communicate()[0].split()
+    with Workspace.open(workspace.path) as again:
+        rows = rows_in(again)
+    identities = [row["document"] for row in rows]
+    assert len(set(identities)) == len(identities)
+    assert set(receipts) <= set(identities)
+    assert len(identities) <= len(receipts) + 5, "one more a kill may have been published"
+    assert [row["sequence"] for row in rows] == list(range(1, len(rows) + 1))
