@@ -3,7 +3,7 @@
 use crate::xpath::ast::{Axis, NameTest, Op};
 
 /// What a condition looks at, seen from an element: some nodes, and what of them.
-#[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+#[derive(Clone, Debug, PartialEq)]
 pub enum Slot {
     /// The attributes that meet the test.
     Attribute(NameTest, View),
@@ -17,6 +17,8 @@ pub enum Slot {
     Deep(Box<Slot>),
     /// What the inner slot has from the first node in document order.
     First(Box<Slot>),
+    /// The element itself, if it meets all of these; only ever tested for existence.
+    Joint(Vec<Atom>),
 }
 
 impl Slot {
@@ -25,6 +27,7 @@ impl Slot {
         match self {
             Slot::Attribute(_, view) | Slot::Value(view) | Slot::Text(view) => *view,
             Slot::Child(_, inner) | Slot::Deep(inner) | Slot::First(inner) => inner.view(),
+            Slot::Joint(_) => View::Whole,
         }
     }
 }

@@ -2,33 +2,15 @@
 
 use std::cmp::Reverse;
 
-use hashbrown::HashMap;
-
 use super::branch::{Atom, Branch, Slot, Test, View};
 use super::compile::compile;
-use super::flat::{TextTable, Texts, TextsBuilder};
+use super::flat::{TextTable, TextsBuilder};
+use super::lay::{by_text, group, Edge, FlatEdges, Table};
 use super::needles::{Parts, Starts, PART_BYTES_MAX};
 use super::segment::{
-    key_of, next_serial, Comparison, Condition, Node, Origin, Segment, SlotRecord, StepEdge, ANY,
-    DIRECT, ROOT, SLOTS_MAX, VERIFY,
+    key_of, next_serial, Comparison, Origin, Segment, SlotRecord, ANY, ROOT, SLOTS_MAX, VERIFY,
 };
 use crate::xpath::ast::{Axis, NameTest, Query};
-
-type Table<K, V> = HashMap<K, V, foldhash::fast::RandomState>;
-
-/// An edge of the trie while it is built. Literals of numbers are numbered as they come; they are
-/// renumbered in ascending order at the end.
-#[derive(Clone, Copy, PartialEq, Eq, Hash)]
-enum Edge {
-    Child(u32),
-    Descendant(u32),
-    Condition {
-        step: u32,
-        slot: u32,
-        comparison: u32,
-        literal: u32,
-    },
-}
 
 /// Collects subscriptions for a [`Segment`].
 pub struct SegmentBuilder {
@@ -40,6 +22,8 @@ pub struct SegmentBuilder {
     wants: Vec<(u32, u32)>,
     slots: Vec<SlotRecord>,
     slot_numbers: Table<[u32; 4], u32>,
+    /// By the slots that they look at: where the conditions begin that one nested element must meet.
+    joint_roots: Table<Vec<u32>, u32>,
     literals: TextsBuilder,
     literal_numbers: Table<Box<str>, u32>,
     part_literals: Table<u32, ()>,
@@ -68,6 +52,7 @@ impl Default for SegmentBuilder {
             wants: Vec::new(),
             slots: Vec::new(),
             slot_numbers: Table::default(),
+            joint_roots: Table::default(),
             literals: TextsBuilder::default(),
             literal_numbers: Table::default(),
             part_literals: Table::default(),
@@ -129,12 +114,9 @@ impl SegmentBuilder {
             };
             node = self.follow(node, edge);
             for atom in &step.atoms {
-                match self.condition(atom) {
-                    Some((slot, comparison, literal)) => {
-                        self.wants.push((node, slot));
-                        conditions.push((Reverse(number as u32), comparison, slot, literal));
-                    }
-                    None => verify = true,
+                if let Some((comparison, slot, literal)) = self.condition(atom, &mut verify) {
+                    self.wants.push((node, slot));
+                    conditions.push((Reverse(number as u32), comparison, slot, literal));
                 }
             }
         }
@@ -158,32 +140,82 @@ impl SegmentBuilder {
     }
 
     fn follow(&mut self, from: u32, edge: Edge) -> u32 {
-        let origins = &mut self.origins;
-        *self.edges.entry((from, edge)).or_insert_with(|| {
-            let edge = match edge {
-                Edge::Child(test) => test,
-                Edge::Descendant(test) => test | Origin::DESCENDANT,
-                Edge::Condition { step, .. } => step | Origin::CONDITION,
-            };
-            origins.push(Origin { parent: from, edge });
-            u32::try_from(origins.len() - 1).expect("fewer than 2^32 nodes a segment")
-        })
+        if let Some(&node) = self.edges.get(&(from, edge)) {
+            return node;
+        }
+        let origin = match edge {
+            Edge::Child(test) => test,
+            Edge::Descendant(test) => test | Origin::DESCENDANT,
+            Edge::Condition { step, .. } => step | Origin::CONDITION,
+        };
+        let node = self.new_node(from, origin);
+        self.edges.insert((from, edge), node);
+        node
     }
 
-    /// The slot, the comparison and the literal of an atom; `None` where it is not filed.
-    fn condition(&mut self, atom: &Atom) -> Option<(u32, u32, u32)> {
+    fn new_node(&mut self, parent: u32, edge: u32) -> u32 {
+        self.origins.push(Origin { parent, edge });
+        u32::try_from(self.origins.len() - 1).expect("fewer than 2^32 nodes a segment")
+    }
+
+    /// The comparison, the slot and the literal of an atom. `None` where it is not filed; `verify` is then
+    /// set, as it is where only a part of it is filed.
+    fn condition(&mut self, atom: &Atom, verify: &mut bool) -> Option<(u32, u32, u32)> {
+        let (slot, joint) = self.slot_number(&atom.slot, verify)?;
         let (comparison, literal) = match &atom.test {
-            Test::Exists => (Comparison::Exists, 0),
-            Test::EqText(text) => (
-                Comparison::EqText,
-                self.viewed_literal(text, atom.slot.view())?,
-            ),
+            Test::Exists => match joint {
+                Some(node) => (Comparison::EqText, node),
+                None => (Comparison::Exists, 0),
+            },
+            Test::EqText(text) => match self.viewed_literal(text, atom.slot.view()) {
+                Some(number) => (Comparison::EqText, number),
+                None => {
+                    *verify = true;
+                    return None;
+                }
+            },
             Test::NeText(text) => (Comparison::NeText, self.literal_number(text)),
             Test::Number(op, number) => (Comparison::of_numbers(*op), self.number_number(*number)),
         };
-        let slot = self.slot_number(&atom.slot);
         self.slots[slot as usize].comparisons |= comparison.bit();
-        Some((slot, comparison as u32, literal))
+        Some((comparison as u32, slot, literal))
+    }
+
+    /// Files conditions that one nested element must meet: where those on the same slots begin, and the
+    /// node that all of them lead to.
+    fn joint(&mut self, atoms: &[Atom], verify: &mut bool) -> Option<(u32, u32)> {
+        let mut conditions = Vec::with_capacity(atoms.len());
+        for atom in atoms {
+            conditions.extend(self.condition(atom, verify));
+        }
+        if conditions.is_empty() {
+            return None;
+        }
+        conditions.sort_unstable();
+        conditions.dedup();
+        let mut slots: Vec<u32> = conditions.iter().map(|condition| condition.1).collect();
+        slots.sort_unstable();
+        slots.dedup();
+        let root = match self.joint_roots.get(&slots) {
+            Some(&root) => root,
+            None => {
+                let root = self.new_node(ROOT, Origin::CONDITION);
+                self.wants.extend(slots.iter().map(|&slot| (root, slot)));
+                self.joint_roots.insert(slots, root);
+                root
+            }
+        };
+        let mut node = root;
+        for (comparison, slot, literal) in conditions {
+            let edge = Edge::Condition {
+                step: 0,
+                slot,
+                comparison,
+                literal,
+            };
+            node = self.follow(node, edge);
+        }
+        Some((root, node))
     }
 
     /// The number of a text that values equal, contain or start with; `None` where too many are
@@ -216,7 +248,14 @@ impl SegmentBuilder {
         number
     }
 
-    fn slot_number(&mut self, slot: &Slot) -> u32 {
+    /// The number of a slot, and the node of the joint conditions that it ends in, if it does.
+    fn slot_number(&mut self, slot: &Slot, verify: &mut bool) -> Option<(u32, Option<u32>)> {
+        let mut joint = None;
+        let mut inner_number = |builder: &mut SegmentBuilder, inner: &Slot| {
+            let (number, inner_joint) = builder.slot_number(inner, verify)?;
+            joint = inner_joint;
+            Some(number)
+        };
         let (kind, test, inner, view) = match slot {
             Slot::Attribute(test, view) => {
                 (SlotRecord::ATTRIBUTE, self.test_number(test), 0, *view)
@@ -224,15 +263,26 @@ impl SegmentBuilder {
             Slot::Value(view) => (SlotRecord::VALUE, ANY, 0, *view),
             Slot::Text(view) => (SlotRecord::TEXT, ANY, 0, *view),
             Slot::Child(test, inner) => {
-                let (test, inner) = (self.test_number(test), self.slot_number(inner));
+                let (test, inner) = (self.test_number(test), inner_number(self, inner)?);
                 (SlotRecord::CHILD, test, inner, View::Whole)
             }
-            Slot::Deep(inner) => (SlotRecord::DEEP, ANY, self.slot_number(inner), View::Whole),
-            Slot::First(inner) => (SlotRecord::FIRST, ANY, self.slot_number(inner), View::Whole),
+            Slot::Deep(inner) => {
+                let inner = inner_number(self, inner)?;
+                (SlotRecord::DEEP, ANY, inner, View::Whole)
+            }
+            Slot::First(inner) => {
+                let inner = inner_number(self, inner)?;
+                (SlotRecord::FIRST, ANY, inner, View::Whole)
+            }
+            Slot::Joint(atoms) => {
+                let (root, node) = self.joint(atoms, verify)?;
+                joint = Some(node);
+                (SlotRecord::JOINT, ANY, root, View::Whole)
+            }
         };
         let view = view as u32;
         let slots = &mut self.slots;
-        *self
+        let number = *self
             .slot_numbers
             .entry([kind, test, inner, view])
             .or_insert_with(|| {
@@ -245,7 +295,8 @@ impl SegmentBuilder {
                 });
                 assert!(slots.len() < SLOTS_MAX, "fewer than 2^24 slots a segment");
                 slots.len() as u32 - 1
-            })
+            });
+        Some((number, joint))
     }
 
     fn literal_number(&mut self, text: &str) -> u32 {
@@ -330,139 +381,4 @@ impl SegmentBuilder {
             ranks,
         )
     }
-}
-
-/// Edges by node and kind.
-struct FlatEdges {
-    nodes: Vec<Node>,
-    children: Vec<StepEdge>,
-    descendants: Vec<StepEdge>,
-    conditions: Vec<Condition>,
-    accepts: Vec<u32>,
-    wants: Vec<u32>,
-}
-
-impl FlatEdges {
-    fn new(node_count: usize, edges: &Table<(u32, Edge), u32>, ranks: &[u32]) -> FlatEdges {
-        let rank = |comparison: u32, literal: u32| {
-            if Comparison::NUMERIC >> comparison & 1 == 1 {
-                ranks[literal as usize]
-            } else {
-                literal
-            }
-        };
-        let (mut children, mut descendants) = (Vec::new(), Vec::new());
-        let mut conditions = Vec::new();
-        for (&(from, edge), &node) in edges {
-            match edge {
-                Edge::Child(test) => children.push((from, StepEdge { test, node })),
-                Edge::Descendant(test) => descendants.push((from, StepEdge { test, node })),
-                Edge::Condition {
-                    step,
-                    slot,
-                    comparison,
-                    literal,
-                } => {
-                    let literal = rank(comparison, literal);
-                    conditions.push((
-                        from,
-                        Condition {
-                            step,
-                            slot,
-                            comparison,
-                            literal,
-                            node,
-                        },
-                    ));
-                }
-            }
-        }
-        let mut nodes = vec![Node::default(); node_count + 1];
-        FlatEdges {
-            children: lay(children, &mut nodes, |node| &mut node.child),
-            descendants: lay(descendants, &mut nodes, |node| &mut node.descendant),
-            conditions: lay(conditions, &mut nodes, |node| &mut node.condition),
-            accepts: Vec::new(),
-            wants: Vec::new(),
-            nodes,
-        }
-    }
-
-    fn accept(&mut self, accepts: Vec<(u32, u32)>) {
-        self.accepts = lay(accepts, &mut self.nodes, |node| &mut node.accept);
-    }
-
-    fn want(&mut self, wants: Vec<(u32, u32)>) {
-        self.wants = lay(wants, &mut self.nodes, |node| &mut node.want);
-    }
-
-    /// Lets conditions lead straight to a class where nothing else stands behind them.
-    fn shorten(&mut self) {
-        for condition in &mut self.conditions {
-            let (this, next) = (
-                self.nodes[condition.node as usize],
-                self.nodes[condition.node as usize + 1],
-            );
-            let accepts = &self.accepts[this.accept as usize..next.accept as usize];
-            if let ([class], true) = (accepts, this.condition == next.condition) {
-                if class & VERIFY == 0 {
-                    condition.node = class | DIRECT;
-                }
-            }
-        }
-    }
-
-    fn count_steps(&mut self, origins: &[Origin]) {
-        // A node's number is greater than its parent's.
-        for (number, origin) in origins.iter().enumerate().skip(1) {
-            let above = self.nodes[origin.parent as usize].steps;
-            self.nodes[number].steps = match origin.edge {
-                edge if edge & Origin::CONDITION != 0 => above,
-                edge if edge & Origin::DESCENDANT != 0 => (above + 1) | Node::LOOSE,
-                _ => above + 1,
-            };
-        }
-    }
-}
-
-/// Sorts `items` by node and value, and notes in each node where its own begin.
-fn lay<T: Ord + Copy>(
-    mut items: Vec<(u32, T)>,
-    nodes: &mut [Node],
-    start: impl Fn(&mut Node) -> &mut u32,
-) -> Vec<T> {
-    items.sort_unstable();
-    let mut at = 0;
-    for (number, node) in nodes.iter_mut().enumerate() {
-        *start(node) = u32::try_from(at).expect("fewer than 2^32 edges a segment");
-        while at < items.len() && items[at].0 as usize == number {
-            at += 1;
-        }
-    }
-    items.into_iter().map(|(_, item)| item).collect()
-}
-
-/// Numbers of texts, ordered by the texts.
-fn by_text(texts: &Texts, numbers: Table<u32, ()>) -> Vec<u32> {
-    let mut numbers: Vec<u32> = numbers.into_keys().collect();
-    numbers.sort_unstable_by_key(|&number| texts.get(number));
-    numbers
-}
-
-/// Handles by class: where each class's begin, and all of them.
-fn group(classes: &[u32], class_count: usize) -> (Vec<u32>, Vec<u32>) {
-    let mut starts = vec![0u32; class_count + 1];
-    for &class in classes {
-        starts[class as usize + 1] += 1;
-    }
-    for at in 1..starts.len() {
-        starts[at] += starts[at - 1];
-    }
-    let mut next = starts.clone();
-    let mut handles = vec![0; classes.len()];
-    for (handle, &class) in classes.iter().enumerate() {
-        handles[next[class as usize] as usize] = handle as u32;
-        next[class as usize] += 1;
-    }
-    (starts, handles)
 }

@@ -5,8 +5,10 @@
 //! What atoms cannot say is left out ([`super::ways`]), which can only let more documents through, and
 //! the branch is marked `verify`: documents that pass are then evaluated exactly by [`crate::select`].
 
-use super::branch::{Branch, BranchStep, Test};
-use super::ways::{all_of, some_node, Way, WAYS_MAX};
+use std::slice;
+
+use super::branch::{Branch, BranchStep};
+use super::ways::{of_existence, of_predicates, Way, WAYS_MAX};
 use crate::xpath::ast::{Axis, Kind, NameTest, Path, Query, Step};
 
 /// The branches of a query. Those that can never match are left out.
@@ -23,7 +25,7 @@ fn compile_path(path: &Path) -> Vec<Branch> {
         if step.kind == Kind::Element {
             push(&mut branches, step.axis, &step.test);
             if !step.predicates.is_empty() {
-                branches = demand(branches, all_of(&step.predicates, &[]));
+                branches = demand(branches, of_predicates(&step.predicates));
             }
         } else {
             branches = compile_leaf(branches, step);
@@ -47,7 +49,7 @@ fn push(branches: &mut [Branch], axis: Axis, test: &NameTest) {
 fn compile_leaf(mut branches: Vec<Branch>, leaf: &Step) -> Vec<Branch> {
     let from_document = branches.iter().all(|branch| branch.steps.is_empty());
     match (from_document, leaf.axis) {
-        (false, _) => demand(branches, some_node(&[leaf], &Test::Exists, &[])),
+        (false, _) => demand(branches, of_existence(slice::from_ref(leaf))),
         // The document node has neither attributes nor text.
         (true, Axis::Child) => Vec::new(),
         // `//@a`: some element has it.
@@ -57,7 +59,7 @@ fn compile_leaf(mut branches: Vec<Branch>, leaf: &Step) -> Vec<Branch> {
                 axis: Axis::Child,
                 ..leaf.clone()
             };
-            demand(branches, some_node(&[&own], &Test::Exists, &[]))
+            demand(branches, of_existence(slice::from_ref(&own)))
         }
     }
 }

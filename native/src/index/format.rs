@@ -20,7 +20,7 @@ use super::segment::{next_serial, Segment};
 pub const MAGIC: &[u8; 16] = b"penstock-index\r\n";
 
 /// The version this code writes, and the only one it reads.
-pub const VERSION: u32 = 3;
+pub const VERSION: u32 = 4;
 
 const HEADER_BYTES: usize = 16 + 4 + 4;
 const ENTRY_BYTES: usize = 16;

@@ -5,6 +5,7 @@ pub mod build;
 pub mod compile;
 pub mod flat;
 pub mod format;
+mod lay;
 pub mod needles;
 pub mod segment;
 pub mod store;

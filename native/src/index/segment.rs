@@ -6,6 +6,9 @@
 //! belongs to: those of the deepest step first, since that element ends first, then those further up.
 //! So queries that differ only in a constant part company at the last, where one lookup by value
 //! tells which of them hold. A node's edges of one kind stand together, sorted.
+//!
+//! Conditions that one nested element must meet together (*joint* ones) begin at a node of their own, to
+//! which no step leads; to the conditions above, the node where they end is a value like any other.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -173,7 +176,8 @@ pub struct SlotRecord {
     pub kind: u32,
     /// The name test, for attributes and children.
     pub test: u32,
-    /// The inner slot, for children, what is deep, and first nodes.
+    /// The inner slot, for children, what is deep, and first nodes; for joint conditions the node of
+    /// the trie where they begin.
     pub inner: u32,
     /// A [`View`], for attributes, string-values and text nodes; 0 for others.
     pub view: u32,
@@ -194,6 +198,8 @@ impl SlotRecord {
     pub const DEEP: u32 = 4;
     /// What the inner slot has from the first node.
     pub const FIRST: u32 = 5;
+    /// The element itself: its values are the nodes of the trie whose conditions it meets.
+    pub const JOINT: u32 = 6;
 
     /// How many views there are: the numbers below are views.
     pub const VIEWS: usize = 3;

@@ -71,6 +71,8 @@ pub struct Holding {
     pub text_asked: [u32; SlotRecord::VIEWS],
     /// Whether some attribute may have to be held.
     pub attributes: bool,
+    /// Whether joint conditions have to be looked at.
+    pub joins: bool,
     /// Whether children may have to pass something on.
     reaches_down: bool,
 }
@@ -163,6 +165,17 @@ impl Holdings {
             .take_while(move |pass| pass.from == slot)
     }
 
+    /// The slots of joint conditions that a holding has, each with what is asked of it.
+    pub fn joints<'a>(
+        &'a self,
+        segment: &'a Segment,
+        holding: u32,
+    ) -> impl Iterator<Item = (u32, u32)> + 'a {
+        let own = self.holdings[holding as usize].own.of(&self.held).iter();
+        own.filter(|held| segment.slots[held.slot as usize].kind == SlotRecord::JOINT)
+            .map(|held| (held.slot, held.asked))
+    }
+
     /// The holding of an element that meets `tests`, which are those of `letter`, and whose `state`
     /// asks for `slots`, below an element that has the holding `parent`.
     pub fn below(
@@ -227,14 +240,22 @@ impl Holdings {
                 }
             }
         }
-        for at in 0..work.own.len() {
-            let record = &segment.slots[work.own[at].slot as usize];
-            if record.kind == SlotRecord::FIRST {
-                work.own.push(Held {
-                    slot: record.inner,
-                    asked: FIRST,
-                });
+        // What these are made of in the same element.
+        let mut at = 0;
+        while let Some(held) = work.own.get(at) {
+            let record = &segment.slots[held.slot as usize];
+            let made_of = |slot: u32, asked: u32| Held { slot, asked };
+            match record.kind {
+                SlotRecord::FIRST => work.own.push(made_of(record.inner, FIRST)),
+                SlotRecord::JOINT => {
+                    let slots = segment.wants_of(record.inner).iter();
+                    work.own.extend(
+                        slots.map(|&slot| made_of(slot, segment.slots[slot as usize].comparisons)),
+                    );
+                }
+                _ => {}
             }
+            at += 1;
         }
         merge(&mut work.own);
         merge(&mut work.deep);
@@ -271,6 +292,7 @@ impl Holdings {
                 SlotRecord::TEXT => holding.text_asked[source.view as usize] |= held.asked,
                 SlotRecord::VALUE => holding.value_asked[source.view as usize] |= held.asked,
                 SlotRecord::CHILD => holding.reaches_down = true,
+                SlotRecord::JOINT => holding.joins = true,
                 _ => {}
             }
         }

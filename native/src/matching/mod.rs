@@ -16,6 +16,7 @@ mod engines;
 mod firsts;
 pub mod gather;
 pub mod holding;
+mod joints;
 pub mod letters;
 pub mod matcher;
 pub mod pool;

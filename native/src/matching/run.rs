@@ -264,6 +264,9 @@ impl Run {
         if self.firsts.len() > frame.firsts {
             self.settle_firsts(segment, holding, frame.firsts);
         }
+        if self.automaton.holdings.get(holding).joins {
+            self.settle_joints(segment, holding, frame.values);
+        }
         if self.frames.last().expect("still open").has_content {
             self.decide_by_content(segment)?;
         }

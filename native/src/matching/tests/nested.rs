@@ -148,3 +148,33 @@ fn a_condition_on_the_first_node_of_some_nested_element() {
     check(&queries, "<a><b><c>y</c></b><b><c>x</c></b></a>", &["0"]);
     check(&queries, "<a><b><c>y</c><c>x</c></b></a>", &[]);
 }
+
+#[test]
+fn several_conditions_on_a_nested_element_hold_for_one_and_the_same() {
+    let queries = [
+        "/a[b[@p='1']/c='x']",
+        "/a[b[@p='1'][@q]/c]",
+        "/a[.//b[c='x'][c='y']]",
+        "/a[b[c[@p='1'][@q='2']]/@p='1']",
+        "/a[b[@p='1' or c='x'][@q]]",
+        "/a[b[contains(c, 'x')][@q]]",
+    ];
+    let apart = "<a><b p='1'><c>y</c></b><b q='2'><c q='2'>x</c><c p='1'/></b></a>";
+    check(&queries, apart, &["4", "5"]);
+    assert_eq!(verified(&texts(&queries), apart), 0);
+    let together = "<a><d><b p='1' q='2'><c p='1' q='2'>x</c><c>y</c></b></d></a>";
+    check(&queries, together, &["2"]);
+    let children = "<a><b p='1' q='2'><c p='1' q='2'>x</c><c>y</c></b></a>";
+    check(&queries, children, &["0", "1", "2", "3", "4", "5"]);
+    assert_eq!(verified(&texts(&queries), children), 0);
+}
+
+#[test]
+fn many_values_that_meet_the_same_joint_conditions_are_one_way() {
+    let query = "/a[b[c][d][e][f!='0'][g!='0']]";
+    let content: String = ["c", "d", "e", "f", "g"]
+        .iter()
+        .map(|name| format!("<{name}>1</{name}><{name}>2</{name}>").repeat(20))
+        .collect();
+    check(&[query], &format!("<a><b>{content}</b></a>"), &["0"]);
+}
