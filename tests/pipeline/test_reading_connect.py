@@ -1,0 +1,63 @@
+"""The readers on Spark Connect, where there is no JVM in reach."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+pytest.importorskip("grpc", reason="Spark Connect needs grpcio")
+
+SCRIPT = """
+import json, sys
+from pathlib import Path
+from pyspark.sql import SparkSession
+from penstock.pipeline.reading import read_directory, read_records
+
+folder = Path(sys.argv[1])
+spark = SparkSession.builder.remote("local[1]").getOrCreate()
+assert "connect" in type(spark).__module__
+files = read_directory(spark, str(folder / "in"), publisher="a b")
+records = dict(path=str(folder / "in"), records="/feed/entry", publisher="me")
+whole = read_records(spark, **records)
+stream = read_records(spark, **records, stream=True, max_rows_per_trigger=2)
+query = (
+    stream.writeStream.format("parquet")
+    .option("path", str(folder / "out"))
+    .option("checkpointLocation", str(folder / "checkpoint"))
+    .trigger(availableNow=True)
+    .start()
+)
+query.awaitTermination()
+found = [files, whole, spark.read.parquet(str(folder / "out"))]
+told = [sorted(bytes(row.content).decode() for row in frame.collect()) for frame in found]
+print(json.dumps(told))
+spark.stop()
+"""
+
+
+def test_readers_work_on_spark_connect(tmp_path: Path) -> None:
+    (tmp_path / "in").mkdir()
+    document = "<feed><entry>1</entry><entry>2</entry><entry>3</entry></feed>"
+    (tmp_path / "in" / "feed.xml").write_text(document, encoding="utf-8")
+    source = str(Path(__file__).resolve().parents[2] / "src")
+    done = subprocess.run(
+        [sys.executable, "-c", SCRIPT, str(tmp_path)],
+        env={
+            **os.environ,
+            "PYTHONPATH": source,
+            "PYSPARK_PYTHON": sys.executable,
+            "SPARK_LOCAL_IP": "127.0.0.1",
+        },
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    records = [f"<entry>{n}</entry>" for n in (1, 2, 3)]
+    assert json.loads(done.stdout.splitlines()[-1]) == [[document], records, records]
+    assert len(list((tmp_path / "checkpoint" / "commits").glob("[0-9]*"))) > 1
