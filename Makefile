@@ -23,7 +23,7 @@ FUZZ_SECONDS ?= 300
 OUTPUT_SYNC := $(if $(filter output-sync,$(.FEATURES)),--output-sync=line)
 
 .PHONY: help setup run test lint bench docs fuzz clean
-.PHONY: python-lint python-tests crate-lint crate-tests
+.PHONY: python-lint python-tests spark-tests crate-lint crate-tests
 
 help: ## Show this list
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-8s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -36,7 +36,7 @@ run: setup ## Deliver the example alerts: six publishers, twenty subscriptions, 
 	@echo; echo "Look further: $(BIN)/penstock mailbox severe --workspace build/alerts"
 
 test: ## Run every check: lint, the crate's tests, the stub check, pytest
-	@$(MAKE) --jobs=2 $(OUTPUT_SYNC) crate-tests python-tests lint
+	@$(MAKE) --jobs=2 $(OUTPUT_SYNC) crate-tests spark-tests python-tests lint
 
 lint: python-lint crate-lint ## Check formatting, types and lints of both languages
 
@@ -45,9 +45,12 @@ python-lint: setup
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 
-# All tests that share a Spark session run in one process, beside the others.
 python-tests: setup
-	$(BIN)/python -m pytest --quiet --numprocesses auto --dist loadgroup
+	$(BIN)/python -m pytest --quiet -m 'not spark' --numprocesses auto --dist worksteal
+
+# In one process: each would start a Spark of its own.
+spark-tests: setup
+	$(BIN)/python -m pytest --quiet -m spark
 
 # With the release profile: what `setup` compiled for the build itself serves here too.
 crate-lint: setup
@@ -72,7 +75,7 @@ docs: setup ## Generate the reference pages, check every link, write site/
 
 fuzz: setup ## Search for counterexamples at length: generated tests, then the fuzz targets
 	PENSTOCK_FUZZ_EXAMPLES=$(FUZZ_EXAMPLES) $(BIN)/python -m pytest --quiet -m hypothesis \
-		--numprocesses auto --dist loadgroup
+		--numprocesses auto --dist worksteal
 	@if ! cargo +nightly fuzz --version >/dev/null 2>&1; then \
 		echo "fuzz targets: not run, they need nightly Rust and cargo-fuzz" >&2; \
 	else cd native; for target in $$(cargo +nightly fuzz list); do \

@@ -47,9 +47,9 @@ def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkSession]:
         yield session
 
 
-@pytest.hookimpl(tryfirst=True)  # before xdist looks for the groups
+@pytest.hookimpl(tryfirst=True)  # before `-m` chooses
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Gives all tests that share a Spark session to one process: each session costs a JVM."""
+    """Marks the tests that share a Spark session: `make test` runs them in one process."""
     for item in items:
         if "spark" in getattr(item, "fixturenames", ()):
-            item.add_marker(pytest.mark.xdist_group("spark"))
+            item.add_marker("spark")
