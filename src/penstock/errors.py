@@ -620,7 +620,7 @@ ERRORS: dict[str, ErrorSpec] = {
     ),
     "pipeline.java": ErrorSpec(
         PipelineError,
-        "Spark needs Java 17 or newer",
+        "there is no Java of version 17 or newer, which Spark needs",
         "Install a JDK (Debian and Ubuntu: apt install openjdk-17-jre-headless), or name one in"
         " JAVA_HOME.",
     ),
