@@ -12,9 +12,10 @@ use std::hash::{BuildHasherDefault, Hasher};
 
 use hashbrown::HashMap;
 
-use super::conditions::PathSites;
 use super::holding::{Holding, Holdings, NOTHING};
 use super::letters::{Letters, NONE};
+use super::sites::PathSites;
+use super::told::{Mask, Told};
 use crate::index::segment::{Comparison, Segment, SlotRecord, StepEdge, ROOT, VERIFY};
 
 type Table<K, V> = HashMap<K, V, foldhash::fast::RandomState>;
@@ -81,7 +82,7 @@ pub struct State {
     pub looping: List,
     /// Nodes with conditions: matches if those hold.
     pub conditional: List,
-    /// Classes that match as soon as an element gets here.
+    /// In `masks`: classes that match as soon as an element gets here.
     pub accepts: List,
     /// Classes that must then be verified.
     pub candidates: List,
@@ -102,6 +103,8 @@ pub struct Path {
     pub holding: u32,
     /// What an element here must do: bits of [`Path::ACCEPTS`] and its kin.
     pub duties: u32,
+    /// Its state's `accepts`.
+    pub accepts: List,
     /// The conditions of matches that end here.
     pub sites: PathSites,
     /// The path one letter shorter.
@@ -113,7 +116,7 @@ pub struct Path {
 }
 
 impl Path {
-    /// Some classes match as soon as an element gets here.
+    /// Some classes match, or must be verified, as soon as an element gets here.
     pub const ACCEPTS: u32 = 1;
     /// Some attribute may have to be held.
     pub const ATTRIBUTES: u32 = 2;
@@ -123,6 +126,8 @@ impl Path {
     pub const DECIDES: u32 = 8;
     /// The text nodes have to be held.
     pub const TEXTS: u32 = 16;
+    /// Some of the classes that match as soon as an element gets here must be verified.
+    pub const SUSPECTS: u32 = 32;
 
     /// What an element in `state` that has `holding` must do.
     fn duties_of(state: &State, holding: &Holding) -> u32 {
@@ -132,7 +137,8 @@ impl Path {
         when(
             !state.accepts.is_empty() || !state.candidates.is_empty(),
             Path::ACCEPTS,
-        ) | when(holding.attributes, Path::ATTRIBUTES)
+        ) | when(!state.candidates.is_empty(), Path::SUSPECTS)
+            | when(holding.attributes, Path::ATTRIBUTES)
             | when(compared != 0, Path::GATHERS)
             | when(!state.conditional.is_empty(), Path::DECIDES)
             | when(holding.text_asked != [0; SlotRecord::VIEWS], Path::TEXTS)
@@ -142,8 +148,10 @@ impl Path {
 /// The path of the document node.
 pub const ROOT_PATH: u32 = 0;
 
-/// The cache of states and paths.
+/// The cache of states and paths, and what the document at hand matches by it.
 pub struct Automaton {
+    /// The classes that match.
+    pub told: Told,
     /// Names as letters.
     pub letters: Letters,
     /// By number.
@@ -152,8 +160,10 @@ pub struct Automaton {
     pub paths: Vec<Path>,
     /// What elements hold.
     pub holdings: Holdings,
-    /// The numbers in all [`List`]s.
+    /// The numbers in all [`List`]s but those of masks.
     pub arena: Vec<u32>,
+    /// The classes that match at a state.
+    pub masks: Vec<Mask>,
     children: Moves,
     transitions: Moves,
     by_digest: Table<u128, u32>,
@@ -166,11 +176,13 @@ impl Automaton {
     /// An automaton that knows only the document node.
     pub fn new(segment: &Segment) -> Automaton {
         let mut automaton = Automaton {
+            told: Told::new(segment.class_count()),
             letters: Letters::new(segment),
             states: Vec::new(),
             paths: Vec::new(),
             holdings: Holdings::default(),
             arena: Vec::new(),
+            masks: Vec::new(),
             children: Moves::default(),
             transitions: Moves::default(),
             by_digest: Table::default(),
@@ -182,12 +194,13 @@ impl Automaton {
         automaton
     }
 
-    /// Forgets everything but the document node and the alphabet.
+    /// Forgets everything but the document node, the alphabet, and what was told.
     pub fn clear(&mut self, segment: &Segment) {
         self.states.clear();
         self.paths.clear();
         self.holdings.clear();
         self.arena.clear();
+        self.masks.clear();
         self.children.clear();
         self.transitions.clear();
         self.by_digest.clear();
@@ -200,6 +213,7 @@ impl Automaton {
             letter: NONE,
             holding: NOTHING,
             duties: 0,
+            accepts: List::default(),
             sites: PathSites::UNKNOWN,
             parent: ROOT_PATH,
             first_child: NONE,
@@ -210,6 +224,8 @@ impl Automaton {
     /// The memory in use, about.
     pub fn bytes(&self) -> usize {
         self.arena.len() * 4
+            + self.masks.len() * size_of::<Mask>()
+            + self.told.bytes()
             + self.states.len() * (size_of::<State>() + 40)
             + self.paths.len() * (size_of::<Path>() + 20)
             + self.transitions.len() * 20
@@ -252,6 +268,14 @@ impl Automaton {
         before
     }
 
+    /// Tells the classes that match at a path.
+    #[inline]
+    pub fn tell_accepts(&mut self, path: u32) {
+        for &mask in &self.masks[self.paths[path as usize].accepts.range()] {
+            self.told.tell(mask);
+        }
+    }
+
     #[cold]
     fn grow(&mut self, segment: &Segment, parent: u32, letter: u32) -> u32 {
         let from = self.paths[parent as usize].state;
@@ -277,6 +301,7 @@ impl Automaton {
             letter,
             holding,
             duties: Path::duties_of(&self.states[state as usize], self.holdings.get(holding)),
+            accepts: self.states[state as usize].accepts,
             sites: PathSites::UNKNOWN,
             parent,
             first_child: NONE,
@@ -347,10 +372,18 @@ impl Automaton {
                 .flat_map(|&node| segment.accepts_of(node))
                 .copied()
         };
+        let first_mask = self.masks.len();
+        self.told.masks(
+            accepts().filter(|class| class & VERIFY == 0),
+            &mut self.masks,
+        );
         let mut state = State {
             open: self.push(reached.iter().filter(has_children).copied()),
             conditional: self.push(reached.iter().filter(has_conditions).copied()),
-            accepts: self.push(accepts().filter(|class| class & VERIFY == 0)),
+            accepts: List {
+                start: first_mask as u32,
+                len: (self.masks.len() - first_mask) as u32,
+            },
             candidates: self.push(
                 accepts()
                     .filter(|class| class & VERIFY != 0)

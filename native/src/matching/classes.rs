@@ -1,5 +1,14 @@
 //! Sets of classes that are filled and emptied once a document.
 
+/// A set of classes at the end of a document.
+pub trait ClassSet {
+    /// Whether the class is there.
+    fn contains(&self, class: u32) -> bool;
+
+    /// Does something with each class.
+    fn for_each(&self, act: impl FnMut(u32));
+}
+
 /// A set of small numbers that remembers the order in which they came.
 #[derive(Default)]
 pub struct Classes {
@@ -26,26 +35,6 @@ impl Classes {
         }
     }
 
-    /// Adds many numbers. Whether one is new is hard to guess, so nothing is branched on.
-    #[inline]
-    pub fn extend(&mut self, classes: &[u32]) {
-        let mut len = self.list.len();
-        self.list.resize(len + classes.len(), 0);
-        for &class in classes {
-            let (word, place) = (&mut self.bits[class as usize / 64], class % 64);
-            self.list[len] = class;
-            len += 1 - (*word >> place & 1) as usize;
-            *word |= 1 << place;
-        }
-        self.list.truncate(len);
-    }
-
-    /// Whether the number is there.
-    #[inline]
-    pub fn contains(&self, class: u32) -> bool {
-        self.bits[class as usize / 64] & (1 << (class % 64)) != 0
-    }
-
     /// The numbers, in the order in which they came.
     pub fn list(&self) -> &[u32] {
         &self.list
@@ -60,6 +49,16 @@ impl Classes {
     }
 }
 
+impl ClassSet for Classes {
+    fn contains(&self, class: u32) -> bool {
+        self.bits[class as usize / 64] & (1 << (class % 64)) != 0
+    }
+
+    fn for_each(&self, act: impl FnMut(u32)) {
+        self.list.iter().copied().for_each(act);
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -68,7 +67,9 @@ mod tests {
     fn a_class_is_listed_once_however_it_comes() {
         let mut classes = Classes::new(200);
         classes.insert(7);
-        classes.extend(&[130, 7, 130, 0, 199]);
+        for class in [130, 7, 130, 0, 199] {
+            classes.insert(class);
+        }
         classes.insert(0);
         assert_eq!(classes.list(), [7, 130, 0, 199]);
         assert!(classes.contains(199) && !classes.contains(64));

@@ -9,9 +9,10 @@
 use hashbrown::HashSet;
 
 use super::alignment::PathTests;
-use super::conditions::{groups, met, Met};
+use super::conditions::{groups, met};
 use super::letters::NONE;
 use super::run::Run;
+use super::sites::Met;
 use crate::events::Stop;
 use crate::index::segment::{Origin, Segment, SlotRecord, DIRECT, VERIFY};
 
@@ -65,7 +66,9 @@ impl Run {
             if self.frames[depth].started < before {
                 break;
             }
-            self.sites.meet(segment, sites, depth, &value, &mut met);
+            let told = &mut self.automaton.told;
+            self.sites
+                .meet(segment, sites, depth, &value, told, &mut met);
             self.settle(segment, depth, &mut met)?;
         }
         self.work.met = met;
@@ -105,7 +108,8 @@ impl Run {
         let sites = self.automaton.paths[path as usize].sites;
         for value in &self.values[self.frames[place].values..] {
             if segment.slots[value.slot as usize].kind != SlotRecord::ATTRIBUTE {
-                self.sites.meet(segment, sites, place, value, met);
+                let told = &mut self.automaton.told;
+                self.sites.meet(segment, sites, place, value, told, met);
             }
         }
     }
@@ -200,16 +204,15 @@ impl Run {
     #[inline]
     fn accept(&mut self, segment: &Segment, node: u32) {
         if node & DIRECT != 0 {
-            self.matched.insert(node & !DIRECT);
+            self.automaton.told.insert(node & !DIRECT);
             return;
         }
         for &class in segment.accepts_of(node) {
-            let set = if class & VERIFY == 0 {
-                &mut self.matched
+            if class & VERIFY == 0 {
+                self.automaton.told.insert(class);
             } else {
-                &mut self.candidates
-            };
-            set.insert(class & !VERIFY);
+                self.candidates.insert(class & !VERIFY);
+            }
         }
     }
 

@@ -6,7 +6,7 @@
 
 use std::sync::{Arc, OnceLock};
 
-use super::classes::Classes;
+use super::classes::{ClassSet, Classes};
 use super::engines::{SharedEngine, YFilterEngine};
 use super::pool::{arrange, Pool, Worker};
 use super::run::Run;
@@ -184,17 +184,17 @@ impl Matcher {
     }
 
     /// Turns classes into handles, after verifying those that need it.
-    fn collect<'a>(
+    fn collect<'a, S: ClassSet + 'a>(
         &self,
         worker: &mut Worker,
         source: &mut Source<'_>,
         matched: &mut Matched,
-        results: impl Fn(usize) -> (&'a Classes, &'a Classes),
+        results: impl Fn(usize) -> (&'a S, &'a Classes),
     ) -> Result<(), MatchError> {
         let mut unsure = Vec::new();
         for at in 0..self.snapshot.views.len() {
             let (sure, candidates) = results(at);
-            self.add_all_handles(at, sure.list(), &mut matched.handles);
+            self.add_all_handles(at, sure, &mut matched.handles);
             let open = candidates
                 .list()
                 .iter()
@@ -214,17 +214,15 @@ impl Matcher {
         Ok(())
     }
 
-    fn add_all_handles(&self, at: usize, classes: &[u32], handles: &mut Vec<u32>) {
+    fn add_all_handles(&self, at: usize, classes: &impl ClassSet, handles: &mut Vec<u32>) {
         let view = &self.snapshot.views[at];
         if view.segment.class_count() == view.segment.count() && view.removed.is_empty() {
             // All queries differ: a class is its only subscription.
-            handles.extend(classes.iter().map(|class| self.bases[at] + class));
+            let base = self.bases[at];
+            classes.for_each(|class| handles.push(base + class));
             return;
         }
-        handles.reserve(classes.len());
-        for &class in classes {
-            self.add_handles(at, class, handles);
-        }
+        classes.for_each(|class| self.add_handles(at, class, handles));
     }
 
     #[inline]

@@ -2,7 +2,7 @@
 //!
 //! [`matcher`] is the door. The default engine is [`run`] (one reading of a document for one segment)
 //! on [`automaton`] (structure), [`holding`], [`gather`] and [`conditions`] (values), `bubble` (on their way
-//! up) and `decide` (all together);
+//! up), [`sites`] (which values matter where), `decide` (all together) and [`told`] (what matches);
 //! [`yfilter`] is the baseline.
 
 pub mod alignment;
@@ -21,7 +21,9 @@ pub mod letters;
 pub mod matcher;
 pub mod pool;
 pub mod run;
+pub mod sites;
 pub mod source;
 #[cfg(test)]
 mod tests;
+pub mod told;
 pub mod yfilter;

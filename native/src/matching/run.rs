@@ -11,12 +11,13 @@ use hashbrown::HashSet;
 use super::automaton::{Automaton, Path, ROOT_PATH};
 use super::bubble::{Nodes, COMPACTED_PAST};
 use super::classes::Classes;
-use super::conditions::Sites;
 use super::decide::{Waiting, Work};
 use super::firsts::Firsts;
 use super::gather::Value;
 use super::holding::NOTHING;
 use super::letters::NONE;
+use super::sites::Sites;
+use super::told::Told;
 use crate::events::{Attribute, NameId, Names, Stop};
 use crate::index::segment::{Segment, SlotRecord};
 
@@ -79,7 +80,6 @@ pub struct Run {
     pub(super) attributes: Vec<(usize, Value)>,
     pub(super) waiting: Waiting,
     pub(super) work: Work,
-    pub(super) matched: Classes,
     pub(super) candidates: Classes,
     // Which paths were seen before this element's number is forgotten; their conditional nodes are kept.
     pub(super) forgotten_before: u64,
@@ -111,7 +111,6 @@ impl Run {
             attributes: Vec::new(),
             waiting: Waiting::default(),
             work: Work::default(),
-            matched: Classes::new(segment.class_count()),
             candidates: Classes::new(segment.class_count()),
             forgotten_before: 0,
             forgotten: HashSet::default(),
@@ -137,7 +136,7 @@ impl Run {
         self.attributes.clear();
         self.firsts.clear();
         self.waiting.clear();
-        self.matched.clear();
+        self.automaton.told.clear();
         self.candidates.clear();
         self.string_values.gatherer.clear();
         self.texts.gatherer.clear();
@@ -166,8 +165,8 @@ impl Run {
     }
 
     /// The classes that match, and those that must be verified.
-    pub fn results(&self) -> (&Classes, &Classes) {
-        (&self.matched, &self.candidates)
+    pub fn results(&self) -> (&Told, &Classes) {
+        (&self.automaton.told, &self.candidates)
     }
 
     /// A start tag.
@@ -199,10 +198,13 @@ impl Run {
             ..
         } = self.automaton.paths[path as usize];
         if before < self.document_began && duties & Path::ACCEPTS != 0 {
-            let reached = &self.automaton.states[state as usize];
-            self.matched.extend(self.automaton.list(reached.accepts));
-            self.candidates
-                .extend(self.automaton.list(reached.candidates));
+            self.automaton.tell_accepts(path);
+            if duties & Path::SUSPECTS != 0 {
+                let candidates = self.automaton.states[state as usize].candidates;
+                for &class in self.automaton.list(candidates) {
+                    self.candidates.insert(class);
+                }
+            }
         }
         let gathers = duties & Path::GATHERS != 0;
         if gathers {
@@ -287,6 +289,7 @@ impl Run {
     fn drop_cache_past_bound(&mut self, segment: &Segment) {
         if self.cache_bytes() > self.limits.cache_bytes_max {
             self.automaton.clear(segment);
+            self.automaton.told.forget();
             self.sites.clear();
             self.counters.caches_dropped += 1;
         }

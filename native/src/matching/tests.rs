@@ -251,6 +251,49 @@ fn conditions_above_are_checked_on_each_element_that_can_stand_for_the_step() {
 }
 
 #[test]
+fn more_slots_than_a_level_has_bits() {
+    let queries: Vec<String> = (0..150)
+        .map(|number| format!("//a[@n{number}='x']/b"))
+        .collect();
+    let queries: Vec<&str> = queries.iter().map(String::as_str).collect();
+    check(&queries, "<a n3='x'><b n9='x'/></a>", &["3"]);
+    check(&queries, "<a n67='x' n3='y'><c><b/></c><b/></a>", &["67"]);
+    check(&queries, "<a n131='x'><b><a n67='x'/></b></a>", &["131"]);
+}
+
+#[test]
+fn an_element_that_comes_again_with_other_attributes_is_decided_again() {
+    let queries = [
+        "//a[@p='1']/b",
+        "//a[@p='2']/b",
+        "//b[@q='1']",
+        "//b[@q!='1']",
+    ];
+    check(
+        &queries,
+        "<c><a p='1'><b/></a><a p='2'><b q='1'/><b q='2'/></a></c>",
+        &["0", "1", "2", "3"],
+    );
+    check(
+        &queries,
+        "<c><a p='1'><b/></a><a><b q='1'/></a></c>",
+        &["0", "2"],
+    );
+    check(&queries, "<a p='1'><a p='2'><c><b/></c></a></a>", &[]);
+}
+
+#[test]
+fn a_class_with_several_branches_is_told_once() {
+    let queries = [
+        "/a | /a[@p='1'] | //b[@p='1'] | //c[@p='1']/b",
+        "//b[@p='1'] | //b[@q='1']",
+    ];
+    check(&queries, "<a p='1'><b p='1' q='1'/></a>", &["0", "1"]);
+    check(&queries, "<d><b q='1'/><c p='1'><b/></c></d>", &["0", "1"]);
+    check(&queries, "<d><c p='1'><d><b/></d></c></d>", &[]);
+}
+
+#[test]
 fn a_refused_document_matches_nothing_and_leaves_the_matcher_sound() {
     let mut index = index_of(&["/a".to_owned(), "/a/b".to_owned()]);
     let matcher = matcher(&mut index, Engine::Shared, AMPLE);
