@@ -19,10 +19,13 @@ NATIVE_SOURCES := native/Cargo.toml $(shell find native/src)
 FUZZ_EXAMPLES ?= 2000
 FUZZ_SECONDS ?= 300
 
+# How often `make soak` kills the pipeline.
+SOAK_KILLS ?= 100
+
 # Whole lines from jobs side by side, where this make can (macOS ships one that cannot).
 OUTPUT_SYNC := $(if $(filter output-sync,$(.FEATURES)),--output-sync=line)
 
-.PHONY: help setup run test lint bench docs fuzz clean
+.PHONY: help setup run test lint bench docs fuzz soak clean
 .PHONY: python-lint python-tests spark-tests crate-lint crate-tests
 
 help: ## Show this list
@@ -81,6 +84,9 @@ fuzz: setup ## Search for counterexamples at length: generated tests, then the f
 	else cd native; for target in $$(cargo +nightly fuzz list); do \
 		(set -x; cargo +nightly fuzz run "$$target" -- -max_total_time=$(FUZZ_SECONDS)); \
 	done; fi
+
+soak: setup ## Kill the running pipeline a hundred times, and write benchmarks/results/soak.txt
+	$(BIN)/python benchmarks/soak.py --kills $(SOAK_KILLS)
 
 clean: ## Remove everything that was made
 	rm -rf $(VENV) build dist site native/target native/fuzz/target

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import hashlib
 from dataclasses import dataclass
 
+import pyarrow as pa
 import pyarrow.compute as pc
 from deltalake import DeltaTable
 from pyspark.sql import DataFrame, SparkSession
@@ -12,12 +14,12 @@ from penstock.documents import Limits
 from penstock.pipeline import schemas
 from penstock.pipeline.delivering import deliver
 from penstock.workspace import Workspace
-from penstock.workspace.batches import BatchRecords
+from penstock.workspace.batches import BatchRecord, BatchRecords
 from penstock.workspace.buckets import bucket_of
 from penstock.workspace.delta import last_batch
+from penstock.workspace.schemas import TIME
 from penstock.workspace.stored_subscription import StoredSubscription, as_table
 from penstock.workspace.tables import BACKFILL, Tables
-from penstock.workspace.times import now
 from penstock.workspace.versions import write_version
 
 
@@ -42,17 +44,20 @@ class Backfill:
         While a batch is under way nothing is: who asks comes again.
         """
         with Workspace.open(self.path) as workspace, workspace.lock("backfill"):
-            wanted = workspace.subscriptions.backfills_wanted()
-            if not wanted:
+            if not workspace.subscriptions.backfills_wanted():
                 return 0
             tables = workspace.tables
-            committed = last_batch(tables.counts, self.stream)
-            past = DeltaTable(tables.documents)
-            records = BatchRecords(str(workspace.batches), self.stream).all()
-            if records and (committed is None or records[-1].batch > committed):
+            records = BatchRecords(str(workspace.batches), self.stream)
+            # Else a batch could be recorded, with subscriptions from before, while we look.
+            with records.held():
+                wanted = workspace.subscriptions.backfills_wanted()
+                committed = last_batch(tables.counts, self.stream)
+                past = DeltaTable(tables.documents).file_uris()
+                recorded = records.all()
+            if recorded and (committed is None or recorded[-1].batch > committed):
                 return 0
             for subscription in wanted:
-                self._fill(spark, workspace, tables, subscription, past.file_uris())
+                self._fill(spark, workspace, tables, subscription, past)
                 workspace.subscriptions.backfill_done(subscription.id)
             return len(wanted)
 
@@ -66,28 +71,46 @@ class Backfill:
     ) -> None:
         if not files:
             return
+        stream = _stream_of_the_past(subscription)
+        record = BatchRecords(str(workspace.batches), stream).of(
+            0, lambda: [write_version(str(workspace.indexes), as_table([subscription]))]
+        )
         documents = spark.read.schema(schemas.DOCUMENTS).parquet(*files)
         deliver(
-            _not_delivered(spark, documents, tables, subscription),
-            write_version(str(workspace.indexes), as_table([subscription])),
+            _not_delivered(spark, documents, tables, subscription, record),
+            record.versions,
             tables,
-            stream=f"{BACKFILL}{subscription.id} {subscription.created_at}",
-            batch=0,
-            at=now(),
+            stream=stream,
+            batch=record.batch,
+            at=record.at,
             limits=self.limits,
             log=False,
         )
 
 
+def _stream_of_the_past(subscription: StoredSubscription) -> str:
+    """The stream whose only batch is the past of a subscription; one made anew has another."""
+    made = f"{subscription.id}\x1f{subscription.created_at}"
+    return f"{BACKFILL}{hashlib.sha256(made.encode()).hexdigest()[:32]}"
+
+
 def _not_delivered(
-    spark: SparkSession, documents: DataFrame, tables: Tables, subscription: StoredSubscription
+    spark: SparkSession,
+    documents: DataFrame,
+    tables: Tables,
+    subscription: StoredSubscription,
+    record: BatchRecord,
 ) -> DataFrame:
-    """Without the documents that an earlier subscription of the same name was given."""
+    """Without the documents that the subscription, or an earlier one of the name, was given.
+
+    What this very batch gave, before it was interrupted, stays: a replay gives the same again.
+    """
     deliveries = DeltaTable(tables.deliveries).to_pyarrow_dataset()
     known = deliveries.to_table(
         columns=["document"],
         filter=(pc.field("bucket") == bucket_of(subscription.subscriber))
-        & (pc.field("subscription") == subscription.id),
+        & (pc.field("subscription") == subscription.id)
+        & (pc.field("delivered_at") != pa.scalar(record.at, TIME)),
     )
     if known.num_rows == 0:
         return documents

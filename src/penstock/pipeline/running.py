@@ -19,6 +19,7 @@ from penstock.errors import PenstockError, error
 from penstock.pipeline.backfilling import Backfill
 from penstock.pipeline.matching import Mode
 from penstock.pipeline.progress import BatchProgress, ProgressListener
+from penstock.pipeline.session import JVM_LOST
 from penstock.pipeline.workspace_run import run_workspace, stream_of_workspace
 from penstock.workspace import Workspace
 from penstock.workspace.compaction import compact
@@ -108,6 +109,8 @@ def _failures() -> Iterator[None]:
         yield
     except PySparkException as failure:
         raise told_as(str(failure)) from failure
+    except JVM_LOST as failure:
+        raise error("pipeline.failed", "the connection to Spark's JVM is lost") from failure
 
 
 def told_as(message: str) -> PenstockError:

@@ -9,11 +9,16 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Final, TypeAlias
 
+from py4j.protocol import Py4JError  # type: ignore[import-untyped]
 from pyspark.sql import DataFrame, SparkSession
 
 Session: TypeAlias = SparkSession
 Rows: TypeAlias = DataFrame
 """For those who use what the pipeline gives without importing pyspark."""
+
+JVM_LOST: Final = (Py4JError, ConnectionError)
+"""How it shows that a classic session's JVM is gone: to the call that was under way, and to those
+that come later."""
 
 DEFAULT_MASTER: Final = "local[*,4]"
 """All cores of this machine, and four attempts a task: with ``local[*]`` one lost Python worker
@@ -71,7 +76,9 @@ def session(
     try:
         yield made
     finally:
-        made.stop()
+        # A JVM that is gone cannot be stopped, and whoever used it knows that it is.
+        with contextlib.suppress(*JVM_LOST):
+            made.stop()
 
 
 _LOOPBACK: Final = {

@@ -9,12 +9,14 @@ from __future__ import annotations
 import json
 import uuid
 from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
 from typing import Any
 
 from penstock.workspace.durable import writing
+from penstock.workspace.locks import holding
 from penstock.workspace.times import now
 
 
@@ -47,12 +49,21 @@ class BatchRecords:
     def of(self, batch: int, versions: Callable[[], Sequence[str]]) -> BatchRecord:
         """The record of a batch; made, with the current versions, where there is none."""
         path = self._path(batch)
-        if path.exists():
-            return _record(path)
-        record = BatchRecord(batch, tuple(versions()), now())
-        path.parent.mkdir(parents=True, exist_ok=True)
-        _write(path, {"batch": batch, "versions": record.versions, "at": record.at.isoformat()})
-        return record
+        with self.held():
+            if path.exists():
+                return _record(path)
+            record = BatchRecord(batch, tuple(versions()), now())
+            _write(path, {"batch": batch, "versions": record.versions, "at": record.at.isoformat()})
+            return record
+
+    def held(self) -> AbstractContextManager[None]:
+        """While held, no record is made.
+
+        Whoever looks at the subscriptions and at the records meanwhile knows: a batch that has no
+        record yet will have these subscriptions, or later ones.
+        """
+        self._folder.mkdir(parents=True, exist_ok=True)
+        return holding(self._folder / "records.lock", wait=True)
 
     def has(self, batch: int) -> bool:
         """Whether a batch was recorded."""

@@ -189,7 +189,22 @@ def commit_batch(table: str, files: Iterable[WrittenFile], *, stream: str, batch
             app_transactions=[Transaction(stream, batch, _now_ms())],
         ),
     )
+    _log_to_disk(table)
     return True
+
+
+def _log_to_disk(table: str) -> None:
+    """See to it that the last commit outlives a power cut, on a disk of this machine.
+
+    delta-rs leaves it to the system when. Spark may then remember that a batch is done whose commit
+    is lost.
+    """
+    filesystem, root = filesystem_of(table)
+    if isinstance(filesystem, LocalFileSystem):
+        log = os.path.join(root, "_delta_log")
+        last = max(name for name in os.listdir(log) if name.endswith(".json"))
+        _to_disk(os.path.join(log, last))
+        _to_disk(log)
 
 
 def _now_ms() -> int:

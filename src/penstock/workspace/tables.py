@@ -8,7 +8,7 @@ from typing import Final
 from penstock.workspace import schemas
 from penstock.workspace.delta import create_table
 
-BACKFILL: Final = "backfill "
+BACKFILL: Final = "backfill-"
 """How the names of streams begin that deliver documents of the past."""
 
 

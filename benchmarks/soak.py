@@ -1,0 +1,59 @@
+"""Kills the pipeline a hundred times: ``make soak``.
+
+The tests do the same a few times in each run. Every so many kills the inbox is drained, the tables
+are compared with what must be in them, and a new workspace begins; the result is written each time.
+"""
+
+from __future__ import annotations
+
+import argparse
+import random
+import sys
+import tempfile
+from collections import Counter
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[1]
+sys.path.insert(0, str(ROOT / "tests" / "support"))
+
+from delivery_audit import Audit  # noqa: E402
+from kill_campaign import Campaign, Moment, summary  # noqa: E402
+from pipeline_process import Victim  # noqa: E402
+
+from penstock.lab.bench.machine import this_machine  # noqa: E402
+
+KILLS_EACH = 20
+"""Kills that one workspace has to bear."""
+
+RESULT = ROOT / "benchmarks" / "results" / "soak.txt"
+
+
+def main() -> None:
+    """Kill as often as is said."""
+    parser = argparse.ArgumentParser(description=main.__doc__)
+    parser.add_argument("--kills", type=int, required=True)
+    parser.add_argument("--seed", type=int, default=random.SystemRandom().randrange(1 << 32))
+    given = parser.parse_args()
+    kills: Counter[tuple[Victim, Moment]] = Counter()
+    found = Audit(0, 0, 0, 0)
+    text = ""
+    while kills.total() < given.kills:
+        seed = given.seed + kills.total()
+        say(f"a new workspace, seed {seed}")
+        with tempfile.TemporaryDirectory(prefix="penstock-soak-") as folder:
+            campaign = Campaign(Path(folder), seed, say)
+            found += campaign.go(min(KILLS_EACH, given.kills - kills.total()))
+        kills += campaign.kills
+        lines = ["make soak", str(this_machine()), "", *summary(kills, found)]
+        text = "\n".join([*lines, f"seed: {given.seed}"]) + "\n"
+        RESULT.write_text(text, encoding="utf-8")
+    say(text)
+
+
+def say(line: str) -> None:
+    """Tell whoever waits at once, also through a pipe."""
+    print(line, flush=True)
+
+
+if __name__ == "__main__":
+    main()
