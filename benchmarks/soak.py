@@ -22,7 +22,7 @@ from pipeline_process import Victim  # noqa: E402
 
 from penstock.lab.bench.machine import this_machine  # noqa: E402
 
-KILLS_EACH = 20
+KILLS_EACH = 10
 """Kills that one workspace has to bear."""
 
 RESULT = ROOT / "benchmarks" / "results" / "soak.txt"

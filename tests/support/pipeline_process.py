@@ -43,7 +43,13 @@ class PipelineProcess:
     def __init__(self, workspace: Path, scratch: Path, *options: str) -> None:
         scratch.mkdir(parents=True, exist_ok=True)
         self.output = scratch / "output"
-        environment = {**os.environ, "PYTHONPATH": str(SOURCE), "TMPDIR": str(scratch)}
+        environment = {
+            **os.environ,
+            "PYTHONPATH": str(SOURCE),
+            "TMPDIR": str(scratch),
+            # On a cluster the driver would else be known by this machine's name.
+            "SPARK_LOCAL_IP": "127.0.0.1",
+        }
         # `penstock run` must see to it by itself that the workers run this Python.
         for name in ("PYSPARK_PYTHON", "PYSPARK_DRIVER_PYTHON", "SPARK_HOME"):
             environment.pop(name, None)
@@ -51,9 +57,7 @@ class PipelineProcess:
             self._process = subprocess.Popen(
                 [
                     *(sys.executable, "-m", "penstock", "run", "--workspace", str(workspace)),
-                    *("--conf", f"spark.local.dir={scratch}"),
-                    # A JVM that is killed leaves its files: they should not stay for good.
-                    *("--conf", f"spark.driver.extraJavaOptions=-Djava.io.tmpdir={scratch}"),
+                    *(() if "--remote" in options else _own_jvm(scratch)),
                     *options,
                 ],
                 stdin=subprocess.DEVNULL,
@@ -122,3 +126,11 @@ class PipelineProcess:
         traceback: TracebackType | None,
     ) -> None:
         self.close()
+
+
+def _own_jvm(scratch: Path) -> Sequence[str]:
+    """A JVM that is killed leaves its files: they should not stay for good."""
+    return (
+        *("--conf", f"spark.local.dir={scratch}"),
+        *("--conf", f"spark.driver.extraJavaOptions=-Djava.io.tmpdir={scratch}"),
+    )

@@ -10,7 +10,10 @@ from pathlib import Path
 from typing import Final, TypeAlias
 
 from py4j.protocol import Py4JError  # type: ignore[import-untyped]
+from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, SparkSession
+
+from penstock.errors import error
 
 Session: TypeAlias = SparkSession
 Rows: TypeAlias = DataFrame
@@ -24,15 +27,17 @@ DEFAULT_MASTER: Final = "local[*,4]"
 """All cores of this machine, and four attempts a task: with ``local[*]`` one lost Python worker
 would end the run."""
 
-SETTINGS: Final = {
+SQL_SETTINGS: Final = {
     # A batch's matches can be a thousand times its rows: bounded in bytes, not only in rows.
     "spark.sql.execution.arrow.maxBytesPerBatch": "4m",
-    # The workers keep their mapped indexes from task to task.
-    "spark.python.worker.reuse": "true",
     # Tables are in UTC wherever they are written and read.
     "spark.sql.session.timeZone": "UTC",
-    # A micro-batch is seconds of work: 200 partitions would mostly be empty tasks.
-    "spark.sql.shuffle.partitions": str(os.cpu_count() or 2),
+}
+"""What every session sets, also one with a Spark Connect server."""
+
+SETTINGS: Final = {
+    # The workers keep their mapped indexes from task to task.
+    "spark.python.worker.reuse": "true",
     # The commands show the progress themselves.
     "spark.ui.showConsoleProgress": "false",
     "spark.ui.enabled": "false",
@@ -61,18 +66,14 @@ def session(
         Spark's settings, over the defaults.
     log
         Where the JVM's own messages go.
+
+    Raises
+    ------
+    PipelineFailure
+        ``pipeline.failed``: there is no Java, the master or server cannot be reached, ...
     """
-    builder = SparkSession.builder.appName("penstock")
-    if remote is not None:
-        made = builder.remote(remote).getOrCreate()
-    else:
-        # Else workers may start another Python, without Penstock or of another version.
-        os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
-        local = {} if master is not None else _LOOPBACK
-        for name, value in {**SETTINGS, **local, **settings}.items():
-            builder = builder.config(name, value)
-        with _stderr_to(log):
-            made = builder.master(master or DEFAULT_MASTER).getOrCreate()
+    with _telling_failures():
+        made = _made(master, remote, settings, log)
     try:
         yield made
     finally:
@@ -81,11 +82,42 @@ def session(
             made.stop()
 
 
-_LOOPBACK: Final = {
+def _made(
+    master: str | None, remote: str | None, settings: dict[str, str], log: Path
+) -> SparkSession:
+    builder = SparkSession.builder.appName("penstock")
+    if remote is not None:
+        # The others are the server's own: a session cannot change them.
+        for name, value in {**SQL_SETTINGS, **settings}.items():
+            builder = builder.config(name, value)
+        return builder.remote(remote).getOrCreate()
+    # Else workers may start another Python, without Penstock or of another version.
+    os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
+    where = master or DEFAULT_MASTER
+    local = _LOCAL if where.startswith("local") else {}
+    for name, value in {**SQL_SETTINGS, **SETTINGS, **local, **settings}.items():
+        builder = builder.config(name, value)
+    with _stderr_to(log):
+        return builder.master(where).getOrCreate()
+
+
+@contextlib.contextmanager
+def _telling_failures() -> Iterator[None]:
+    try:
+        yield
+    except (PySparkException, *JVM_LOST) as failure:
+        reason = str(failure).partition("\n")[0]
+        raise error("pipeline.failed", f"Spark did not start: {reason}") from failure
+
+
+_LOCAL: Final = {
+    # Nothing listens beyond this machine, and no name has to be resolved.
     "spark.driver.host": "127.0.0.1",
     "spark.driver.bindAddress": "127.0.0.1",
+    # A micro-batch is seconds of work: 200 partitions would mostly be empty tasks.
+    "spark.sql.shuffle.partitions": str(os.cpu_count() or 2),
 }
-"""On one machine nothing listens beyond it, and no name has to be resolved."""
+"""On one machine; a cluster's own settings know better how large it is."""
 
 
 @contextlib.contextmanager

@@ -63,7 +63,7 @@ class BatchRecords:
         record yet will have these subscriptions, or later ones.
         """
         self._folder.mkdir(parents=True, exist_ok=True)
-        return holding(self._folder / "records.lock", wait=True)
+        return holding(self._folder / "lock", wait=True)
 
     def has(self, batch: int) -> bool:
         """Whether a batch was recorded."""
