@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 from kill_campaign import Campaign, summary
+from spark_session import need_java
 
 KILLS = 5
 """In every run of the tests; ``make soak`` does a hundred."""
@@ -16,6 +17,7 @@ KILLS = 5
 
 @pytest.mark.skipif(sys.platform != "linux", reason="finds the processes to kill in Linux's /proc")
 def test_every_delivery_is_made_once_whatever_is_killed_and_when(tmp_path: Path) -> None:
+    need_java()
     seed = int(os.environ.get("PENSTOCK_KILL_SEED", random.SystemRandom().randrange(1 << 32)))
     print(f"\nPENSTOCK_KILL_SEED={seed} kills the same at the same moments")
     campaign = Campaign(tmp_path, seed, print)

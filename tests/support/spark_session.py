@@ -37,14 +37,19 @@ SETTINGS = {
 }
 
 
-@contextlib.contextmanager
-def spark_session(scratch: Path) -> Iterator[SparkSession]:
-    """A session that keeps its files in ``scratch``; the test is skipped where Java is missing."""
+def need_java() -> None:
+    """Skip the test where Java is missing."""
     java = doctor.java()
     if java.state is not doctor.State.OK:
         # Where the native core is required, in CI, nothing may be left out.
         leave = pytest.fail if os.environ.get("PENSTOCK_REQUIRE_NATIVE") == "1" else pytest.skip
         leave(f"Java: {java.detail}; {java.advice}")
+
+
+@contextlib.contextmanager
+def spark_session(scratch: Path) -> Iterator[SparkSession]:
+    """A session that keeps its files in ``scratch``; the test is skipped where Java is missing."""
+    need_java()
     with pytest.MonkeyPatch.context() as environment:
         # Without it workers may start another Python than this one.
         environment.setenv("PYSPARK_PYTHON", sys.executable)
