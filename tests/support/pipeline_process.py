@@ -16,14 +16,14 @@ from repository import SOURCE
 
 Victim: TypeAlias = Literal["jvm", "driver", "jvm and driver", "worker", "daemon"]
 """What can be killed: Spark's JVM, the Python process that drives it, both at once, a Python
-process that matches, and the one that starts those."""
+process that matches, and the one that starts those, with all of them."""
 
 VICTIMS: tuple[Victim, ...] = get_args(Victim)
 
 SURVIVED: tuple[Victim, ...] = ("worker", "daemon")
 """Those whose loss does not end the run."""
 
-END_SECONDS_MAX = 180
+END_SECONDS_MAX = 600
 """How long a process may take to end, on a machine with much else to do."""
 
 
@@ -96,13 +96,13 @@ class PipelineProcess:
         if victim == "jvm and driver":
             return [*(each.pid for each in jvms), self._process.pid] if jvms else []
         of_jvm = {each.pid for each in jvms}
-        daemons = [
-            each for each in found if "pyspark.daemon" in each.command and each.parent in of_jvm
-        ]
-        if victim == "daemon":
-            return [each.pid for each in daemons]
-        of_daemon = {each.pid for each in daemons}
-        return [each.pid for each in found if each.parent in of_daemon]
+        pythons = [each for each in found if "pyspark.daemon" in each.command]
+        # Workers outlive the process that started them, if they are let.
+        workers = [each.pid for each in pythons if each.parent not in of_jvm]
+        if victim == "worker":
+            return workers
+        daemons = [each.pid for each in pythons if each.parent in of_jvm]
+        return [*daemons, *workers] if daemons else []
 
     def kill(self, victim: Victim) -> bool:
         """Kill, and say whether there was anything to kill."""

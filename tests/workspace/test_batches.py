@@ -1,0 +1,67 @@
+"""Records and commits of batches, where two processes are at it."""
+
+from __future__ import annotations
+
+import threading
+from pathlib import Path
+
+import pyarrow as pa
+import pytest
+from deltalake import DeltaTable
+from deltalake.exceptions import CommitFailedError
+
+from penstock.workspace import delta
+from penstock.workspace.batches import BatchRecords
+from penstock.workspace.delta import TableWriter, WrittenFile, commit_batch, create_table
+
+SCHEMA = pa.schema([pa.field("number", pa.int64())])
+
+
+def test_no_record_is_made_while_someone_looks_what_is_recorded(tmp_path: Path) -> None:
+    # Else a backfill could take a batch for not begun that is about to record old subscriptions.
+    records = BatchRecords(str(tmp_path), "stream")
+    asked = threading.Event()
+
+    def versions() -> list[str]:
+        asked.set()
+        return ["version"]
+
+    recording = threading.Thread(target=records.of, args=(0, versions))
+    with records.held():
+        recording.start()
+        assert not asked.wait(0.2)
+        assert not records.has(0)
+    recording.join()
+    assert [record.versions for record in records.all()] == [("version",)]
+
+
+def written(table: str, number: int) -> list[WrittenFile]:
+    writer = TableWriter(table, SCHEMA)
+    writer.write(pa.table({"number": [number]}, schema=SCHEMA))
+    return writer.close()
+
+
+def numbers(table: str) -> list[object]:
+    return DeltaTable(table).to_pyarrow_table().column("number").to_pylist()
+
+
+def test_a_batch_is_committed_once(tmp_path: Path) -> None:
+    table = str(tmp_path / "table")
+    create_table(table, SCHEMA)
+    assert commit_batch(table, written(table, 1), stream="s", batch=0)
+    assert not commit_batch(table, written(table, 2), stream="s", batch=0)
+    assert numbers(table) == [1]
+
+
+def test_of_two_commits_of_one_batch_at_once_one_is_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    table = str(tmp_path / "table")
+    create_table(table, SCHEMA)
+    before = DeltaTable(table)
+    assert commit_batch(table, written(table, 1), stream="s", batch=0)
+    # The other one looked before, and knows nothing of it.
+    monkeypatch.setattr(delta, "DeltaTable", lambda _: before)
+    with pytest.raises(CommitFailedError):
+        commit_batch(table, written(table, 2), stream="s", batch=0)
+    assert numbers(table) == [1]
