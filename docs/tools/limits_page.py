@@ -17,6 +17,7 @@ SOURCES = {
     "Documents": "documents/limits.py",
     "Queries": "language/limits.py",
     "Schemas": "schema/limits.py",
+    "Matching": "matching/limits.py",
     "Workspaces": "workspace/limits.py",
     "Reading into the pipeline": "pipeline/limits.py",
 }

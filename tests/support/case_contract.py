@@ -11,7 +11,7 @@ from matching_cases import CASES, NEWS, Case
 
 from penstock import Fragment, Matcher, Span
 from penstock.documents import read_events
-from penstock.matching.results import WITNESSES_MAX
+from penstock.matching.limits import WITNESSES_MAX
 
 
 def spans(fragments: Iterable[Fragment]) -> list[Span]:

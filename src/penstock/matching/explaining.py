@@ -13,8 +13,9 @@ from dataclasses import dataclass, replace
 
 from penstock.documents.reference import Reading
 from penstock.language.ast import Axis, Path, Query, Step
+from penstock.matching.limits import WITNESSES_MAX
 from penstock.matching.lxml_paths import compile_query
-from penstock.matching.results import WITNESSES_MAX, Explanation, Failure, Witness
+from penstock.matching.results import Explanation, Failure, Witness
 from penstock.matching.tree import Tree, ancestors, identity, path_to, tree_of
 from penstock.matching.wording import Wording
 

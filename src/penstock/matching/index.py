@@ -107,7 +107,8 @@ class SubscriptionIndex:
         Returns
         -------
         The errors by id. An id that is taken, or stands twice in ``ids``, keeps the query that
-        came first, and the error is ``subscription.duplicate``.
+        came first, and the error is ``subscription.duplicate``. That a query can never match is
+        no error: :func:`penstock.language.why_never` tells.
         """
         ids, queries = list(ids), list(queries)
         if len(ids) != len(queries):

@@ -14,18 +14,13 @@ from penstock.language.native_tree import query_of
 from penstock.language.position import position_of
 from penstock.matching.engine import BatchOutcome, Buffer, Outcome
 from penstock.matching.explaining import line_at
+from penstock.matching.limits import CACHE_BYTES_MAX, UNDECIDED_MAX
 from penstock.matching.results import Explanation, Handles, IndexStats, Witness, Work
 from penstock.matching.wording import Wording
 from penstock.native import native
 
 if TYPE_CHECKING:
     from penstock._native import Index, Matcher
-
-CACHE_BYTES_MAX = 256 << 20
-"""Memory of one process's automata; past it they are dropped, and made anew as needed."""
-
-UNDECIDED_MAX = 1 << 20
-"""Nodes of one document that may wait for what follows to decide on them."""
 
 _OFFSET_BYTES = 8
 """Of an offset in an Arrow array of large binaries."""

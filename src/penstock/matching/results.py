@@ -14,9 +14,6 @@ from typing import Protocol
 from penstock.documents import Fragment, Span
 from penstock.errors import DocumentError
 
-WITNESSES_MAX = 64
-"""How many nodes an explanation lists; how many there are in all it always says."""
-
 
 @dataclass(frozen=True, slots=True)
 class Work:
@@ -240,7 +237,7 @@ class Failure:
     """How many nodes came that far: those the predicate was asked for, or those that the step
     before selected; 0 at the first step."""
     witnesses: tuple[Witness, ...]
-    """The first :data:`WITNESSES_MAX` of them."""
+    """The first :data:`~penstock.matching.limits.WITNESSES_MAX` of them."""
 
     def __str__(self) -> str:
         where = f"step {self.step_number} of {self.branch}"
@@ -258,7 +255,8 @@ class Explanation:
     subscription: str
     query: str
     witnesses: tuple[Witness, ...] = ()
-    """The first :data:`WITNESSES_MAX` nodes that the query selected, in document order."""
+    """The first :data:`~penstock.matching.limits.WITNESSES_MAX` nodes that the query selected, in
+    document order."""
     witness_count: int = 0
     """How many it selected in all."""
     steps: tuple[StepTaken, ...] = ()
