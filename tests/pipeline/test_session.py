@@ -4,9 +4,15 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterator
+from pathlib import Path
 
 import pyarrow as pa
+import pytest
 from pyspark.sql import SparkSession
+from spark_clients import KilledOnce, apart, pythons_of_default_session
+from spark_session import need_java
+
+from penstock.pipeline.session import JAVA_FAILURES
 
 
 def workers_python(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
@@ -24,3 +30,18 @@ def test_workers_run_this_python_and_this_penstock(spark: SparkSession) -> None:
     assert {(row.python, row.core) for row in found} == {
         (sys.executable, getattr(native, "__name__", None))
     }
+
+
+def test_a_lost_worker_ends_a_job_of_local_2(spark: SparkSession, tmp_path: Path) -> None:
+    # Why the default master is another one.
+    assert spark.conf.get("spark.master") == "local[2]"
+    job = spark.range(1).mapInArrow(KilledOnce(str(tmp_path / "killed")), "python string")
+    with pytest.raises(JAVA_FAILURES):
+        job.collect()
+
+
+@pytest.mark.spark
+def test_the_default_session_survives_it_and_starts_this_python(tmp_path: Path) -> None:
+    need_java()
+    assert apart(pythons_of_default_session, tmp_path) == {sys.executable}
+    assert (tmp_path / "killed").exists()

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
 import shutil
+import sqlite3
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
@@ -15,6 +17,7 @@ from penstock.errors import PenstockError
 from penstock.pipeline.progress import BatchProgress
 from penstock.pipeline.running import RunOptions, run
 from penstock.workspace import StoredSubscription, Workspace
+from penstock.workspace.workspace import DATABASE
 
 
 @pytest.fixture
@@ -103,6 +106,25 @@ def test_backfill_leaves_out_what_an_earlier_subscription_of_the_name_was_given(
     )
     drain(spark, workspace)
     assert delivered(workspace) == pairs("all", [0, 1, 2])
+
+
+def test_a_backfill_that_is_replayed_counts_what_it_gave(
+    spark: SparkSession, workspace: Workspace
+) -> None:
+    publish(workspace, [0, 1])
+    drain(spark, workspace)
+    workspace.subscriptions.add(
+        StoredSubscription(id="late", subscriber="carl", query="/news", backfill="wanted")
+    )
+    drain(spark, workspace)
+    # As after a kill between the commit of its deliveries and that of its counts.
+    max(Path(workspace.tables.counts, "_delta_log").glob("*.json")).unlink()
+    with contextlib.closing(sqlite3.connect(workspace.path / DATABASE)) as database, database:
+        database.execute("UPDATE subscriptions SET backfill = 'wanted' WHERE id = 'late'")
+    drain(spark, workspace)
+    assert delivered(workspace) == pairs("all", [0, 1]) + pairs("late", [0, 1])
+    counts = DeltaTable(workspace.tables.counts).to_pyarrow_table(columns=["deliveries"])
+    assert counts.column("deliveries").to_pylist() == [2, 2]
 
 
 def test_two_runs_at_once_are_refused(spark: SparkSession, workspace: Workspace) -> None:

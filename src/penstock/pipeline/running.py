@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Final
 
-from pyspark.errors import PySparkException
+from deltalake.exceptions import DeltaError
 from pyspark.sql import SparkSession
 from pyspark.sql.streaming.query import StreamingQuery
 
@@ -19,7 +19,7 @@ from penstock.errors import PenstockError, error
 from penstock.pipeline.backfilling import Backfill
 from penstock.pipeline.matching import Mode
 from penstock.pipeline.progress import BatchProgress, ProgressListener
-from penstock.pipeline.session import JVM_LOST
+from penstock.pipeline.session import JAVA_FAILURES, JVM_LOST, what_java_said
 from penstock.pipeline.workspace_run import run_workspace, stream_of_workspace
 from penstock.workspace import Workspace
 from penstock.workspace.compaction import compact
@@ -59,12 +59,12 @@ def run(
     PipelineFailure
         ``pipeline.failed``: the stream stopped for another reason.
     """
-    with workspace.lock("run", wait=False):
+    with workspace.lock("run", wait=False), _failures():
         workspace.tables.create()
         stream = stream_of_workspace(workspace)
         backfill = Backfill(str(workspace.path), stream.stream, options.limits)
         listener = ProgressListener(workspace.tables, stream.stream, tell)
-        with _failures(), _listening(spark, listener):
+        with _listening(spark, listener):
             query = run_workspace(
                 spark,
                 workspace,
@@ -107,16 +107,18 @@ def _failures() -> Iterator[None]:
     """Tell a failure of Spark's as an error of ours, where it has a cause that we know."""
     try:
         yield
-    except PySparkException as failure:
-        raise told_as(str(failure)) from failure
+    except JAVA_FAILURES as failure:
+        raise told_as(what_java_said(failure)) from failure
     except JVM_LOST as failure:
         raise error("pipeline.failed", "the connection to Spark's JVM is lost") from failure
+    except (DeltaError, OSError) as failure:
+        raise told_as(str(failure)) from failure
 
 
 def told_as(message: str) -> PenstockError:
     """The error that stands for a failure of Spark's."""
     no_room = os.strerror(errno.ENOSPC)
-    if no_room in message:
+    if no_room in message or "workspace.full" in message:
         return error("workspace.full", f"the pipeline stopped: {no_room.lower()}")
     lines = [line.strip() for line in message.splitlines() if line.strip()]
     own = [line for line in lines if line.startswith("penstock.")]

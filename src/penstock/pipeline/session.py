@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Final, TypeAlias
 
-from py4j.protocol import Py4JError  # type: ignore[import-untyped]
+from py4j.protocol import Py4JError, Py4JJavaError  # type: ignore[import-untyped]
 from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, SparkSession
 
@@ -22,6 +22,9 @@ Rows: TypeAlias = DataFrame
 JVM_LOST: Final = (Py4JError, ConnectionError)
 """How it shows that a classic session's JVM is gone: to the call that was under way, and to those
 that come later."""
+
+JAVA_FAILURES: Final = (PySparkException, Py4JJavaError)
+"""What is thrown in the JVM, or by a server: Spark's own classes where pyspark knows them."""
 
 DEFAULT_MASTER: Final = "local[*,4]"
 """All cores of this machine, and four attempts a task: with ``local[*]`` one lost Python worker
@@ -105,9 +108,17 @@ def _made(
 def _telling_failures() -> Iterator[None]:
     try:
         yield
-    except (PySparkException, *JVM_LOST) as failure:
-        reason = str(failure).partition("\n")[0]
+    except (*JAVA_FAILURES, *JVM_LOST) as failure:
+        reason = what_java_said(failure).partition("\n")[0]
         raise error("pipeline.failed", f"Spark did not start: {reason}") from failure
+
+
+def what_java_said(failure: Exception) -> str:
+    """The message of a failure, without the line that only names the call."""
+    text = str(failure)
+    if isinstance(failure, Py4JJavaError):
+        return text.partition("\n")[2].removeprefix(": ")
+    return text
 
 
 _LOCAL: Final = {

@@ -1,0 +1,79 @@
+"""A disk without room stops the pipeline, and loses nothing."""
+
+from __future__ import annotations
+
+import contextlib
+import random
+import subprocess
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from deltalake import DeltaTable
+from pyspark.sql import SparkSession
+
+from penstock.documents import Document, Header
+from penstock.errors import PenstockError
+from penstock.pipeline.running import RunOptions, run
+from penstock.workspace import StoredSubscription, Workspace
+
+DISK_BYTES = 16 << 20
+DOCUMENT_BYTES = 60_000
+DOCUMENTS = 20
+
+
+@pytest.fixture
+def disk(tmp_path: Path) -> Iterator[Path]:
+    """A small disk of its own."""
+    mounted = subprocess.run(
+        ["mount", "-t", "tmpfs", "-o", f"size={DISK_BYTES}", "penstock", str(tmp_path)],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    if mounted.returncode:
+        pytest.skip(f"a small disk cannot be mounted here: {mounted.stderr.strip()}")
+    try:
+        yield tmp_path
+    finally:
+        subprocess.run(["umount", "--lazy", str(tmp_path)], check=True)
+
+
+@pytest.mark.parametrize("room", [0, 30_000, 100_000, 300_000])
+def test_a_full_disk_stops_the_run_and_loses_nothing(
+    spark: SparkSession, disk: Path, room: int
+) -> None:
+    chance = random.Random(room)
+    with Workspace.create(disk / "workspace") as workspace:
+        workspace.subscriptions.add(StoredSubscription(id="all", subscriber="anna", query="/news"))
+        workspace.publish(
+            # Of bytes that cannot be compressed much: what is written is larger than the room.
+            Document(
+                b"<news>%s</news>" % chance.randbytes(DOCUMENT_BYTES // 2).hex().encode(),
+                Header(publisher="wire", id=str(number)),
+            )
+            for number in range(DOCUMENTS)
+        )
+        filler = disk / "filler"
+        fill(filler)
+        with filler.open("r+b") as file:
+            file.truncate(max(filler.stat().st_size - room, 0))
+
+        with pytest.raises(PenstockError) as full:
+            run(spark, workspace, RunOptions(), lambda _: None)
+        assert full.value.code == "workspace.full", full.value.__cause__
+
+        filler.unlink()
+        run(spark, workspace, RunOptions(), lambda _: None)
+        for table in (workspace.tables.documents, workspace.tables.deliveries):
+            rows = DeltaTable(table).to_pyarrow_table(columns=["document"]).to_pylist()
+            assert sorted(row["document"] for row in rows) == sorted(
+                f"wire/{number}" for number in range(DOCUMENTS)
+            )
+
+
+def fill(path: Path) -> None:
+    """Leave no room at all."""
+    with path.open("wb", buffering=0) as file, contextlib.suppress(OSError):
+        while True:
+            file.write(bytes(1 << 12))
