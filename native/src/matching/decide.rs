@@ -12,7 +12,7 @@ use super::alignment::PathTests;
 use super::conditions::{groups, met};
 use super::letters::NONE;
 use super::run::Run;
-use super::sites::Met;
+use super::sites::SiteId;
 use crate::events::Stop;
 use crate::index::segment::{Origin, Segment, SlotRecord, DIRECT, VERIFY};
 
@@ -41,10 +41,21 @@ impl Waiting {
     }
 }
 
+/// What values met, beyond classes that match.
+#[derive(Default)]
+struct Met {
+    /// Nodes whose condition holds.
+    nodes: Vec<u32>,
+    /// Nodes whose condition would hold, if the path could be aligned so.
+    suspected: Vec<u32>,
+}
+
 /// Work in progress, kept to save allocations.
 #[derive(Default)]
 pub(super) struct Work {
     met: Met,
+    /// Places in the run's attributes, and the sites that ask for them.
+    found: Vec<(usize, SiteId)>,
     below: Vec<u32>,
     tests: PathTests,
 }
@@ -61,16 +72,27 @@ impl Run {
         let path = self.frames.last().expect("an element is open").path;
         self.sites.prepare(segment, &mut self.automaton, path);
         let sites = self.automaton.paths[path as usize].sites;
+        let mut found = std::mem::take(&mut self.work.found);
+        // First all sites are found, then all are asked, so that the searches wait for memory together.
         for at in (0..self.attributes.len()).rev() {
             let (depth, value) = self.attributes[at];
             if self.frames[depth].started < before {
                 break;
             }
+            let site = self.sites.find(segment, sites, depth, value.slot);
+            found.extend(site.map(|site| (at, site)));
             let told = &mut self.automaton.told;
             self.sites
-                .meet(segment, sites, depth, &value, told, &mut met);
-            self.settle(segment, depth, &mut met)?;
+                .suspect(segment, sites, &value, told, &mut met.suspected);
         }
+        for (at, site) in found.drain(..) {
+            let (depth, value) = self.attributes[at];
+            let told = &mut self.automaton.told;
+            self.sites.meet(segment, site, &value, told, &mut met.nodes);
+            self.settle(segment, depth, &mut met.nodes)?;
+        }
+        self.suspect_all(segment, &mut met.suspected);
+        self.work.found = found;
         self.work.met = met;
         Ok(())
     }
@@ -97,7 +119,8 @@ impl Run {
         if frame.started < self.forgotten_before {
             self.meet_forgotten(segment, frame.values, &mut met.suspected);
         }
-        self.settle(segment, place, &mut met)?;
+        self.settle(segment, place, &mut met.nodes)?;
+        self.suspect_all(segment, &mut met.suspected);
         self.work.met = met;
         Ok(())
     }
@@ -109,25 +132,39 @@ impl Run {
         for value in &self.values[self.frames[place].values..] {
             if segment.slots[value.slot as usize].kind != SlotRecord::ATTRIBUTE {
                 let told = &mut self.automaton.told;
-                self.sites.meet(segment, sites, place, value, told, met);
+                if let Some(site) = self.sites.find(segment, sites, place, value.slot) {
+                    self.sites.meet(segment, site, value, told, &mut met.nodes);
+                }
+                self.sites
+                    .suspect(segment, sites, value, told, &mut met.suspected);
             }
         }
     }
 
     /// Takes note of what was met by the element at `place`.
     #[inline]
-    fn settle(&mut self, segment: &Segment, place: usize, met: &mut Met) -> Result<(), Stop> {
-        while let Some(node) = met.nodes.pop() {
+    fn settle(
+        &mut self,
+        segment: &Segment,
+        place: usize,
+        nodes: &mut Vec<u32>,
+    ) -> Result<(), Stop> {
+        while let Some(node) = nodes.pop() {
             self.accept(segment, node);
             if node & DIRECT == 0 && !segment.conditions_of(node).is_empty() {
                 let structural = structural_of(segment, node);
                 self.wait_for_rest(segment, node, structural, place)?;
             }
         }
-        while let Some(node) = met.suspected.pop() {
+        Ok(())
+    }
+
+    /// Everything behind some nodes might match.
+    #[inline]
+    fn suspect_all(&mut self, segment: &Segment, nodes: &mut Vec<u32>) {
+        while let Some(node) = nodes.pop() {
             self.suspect(segment, node);
         }
-        Ok(())
     }
 
     /// What matches at forgotten paths might need of the innermost element, wherever it stands.

@@ -21,6 +21,7 @@ pub mod letters;
 pub mod matcher;
 pub mod pool;
 pub mod run;
+mod site_building;
 pub mod sites;
 pub mod source;
 #[cfg(test)]

@@ -294,6 +294,43 @@ fn a_class_with_several_branches_is_told_once() {
 }
 
 #[test]
+fn a_path_too_deep_to_align_is_verified() {
+    let nested = |attributes: &str| {
+        let (open, close) = ("<c>".repeat(150), "</c>".repeat(150));
+        format!("<a {attributes}>{open}<b q='1'/>{close}</a>")
+    };
+    let queries = [
+        "//a[@p='1']//b",
+        "//a[@p='2']//b",
+        "//a[@p!='1']//c//b",
+        "//a[@p='1']//b[@q=1]",
+    ];
+    check(&queries, &nested("p='1'"), &["0", "3"]);
+    check(&queries, &nested("p='2'"), &["1", "2"]);
+    check(&queries, &nested(""), &[]);
+}
+
+#[test]
+fn conditions_above_and_below_the_last_descendant_step() {
+    let queries = [
+        "//a[@p='1']//b[@q='1']/c",
+        "/a[@p='1']/a//a/b[@q='2']/c",
+        "//a[@p='2']/b/c",
+        "//a//a[@p='1']//c",
+    ];
+    check(
+        &queries,
+        "<a p='1'><a p='2'><a><b q='2'><c/></b></a><b q='1'><c/></b></a></a>",
+        &["0", "1", "2"],
+    );
+    check(
+        &queries,
+        "<a p='2'><a p='1'><b q='2'><c/></b></a><b q='1'/></a>",
+        &["3"],
+    );
+}
+
+#[test]
 fn a_refused_document_matches_nothing_and_leaves_the_matcher_sound() {
     let mut index = index_of(&["/a".to_owned(), "/a/b".to_owned()]);
     let matcher = matcher(&mut index, Engine::Shared, AMPLE);
