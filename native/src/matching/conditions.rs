@@ -140,8 +140,8 @@ mod tests {
             found
         };
         assert_eq!(all(Wanted::only(1)), [1, 1]);
-        assert_eq!(all(Wanted::only(2)), []);
-        assert_eq!(all(Wanted::only(NONE)), []);
+        assert!(all(Wanted::only(2)).is_empty());
+        assert!(all(Wanted::only(NONE)).is_empty());
         assert_eq!(all(Wanted::only(1).others()), [0, 4, 9]);
         assert_eq!(all(Wanted::only(0).others()), [1, 1, 4, 9]);
         assert_eq!(all(Wanted::only(9).others()), [0, 1, 1, 4]);
