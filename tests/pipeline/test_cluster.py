@@ -1,0 +1,144 @@
+"""The pipeline past one machine: a standalone cluster, and a Spark Connect server on it."""
+
+from __future__ import annotations
+
+import sys
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+from committed import CommittedCounts
+from deltalake import DeltaTable
+from pipeline_data import document_table, expected_matches
+from pipeline_process import PipelineProcess
+from spark_clients import apart, match_and_deliver
+from spark_cluster import EXECUTOR_MEMORY, SPARK_HOME, SparkCluster
+from spark_session import need_java
+
+from penstock.documents import Document, Header
+from penstock.workspace import StoredSubscription, Workspace
+
+pytestmark = [
+    pytest.mark.skipif(sys.platform != "linux", reason="ends processes by Linux's /proc"),
+    # In one process, for the sake of one cluster for all of them.
+    pytest.mark.spark,
+]
+
+QUERIES = {"anna.all": "/news", "ben.even": "/news[@even]", "carl.late": "/news[. > 8]"}
+CONTENTS = [b"<news%s>%d</news>" % (b" even=''" * (1 - n % 2), n) for n in range(12)]
+EXPECTED = expected_matches(QUERIES, document_table(CONTENTS))
+WAIT_SECONDS_MAX = 300
+
+
+@pytest.fixture(scope="module")
+def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkCluster]:
+    need_java()
+    with SparkCluster(tmp_path_factory.mktemp("cluster")) as started:
+        yield started
+
+
+@pytest.fixture(scope="module")
+def server(cluster: SparkCluster) -> str:
+    return cluster.start_connect_server()
+
+
+@pytest.fixture
+def workspace(tmp_path: Path) -> Iterator[Workspace]:
+    with Workspace.create(tmp_path / "workspace") as made:
+        yield made
+
+
+def subscribe(workspace: Workspace, *names: str) -> None:
+    for name in names:
+        subscriber = name.partition(".")[0]
+        workspace.subscriptions.add(
+            StoredSubscription(id=name, subscriber=subscriber, query=QUERIES[name])
+        )
+
+
+def publish(workspace: Workspace, contents: list[bytes]) -> None:
+    """A file, and so a batch, for every two documents."""
+    for place in range(0, len(contents), 2):
+        pack = contents[place : place + 2]
+        workspace.publish(Document(each, Header(publisher="wire")) for each in pack)
+
+
+def delivered(workspace: Workspace) -> list[tuple[str, str]]:
+    rows = DeltaTable(workspace.tables.deliveries).to_pyarrow_table().to_pylist()
+    return sorted((row["document"], row["subscription"]) for row in rows)
+
+
+def until(condition: Callable[[], bool], run: PipelineProcess) -> None:
+    deadline = time.monotonic() + WAIT_SECONDS_MAX
+    while not condition():
+        assert not run.ended, run.said()
+        assert time.monotonic() < deadline, run.said()
+        time.sleep(0.01)
+
+
+def test_pyspark_of_pip_starts_clusters_by_class_only() -> None:
+    # Where this fails, the how-to page may tell of a simpler way.
+    assert (SPARK_HOME / "bin" / "spark-class").exists()
+    assert not (SPARK_HOME / "sbin" / "start-master.sh").exists()
+    assert not (SPARK_HOME / "sbin" / "start-worker.sh").exists()
+
+
+def test_a_master_that_is_none_is_told_as_one_error(workspace: Workspace, tmp_path: Path) -> None:
+    need_java()
+    with PipelineProcess(workspace.path, tmp_path / "run", "--master", "nonsense") as run:
+        assert run.wait() > 0
+    assert "Spark did not start" in run.said()
+    assert "pipeline.failed" in run.said()
+    assert "Traceback" not in run.said()
+
+
+def test_a_cluster_that_loses_a_worker_delivers_the_same(
+    cluster: SparkCluster, workspace: Workspace, tmp_path: Path
+) -> None:
+    subscribe(workspace, *QUERIES)
+    publish(workspace, CONTENTS)
+    counts = CommittedCounts(workspace.path)
+    with PipelineProcess(
+        workspace.path,
+        tmp_path / "run",
+        *("--master", cluster.master, "--files-per-batch", "1"),
+        *("--conf", "spark.driver.host=127.0.0.1"),
+        *("--conf", f"spark.executor.memory={EXECUTOR_MEMORY}"),
+    ) as run:
+        until(lambda: counts.documents() > 0, run)
+        cluster.kill_worker()
+        assert counts.documents() < len(CONTENTS), "it was killed too late to tell anything"
+        assert run.wait() == 0, run.said()
+    cluster.start_workers(1)  # for the next test
+    assert delivered(workspace) == sorted(EXPECTED)
+
+
+def test_a_batch_through_a_connect_server(server: str, tmp_path: Path) -> None:
+    matched, given = apart(match_and_deliver, server, tmp_path, CONTENTS, QUERIES)
+    assert matched == given == EXPECTED
+
+
+def test_a_stream_through_a_connect_server_whose_subscriptions_change(
+    server: str, workspace: Workspace, tmp_path: Path
+) -> None:
+    subscribe(workspace, "anna.all", "ben.even")
+    publish(workspace, CONTENTS[:6])
+    counts = CommittedCounts(workspace.path)
+    options = ("--remote", server, "--files-per-batch", "1", "--follow")
+    with PipelineProcess(workspace.path, tmp_path / "run", *options) as run:
+        until(lambda: counts.documents() == 6, run)
+        workspace.subscriptions.remove(["ben.even"])
+        subscribe(workspace, "carl.late")
+        publish(workspace, CONTENTS[6:])
+        until(lambda: counts.documents() == 12, run)
+        # The listener that tells it runs here, not in the server.
+        until(lambda: run.said().count("batch ") == 6, run)
+        assert run.terminate() == 0, run.said()
+    first = expected_matches(
+        {name: QUERIES[name] for name in ("anna.all", "ben.even")}, document_table(CONTENTS[:6])
+    )
+    then = expected_matches(
+        {name: QUERIES[name] for name in ("anna.all", "carl.late")}, document_table(CONTENTS[6:])
+    )
+    assert delivered(workspace) == sorted(first | then)
