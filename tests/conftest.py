@@ -37,6 +37,9 @@ settings.register_profile(
 settings.load_profile("long" if FUZZ_EXAMPLES else "pinned")
 
 
+BEGUN_FIRST = {"test_kills.py", "test_full_disk.py", "test_bench.py"}
+
+
 @pytest.fixture(scope="session")
 def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkSession]:
     """One Spark session for all the tests of a process, started when one first asks for it."""
@@ -49,7 +52,11 @@ def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkSession]:
 
 @pytest.hookimpl(tryfirst=True)  # before `-m` chooses
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Marks the tests that share a Spark session: `make test` runs them in one process."""
+    """Marks the tests that share a Spark session: `make test` runs them in one process.
+
+    Those that take a minute each come first: begun last, everything else would wait for them.
+    """
     for item in items:
         if "spark" in getattr(item, "fixturenames", ()):
             item.add_marker("spark")
+    items.sort(key=lambda item: item.path.name not in BEGUN_FIRST)
