@@ -65,6 +65,7 @@ def test_a_record_has_the_namespaces_and_the_encoding_it_inherits() -> None:
     assert record.content.decode() == '<p:b xmlns:p="urn:p">é</p:b>'
 
 
+@pytest.mark.skipif(native is None, reason="Expat's entities are the external subset's, if any")
 def test_entities_that_the_caller_supplies_are_expanded() -> None:
     document = b'<!DOCTYPE dblp SYSTEM "dblp.dtd"><dblp><article>Erd&#337;s, G&ouml;del'
     document += b"</article><article><!-- kept -->none</article></dblp>"
@@ -96,7 +97,8 @@ def test_the_good_records_come_before_the_fault_and_then_the_rest() -> None:
     assert isinstance(rest.fault, DocumentError)
     assert rest.fault.code == "xml.end-tag"
     assert rest.fault.where is not None
-    assert rest.fault.where[:2] == (26, 2)
+    # Expat looks at the name in the end tag, the core at the tag.
+    assert rest.fault.where[:2] == ((28 if native is None else 26), 2)
     assert rest.content == b"<a><b><c></b></a>"
     assert rest.start == 20
 

@@ -33,6 +33,8 @@ End: TypeAlias = tuple[tuple[str, str, int, int, int] | None, bytes, int]
 NAMED_REFERENCE = re.compile(r"&(?!#|(?:amp|lt|gt|quot|apos);)")
 SHOWN_BYTES = 64 << 10
 UNLIMITED = 1 << 62
+# An encoding that Python does not know is no error of Expat's own.
+_EXPAT_REFUSES = (expat.ExpatError, LookupError)
 
 
 @dataclass(frozen=True, slots=True)
@@ -183,7 +185,7 @@ def _end_tags(content: bytes) -> list[tuple[int, list[str]]]:
 
     parser.StartElementHandler = lambda name, _: open_.append(name)
     parser.EndElementHandler = end
-    with suppress(expat.ExpatError):
+    with suppress(*_EXPAT_REFUSES):
         parser.Parse(content, True)
     return ends
 
@@ -191,7 +193,7 @@ def _end_tags(content: bytes) -> list[tuple[int, list[str]]]:
 def _is_whole(content: bytes) -> bool:
     try:
         _parser().Parse(content, True)
-    except expat.ExpatError:
+    except _EXPAT_REFUSES:
         return False
     return True
 
