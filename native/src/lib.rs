@@ -7,12 +7,14 @@
 //! * [`records`]: huge documents cut into records;
 //! * [`xpath`]: what a subscriber can say;
 //! * [`select`]: the exact evaluator of one query (fragments, explanations, verification);
-//! * `index` and `matching`: all subscriptions at once.
+//! * `index` and `matching`: all subscriptions at once;
+//! * [`keywords`]: subscriptions of words.
 //!
 //! Only `python` (feature `python`) knows that Python exists.
 
 pub mod events;
 pub mod index;
+pub mod keywords;
 pub mod matching;
 pub mod reader;
 pub mod records;

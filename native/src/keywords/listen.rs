@@ -1,0 +1,40 @@
+//! The seam between the ear, which hears words in a document, and the engines that answer queries.
+
+use crate::events::{Context, Span, StartElement, Stop};
+
+/// A word of the queries' vocabulary, dense from 0.
+pub type WordId = u32;
+
+/// How many of a query's words an answer holds.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum Mode {
+    /// Every one: AND.
+    All,
+    /// At least one, and as many as are to be had: OR.
+    Any,
+}
+
+/// Distinct queries by number, as an engine sees them.
+pub trait Queries {
+    /// How many there are; they are numbered from 0.
+    fn count(&self) -> usize;
+    /// A query's words, ascending, each once, at least one.
+    fn words(&self, query: u32) -> &[WordId];
+    /// How many of them an answer holds.
+    fn mode(&self, query: u32) -> Mode;
+    /// How many words the vocabulary has.
+    fn word_count(&self) -> usize;
+}
+
+/// Hears which element directly contains which words.
+///
+/// The words of an element's name and attributes follow its `open` at once; those of its text come
+/// between its children's `open` and `close`, as they stand. A word may come again.
+pub trait Listener {
+    /// An element begins.
+    fn open(&mut self, context: &dyn Context, element: &StartElement<'_>) -> Result<(), Stop>;
+    /// The element that is open directly contains this word.
+    fn word(&mut self, word: WordId) -> Result<(), Stop>;
+    /// The element that is open ends; the span is all of it.
+    fn close(&mut self, span: Span) -> Result<(), Stop>;
+}

@@ -1,0 +1,3 @@
+//! Keyword subscriptions: words of documents, and the engines that answer queries with them.
+
+pub mod listen;
