@@ -22,6 +22,17 @@ pub struct Span {
     pub from_entity: bool,
 }
 
+impl Span {
+    /// The empty range behind this one.
+    #[inline]
+    pub fn after(self) -> Span {
+        Span {
+            start: self.end,
+            ..self
+        }
+    }
+}
+
 /// One attribute of a start tag, its value normalised. Namespace declarations are not attributes.
 #[derive(Clone, Copy, Debug)]
 pub struct Attribute<'a> {
@@ -102,8 +113,9 @@ pub trait Handler {
         context: &dyn Context,
         element: &StartElement<'_>,
     ) -> Result<(), Stop>;
-    /// An end tag; `span` is the whole element, start tag to end tag.
-    fn end_element(&mut self, span: Span) -> Result<(), Stop>;
+    /// An end tag; `span` is the whole element, start tag to end tag. Of an empty-element tag
+    /// `end_tag` is the empty range behind it.
+    fn end_element(&mut self, span: Span, end_tag: Span) -> Result<(), Stop>;
     /// A piece of text, line ends normalised; never empty.
     fn text(&mut self, text: &str, span: Span) -> Result<(), Stop>;
     /// A comment or processing instruction: the next text is another node.

@@ -75,7 +75,9 @@ impl Handler for Listener {
         Ok(())
     }
 
-    fn end_element(&mut self, span: Span) -> Result<(), Stop> {
+    fn end_element(&mut self, span: Span, end_tag: Span) -> Result<(), Stop> {
+        assert_eq!(span.end, end_tag.end, "an element ends where its end tag does");
+        assert!(span.start <= end_tag.start && end_tag.start <= end_tag.end);
         assert_eq!(self.open.pop(), Some(span.start), "an element ends where it began");
         assert!(span.end >= self.last && span.end <= self.bytes);
         self.last = if span.from_entity { span.start } else { span.end };

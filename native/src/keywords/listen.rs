@@ -31,10 +31,17 @@ pub trait Queries {
 /// The words of an element's name and attributes follow its `open` at once; those of its text come
 /// between its children's `open` and `close`, as they stand. A word may come again.
 pub trait Listener {
+    /// Whether spans are read and [`Listener::text`] is called.
+    const DETAILS: bool = false;
     /// An element begins.
     fn open(&mut self, context: &dyn Context, element: &StartElement<'_>) -> Result<(), Stop>;
     /// The element that is open directly contains this word.
     fn word(&mut self, word: WordId) -> Result<(), Stop>;
-    /// The element that is open ends; the span is all of it.
-    fn close(&mut self, span: Span) -> Result<(), Stop>;
+    /// A piece of the text that the open element directly contains; pieces may lie side by side.
+    fn text(&mut self, _span: Span) -> Result<(), Stop> {
+        Ok(())
+    }
+    /// The element that is open ends; `span` is all of it. Of an empty-element tag `end_tag` is the
+    /// empty range behind it.
+    fn close(&mut self, span: Span, end_tag: Span) -> Result<(), Stop>;
 }

@@ -28,7 +28,7 @@ impl Handler for SharedEngine<'_> {
     }
 
     #[inline]
-    fn end_element(&mut self, _span: Span) -> Result<(), Stop> {
+    fn end_element(&mut self, _span: Span, _end_tag: Span) -> Result<(), Stop> {
         self.runs
             .iter_mut()
             .try_for_each(|(segment, run)| run.end(segment))
@@ -70,7 +70,7 @@ impl Handler for YFilterEngine<'_> {
         Ok(())
     }
 
-    fn end_element(&mut self, _span: Span) -> Result<(), Stop> {
+    fn end_element(&mut self, _span: Span, _end_tag: Span) -> Result<(), Stop> {
         for (_, run) in self.runs.iter_mut() {
             run.end();
         }

@@ -134,7 +134,7 @@ impl Handler for Collector<'_> {
         self.keep(made)
     }
 
-    fn end_element(&mut self, span: Span) -> Result<(), Stop> {
+    fn end_element(&mut self, span: Span, _: Span) -> Result<(), Stop> {
         let made = self.events.append(("end", span_tuple(span)));
         self.keep(made)
     }
@@ -160,7 +160,7 @@ impl Handler for Deaf {
         Ok(())
     }
 
-    fn end_element(&mut self, _: Span) -> Result<(), Stop> {
+    fn end_element(&mut self, _: Span, _: Span) -> Result<(), Stop> {
         Ok(())
     }
 

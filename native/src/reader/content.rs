@@ -230,7 +230,7 @@ impl Machine {
         self.stack.pop();
         self.lexicon.leave(open.mark);
         handler
-            .end_element(window.span_from(open.start, end))
+            .end_element(window.span_from(open.start, end), window.span(start, end))
             .map_err(|stop| Fail::stop(stop, start))
     }
 

@@ -79,7 +79,7 @@ impl Machine {
         )?;
         if is_empty {
             handler
-                .end_element(span)
+                .end_element(span, span.after())
                 .map_err(|stop| Fail::stop(stop, start))?;
             self.lexicon.leave(mark);
         } else {

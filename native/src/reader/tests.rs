@@ -28,8 +28,10 @@ impl Handler for Told {
         Ok(())
     }
 
-    fn end_element(&mut self, span: Span) -> Result<(), Stop> {
-        self.0.push(format!("/ {}..{}", span.start, span.end));
+    fn end_element(&mut self, span: Span, end_tag: Span) -> Result<(), Stop> {
+        let (start, end) = (end_tag.start, end_tag.end);
+        self.0
+            .push(format!("/ {}..{} {start}..{end}", span.start, span.end));
         Ok(())
     }
 
@@ -70,8 +72,8 @@ fn a_document_is_told_in_events_with_spans() {
             "\"<\" 61..65",
             "--",
             "<{u}b 73..77",
-            "/ 73..77",
-            "/ 21..81",
+            "/ 73..77 77..77",
+            "/ 21..81 77..81",
         ]
     );
 }

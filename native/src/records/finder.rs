@@ -151,7 +151,7 @@ impl Handler for Finder {
     }
 
     #[inline]
-    fn end_element(&mut self, span: Span) -> Result<(), Stop> {
+    fn end_element(&mut self, span: Span, _: Span) -> Result<(), Stop> {
         if self.record.is_none() {
             self.open.pop();
             self.matched = self.matched.min(self.open.len());

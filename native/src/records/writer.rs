@@ -78,7 +78,7 @@ impl Handler for Writer {
         Ok(())
     }
 
-    fn end_element(&mut self, _: Span) -> Result<(), Stop> {
+    fn end_element(&mut self, _: Span, _: Span) -> Result<(), Stop> {
         let name = self.names.pop().expect("an open element");
         self.text.extend(["</", &name, ">"]);
         self.scopes.pop();

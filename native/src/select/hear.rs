@@ -185,7 +185,7 @@ impl Handler for Selection<'_> {
         self.check_held()
     }
 
-    fn end_element(&mut self, span: Span) -> Result<(), Stop> {
+    fn end_element(&mut self, span: Span, _: Span) -> Result<(), Stop> {
         self.close_text();
         self.close_frame(Kind::Element, &[span]);
         if let Some(paths) = &mut self.paths {

@@ -40,7 +40,7 @@ impl Handler for Deaf {
         Ok(())
     }
 
-    fn end_element(&mut self, _: Span) -> Result<(), Stop> {
+    fn end_element(&mut self, _: Span, _: Span) -> Result<(), Stop> {
         Ok(())
     }
 

@@ -163,8 +163,12 @@ fn read_items(
                     },
                 )?;
                 read_items(items, context, offset, handler)?;
-                let end = next(offset).end;
-                handler.end_element(Span { end, ..span })?;
+                let end_tag = next(offset);
+                let whole = Span {
+                    end: end_tag.end,
+                    ..span
+                };
+                handler.end_element(whole, end_tag)?;
             }
         }
     }
