@@ -1,0 +1,500 @@
+//! Trees of words to try engines on, and what the queries' definitions say about them.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use proptest::prelude::*;
+
+use crate::events::{Context, Names, Span, StartElement, Stop};
+
+use super::listen::{Listener, Mode, Queries, WordId};
+
+/// An element.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Tree {
+    /// Words of its start tag.
+    pub tag: Vec<WordId>,
+    /// What stands between its tags.
+    pub items: Vec<Item>,
+}
+
+/// What stands in an element.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Item {
+    /// A word of its own text.
+    Word(WordId),
+    /// A child.
+    Child(Tree),
+}
+
+/// Queries in memory.
+#[derive(Clone, Debug, Default)]
+pub struct QueryList {
+    queries: Vec<(Mode, Vec<WordId>)>,
+    word_count: usize,
+}
+
+impl QueryList {
+    /// Queries of these words, in any order and with repetitions.
+    pub fn new(queries: impl IntoIterator<Item = (Mode, Vec<WordId>)>) -> QueryList {
+        let queries: Vec<(Mode, Vec<WordId>)> = queries
+            .into_iter()
+            .map(|(mode, words)| {
+                let words: BTreeSet<WordId> = words.into_iter().collect();
+                (mode, words.into_iter().collect())
+            })
+            .collect();
+        let words = queries.iter().flat_map(|(_, words)| words);
+        let word_count = words.max().map_or(0, |&word| word as usize + 1);
+        QueryList {
+            queries,
+            word_count,
+        }
+    }
+
+    /// The same in a vocabulary of so many words.
+    pub fn with_words(mut self, word_count: usize) -> QueryList {
+        assert!(word_count >= self.word_count);
+        self.word_count = word_count;
+        self
+    }
+}
+
+impl Queries for QueryList {
+    fn count(&self) -> usize {
+        self.queries.len()
+    }
+
+    fn words(&self, query: u32) -> &[WordId] {
+        &self.queries[query as usize].1
+    }
+
+    fn mode(&self, query: u32) -> Mode {
+        self.queries[query as usize].0
+    }
+
+    fn word_count(&self) -> usize {
+        self.word_count
+    }
+}
+
+/// An answer by definition; elements are numbered in document order, the root is 0.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Expected {
+    /// The element that answers.
+    pub element: usize,
+    /// For each word it holds, the content nodes that go with it.
+    pub witnesses: BTreeMap<WordId, Vec<usize>>,
+}
+
+/// A tree laid out by numbers.
+pub struct Document {
+    own: Vec<BTreeSet<WordId>>,
+    children: Vec<Vec<usize>>,
+}
+
+impl Document {
+    /// Lays a tree out.
+    pub fn new(tree: &Tree) -> Document {
+        let mut document = Document {
+            own: Vec::new(),
+            children: Vec::new(),
+        };
+        document.add(tree);
+        document
+    }
+
+    fn add(&mut self, tree: &Tree) -> usize {
+        let element = self.own.len();
+        self.own.push(tree.tag.iter().copied().collect());
+        self.children.push(Vec::new());
+        for item in &tree.items {
+            match item {
+                Item::Word(word) => {
+                    self.own[element].insert(*word);
+                }
+                Item::Child(child) => {
+                    let child = self.add(child);
+                    self.children[element].push(child);
+                }
+            }
+        }
+        element
+    }
+
+    /// What the query's definition answers, in document order.
+    pub fn answers(&self, mode: Mode, query: &[WordId]) -> Vec<Expected> {
+        let contents = match mode {
+            Mode::All => self.all(query),
+            Mode::Any => self.any(query),
+        };
+        let expected = |(element, content): (usize, Vec<usize>)| Expected {
+            element,
+            witnesses: self.witnesses(query, content),
+        };
+        contents.into_iter().map(expected).collect()
+    }
+
+    /// Elements that contain every word while no child does.
+    pub fn smallest(&self, query: &[WordId]) -> Vec<usize> {
+        let complete = |element: usize| self.contained(element, query).len() == query.len();
+        let no_child = |element: usize| !self.children[element].iter().any(|&c| complete(c));
+        (0..self.own.len())
+            .filter(|&element| complete(element) && no_child(element))
+            .collect()
+    }
+
+    /// `e` that still contains all keywords after setting aside each child that itself contains
+    /// them all; with the elements it still contains.
+    fn all(&self, query: &[WordId]) -> BTreeMap<usize, Vec<usize>> {
+        let complete = |element: usize| self.contained(element, query).len() == query.len();
+        let mut answers = BTreeMap::new();
+        for element in (0..self.own.len()).filter(|&element| complete(element)) {
+            let mut content = vec![element];
+            for &child in self.children[element].iter().filter(|&&c| !complete(c)) {
+                self.subtree(child, &mut content);
+            }
+            if self.kept(query, &content).len() == query.len() {
+                answers.insert(element, content);
+            }
+        }
+        answers
+    }
+
+    /// Top-down from the root, as the design tells it.
+    fn any(&self, query: &[WordId]) -> BTreeMap<usize, Vec<usize>> {
+        let mut answers = BTreeMap::new();
+        let mut examined = vec![0];
+        while let Some(element) = examined.pop() {
+            let contained = self.contained(element, query);
+            if contained.is_empty() {
+                continue;
+            }
+            let (aside, others): (Vec<usize>, Vec<usize>) = self.children[element]
+                .iter()
+                .partition(|&&child| self.contained(child, query) == contained);
+            let mut parts = vec![vec![element]];
+            for &child in &others {
+                let mut part = Vec::new();
+                self.subtree(child, &mut part);
+                parts.push(part);
+            }
+            if self.kept(query, &parts.concat()) != contained {
+                examined.extend(&self.children[element]);
+                continue;
+            }
+            examined.extend(aside);
+            for (at, child) in (1..).zip(others) {
+                let whole = std::mem::replace(&mut parts[at], vec![child]);
+                if self.kept(query, &parts.concat()) == contained {
+                    examined.extend(&self.children[child]);
+                } else {
+                    parts[at] = whole;
+                }
+            }
+            answers.insert(element, parts.concat());
+        }
+        answers
+    }
+
+    /// The query's words in an element's subtree.
+    fn contained(&self, element: usize, query: &[WordId]) -> BTreeSet<WordId> {
+        let mut subtree = Vec::new();
+        self.subtree(element, &mut subtree);
+        self.kept(query, &subtree)
+    }
+
+    /// The query's words that these elements directly contain.
+    fn kept(&self, query: &[WordId], elements: &[usize]) -> BTreeSet<WordId> {
+        let directly = |word: &WordId| elements.iter().any(|&e| self.own[e].contains(word));
+        query.iter().copied().filter(directly).collect()
+    }
+
+    fn subtree(&self, element: usize, into: &mut Vec<usize>) {
+        into.push(element);
+        for &child in &self.children[element] {
+            self.subtree(child, into);
+        }
+    }
+
+    fn witnesses(&self, query: &[WordId], content: Vec<usize>) -> BTreeMap<WordId, Vec<usize>> {
+        let mut witnesses = BTreeMap::new();
+        for element in content.into_iter().collect::<BTreeSet<usize>>() {
+            for &word in query.iter().filter(|word| self.own[element].contains(word)) {
+                let found: &mut Vec<usize> = witnesses.entry(word).or_default();
+                found.push(element);
+            }
+        }
+        witnesses
+    }
+}
+
+/// A context that knows one name, `e`, and one namespace.
+struct OneName(Names);
+
+impl Context for OneName {
+    fn names(&self) -> &Names {
+        &self.0
+    }
+
+    fn namespaces_in_scope(&self, visit: &mut dyn FnMut(&str, &str)) {
+        visit("p", "urn:p");
+    }
+}
+
+impl Tree {
+    /// Tells the tree to a listener; spans are those of what [`Tree::to_xml`] writes.
+    pub fn feed(&self, listener: &mut impl Listener) -> Result<(), Stop> {
+        let mut names = Names::default();
+        names.intern("", "e");
+        self.tell(&OneName(names), &mut 0, listener)
+    }
+
+    fn tell(
+        &self,
+        context: &OneName,
+        offset: &mut u64,
+        listener: &mut impl Listener,
+    ) -> Result<(), Stop> {
+        let start_tag = next(offset, &self.start_tag());
+        listener.open(
+            context,
+            &StartElement {
+                name: context.0.find("", "e").expect("interned"),
+                attributes: &[],
+                span: start_tag,
+            },
+        )?;
+        self.tag.iter().try_for_each(|&word| listener.word(word))?;
+        for item in &self.items {
+            match item {
+                Item::Word(word) => {
+                    listener.text(next(offset, &text(*word)))?;
+                    listener.word(*word)?;
+                }
+                Item::Child(child) => {
+                    child.tell(context, offset, listener)?;
+                }
+            }
+        }
+        let end_tag = next(offset, self.end_tag());
+        let whole = Span {
+            end: end_tag.end,
+            ..start_tag
+        };
+        listener.close(whole, end_tag)
+    }
+
+    /// The tree as a document: words of tags are attributes, each word of text is a space and the
+    /// word.
+    pub fn to_xml(&self) -> String {
+        let mut xml = self.start_tag();
+        for item in &self.items {
+            xml += &match item {
+                Item::Word(word) => text(*word),
+                Item::Child(child) => child.to_xml(),
+            };
+        }
+        xml + self.end_tag()
+    }
+
+    /// `<e w1="" w2="">`, or an empty-element tag where nothing is inside.
+    pub fn start_tag(&self) -> String {
+        let attributes: String = (self.tag.iter())
+            .map(|word| format!(" w{word}=\"\""))
+            .collect();
+        let close = if self.items.is_empty() { "/" } else { "" };
+        format!("<e{attributes}{close}>")
+    }
+
+    /// Nothing for an empty-element tag.
+    pub fn end_tag(&self) -> &'static str {
+        if self.items.is_empty() {
+            ""
+        } else {
+            "</e>"
+        }
+    }
+}
+
+fn next(offset: &mut u64, text: &str) -> Span {
+    let start = *offset;
+    *offset += text.len() as u64;
+    Span {
+        start,
+        end: *offset,
+        from_entity: false,
+    }
+}
+
+fn text(word: WordId) -> String {
+    format!(" w{word}")
+}
+
+/// Shorthand: an element of these words and children, the words before the children.
+pub fn element(tag: &[WordId], children: Vec<Tree>) -> Tree {
+    Tree {
+        tag: tag.to_vec(),
+        items: children.into_iter().map(Item::Child).collect(),
+    }
+}
+
+/// The tree of the paper's Fig. 1 as its examples tell it, words a to f being 0 to 5: a1 holds b1,
+/// d1 (with e1 and f1), b2 (with a2, which holds c1 and d2), and c2. That c2 comes last and that no
+/// element has other words is inferred.
+pub fn figure_1() -> Tree {
+    let leaf = |word: WordId| element(&[word], Vec::new());
+    let [a, b, c, d, e, f] = [0, 1, 2, 3, 4, 5];
+    let a2 = element(&[a], vec![leaf(c), leaf(d)]);
+    let d1 = element(&[d], vec![leaf(e), leaf(f)]);
+    element(&[a], vec![leaf(b), d1, element(&[b], vec![a2]), leaf(c)])
+}
+
+/// The queries of the paper's Table 1, numbered as [`figure_1`].
+pub fn table_1() -> QueryList {
+    QueryList::new([
+        (Mode::All, vec![0, 1, 2]),
+        (Mode::All, vec![0, 1, 3]),
+        (Mode::All, vec![0, 3]),
+        (Mode::All, vec![4, 5]),
+    ])
+}
+
+#[derive(Clone, Copy, Debug)]
+enum Step {
+    Open,
+    Close,
+    Word(WordId),
+}
+
+/// Trees of up to so many elements and words together, over a vocabulary of `words`.
+pub fn trees(words: WordId, steps: usize) -> impl Strategy<Value = Tree> {
+    let step = prop_oneof![
+        3 => Just(Step::Open),
+        2 => Just(Step::Close),
+        4 => (0..words).prop_map(Step::Word),
+    ];
+    prop::collection::vec(step, 0..steps).prop_map(grow)
+}
+
+fn grow(steps: Vec<Step>) -> Tree {
+    let mut open = vec![Tree::default()];
+    let close = |open: &mut Vec<Tree>| {
+        let child = open.pop().expect("an open element");
+        let parent = open.last_mut().expect("the root stays open");
+        parent.items.push(Item::Child(child));
+    };
+    for step in steps {
+        match step {
+            Step::Open => open.push(Tree::default()),
+            Step::Close if open.len() > 1 => close(&mut open),
+            Step::Close => {}
+            Step::Word(word) => {
+                let tree = open.last_mut().expect("the root stays open");
+                // The first word of an element stands in its tag.
+                if tree.tag.is_empty() && tree.items.is_empty() {
+                    tree.tag.push(word);
+                } else {
+                    tree.items.push(Item::Word(word));
+                }
+            }
+        }
+    }
+    while open.len() > 1 {
+        close(&mut open);
+    }
+    open.pop().expect("the root")
+}
+
+/// Queries over a vocabulary of `words`.
+pub fn queries(words: WordId, count: usize) -> impl Strategy<Value = QueryList> {
+    let mode = prop_oneof![Just(Mode::All), Just(Mode::Any)];
+    let query = (mode, prop::collection::vec(0..words, 1..6));
+    prop::collection::vec(query, 0..count)
+        .prop_map(move |queries| QueryList::new(queries).with_words(words as usize))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use Mode::{All, Any};
+
+    fn elements(tree: &Tree, mode: Mode, query: &[WordId]) -> Vec<usize> {
+        let answers = Document::new(tree).answers(mode, query);
+        answers.into_iter().map(|answer| answer.element).collect()
+    }
+
+    #[test]
+    fn the_definition_answers_the_papers_examples() {
+        let tree = figure_1();
+        let [a1, d1, b2, a2] = [0, 2, 5, 6];
+        assert_eq!(elements(&tree, All, &[0, 2, 3]), [a1, a2]);
+        let document = Document::new(&tree);
+        assert_eq!(document.smallest(&[0, 2, 3]), [a2]);
+        let table = table_1();
+        let answers: Vec<Vec<usize>> = (0..4)
+            .map(|query| elements(&tree, All, table.words(query)))
+            .collect();
+        assert_eq!(
+            answers,
+            [vec![a1, b2], vec![a1, b2], vec![a1, a2], vec![d1]]
+        );
+    }
+
+    #[test]
+    fn what_contains_all_words_passes_none_upwards() {
+        // <e><c><d>a b</d>a</c>b</e>
+        let d = element(&[0, 1], Vec::new());
+        let c = Tree {
+            tag: Vec::new(),
+            items: vec![Item::Child(d), Item::Word(0)],
+        };
+        let e = Tree {
+            tag: Vec::new(),
+            items: vec![Item::Child(c), Item::Word(1)],
+        };
+        assert_eq!(elements(&e, All, &[0, 1]), [2]);
+    }
+
+    #[test]
+    fn an_or_answer_releases_what_it_can_spare() {
+        // <p>a b<c><d>a</d></c></p>: p keeps both without d, which answers for itself.
+        let c = element(&[], vec![element(&[0], Vec::new())]);
+        let p = element(&[0, 1], vec![c]);
+        assert_eq!(elements(&p, Any, &[0, 1]), [0, 2]);
+    }
+
+    #[test]
+    fn what_is_told_lies_where_it_is_written() {
+        struct Spans(Vec<Span>);
+        impl Listener for Spans {
+            fn open(&mut self, _: &dyn Context, e: &StartElement<'_>) -> Result<(), Stop> {
+                self.0.push(e.span);
+                Ok(())
+            }
+            fn word(&mut self, _: WordId) -> Result<(), Stop> {
+                Ok(())
+            }
+            fn text(&mut self, span: Span) -> Result<(), Stop> {
+                self.0.push(span);
+                Ok(())
+            }
+            fn close(&mut self, span: Span, end_tag: Span) -> Result<(), Stop> {
+                assert_eq!(span.end, end_tag.end);
+                self.0.push(end_tag);
+                Ok(())
+            }
+        }
+        let tree = grow(vec![
+            Step::Word(1),
+            Step::Word(2),
+            Step::Open,
+            Step::Word(3),
+        ]);
+        let mut spans = Spans(Vec::new());
+        tree.feed(&mut spans).unwrap();
+        let xml = tree.to_xml();
+        let shown = |span: &Span| &xml[span.start as usize..span.end as usize];
+        let shown: Vec<&str> = spans.0.iter().map(shown).collect();
+        assert_eq!(shown, ["<e w1=\"\">", " w2", "<e w3=\"\"/>", "", "</e>"]);
+    }
+}
