@@ -3,6 +3,7 @@
 use pyo3::prelude::*;
 
 mod explaining;
+mod keywords;
 mod matching;
 mod reader;
 mod records;
@@ -31,6 +32,8 @@ fn _native(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<matching::Index>()?;
     module.add_class::<matching::Matcher>()?;
     module.add_class::<matching::Handles>()?;
+    module.add_function(wrap_pyfunction!(keywords::words, module)?)?;
+    module.add_function(wrap_pyfunction!(keywords::parse_keywords, module)?)?;
     module.add_function(wrap_pyfunction!(select::select, module)?)?;
     Ok(())
 }

@@ -1,0 +1,183 @@
+//! What a subscriber of words can say: `storm warning coast` for all of them, `storm OR gale` for any.
+
+use super::folding::SHRINKING_MAX;
+use super::listen::Mode;
+use super::words::{Cutter, Folded, WORD_BYTES_MAX};
+use crate::xpath::QueryRefusal;
+
+/// A query has at most this many distinct words.
+pub const KEYWORDS_MAX: usize = 1_000;
+
+/// Stands between words of which any will do.
+const OR: &str = "OR";
+
+/// A query of words.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct KeywordQuery {
+    /// Folded, ascending, each once, at least one.
+    pub words: Vec<String>,
+    /// How many of them an answer holds. Of a single word: all.
+    pub mode: Mode,
+}
+
+impl KeywordQuery {
+    /// The same for all ways to write the same query.
+    pub fn canonical_text(&self) -> String {
+        canonical_text(&self.words, self.mode)
+    }
+}
+
+/// The canonical text of a query of these words, which are folded, ascending and distinct.
+pub fn canonical_text<W: AsRef<str>>(words: &[W], mode: Mode) -> String {
+    let words: Vec<&str> = words.iter().map(AsRef::as_ref).collect();
+    words.join(match mode {
+        Mode::All => " ",
+        Mode::Any => " OR ",
+    })
+}
+
+/// The query that a text says.
+pub fn parse(text: &str) -> Result<KeywordQuery, QueryRefusal> {
+    let mut cutter = Cutter::new(usize::MAX / SHRINKING_MAX);
+    let mut query = KeywordQuery {
+        words: Vec::new(),
+        mode: Mode::All,
+    };
+    // Where the words stand that no `OR` stands before, but for the first; and the last `OR` seen.
+    let mut unjoined = None;
+    let mut open_or = None;
+    for run in text
+        .split(char::is_whitespace)
+        .filter(|run| !run.is_empty())
+    {
+        let at = run.as_ptr() as usize - text.as_ptr() as usize;
+        if run == OR {
+            if query.words.is_empty() || open_or.is_some() {
+                return Err(misplaced_or(text, at));
+            }
+            open_or = Some(at);
+            query.mode = Mode::Any;
+            continue;
+        }
+        let mut words = Folded::default();
+        let Ok(()) = cutter.cut(run, &mut words);
+        for word in words.0 {
+            if word.len() > WORD_BYTES_MAX {
+                let message = format!(
+                    "a word of {} bytes, and {WORD_BYTES_MAX} are the most",
+                    word.len()
+                );
+                return Err(refusal("keywords.word-too-long", message, text, at));
+            }
+            if open_or.take().is_none() && !query.words.is_empty() {
+                unjoined = unjoined.or(Some(at));
+            }
+            query.words.push(word);
+        }
+    }
+    if let Some(at) = open_or {
+        return Err(misplaced_or(text, at));
+    }
+    if query.words.is_empty() {
+        let message = "there is no word in it".to_owned();
+        return Err(refusal("keywords.none", message, text, 0));
+    }
+    if let (Mode::Any, Some(at)) = (query.mode, unjoined) {
+        let message = "words with `OR` and words without it in one query".to_owned();
+        return Err(refusal("keywords.mixed", message, text, at));
+    }
+    query.words.sort_unstable();
+    query.words.dedup();
+    if query.words.len() > KEYWORDS_MAX {
+        let count = query.words.len();
+        let message = format!("{count} words, and {KEYWORDS_MAX} are the most");
+        return Err(refusal("keywords.too-many", message, text, 0));
+    }
+    if query.words.len() == 1 {
+        query.mode = Mode::All;
+    }
+    Ok(query)
+}
+
+fn misplaced_or(text: &str, at: usize) -> QueryRefusal {
+    let message = "`OR` stands between two words (the word itself is written `or`)".to_owned();
+    refusal("keywords.mixed", message, text, at)
+}
+
+fn refusal(code: &'static str, message: String, text: &str, at: usize) -> QueryRefusal {
+    QueryRefusal {
+        code,
+        message,
+        offset_bytes: at,
+        offset_characters: text[..at].chars().count(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn canonical(text: &str) -> String {
+        parse(text).expect("a query").canonical_text()
+    }
+
+    #[test]
+    fn equal_queries_have_one_canonical_text() {
+        for (text, expected) in [
+            ("storm warning coast", "coast storm warning"),
+            ("  Coast\tSTORM, warning storm ", "coast storm warning"),
+            ("storm OR gale", "gale OR storm"),
+            ("storm OR Storm", "storm"),
+            ("storm or gale", "gale or storm"),
+            ("news-item", "item news"),
+            ("-- storm !", "storm"),
+            ("Été", "été"),
+        ] {
+            assert_eq!(canonical(text), expected, "{text}");
+        }
+    }
+
+    #[test]
+    fn a_single_word_wants_all() {
+        assert_eq!(parse("storm OR storm").expect("a query").mode, Mode::All);
+        assert_eq!(parse("storm OR gale").expect("a query").mode, Mode::Any);
+    }
+
+    #[test]
+    fn what_is_no_query_is_refused_where_it_is_wrong() {
+        let long = format!("é {}", "x".repeat(WORD_BYTES_MAX + 1));
+        let many: String = (0..=KEYWORDS_MAX).map(|at| format!("w{at} ")).collect();
+        for (text, code, at) in [
+            ("", "keywords.none", 0),
+            (" .. -- !", "keywords.none", 0),
+            ("storm OR gale warning", "keywords.mixed", 14),
+            ("é storm OR gale", "keywords.mixed", 2),
+            ("storm OR gale-warning", "keywords.mixed", 9),
+            ("OR storm", "keywords.mixed", 0),
+            ("storm OR", "keywords.mixed", 6),
+            ("storm OR OR gale", "keywords.mixed", 9),
+            ("storm OR -- OR gale", "keywords.mixed", 12),
+            (long.as_str(), "keywords.word-too-long", 2),
+            (many.as_str(), "keywords.too-many", 0),
+        ] {
+            let refused = parse(text).expect_err(text);
+            assert_eq!(
+                (refused.code, refused.offset_characters),
+                (code, at),
+                "{text}"
+            );
+        }
+        let most: String = (0..KEYWORDS_MAX).map(|at| format!("w{at} ")).collect();
+        assert_eq!(parse(&most).expect("a query").words.len(), KEYWORDS_MAX);
+    }
+
+    proptest! {
+        #[test]
+        fn a_canonical_text_says_the_same(text in "(OR |[a-cA-Cßéﬁ\u{301}'.-]{1,4} ){0,6}") {
+            if let Ok(query) = parse(&text) {
+                prop_assert_eq!(parse(&query.canonical_text()), Ok(query));
+            }
+        }
+    }
+}
