@@ -1,0 +1,6 @@
+//! KEMB.
+
+pub mod coverage;
+pub mod nfa;
+pub mod rules;
+mod sets;

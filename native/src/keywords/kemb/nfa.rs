@@ -1,0 +1,387 @@
+//! One automaton for all queries: its states are sets of keywords (Section 4.2 of the KEMB paper).
+//!
+//! Every subset of a query is a state, the empty set is the initial one, the query itself is an
+//! accepting one; a keyword leads from a set without it to the set with it. Queries share the
+//! states of the subsets they share. Transitions stand in one hash table under (state, keyword)
+//! instead of one small table a state: the same lookups with fewer allocations.
+//!
+//! A state does not know its set. Whoever has a query's words finds the states of all its subsets
+//! by walking, because every subset of a state's set is a state too.
+
+use hashbrown::HashMap;
+
+use super::rules::RuleId;
+use super::sets::is_subset;
+use crate::keywords::listen::WordId;
+
+/// A state, dense from 0; numbers of removed states are given again.
+pub type StateId = u32;
+
+/// An accepting state's entry in [`Nfa::accepting`]; numbers are given again too.
+pub type AcceptId = u32;
+
+/// Queries with more words do not enter the automaton, which takes a state for each subset: the
+/// paper's own figure.
+pub const NFA_WORDS_MAX: usize = 10;
+
+/// How many states an automaton has at most (about half a gigabyte with their transitions); a
+/// query that would need more is left to KALE.
+pub const NFA_STATES_MAX: usize = 1 << 22;
+
+/// The empty set of keywords.
+pub const INITIAL: StateId = 0;
+
+const NO_ACCEPT: AcceptId = AcceptId::MAX;
+
+#[derive(Clone, Copy, Debug)]
+struct State {
+    /// How many transitions leave it.
+    leaving: u32,
+    accept: AcceptId,
+}
+
+/// What is known of an accepting state.
+#[derive(Clone, Debug, Default)]
+pub struct Accept {
+    /// The words of its queries, ascending.
+    pub words: Box<[WordId]>,
+    /// Its queries: those with exactly these words. None: the entry is free.
+    pub queries: Vec<u32>,
+    /// Its source vertexes in the coverage graph: the rules that directly cover its queries.
+    pub sources: Vec<RuleId>,
+}
+
+/// The automaton.
+#[derive(Debug)]
+pub struct Nfa {
+    states: Vec<State>,
+    free_states: Vec<StateId>,
+    transitions: HashMap<(StateId, WordId), StateId, foldhash::fast::RandomState>,
+    accepts: Vec<Accept>,
+    free_accepts: Vec<AcceptId>,
+    /// Accepting states under the first of their words.
+    by_first_word: HashMap<WordId, Vec<AcceptId>, foldhash::fast::RandomState>,
+    states_max: usize,
+}
+
+impl Nfa {
+    /// An automaton of no query, which will have at most `states_max` states.
+    pub fn new(states_max: usize) -> Self {
+        let initial = State {
+            leaving: 0,
+            accept: NO_ACCEPT,
+        };
+        Nfa {
+            states: vec![initial],
+            free_states: Vec::new(),
+            transitions: HashMap::default(),
+            accepts: Vec::new(),
+            free_accepts: Vec::new(),
+            by_first_word: HashMap::default(),
+            states_max,
+        }
+    }
+
+    /// How many states there are, the initial one among them.
+    pub fn state_count(&self) -> usize {
+        self.states.len() - self.free_states.len()
+    }
+
+    /// How many transitions there are, without the loop of each state on itself.
+    pub fn transition_count(&self) -> usize {
+        self.transitions.len()
+    }
+
+    /// Where a word leads from a state.
+    #[inline]
+    pub fn next(&self, state: StateId, word: WordId) -> Option<StateId> {
+        self.transitions.get(&(state, word)).copied()
+    }
+
+    /// A state's entry among the accepting ones.
+    #[inline]
+    pub fn accept_of(&self, state: StateId) -> Option<AcceptId> {
+        let accept = self.states[state as usize].accept;
+        (accept != NO_ACCEPT).then_some(accept)
+    }
+
+    /// An accepting state's entry.
+    #[inline]
+    pub fn accept(&self, accept: AcceptId) -> &Accept {
+        &self.accepts[accept as usize]
+    }
+
+    /// The entries of all accepting states.
+    pub fn accepting(&self) -> impl Iterator<Item = AcceptId> + '_ {
+        (0..self.accepts.len() as AcceptId).filter(|&id| !self.accept(id).queries.is_empty())
+    }
+
+    /// The entries of accepting states whose words are all among `words`, which ascend.
+    pub fn accepting_within<'a>(
+        &'a self,
+        words: &'a [WordId],
+    ) -> impl Iterator<Item = AcceptId> + 'a {
+        let filed = words.iter().filter_map(|word| self.by_first_word.get(word));
+        let all = filed.flatten().copied();
+        all.filter(|&accept| is_subset(&self.accept(accept).words, words))
+    }
+
+    /// Points an accepting state at its source vertexes.
+    pub fn set_sources(&mut self, accept: AcceptId, sources: Vec<RuleId>) {
+        self.accepts[accept as usize].sources = sources;
+    }
+
+    /// Adds a query. `None`, and nothing is changed, where its words are too many, or where it
+    /// would take more states than there may be.
+    pub fn insert(&mut self, query: u32, words: &[WordId]) -> Option<AcceptId> {
+        if words.len() > NFA_WORDS_MAX {
+            return None;
+        }
+        let mut subsets = self.subsets(words);
+        let missing = subsets.iter().filter(|state| state.is_none()).count();
+        if self.state_count() + missing > self.states_max {
+            return None;
+        }
+        for mask in 1..subsets.len() {
+            if subsets[mask].is_none() {
+                subsets[mask] = Some(self.add_state(words, &subsets, mask));
+            }
+        }
+        let last = subsets[subsets.len() - 1].expect("every subset has a state now");
+        let accept = self.accept_of(last).unwrap_or_else(|| {
+            let accept = self.add_accept(words);
+            self.states[last as usize].accept = accept;
+            accept
+        });
+        self.accepts[accept as usize].queries.push(query);
+        Some(accept)
+    }
+
+    /// Takes a query out, and with it the states that no query needs any more. `None` where the
+    /// automaton does not have it; otherwise whether it was the last of its accepting state.
+    pub fn remove(&mut self, query: u32, words: &[WordId]) -> Option<bool> {
+        if words.len() > NFA_WORDS_MAX {
+            return None;
+        }
+        let subsets = self.subsets(words);
+        let last = subsets[subsets.len() - 1]?;
+        let accept = self.accept_of(last)?;
+        let queries = &mut self.accepts[accept as usize].queries;
+        let place = queries.iter().position(|&other| other == query)?;
+        queries.remove(place);
+        if !queries.is_empty() {
+            return Some(false);
+        }
+        self.remove_accept(accept);
+        self.states[last as usize].accept = NO_ACCEPT;
+        // A subset's number is smaller than its supersets': what leads on to a kept state is met
+        // after that state.
+        for mask in (1..subsets.len()).rev() {
+            let state = subsets[mask].expect("every subset of a state is a state");
+            let State { leaving, accept } = self.states[state as usize];
+            if leaving == 0 && accept == NO_ACCEPT {
+                self.remove_state(words, &subsets, mask, state);
+            }
+        }
+        Some(true)
+    }
+
+    /// The states of all subsets of `words`, by their bits; `None` for a set that is no state.
+    fn subsets(&self, words: &[WordId]) -> Vec<Option<StateId>> {
+        let mut subsets = vec![None; 1 << words.len()];
+        subsets[0] = Some(INITIAL);
+        for mask in 1..subsets.len() {
+            let bit = mask.trailing_zeros() as usize;
+            subsets[mask] =
+                subsets[mask & (mask - 1)].and_then(|state| self.next(state, words[bit]));
+        }
+        subsets
+    }
+
+    fn add_state(&mut self, words: &[WordId], subsets: &[Option<StateId>], mask: usize) -> StateId {
+        let state = State {
+            leaving: 0,
+            accept: NO_ACCEPT,
+        };
+        let id = if let Some(id) = self.free_states.pop() {
+            self.states[id as usize] = state;
+            id
+        } else {
+            self.states.push(state);
+            (self.states.len() - 1) as StateId
+        };
+        for (before, word) in those_before(words, subsets, mask) {
+            self.transitions.insert((before, word), id);
+            self.states[before as usize].leaving += 1;
+        }
+        id
+    }
+
+    fn remove_state(
+        &mut self,
+        words: &[WordId],
+        subsets: &[Option<StateId>],
+        mask: usize,
+        state: StateId,
+    ) {
+        for (before, word) in those_before(words, subsets, mask) {
+            self.transitions.remove(&(before, word));
+            self.states[before as usize].leaving -= 1;
+        }
+        self.free_states.push(state);
+    }
+
+    fn add_accept(&mut self, words: &[WordId]) -> AcceptId {
+        let accept = Accept {
+            words: words.into(),
+            ..Accept::default()
+        };
+        let id = if let Some(id) = self.free_accepts.pop() {
+            self.accepts[id as usize] = accept;
+            id
+        } else {
+            self.accepts.push(accept);
+            (self.accepts.len() - 1) as AcceptId
+        };
+        self.by_first_word.entry(words[0]).or_default().push(id);
+        id
+    }
+
+    fn remove_accept(&mut self, accept: AcceptId) {
+        let Accept { words, .. } = std::mem::take(&mut self.accepts[accept as usize]);
+        if let Some(filed) = self.by_first_word.get_mut(&words[0]) {
+            filed.retain(|&other| other != accept);
+        }
+        self.free_accepts.push(accept);
+    }
+}
+
+/// The states one word short of the subset `mask`, each with the word that leads on from it.
+fn those_before<'a>(
+    words: &'a [WordId],
+    subsets: &'a [Option<StateId>],
+    mask: usize,
+) -> impl Iterator<Item = (StateId, WordId)> + 'a {
+    let bits = (0..words.len()).filter(move |bit| mask & (1 << bit) != 0);
+    bits.map(move |bit| {
+        let before = subsets[mask & !(1 << bit)].expect("smaller sets have their states first");
+        (before, words[bit])
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::{BTreeMap, BTreeSet};
+
+    use proptest::prelude::*;
+
+    use super::*;
+
+    const A: WordId = 0;
+    const B: WordId = 1;
+    const C: WordId = 2;
+    const D: WordId = 3;
+
+    /// Every state's set of words, found by walking on from the initial one.
+    fn sets(nfa: &Nfa, words: &[WordId]) -> BTreeMap<Vec<WordId>, StateId> {
+        let mut found = BTreeMap::from([(Vec::new(), INITIAL)]);
+        for &word in words {
+            for (set, state) in found.clone() {
+                if let Some(next) = nfa.next(state, word) {
+                    found.insert([set, vec![word]].concat(), next);
+                }
+            }
+        }
+        found
+    }
+
+    /// What an automaton of these queries is by its definition.
+    fn definition(queries: &BTreeSet<Vec<WordId>>) -> BTreeSet<Vec<WordId>> {
+        let mut states = BTreeSet::from([Vec::new()]);
+        for query in queries {
+            for mask in 0..1_usize << query.len() {
+                let bits = (0..query.len()).filter(|bit| mask >> bit & 1 == 1);
+                states.insert(bits.map(|bit| query[bit]).collect());
+            }
+        }
+        states
+    }
+
+    #[test]
+    fn queries_share_the_states_of_the_subsets_they_share() {
+        let mut nfa = Nfa::new(NFA_STATES_MAX);
+        nfa.insert(0, &[A, B, C]).unwrap();
+        assert_eq!(nfa.state_count(), 8);
+        nfa.insert(1, &[A, B, D]).unwrap();
+        // d, ad, bd and abd are new.
+        assert_eq!(nfa.state_count(), 12);
+        assert_eq!(nfa.insert(2, &[A, B]), nfa.insert(3, &[A, B]));
+        assert_eq!(nfa.state_count(), 12);
+    }
+
+    #[test]
+    fn a_query_that_is_a_subset_of_another_keeps_its_states() {
+        let mut nfa = Nfa::new(NFA_STATES_MAX);
+        nfa.insert(0, &[A, B]).unwrap();
+        nfa.insert(1, &[A, B, C]).unwrap();
+        assert_eq!(nfa.remove(1, &[A, B, C]), Some(true));
+        assert_eq!(nfa.state_count(), 4);
+        assert_eq!(nfa.remove(1, &[A, B, C]), None);
+        assert_eq!(nfa.remove(0, &[A, B]), Some(true));
+        assert_eq!((nfa.state_count(), nfa.transition_count()), (1, 0));
+    }
+
+    #[test]
+    fn a_query_past_the_limits_changes_nothing() {
+        let mut nfa = Nfa::new(5);
+        assert!(nfa.insert(0, &[A, B]).is_some());
+        assert_eq!(nfa.insert(1, &[A, B, C]), None);
+        assert_eq!(nfa.insert(1, &[B, C]), None);
+        assert_eq!((nfa.state_count(), nfa.transition_count()), (4, 4));
+        assert!(nfa.insert(2, &[C]).is_some());
+        let eleven: Vec<WordId> = (0..11).collect();
+        assert_eq!(Nfa::new(NFA_STATES_MAX).insert(0, &eleven), None);
+    }
+
+    proptest! {
+        #[test]
+        fn insertions_and_removals_leave_the_automaton_of_what_is_there(
+            steps in prop::collection::vec(prop::collection::btree_set(0_u32..7, 1..5), 1..40)
+        ) {
+            let mut nfa = Nfa::new(NFA_STATES_MAX);
+            let mut present = BTreeSet::new();
+            let everything: Vec<WordId> = (0..7).collect();
+            for words in steps {
+                let words: Vec<WordId> = words.into_iter().collect();
+                if present.remove(&words) {
+                    prop_assert_eq!(nfa.remove(0, &words), Some(true));
+                } else {
+                    prop_assert!(nfa.insert(0, &words).is_some());
+                    present.insert(words);
+                }
+                let found = sets(&nfa, &everything);
+                let defined = definition(&present);
+                prop_assert_eq!(found.keys().cloned().collect::<BTreeSet<_>>(), defined.clone());
+                prop_assert_eq!(nfa.state_count(), defined.len());
+                prop_assert_eq!(
+                    nfa.transition_count(),
+                    defined.iter().map(Vec::len).sum::<usize>()
+                );
+                let accepting: BTreeSet<Vec<WordId>> = found
+                    .iter()
+                    .filter(|(_, &state)| nfa.accept_of(state).is_some())
+                    .map(|(set, _)| set.clone())
+                    .collect();
+                prop_assert_eq!(&accepting, &present);
+                prop_assert_eq!(nfa.accepting().count(), present.len());
+                let within = nfa.accepting_within(&everything[1..5]);
+                let within: BTreeSet<Vec<WordId>> =
+                    within.map(|accept| nfa.accept(accept).words.to_vec()).collect();
+                let defined = present
+                    .iter()
+                    .filter(|words| words.iter().all(|word| (1..5).contains(word)));
+                prop_assert_eq!(within, defined.cloned().collect::<BTreeSet<_>>());
+            }
+        }
+    }
+}
