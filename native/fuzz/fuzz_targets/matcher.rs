@@ -55,7 +55,7 @@ fuzz_target!(|input: &[u8]| {
                 (Ok(matched), Ok(expected)) => {
                     let mut handles = matched.handles;
                     handles.sort_unstable();
-                    let ids: Vec<&str> = handles.iter().map(|&handle| matcher.id(handle)).collect();
+                    let ids: Vec<&str> = handles.iter().map(|&handle| matcher.numbered().id(handle)).collect();
                     assert_eq!(&ids, expected, "{engine:?}");
                 }
                 (Err(MatchError::Refused(refusal)), Err(expected)) => assert_eq!(&refusal, expected),

@@ -5,8 +5,9 @@ use std::cmp::Reverse;
 use super::branch::{Atom, Branch, Slot, Test, View};
 use super::compile::compile;
 use super::flat::{TextTable, TextsBuilder};
-use super::lay::{by_text, group, Edge, FlatEdges, Table};
+use super::lay::{by_text, Edge, FlatEdges, Table};
 use super::needles::{Parts, Starts, PART_BYTES_MAX};
+use super::roster::RosterBuilder;
 use super::segment::{
     key_of, next_serial, Comparison, Origin, Segment, SlotRecord, ANY, ROOT, SLOTS_MAX, VERIFY,
 };
@@ -33,9 +34,7 @@ pub struct SegmentBuilder {
     number_numbers: Table<u64, u32>,
     queries: TextsBuilder,
     class_numbers: Table<Box<str>, u32>,
-    handle_classes: Vec<u32>,
-    ids: TextsBuilder,
-    sources: TextsBuilder,
+    pub(super) roster: RosterBuilder,
 }
 
 impl Default for SegmentBuilder {
@@ -62,9 +61,7 @@ impl Default for SegmentBuilder {
             number_numbers: Table::default(),
             queries: TextsBuilder::default(),
             class_numbers: Table::default(),
-            handle_classes: Vec::new(),
-            ids: TextsBuilder::default(),
-            sources: TextsBuilder::default(),
+            roster: RosterBuilder::default(),
         };
         let any = builder.test_number(&NameTest::default());
         debug_assert_eq!(any, ANY);
@@ -73,11 +70,6 @@ impl Default for SegmentBuilder {
 }
 
 impl SegmentBuilder {
-    /// How many subscriptions were added.
-    pub fn count(&self) -> usize {
-        self.handle_classes.len()
-    }
-
     /// Adds a subscription; `canonical` is the canonical text of `query`, which is in normal form,
     /// and `source` is the query as it was given.
     pub fn add(&mut self, id: &str, source: &str, query: &Query, canonical: &str) {
@@ -85,10 +77,8 @@ impl SegmentBuilder {
             Some(&class) => class,
             None => self.add_class(query, canonical),
         };
-        self.handle_classes.push(class);
-        self.ids.push(id);
-        self.sources
-            .push(if source == canonical { "" } else { source });
+        let source = if source == canonical { "" } else { source };
+        self.roster.add(id, source, class);
     }
 
     fn add_class(&mut self, query: &Query, canonical: &str) -> u32 {
@@ -320,7 +310,7 @@ impl SegmentBuilder {
     }
 
     /// Lays everything flat.
-    pub fn finish(mut self) -> Segment {
+    pub(super) fn lay_flat(mut self) -> Segment {
         let (numbers, ranks) = self.sorted_numbers();
         let mut flat = FlatEdges::new(self.origins.len(), &self.edges, &ranks);
         flat.accept(self.accepts);
@@ -329,9 +319,8 @@ impl SegmentBuilder {
         flat.want(self.wants);
         flat.count_steps(&self.origins);
         flat.shorten();
-        let (class_starts, class_handles) = group(&self.handle_classes, self.queries.count());
+        let roster = self.roster.finish(self.queries.count());
         let (tests, literals) = (self.tests.finish(), self.literals.finish());
-        let (queries, ids) = (self.queries.finish(), self.ids.finish());
         let part_literals = by_text(&literals, self.part_literals);
         let start_literals = by_text(&literals, self.start_literals);
         Segment {
@@ -353,13 +342,8 @@ impl SegmentBuilder {
             start_literals: start_literals.into(),
             literals,
             numbers: numbers.into(),
-            queries,
-            class_starts: class_starts.into(),
-            class_handles: class_handles.into(),
-            handle_classes: self.handle_classes.into(),
-            id_table: TextTable::build(&ids),
-            ids,
-            sources: self.sources.finish(),
+            queries: self.queries.finish(),
+            roster,
         }
     }
 

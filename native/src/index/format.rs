@@ -13,14 +13,19 @@ use memmap2::Mmap;
 use xxhash_rust::xxh3::{xxh3_128, Xxh3};
 
 use super::flat::{Flat, TextTable, Texts};
-use super::needles::{Parts, Starts};
-use super::segment::{next_serial, Segment};
+use super::roster::Roster;
 
-/// What the file begins with.
-pub const MAGIC: &[u8; 16] = b"penstock-index\r\n";
-
-/// The version this code writes, and the only one it reads.
-pub const VERSION: u32 = 4;
+/// What can be written to an index file and mapped from it.
+pub trait Stored: Sized {
+    /// What the file begins with.
+    const MAGIC: &'static [u8; 16];
+    /// The version this code writes, and the only one it reads.
+    const VERSION: u32;
+    /// The sections, in the order in which they stand in a file.
+    fn sections(&self) -> Vec<&[u8]>;
+    /// What the sections of a file hold, taken in that order.
+    fn from_sections(sections: &mut Sections<'_>) -> Result<Self, OpenError>;
+}
 
 const HEADER_BYTES: usize = 16 + 4 + 4;
 const ENTRY_BYTES: usize = 16;
@@ -43,7 +48,8 @@ fn not_an_index() -> OpenError {
     )
 }
 
-fn damaged(how: &str) -> OpenError {
+/// The file does not hold what it should.
+pub fn damaged(how: &str) -> OpenError {
     OpenError::Refused("index.damaged", format!("the index file is damaged: {how}"))
 }
 
@@ -53,68 +59,8 @@ impl From<io::Error> for OpenError {
     }
 }
 
-/// The sections of a segment, in the order in which they stand in a file.
-fn sections(segment: &Segment) -> Vec<&[u8]> {
-    let Segment {
-        serial: _,
-        tests,
-        test_table,
-        nodes,
-        origins,
-        child_edges,
-        descendant_edges,
-        conditions,
-        accepts,
-        wants,
-        slots,
-        literals,
-        literal_table,
-        part_literals,
-        start_literals,
-        parts: _,
-        starts: _,
-        numbers,
-        queries,
-        class_starts,
-        class_handles,
-        handle_classes,
-        ids,
-        id_table,
-        sources,
-    } = segment;
-    vec![
-        tests.ends.as_bytes(),
-        tests.bytes.as_bytes(),
-        test_table.places.as_bytes(),
-        nodes.as_bytes(),
-        origins.as_bytes(),
-        child_edges.as_bytes(),
-        descendant_edges.as_bytes(),
-        conditions.as_bytes(),
-        accepts.as_bytes(),
-        wants.as_bytes(),
-        slots.as_bytes(),
-        literals.ends.as_bytes(),
-        literals.bytes.as_bytes(),
-        literal_table.places.as_bytes(),
-        part_literals.as_bytes(),
-        start_literals.as_bytes(),
-        numbers.as_bytes(),
-        queries.ends.as_bytes(),
-        queries.bytes.as_bytes(),
-        class_starts.as_bytes(),
-        class_handles.as_bytes(),
-        handle_classes.as_bytes(),
-        ids.ends.as_bytes(),
-        ids.bytes.as_bytes(),
-        id_table.places.as_bytes(),
-        sources.ends.as_bytes(),
-        sources.bytes.as_bytes(),
-    ]
-}
-
 /// Writes a segment to `path`, in place of what is there.
-pub fn write(segment: &Segment, path: &Path) -> io::Result<()> {
+pub fn write<S: Stored>(segment: &S, path: &Path) -> io::Result<()> {
     let mut beside = path.as_os_str().to_owned();
     beside.push(format!(".{}.part", std::process::id()));
     let beside = Path::new(&beside);
@@ -131,11 +77,11 @@ pub fn write(segment: &Segment, path: &Path) -> io::Result<()> {
     File::open(folder)?.sync_all()
 }
 
-fn write_to(segment: &Segment, path: &Path) -> io::Result<()> {
-    let sections = sections(segment);
+fn write_to<S: Stored>(segment: &S, path: &Path) -> io::Result<()> {
+    let sections = segment.sections();
     let mut header = Vec::new();
-    header.extend_from_slice(MAGIC);
-    header.extend_from_slice(&VERSION.to_le_bytes());
+    header.extend_from_slice(S::MAGIC);
+    header.extend_from_slice(&S::VERSION.to_le_bytes());
     header.extend_from_slice(&(sections.len() as u32).to_le_bytes());
     let mut offset = HEADER_BYTES + sections.len() * ENTRY_BYTES;
     for section in &sections {
@@ -159,6 +105,28 @@ fn write_to(segment: &Segment, path: &Path) -> io::Result<()> {
     file.file.into_inner()?.sync_all()
 }
 
+/// The sections of a roster, as [`Sections::roster`] takes them.
+pub fn roster_sections(roster: &Roster) -> [&[u8]; 8] {
+    let Roster {
+        class_starts,
+        class_handles,
+        handle_classes,
+        ids,
+        id_table,
+        sources,
+    } = roster;
+    [
+        class_starts.as_bytes(),
+        class_handles.as_bytes(),
+        handle_classes.as_bytes(),
+        ids.ends.as_bytes(),
+        ids.bytes.as_bytes(),
+        id_table.places.as_bytes(),
+        sources.ends.as_bytes(),
+        sources.bytes.as_bytes(),
+    ]
+}
+
 struct Summing {
     file: io::BufWriter<File>,
     sum: Xxh3,
@@ -174,72 +142,37 @@ impl Summing {
 }
 
 /// Opens the segment in a file.
-pub fn open(path: &Path) -> Result<Segment, OpenError> {
+pub fn open<S: Stored>(path: &Path) -> Result<S, OpenError> {
     let file = File::open(path)?;
     if file.metadata()?.len() < (HEADER_BYTES + CHECKSUM_BYTES) as u64 {
         return Err(not_an_index());
     }
     // SAFETY: index files are immutable by contract: written beside their place and renamed.
     let map = Arc::new(unsafe { Mmap::map(&file)? });
-    if &map[..16] != MAGIC {
+    if &map[..16] != S::MAGIC {
         return Err(not_an_index());
     }
     let version = number_at::<4>(&map, 16)
         .map(u32::from_le_bytes)
         .expect("the header is there");
-    if version > VERSION {
+    let known = S::VERSION;
+    if version > known {
         let message =
-            format!("the index has format {version}, and this Penstock reads up to {VERSION}");
+            format!("the index has format {version}, and this Penstock reads up to {known}");
         return Err(OpenError::Refused("index.too-new", message));
     }
-    if version < VERSION {
-        let message = format!("the index has format {version}, and this Penstock reads {VERSION}");
+    if version < known {
+        let message = format!("the index has format {version}, and this Penstock reads {known}");
         return Err(OpenError::Refused("index.too-old", message));
     }
     let (body, checksum) = map.split_at(map.len() - CHECKSUM_BYTES);
     if xxh3_128(body).to_le_bytes() != checksum {
         return Err(damaged("its checksum does not fit its content"));
     }
-    let mut sections = Sections {
+    S::from_sections(&mut Sections {
         map: &map,
         next: HEADER_BYTES,
-    };
-    let mut segment = Segment {
-        serial: next_serial(),
-        parts: Parts::default(),
-        starts: Starts::default(),
-        tests: sections.texts()?,
-        test_table: TextTable {
-            places: sections.flat()?,
-        },
-        nodes: sections.flat()?,
-        origins: sections.flat()?,
-        child_edges: sections.flat()?,
-        descendant_edges: sections.flat()?,
-        conditions: sections.flat()?,
-        accepts: sections.flat()?,
-        wants: sections.flat()?,
-        slots: sections.flat()?,
-        literals: sections.texts()?,
-        literal_table: TextTable {
-            places: sections.flat()?,
-        },
-        part_literals: sections.flat()?,
-        start_literals: sections.flat()?,
-        numbers: sections.flat()?,
-        queries: sections.texts()?,
-        class_starts: sections.flat()?,
-        class_handles: sections.flat()?,
-        handle_classes: sections.flat()?,
-        ids: sections.texts()?,
-        id_table: TextTable {
-            places: sections.flat()?,
-        },
-        sources: sections.texts()?,
-    };
-    segment.parts = Parts::new(&segment.literals, &segment.part_literals);
-    segment.starts = Starts::new(&segment.literals, &segment.start_literals);
-    Ok(segment)
+    })
 }
 
 fn number_at<const N: usize>(bytes: &[u8], at: usize) -> Option<[u8; N]> {
@@ -247,13 +180,14 @@ fn number_at<const N: usize>(bytes: &[u8], at: usize) -> Option<[u8; N]> {
 }
 
 /// Reads the sections in order.
-struct Sections<'a> {
+pub struct Sections<'a> {
     map: &'a Arc<Mmap>,
     next: usize,
 }
 
 impl Sections<'_> {
-    fn flat<T: bytemuck::Pod>(&mut self) -> Result<Flat<T>, OpenError> {
+    /// The next section as an array.
+    pub fn flat<T: bytemuck::Pod>(&mut self) -> Result<Flat<T>, OpenError> {
         let wrong = || damaged("its table of sections is wrong");
         let number = |at| {
             number_at::<8>(self.map, at)
@@ -267,7 +201,8 @@ impl Sections<'_> {
         Flat::mapped(self.map, start..end).ok_or_else(wrong)
     }
 
-    fn texts(&mut self) -> Result<Texts, OpenError> {
+    /// The next sections as texts.
+    pub fn texts(&mut self) -> Result<Texts, OpenError> {
         let texts = Texts {
             ends: self.flat()?,
             bytes: self.flat()?,
@@ -279,5 +214,23 @@ impl Sections<'_> {
             return Err(damaged("its texts are not texts"));
         }
         Ok(texts)
+    }
+    /// The next section as the table over some texts.
+    pub fn text_table(&mut self) -> Result<TextTable, OpenError> {
+        Ok(TextTable {
+            places: self.flat()?,
+        })
+    }
+
+    /// The next sections as a roster.
+    pub fn roster(&mut self) -> Result<Roster, OpenError> {
+        Ok(Roster {
+            class_starts: self.flat()?,
+            class_handles: self.flat()?,
+            handle_classes: self.flat()?,
+            ids: self.texts()?,
+            id_table: self.text_table()?,
+            sources: self.texts()?,
+        })
     }
 }

@@ -137,21 +137,3 @@ pub(super) fn by_text(texts: &Texts, numbers: Table<u32, ()>) -> Vec<u32> {
     numbers.sort_unstable_by_key(|&number| texts.get(number));
     numbers
 }
-
-/// Handles by class: where each class's begin, and all of them.
-pub(super) fn group(classes: &[u32], class_count: usize) -> (Vec<u32>, Vec<u32>) {
-    let mut starts = vec![0u32; class_count + 1];
-    for &class in classes {
-        starts[class as usize + 1] += 1;
-    }
-    for at in 1..starts.len() {
-        starts[at] += starts[at - 1];
-    }
-    let mut next = starts.clone();
-    let mut handles = vec![0; classes.len()];
-    for (handle, &class) in classes.iter().enumerate() {
-        handles[next[class as usize] as usize] = handle as u32;
-        next[class as usize] += 1;
-    }
-    (starts, handles)
-}

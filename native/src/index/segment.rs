@@ -17,6 +17,7 @@ use bytemuck::{Pod, Zeroable};
 use super::branch::View;
 use super::flat::{Flat, TextTable, Texts};
 use super::needles::{Parts, Starts};
+use super::roster::Roster;
 use crate::xpath::ast::{NameTest, Op, Query};
 use crate::xpath::parse_canonical;
 
@@ -251,18 +252,8 @@ pub struct Segment {
     pub numbers: Flat<f64>,
     /// The canonical query of each class.
     pub queries: Texts,
-    /// By class, one more than there are: where its handles begin in `class_handles`.
-    pub class_starts: Flat<u32>,
-    /// Handles by class.
-    pub class_handles: Flat<u32>,
-    /// By handle: the class.
-    pub handle_classes: Flat<u32>,
-    /// By handle: the subscription's id.
-    pub ids: Texts,
-    /// Finds a handle by id.
-    pub id_table: TextTable,
-    /// By handle: the query as it was given, empty where that is the canonical one.
-    pub sources: Texts,
+    /// The subscriptions; a source that is the canonical query is left out.
+    pub roster: Roster,
 }
 
 static SEGMENTS_MADE: AtomicU64 = AtomicU64::new(0);
@@ -332,32 +323,12 @@ impl Segment {
 
     /// How many classes there are.
     pub fn class_count(&self) -> usize {
-        self.class_starts.len() - 1
-    }
-
-    /// How many subscriptions there are.
-    pub fn count(&self) -> usize {
-        self.handle_classes.len()
-    }
-
-    /// The handles of a class.
-    #[inline]
-    pub fn handles_of(&self, class: u32) -> &[u32] {
-        &self.class_handles[self.class_starts[class as usize] as usize
-            ..self.class_starts[class as usize + 1] as usize]
+        self.roster.class_count()
     }
 
     /// The query of a class.
     pub fn query_of(&self, class: u32) -> Query {
         parse_canonical(self.queries.get(class)).expect("an index holds canonical queries")
-    }
-
-    /// The query of a handle as it was given.
-    pub fn source_of(&self, handle: u32) -> &str {
-        match self.sources.get(handle) {
-            "" => self.queries.get(self.handle_classes[handle as usize]),
-            source => source,
-        }
     }
 
     /// The name tests of this segment that an expanded name meets, most particular first.

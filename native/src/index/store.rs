@@ -9,23 +9,52 @@ use std::sync::Arc;
 use hashbrown::HashSet;
 
 use super::build::SegmentBuilder;
+use super::roster::Roster;
 use super::segment::Segment;
 use crate::xpath::{canonical_text, normalise, parse, Namespaces, QueryRefusal};
 
 /// More segments than this are merged, the two smallest first: each costs every document a little.
 pub const SEGMENTS_MAX: usize = 4;
 
+/// Subscriptions that were added together, of any kind.
+pub trait Part {
+    /// Who they are.
+    fn roster(&self) -> &Roster;
+    /// The query of a handle as it was given.
+    fn source_of(&self, handle: u32) -> &str;
+}
+
+/// Makes a [`Part`].
+pub trait Build: Default {
+    /// What it makes.
+    type Part: Part;
+    /// How many subscriptions were added.
+    fn count(&self) -> usize;
+    /// Adds a subscription of another part.
+    fn copy(&mut self, part: &Self::Part, handle: u32);
+    /// What was added.
+    fn finish(self) -> Self::Part;
+}
+
 /// A segment of an index at one time.
-#[derive(Clone)]
-pub struct View {
+pub struct View<S = Segment> {
     /// What was added together.
-    pub segment: Arc<Segment>,
+    pub segment: Arc<S>,
     /// What was removed since, by handle.
     pub removed: Arc<Removed>,
 }
 
-impl View {
-    fn new(segment: Segment) -> View {
+impl<S> Clone for View<S> {
+    fn clone(&self) -> View<S> {
+        View {
+            segment: Arc::clone(&self.segment),
+            removed: Arc::clone(&self.removed),
+        }
+    }
+}
+
+impl<S: Part> View<S> {
+    fn new(segment: S) -> View<S> {
         View {
             segment: Arc::new(segment),
             removed: Arc::new(Removed::default()),
@@ -34,21 +63,18 @@ impl View {
 
     /// How many subscriptions are left.
     pub fn count(&self) -> usize {
-        self.segment.count() - self.removed.count
+        self.segment.roster().count() - self.removed.count
     }
 
     /// The handle of an id that is still there.
     pub fn find(&self, id: &str) -> Option<u32> {
-        let handle = self
-            .segment
-            .id_table
-            .find(&self.segment.ids, id.as_bytes())?;
+        let handle = self.segment.roster().find(id)?;
         (!self.removed.contains(handle)).then_some(handle)
     }
 
     /// The handles that are still there.
     fn live(&self) -> impl Iterator<Item = u32> + '_ {
-        (0..self.segment.count() as u32).filter(|&handle| !self.removed.contains(handle))
+        (0..self.segment.roster().count() as u32).filter(|&handle| !self.removed.contains(handle))
     }
 }
 
@@ -84,6 +110,7 @@ impl Removed {
 }
 
 /// Why a subscription was not added.
+#[derive(Debug)]
 pub enum AddError {
     /// Its query.
     Query(QueryRefusal),
@@ -93,29 +120,47 @@ pub enum AddError {
 
 /// What is added and not yet in a segment.
 #[derive(Default)]
-struct Tail {
-    builder: SegmentBuilder,
+struct Tail<B> {
+    builder: B,
     ids: HashSet<Box<str>>,
 }
 
 /// A set of subscriptions that changes.
-#[derive(Default)]
-pub struct Index {
-    views: Vec<View>,
-    tail: Tail,
+pub struct Store<B: Build> {
+    views: Vec<View<B::Part>>,
+    tail: Tail<B>,
 }
+
+/// A set of subscriptions of paths that changes.
+pub type Index = Store<SegmentBuilder>;
 
 /// The subscriptions at one time.
-#[derive(Clone, Default)]
-pub struct Snapshot {
+pub struct Snapshot<S = Segment> {
     /// Oldest first.
-    pub views: Vec<View>,
+    pub views: Vec<View<S>>,
 }
 
-impl Index {
+impl<S> Clone for Snapshot<S> {
+    fn clone(&self) -> Snapshot<S> {
+        Snapshot {
+            views: self.views.clone(),
+        }
+    }
+}
+
+impl<B: Build> Default for Store<B> {
+    fn default() -> Store<B> {
+        Store {
+            views: Vec::new(),
+            tail: Tail::default(),
+        }
+    }
+}
+
+impl<B: Build> Store<B> {
     /// An index of one segment, as it was loaded.
-    pub fn from_segment(segment: Segment) -> Index {
-        Index {
+    pub fn from_segment(segment: B::Part) -> Store<B> {
+        Store {
             views: vec![View::new(segment)],
             tail: Tail::default(),
         }
@@ -131,16 +176,17 @@ impl Index {
         self.tail.ids.contains(id) || self.views.iter().any(|view| view.find(id).is_some())
     }
 
-    /// Adds a subscription.
-    pub fn add(&mut self, id: &str, query: &str, namespaces: &Namespaces) -> Result<(), AddError> {
+    /// Adds a subscription whose id is new by means of `add`.
+    pub fn add_by(
+        &mut self,
+        id: &str,
+        add: impl FnOnce(&mut B) -> Result<(), QueryRefusal>,
+    ) -> Result<(), AddError> {
         if self.contains(id) {
             return Err(AddError::Duplicate);
         }
-        let parsed = normalise(parse(query, namespaces).map_err(AddError::Query)?);
+        add(&mut self.tail.builder).map_err(AddError::Query)?;
         self.tail.ids.insert(id.into());
-        self.tail
-            .builder
-            .add(id, query, &parsed, &canonical_text(&parsed));
         Ok(())
     }
 
@@ -169,7 +215,7 @@ impl Index {
     }
 
     /// The subscriptions as they are now.
-    pub fn snapshot(&mut self) -> Snapshot {
+    pub fn snapshot(&mut self) -> Snapshot<B::Part> {
         self.settle();
         Snapshot {
             views: self.views.clone(),
@@ -188,34 +234,74 @@ impl Index {
             self.views
                 .sort_by_key(|view| std::cmp::Reverse(view.count()));
             let smallest = self.views.split_off(self.views.len() - 2);
-            self.views.push(View::new(merge(&smallest)));
+            self.views.push(View::new(merge::<B>(&smallest)));
         }
     }
 
     /// Everything in one segment, without what was removed.
-    pub fn compacted(&mut self) -> Arc<Segment> {
+    pub fn compacted(&mut self) -> Arc<B::Part> {
         self.settle();
         match self.views.as_slice() {
             [view] if view.removed.is_empty() => Arc::clone(&view.segment),
-            views => Arc::new(merge(views)),
+            views => Arc::new(merge::<B>(views)),
         }
     }
 }
 
-fn merge(views: &[View]) -> Segment {
-    let mut builder = SegmentBuilder::default();
+fn merge<B: Build>(views: &[View<B::Part>]) -> B::Part {
+    let mut builder = B::default();
     for view in views {
         for handle in view.live() {
-            let segment = &view.segment;
-            let class = segment.handle_classes[handle as usize];
-            let (id, source) = (segment.ids.get(handle), segment.source_of(handle));
-            builder.add(
-                id,
-                source,
-                &segment.query_of(class),
-                segment.queries.get(class),
-            );
+            builder.copy(&view.segment, handle);
         }
     }
     builder.finish()
+}
+
+impl Index {
+    /// Adds a subscription.
+    pub fn add(&mut self, id: &str, query: &str, namespaces: &Namespaces) -> Result<(), AddError> {
+        self.add_by(id, |builder| {
+            let parsed = normalise(parse(query, namespaces)?);
+            builder.add(id, query, &parsed, &canonical_text(&parsed));
+            Ok(())
+        })
+    }
+}
+
+impl Part for Segment {
+    fn roster(&self) -> &Roster {
+        &self.roster
+    }
+
+    fn source_of(&self, handle: u32) -> &str {
+        match self.roster.sources.get(handle) {
+            "" => self
+                .queries
+                .get(self.roster.handle_classes[handle as usize]),
+            source => source,
+        }
+    }
+}
+
+impl Build for SegmentBuilder {
+    type Part = Segment;
+
+    fn count(&self) -> usize {
+        self.roster.count()
+    }
+
+    fn copy(&mut self, part: &Segment, handle: u32) {
+        let class = part.roster.handle_classes[handle as usize];
+        self.add(
+            part.roster.ids.get(handle),
+            part.source_of(handle),
+            &part.query_of(class),
+            part.queries.get(class),
+        );
+    }
+
+    fn finish(self) -> Segment {
+        self.lay_flat()
+    }
 }

@@ -12,6 +12,7 @@ use super::pool::{arrange, Pool, Worker};
 use super::run::Run;
 use super::source::{MatchError, Source};
 use super::yfilter::{NfaRun, SharedNfa};
+use crate::index::numbering::Numbered;
 use crate::index::store::Snapshot;
 use crate::reader::Summary;
 use crate::select::{
@@ -74,9 +75,7 @@ const SELECTORS_KEPT_MAX: usize = 10_000;
 
 /// A snapshot of an index, ready to match.
 pub struct Matcher {
-    snapshot: Snapshot,
-    /// The handle of each view's first subscription.
-    bases: Vec<u32>,
+    numbered: Numbered,
     engine: Engine,
     pool: Arc<Pool>,
     nfas: OnceLock<Vec<SharedNfa>>,
@@ -85,15 +84,8 @@ pub struct Matcher {
 impl Matcher {
     /// A matcher of `snapshot`.
     pub fn new(snapshot: Snapshot, engine: Engine, pool: Arc<Pool>) -> Matcher {
-        let mut next = 0;
-        let bases = snapshot.views.iter().map(|view| {
-            let base = next;
-            next += view.segment.count() as u32;
-            base
-        });
         Matcher {
-            bases: bases.collect(),
-            snapshot,
+            numbered: Numbered::new(snapshot),
             engine,
             pool,
             nfas: OnceLock::new(),
@@ -117,15 +109,15 @@ impl Matcher {
         source: &mut Source<'_>,
     ) -> Result<Matched, MatchError> {
         let limits = self.pool.options.run;
-        arrange(&mut worker.runs, &self.snapshot, |_, segment| {
+        arrange(&mut worker.runs, &self.numbered.snapshot, |_, segment| {
             Run::new(segment, limits)
         });
-        let names = worker.names_table();
+        let names = worker.reader.names_table();
         for (segment, run) in &mut worker.runs {
             run.begin(segment, names);
         }
         let summary = source.read(
-            &mut worker.reader,
+            &mut worker.reader.reader,
             &mut SharedEngine {
                 runs: &mut worker.runs,
             },
@@ -152,22 +144,24 @@ impl Matcher {
         worker: &mut Worker,
         source: &mut Source<'_>,
     ) -> Result<Matched, MatchError> {
-        let views = &self.snapshot.views;
+        let views = &self.numbered.snapshot.views;
         let nfas = self.nfas.get_or_init(|| {
             views
                 .iter()
                 .map(|view| SharedNfa::new(&view.segment))
                 .collect()
         });
-        arrange(&mut worker.nfa_runs, &self.snapshot, |at, segment| {
-            NfaRun::new(&nfas[at], segment)
-        });
-        let names = worker.names_table();
+        arrange(
+            &mut worker.nfa_runs,
+            &self.numbered.snapshot,
+            |at, segment| NfaRun::new(&nfas[at], segment),
+        );
+        let names = worker.reader.names_table();
         for (nfa, (_, run)) in nfas.iter().zip(&mut worker.nfa_runs) {
             run.begin(nfa, names);
         }
         let summary = source.read(
-            &mut worker.reader,
+            &mut worker.reader.reader,
             &mut YFilterEngine {
                 nfas,
                 runs: &mut worker.nfa_runs,
@@ -192,7 +186,7 @@ impl Matcher {
         results: impl Fn(usize) -> (&'a S, &'a Classes),
     ) -> Result<(), MatchError> {
         let mut unsure = Vec::new();
-        for at in 0..self.snapshot.views.len() {
+        for at in 0..self.numbered.snapshot.views.len() {
             let (sure, candidates) = results(at);
             self.add_all_handles(at, sure, &mut matched.handles);
             let open = candidates
@@ -208,36 +202,16 @@ impl Matcher {
         let (outcomes, _) = self.evaluate(worker, source, &unsure, SelectOptions::default())?;
         for (&(at, class), outcome) in unsure.iter().zip(&outcomes) {
             if outcome.matched {
-                self.add_handles(at, class, &mut matched.handles);
+                self.numbered.add_handles(at, class, &mut matched.handles);
             }
         }
         Ok(())
     }
 
     fn add_all_handles(&self, at: usize, classes: &impl ClassSet, handles: &mut Vec<u32>) {
-        let view = &self.snapshot.views[at];
-        if view.segment.class_count() == view.segment.count() && view.removed.is_empty() {
-            // All queries differ: a class is its only subscription.
-            let base = self.bases[at];
-            classes.for_each(|class| handles.push(base + class));
-            return;
-        }
-        classes.for_each(|class| self.add_handles(at, class, handles));
-    }
-
-    #[inline]
-    fn add_handles(&self, at: usize, class: u32, handles: &mut Vec<u32>) {
-        let view = &self.snapshot.views[at];
-        let base = self.bases[at];
-        let own = view.segment.handles_of(class);
-        if view.removed.is_empty() {
-            handles.extend(own.iter().map(|handle| base + handle));
-        } else {
-            handles.extend(
-                own.iter()
-                    .filter(|&&handle| !view.removed.contains(handle))
-                    .map(|handle| base + handle),
-            );
+        match self.numbered.plain_base(at) {
+            Some(base) => classes.for_each(|class| handles.push(base + class)),
+            None => classes.for_each(|class| self.numbered.add_handles(at, class, handles)),
         }
     }
 
@@ -255,7 +229,7 @@ impl Matcher {
         let selectors: Vec<Arc<Selector>> = classes
             .iter()
             .map(|&(at, class)| {
-                let segment = &self.snapshot.views[at].segment;
+                let segment = &self.numbered.snapshot.views[at].segment;
                 let key = (segment.serial, class);
                 let compile = || Arc::new(Selector::compile(&segment.query_of(class)));
                 Arc::clone(worker.selectors.entry(key).or_insert_with(compile))
@@ -263,7 +237,7 @@ impl Matcher {
             .collect();
         let borrowed: Vec<&Selector> = selectors.iter().map(|selector| &**selector).collect();
         let mut selection = Selection::new(&borrowed, options);
-        let summary = source.read(&mut worker.reader, &mut selection)?;
+        let summary = source.read(&mut worker.reader.reader, &mut selection)?;
         Ok((selection.finish(), summary))
     }
 
@@ -275,7 +249,7 @@ impl Matcher {
     ) -> Result<(Vec<Vec<Node>>, Summary), MatchError> {
         let classes: Vec<(usize, u32)> = handles
             .iter()
-            .map(|&handle| self.class_of(handle))
+            .map(|&handle| self.numbered.class_of(handle))
             .collect();
         let mut worker = self.pool.take();
         let options = SelectOptions {
@@ -297,51 +271,19 @@ impl Matcher {
         source: &mut Source<'_>,
         handle: u32,
     ) -> Result<(Query, Explanation), MatchError> {
-        let (view, class) = self.class_of(handle);
-        let query = self.snapshot.views[view].segment.query_of(class);
+        let (view, class) = self.numbered.class_of(handle);
+        let query = self.numbered.snapshot.views[view].segment.query_of(class);
         let mut worker = self.pool.take();
         let explanation = explain(&query, CANDIDATES_MAX, |selection| {
-            source.read(&mut worker.reader, selection).map(drop)
+            source.read(&mut worker.reader.reader, selection).map(drop)
         });
         self.pool.put(worker);
         Ok((query, explanation?))
     }
 
-    fn view_of(&self, handle: u32) -> usize {
-        self.bases.partition_point(|&base| base <= handle) - 1
-    }
-
-    fn class_of(&self, handle: u32) -> (usize, u32) {
-        let at = self.view_of(handle);
-        (
-            at,
-            self.snapshot.views[at].segment.handle_classes[(handle - self.bases[at]) as usize],
-        )
-    }
-
-    /// The id of a handle.
-    pub fn id(&self, handle: u32) -> &str {
-        let at = self.view_of(handle);
-        self.snapshot.views[at]
-            .segment
-            .ids
-            .get(handle - self.bases[at])
-    }
-
-    /// The handle of an id.
-    pub fn handle(&self, id: &str) -> Option<u32> {
-        let views = self.snapshot.views.iter().zip(&self.bases);
-        views
-            .filter_map(|(view, base)| Some(base + view.find(id)?))
-            .next()
-    }
-
-    /// The query of a handle as it was given.
-    pub fn source(&self, handle: u32) -> &str {
-        let at = self.view_of(handle);
-        self.snapshot.views[at]
-            .segment
-            .source_of(handle - self.bases[at])
+    /// The subscriptions.
+    pub fn numbered(&self) -> &Numbered {
+        &self.numbered
     }
 }
 

@@ -1,7 +1,7 @@
 //! Workers: the memory of the engines, kept from document to document.
 
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, Mutex, PoisonError};
 
 use hashbrown::HashMap;
 
@@ -22,64 +22,123 @@ pub struct MatcherOptions {
 }
 
 /// The memory of one thread's matching.
-pub(super) struct Worker {
-    /// Tells apart the name tables of different workers.
+pub trait Work {
+    /// How it works.
+    type Options: Clone + PartialEq;
+    /// Memory that is still empty.
+    fn new(options: &Self::Options) -> Self;
+}
+
+/// A reader whose tables of names are told apart from those of all others.
+pub struct NumberedReader {
     number: u64,
+    /// The reader.
     pub reader: Reader,
-    pub runs: Vec<(Arc<Segment>, Run)>,
-    pub nfa_runs: Vec<(Arc<Segment>, NfaRun)>,
-    pub selectors: HashMap<(u64, u32), Arc<Selector>>,
 }
 
-/// Workers that wait for documents.
-pub struct Pool {
-    pub(super) options: MatcherOptions,
-    idle: Mutex<Vec<Worker>>,
-    made: AtomicU64,
-}
+static READERS_MADE: AtomicU64 = AtomicU64::new(0);
 
-impl Pool {
-    /// A pool whose workers work as `options` say.
-    pub fn new(options: MatcherOptions) -> Pool {
-        Pool {
-            options,
-            idle: Mutex::new(Vec::new()),
-            made: AtomicU64::new(0),
+impl NumberedReader {
+    /// A new one.
+    pub fn new(options: ReaderOptions) -> NumberedReader {
+        NumberedReader {
+            number: READERS_MADE.fetch_add(1, Ordering::Relaxed) + 1,
+            reader: Reader::new(options),
         }
     }
 
-    pub(super) fn take(&self) -> Worker {
-        // Another thread may have held the lock when this process was forked: never wait for it.
-        let idle = self.idle.try_lock().ok().and_then(|mut idle| idle.pop());
-        idle.unwrap_or_else(|| Worker {
-            number: self.made.fetch_add(1, Ordering::Relaxed) + 1,
-            reader: Reader::new(self.options.reader.clone()),
-            runs: Vec::new(),
-            nfa_runs: Vec::new(),
-            selectors: HashMap::new(),
-        })
-    }
-
-    pub(super) fn put(&self, worker: Worker) {
-        if let Ok(mut idle) = self.idle.try_lock() {
-            idle.push(worker);
-        }
-    }
-}
-
-impl Worker {
     /// Numbers the table of names that the reader will use for the next document.
     pub fn names_table(&self) -> u64 {
         self.number << 32 | (self.reader.names_generation() + 1)
     }
 }
 
+/// The memory of one thread's matching of paths.
+pub struct Worker {
+    pub(super) reader: NumberedReader,
+    pub(super) runs: Vec<(Arc<Segment>, Run)>,
+    pub(super) nfa_runs: Vec<(Arc<Segment>, NfaRun)>,
+    pub(super) selectors: HashMap<(u64, u32), Arc<Selector>>,
+}
+
+impl Work for Worker {
+    type Options = MatcherOptions;
+
+    fn new(options: &MatcherOptions) -> Worker {
+        Worker {
+            reader: NumberedReader::new(options.reader.clone()),
+            runs: Vec::new(),
+            nfa_runs: Vec::new(),
+            selectors: HashMap::new(),
+        }
+    }
+}
+
+/// Workers that wait for documents.
+pub struct Pool<W: Work = Worker> {
+    /// How the workers work.
+    pub options: W::Options,
+    idle: Mutex<Vec<W>>,
+}
+
+impl<W: Work> Pool<W> {
+    /// A pool whose workers work as `options` say.
+    pub fn new(options: W::Options) -> Pool<W> {
+        Pool {
+            options,
+            idle: Mutex::new(Vec::new()),
+        }
+    }
+
+    /// A worker, to be put back.
+    pub fn take(&self) -> W {
+        // Another thread may have held the lock when this process was forked: never wait for it.
+        let idle = self.idle.try_lock().ok().and_then(|mut idle| idle.pop());
+        idle.unwrap_or_else(|| W::new(&self.options))
+    }
+
+    /// Puts a worker back.
+    pub fn put(&self, worker: W) {
+        if let Ok(mut idle) = self.idle.try_lock() {
+            idle.push(worker);
+        }
+    }
+}
+
+/// The pools of the last few matchers with different options: their workers are warm.
+pub struct Pools<W: Work = Worker>(Mutex<Vec<Arc<Pool<W>>>>);
+
+/// How many kinds of matchers of one index stay warm.
+const POOLS_MAX: usize = 4;
+
+impl<W: Work> Default for Pools<W> {
+    fn default() -> Pools<W> {
+        Pools(Mutex::new(Vec::new()))
+    }
+}
+
+impl<W: Work> Pools<W> {
+    /// The pool with these options.
+    pub fn get(&self, options: W::Options) -> Arc<Pool<W>> {
+        let mut pools = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(pool) = pools.iter().find(|pool| pool.options == options) {
+            return Arc::clone(pool);
+        }
+        let pool = Arc::new(Pool::new(options));
+        if pools.len() == POOLS_MAX {
+            pools.remove(0);
+        }
+        pools.push(Arc::clone(&pool));
+        pool
+    }
+}
+
 /// Puts a worker's memory in the order of the snapshot's views: what it has of them is kept, what is
 /// new is made, what no one else uses any more is dropped.
-pub(super) fn arrange<T>(
-    memory: &mut Vec<(Arc<Segment>, T)>,
-    snapshot: &Snapshot,
-    make: impl Fn(usize, &Segment) -> T,
+pub fn arrange<S, T>(
+    memory: &mut Vec<(Arc<S>, T)>,
+    snapshot: &Snapshot<S>,
+    make: impl Fn(usize, &S) -> T,
 ) {
     let views = &snapshot.views;
     let fits = memory.len() == views.len()

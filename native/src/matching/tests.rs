@@ -142,7 +142,7 @@ fn found(matcher: &Matcher, document: &str) -> Vec<String> {
     let mut ids: Vec<String> = matched
         .handles
         .iter()
-        .map(|&handle| matcher.id(handle).to_owned())
+        .map(|&handle| matcher.numbered().id(handle).to_owned())
         .collect();
     ids.sort();
     ids

@@ -15,7 +15,7 @@ use crate::index::format::{self, OpenError};
 use crate::index::store::{AddError, Index as NativeIndex};
 use crate::matching::batch::match_all;
 use crate::matching::matcher::{Counters, Engine, Matched, Matcher as NativeMatcher};
-use crate::matching::pool::{MatcherOptions, Pool};
+use crate::matching::pool::{MatcherOptions, Pools};
 use crate::matching::run::RunLimits;
 use crate::matching::source::{MatchError, Source};
 use crate::select::Node;
@@ -39,26 +39,12 @@ fn counters_dict<'py>(py: Python<'py>, counters: &Counters) -> PyResult<Bound<'p
 #[pyclass(frozen, module = "penstock._native")]
 pub struct Index {
     index: Mutex<NativeIndex>,
-    /// Of the last matcher with these options: its workers are warm.
-    pools: Mutex<Vec<(MatcherOptions, Arc<Pool>)>>,
+    pools: Pools,
 }
 
 impl Index {
     fn lock(&self) -> MutexGuard<'_, NativeIndex> {
         self.index.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    fn pool(&self, options: MatcherOptions) -> Arc<Pool> {
-        let mut pools = self.pools.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some((_, pool)) = pools.iter().find(|(known, _)| *known == options) {
-            return Arc::clone(pool);
-        }
-        let pool = Arc::new(Pool::new(options.clone()));
-        if pools.len() == POOLS_MAX {
-            pools.remove(0);
-        }
-        pools.push((options, Arc::clone(&pool)));
-        pool
     }
 }
 
@@ -68,16 +54,13 @@ type QueryErrorTuple = (usize, &'static str, String, Option<usize>);
 /// An index, or the code and message of what is wrong with its file.
 type LoadedTuple = (Option<Index>, Option<(&'static str, String)>);
 
-/// How many kinds of matchers of one index stay warm.
-const POOLS_MAX: usize = 4;
-
 #[pymethods]
 impl Index {
     #[new]
     fn new() -> Index {
         Index {
             index: Mutex::new(NativeIndex::default()),
-            pools: Mutex::new(Vec::new()),
+            pools: Pools::default(),
         }
     }
 
@@ -90,7 +73,7 @@ impl Index {
                 Ok((
                     Some(Index {
                         index,
-                        pools: Mutex::new(Vec::new()),
+                        pools: Pools::default(),
                     }),
                     None,
                 ))
@@ -104,7 +87,7 @@ impl Index {
     fn save(&self, py: Python<'_>, path: PathBuf) -> PyResult<()> {
         py.detach(|| {
             let segment = self.lock().compacted();
-            format::write(&segment, &path)
+            format::write(&*segment, &path)
         })?;
         Ok(())
     }
@@ -206,7 +189,7 @@ impl Index {
             reader: options(limits, Vec::new(), false)?,
             run,
         };
-        let pool = self.pool(options);
+        let pool = self.pools.get(options);
         let snapshot = py.detach(|| self.lock().snapshot());
         Ok(Matcher {
             matcher: Arc::new(NativeMatcher::new(snapshot, engine, pool)),
@@ -352,7 +335,7 @@ impl Matcher {
             let ids: Vec<String> = batch
                 .handles
                 .iter()
-                .map(|&handle| self.matcher.id(handle).to_owned())
+                .map(|&handle| self.matcher.numbered().id(handle).to_owned())
                 .collect();
             (batch, ids)
         });
@@ -380,7 +363,12 @@ impl Matcher {
     ) -> PyResult<SelectedTuple> {
         let bytes = bytes_of(&document)?;
         let unknown = |id: &String| PyValueError::new_err(format!("no subscription `{id}`"));
-        let handle = |id: &String| self.matcher.handle(id).ok_or_else(|| unknown(id));
+        let handle = |id: &String| {
+            self.matcher
+                .numbered()
+                .handle(id)
+                .ok_or_else(|| unknown(id))
+        };
         let handles = ids.iter().map(handle).collect::<PyResult<Vec<u32>>>()?;
         match py.detach(|| self.matcher.select(&mut Source::Bytes(bytes), &handles)) {
             Ok((selected, summary)) => {
@@ -407,7 +395,7 @@ impl Matcher {
         id: &str,
     ) -> PyResult<(Option<ExplanationTuple<'py>>, Option<RefusalTuple>)> {
         let bytes = bytes_of(&document)?;
-        let Some(handle) = self.matcher.handle(id) else {
+        let Some(handle) = self.matcher.numbered().handle(id) else {
             return Ok((None, None));
         };
         match py.detach(|| self.matcher.explain(&mut Source::Bytes(bytes), handle)) {
@@ -419,9 +407,8 @@ impl Matcher {
 
     /// The query of a subscription as it was given.
     fn query(&self, id: &str) -> Option<&str> {
-        self.matcher
-            .handle(id)
-            .map(|handle| self.matcher.source(handle))
+        let numbered = self.matcher.numbered();
+        numbered.handle(id).map(|handle| numbered.source(handle))
     }
 }
 
@@ -445,7 +432,7 @@ impl Handles {
             handles.sort_unstable();
             handles
                 .into_iter()
-                .map(|handle| self.matcher.id(handle).to_owned())
+                .map(|handle| self.matcher.numbered().id(handle).to_owned())
                 .collect()
         })
     }
