@@ -21,6 +21,9 @@ pub struct Mask {
 
 const WORD: usize = u32::BITS as usize;
 
+/// So many words of the set are looked at together.
+const BLOCK: usize = 16;
+
 /// Makes masks of items that are sorted by number.
 pub fn masks<'a, T>(
     sorted: &'a [T],
@@ -221,11 +224,18 @@ impl ClassSet for Told {
 
     #[inline]
     fn for_each(&self, mut act: impl FnMut(u32)) {
-        for (at, &word) in self.words.iter().enumerate() {
-            let mut bits = word;
-            while bits != 0 {
-                act(self.classes[at * WORD + bits.trailing_zeros() as usize].class);
-                bits &= bits - 1;
+        // Few documents match many classes: most of the set is passed over many words at a time.
+        for (block, words) in self.words.chunks(BLOCK).enumerate() {
+            if words.iter().fold(0, |all, word| all | word) == 0 {
+                continue;
+            }
+            for (at, &word) in words.iter().enumerate() {
+                let mut bits = word;
+                while bits != 0 {
+                    let bit = bits.trailing_zeros() as usize;
+                    act(self.classes[(block * BLOCK + at) * WORD + bit].class);
+                    bits &= bits - 1;
+                }
             }
         }
     }
