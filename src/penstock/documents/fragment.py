@@ -8,6 +8,7 @@ carries that context, so that it can be stored, sent and pickled without its doc
 
 from __future__ import annotations
 
+import itertools
 import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
@@ -22,7 +23,9 @@ from penstock.native import native
 
 __all__ = ["WRAPPER_URI", "Context", "Fragment", "Kind"]
 
-Kind: TypeAlias = Literal["element", "attribute", "text"]
+Kind: TypeAlias = Literal["element", "attribute", "text", "path"]
+"""What a fragment is. A *path* is an element without some of what is in it: its ranges, put
+together, begin with its start tag and end with its end tag."""
 
 WRAPPER_URI = "urn:penstock:fragment"
 """The namespace of the element ``fragment`` that holds what is not an element by itself."""
@@ -32,6 +35,10 @@ UNLIMITED = 1 << 62
 START_TAG = re.compile(r"<([^\s/>]+)((?:[^\"'>]|\"[^\"]*\"|'[^']*')*?)/?>", re.DOTALL)
 DECLARATION = re.compile(r"\sxmlns(?::([^\s=]+))?\s*=")
 QUOTED = re.compile(r"\"[^\"]*\"|'[^']*'")
+ENDS_IN_TEXT = re.compile(r"(?:[^\s>]|\]\]>)\Z")
+BEGINS_WITH_TEXT = re.compile(r"[^\s<]|<!\[CDATA\[")
+APART = "<!---->"
+"""Keeps texts apart that are not beside each other in the document."""
 INTERNAL_SUBSET = re.compile(r"\[.*\]\s*>\Z", re.DOTALL)
 
 
@@ -109,16 +116,18 @@ class Fragment:
     def to_xml(self) -> str:
         """Make a well-formed piece of XML that stands alone.
 
-        An element in one range is itself, with the namespace declarations it inherits. Anything
-        else is inside an element ``fragment`` of the namespace :data:`WRAPPER_URI`: text and
-        several ranges as its content, an attribute as its attribute, and of what came out of an
+        An element in one range is itself, with the namespace declarations it inherits. So is a
+        path; where something that it leaves out stood between two texts, an empty comment does.
+        Anything else is inside an element ``fragment`` of the namespace :data:`WRAPPER_URI`: text
+        and several ranges as its content, an attribute as its attribute, and of what came out of an
         entity all that the outermost reference stands for. Where the document has a document type
         declaration, or the caller supplied entities, references are expanded and defaulted
         attributes written out.
         """
         texts = [decoded(piece, self.context.encoding) for piece in self.pieces]
-        stands_alone = self.kind == "element" and len(texts) == 1 and not self.from_entity
-        piece = self._declared(texts[0]) if stands_alone else self._wrapped(texts)
+        if self.kind == "path":
+            texts = [_put_together(texts)]
+        piece = self._declared(texts[0]) if self._stands_alone(texts) else self._wrapped(texts)
         if not self.context.doctype and not self.context.entities:
             return piece
         events = read_events(
@@ -135,6 +144,12 @@ class Fragment:
             alone = StartElement(wrapper.name, tuple(kept), wrapper.namespaces, wrapper.span)
             return write([alone, events[-1]])
         return write(events)
+
+    def _stands_alone(self, texts: list[str]) -> bool:
+        """Whether this is an element, and not a reference that stands for one and more."""
+        if self.kind == "path":
+            return texts[0].startswith("<")
+        return self.kind == "element" and len(texts) == 1 and not self.from_entity
 
     def _declared(self, element: str) -> str:
         """The element with the declarations it inherits."""
@@ -175,6 +190,16 @@ class Fragment:
         """The document's declarations, for reading the pieces again."""
         subset = INTERNAL_SUBSET.search(self.context.doctype)
         return f"<!DOCTYPE fragment {subset[0]}" if subset else ""
+
+
+def _put_together(texts: list[str]) -> str:
+    """The pieces of a path; what is no word in the document must not become one here."""
+    parts = texts[:1]
+    for before, after in itertools.pairwise(texts):
+        if ENDS_IN_TEXT.search(before) and BEGINS_WITH_TEXT.match(after):
+            parts.append(APART)
+        parts.append(after)
+    return "".join(parts)
 
 
 def decoded(part: bytes, encoding: str) -> str:

@@ -5,24 +5,31 @@ from __future__ import annotations
 from collections.abc import Iterable
 from xml.sax.saxutils import escape
 
-from penstock.documents.events import EndElement, Event, Name, StartElement, Text
+from penstock.documents.events import EndElement, Event, Name, StartElement, Text, TextBreak
 
 __all__ = ["write"]
 
 XML_URI = "http://www.w3.org/XML/1998/namespace"
 VALUE_ESCAPES = {'"': "&quot;", "\t": "&#9;", "\n": "&#10;", "\r": "&#13;"}
 TEXT_ESCAPES = {"\r": "&#13;"}
+EMPTY_COMMENT = "<!---->"
 
 
 def write(events: Iterable[Event]) -> str:
     """Write events as XML: prefixes as in scope, declarations where they come into scope.
 
-    What the events do not tell is not written: comments, instructions, declarations of types.
+    What the events do not tell is not written: comments, instructions, declarations of types. Where
+    one of these was between two texts, an empty comment keeps them apart.
     """
     parts: list[str] = []
     names: list[str] = []
     scopes: list[dict[str, str]] = [{}]
+    before: Event | None = None  # the last that was no break
+    is_broken = False
     for event in events:
+        if isinstance(event, TextBreak):
+            is_broken = True
+            continue
         if isinstance(event, StartElement):
             scope = dict(event.namespaces)
             name = _qualified(event.name, scope, is_attribute=False)
@@ -37,7 +44,10 @@ def write(events: Iterable[Event]) -> str:
             parts.append(f"</{names.pop()}>")
             scopes.pop()
         elif isinstance(event, Text):
+            if is_broken and isinstance(before, Text):
+                parts.append(EMPTY_COMMENT)
             parts.append(escape(event.text, TEXT_ESCAPES))
+        before, is_broken = event, False
     return "".join(parts)
 
 
