@@ -23,19 +23,25 @@ if TYPE_CHECKING:
     from penstock.errors import QueryError as QueryError
     from penstock.errors import SchemaError as SchemaError
     from penstock.errors import UnknownSubscriptionError as UnknownSubscriptionError
+    from penstock.matching import Answer as Answer
     from penstock.matching import BatchMatches as BatchMatches
     from penstock.matching import Counters as Counters
     from penstock.matching import Explanation as Explanation
     from penstock.matching import Failure as Failure
     from penstock.matching import IndexStats as IndexStats
+    from penstock.matching import KeywordIndex as KeywordIndex
+    from penstock.matching import KeywordMatcher as KeywordMatcher
+    from penstock.matching import KeywordWitnesses as KeywordWitnesses
     from penstock.matching import Matcher as Matcher
     from penstock.matching import Matches as Matches
     from penstock.matching import StepTaken as StepTaken
     from penstock.matching import SubscriptionIndex as SubscriptionIndex
     from penstock.matching import Witness as Witness
     from penstock.matching import Work as Work
+    from penstock.matching import both as both
 
 _HOMES = {
+    "Answer": "penstock.matching",
     "BatchMatches": "penstock.matching",
     "Counters": "penstock.matching",
     "Document": "penstock.documents",
@@ -46,6 +52,9 @@ _HOMES = {
     "Fragment": "penstock.documents",
     "IndexFileError": "penstock.errors",
     "IndexStats": "penstock.matching",
+    "KeywordIndex": "penstock.matching",
+    "KeywordMatcher": "penstock.matching",
+    "KeywordWitnesses": "penstock.matching",
     "Limits": "penstock.documents",
     "Matcher": "penstock.matching",
     "Matches": "penstock.matching",
@@ -60,10 +69,12 @@ _HOMES = {
     "UnknownSubscriptionError": "penstock.errors",
     "Witness": "penstock.matching",
     "Work": "penstock.matching",
+    "both": "penstock.matching",
 }
 """Where each public name lives."""
 
 __all__ = [
+    "Answer",
     "BatchMatches",
     "Counters",
     "Document",
@@ -74,6 +85,9 @@ __all__ = [
     "Fragment",
     "IndexFileError",
     "IndexStats",
+    "KeywordIndex",
+    "KeywordMatcher",
+    "KeywordWitnesses",
     "Limits",
     "Matcher",
     "Matches",
@@ -88,6 +102,7 @@ __all__ = [
     "UnknownSubscriptionError",
     "Witness",
     "Work",
+    "both",
 ]
 
 

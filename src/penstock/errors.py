@@ -368,6 +368,28 @@ ERRORS: dict[str, ErrorSpec] = {
         "no text stands for this tree",
         "Use strings with one kind of quotes, and numbers that are numbers.",
     ),
+    # Keyword queries.
+    "keywords.none": ErrorSpec(
+        QueryError,
+        "the query has no word",
+        "Write words, such as `storm warning`: a word holds a letter or a digit.",
+    ),
+    "keywords.mixed": ErrorSpec(
+        QueryError,
+        "`OR` does not stand between any two words of the query and no others",
+        "Write `storm warning` for both or `storm OR warning` for any; for both kinds, subscribe "
+        "twice.",
+    ),
+    "keywords.word-too-long": ErrorSpec(
+        QueryError,
+        "a word of the query is longer than a word may be",
+        "Leave it out: in documents, what is so long is no word either.",
+    ),
+    "keywords.too-many": ErrorSpec(
+        QueryError,
+        "the query has more words than a query may have",
+        "Keep those that tell most, or split it into several subscriptions.",
+    ),
     # Schemas
     "schema.syntax": ErrorSpec(
         SchemaError,

@@ -1,7 +1,8 @@
-"""What a subscriber can say: the XPath fragment, parsed, printed, normalised and related."""
+"""What a subscriber can say: XPath, parsed, printed, normalised and related; and keywords."""
 
 from penstock.language.ast import Query
 from penstock.language.generalisation import generalise
+from penstock.language.keywords import KeywordQuery, parse_keywords
 from penstock.language.normal_form import normalise
 from penstock.language.parsing import parse, parse_normal
 from penstock.language.position import with_caret
@@ -11,6 +12,7 @@ from penstock.language.subscription import Subscription
 from penstock.language.verdicts import Relation, Verdict, relate
 
 __all__ = [
+    "KeywordQuery",
     "PrintedQuery",
     "Query",
     "Relation",
@@ -23,6 +25,7 @@ __all__ = [
     "normalise",
     "overlaps",
     "parse",
+    "parse_keywords",
     "parse_normal",
     "relate",
     "to_text",

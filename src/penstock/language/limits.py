@@ -41,3 +41,12 @@ MAX_WORLDS_KEPT: Final = 32
 
 MAX_GENERALISED_NODES: Final = 24
 """Nodes below any one node of a generalised pattern; past it, what says least is left out."""
+
+# Keyword queries
+
+KEYWORDS_MAX: Final = 1_000
+"""Distinct words of one keyword query; past it, it is refused with ``keywords.too-many``."""
+
+WORD_BYTES_MAX: Final = 256
+"""Bytes of a folded word in UTF-8. A query with a longer one is refused with the code
+``keywords.word-too-long``; in documents, longer ones are no words."""

@@ -1,7 +1,10 @@
 """Subscriptions, an index of them, and the matching of documents against it."""
 
+from penstock.matching.answers import Answer, KeywordWitnesses
 from penstock.matching.batch import BatchMatches
 from penstock.matching.index import SubscriptionIndex
+from penstock.matching.keyword_index import KeywordIndex
+from penstock.matching.keyword_matcher import KeywordMatcher
 from penstock.matching.matcher import Matcher
 from penstock.matching.results import (
     Counters,
@@ -13,17 +16,23 @@ from penstock.matching.results import (
     Witness,
     Work,
 )
+from penstock.matching.together import both
 
 __all__ = [
+    "Answer",
     "BatchMatches",
     "Counters",
     "Explanation",
     "Failure",
     "IndexStats",
+    "KeywordIndex",
+    "KeywordMatcher",
+    "KeywordWitnesses",
     "Matcher",
     "Matches",
     "StepTaken",
     "SubscriptionIndex",
     "Witness",
     "Work",
+    "both",
 ]

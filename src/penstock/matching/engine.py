@@ -1,8 +1,9 @@
 """What an engine is: the seam between the public face and those who match.
 
-The face (:mod:`penstock.matching.index`, :mod:`penstock.matching.matcher`) checks what it is given
-and shapes what it gives back; an engine holds subscriptions and matches. There are three: the
-native core's two (``shared``, ``yfilter``), and the plain ``reference``.
+The face (:mod:`penstock.matching.index`, :mod:`penstock.matching.keyword_index`,
+:mod:`penstock.matching.matcher`) checks what it is given and shapes what it gives back; an engine
+holds subscriptions and matches. There are several of the native core, and for either kind of query
+the plain ``reference``.
 """
 
 from __future__ import annotations
@@ -16,18 +17,27 @@ import pyarrow as pa
 
 from penstock.documents import Fragment, Limits
 from penstock.errors import DocumentError, QueryError
+from penstock.matching.answers import Answer, Form
 from penstock.matching.results import NO_WORK, Explanation, Handles, IndexStats, Work
 
 Buffer: TypeAlias = bytes | bytearray | memoryview
 """The bytes of a document."""
 
 ENGINES = ("shared", "yfilter", "reference")
-"""The engines by name.
+"""The engines of XPath subscriptions by name.
 
 ====================  ============================================================================
 ``shared``            the native core's default: all subscriptions share automata built as needed
 ``yfilter``           the native core's baseline: one shared NFA with a stack of active states
 ``reference``         plain Python over lxml: each query evaluated by itself, slow, obviously right
+====================  ============================================================================
+"""
+
+KEYWORD_ENGINES = ("reference",)
+"""The engines of keyword subscriptions by name.
+
+====================  ============================================================================
+``reference``         plain Python on a tree, by definition: slow, obviously right
 ====================  ============================================================================
 """
 
@@ -79,18 +89,12 @@ class EngineMatcher(Protocol):
     def explain(self, document: Buffer, subscription: str) -> Explanation | None:
         """Why the document meets the subscription or does not; ``None`` if there is none such."""
 
+    def contains(self, subscription: str) -> bool:
+        """Whether there is such a subscription."""
 
-class EngineIndex(Protocol):
-    """Holds subscriptions; safe to change while its matchers match."""
 
-    def add_many(
-        self,
-        ids: Sequence[str],
-        queries: Sequence[str],
-        namespaces: Mapping[str, str] | None,
-        default_namespace: str | None,
-    ) -> Mapping[int, QueryError]:
-        """Add what can be added; the errors of the rest by position."""
+class HeldQueries(Protocol):
+    """Holds subscriptions of any kind; safe to change while its matchers match."""
 
     def remove(self, subscription: str) -> bool:
         """Remove a subscription; whether there was one."""
@@ -110,5 +114,40 @@ class EngineIndex(Protocol):
     def save(self, path: str | PathLike[str]) -> None:
         """Write the index to a new file, which appears whole or not at all."""
 
+
+class EngineIndex(HeldQueries, Protocol):
+    """Holds XPath subscriptions."""
+
+    def add_many(
+        self,
+        ids: Sequence[str],
+        queries: Sequence[str],
+        namespaces: Mapping[str, str] | None,
+        default_namespace: str | None,
+    ) -> Mapping[int, QueryError]:
+        """Add what can be added; the errors of the rest by position."""
+
     def matcher(self, engine: str, limits: Limits) -> EngineMatcher:
+        """A snapshot that matches."""
+
+
+class KeywordEngineMatcher(EngineMatcher, Protocol):
+    """A snapshot of an index of keyword subscriptions."""
+
+    def answer_ids(self, document: Buffer) -> Mapping[str, tuple[int, ...]]:
+        """The elements that answer each subscription that has an answer, by number, ascending."""
+
+    def answers(
+        self, document: Buffer, subscriptions: Sequence[str], form: Form, limit: int | None
+    ) -> Mapping[str, tuple[Answer, ...]]:
+        """The best answers of each of these subscriptions, which there are, the best first."""
+
+
+class KeywordEngineIndex(HeldQueries, Protocol):
+    """Holds keyword subscriptions."""
+
+    def add_many(self, ids: Sequence[str], queries: Sequence[str]) -> Mapping[int, QueryError]:
+        """Add what can be added; the errors of the rest by position."""
+
+    def matcher(self, engine: str, limits: Limits, *, discard: bool) -> KeywordEngineMatcher:
         """A snapshot that matches."""

@@ -7,33 +7,30 @@ where the whole path selects something, the nodes that its prefixes select above
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
 from penstock.documents.reference import Reading
 from penstock.language.ast import Axis, Path, Query, Step
 from penstock.matching.limits import WITNESSES_MAX
+from penstock.matching.lines import Lines
 from penstock.matching.lxml_paths import compile_query
 from penstock.matching.results import Explanation, Failure, Witness
 from penstock.matching.tree import Tree, ancestors, identity, path_to, tree_of
 from penstock.matching.wording import Wording
-
-_LINE_END = re.compile(rb"\r\n?|\n")
 
 
 @dataclass(frozen=True, slots=True)
 class Explainer:
     """Explains queries on one document."""
 
-    document: bytes
-    encoding: str
+    lines: Lines
     tree: Tree
 
     @classmethod
     def of(cls, document: bytes, reading: Reading) -> Explainer:
         """For a document that was read."""
-        return cls(document, reading.encoding, tree_of(reading.events))
+        return cls(Lines(document, reading.encoding), tree_of(reading.events))
 
     def explain(self, subscription: str, text: str, query: Query) -> Explanation:
         """Why the query, in normal form, selects something, or why nothing."""
@@ -100,16 +97,7 @@ class Explainer:
 
     def _witnesses(self, found: Sequence[object]) -> tuple[Witness, ...]:
         return tuple(
-            Witness(path_to(each), span, line_at(self.document, self.encoding, span.start))
+            Witness(path_to(each), span, self.lines.at(span.start))
             for each in found[:WITNESSES_MAX]
             for span in [self.tree.node(each).span]
         )
-
-
-def line_at(document: bytes, encoding: str, offset: int) -> int:
-    """The line, from 1, of a byte of the document."""
-    before = document[:offset]
-    if encoding.startswith("utf-16"):
-        before = before.decode(encoding).encode()
-    # In every other encoding that the reader takes, line ends are those of ASCII.
-    return 1 + len(_LINE_END.findall(before))

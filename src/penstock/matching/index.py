@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping
 from os import PathLike
 
 from penstock.documents import Limits
-from penstock.errors import QueryError, error
+from penstock.errors import QueryError
 from penstock.language import parse, why_never
 from penstock.language.universe import PathUniverse
 from penstock.matching.engine import ENGINES, EngineIndex
@@ -14,14 +14,19 @@ from penstock.matching.matcher import Matcher
 from penstock.matching.native_engine import NativeIndex
 from penstock.matching.reference import ReferenceIndex
 from penstock.matching.reference_file import MAGIC as REFERENCE_MAGIC
-from penstock.matching.results import IndexStats
-from penstock.native import native
+from penstock.matching.standing import (
+    StandingQueries,
+    added,
+    chosen,
+    chosen_for_index,
+    magic_of,
+)
 
 NATIVE_MAGIC = b"penstock-index\r\n"
 """How the files of the native core begin."""
 
 
-class SubscriptionIndex:
+class SubscriptionIndex(StandingQueries):
     """Standing queries by id.
 
     Changing an index is safe while others match: each :meth:`matcher` is a snapshot.
@@ -41,11 +46,11 @@ class SubscriptionIndex:
     ('cheap',)
     """
 
+    _index: EngineIndex
+
     def __init__(self, *, engine: str | None = None) -> None:
-        self._engine = _chosen(engine)
-        self._index: EngineIndex = (
-            ReferenceIndex() if self._engine == "reference" else NativeIndex()
-        )
+        self._engine = chosen(engine, ENGINES)
+        self._index = ReferenceIndex() if self._engine == "reference" else NativeIndex()
 
     def add(
         self,
@@ -110,36 +115,11 @@ class SubscriptionIndex:
         came first, and the error is ``subscription.duplicate``. That a query can never match is
         no error: :func:`penstock.language.why_never` tells.
         """
-        ids, queries = list(ids), list(queries)
-        if len(ids) != len(queries):
-            raise error("subscription.uneven", f"{len(ids)} ids came with {len(queries)} queries")
-        errors = self._index.add_many(ids, queries, namespaces, default_namespace)
-        return {ids[position]: reason for position, reason in errors.items()}
-
-    def remove(self, id: str) -> None:  # noqa: A002
-        """Remove a subscription; matchers made before still have it."""
-        if not self._index.remove(id):
-            raise _unknown(id)
-
-    def query(self, id: str) -> str:  # noqa: A002
-        """The text of a subscription's query, as it was given."""
-        text = self._index.query(id)
-        if text is None:
-            raise _unknown(id)
-        return text
-
-    def __contains__(self, id: object) -> bool:  # noqa: A002
-        return isinstance(id, str) and self._index.contains(id)
-
-    def __len__(self) -> int:
-        return len(self._index)
-
-    def __repr__(self) -> str:
-        return f"<SubscriptionIndex: {len(self)} subscriptions, engine {self._engine}>"
-
-    def stats(self) -> IndexStats:
-        """What the index holds."""
-        return self._index.stats()
+        return added(
+            list(ids),
+            list(queries),
+            lambda ids, queries: self._index.add_many(ids, queries, namespaces, default_namespace),
+        )
 
     def matcher(self, *, limits: Limits | None = None, engine: str | None = None) -> Matcher:
         """A snapshot of the subscriptions that matches documents.
@@ -151,17 +131,9 @@ class SubscriptionIndex:
         engine
             Another engine over the same subscriptions: those of the native core share an index.
         """
-        chosen = self._engine if engine is None else _chosen(engine)
-        if (chosen == "reference") != (self._engine == "reference"):
-            raise error(
-                "engine.unknown", f"an index made for `{self._engine}` cannot serve `{chosen}`"
-            )
+        wanted = chosen_for_index(engine, self._engine, ENGINES)
         limits = Limits() if limits is None else limits
-        return Matcher(self._index.matcher(chosen, limits))
-
-    def save(self, path: str | PathLike[str]) -> None:
-        """Write the index to a file, which appears whole or not at all."""
-        self._index.save(path)
+        return Matcher(self._index.matcher(wanted, limits))
 
     @classmethod
     def load(cls, path: str | PathLike[str]) -> SubscriptionIndex:
@@ -179,25 +151,6 @@ class SubscriptionIndex:
 
 def _opened(path: str | PathLike[str]) -> tuple[str, EngineIndex]:
     """The engine whose file this is, and the index in it."""
-    with open(path, "rb") as file:
-        start = file.read(max(len(REFERENCE_MAGIC), len(NATIVE_MAGIC)))
-    if start.startswith(REFERENCE_MAGIC):
+    if magic_of(path, (NATIVE_MAGIC, REFERENCE_MAGIC)) == REFERENCE_MAGIC:
         return "reference", ReferenceIndex.load(path)
-    if not start.startswith(NATIVE_MAGIC):
-        raise error("index.not-an-index", f"{path} is not an index")
-    return _chosen("shared"), NativeIndex.load(path)
-
-
-def _chosen(engine: str | None) -> str:
-    """The engine to use, checked."""
-    if engine is None:
-        return "reference" if native is None else "shared"
-    if engine not in ENGINES:
-        raise error("engine.unknown", f"there is no engine `{engine}`")
-    if engine != "reference" and native is None:
-        raise error("native.missing", f"the engine `{engine}` is part of the native core")
-    return engine
-
-
-def _unknown(subscription: str) -> Exception:
-    return error("subscription.unknown", f"there is no subscription `{subscription}`")
+    return chosen("shared", ENGINES), NativeIndex.load(path)

@@ -13,3 +13,7 @@ refused with the code `limit.candidates`."""
 
 WITNESSES_MAX: Final[int] = 64
 """How many nodes an explanation lists; how many there are in all it always says."""
+
+KEYWORD_WITNESSES_MAX: Final[int] = 16
+"""How many elements that hold a keyword an answer lists, and its path return leads to; the rest are
+counted, and the answer is flagged as truncated."""

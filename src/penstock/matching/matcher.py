@@ -16,9 +16,9 @@ from penstock.matching.results import Counters, Explanation, Matches
 class Matcher:
     """A snapshot of an index: what is added or removed later, it does not see.
 
-    Made by :meth:`SubscriptionIndex.matcher`. One matcher may serve many threads.
-    A document that is refused gives :class:`Matches` without ids and with the error: only what is
-    no fault of the document, such as a file that is not there, is raised.
+    Made by :meth:`SubscriptionIndex.matcher` and :meth:`KeywordIndex.matcher`. One matcher may
+    serve many threads. A document that is refused gives :class:`Matches` without ids and with the
+    error: only what is no fault of the document, such as a file that is not there, is raised.
     """
 
     def __init__(self, engine: EngineMatcher) -> None:
@@ -34,7 +34,7 @@ class Matcher:
         fragments
             Also return what each query selected.
         """
-        data = _bytes_of(document)
+        data = bytes_of(document)
         return self._matches(self._engine.match(data), data if fragments else None)
 
     def match_file(self, path: str | PathLike[str], *, fragments: bool = False) -> Matches:
@@ -66,7 +66,7 @@ class Matcher:
         self, document: Buffer | Document, ids: Sequence[str]
     ) -> Mapping[str, tuple[Fragment, ...]]:
         """What each of these subscriptions selects in a document that was matched before."""
-        return self._engine.select(_bytes_of(document), ids)
+        return self._engine.select(bytes_of(document), ids)
 
     def explain(self, document: Buffer | Document, id: str) -> Explanation:  # noqa: A002
         """Say why a document meets a subscription, or at which step it does not.
@@ -76,7 +76,7 @@ class Matcher:
         UnknownSubscriptionError
             The snapshot has no such subscription.
         """
-        explanation = self._engine.explain(_bytes_of(document), id)
+        explanation = self._engine.explain(bytes_of(document), id)
         if explanation is None:
             raise error("subscription.unknown", f"there is no subscription `{id}`")
         return explanation
@@ -97,5 +97,6 @@ class Matcher:
         )
 
 
-def _bytes_of(document: Buffer | Document) -> Buffer:
+def bytes_of(document: Buffer | Document) -> Buffer:
+    """A document's bytes, whether or not it has a header."""
     return document.content if isinstance(document, Document) else document

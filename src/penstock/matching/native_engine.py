@@ -13,8 +13,8 @@ from penstock.errors import DocumentError, IndexFileError, QueryError, Where
 from penstock.language.native_tree import query_of
 from penstock.language.position import position_of
 from penstock.matching.engine import BatchOutcome, Buffer, Outcome
-from penstock.matching.explaining import line_at
 from penstock.matching.limits import CACHE_BYTES_MAX, UNDECIDED_MAX
+from penstock.matching.lines import Lines
 from penstock.matching.results import Explanation, Handles, IndexStats, Witness, Work
 from penstock.matching.wording import Wording
 from penstock.native import native
@@ -155,11 +155,11 @@ class NativeMatcher:
             return Explanation(subscription, text, error=_document_error(refusal))
         assert explained is not None
         content = bytes(document)
-        encoding = read_summary(content, limits=self._limits).encoding
+        lines = Lines(content, read_summary(content, limits=self._limits).encoding)
 
         def witnesses(nodes: Iterable[tuple[str, _Spans]]) -> list[Witness]:
             return [
-                Witness(path, span, line_at(content, encoding, span.start))
+                Witness(path, span, lines.at(span.start))
                 for path, spans in nodes
                 for span in [_joined(spans)]
             ]
@@ -180,6 +180,10 @@ class NativeMatcher:
             ),
             namespaces=wording.namespaces,
         )
+
+    def contains(self, subscription: str) -> bool:
+        """Whether there is such a subscription."""
+        return self._matcher.query(subscription) is not None
 
 
 def _plain(buffer: pa.Buffer | None) -> memoryview:

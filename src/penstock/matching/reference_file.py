@@ -9,30 +9,34 @@ from __future__ import annotations
 import hashlib
 import json
 import os
-from collections.abc import Iterable
-from dataclasses import asdict
+from collections.abc import Iterable, Mapping
 from os import PathLike
 from pathlib import Path
+from typing import Any
 
 from penstock.errors import error
-from penstock.language import Subscription
 
 MAGIC = b"penstock reference index\n"
-"""The first line of every file of this kind, whatever its version."""
+"""The first line of every file of XPath subscriptions, whatever its version."""
+
+KEYWORD_MAGIC = b"penstock reference index of keywords\n"
+"""The first line of every file of keyword subscriptions, whatever its version."""
 
 VERSION = 1
 """The version that is written, and the highest that is read."""
 
 
-def write_index(path: str | PathLike[str], subscriptions: Iterable[Subscription]) -> None:
+def write_index(
+    path: str | PathLike[str], magic: bytes, subscriptions: Iterable[Mapping[str, object]]
+) -> None:
     """Write the file beside its place, make it durable, and only then give it its name."""
     path = Path(path)
-    body = b"".join(json.dumps(asdict(each)).encode() + b"\n" for each in subscriptions)
+    body = b"".join(json.dumps(each).encode() + b"\n" for each in subscriptions)
     header = {"version": VERSION, "sha256": hashlib.sha256(body).hexdigest()}
     unfinished = path.with_name(f".{path.name}.{os.getpid()}.unfinished")
     try:
         with open(unfinished, "wb") as file:
-            file.write(MAGIC + json.dumps(header).encode() + b"\n" + body)
+            file.write(magic + json.dumps(header).encode() + b"\n" + body)
             file.flush()
             os.fsync(file.fileno())
         os.replace(unfinished, path)
@@ -42,8 +46,8 @@ def write_index(path: str | PathLike[str], subscriptions: Iterable[Subscription]
     _sync_folder(path.parent)
 
 
-def read_index(path: str | PathLike[str]) -> list[Subscription]:
-    """The subscriptions of a file that begins with :data:`MAGIC`.
+def read_index(path: str | PathLike[str], magic: bytes) -> list[dict[str, Any]]:
+    """The subscriptions of a file that begins with ``magic``.
 
     Raises
     ------
@@ -51,8 +55,8 @@ def read_index(path: str | PathLike[str]) -> list[Subscription]:
         ``index.too-new`` or ``index.damaged``.
     """
     content = Path(path).read_bytes()
-    assert content.startswith(MAGIC)
-    header_line, _, body = content.removeprefix(MAGIC).partition(b"\n")
+    assert content.startswith(magic)
+    header_line, _, body = content.removeprefix(magic).partition(b"\n")
     version, digest = _header(header_line, path)
     if version > VERSION:
         raise error(
@@ -60,7 +64,7 @@ def read_index(path: str | PathLike[str]) -> list[Subscription]:
         )
     if version < 1 or hashlib.sha256(body).hexdigest() != digest:
         raise error("index.damaged", f"the content of {path} does not meet its checksum")
-    return [Subscription(**json.loads(line)) for line in body.splitlines()]
+    return [json.loads(line) for line in body.splitlines()]
 
 
 def _header(line: bytes, path: str | PathLike[str]) -> tuple[int, str]:

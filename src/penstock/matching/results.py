@@ -9,10 +9,13 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from types import MappingProxyType
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
 from penstock.documents import Fragment, Span
 from penstock.errors import DocumentError
+
+if TYPE_CHECKING:
+    from penstock.matching.answers import Answer
 
 
 @dataclass(frozen=True, slots=True)
@@ -256,15 +259,20 @@ class Explanation:
     query: str
     witnesses: tuple[Witness, ...] = ()
     """The first :data:`~penstock.matching.limits.WITNESSES_MAX` nodes that the query selected, in
-    document order."""
+    document order; of a keyword query, the elements that answer it, the best first."""
     witness_count: int = 0
-    """How many it selected in all."""
+    """How many there are in all."""
     steps: tuple[StepTaken, ...] = ()
     """How the first of them was found: what each step selected on the way."""
     failures: tuple[Failure, ...] = ()
     """Where nothing was selected: one a branch of the union."""
     namespaces: Mapping[str, str] = field(default_factory=dict)
     """What the prefixes in the steps' names stand for."""
+    answers: tuple[Answer, ...] = ()
+    """Of a keyword query: the best answers, at most
+    :data:`~penstock.matching.limits.WITNESSES_MAX`; ``witness_count`` tells how many there are."""
+    lacking: tuple[str, ...] = ()
+    """Of a keyword query: the keywords that the document has nowhere."""
     error: DocumentError | None = field(default=None, compare=False)
     """Why the document was refused, if it was."""
 
@@ -278,8 +286,11 @@ class Explanation:
             return f"{self.subscription} did not match: the document was refused, {self.error}"
         verb = "matched" if self.matched else "did not match"
         lines = [f"{self.subscription} {verb}: {self.query}"]
-        lines += map(str, self.steps or self.failures)
-        if self.witness_count > 1:
-            lines.append(f"and {self.witness_count - 1} more")
+        lines += map(str, self.steps or self.failures or self.answers)
+        shown = len(self.answers) or 1
+        if self.witness_count > shown:
+            lines.append(f"and {self.witness_count - shown} more")
+        if self.lacking:
+            lines.append(f"the document has no {', no '.join(self.lacking)}")
         lines += [f"where {prefix} is {uri}" for prefix, uri in self.namespaces.items()]
         return "\n  ".join(lines)

@@ -1,0 +1,137 @@
+"""The plain definition of words: the rules of UAX #29, one after the other.
+
+Text between white space is cut at word boundaries; what holds a letter or digit is a word. The
+native core cuts with tables of its own, and tests compare the two.
+"""
+
+from __future__ import annotations
+
+import itertools
+import unicodedata
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Final
+
+import regex
+
+from penstock.language.limits import WORD_BYTES_MAX
+
+_CLASSES: Final = (
+    *("Extend", "Format", "ZWJ", "ALetter", "Hebrew_Letter", "Katakana", "Numeric"),
+    *("Single_Quote", "Double_Quote", "MidNumLet", "MidLetter", "MidNum"),
+    *("ExtendNumLet", "Regional_Indicator"),
+)
+"""The values of the property Word_Break that the rules speak of."""
+
+_CLASS = regex.compile("|".join(rf"(?P<{name}>\p{{WB={name}}})" for name in _CLASSES))
+_PICTOGRAPH = regex.compile(r"\p{Extended_Pictographic}")
+_LETTER_OR_DIGIT = regex.compile(r"[\p{Alphabetic}\p{N}]")
+_RUN = regex.compile(r"\P{White_Space}+")
+
+_IGNORED: Final = frozenset({"Extend", "Format", "ZWJ"})
+_LETTER: Final = frozenset({"ALetter", "Hebrew_Letter"})
+_BETWEEN_LETTERS: Final = frozenset({"MidLetter", "MidNumLet", "Single_Quote"})
+_BETWEEN_DIGITS: Final = frozenset({"MidNum", "MidNumLet", "Single_Quote"})
+_REGIONAL: Final = "Regional_Indicator"
+_JOINER: Final = "\u200d"
+_BESIDE_CONNECTOR: Final = _LETTER | {"Numeric", "Katakana", "ExtendNumLet"}
+
+
+def words(text: str) -> list[str]:
+    """The words of a text in their order, folded; without those that are too long."""
+    return [word for run in runs(text) for word in words_of_run(run[0]) if is_short(word)]
+
+
+def runs(text: str) -> Iterator[regex.Match[str]]:
+    """What stands between white space."""
+    return _RUN.finditer(text)
+
+
+def words_of_run(run: str) -> Iterator[str]:
+    """The words of a text without white space, folded, however long."""
+    for segment in _segments(run):
+        if _LETTER_OR_DIGIT.search(segment):
+            yield folded(segment)
+
+
+def folded(word: str) -> str:
+    """The one form of all spellings that differ in case alone, or in how accents are written."""
+    return unicodedata.normalize("NFC", word.casefold())
+
+
+def is_short(word: str) -> bool:
+    """Whether a folded word is within :data:`~penstock.language.limits.WORD_BYTES_MAX`."""
+    return len(word.encode("utf-8", "surrogatepass")) <= WORD_BYTES_MAX
+
+
+@dataclass(frozen=True, slots=True)
+class _Unit:
+    """A character, with those after it that only extend it (WB4)."""
+
+    start: int
+    kind: str
+    """The character's value of the property Word_Break."""
+    is_joined: bool
+    """Whether it is a pictograph that a zero-width joiner joins to what is before it (WB3c)."""
+
+
+def _segments(run: str) -> Iterator[str]:
+    """What stands between word boundaries."""
+    units = _units(run)
+    starts = [
+        unit.start
+        for at, unit in enumerate(units)
+        if at == 0 or not (unit.is_joined or _hold_together(units, at))
+    ]
+    for start, end in itertools.pairwise([*starts, len(run)]):
+        yield run[start:end]
+
+
+def _units(run: str) -> list[_Unit]:
+    units: list[_Unit] = []
+    for at, character in enumerate(run):
+        kind = _class(character)
+        if at == 0 or kind not in _IGNORED:
+            is_joined = run[at - 1 : at] == _JOINER and bool(_PICTOGRAPH.match(character))
+            units.append(_Unit(at, kind, is_joined))
+    return units
+
+
+@lru_cache(maxsize=1 << 16)
+def _class(character: str) -> str:
+    found = _CLASS.match(character)
+    return str(found.lastgroup) if found else "Other"
+
+
+def _hold_together(units: Sequence[_Unit], at: int) -> bool:
+    """Whether no boundary is before the unit; the first has one.
+
+    The rules on line ends and spaces are left out, since there is no white space.
+    """
+    before, left, right, after = (
+        units[place].kind if 0 <= place < len(units) else "" for place in range(at - 2, at + 2)
+    )
+    return (
+        (left in _LETTER and right in _LETTER)  # WB5
+        or (left in _LETTER and right in _BETWEEN_LETTERS and after in _LETTER)  # WB6
+        or (before in _LETTER and left in _BETWEEN_LETTERS and right in _LETTER)  # WB7
+        or (left == "Hebrew_Letter" and right == "Single_Quote")  # WB7a
+        or (left, right, after) == ("Hebrew_Letter", "Double_Quote", "Hebrew_Letter")  # WB7b
+        or (before, left, right) == ("Hebrew_Letter", "Double_Quote", "Hebrew_Letter")  # WB7c
+        or (left == "Numeric" and right == "Numeric")  # WB8
+        or (left in _LETTER and right == "Numeric")  # WB9
+        or (left == "Numeric" and right in _LETTER)  # WB10
+        or (before == "Numeric" and left in _BETWEEN_DIGITS and right == "Numeric")  # WB11
+        or (left == "Numeric" and right in _BETWEEN_DIGITS and after == "Numeric")  # WB12
+        or (left == "Katakana" and right == "Katakana")  # WB13
+        or (left in _BESIDE_CONNECTOR and right == "ExtendNumLet")  # WB13a
+        or (left == "ExtendNumLet" and right in _BESIDE_CONNECTOR)  # WB13b
+        or (right == _REGIONAL and _count_of_regional(units, at) % 2 == 1)  # WB15, WB16
+    )
+
+
+def _count_of_regional(units: Sequence[_Unit], at: int) -> int:
+    """How many regional indicators stand right before a place."""
+    before = itertools.takewhile(lambda unit: unit.kind == _REGIONAL, reversed(units[:at]))
+    return sum(1 for _ in before)

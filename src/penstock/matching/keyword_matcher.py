@@ -1,0 +1,96 @@
+"""Matches documents against a snapshot of keyword subscriptions, and answers them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import get_args
+
+from penstock.documents import Document
+from penstock.errors import error
+from penstock.matching.answers import Answer, Form
+from penstock.matching.engine import Buffer, KeywordEngineMatcher
+from penstock.matching.matcher import Matcher, bytes_of
+
+
+class KeywordMatcher(Matcher):
+    """A snapshot of a keyword index, made by :meth:`KeywordIndex.matcher`.
+
+    A :class:`Matcher` whose fragments are path returns, and that can say more about its answers.
+    """
+
+    _engine: KeywordEngineMatcher
+
+    def __init__(self, engine: KeywordEngineMatcher) -> None:
+        super().__init__(engine)
+
+    def answer_ids(self, document: Buffer | Document) -> dict[str, tuple[int, ...]]:
+        """The elements that answer each subscription that has an answer.
+
+        Returns
+        -------
+        Numbers in document order, ascending, by subscription; the root's number is 0.
+
+        Raises
+        ------
+        DocumentError
+            The document is refused.
+        """
+        return dict(self._engine.answer_ids(bytes_of(document)))
+
+    def answers(
+        self,
+        document: Buffer | Document,
+        ids: Sequence[str] | None = None,
+        *,
+        form: Form = "paths",
+        limit: int | None = None,
+    ) -> dict[str, tuple[Answer, ...]]:
+        """The answers of subscriptions, the best first.
+
+        Better are answers with more keywords, then those deeper in the document, then those whose
+        path return is smaller, then those that come first.
+
+        Parameters
+        ----------
+        document
+            Its bytes.
+        ids
+            The subscriptions; by default all that have an answer.
+        form
+            What to return of the document: one of :data:`~penstock.matching.answers.Form`.
+        limit
+            How many answers a subscription; all by default.
+
+        Raises
+        ------
+        DocumentError
+            The document is refused.
+        UnknownSubscriptionError
+            The snapshot has no such subscription.
+
+        Examples
+        --------
+        >>> from penstock import KeywordIndex
+        >>> index = KeywordIndex()
+        >>> index.add("coastguard", "storm coast")
+        >>> news = b"<news><item><p>Storm</p><p>sun</p><p>the coast</p></item></news>"
+        >>> (answer,) = index.matcher().answers(news)["coastguard"]
+        >>> answer.path
+        '/news[1]/item[1]'
+        >>> answer.fragment.to_xml()
+        '<item><p>Storm</p><p>the coast</p></item>'
+        """
+        if form not in get_args(Form):
+            raise ValueError(f"an answer's form is one of {get_args(Form)}, not {form!r}")
+        if limit is not None and limit < 1:
+            raise ValueError(f"a limit on answers is a number from 1 on, not {limit!r}")
+        data = bytes_of(document)
+        if ids is None:
+            outcome = self._engine.match(data)
+            if outcome.error is not None:
+                raise outcome.error
+            ids = outcome.handles.ids()
+        for name in ids:
+            if not self._engine.contains(name):
+                raise error("subscription.unknown", f"there is no subscription `{name}`")
+        return dict(self._engine.answers(data, ids, form, limit))

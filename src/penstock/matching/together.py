@@ -1,0 +1,105 @@
+"""XPath and keyword subscriptions matched together."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterable, Mapping, Sequence
+from os import PathLike
+from typing import Any
+
+import pyarrow as pa
+
+from penstock.documents import Fragment
+from penstock.matching.engine import BatchOutcome, Buffer, EngineMatcher, Outcome
+from penstock.matching.matcher import Matcher
+from penstock.matching.results import Explanation, Names
+
+
+def both(paths: Matcher, keywords: Matcher) -> Matcher:
+    """A matcher over the subscriptions of two, of XPath and of keywords, whose ids all differ.
+
+    Where both are the native core's, each document that is in memory is read once for both.
+
+    Examples
+    --------
+    >>> from penstock import KeywordIndex, SubscriptionIndex, both
+    >>> paths, keywords = SubscriptionIndex(), KeywordIndex()
+    >>> paths.add("english", "//item[@lang = 'en']")
+    >>> keywords.add("coastguard", "storm coast")
+    >>> matcher = both(paths.matcher(), keywords.matcher())
+    >>> sorted(matcher.match(b"<news><item lang='en'>Storm on the coast</item></news>"))
+    ['coastguard', 'english']
+    """
+    return Matcher(InTurn(paths._engine, keywords._engine))
+
+
+class InTurn:
+    """Two engines, one after the other."""
+
+    def __init__(self, paths: EngineMatcher, keywords: EngineMatcher) -> None:
+        self._paths = paths
+        self._keywords = keywords
+
+    def match(self, document: Buffer) -> Outcome:
+        """Match a document that is in memory."""
+        return _joined(self._paths.match(document), self._keywords.match(document))
+
+    def match_file(self, path: str | PathLike[str]) -> Outcome:
+        """Match a file's content, which is read twice."""
+        return _joined(self._paths.match_file(path), self._keywords.match_file(path))
+
+    def match_chunks(self, chunks: Iterable[Buffer]) -> Outcome:
+        """Match a document that comes in pieces, all of it in memory."""
+        return self.match(b"".join(chunks))
+
+    def match_batch(self, documents: pa.LargeBinaryArray) -> BatchOutcome:
+        """Match each document of an array without nulls."""
+        paths = self._paths.match_batch(documents)
+        keywords = self._keywords.match_batch(documents)
+        shift = len(paths.ids)
+        offsets, indices = [0], []
+        for of_paths, of_keywords in zip(_rows(paths), _rows(keywords), strict=True):
+            indices += of_paths
+            indices += [index + shift for index in of_keywords]
+            offsets.append(len(indices))
+        return BatchOutcome(
+            list_offsets=pa.array(offsets, pa.int32()),
+            indices=pa.array(indices, pa.int32()),
+            ids=pa.array([*paths.ids.to_pylist(), *keywords.ids.to_pylist()], pa.string()),
+            errors={**keywords.errors, **paths.errors},
+            work=paths.work,
+        )
+
+    def select(
+        self, document: Buffer, subscriptions: Sequence[str]
+    ) -> Mapping[str, tuple[Fragment, ...]]:
+        """What each of these subscriptions selects in a document that is known to be sound."""
+        of_keywords = [name for name in subscriptions if self._keywords.contains(name)]
+        of_paths = [name for name in subscriptions if not self._keywords.contains(name)]
+        found: dict[str, tuple[Fragment, ...]] = {}
+        for engine, names in ((self._paths, of_paths), (self._keywords, of_keywords)):
+            if names:
+                found |= engine.select(document, names)
+        return {name: found[name] for name in subscriptions}
+
+    def explain(self, document: Buffer, subscription: str) -> Explanation | None:
+        """Why the document meets the subscription or does not; ``None`` if there is none such."""
+        engine = self._keywords if self._keywords.contains(subscription) else self._paths
+        return engine.explain(document, subscription)
+
+    def contains(self, subscription: str) -> bool:
+        """Whether there is such a subscription."""
+        return self._paths.contains(subscription) or self._keywords.contains(subscription)
+
+
+def _joined(paths: Outcome, keywords: Outcome) -> Outcome:
+    error = paths.error or keywords.error
+    if error is not None:
+        return Outcome(Names(), error=error)
+    return Outcome(Names([*paths.handles.ids(), *keywords.handles.ids()]), paths.work)
+
+
+def _rows(outcome: BatchOutcome) -> Iterable[list[Any]]:
+    indices: list[Any] = outcome.indices.to_pylist()
+    starts: list[Any] = outcome.list_offsets.to_pylist()
+    return (indices[start:end] for start, end in itertools.pairwise(starts))

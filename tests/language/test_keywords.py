@@ -1,0 +1,108 @@
+"""Words of texts, and queries of words."""
+
+from __future__ import annotations
+
+import pickle
+
+import pytest
+
+from penstock import QueryError
+from penstock.language import parse_keywords
+from penstock.language.keywords import KeywordQuery, Mode, words
+from penstock.language.limits import KEYWORDS_MAX, WORD_BYTES_MAX
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("", ()),
+        (" \t\r\n", ()),
+        (".. -- !? _ 'x", ("x",)),
+        ("Storm WARNING", ("storm", "warning")),
+        ("news-item body.content event_code", ("news", "item", "body.content", "event_code")),
+        ("can't 'quoted' rock'n'roll'", ("can't", "quoted", "rock'n'roll")),
+        ("3.14 1,000 10:30 a:b v2.0 2a", ("3.14", "1,000", "10", "30", "a:b", "v2.0", "2a")),
+        ("STRASSE Straße", ("strasse", "strasse")),
+        ("ΣΊΣΥΦΟΣ Σίσυφος", ("σίσυφοσ", "σίσυφοσ")),
+        ("e\u0301te\u0301 ÉTÉ", ("été", "été")),
+        ("日本語 カタカナ ไทย", ("日", "本", "語", "カタカナ", "ไ", "ท", "ย")),
+        ('צה"ל', ('צה"ל',)),
+        ("\U0001f600 \U0001f1ec\U0001f1e7", ()),
+        ("a\u200bb a\u00adb a\u2060b a\u00a0b", ("a", "b", "a\u00adb", "a\u2060b", "a", "b")),
+        ("a\x00b a\ufffeb", ("a", "b", "a", "b")),
+    ],
+)
+def test_the_words_of_a_text(text: str, expected: tuple[str, ...]) -> None:
+    assert words(text) == expected
+
+
+def test_a_word_that_is_too_long_is_none() -> None:
+    longest = "x" * WORD_BYTES_MAX
+    assert words(f"a {longest} {longest}x b") == ("a", longest, "b")
+    # It is the folded form that counts: `ß` is two letters then, and `İ` three bytes for two.
+    assert words("ß" * WORD_BYTES_MAX) == ()
+    assert words("İ" * (WORD_BYTES_MAX // 2)) == ()
+
+
+def test_lone_surrogates_are_no_words() -> None:
+    assert words("a \udc80 b") == ("a", "b")
+    assert parse_keywords("a \udc80").words == ("a",)
+
+
+@pytest.mark.parametrize(
+    ("text", "canonical", "mode"),
+    [
+        ("storm warning coast", "coast storm warning", Mode.ALL),
+        ("  Coast\tSTORM, warning storm ", "coast storm warning", Mode.ALL),
+        ("storm OR gale", "gale OR storm", Mode.ANY),
+        ("storm OR Storm OR storm", "storm", Mode.ALL),
+        ("storm or gale", "gale or storm", Mode.ALL),
+        ("Or or oR", "or", Mode.ALL),
+        ("ORs XOR", "ors xor", Mode.ALL),
+        ("news-item", "item news", Mode.ALL),
+        ("-- storm !", "storm", Mode.ALL),
+        ("storm\nOR\u2003gale", "gale OR storm", Mode.ANY),
+    ],
+)
+def test_a_query_however_it_is_written(text: str, canonical: str, mode: Mode) -> None:
+    query = parse_keywords(text)
+    assert str(query) == canonical
+    assert query.mode is mode
+    assert parse_keywords(canonical) == query
+    assert pickle.loads(pickle.dumps(query)) == query
+
+
+@pytest.mark.parametrize(
+    ("text", "code", "column"),
+    [
+        ("", "keywords.none", 1),
+        (" .. -- !", "keywords.none", 1),
+        ("\U0001f600", "keywords.none", 1),
+        ("storm OR gale warning", "keywords.mixed", 15),
+        ("é storm OR gale", "keywords.mixed", 3),
+        ("storm OR gale-warning", "keywords.mixed", 10),
+        ("OR", "keywords.mixed", 1),
+        ("storm OR", "keywords.mixed", 7),
+        ("storm OR OR gale", "keywords.mixed", 10),
+        ("storm OR -- OR gale", "keywords.mixed", 13),
+        (f"é {'x' * (WORD_BYTES_MAX + 1)}", "keywords.word-too-long", 3),
+        (" ".join(map(str, range(KEYWORDS_MAX + 1))), "keywords.too-many", 1),
+    ],
+)
+def test_what_is_no_query_is_refused_where_it_is_wrong(text: str, code: str, column: int) -> None:
+    with pytest.raises(QueryError) as caught:
+        parse_keywords(text)
+    assert caught.value.code == code
+    assert caught.value.where is not None
+    assert caught.value.where.column == column
+
+
+def test_the_second_line_is_counted() -> None:
+    with pytest.raises(QueryError) as caught:
+        parse_keywords("storm OR gale\n  coast")
+    assert caught.value.where == (16, 2, 3)
+
+
+def test_as_many_words_as_there_may_be() -> None:
+    most = [f"w{number}" for number in range(KEYWORDS_MAX)]
+    assert parse_keywords(" ".join([*most, *most])) == KeywordQuery(tuple(sorted(most)), Mode.ALL)

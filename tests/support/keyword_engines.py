@@ -1,0 +1,26 @@
+"""The engines of keyword subscriptions, for tests that run on each of them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Final
+
+from penstock import KeywordIndex, KeywordMatcher
+
+KEYWORD_WAYS: Final = {"reference": ("reference", True)}
+"""Engines by name of the test, and whether they discard."""
+
+keyword_ways: Final = tuple(KEYWORD_WAYS)
+"""As parameters of a test."""
+
+
+def keyword_index(way: str, queries: Mapping[str, str]) -> KeywordIndex:
+    """An index for an engine, with these queries."""
+    index = KeywordIndex(engine=KEYWORD_WAYS[way][0])
+    assert index.add_many(queries.keys(), queries.values()) == {}
+    return index
+
+
+def keyword_matcher(way: str, queries: Mapping[str, str]) -> KeywordMatcher:
+    """A matcher of an engine, with these queries."""
+    return keyword_index(way, queries).matcher(discard=KEYWORD_WAYS[way][1])
