@@ -1,11 +1,23 @@
 //! Keyword subscriptions: words of documents, and the engines that answer queries with them.
 
+pub mod and;
+pub mod answers;
+pub mod elements;
+pub mod folded;
 pub mod folding;
 pub mod kemb;
 pub mod listen;
+pub mod lists;
+pub mod matching;
+pub mod notes;
+pub mod or;
+mod overflow;
 pub mod pieces;
+pub mod postings;
 pub mod query;
+pub mod run;
 #[cfg(test)]
 pub mod testing;
 pub mod trie;
+mod unit;
 pub mod words;

@@ -102,11 +102,11 @@ impl Tree {
         self.tell(&OneName(names), &mut 0, listener)
     }
 
-    fn tell(
+    fn tell<L: Listener>(
         &self,
         context: &OneName,
         offset: &mut u64,
-        listener: &mut impl Listener,
+        listener: &mut L,
     ) -> Result<(), Stop> {
         let start_tag = next(offset, &self.start_tag());
         listener.open(
@@ -121,7 +121,10 @@ impl Tree {
         for item in &self.items {
             match item {
                 Item::Word(word) => {
-                    listener.text(next(offset, &text(*word)))?;
+                    let span = next(offset, &text(*word));
+                    if L::DETAILS {
+                        listener.text(span)?;
+                    }
                     listener.word(*word)?;
                 }
                 Item::Child(child) => {
@@ -274,6 +277,7 @@ mod tests {
     fn what_is_told_lies_where_it_is_written() {
         struct Spans(Vec<Span>);
         impl Listener for Spans {
+            const DETAILS: bool = true;
             fn open(&mut self, _: &dyn Context, e: &StartElement<'_>) -> Result<(), Stop> {
                 self.0.push(e.span);
                 Ok(())

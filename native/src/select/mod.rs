@@ -33,4 +33,5 @@ mod tests;
 pub use compile::Selector;
 pub use explain::{explain, Explanation, Failure, Witness, NODES_MAX};
 pub use nodes::{Name, Node, Scope};
+pub(crate) use paths::name_test;
 pub use selection::{Options, Outcome, Selection, Wanted, CANDIDATES_MAX};

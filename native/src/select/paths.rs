@@ -50,7 +50,7 @@ impl Paths {
         } else {
             alike.all
         };
-        let step = format!("/{}[{number}]", test(uri, local));
+        let step = format!("/{}[{number}]", name_test(uri, local));
         self.levels.push(Level {
             step,
             ..Level::default()
@@ -79,7 +79,7 @@ impl Paths {
         match (kind, name) {
             (Kind::Attribute, Some((uri, local))) => {
                 path.push_str("/@");
-                path.push_str(&test(uri, local));
+                path.push_str(&name_test(uri, local));
             }
             (Kind::Text, _) => {
                 let texts = self.levels.last().map_or(0, |level| level.texts);
@@ -92,7 +92,7 @@ impl Paths {
 }
 
 /// A test that accepts the name and needs no prefix.
-fn test(uri: &str, local: &str) -> String {
+pub(crate) fn name_test(uri: &str, local: &str) -> String {
     if uri.is_empty() {
         local.to_owned()
     } else {

@@ -1,0 +1,319 @@
+//! The default engine's answers: a document is recorded in a window and answered when it ends.
+//!
+//! A document too large for the window is folded: each closed child of an open element is answered
+//! by itself, then reduced to what the elements around it need of it; see [`super::folded`].
+
+use std::sync::Arc;
+
+use crate::events::{Context, Span, StartElement, Stop};
+use crate::matching::classes::Classes;
+
+use super::and::{Conjunctions, Which};
+use super::answers::{Answer, Ranked};
+use super::elements::{Window, NONE};
+use super::folded::Frame;
+use super::listen::{Listener, Queries, WordId};
+use super::lists::OrLists;
+use super::notes::{Kept, Notes};
+use super::or::Disjunctions;
+use super::postings::Postings;
+use super::trie::AndTrie;
+use super::unit::Unit;
+
+/// Queries as the default engine reads them.
+#[derive(Clone, Copy)]
+pub struct Parts<'a> {
+    /// All of them.
+    pub queries: &'a dyn Queries,
+    /// The AND queries by their words.
+    pub all: &'a AndTrie,
+    /// The OR queries by their words.
+    pub any: &'a OrLists,
+}
+
+/// What is wanted of a document, and what it may take.
+#[derive(Clone, Copy, Debug)]
+pub struct Options {
+    /// Which elements answer AND queries; OR queries are answered only among [`Which::Compact`].
+    pub which: Which,
+    /// How many answers of a query are told in detail, the best.
+    pub limit: usize,
+    /// Elements, words and pieces of text that are held at once. A larger document is folded; its OR
+    /// queries cannot be answered, so that it is stopped with `keywords.or-too-large` where it has a
+    /// word of one.
+    pub window_max: usize,
+    /// Witnesses of a word that an answer is told with; the others are counted.
+    pub witnesses_max: usize,
+    /// Answers of a document in all. Past it the document is stopped with
+    /// `keywords.too-many-answers`.
+    pub answers_max: usize,
+}
+
+/// See [`Options::window_max`].
+pub const WINDOW_MAX: usize = 1 << 20;
+/// See [`Options::witnesses_max`].
+pub const WITNESSES_MAX: usize = 16;
+/// See [`Options::answers_max`].
+pub const ANSWERS_MAX: usize = 1 << 24;
+
+impl Default for Options {
+    fn default() -> Options {
+        Options {
+            which: Which::Compact,
+            limit: usize::MAX,
+            window_max: WINDOW_MAX,
+            witnesses_max: WITNESSES_MAX,
+            answers_max: ANSWERS_MAX,
+        }
+    }
+}
+
+/// What a run works with; kept from one document to the next so that its memory is used again.
+#[derive(Default)]
+pub struct State {
+    pub(super) window: Window,
+    pub(super) postings: Postings,
+    pub(super) conjunctions: Conjunctions,
+    pub(super) disjunctions: Disjunctions,
+    pub(super) notes: Notes,
+    /// The number of the window's first element.
+    pub(super) base: u32,
+    /// The open elements that are not in the window, outside in.
+    pub(super) frames: Vec<Frame>,
+    /// Whether anything was folded.
+    pub(super) is_folded: bool,
+    pub(super) open: Vec<u32>,
+    pub(super) words: Vec<WordId>,
+    pub(super) complete: Vec<u32>,
+    /// OR queries that have a word of the document, out of so many queries.
+    any: Classes,
+    query_count: usize,
+    pub(super) pairs: Vec<(u32, u32)>,
+    pub(super) ranked: Ranked,
+}
+
+/// Hears a document and answers queries: in detail, or only by the numbers of elements.
+pub struct Answering<'a, const DETAILS: bool> {
+    pub(super) parts: Parts<'a>,
+    pub(super) options: Options,
+    pub(super) state: &'a mut State,
+}
+
+impl<'a, const DETAILS: bool> Answering<'a, DETAILS> {
+    /// To hear a document.
+    pub fn new(parts: Parts<'a>, options: Options, state: &'a mut State) -> Self {
+        state.clear(parts);
+        Answering {
+            parts,
+            options,
+            state,
+        }
+    }
+
+    /// How many witnesses of a word are held.
+    pub(super) fn witnesses(&self) -> usize {
+        if DETAILS {
+            self.options.witnesses_max
+        } else {
+            0
+        }
+    }
+
+    /// Answers the AND queries on what the postings hold.
+    pub(super) fn answer_all(&mut self, outside: Option<&Arc<Kept>>) -> Result<(), Stop> {
+        let State {
+            window,
+            postings,
+            conjunctions,
+            notes,
+            base,
+            complete,
+            pairs,
+            ranked,
+            ..
+        } = &mut *self.state;
+        complete.clear();
+        let is_there = |word| postings.contains(word);
+        (self.parts.all).walk(postings.words(), is_there, |query| complete.push(query));
+        let mut unit = Unit::new(window, postings, notes, *base, outside);
+        for &query in &*complete {
+            let words = self.parts.queries.words(query);
+            conjunctions.answers(
+                window,
+                postings,
+                words,
+                self.options.which,
+                |element, kept| {
+                    if DETAILS {
+                        let answer = unit.answer(words, element, kept, self.options.witnesses_max);
+                        ranked.push(query, answer, self.options.limit);
+                    } else {
+                        pairs.push((query, *base + element));
+                    }
+                },
+            );
+            check_answers(pairs.len() + ranked.held(), &self.options)?;
+        }
+        Ok(())
+    }
+
+    /// Answers the OR queries on what the postings hold: the whole document.
+    fn answer_any(&mut self) -> Result<(), Stop> {
+        let State {
+            window,
+            postings,
+            disjunctions,
+            notes,
+            any,
+            pairs,
+            ranked,
+            ..
+        } = &mut *self.state;
+        any.clear();
+        for &word in postings.words() {
+            for &query in self.parts.any.get(word) {
+                any.insert(query);
+            }
+        }
+        let mut unit = Unit::new(window, postings, notes, 0, None);
+        for &query in any.list() {
+            let words = self.parts.queries.words(query);
+            disjunctions.answers(window, postings, words, |element, kept| {
+                if DETAILS {
+                    let answer = unit.answer(words, element, kept, self.options.witnesses_max);
+                    ranked.push(query, answer, self.options.limit);
+                } else {
+                    pairs.push((query, element));
+                }
+            });
+            check_answers(pairs.len() + ranked.held(), &self.options)?;
+        }
+        Ok(())
+    }
+
+    /// Answers a document that the window holds whole.
+    fn answer_document(&mut self) -> Result<(), Stop> {
+        let state = &mut *self.state;
+        let word_count = self.parts.queries.word_count();
+        state
+            .postings
+            .gather(state.window.occurrences(), word_count);
+        self.answer_all(None)?;
+        if !self.parts.any.is_empty() && self.options.which == Which::Compact {
+            self.answer_any()?;
+        }
+        self.state.window.clear(word_count);
+        self.state.notes.clear_window();
+        Ok(())
+    }
+}
+
+/// Stops a document with too many answers.
+pub(super) fn check_answers(answers: usize, options: &Options) -> Result<(), Stop> {
+    if answers <= options.answers_max {
+        return Ok(());
+    }
+    Err(Stop {
+        code: "keywords.too-many-answers",
+        message: format!("there are more than {} answers", options.answers_max),
+    })
+}
+
+impl State {
+    /// Begins a document.
+    fn clear(&mut self, parts: Parts<'_>) {
+        self.window.clear(parts.queries.word_count());
+        self.notes.clear();
+        if self.query_count != parts.queries.count() {
+            self.query_count = parts.queries.count();
+            self.any = Classes::new(self.query_count);
+        }
+        self.base = 0;
+        self.frames.clear();
+        self.is_folded = false;
+        self.pairs.clear();
+        self.ranked.clear();
+    }
+
+    /// How much is held in the window.
+    fn held(&self) -> usize {
+        self.window.len() + self.notes.len()
+    }
+}
+
+impl<'a> Answering<'a, false> {
+    /// Query and number of each element that answers it, the root being 0: a query's together, in
+    /// document order.
+    pub fn finish(self) -> &'a [(u32, u32)] {
+        if self.state.is_folded {
+            self.state.pairs.sort_unstable();
+        }
+        &self.state.pairs
+    }
+}
+
+impl Answering<'_, true> {
+    /// The answers by query, ascending; each query's best first.
+    pub fn finish(self) -> Vec<(u32, Vec<Answer>)> {
+        self.state.ranked.take(self.options.limit)
+    }
+}
+
+impl<const DETAILS: bool> Listener for Answering<'_, DETAILS> {
+    const DETAILS: bool = DETAILS;
+
+    #[inline]
+    fn open(&mut self, context: &dyn Context, element: &StartElement<'_>) -> Result<(), Stop> {
+        if self.state.held() >= self.options.window_max {
+            self.fold()?;
+        }
+        self.state.window.open();
+        if DETAILS {
+            self.state.notes.open(context, element);
+        }
+        Ok(())
+    }
+
+    #[inline]
+    fn word(&mut self, word: WordId) -> Result<(), Stop> {
+        if self.state.is_folded {
+            return self.word_folded(word);
+        }
+        self.state.window.word(word);
+        Ok(())
+    }
+
+    #[inline]
+    fn text(&mut self, span: Span) -> Result<(), Stop> {
+        match self.state.window.current() {
+            NONE => self
+                .state
+                .frames
+                .last_mut()
+                .expect("an open element")
+                .texts
+                .push(span),
+            element => self.state.notes.text(element, span),
+        }
+        Ok(())
+    }
+
+    #[inline]
+    fn close(&mut self, _: Span, end_tag: Span) -> Result<(), Stop> {
+        let element = self.state.window.current();
+        if element == NONE {
+            return self.close_frame(end_tag);
+        }
+        self.state.window.close();
+        if DETAILS {
+            self.state.notes.close(element, end_tag);
+        }
+        if element == 0 && self.state.frames.is_empty() {
+            return self.answer_document();
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests;
