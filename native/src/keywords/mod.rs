@@ -5,6 +5,7 @@ pub mod answers;
 pub mod elements;
 pub mod folded;
 pub mod folding;
+pub mod kale;
 pub mod kemb;
 pub mod listen;
 pub mod lists;

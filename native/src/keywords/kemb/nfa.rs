@@ -98,6 +98,12 @@ impl Nfa {
         self.transitions.get(&(state, word)).copied()
     }
 
+    /// Whether a query has this word.
+    #[inline]
+    pub fn uses(&self, word: WordId) -> bool {
+        self.next(INITIAL, word).is_some()
+    }
+
     /// A state's entry among the accepting ones.
     #[inline]
     pub fn accept_of(&self, state: StateId) -> Option<AcceptId> {
