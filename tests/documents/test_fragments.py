@@ -146,3 +146,68 @@ def test_text_events_know_whether_an_entity_was_in_them() -> None:
         ("1x", Span(66, 70, True)),
         ("y2", Span(67, 71, True)),
     ]
+
+
+def path(document: bytes, *parts: bytes, namespaces: dict[str, str] | None = None) -> Fragment:
+    """The parts of the document in their order, as one path."""
+    spans, end = [], 0
+    for part in parts:
+        start = document.index(part, end)
+        end = start + len(part)
+        spans.append(Span(start, end))
+    context = Context.of(document, read_summary(document))
+    return Fragment.cut(document, "path", spans, namespaces=namespaces, context=context)
+
+
+def test_a_path_is_an_element_that_stands_alone() -> None:
+    document = b"<a xmlns='urn:d' xmlns:p='urn:p'><b k='1'><c>x</c><p:d/><c>y</c></b></a>"
+    part = path(document, b"<b k='1'>", b"<p:d/>", b"</b>", namespaces={"": "urn:d", "p": "urn:p"})
+    assert part.pieces == (b"<b k='1'>", b"<p:d/>", b"</b>")
+    assert part.to_xml() == '<b xmlns="urn:d" xmlns:p="urn:p" k=\'1\'><p:d/></b>'
+    assert pickle.loads(pickle.dumps(part)) == part
+
+
+@pytest.mark.parametrize("encoding", ["utf-16-le", "utf-16-be", "iso-8859-1"])
+def test_a_path_in_any_encoding(encoding: str) -> None:
+    mark = "\ufeff" if encoding.startswith("utf-16") else ""
+    declared = encoding.removesuffix("-le").removesuffix("-be")
+    text = f'{mark}<?xml version="1.0" encoding="{declared}"?><a>é<b>x</b><c/></a>'
+    parts = [each.encode(encoding) for each in ("<a>é", "<c/></a>")]
+    assert path(text.encode(encoding), *parts).to_xml() == "<a>é<c/></a>"
+
+
+@pytest.mark.parametrize(
+    ("before", "between", "after", "expected"),
+    [
+        (b"sto", b"<b/>", b"rm", "sto<!---->rm"),
+        (b"sto", b"<!-- -->", b"rm", "sto<!---->rm"),
+        (b"sto ", b"<b/>", b"rm", "sto rm"),
+        (b"sto", b"<b/>", b"\nrm", "sto\nrm"),
+        (b"<![CDATA[sto]]>", b"<b/>", b"rm", "<![CDATA[sto]]><!---->rm"),
+        (b"sto", b"<b/>", b"<![CDATA[rm]]>", "sto<!----><![CDATA[rm]]>"),
+        (b"]]", b"<b/>", b">", "]]<!---->>"),
+        (b"&#115;", b"<b/>", b"&#116;", "&#115;<!---->&#116;"),
+        (b"<c>sto</c>", b"<b/>", b"rm", "<c>sto</c>rm"),
+    ],
+)
+def test_what_was_not_together_stays_apart(
+    before: bytes, between: bytes, after: bytes, expected: str
+) -> None:
+    document = b"<a>" + before + between + after + b"</a>"
+    part = path(document, b"<a>" + before, after + b"</a>")
+    assert part.to_xml() == f"<a>{expected}</a>"
+    assert read_events(part.to_xml().encode())
+
+
+def test_a_path_in_a_document_with_declarations() -> None:
+    document = (
+        b"<!DOCTYPE a [<!ENTITY e 'x<b/>y'><!ATTLIST a k CDATA 'given'>]><a>1<c/>&e;<d/>2</a>"
+    )
+    part = path(document, b"<a>1", b"&e;", b"2</a>")
+    assert part.to_xml() == '<a k="given">1<!---->x<b></b>y<!---->2</a>'
+
+
+def test_a_path_that_came_out_of_an_entity_is_wrapped() -> None:
+    document = b"<!DOCTYPE a [<!ENTITY e '<b>1</b>'>]><a>&e;</a>"
+    part = path(document, b"&e;")
+    assert canonical(read_events(part.to_xml().encode()))[1:-1] == [(Name("", "b"), ()), "1", None]

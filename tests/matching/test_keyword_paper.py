@@ -6,7 +6,7 @@ The figures are not in the text that we have; Fig. 1 is rebuilt from what the ex
   (Example 1), and `d1` has `e` and `f` (`CK(d1)` is `{d, e, f}`).
 * `b2` is a child of `a1` (Example 2), and `a2` its child (section 4.2).
 * `a2` has `c1` and `d2` (`CK(a2)` is `{a, c, d}`), in the order of their path return.
-* `c2` is a child of `a1`, since the path return of `{a, c, d}` has nothing between them; it is last.
+* `c2` is a child of `a1`: the path return of `{a, c, d}` has nothing between them; it is last.
 
 Inferred, and nowhere said: that `e` and `f` are elements without content, and children of `d1`.
 """

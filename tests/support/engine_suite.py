@@ -2,14 +2,24 @@
 
 from __future__ import annotations
 
-from penstock import Matcher, SubscriptionIndex
+from abc import ABC, abstractmethod
+
+from penstock import Limits, Matcher, SubscriptionIndex
 
 CHEAP = "/news/item[price < 10]"
 DEAR = "/news/item[price > 100]"
 NOT_WELL_FORMED = b"<news><item></news>"
 
 
-class EngineSuite:
+class MatcherSuite(ABC):
+    """Tests of matchers, whatever their queries are; a subclass makes them."""
+
+    @abstractmethod
+    def matcher(self, limits: Limits | None = None, **queries: str) -> Matcher:
+        """A matcher of these queries."""
+
+
+class EngineSuite(MatcherSuite):
     """Tests of one engine; a subclass names it."""
 
     engine: str
@@ -19,5 +29,5 @@ class EngineSuite:
         assert index.add_many(queries.keys(), queries.values()) == {}
         return index
 
-    def matcher(self, **queries: str) -> Matcher:
-        return self.index(**queries).matcher()
+    def matcher(self, limits: Limits | None = None, **queries: str) -> Matcher:
+        return self.index(**queries).matcher(limits=limits)

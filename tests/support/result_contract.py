@@ -7,7 +7,7 @@ from typing import Any
 
 import pyarrow as pa
 import pytest
-from engine_suite import CHEAP, DEAR, NOT_WELL_FORMED, EngineSuite
+from engine_suite import CHEAP, DEAR, NOT_WELL_FORMED, MatcherSuite
 from matching_cases import NEWS
 
 from penstock import DocumentError, Limits, Work
@@ -18,7 +18,7 @@ def rows(array: pa.Array[Any]) -> list[Any]:
     return [row.as_py() for row in array]
 
 
-class ResultContract(EngineSuite):
+class ResultContract(MatcherSuite):
     """Refusals, batches, pickling."""
 
     def test_a_bad_document_gives_an_error_and_no_ids(self) -> None:
@@ -48,9 +48,9 @@ class ResultContract(EngineSuite):
             assert matcher.match(NEWS).ids == ("news",)
 
     def test_limits_are_the_callers(self) -> None:
-        index = self.index(news="/news")
-        assert index.matcher(limits=Limits(depth=2)).match(NEWS).errors[0].code == "limit.depth"
-        assert index.matcher(limits=Limits(depth=3)).match(NEWS).ids == ("news",)
+        narrow = self.matcher(Limits(depth=2), news="/news")
+        assert narrow.match(NEWS).errors[0].code == "limit.depth"
+        assert self.matcher(Limits(depth=3), news="/news").match(NEWS).ids == ("news",)
 
     @pytest.mark.parametrize("kind", [pa.binary(), pa.large_binary()], ids=str)
     def test_a_batch_has_a_row_for_each_document(self, kind: pa.DataType) -> None:

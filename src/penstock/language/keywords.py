@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from dataclasses import dataclass
 from enum import Enum
 from typing import Final
@@ -10,6 +11,7 @@ from penstock.errors import error
 from penstock.language import reference_words
 from penstock.language.limits import KEYWORDS_MAX, WORD_BYTES_MAX
 from penstock.language.position import position_of
+from penstock.native import native
 
 _OR: Final = "OR"
 """Stands between words of which any will do."""
@@ -52,6 +54,10 @@ def words(text: str) -> tuple[str, ...]:
     >>> words("Don't panic: 3.14 STRASSEN, Straße, event_code, news-item")
     ("don't", 'panic', '3.14', 'strassen', 'strasse', 'event_code', 'news', 'item')
     """
+    if native is not None:
+        # The core takes no lone surrogates; they are no words to the reference either.
+        with suppress(UnicodeEncodeError):
+            return tuple(native.words(text))
     return tuple(reference_words.words(text))
 
 
@@ -79,6 +85,19 @@ def parse_keywords(text: str) -> KeywordQuery:
     penstock.errors.QueryError: words with `OR` and words without it in one query at line 1, \
 column 15 [keywords.mixed]
     """
+    if native is not None:
+        with suppress(UnicodeEncodeError):
+            parsed, refusal = native.parse_keywords(text)
+            if refusal is not None:
+                code, message, offset = refusal
+                raise error(code, message, position_of(text, offset))
+            assert parsed is not None, "neither a query nor a refusal"
+            return KeywordQuery(tuple(parsed[0]), Mode(parsed[1]))
+    return parse_plainly(text)
+
+
+def parse_plainly(text: str) -> KeywordQuery:
+    """:func:`parse_keywords` without the native core."""
     found: list[str] = []
     any_will_do = False
     unjoined: int | None = None  # the first word that should have had an `OR` before it

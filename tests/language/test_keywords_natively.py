@@ -1,0 +1,108 @@
+"""The native core cuts words and reads keyword queries as the plain definition does."""
+
+from __future__ import annotations
+
+import unicodedata
+
+import pytest
+import regex
+from hypothesis import assume, given
+from hypothesis import strategies as st
+from native_engines import needs_native
+
+from penstock import QueryError
+from penstock.language import reference_words
+from penstock.language.keywords import KeywordQuery, parse_keywords, parse_plainly, words
+from penstock.language.limits import WORD_BYTES_MAX
+
+pytestmark = needs_native
+
+NASTY = (
+    *"aBz019_.,:;'\"-ßİıſΣςﬁǅŉẞÅÅ\u0345·‧’．\u202f",
+    *("\u200d", "\u0301", "\u00ad", "\u2060", "\ufeff", "\u200b", "\ufe0f", "\U0001f3fb"),
+    *("א", "ב", "ア", "ー", "漢", "ก", "क", "्", "ि", "한", "ᄀ", "ᅡ", "٠", "१"),
+    *("\U0001f469", "❤", "ℹ", "Ⓜ", "\U0001f1ec", "\U0001f1e7", "\U0001f600"),
+    *(" ", "\t", "\r", "\n", "\x0b", "\x1f", "\x85", "\u00a0", "\u2028", "\u3000", "\x00"),
+)
+"""Every class of characters that the rules of UAX #29 speak of, and those that fold oddly."""
+
+JOINED_AFTER_A_MARK = regex.compile(
+    r"[\p{WB=MidLetter}\p{WB=MidNum}\p{WB=MidNumLet}'\"][\p{WB=Extend}\p{WB=Format}\p{WB=ZWJ}]*"
+    r"\u200d\p{Extended_Pictographic}"
+)
+"""The one case in which unicode-segmentation 1.13 departs from UAX #29: see decision 0015."""
+
+nasty = st.lists(st.sampled_from(NASTY), max_size=12).map("".join)
+any_text = st.text(st.characters(exclude_categories=("Cs", "Cn", "Co")), max_size=12)
+texts = (nasty | any_text).filter(lambda text: not JOINED_AFTER_A_MARK.search(text))
+
+
+@given(texts)
+def test_words(text: str) -> None:
+    assert words(text) == tuple(reference_words.words(text))
+
+
+@given(st.text(st.characters(max_codepoint=0x7F), max_size=40))
+def test_words_of_ascii(text: str) -> None:
+    assert words(text) == tuple(reference_words.words(text))
+
+
+def test_words_of_every_character() -> None:
+    """Each that Python's tables know, beside a letter, a digit and a mark; of ideographs a few."""
+    for code in range(0x110000):
+        character = chr(code)
+        category = unicodedata.category(character)
+        if category not in ("Cs", "Cn", "Co") and (category != "Lo" or code % 64 == 0):
+            text = f"a{character}b {character}1 a.{character}c"
+            assert words(text) == tuple(reference_words.words(text)), hex(code)
+
+
+@given(
+    st.sampled_from(("x", "ß", "é", "İ", "\u0301", "x\u0301", "1,")),
+    st.integers(WORD_BYTES_MAX // 4 - 2, WORD_BYTES_MAX + 2),
+    st.integers(0, 4),
+)
+def test_the_longest_words(part: str, length: int, more: int) -> None:
+    text = f"{part * length}{'x' * more} end"
+    assert words(text) == tuple(reference_words.words(text))
+
+
+def parsed(text: str) -> KeywordQuery | tuple[str, str, object]:
+    try:
+        return parse_keywords(text)
+    except QueryError as refused:
+        return refused.code, refused.message, refused.where
+
+
+def parsed_plainly(text: str) -> KeywordQuery | tuple[str, str, object]:
+    try:
+        return parse_plainly(text)
+    except QueryError as refused:
+        return refused.code, refused.message, refused.where
+
+
+some_words = st.sampled_from(("storm", "Gale", "OR", "OR", "or", "--", "a-b", "é", "x" * 300, "\n"))
+
+
+@given(texts | st.lists(some_words, max_size=6).map(" ".join))
+def test_queries(text: str) -> None:
+    assert parsed(text) == parsed_plainly(text)
+
+
+@given(texts)
+def test_the_canonical_text_says_the_same(text: str) -> None:
+    query = parsed(text)
+    assume(isinstance(query, KeywordQuery))
+    assert parsed(str(query)) == query
+
+
+def test_where_the_core_departs_from_the_standard() -> None:
+    """A mark between a letter and a joined pictograph belongs to no word, but the core takes it."""
+    text = "b.\u200d\U0001f469"
+    assert reference_words.words(text) == ["b"]
+    assert words(text) == (text,)
+
+
+@pytest.mark.parametrize("text", ["", "storm OR", "a b OR c", "x" * 257])
+def test_refusals_are_worded_alike(text: str) -> None:
+    assert parsed(text) == parsed_plainly(text)
