@@ -45,3 +45,27 @@ pub trait Listener {
     /// empty range behind it.
     fn close(&mut self, span: Span, end_tag: Span) -> Result<(), Stop>;
 }
+
+impl<L: Listener> Listener for &mut L {
+    const DETAILS: bool = L::DETAILS;
+
+    #[inline]
+    fn open(&mut self, context: &dyn Context, element: &StartElement<'_>) -> Result<(), Stop> {
+        (**self).open(context, element)
+    }
+
+    #[inline]
+    fn word(&mut self, word: WordId) -> Result<(), Stop> {
+        (**self).word(word)
+    }
+
+    #[inline]
+    fn text(&mut self, span: Span) -> Result<(), Stop> {
+        (**self).text(span)
+    }
+
+    #[inline]
+    fn close(&mut self, span: Span, end_tag: Span) -> Result<(), Stop> {
+        (**self).close(span, end_tag)
+    }
+}

@@ -2,6 +2,9 @@
 
 pub mod and;
 pub mod answers;
+pub mod both;
+pub mod build;
+pub mod ear;
 pub mod elements;
 pub mod folded;
 pub mod folding;
@@ -9,6 +12,7 @@ pub mod kale;
 pub mod kemb;
 pub mod listen;
 pub mod lists;
+pub mod matcher;
 pub mod matching;
 pub mod notes;
 pub mod or;
@@ -17,8 +21,12 @@ pub mod pieces;
 pub mod postings;
 pub mod query;
 pub mod run;
+pub mod segment;
+pub mod store;
 #[cfg(test)]
 pub mod testing;
 pub mod trie;
 mod unit;
+pub mod vocabulary;
 pub mod words;
+pub mod worker;

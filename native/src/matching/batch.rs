@@ -2,7 +2,7 @@
 
 use hashbrown::HashMap;
 
-use super::matcher::{Counters, Matcher};
+use super::matcher::{Counters, Matched};
 use super::source::{MatchError, Source};
 use crate::events::Refusal;
 
@@ -21,15 +21,18 @@ pub struct Batch {
     pub counters: Counters,
 }
 
-/// Matches each of `documents`; one that is refused matches nothing and stops nothing.
-pub fn match_all<'a>(matcher: &Matcher, documents: impl Iterator<Item = &'a [u8]>) -> Batch {
+/// Matches each of `documents` by `matches`; one that is refused matches nothing and stops nothing.
+pub fn match_all<'a>(
+    matches: impl Fn(&mut Source<'_>) -> Result<Matched, MatchError>,
+    documents: impl Iterator<Item = &'a [u8]>,
+) -> Batch {
     let mut batch = Batch {
         starts: vec![0],
         ..Batch::default()
     };
     let mut places: HashMap<u32, i32, foldhash::fast::RandomState> = HashMap::default();
     for (row, document) in documents.enumerate() {
-        match matcher.matches(&mut Source::Bytes(document)) {
+        match matches(&mut Source::Bytes(document)) {
             Ok(matched) => {
                 batch.counters += matched.counters;
                 for handle in matched.handles {

@@ -6,6 +6,7 @@
 
 use std::sync::{Arc, OnceLock};
 
+use super::beside::{Beside, Joined};
 use super::classes::{ClassSet, Classes};
 use super::engines::{SharedEngine, YFilterEngine};
 use super::pool::{arrange, Pool, Worker};
@@ -95,31 +96,51 @@ impl Matcher {
     /// The subscriptions that match a document.
     pub fn matches(&self, source: &mut Source<'_>) -> Result<Matched, MatchError> {
         let mut worker = self.pool.take();
-        let matched = match self.engine {
-            Engine::Shared => self.match_shared(&mut worker, source),
-            Engine::YFilter => self.match_yfilter(&mut worker, source),
-        };
+        let matched = self.matches_by(&mut worker, source, None);
         self.pool.put(worker);
         matched
+    }
+
+    /// The subscriptions that match a document that is read by a worker of the pool, while another may
+    /// hear it too.
+    pub fn matches_by(
+        &self,
+        worker: &mut Worker,
+        source: &mut Source<'_>,
+        beside: Option<&mut dyn Beside>,
+    ) -> Result<Matched, MatchError> {
+        match self.engine {
+            Engine::Shared => self.match_shared(worker, source, beside),
+            Engine::YFilter => self.match_yfilter(worker, source, beside),
+        }
+    }
+
+    /// The workers.
+    pub fn pool(&self) -> &Pool {
+        &self.pool
     }
 
     fn match_shared(
         &self,
         worker: &mut Worker,
         source: &mut Source<'_>,
+        mut beside: Option<&mut dyn Beside>,
     ) -> Result<Matched, MatchError> {
         let limits = self.pool.options.run;
         arrange(&mut worker.runs, &self.numbered.snapshot, |_, segment| {
             Run::new(segment, limits)
         });
-        let names = worker.reader.names_table();
+        let names = worker.names_table();
         for (segment, run) in &mut worker.runs {
             run.begin(segment, names);
         }
         let summary = source.read(
             &mut worker.reader.reader,
-            &mut SharedEngine {
-                runs: &mut worker.runs,
+            &mut Joined {
+                engine: SharedEngine {
+                    runs: &mut worker.runs,
+                },
+                beside: &mut beside,
             },
         )?;
         let mut matched = Matched {
@@ -143,6 +164,7 @@ impl Matcher {
         &self,
         worker: &mut Worker,
         source: &mut Source<'_>,
+        mut beside: Option<&mut dyn Beside>,
     ) -> Result<Matched, MatchError> {
         let views = &self.numbered.snapshot.views;
         let nfas = self.nfas.get_or_init(|| {
@@ -156,15 +178,18 @@ impl Matcher {
             &self.numbered.snapshot,
             |at, segment| NfaRun::new(&nfas[at], segment),
         );
-        let names = worker.reader.names_table();
+        let names = worker.names_table();
         for (nfa, (_, run)) in nfas.iter().zip(&mut worker.nfa_runs) {
             run.begin(nfa, names);
         }
         let summary = source.read(
             &mut worker.reader.reader,
-            &mut YFilterEngine {
-                nfas,
-                runs: &mut worker.nfa_runs,
+            &mut Joined {
+                engine: YFilterEngine {
+                    nfas,
+                    runs: &mut worker.nfa_runs,
+                },
+                beside: &mut beside,
             },
         )?;
         let mut matched = Matched {
@@ -287,7 +312,8 @@ impl Matcher {
     }
 }
 
-fn counters_of(summary: &Summary) -> Counters {
+/// What reading a document took.
+pub(crate) fn counters_of(summary: &Summary) -> Counters {
     Counters {
         bytes: summary.bytes,
         elements: summary.elements,

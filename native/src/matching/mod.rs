@@ -8,6 +8,7 @@
 pub mod alignment;
 pub mod automaton;
 pub mod batch;
+pub mod beside;
 mod bubble;
 pub mod classes;
 pub mod conditions;

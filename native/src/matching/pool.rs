@@ -61,6 +61,13 @@ pub struct Worker {
     pub(super) selectors: HashMap<(u64, u32), Arc<Selector>>,
 }
 
+impl Worker {
+    /// Numbers the table of names that the reader will use for the next document.
+    pub fn names_table(&self) -> u64 {
+        self.reader.names_table()
+    }
+}
+
 impl Work for Worker {
     type Options = MatcherOptions;
 

@@ -1,10 +1,31 @@
 //! Keyword subscriptions for Python. Whatever takes time runs with the interpreter released.
 
-use pyo3::prelude::*;
+use std::path::PathBuf;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
+use pyo3::buffer::PyBuffer;
+use pyo3::exceptions::PyValueError;
+use pyo3::prelude::*;
+use pyo3::types::PyDict;
+
+use super::buffers::{bytes_of, Chunks, Documents};
+use super::matching::Matcher;
+use super::outcomes::{
+    batch_tuple, outcome, query_error, with_ids, BatchTuple, Ids, OutcomeTuple, QueryErrorTuple,
+};
+use super::reader::options;
+use crate::index::format::{self, OpenError};
+use crate::keywords::both::{self, id_of_both};
 use crate::keywords::listen::Mode;
+use crate::keywords::matcher::{KeywordEngine, KeywordMatcher as NativeMatcher};
 use crate::keywords::query::parse;
+use crate::keywords::store::KeywordIndex as NativeIndex;
 use crate::keywords::words::words_of;
+use crate::keywords::worker::KeywordWorker;
+use crate::matching::batch::match_all;
+use crate::matching::matcher::Matcher as PathMatcher;
+use crate::matching::pool::Pools;
+use crate::matching::source::Source;
 
 /// Folded words, ascending, and `all` or `any`; or code, message and offset in characters.
 type ParsedTuple = (
@@ -36,4 +57,213 @@ pub fn parse_keywords(text: &str) -> ParsedTuple {
             Some((refusal.code, refusal.message, refusal.offset_characters)),
         ),
     }
+}
+
+/// A set of keyword subscriptions that changes.
+#[pyclass(frozen, module = "penstock._native")]
+#[derive(Default)]
+pub struct KeywordIndex {
+    index: Mutex<NativeIndex>,
+    pools: Pools<KeywordWorker>,
+}
+
+/// An index, or the code and message of what is wrong with its file.
+type LoadedTuple = (Option<KeywordIndex>, Option<(&'static str, String)>);
+
+impl KeywordIndex {
+    fn lock(&self) -> MutexGuard<'_, NativeIndex> {
+        self.index.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+#[pymethods]
+impl KeywordIndex {
+    #[new]
+    fn new() -> KeywordIndex {
+        KeywordIndex::default()
+    }
+
+    /// Opens an index file: the index, or the code and message of what is wrong with the file.
+    #[staticmethod]
+    fn load(py: Python<'_>, path: PathBuf) -> PyResult<LoadedTuple> {
+        match py.detach(|| format::open(&path)) {
+            Ok(segment) => {
+                let index = KeywordIndex {
+                    index: Mutex::new(NativeIndex::from_segment(segment)),
+                    pools: Pools::default(),
+                };
+                Ok((Some(index), None))
+            }
+            Err(OpenError::Io(error)) => Err(error.into()),
+            Err(OpenError::Refused(code, message)) => Ok((None, Some((code, message)))),
+        }
+    }
+
+    /// Writes an index file.
+    fn save(&self, py: Python<'_>, path: PathBuf) -> PyResult<()> {
+        py.detach(|| {
+            let segment = self.lock().compacted();
+            format::write(&*segment, &path)
+        })?;
+        Ok(())
+    }
+
+    /// Adds what can be added; returns `(position, code, message, offset in characters)` of the rest.
+    fn add_many(
+        &self,
+        py: Python<'_>,
+        ids: Vec<String>,
+        queries: Vec<String>,
+    ) -> PyResult<Vec<QueryErrorTuple>> {
+        if ids.len() != queries.len() {
+            return Err(PyValueError::new_err("as many ids as queries"));
+        }
+        Ok(py.detach(|| {
+            let mut index = self.lock();
+            let mut errors = Vec::new();
+            for (position, (id, query)) in ids.iter().zip(&queries).enumerate() {
+                if let Err(error) = index.add(id, query) {
+                    errors.push(query_error(position, id, error));
+                }
+            }
+            errors
+        }))
+    }
+
+    /// Removes a subscription; whether there was one.
+    fn remove(&self, py: Python<'_>, id: &str) -> bool {
+        py.detach(|| self.lock().remove(id))
+    }
+
+    /// Whether there is such a subscription.
+    fn contains(&self, py: Python<'_>, id: &str) -> bool {
+        py.detach(|| self.lock().contains(id))
+    }
+
+    /// The query of a subscription as it was given.
+    fn query(&self, py: Python<'_>, id: &str) -> Option<String> {
+        py.detach(|| self.lock().query(id))
+    }
+
+    fn __len__(&self, py: Python<'_>) -> usize {
+        py.detach(|| self.lock().count())
+    }
+
+    /// `(subscriptions, distinct queries, segments)`
+    fn stats(&self, py: Python<'_>) -> (usize, usize, usize) {
+        py.detach(|| {
+            let mut index = self.lock();
+            let views = index.snapshot().views;
+            let classes = views
+                .iter()
+                .map(|view| view.segment.roster.class_count())
+                .sum();
+            (index.count(), classes, views.len())
+        })
+    }
+
+    /// A snapshot that matches. Only the engine `kemb` discards.
+    fn matcher(
+        &self,
+        py: Python<'_>,
+        engine: &str,
+        limits: &Bound<'_, PyDict>,
+        discard: bool,
+    ) -> PyResult<KeywordMatcher> {
+        let engine = match engine {
+            "postings" => KeywordEngine::Postings,
+            other => return Err(PyValueError::new_err(format!("no engine {other:?}"))),
+        };
+        let pool = self.pools.get(options(limits, Vec::new(), false)?);
+        let snapshot = py.detach(|| self.lock().snapshot());
+        Ok(KeywordMatcher {
+            matcher: Arc::new(NativeMatcher::new(snapshot, engine, pool)),
+        })
+    }
+}
+
+/// A snapshot of an index of keyword subscriptions that matches documents.
+#[pyclass(frozen, module = "penstock._native")]
+pub struct KeywordMatcher {
+    pub(super) matcher: Arc<NativeMatcher>,
+}
+
+#[pymethods]
+impl KeywordMatcher {
+    /// Matches a document that is in memory.
+    fn match_bytes<'py>(
+        &self,
+        py: Python<'py>,
+        document: PyBuffer<u8>,
+    ) -> PyResult<OutcomeTuple<'py>> {
+        let bytes = bytes_of(&document)?;
+        let matched = py.detach(|| self.matcher.matches(&mut Source::Bytes(bytes)));
+        outcome(py, &self.matcher, matched)
+    }
+
+    /// Matches a file's content.
+    fn match_file<'py>(&self, py: Python<'py>, path: PathBuf) -> PyResult<OutcomeTuple<'py>> {
+        let matched = py.detach(|| self.matcher.matches(&mut Source::File(&path)));
+        outcome(py, &self.matcher, matched)
+    }
+
+    /// Matches a document that comes in pieces.
+    fn match_chunks<'py>(
+        &self,
+        py: Python<'py>,
+        chunks: &Bound<'py, PyAny>,
+    ) -> PyResult<OutcomeTuple<'py>> {
+        let chunks = Chunks::new(chunks)?;
+        let matched = py.detach(|| self.matcher.matches(&mut Source::stream(Box::new(chunks))));
+        outcome(py, &self.matcher, matched)
+    }
+
+    /// Matches documents that stand in one buffer, at `offsets` (64-bit, one more than
+    /// documents): `(starts, indices, ids, refusals by row, counters)`, the first two as 32-bit.
+    fn match_batch<'py>(
+        &self,
+        py: Python<'py>,
+        documents: PyBuffer<u8>,
+        offsets: PyBuffer<u8>,
+    ) -> PyResult<BatchTuple<'py>> {
+        let documents = Documents::new(&documents, &offsets)?;
+        let (batch, ids) = py.detach(|| {
+            let matches = |source: &mut Source<'_>| self.matcher.matches(source);
+            with_ids(&*self.matcher, match_all(matches, documents.iter()))
+        });
+        batch_tuple(py, batch, ids)
+    }
+
+    /// The query of a subscription as it was given.
+    fn query(&self, id: &str) -> Option<&str> {
+        let numbered = self.matcher.numbered();
+        numbered.handle(id).map(|handle| numbered.source(handle))
+    }
+}
+
+/// Both kinds of matchers, whose handles go on from one to the other.
+struct Both<'a>(&'a PathMatcher, &'a NativeMatcher);
+
+impl Ids for Both<'_> {
+    fn id(&self, handle: u32) -> &str {
+        id_of_both(self.0, self.1, handle)
+    }
+}
+
+/// Matches documents as `match_batch` does, against subscriptions of both kinds in one reading.
+#[pyfunction]
+pub fn match_both<'py>(
+    py: Python<'py>,
+    paths: &Matcher,
+    keywords: &KeywordMatcher,
+    documents: PyBuffer<u8>,
+    offsets: PyBuffer<u8>,
+) -> PyResult<BatchTuple<'py>> {
+    let documents = Documents::new(&documents, &offsets)?;
+    let (paths, keywords) = (&*paths.matcher, &*keywords.matcher);
+    let (batch, ids) = py.detach(|| {
+        let matches = |source: &mut Source<'_>| both::match_both(paths, keywords, source);
+        with_ids(&Both(paths, keywords), match_all(matches, documents.iter()))
+    });
+    batch_tuple(py, batch, ids)
 }

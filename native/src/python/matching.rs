@@ -1,39 +1,29 @@
 //! Index and matcher for Python. Whatever takes time runs with the interpreter released.
 
-use std::io::{self, Read};
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use pyo3::buffer::PyBuffer;
-use pyo3::exceptions::{PyTypeError, PyValueError};
+use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
-use pyo3::types::{PyBytes, PyDict, PyIterator};
+use pyo3::types::PyDict;
 
+use super::buffers::{bytes_of, Chunks, Documents};
 use super::explaining::{explanation_tuple, ExplanationTuple};
+use super::outcomes::{
+    batch_tuple, outcome, query_error, with_ids, BatchTuple, OutcomeTuple, QueryErrorTuple,
+};
 use super::reader::{io_error, options, refusal_tuple, summary_tuple, RefusalTuple, SummaryTuple};
 use crate::index::format::{self, OpenError};
-use crate::index::store::{AddError, Index as NativeIndex};
+use crate::index::store::Index as NativeIndex;
 use crate::matching::batch::match_all;
-use crate::matching::matcher::{Counters, Engine, Matched, Matcher as NativeMatcher};
+use crate::matching::matcher::{Engine, Matcher as NativeMatcher};
 use crate::matching::pool::{MatcherOptions, Pools};
 use crate::matching::run::RunLimits;
 use crate::matching::source::{MatchError, Source};
 use crate::select::Node;
 use crate::xpath::ast::Kind;
 use crate::xpath::Namespaces;
-
-/// The counters by name.
-fn counters_dict<'py>(py: Python<'py>, counters: &Counters) -> PyResult<Bound<'py, PyDict>> {
-    let dict = PyDict::new(py);
-    dict.set_item("bytes_read", counters.bytes)?;
-    dict.set_item("elements", counters.elements)?;
-    dict.set_item("verified", counters.verified)?;
-    dict.set_item("paths_made", counters.paths_made)?;
-    dict.set_item("states_made", counters.states_made)?;
-    dict.set_item("caches_dropped", counters.caches_dropped)?;
-    dict.set_item("cache_bytes", counters.cache_bytes)?;
-    Ok(dict)
-}
 
 /// A set of subscriptions that changes.
 #[pyclass(frozen, module = "penstock._native")]
@@ -47,9 +37,6 @@ impl Index {
         self.index.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
-
-/// `(position, code, message, offset in characters)`
-type QueryErrorTuple = (usize, &'static str, String, Option<usize>);
 
 /// An index, or the code and message of what is wrong with its file.
 type LoadedTuple = (Option<Index>, Option<(&'static str, String)>);
@@ -118,20 +105,8 @@ impl Index {
             let mut index = self.lock();
             let mut errors = Vec::new();
             for (position, (id, query)) in ids.iter().zip(&queries).enumerate() {
-                match index.add(id, query, &namespaces) {
-                    Ok(()) => {}
-                    Err(AddError::Query(refusal)) => {
-                        errors.push((
-                            position,
-                            refusal.code,
-                            refusal.message,
-                            Some(refusal.offset_characters),
-                        ));
-                    }
-                    Err(AddError::Duplicate) => {
-                        let message = format!("there is a subscription `{id}` already");
-                        errors.push((position, "subscription.duplicate", message, None));
-                    }
+                if let Err(error) = index.add(id, query, &namespaces) {
+                    errors.push(query_error(position, id, error));
                 }
             }
             errors
@@ -200,29 +175,7 @@ impl Index {
 /// A snapshot of an index that matches documents.
 #[pyclass(frozen, module = "penstock._native")]
 pub struct Matcher {
-    matcher: Arc<NativeMatcher>,
-}
-
-/// `(handles, counters, refusal)`
-type OutcomeTuple<'py> = (Handles, Bound<'py, PyDict>, Option<RefusalTuple>);
-
-impl Matcher {
-    fn outcome<'py>(
-        &self,
-        py: Python<'py>,
-        matched: Result<Matched, MatchError>,
-    ) -> PyResult<OutcomeTuple<'py>> {
-        let (matched, refusal) = match matched {
-            Ok(matched) => (matched, None),
-            Err(MatchError::Refused(refusal)) => (Matched::default(), Some(refusal_tuple(refusal))),
-            Err(MatchError::Io(error)) => return Err(io_error(error)),
-        };
-        let handles = Handles {
-            matcher: Arc::clone(&self.matcher),
-            handles: matched.handles,
-        };
-        Ok((handles, counters_dict(py, &matched.counters)?, refusal))
-    }
+    pub(super) matcher: Arc<NativeMatcher>,
 }
 
 /// `(kind, name of an attribute, spans, namespaces in scope)`; a span is `(start, end, from entity)`.
@@ -231,15 +184,6 @@ type NodeTuple = (
     Option<(String, String)>,
     Vec<(u64, u64, bool)>,
     Vec<(String, String)>,
-);
-
-/// `(starts, indices, ids, refusals by row, counters)`, the first two as 32-bit numbers.
-type BatchTuple<'py> = (
-    Bound<'py, PyBytes>,
-    Bound<'py, PyBytes>,
-    Vec<String>,
-    Vec<(usize, RefusalTuple)>,
-    Bound<'py, PyDict>,
 );
 
 /// What each subscription selects, and what reading the document gave; or why it was refused.
@@ -283,13 +227,13 @@ impl Matcher {
     ) -> PyResult<OutcomeTuple<'py>> {
         let bytes = bytes_of(&document)?;
         let matched = py.detach(|| self.matcher.matches(&mut Source::Bytes(bytes)));
-        self.outcome(py, matched)
+        outcome(py, &self.matcher, matched)
     }
 
     /// Matches a file's content.
     fn match_file<'py>(&self, py: Python<'py>, path: PathBuf) -> PyResult<OutcomeTuple<'py>> {
         let matched = py.detach(|| self.matcher.matches(&mut Source::File(&path)));
-        self.outcome(py, matched)
+        outcome(py, &self.matcher, matched)
     }
 
     /// Matches a document that comes in pieces.
@@ -298,13 +242,9 @@ impl Matcher {
         py: Python<'py>,
         chunks: &Bound<'py, PyAny>,
     ) -> PyResult<OutcomeTuple<'py>> {
-        let chunks = Chunks {
-            iterator: chunks.try_iter()?.unbind(),
-            chunk: Vec::new(),
-            at: 0,
-        };
+        let chunks = Chunks::new(chunks)?;
         let matched = py.detach(|| self.matcher.matches(&mut Source::stream(Box::new(chunks))));
-        self.outcome(py, matched)
+        outcome(py, &self.matcher, matched)
     }
 
     /// Matches documents that stand in one buffer, at `offsets` (64-bit, one more than
@@ -315,42 +255,12 @@ impl Matcher {
         documents: PyBuffer<u8>,
         offsets: PyBuffer<u8>,
     ) -> PyResult<BatchTuple<'py>> {
-        let (bytes, offsets) = (bytes_of(&documents)?, bytes_of(&offsets)?);
-        let offsets: Vec<usize> = offsets
-            .chunks_exact(8)
-            .map(|offset| i64::from_le_bytes(offset.try_into().expect("eight bytes")) as usize)
-            .collect();
-        let sound = offsets.windows(2).all(|pair| pair[0] <= pair[1])
-            && offsets.last().is_none_or(|&end| end <= bytes.len());
-        if !sound {
-            return Err(PyValueError::new_err(
-                "offsets must ascend within the buffer",
-            ));
-        }
+        let documents = Documents::new(&documents, &offsets)?;
         let (batch, ids) = py.detach(|| {
-            let batch = match_all(
-                &self.matcher,
-                offsets.windows(2).map(|pair| &bytes[pair[0]..pair[1]]),
-            );
-            let ids: Vec<String> = batch
-                .handles
-                .iter()
-                .map(|&handle| self.matcher.numbered().id(handle).to_owned())
-                .collect();
-            (batch, ids)
+            let matches = |source: &mut Source<'_>| self.matcher.matches(source);
+            with_ids(&*self.matcher, match_all(matches, documents.iter()))
         });
-        let refusals = batch
-            .refusals
-            .into_iter()
-            .map(|(row, refusal)| (row, refusal_tuple(refusal)))
-            .collect();
-        Ok((
-            PyBytes::new(py, bytemuck::cast_slice(&batch.starts)),
-            PyBytes::new(py, bytemuck::cast_slice(&batch.indices)),
-            ids,
-            refusals,
-            counters_dict(py, &batch.counters)?,
-        ))
+        batch_tuple(py, batch, ids)
     }
 
     /// What each of these subscriptions selects in a document, and what reading it gave; or why it
@@ -409,76 +319,5 @@ impl Matcher {
     fn query(&self, id: &str) -> Option<&str> {
         let numbered = self.matcher.numbered();
         numbered.handle(id).map(|handle| numbered.source(handle))
-    }
-}
-
-/// Handles that become ids when someone asks.
-#[pyclass(frozen, module = "penstock._native")]
-pub struct Handles {
-    matcher: Arc<NativeMatcher>,
-    handles: Vec<u32>,
-}
-
-#[pymethods]
-impl Handles {
-    fn __len__(&self) -> usize {
-        self.handles.len()
-    }
-
-    /// The ids, in the order in which the subscriptions were added.
-    fn ids(&self, py: Python<'_>) -> Vec<String> {
-        py.detach(|| {
-            let mut handles = self.handles.clone();
-            handles.sort_unstable();
-            handles
-                .into_iter()
-                .map(|handle| self.matcher.numbered().id(handle).to_owned())
-                .collect()
-        })
-    }
-}
-
-/// The bytes of a contiguous buffer. Whoever hands a buffer in must not change it meanwhile.
-fn bytes_of(buffer: &PyBuffer<u8>) -> PyResult<&[u8]> {
-    if !buffer.is_c_contiguous() {
-        return Err(PyTypeError::new_err(
-            "a contiguous buffer of bytes is needed",
-        ));
-    }
-    // SAFETY: the exporter keeps the memory alive and in place while `buffer` lives.
-    Ok(unsafe { std::slice::from_raw_parts(buffer.buf_ptr().cast(), buffer.len_bytes()) })
-}
-
-/// A Python iterable of bytes as a stream that another thread could read.
-struct Chunks {
-    iterator: Py<PyIterator>,
-    chunk: Vec<u8>,
-    at: usize,
-}
-
-impl Chunks {
-    /// The next piece that is not empty; an empty one at the end.
-    fn next(&self) -> PyResult<Vec<u8>> {
-        Python::attach(|py| {
-            for chunk in self.iterator.bind(py).clone() {
-                let chunk = PyBuffer::<u8>::get(&chunk?)?;
-                if chunk.len_bytes() > 0 {
-                    return chunk.to_vec(py);
-                }
-            }
-            Ok(Vec::new())
-        })
-    }
-}
-
-impl Read for Chunks {
-    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
-        if self.at == self.chunk.len() {
-            self.at = 0;
-            self.chunk = self.next().map_err(io::Error::other)?;
-        }
-        let count = (&self.chunk[self.at..]).read(buffer)?;
-        self.at += count;
-        Ok(count)
     }
 }

@@ -2,9 +2,11 @@
 
 use pyo3::prelude::*;
 
+mod buffers;
 mod explaining;
 mod keywords;
 mod matching;
+mod outcomes;
 mod reader;
 mod records;
 mod select;
@@ -31,9 +33,12 @@ fn _native(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(xpath::parse_query, module)?)?;
     module.add_class::<matching::Index>()?;
     module.add_class::<matching::Matcher>()?;
-    module.add_class::<matching::Handles>()?;
+    module.add_class::<outcomes::Handles>()?;
     module.add_function(wrap_pyfunction!(keywords::words, module)?)?;
     module.add_function(wrap_pyfunction!(keywords::parse_keywords, module)?)?;
+    module.add_class::<keywords::KeywordIndex>()?;
+    module.add_class::<keywords::KeywordMatcher>()?;
+    module.add_function(wrap_pyfunction!(keywords::match_both, module)?)?;
     module.add_function(wrap_pyfunction!(select::select, module)?)?;
     Ok(())
 }

@@ -1,0 +1,57 @@
+//! Subscriptions of paths and of keywords, matched in one reading of a document.
+
+use super::matcher::{KeywordMatcher, Reading};
+use crate::events::Handler;
+use crate::matching::matcher::{Matched, Matcher};
+use crate::matching::pool::Worker;
+use crate::matching::source::{MatchError, Source};
+
+/// A document that is read for paths.
+struct ForPaths<'a, 's> {
+    paths: &'a Matcher,
+    worker: &'a mut Worker,
+    source: &'a mut Source<'s>,
+}
+
+impl Reading for ForPaths<'_, '_> {
+    type Read = Matched;
+
+    fn names_table(&self) -> u64 {
+        self.worker.names_table()
+    }
+
+    fn read<H: Handler>(&mut self, handler: &mut H) -> Result<Matched, MatchError> {
+        self.paths
+            .matches_by(self.worker, self.source, Some(handler))
+    }
+}
+
+/// The subscriptions of either kind that match a document. Handles of keyword subscriptions come after
+/// all those of paths.
+pub fn match_both(
+    paths: &Matcher,
+    keywords: &KeywordMatcher,
+    source: &mut Source<'_>,
+) -> Result<Matched, MatchError> {
+    let mut worker = paths.pool().take();
+    let matched = keywords.matches_beside(&mut ForPaths {
+        paths,
+        worker: &mut worker,
+        source,
+    });
+    paths.pool().put(worker);
+    let (of_keywords, mut matched) = matched?;
+    let base = paths.numbered().count();
+    matched
+        .handles
+        .extend(of_keywords.into_iter().map(|handle| base + handle));
+    Ok(matched)
+}
+
+/// The id of a handle that [`match_both`] gave.
+pub fn id_of_both<'a>(paths: &'a Matcher, keywords: &'a KeywordMatcher, handle: u32) -> &'a str {
+    match handle.checked_sub(paths.numbered().count()) {
+        Some(of_keywords) => keywords.numbered().id(of_keywords),
+        None => paths.numbered().id(handle),
+    }
+}

@@ -1,0 +1,28 @@
+//! The index of keyword subscriptions.
+
+use super::build::KeywordBuilder;
+use super::query::parse;
+use super::segment::KeywordSegment;
+use crate::index::store::{AddError, Snapshot, Store};
+
+/// A set of keyword subscriptions that changes.
+pub type KeywordIndex = Store<KeywordBuilder>;
+
+/// The keyword subscriptions at one time.
+pub type KeywordSnapshot = Snapshot<KeywordSegment>;
+
+impl KeywordIndex {
+    /// Adds a subscription.
+    pub fn add(&mut self, id: &str, query: &str) -> Result<(), AddError> {
+        self.add_by(id, |builder| {
+            let parsed = parse(query)?;
+            builder.add(
+                id,
+                query,
+                parsed.mode,
+                parsed.words.iter().map(String::as_str),
+            );
+            Ok(())
+        })
+    }
+}

@@ -1,0 +1,54 @@
+//! The memory of one thread's keyword matching, kept from document to document.
+
+use std::sync::Arc;
+
+use super::ear::NameWords;
+use super::matching::Matching;
+use super::pieces::Pieces;
+use super::segment::KeywordSegment;
+use crate::matching::classes::Classes;
+use crate::matching::pool::{NumberedReader, Work};
+use crate::reader::ReaderOptions;
+
+/// The memory of one thread's keyword matching.
+pub struct KeywordWorker {
+    /// Reads the documents that are not read for others too.
+    pub(super) reader: NumberedReader,
+    pub(super) hearing: Hearing,
+}
+
+/// What hearing a document needs.
+#[derive(Default)]
+pub(super) struct Hearing {
+    pub pieces: Pieces,
+    /// In the order of the snapshot's views.
+    pub segments: Vec<(Arc<KeywordSegment>, SegmentMemory)>,
+}
+
+/// What belongs to one segment.
+pub(super) struct SegmentMemory {
+    pub names: NameWords,
+    pub matching: Matching,
+    pub matched: Classes,
+}
+
+impl SegmentMemory {
+    pub fn new(segment: &KeywordSegment) -> SegmentMemory {
+        SegmentMemory {
+            names: NameWords::default(),
+            matching: Matching::new(segment.vocabulary.count()),
+            matched: Classes::new(segment.roster.class_count()),
+        }
+    }
+}
+
+impl Work for KeywordWorker {
+    type Options = ReaderOptions;
+
+    fn new(options: &ReaderOptions) -> KeywordWorker {
+        KeywordWorker {
+            reader: NumberedReader::new(options.clone()),
+            hearing: Hearing::default(),
+        }
+    }
+}

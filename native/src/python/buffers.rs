@@ -1,0 +1,93 @@
+//! Python's bytes as the core reads them.
+
+use std::io::{self, Read};
+
+use pyo3::buffer::PyBuffer;
+use pyo3::exceptions::{PyTypeError, PyValueError};
+use pyo3::prelude::*;
+use pyo3::types::PyIterator;
+
+/// The bytes of a contiguous buffer. Whoever hands a buffer in must not change it meanwhile.
+pub(super) fn bytes_of(buffer: &PyBuffer<u8>) -> PyResult<&[u8]> {
+    if !buffer.is_c_contiguous() {
+        return Err(PyTypeError::new_err(
+            "a contiguous buffer of bytes is needed",
+        ));
+    }
+    // SAFETY: the exporter keeps the memory alive and in place while `buffer` lives.
+    Ok(unsafe { std::slice::from_raw_parts(buffer.buf_ptr().cast(), buffer.len_bytes()) })
+}
+
+/// A Python iterable of bytes as a stream that another thread could read.
+pub(super) struct Chunks {
+    iterator: Py<PyIterator>,
+    chunk: Vec<u8>,
+    at: usize,
+}
+
+impl Chunks {
+    pub(super) fn new(chunks: &Bound<'_, PyAny>) -> PyResult<Chunks> {
+        Ok(Chunks {
+            iterator: chunks.try_iter()?.unbind(),
+            chunk: Vec::new(),
+            at: 0,
+        })
+    }
+
+    /// The next piece that is not empty; an empty one at the end.
+    fn next(&self) -> PyResult<Vec<u8>> {
+        Python::attach(|py| {
+            for chunk in self.iterator.bind(py).clone() {
+                let chunk = PyBuffer::<u8>::get(&chunk?)?;
+                if chunk.len_bytes() > 0 {
+                    return chunk.to_vec(py);
+                }
+            }
+            Ok(Vec::new())
+        })
+    }
+}
+
+impl Read for Chunks {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        if self.at == self.chunk.len() {
+            self.at = 0;
+            self.chunk = self.next().map_err(io::Error::other)?;
+        }
+        let count = (&self.chunk[self.at..]).read(buffer)?;
+        self.at += count;
+        Ok(count)
+    }
+}
+
+/// Documents that stand in one buffer.
+pub(super) struct Documents<'a> {
+    bytes: &'a [u8],
+    offsets: Vec<usize>,
+}
+
+impl<'a> Documents<'a> {
+    /// Documents at `offsets`: 64-bit, one more than documents.
+    pub fn new(bytes: &'a PyBuffer<u8>, offsets: &PyBuffer<u8>) -> PyResult<Documents<'a>> {
+        let bytes = bytes_of(bytes)?;
+        let offsets: Vec<usize> = bytes_of(offsets)?
+            .chunks_exact(8)
+            .map(|offset| i64::from_le_bytes(offset.try_into().expect("eight bytes")) as usize)
+            .collect();
+        let sound = offsets.windows(2).all(|pair| pair[0] <= pair[1])
+            && offsets.last().is_none_or(|&end| end <= bytes.len());
+        if !sound {
+            return Err(PyValueError::new_err(
+                "offsets must ascend within the buffer",
+            ));
+        }
+        Ok(Documents { bytes, offsets })
+    }
+
+    /// One after the other.
+    pub fn iter(&self) -> impl Iterator<Item = &'a [u8]> + '_ {
+        self.offsets
+            .windows(2)
+            .map(|pair| &self.bytes[pair[0]..pair[1]])
+    }
+}

@@ -1,0 +1,146 @@
+//! What matching gives back to Python, of subscriptions of any kind.
+
+use std::sync::Arc;
+
+use pyo3::prelude::*;
+use pyo3::types::{PyBytes, PyDict};
+
+use super::reader::{io_error, refusal_tuple, RefusalTuple};
+use crate::index::store::AddError;
+use crate::keywords::matcher::KeywordMatcher;
+use crate::matching::batch::Batch;
+use crate::matching::matcher::{Counters, Matched, Matcher};
+use crate::matching::source::MatchError;
+
+/// Knows the ids of handles.
+pub(super) trait Ids: Send + Sync {
+    /// The id of a handle.
+    fn id(&self, handle: u32) -> &str;
+}
+
+impl Ids for Matcher {
+    fn id(&self, handle: u32) -> &str {
+        self.numbered().id(handle)
+    }
+}
+
+impl Ids for KeywordMatcher {
+    fn id(&self, handle: u32) -> &str {
+        self.numbered().id(handle)
+    }
+}
+
+/// `(position, code, message, offset in characters)`
+pub(super) type QueryErrorTuple = (usize, &'static str, String, Option<usize>);
+
+/// Why the subscription at a position was not added.
+pub(super) fn query_error(position: usize, id: &str, error: AddError) -> QueryErrorTuple {
+    match error {
+        AddError::Query(refusal) => (
+            position,
+            refusal.code,
+            refusal.message,
+            Some(refusal.offset_characters),
+        ),
+        AddError::Duplicate => {
+            let message = format!("there is a subscription `{id}` already");
+            (position, "subscription.duplicate", message, None)
+        }
+    }
+}
+
+/// The counters by name.
+fn counters_dict<'py>(py: Python<'py>, counters: &Counters) -> PyResult<Bound<'py, PyDict>> {
+    let dict = PyDict::new(py);
+    dict.set_item("bytes_read", counters.bytes)?;
+    dict.set_item("elements", counters.elements)?;
+    dict.set_item("verified", counters.verified)?;
+    dict.set_item("paths_made", counters.paths_made)?;
+    dict.set_item("states_made", counters.states_made)?;
+    dict.set_item("caches_dropped", counters.caches_dropped)?;
+    dict.set_item("cache_bytes", counters.cache_bytes)?;
+    Ok(dict)
+}
+
+/// `(handles, counters, refusal)`
+pub(super) type OutcomeTuple<'py> = (Handles, Bound<'py, PyDict>, Option<RefusalTuple>);
+
+/// What became of a document.
+pub(super) fn outcome<'py, I: Ids + 'static>(
+    py: Python<'py>,
+    ids: &Arc<I>,
+    matched: Result<Matched, MatchError>,
+) -> PyResult<OutcomeTuple<'py>> {
+    let (matched, refusal) = match matched {
+        Ok(matched) => (matched, None),
+        Err(MatchError::Refused(refusal)) => (Matched::default(), Some(refusal_tuple(refusal))),
+        Err(MatchError::Io(error)) => return Err(io_error(error)),
+    };
+    let handles = Handles {
+        ids: Arc::clone(ids) as Arc<dyn Ids>,
+        handles: matched.handles,
+    };
+    Ok((handles, counters_dict(py, &matched.counters)?, refusal))
+}
+
+/// `(starts, indices, ids, refusals by row, counters)`, the first two as 32-bit numbers.
+pub(super) type BatchTuple<'py> = (
+    Bound<'py, PyBytes>,
+    Bound<'py, PyBytes>,
+    Vec<String>,
+    Vec<(usize, RefusalTuple)>,
+    Bound<'py, PyDict>,
+);
+
+/// A batch, and the ids of its handles.
+pub(super) fn with_ids(ids: &impl Ids, batch: Batch) -> (Batch, Vec<String>) {
+    let id = |&handle: &u32| ids.id(handle).to_owned();
+    let ids = batch.handles.iter().map(id).collect();
+    (batch, ids)
+}
+
+/// What became of a batch.
+pub(super) fn batch_tuple(
+    py: Python<'_>,
+    batch: Batch,
+    ids: Vec<String>,
+) -> PyResult<BatchTuple<'_>> {
+    let refusals = batch
+        .refusals
+        .into_iter()
+        .map(|(row, refusal)| (row, refusal_tuple(refusal)))
+        .collect();
+    Ok((
+        PyBytes::new(py, bytemuck::cast_slice(&batch.starts)),
+        PyBytes::new(py, bytemuck::cast_slice(&batch.indices)),
+        ids,
+        refusals,
+        counters_dict(py, &batch.counters)?,
+    ))
+}
+
+/// Handles that become ids when someone asks.
+#[pyclass(frozen, module = "penstock._native")]
+pub struct Handles {
+    ids: Arc<dyn Ids>,
+    handles: Vec<u32>,
+}
+
+#[pymethods]
+impl Handles {
+    fn __len__(&self) -> usize {
+        self.handles.len()
+    }
+
+    /// The ids, in the order in which the subscriptions were added.
+    fn ids(&self, py: Python<'_>) -> Vec<String> {
+        py.detach(|| {
+            let mut handles = self.handles.clone();
+            handles.sort_unstable();
+            handles
+                .into_iter()
+                .map(|handle| self.ids.id(handle).to_owned())
+                .collect()
+        })
+    }
+}
