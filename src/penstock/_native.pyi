@@ -142,6 +142,19 @@ class KeywordIndex:
     def stats(self) -> tuple[int, int, int]: ...
     def matcher(self, engine: str, limits: dict[str, int], discard: bool) -> KeywordMatcher: ...
 
+_Span: TypeAlias = tuple[int, int, bool]
+_Answer: TypeAlias = tuple[
+    int,
+    str,
+    int,
+    _Span,
+    list[tuple[str, str]],
+    list[tuple[str, int, list[tuple[int, str, _Span]]]],
+    list[_Span],
+    int,
+    bool,
+]
+
 @final
 class KeywordMatcher:
     def match_bytes(self, document: Buffer) -> tuple[Handles, dict[str, int], _Refusal | None]: ...
@@ -154,6 +167,13 @@ class KeywordMatcher:
     def match_batch(
         self, documents: Buffer, offsets: Buffer
     ) -> tuple[bytes, bytes, list[str], list[tuple[int, _Refusal]], dict[str, int]]: ...
+    def answer_ids(
+        self, document: Buffer
+    ) -> tuple[dict[str, tuple[int, ...]], _Refusal | None]: ...
+    def answer_count(self, document: Buffer) -> tuple[int | None, _Refusal | None]: ...
+    def answers(
+        self, document: Buffer, ids: list[str], limit: int | None
+    ) -> tuple[list[list[_Answer]], _Summary | None, _Refusal | None]: ...
     def query(self, id: str) -> str | None: ...
 
 def match_both(

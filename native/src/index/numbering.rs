@@ -59,25 +59,23 @@ impl<S: Part> Numbered<S> {
         }
     }
 
-    fn view_of(&self, handle: u32) -> usize {
-        self.bases.partition_point(|&base| base <= handle) - 1
+    /// The view of a handle, and the handle there.
+    pub fn place_of(&self, handle: u32) -> (usize, u32) {
+        let at = self.bases.partition_point(|&base| base <= handle) - 1;
+        (at, handle - self.bases[at])
     }
 
-    /// The view of a handle and the class there.
+    /// The view of a handle, and the class there.
     pub fn class_of(&self, handle: u32) -> (usize, u32) {
-        let at = self.view_of(handle);
+        let (at, own) = self.place_of(handle);
         let roster = self.snapshot.views[at].segment.roster();
-        (
-            at,
-            roster.handle_classes[(handle - self.bases[at]) as usize],
-        )
+        (at, roster.handle_classes[own as usize])
     }
 
     /// The id of a handle.
     pub fn id(&self, handle: u32) -> &str {
-        let at = self.view_of(handle);
-        let roster = self.snapshot.views[at].segment.roster();
-        roster.ids.get(handle - self.bases[at])
+        let (at, own) = self.place_of(handle);
+        self.snapshot.views[at].segment.roster().ids.get(own)
     }
 
     /// The handle of an id.
@@ -90,9 +88,7 @@ impl<S: Part> Numbered<S> {
 
     /// The query of a handle as it was given.
     pub fn source(&self, handle: u32) -> &str {
-        let at = self.view_of(handle);
-        self.snapshot.views[at]
-            .segment
-            .source_of(handle - self.bases[at])
+        let (at, own) = self.place_of(handle);
+        self.snapshot.views[at].segment.source_of(own)
     }
 }

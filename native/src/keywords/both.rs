@@ -1,6 +1,7 @@
 //! Subscriptions of paths and of keywords, matched in one reading of a document.
 
-use super::matcher::{KeywordMatcher, Reading};
+use super::engines::Reading;
+use super::matcher::KeywordMatcher;
 use crate::events::Handler;
 use crate::matching::matcher::{Matched, Matcher};
 use crate::matching::pool::Worker;

@@ -19,16 +19,16 @@ pub struct Seat<'a, L> {
 }
 
 /// A handler of the reader's events that tells words to engines.
-pub struct Ear<'a, L> {
-    pieces: &'a mut Pieces,
-    seats: Seats<'a, L>,
+pub struct Ear<'e, 's, L> {
+    pieces: &'e mut Pieces,
+    seats: Seats<'e, 's, L>,
 }
 
-struct Seats<'a, L>(&'a mut [Seat<'a, L>]);
+struct Seats<'e, 's, L>(&'e mut [Seat<'s, L>]);
 
-impl<'a, L: Listener> Ear<'a, L> {
+impl<'e, 's, L: Listener> Ear<'e, 's, L> {
     /// An ear for one document; `table` numbers the table of names that the reader uses.
-    pub fn new(pieces: &'a mut Pieces, seats: &'a mut [Seat<'a, L>], table: u64) -> Ear<'a, L> {
+    pub fn new(pieces: &'e mut Pieces, seats: &'e mut [Seat<'s, L>], table: u64) -> Self {
         pieces.clear();
         for seat in seats.iter_mut() {
             seat.names.use_table(table);
@@ -40,7 +40,7 @@ impl<'a, L: Listener> Ear<'a, L> {
     }
 }
 
-impl<L: Listener> Handler for Ear<'_, L> {
+impl<L: Listener> Handler for Ear<'_, '_, L> {
     const SPANS: bool = L::DETAILS;
 
     #[inline]
@@ -85,7 +85,7 @@ impl<L: Listener> Handler for Ear<'_, L> {
     }
 }
 
-impl<L: Listener> Words for Seats<'_, L> {
+impl<L: Listener> Words for Seats<'_, '_, L> {
     type Stop = Stop;
 
     #[inline]

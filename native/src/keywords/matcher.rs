@@ -2,33 +2,22 @@
 
 use std::sync::Arc;
 
-use super::ear::{Ear, Seat};
+use super::answers::Answer;
+use super::build::KeywordBuilder;
+use super::ear::Seat;
+use super::engines::{hear, parts, KeywordEngine, Reading, Want};
+use super::run::{Answering, Options};
 use super::segment::KeywordSegment;
 use super::store::KeywordSnapshot;
 use super::worker::{Hearing, KeywordWorker, SegmentMemory};
 use crate::events::Handler;
 use crate::index::numbering::Numbered;
+use crate::index::store::Build;
 use crate::matching::classes::ClassSet;
-use crate::matching::matcher::{counters_of, Counters, Matched};
+use crate::matching::matcher::{counters_of, Matched};
 use crate::matching::pool::{arrange, NumberedReader, Pool};
 use crate::matching::source::{MatchError, Source};
-
-/// Which engine answers.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum KeywordEngine {
-    /// Penstock's own.
-    Postings,
-}
-
-/// A way to read a document to whoever hears words in it.
-pub trait Reading {
-    /// What is known when it is read.
-    type Read;
-    /// Numbers the table of names that the reader will use.
-    fn names_table(&self) -> u64;
-    /// Reads it to its end.
-    fn read<H: Handler>(&mut self, handler: &mut H) -> Result<Self::Read, MatchError>;
-}
+use crate::reader::Summary;
 
 /// A document that is read for keywords alone.
 struct Alone<'a, 's> {
@@ -37,16 +26,24 @@ struct Alone<'a, 's> {
 }
 
 impl Reading for Alone<'_, '_> {
-    type Read = Counters;
+    type Read = Summary;
 
     fn names_table(&self) -> u64 {
         self.reader.names_table()
     }
 
-    fn read<H: Handler>(&mut self, handler: &mut H) -> Result<Counters, MatchError> {
-        let summary = self.source.read(&mut self.reader.reader, handler)?;
-        Ok(counters_of(&summary))
+    fn read<H: Handler>(&mut self, handler: &mut H) -> Result<Summary, MatchError> {
+        Ok(self.source.read(&mut self.reader.reader, handler)?)
     }
+}
+
+/// Subscriptions with equal queries, and the elements that answer them.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Answered {
+    /// The subscriptions.
+    pub handles: Vec<u32>,
+    /// The numbers of the elements in document order, the root's being 0.
+    pub elements: Vec<u32>,
 }
 
 /// A snapshot of an index of keyword subscriptions, ready to match.
@@ -77,15 +74,14 @@ impl KeywordMatcher {
 
     /// The subscriptions that match a document.
     pub fn matches(&self, source: &mut Source<'_>) -> Result<Matched, MatchError> {
-        let mut worker = self.pool.take();
-        let mut reading = Alone {
-            reader: &mut worker.reader,
-            source,
-        };
-        let matched = self.match_by(&mut worker.hearing, &mut reading);
-        self.pool.put(worker);
-        let (handles, counters) = matched?;
-        Ok(Matched { handles, counters })
+        let (handles, summary) = self.alone(source, |hearing, reading| {
+            let summary = self.run(Want::Matches, hearing, reading)?;
+            Ok((self.handles(hearing), summary))
+        })?;
+        Ok(Matched {
+            handles,
+            counters: counters_of(&summary),
+        })
     }
 
     /// The subscriptions that match a document that is read for others too, and what they say.
@@ -94,66 +90,126 @@ impl KeywordMatcher {
         reading: &mut R,
     ) -> Result<(Vec<u32>, R::Read), MatchError> {
         let mut worker = self.pool.take();
-        let matched = self.match_by(&mut worker.hearing, reading);
+        let read = self.run(Want::Matches, &mut worker.hearing, reading);
+        let handles = self.handles(&worker.hearing);
         self.pool.put(worker);
-        matched
+        Ok((handles, read?))
     }
 
-    fn match_by<R: Reading>(
+    /// The elements that answer each subscription that has an answer.
+    pub fn answer_ids(&self, source: &mut Source<'_>) -> Result<Vec<Answered>, MatchError> {
+        self.alone(source, |hearing, reading| {
+            self.run(Want::Answers, hearing, reading)?;
+            Ok(self.answered(hearing))
+        })
+    }
+
+    /// How many answers a document has to all distinct queries.
+    pub fn answer_count(&self, source: &mut Source<'_>) -> Result<usize, MatchError> {
+        self.alone(source, |hearing, reading| {
+            self.run(Want::Answers, hearing, reading)?;
+            let counts = hearing.segments.iter();
+            Ok(counts.map(|(_, memory)| memory.answers.len()).sum())
+        })
+    }
+
+    /// The best answers of each of these subscriptions, at most `limit` of each; always by the default
+    /// engine. The words in the answers are numbered as the segment says.
+    pub fn answers(
         &self,
+        source: &mut Source<'_>,
+        handles: &[u32],
+        limit: usize,
+    ) -> Result<(Vec<Vec<Answer>>, KeywordSegment, Summary), MatchError> {
+        let mut builder = KeywordBuilder::default();
+        for &handle in handles {
+            let (view, own) = self.numbered.place_of(handle);
+            builder.copy(&self.numbered.snapshot.views[view].segment, own);
+        }
+        let wanted = builder.finish();
+        let mut memory = SegmentMemory::new(&wanted);
+        let options = Options {
+            limit,
+            ..Options::default()
+        };
+        let (found, summary) = self.alone(source, |hearing, reading| {
+            let mut seats = [Seat {
+                vocabulary: &wanted.vocabulary,
+                names: &mut memory.names,
+                listener: Answering::<true>::new(parts(&wanted), options, &mut memory.state),
+            }];
+            let summary = hear(&mut hearing.pieces, &mut seats, reading)?;
+            let [seat] = seats;
+            Ok((seat.listener.finish(), summary))
+        })?;
+        let mut of_class = vec![Vec::new(); wanted.roster.class_count()];
+        for (class, answers) in found {
+            of_class[class as usize] = answers;
+        }
+        let classes = wanted.roster.handle_classes.iter();
+        let answers = classes.map(|&class| of_class[class as usize].clone());
+        Ok((answers.collect(), wanted, summary))
+    }
+
+    /// Lets a worker read a document for keywords alone.
+    fn alone<T>(
+        &self,
+        source: &mut Source<'_>,
+        act: impl FnOnce(&mut Hearing, &mut Alone<'_, '_>) -> Result<T, MatchError>,
+    ) -> Result<T, MatchError> {
+        let mut worker = self.pool.take();
+        let mut reading = Alone {
+            reader: &mut worker.reader,
+            source,
+        };
+        let done = act(&mut worker.hearing, &mut reading);
+        self.pool.put(worker);
+        done
+    }
+
+    fn run<R: Reading>(
+        &self,
+        want: Want,
         hearing: &mut Hearing,
         reading: &mut R,
-    ) -> Result<(Vec<u32>, R::Read), MatchError> {
-        self.arrange(hearing);
-        match self.engine {
-            KeywordEngine::Postings => self.match_postings(hearing, reading),
-        }
-    }
-
-    fn arrange(&self, hearing: &mut Hearing) {
+    ) -> Result<R::Read, MatchError> {
         arrange(
             &mut hearing.segments,
             &self.numbered.snapshot,
             |_, segment| SegmentMemory::new(segment),
         );
+        hearing.run(self.engine, want, reading)
     }
 
-    fn match_postings<R: Reading>(
-        &self,
-        hearing: &mut Hearing,
-        reading: &mut R,
-    ) -> Result<(Vec<u32>, R::Read), MatchError> {
-        let mut seats: Vec<Seat<'_, _>> = Vec::with_capacity(hearing.segments.len());
-        for (segment, memory) in &mut hearing.segments {
-            memory.matching.clear();
-            seats.push(Seat {
-                vocabulary: &segment.vocabulary,
-                names: &mut memory.names,
-                listener: &mut memory.matching,
-            });
-        }
-        let mut ear = Ear::new(&mut hearing.pieces, &mut seats, reading.names_table());
-        let read = reading.read(&mut ear)?;
-        for (segment, memory) in &mut hearing.segments {
-            let matched = &mut memory.matched;
-            memory.matching.finish(&segment.all, &segment.any, matched);
-        }
-        Ok((self.take_handles(hearing), read))
-    }
-
-    /// The handles of the classes that matched, which are then forgotten.
-    fn take_handles(&self, hearing: &mut Hearing) -> Vec<u32> {
+    /// The handles of the classes that matched.
+    fn handles(&self, hearing: &Hearing) -> Vec<u32> {
         let mut handles = Vec::new();
-        for (at, (_, memory)) in hearing.segments.iter_mut().enumerate() {
-            let matched = &mut memory.matched;
+        for (at, (_, memory)) in hearing.segments.iter().enumerate() {
             match self.numbered.plain_base(at) {
-                Some(base) => matched.for_each(|class| handles.push(base + class)),
-                None => {
-                    matched.for_each(|class| self.numbered.add_handles(at, class, &mut handles));
-                }
+                Some(base) => memory.matched.for_each(|class| handles.push(base + class)),
+                None => memory
+                    .matched
+                    .for_each(|class| self.numbered.add_handles(at, class, &mut handles)),
             }
-            matched.clear();
         }
         handles
     }
+
+    fn answered(&self, hearing: &Hearing) -> Vec<Answered> {
+        let mut answered = Vec::new();
+        for (at, (_, memory)) in hearing.segments.iter().enumerate() {
+            for of_class in memory.answers.chunk_by(|a, b| a.0 == b.0) {
+                let mut handles = Vec::new();
+                self.numbered.add_handles(at, of_class[0].0, &mut handles);
+                if !handles.is_empty() {
+                    let elements = of_class.iter().map(|answer| answer.1).collect();
+                    answered.push(Answered { handles, elements });
+                }
+            }
+        }
+        answered
+    }
 }
+
+#[cfg(test)]
+mod tests;

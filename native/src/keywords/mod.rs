@@ -6,6 +6,7 @@ pub mod both;
 pub mod build;
 pub mod ear;
 pub mod elements;
+pub mod engines;
 pub mod folded;
 pub mod folding;
 pub mod kale;

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use super::ear::NameWords;
 use super::matching::Matching;
 use super::pieces::Pieces;
+use super::run::State;
 use super::segment::KeywordSegment;
 use crate::matching::classes::Classes;
 use crate::matching::pool::{NumberedReader, Work};
@@ -29,7 +30,11 @@ pub(super) struct Hearing {
 pub(super) struct SegmentMemory {
     pub names: NameWords,
     pub matching: Matching,
+    pub state: State,
+    /// The classes that match the last document.
     pub matched: Classes,
+    /// Class and element of each answer in the last document, a class's together.
+    pub answers: Vec<(u32, u32)>,
 }
 
 impl SegmentMemory {
@@ -37,7 +42,9 @@ impl SegmentMemory {
         SegmentMemory {
             names: NameWords::default(),
             matching: Matching::new(segment.vocabulary.count()),
+            state: State::default(),
             matched: Classes::new(segment.roster.class_count()),
+            answers: Vec::new(),
         }
     }
 }

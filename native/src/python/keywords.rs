@@ -6,18 +6,20 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use pyo3::buffer::PyBuffer;
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
-use pyo3::types::PyDict;
+use pyo3::types::{PyDict, PyTuple};
 
+use super::answers::{answer_tuple, AnswerTuple};
 use super::buffers::{bytes_of, Chunks, Documents};
 use super::matching::Matcher;
 use super::outcomes::{
     batch_tuple, outcome, query_error, with_ids, BatchTuple, Ids, OutcomeTuple, QueryErrorTuple,
 };
-use super::reader::options;
+use super::reader::{io_error, options, refusal_tuple, summary_tuple, RefusalTuple, SummaryTuple};
 use crate::index::format::{self, OpenError};
 use crate::keywords::both::{self, id_of_both};
+use crate::keywords::engines::KeywordEngine;
 use crate::keywords::listen::Mode;
-use crate::keywords::matcher::{KeywordEngine, KeywordMatcher as NativeMatcher};
+use crate::keywords::matcher::KeywordMatcher as NativeMatcher;
 use crate::keywords::query::parse;
 use crate::keywords::store::KeywordIndex as NativeIndex;
 use crate::keywords::words::words_of;
@@ -25,7 +27,7 @@ use crate::keywords::worker::KeywordWorker;
 use crate::matching::batch::match_all;
 use crate::matching::matcher::Matcher as PathMatcher;
 use crate::matching::pool::Pools;
-use crate::matching::source::Source;
+use crate::matching::source::{MatchError, Source};
 
 /// Folded words, ascending, and `all` or `any`; or code, message and offset in characters.
 type ParsedTuple = (
@@ -170,9 +172,10 @@ impl KeywordIndex {
         limits: &Bound<'_, PyDict>,
         discard: bool,
     ) -> PyResult<KeywordMatcher> {
-        let engine = match engine {
-            "postings" => KeywordEngine::Postings,
-            other => return Err(PyValueError::new_err(format!("no engine {other:?}"))),
+        let engine = match (engine, discard) {
+            ("postings", _) => KeywordEngine::Postings,
+            ("slca", _) => KeywordEngine::Slca,
+            (other, _) => return Err(PyValueError::new_err(format!("no engine {other:?}"))),
         };
         let pool = self.pools.get(options(limits, Vec::new(), false)?);
         let snapshot = py.detach(|| self.lock().snapshot());
@@ -234,10 +237,83 @@ impl KeywordMatcher {
         batch_tuple(py, batch, ids)
     }
 
+    /// The numbers of the elements that answer each subscription that has an answer, the root's being 0;
+    /// or why the document was refused.
+    fn answer_ids<'py>(
+        &self,
+        py: Python<'py>,
+        document: PyBuffer<u8>,
+    ) -> PyResult<(Bound<'py, PyDict>, Option<RefusalTuple>)> {
+        let bytes = bytes_of(&document)?;
+        let found = py.detach(|| self.matcher.answer_ids(&mut Source::Bytes(bytes)));
+        let (answered, refusal) = or_refusal(found)?;
+        let numbers = PyDict::new(py);
+        for each in answered.unwrap_or_default() {
+            let elements = PyTuple::new(py, each.elements)?;
+            for handle in each.handles {
+                numbers.set_item(self.matcher.numbered().id(handle), &elements)?;
+            }
+        }
+        Ok((numbers, refusal))
+    }
+
+    /// How many answers a document has to all distinct queries; or why it was refused.
+    fn answer_count(
+        &self,
+        py: Python<'_>,
+        document: PyBuffer<u8>,
+    ) -> PyResult<(Option<usize>, Option<RefusalTuple>)> {
+        let bytes = bytes_of(&document)?;
+        or_refusal(py.detach(|| self.matcher.answer_count(&mut Source::Bytes(bytes))))
+    }
+
+    /// The best answers of each of these subscriptions, at most `limit` of each, and what reading the
+    /// document gave; or why it was refused.
+    #[pyo3(signature = (document, ids, limit))]
+    fn answers(
+        &self,
+        py: Python<'_>,
+        document: PyBuffer<u8>,
+        ids: Vec<String>,
+        limit: Option<usize>,
+    ) -> PyResult<(
+        Vec<Vec<AnswerTuple>>,
+        Option<SummaryTuple>,
+        Option<RefusalTuple>,
+    )> {
+        let bytes = bytes_of(&document)?;
+        let unknown = |id: &String| PyValueError::new_err(format!("no subscription `{id}`"));
+        let numbered = self.matcher.numbered();
+        let handle = |id: &String| numbered.handle(id).ok_or_else(|| unknown(id));
+        let handles = ids.iter().map(handle).collect::<PyResult<Vec<u32>>>()?;
+        let limit = limit.unwrap_or(usize::MAX);
+        let found = py.detach(|| {
+            let source = &mut Source::Bytes(bytes);
+            let (answers, segment, summary) = self.matcher.answers(source, &handles, limit)?;
+            let tuples = answers.into_iter().map(|answers| {
+                let tuple = |answer| answer_tuple(&segment, answer);
+                answers.into_iter().map(tuple).collect()
+            });
+            Ok((tuples.collect(), summary_tuple(summary)))
+        });
+        let (found, refusal) = or_refusal(found)?;
+        let (answers, summary) = found.unzip();
+        Ok((answers.unwrap_or_default(), summary, refusal))
+    }
+
     /// The query of a subscription as it was given.
     fn query(&self, id: &str) -> Option<&str> {
         let numbered = self.matcher.numbered();
         numbered.handle(id).map(|handle| numbered.source(handle))
+    }
+}
+
+/// A value, or why the document was refused.
+fn or_refusal<T>(found: Result<T, MatchError>) -> PyResult<(Option<T>, Option<RefusalTuple>)> {
+    match found {
+        Ok(value) => Ok((Some(value), None)),
+        Err(MatchError::Refused(refusal)) => Ok((None, Some(refusal_tuple(refusal)))),
+        Err(MatchError::Io(error)) => Err(io_error(error)),
     }
 }
 

@@ -2,6 +2,7 @@
 
 use pyo3::prelude::*;
 
+mod answers;
 mod buffers;
 mod explaining;
 mod keywords;

@@ -1,0 +1,130 @@
+//! The engines, each driven over all segments in one reading.
+
+use super::and::Which;
+use super::ear::{Ear, Seat};
+use super::listen::Listener;
+use super::pieces::Pieces;
+use super::run::{Answering, Options, Parts};
+use super::segment::KeywordSegment;
+use super::worker::{Hearing, SegmentMemory};
+use crate::events::Handler;
+use crate::matching::source::MatchError;
+
+/// Which engine answers.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum KeywordEngine {
+    /// Penstock's own.
+    Postings,
+    /// The baseline: the smallest elements that contain all words. It answers no OR query.
+    Slca,
+}
+
+/// What is asked of an engine.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Want {
+    /// Which classes match.
+    Matches,
+    /// The elements that answer each of them.
+    Answers,
+}
+
+/// A way to read a document to whoever hears words in it.
+pub trait Reading {
+    /// What is known when it is read.
+    type Read;
+    /// Numbers the table of names that the reader will use.
+    fn names_table(&self) -> u64;
+    /// Reads it to its end.
+    fn read<H: Handler>(&mut self, handler: &mut H) -> Result<Self::Read, MatchError>;
+}
+
+/// Reads a document to listeners, one a segment.
+pub(super) fn hear<L: Listener, R: Reading>(
+    pieces: &mut Pieces,
+    seats: &mut [Seat<'_, L>],
+    reading: &mut R,
+) -> Result<R::Read, MatchError> {
+    let names_table = reading.names_table();
+    reading.read(&mut Ear::new(pieces, seats, names_table))
+}
+
+impl Hearing {
+    /// Lets an engine hear a document. What it finds is in the segments' memory, as wanted: the classes
+    /// that match, or the answers.
+    pub(super) fn run<R: Reading>(
+        &mut self,
+        engine: KeywordEngine,
+        want: Want,
+        reading: &mut R,
+    ) -> Result<R::Read, MatchError> {
+        for (_, memory) in &mut self.segments {
+            memory.matched.clear();
+            memory.answers.clear();
+        }
+        match (engine, want) {
+            (KeywordEngine::Postings, Want::Matches) => self.match_words(reading),
+            (KeywordEngine::Postings, Want::Answers) => self.answer(Which::Compact, reading),
+            (KeywordEngine::Slca, _) => {
+                let read = self.answer(Which::Smallest, reading)?;
+                for (_, memory) in &mut self.segments {
+                    let classes = memory.answers.iter().map(|answer| answer.0);
+                    classes.for_each(|class| memory.matched.insert(class));
+                }
+                Ok(read)
+            }
+        }
+    }
+
+    /// Finds the classes that match by the words of the document alone.
+    fn match_words<R: Reading>(&mut self, reading: &mut R) -> Result<R::Read, MatchError> {
+        let mut seats = Vec::with_capacity(self.segments.len());
+        for (segment, memory) in &mut self.segments {
+            memory.matching.clear();
+            seats.push(Seat {
+                vocabulary: &segment.vocabulary,
+                names: &mut memory.names,
+                listener: &mut memory.matching,
+            });
+        }
+        let read = hear(&mut self.pieces, &mut seats, reading)?;
+        for (segment, memory) in &mut self.segments {
+            let SegmentMemory {
+                matching, matched, ..
+            } = memory;
+            matching.finish(&segment.all, &segment.any, matched);
+        }
+        Ok(read)
+    }
+
+    /// Finds the elements that answer.
+    fn answer<R: Reading>(&mut self, which: Which, reading: &mut R) -> Result<R::Read, MatchError> {
+        let options = Options {
+            which,
+            ..Options::default()
+        };
+        let mut seats = Vec::with_capacity(self.segments.len());
+        let mut found = Vec::with_capacity(self.segments.len());
+        for (segment, memory) in &mut self.segments {
+            seats.push(Seat {
+                vocabulary: &segment.vocabulary,
+                names: &mut memory.names,
+                listener: Answering::<false>::new(parts(segment), options, &mut memory.state),
+            });
+            found.push(&mut memory.answers);
+        }
+        let read = hear(&mut self.pieces, &mut seats, reading)?;
+        for (seat, answers) in seats.into_iter().zip(found) {
+            answers.extend_from_slice(seat.listener.finish());
+        }
+        Ok(read)
+    }
+}
+
+/// A segment's queries as the default engine reads them.
+pub(super) fn parts(segment: &KeywordSegment) -> Parts<'_> {
+    Parts {
+        queries: &segment.queries,
+        all: &segment.all,
+        any: &segment.any,
+    }
+}
