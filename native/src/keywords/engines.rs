@@ -1,13 +1,19 @@
 //! The engines, each driven over all segments in one reading.
 
 use super::and::Which;
+use super::counters::EngineCounters;
 use super::ear::{Ear, Seat};
+use super::kale::engine::Kale;
+use super::kemb::told::{Told, Want};
+use super::kemb::Kemb;
 use super::listen::Listener;
 use super::pieces::Pieces;
 use super::run::{Answering, Options, Parts};
 use super::segment::KeywordSegment;
+use super::store::KeywordSnapshot;
 use super::worker::{Hearing, SegmentMemory};
 use crate::events::Handler;
+use crate::matching::classes::Classes;
 use crate::matching::source::MatchError;
 
 /// Which engine answers.
@@ -17,15 +23,36 @@ pub enum KeywordEngine {
     Postings,
     /// The baseline: the smallest elements that contain all words. It answers no OR query.
     Slca,
+    /// The paper's stack for each query.
+    Kale,
+    /// The paper's automaton for all queries.
+    Kemb {
+        /// Whether outdated elements are discarded.
+        discard: bool,
+    },
 }
 
-/// What is asked of an engine.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Want {
-    /// Which classes match.
-    Matches,
-    /// The elements that answer each of them.
-    Answers,
+/// An engine with what it makes of the segments beforehand, one for each.
+pub(super) enum Ready {
+    Postings,
+    Slca,
+    Kale(Vec<Kale>),
+    Kemb(Vec<Kemb>),
+}
+
+impl Ready {
+    /// Makes an engine ready.
+    pub fn new(engine: KeywordEngine, snapshot: &KeywordSnapshot) -> Ready {
+        let queries = snapshot.views.iter().map(|view| &view.segment.queries);
+        match engine {
+            KeywordEngine::Postings => Ready::Postings,
+            KeywordEngine::Slca => Ready::Slca,
+            KeywordEngine::Kale => Ready::Kale(queries.map(|each| Kale::new(each)).collect()),
+            KeywordEngine::Kemb { discard } => {
+                Ready::Kemb(queries.map(|each| Kemb::new(each, discard)).collect())
+            }
+        }
+    }
 }
 
 /// A way to read a document to whoever hears words in it.
@@ -53,18 +80,19 @@ impl Hearing {
     /// that match, or the answers.
     pub(super) fn run<R: Reading>(
         &mut self,
-        engine: KeywordEngine,
+        engine: &Ready,
         want: Want,
         reading: &mut R,
+        counters: &EngineCounters,
     ) -> Result<R::Read, MatchError> {
         for (_, memory) in &mut self.segments {
             memory.matched.clear();
             memory.answers.clear();
         }
         match (engine, want) {
-            (KeywordEngine::Postings, Want::Matches) => self.match_words(reading),
-            (KeywordEngine::Postings, Want::Answers) => self.answer(Which::Compact, reading),
-            (KeywordEngine::Slca, _) => {
+            (Ready::Postings, Want::Matches) => self.match_words(reading),
+            (Ready::Postings, Want::Answers) => self.answer(Which::Compact, reading),
+            (Ready::Slca, _) => {
                 let read = self.answer(Which::Smallest, reading)?;
                 for (_, memory) in &mut self.segments {
                     let classes = memory.answers.iter().map(|answer| answer.0);
@@ -72,6 +100,8 @@ impl Hearing {
                 }
                 Ok(read)
             }
+            (Ready::Kale(kales), _) => self.run_kale(kales, want, reading),
+            (Ready::Kemb(kembs), _) => self.run_kemb(kembs, want, reading, counters),
         }
     }
 
@@ -118,6 +148,61 @@ impl Hearing {
         }
         Ok(read)
     }
+
+    fn run_kale<R: Reading>(
+        &mut self,
+        kales: &[Kale],
+        want: Want,
+        reading: &mut R,
+    ) -> Result<R::Read, MatchError> {
+        let mut seats = Vec::with_capacity(self.segments.len());
+        for ((segment, memory), kale) in self.segments.iter_mut().zip(kales) {
+            seats.push(Seat {
+                vocabulary: &segment.vocabulary,
+                names: &mut memory.names,
+                listener: memory.kale.hear(kale, want),
+            });
+        }
+        let read = hear(&mut self.pieces, &mut seats, reading)?;
+        seats.into_iter().for_each(|seat| seat.listener.finish());
+        for (_, memory) in &mut self.segments {
+            take_told(memory.kale.told(), &mut memory.matched, &mut memory.answers);
+        }
+        Ok(read)
+    }
+
+    fn run_kemb<R: Reading>(
+        &mut self,
+        kembs: &[Kemb],
+        want: Want,
+        reading: &mut R,
+        counters: &EngineCounters,
+    ) -> Result<R::Read, MatchError> {
+        let mut seats = Vec::with_capacity(self.segments.len());
+        for ((segment, memory), kemb) in self.segments.iter_mut().zip(kembs) {
+            seats.push(Seat {
+                vocabulary: &segment.vocabulary,
+                names: &mut memory.names,
+                listener: memory.kemb.hear(kemb, want),
+            });
+        }
+        let read = hear(&mut self.pieces, &mut seats, reading)?;
+        seats.into_iter().for_each(|seat| seat.listener.finish());
+        for (_, memory) in &mut self.segments {
+            counters.add(memory.kemb.counters());
+            take_told(memory.kemb.told(), &mut memory.matched, &mut memory.answers);
+        }
+        Ok(read)
+    }
+}
+
+/// Takes over what an engine of the paper's found.
+fn take_told(told: &Told, matched: &mut Classes, answers: &mut Vec<(u32, u32)>) {
+    told.matches()
+        .iter()
+        .for_each(|&class| matched.insert(class));
+    let found = told.answers().iter();
+    answers.extend(found.map(|answer| (answer.query, answer.element)));
 }
 
 /// A segment's queries as the default engine reads them.

@@ -4,8 +4,12 @@ use std::sync::Arc;
 
 use super::answers::Answer;
 use super::build::KeywordBuilder;
+use super::counters::EngineCounters;
 use super::ear::Seat;
-use super::engines::{hear, parts, KeywordEngine, Reading, Want};
+use super::engines::{hear, parts, KeywordEngine, Reading, Ready};
+use super::kemb::run::Counters;
+use super::kemb::told::Want;
+use super::kemb::Kemb;
 use super::run::{Answering, Options};
 use super::segment::KeywordSegment;
 use super::store::KeywordSnapshot;
@@ -49,21 +53,36 @@ pub struct Answered {
 /// A snapshot of an index of keyword subscriptions, ready to match.
 pub struct KeywordMatcher {
     numbered: Numbered<KeywordSegment>,
-    engine: KeywordEngine,
+    engine: Ready,
+    counters: EngineCounters,
     pool: Arc<Pool<KeywordWorker>>,
 }
 
 impl KeywordMatcher {
-    /// A matcher of `snapshot`.
+    /// A matcher of `snapshot`. What the engine needs to know of all queries is made now.
     pub fn new(
         snapshot: KeywordSnapshot,
         engine: KeywordEngine,
         pool: Arc<Pool<KeywordWorker>>,
     ) -> KeywordMatcher {
         KeywordMatcher {
+            engine: Ready::new(engine, &snapshot),
+            counters: EngineCounters::default(),
             numbered: Numbered::new(snapshot),
-            engine,
             pool,
+        }
+    }
+
+    /// What the paper's engine did for all documents so far.
+    pub fn counters(&self) -> Counters {
+        self.counters.get()
+    }
+
+    /// The paper's engine of each segment, if that is the engine.
+    pub fn kembs(&self) -> &[Kemb] {
+        match &self.engine {
+            Ready::Kemb(kembs) => kembs,
+            _ => &[],
         }
     }
 
@@ -178,7 +197,7 @@ impl KeywordMatcher {
             &self.numbered.snapshot,
             |_, segment| SegmentMemory::new(segment),
         );
-        hearing.run(self.engine, want, reading)
+        hearing.run(&self.engine, want, reading, &self.counters)
     }
 
     /// The handles of the classes that matched.

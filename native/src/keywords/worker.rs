@@ -3,6 +3,8 @@
 use std::sync::Arc;
 
 use super::ear::NameWords;
+use super::kale::engine::KaleRun;
+use super::kemb::run::Run;
 use super::matching::Matching;
 use super::pieces::Pieces;
 use super::run::State;
@@ -31,6 +33,8 @@ pub(super) struct SegmentMemory {
     pub names: NameWords,
     pub matching: Matching,
     pub state: State,
+    pub kale: KaleRun,
+    pub kemb: Run,
     /// The classes that match the last document.
     pub matched: Classes,
     /// Class and element of each answer in the last document, a class's together.
@@ -43,6 +47,8 @@ impl SegmentMemory {
             names: NameWords::default(),
             matching: Matching::new(segment.vocabulary.count()),
             state: State::default(),
+            kale: KaleRun::default(),
+            kemb: Run::default(),
             matched: Classes::new(segment.roster.class_count()),
             answers: Vec::new(),
         }

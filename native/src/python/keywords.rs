@@ -18,6 +18,7 @@ use super::reader::{io_error, options, refusal_tuple, summary_tuple, RefusalTupl
 use crate::index::format::{self, OpenError};
 use crate::keywords::both::{self, id_of_both};
 use crate::keywords::engines::KeywordEngine;
+use crate::keywords::kemb::Kemb;
 use crate::keywords::listen::Mode;
 use crate::keywords::matcher::KeywordMatcher as NativeMatcher;
 use crate::keywords::query::parse;
@@ -175,12 +176,17 @@ impl KeywordIndex {
         let engine = match (engine, discard) {
             ("postings", _) => KeywordEngine::Postings,
             ("slca", _) => KeywordEngine::Slca,
+            ("kale", _) => KeywordEngine::Kale,
+            ("kemb", discard) => KeywordEngine::Kemb { discard },
             (other, _) => return Err(PyValueError::new_err(format!("no engine {other:?}"))),
         };
         let pool = self.pools.get(options(limits, Vec::new(), false)?);
-        let snapshot = py.detach(|| self.lock().snapshot());
+        let matcher = py.detach(|| {
+            let snapshot = self.lock().snapshot();
+            NativeMatcher::new(snapshot, engine, pool)
+        });
         Ok(KeywordMatcher {
-            matcher: Arc::new(NativeMatcher::new(snapshot, engine, pool)),
+            matcher: Arc::new(matcher),
         })
     }
 }
@@ -299,6 +305,28 @@ impl KeywordMatcher {
         let (found, refusal) = or_refusal(found)?;
         let (answers, summary) = found.unzip();
         Ok((answers.unwrap_or_default(), summary, refusal))
+    }
+
+    /// What the engine `kemb` holds, and what it did for all documents so far; empty for other engines.
+    fn counters<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
+        let dict = PyDict::new(py);
+        let kembs = self.matcher.kembs();
+        if kembs.is_empty() {
+            return Ok(dict);
+        }
+        let sum = |count: fn(&Kemb) -> usize| kembs.iter().map(count).sum::<usize>();
+        dict.set_item("states", sum(|kemb| kemb.nfa().state_count()))?;
+        dict.set_item("transitions", sum(|kemb| kemb.nfa().transition_count()))?;
+        dict.set_item("rules", sum(Kemb::rule_count))?;
+        dict.set_item("by_stack", sum(Kemb::by_stack_count))?;
+        dict.set_item("turned_away", sum(Kemb::turned_away_count))?;
+        let done = self.matcher.counters();
+        dict.set_item("elements", done.elements)?;
+        dict.set_item("active_states", done.active_states)?;
+        dict.set_item("active_states_peak", done.active_states_peak)?;
+        dict.set_item("discarded", done.discarded)?;
+        dict.set_item("forgotten", done.forgotten)?;
+        Ok(dict)
     }
 
     /// The query of a subscription as it was given.

@@ -70,6 +70,11 @@ impl KaleRun {
         }
     }
 
+    /// What the last document gave.
+    pub fn told(&self) -> &Told {
+        &self.told
+    }
+
     /// The queries that match the last document, ascending.
     pub fn matches(&self) -> &[u32] {
         self.told.matches()

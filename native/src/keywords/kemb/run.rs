@@ -110,6 +110,11 @@ impl Run {
         }
     }
 
+    /// What the last document gave.
+    pub fn told(&self) -> &Told {
+        &self.told
+    }
+
     /// The queries that match the last document, ascending.
     pub fn matches(&self) -> &[u32] {
         self.told.matches()

@@ -27,6 +27,14 @@ fn text_of(queries: &QueryList, query: u32) -> String {
     })
 }
 
+const ENGINES: [KeywordEngine; 5] = [
+    KeywordEngine::Postings,
+    KeywordEngine::Slca,
+    KeywordEngine::Kale,
+    KeywordEngine::Kemb { discard: true },
+    KeywordEngine::Kemb { discard: false },
+];
+
 fn matcher(index: &mut KeywordIndex, engine: KeywordEngine) -> KeywordMatcher {
     let pool = Arc::new(Pool::new(ReaderOptions::default()));
     KeywordMatcher::new(index.snapshot(), engine, pool)
@@ -126,7 +134,7 @@ proptest! {
         format::write(&*index.compacted(), &path).expect("written");
         let mut loaded = KeywordIndex::from_segment(format::open(&path).expect("read"));
         prop_assert_eq!(loaded.count(), live.len());
-        for engine in [KeywordEngine::Postings, KeywordEngine::Slca] {
+        for engine in ENGINES {
             let matchers = [matcher(&mut index, engine), matcher(&mut loaded, engine)];
             for tree in &documents {
                 let expected = expected(&queries, &live, tree, engine);
@@ -205,7 +213,7 @@ fn answers_are_told_in_detail_for_those_who_are_asked_for() {
 #[test]
 fn a_refused_document_leaves_nothing_behind() {
     let mut index = index_of(&[("a", "storm coast"), ("b", "storm OR gale")]);
-    for engine in [KeywordEngine::Postings, KeywordEngine::Slca] {
+    for engine in ENGINES {
         let matcher = matcher(&mut index, engine);
         for refused in ["<a>storm <b>coast</a>", "<a>storm gale coas"] {
             let source = || Source::Bytes(refused.as_bytes());
@@ -263,6 +271,8 @@ fn both_kinds_match_in_one_reading() {
     };
     for (engine, keyword_engine) in [
         (Engine::Shared, KeywordEngine::Postings),
+        (Engine::Shared, KeywordEngine::Kale),
+        (Engine::Shared, KeywordEngine::Kemb { discard: true }),
         (Engine::YFilter, KeywordEngine::Slca),
     ] {
         let reader = ReaderOptions::default();
@@ -296,4 +306,21 @@ fn both_kinds_match_in_one_reading() {
         let source = &mut Source::Bytes(b"<n>");
         assert!(match_both(&paths, &keywords, source).is_err());
     }
+}
+
+#[test]
+fn what_the_papers_engine_did_is_added_up() {
+    let mut index = index_of(&[("a", "x y")]);
+    let matcher = matcher(&mut index, KeywordEngine::Kemb { discard: true });
+    assert_eq!(matcher.kembs().len(), 1);
+    let document = "<d><e>x y</e><e>x</e></d>";
+    matches(&matcher, document);
+    let once = matcher.counters();
+    assert_eq!(once.elements, 3);
+    assert!(once.active_states > 0 && once.active_states_peak > 0);
+    matches(&matcher, document);
+    let twice = matcher.counters();
+    assert_eq!(twice.elements, 6);
+    assert_eq!(twice.active_states, 2 * once.active_states);
+    assert_eq!(twice.active_states_peak, once.active_states_peak);
 }
