@@ -191,6 +191,13 @@ impl KeywordIndex {
     }
 }
 
+/// The answers of each subscription, and what reading the document gave; or why it was refused.
+type AnswersTuple = (
+    Vec<Vec<AnswerTuple>>,
+    Option<SummaryTuple>,
+    Option<RefusalTuple>,
+);
+
 /// A snapshot of an index of keyword subscriptions that matches documents.
 #[pyclass(frozen, module = "penstock._native")]
 pub struct KeywordMatcher {
@@ -282,11 +289,7 @@ impl KeywordMatcher {
         document: PyBuffer<u8>,
         ids: Vec<String>,
         limit: Option<usize>,
-    ) -> PyResult<(
-        Vec<Vec<AnswerTuple>>,
-        Option<SummaryTuple>,
-        Option<RefusalTuple>,
-    )> {
+    ) -> PyResult<AnswersTuple> {
         let bytes = bytes_of(&document)?;
         let unknown = |id: &String| PyValueError::new_err(format!("no subscription `{id}`"));
         let numbered = self.matcher.numbered();
