@@ -441,6 +441,22 @@ ERRORS: dict[str, ErrorSpec] = {
         "the DTD's bytes cannot be decoded",
         "Write DTDs in UTF-8, UTF-16, US-ASCII or ISO-8859-1, and declare which.",
     ),
+    "schema.xsd": ErrorSpec(
+        SchemaError,
+        "the XSD is not a valid one, or needs something that may not be read",
+        "What it includes must be files in its own folder or below: nothing else is loaded.",
+    ),
+    "schema.samples": ErrorSpec(
+        SchemaError,
+        "no schema can be inferred from the samples",
+        "Give documents of one schema with one root, or name the root.",
+    ),
+    "schema.file": ErrorSpec(
+        SchemaError,
+        "a schema file is not written as it must be",
+        "Begin with `penstock schema 1`; then a line a node, set in by two spaces below its"
+        " parent.",
+    ),
     # Workloads
     "lab.parameter": ErrorSpec(
         WorkloadError,

@@ -7,11 +7,13 @@ from typing import Any
 import pytest
 from lxml import etree
 
+from penstock.documents import Name
+from penstock.errors import SchemaError
 from penstock.lab.shipped import shipped_schema
 from penstock.lab.workload import QueryGenerator, QueryParameters
 from penstock.language import parse
 from penstock.language.ast import Axis, Kind, NameTest, Path, Query, Step
-from penstock.schema import SchemaGraph, SchemaNode, UnfoldLimits
+from penstock.schema import Place, SchemaGraph, SchemaNode, UnfoldLimits
 
 SHOP = SchemaGraph.from_dtd("""
     <!ELEMENT shop (info, item*)>
@@ -47,10 +49,11 @@ def expanded(text: str, limits: UnfoldLimits | None = None) -> tuple[list[str], 
 def test_a_tree_has_one_node_for_each_way_to_an_element() -> None:
     schema = SchemaGraph.from_dtd("<!ELEMENT a (b, c?)><!ELEMENT b (c*)><!ELEMENT c EMPTY>")
     tree = schema.tree()
-    assert [node.path for node in tree] == [("a",), ("a", "b"), ("a", "b", "c"), ("a", "c")]
-    assert [node.occurs.many for node in tree] == [False, False, True, False]
+    nodes = tree.nodes()
+    assert [str(Place(path)) for path in nodes] == ["/a", "/a/b", "/a/b/c", "/a/c"]
+    assert [node.occurs.many for node in nodes.values()] == [False, False, True, False]
     assert tree.cut_at == frozenset()
-    assert not any(node.cut for node in tree)
+    assert not any(node.cut for node in nodes.values())
 
 
 @pytest.mark.parametrize(
@@ -65,13 +68,30 @@ def test_a_recursive_tree_says_where_it_was_cut(
     limits: UnfoldLimits, nodes: int, cut_at: set[str]
 ) -> None:
     tree = SHOP.tree(limits=limits)
-    assert sum(1 for _ in tree) == nodes
+    assert len(tree.nodes()) == nodes
     assert tree.cut_at == cut_at
-    assert any(node.cut for node in tree)
+    assert any(node.cut for node in tree.nodes().values())
 
 
 def test_a_tree_may_start_below_the_root() -> None:
-    assert [node.label for node in SHOP.tree("info")] == ["info"]
+    assert [str(place) for place in SHOP.tree("info").places()] == ["/info"]
+    with pytest.raises(SchemaError, match="'nothing' is not declared"):
+        SHOP.tree("nothing")
+
+
+def test_a_tree_knows_its_attributes_and_which_are_required() -> None:
+    nodes = SHOP.tree().nodes()
+    part = nodes[Name("", "shop"), Name("", "item"), Name("", "part")]
+    assert [(str(each.name), each.required) for each in part.attributes] == [
+        ("id", True),
+        ("kind", False),
+    ]
+
+
+def test_siblings_of_one_name_are_refused() -> None:
+    twin = SchemaNode(Name("", "b"))
+    with pytest.raises(ValueError, match="the same name"):
+        SchemaNode(Name("", "a"), children=(twin, twin))
 
 
 @pytest.mark.parametrize(
@@ -157,7 +177,8 @@ def test_expansion_agrees_with_lxml_on_a_document_of_all_paths() -> None:
 
 
 def _document(node: SchemaNode) -> etree._Element:
-    element = etree.Element(node.label, dict.fromkeys(node.element.attributes, "value"))
+    attributes = {str(attribute.name): "value" for attribute in node.attributes}
+    element = etree.Element(node.name.local, attributes)
     element.extend([_document(child) for child in node.children])
     return element
 

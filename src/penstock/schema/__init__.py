@@ -1,9 +1,13 @@
-"""Schemas: what documents of a publisher can look like, read from a DTD."""
+"""Schemas: what documents of a publisher can look like, from a DTD, an XSD, or samples."""
 
 from penstock.schema.expand import ConcretePath, Expansion
+from penstock.schema.files import read_schema_file
 from penstock.schema.graph import SchemaGraph
+from penstock.schema.labels import Labels
 from penstock.schema.limits import DTD_LIMITS, UNFOLD_LIMITS, DtdLimits, UnfoldLimits
-from penstock.schema.tree import SchemaNode, SchemaTree
+from penstock.schema.outline import print_tree, read_tree
+from penstock.schema.samples import PathCounts, SampleSummary
+from penstock.schema.tree import NodePath, Place, SchemaAttribute, SchemaNode, SchemaTree
 
 __all__ = [
     "DTD_LIMITS",
@@ -11,8 +15,17 @@ __all__ = [
     "ConcretePath",
     "DtdLimits",
     "Expansion",
+    "Labels",
+    "NodePath",
+    "PathCounts",
+    "Place",
+    "SampleSummary",
+    "SchemaAttribute",
     "SchemaGraph",
     "SchemaNode",
     "SchemaTree",
     "UnfoldLimits",
+    "print_tree",
+    "read_schema_file",
+    "read_tree",
 ]

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from pathlib import Path as FilePath
 
+from penstock.documents import Name as TreeName
 from penstock.errors import error
 from penstock.language.ast import Path, Query
 from penstock.language.universe import AttributeRule, Name, Occurs, TextRule
@@ -21,7 +22,8 @@ from penstock.schema.expand import Expansion, expand
 from penstock.schema.limits import DTD_LIMITS, UNFOLD_LIMITS, DtdLimits, UnfoldLimits
 from penstock.schema.model import Default, Element, Empty
 from penstock.schema.namespaces import Resolver, fixed_namespaces
-from penstock.schema.tree import SchemaTree
+from penstock.schema.tree import SchemaAttribute, SchemaTree
+from penstock.schema.unfold import Declared, unfold
 
 
 class SchemaGraph:
@@ -137,7 +139,9 @@ class SchemaGraph:
 
     def tree(self, root: str | None = None, limits: UnfoldLimits = UNFOLD_LIMITS) -> SchemaTree:
         """Unfold to a tree, from ``root`` or else from the first root."""
-        return SchemaTree.unfold(self._elements, root or self._root_labels[0], limits)
+        if root is not None and root not in self._elements:
+            raise error("schema.root", f"the root {root!r} is not declared")
+        return unfold(self._declared, root or self._root_labels[0], limits)
 
     def expand(self, query: Query | Path, limits: UnfoldLimits = UNFOLD_LIMITS) -> Expansion:
         """The concrete paths that a query stands for."""
@@ -177,6 +181,19 @@ class SchemaGraph:
             self._elements[label].content,
             frozenset(self._labels[name] for name in among if name in self._labels),
             frozenset(self._labels[name] for name in wanted),
+        )
+
+    def _declared(self, label: str) -> Declared[str]:
+        element = self._elements[label]
+        name = self._names[label]
+        return Declared(
+            name=TreeName(*name),
+            text=element.has_text,
+            attributes=tuple(
+                SchemaAttribute(TreeName(*attribute), rule.required)
+                for attribute, rule in self._attributes[name].items()
+            ),
+            children=element.children,
         )
 
     def _rules(self, element: Element) -> dict[Name, AttributeRule]:

@@ -55,6 +55,10 @@ def require_positive(limits: DtdLimits | UnfoldLimits) -> None:
             raise ValueError(f"{field.name} must be at least 1, not {getattr(limits, field.name)}")
 
 
+SAMPLE_PATHS_MAX = 100_000
+"""Different paths in the samples that a schema is inferred from; past it they are refused with
+``schema.samples``."""
+
 DTD_LIMITS = DtdLimits()
 """The defaults for reading a DTD."""
 

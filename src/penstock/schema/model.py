@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from enum import Enum
-from typing import TypeAlias
+from typing import TypeAlias, TypeVar
 
 from penstock.errors import Where
 from penstock.language.universe import Occurs
@@ -150,23 +150,34 @@ def _cardinalities(particle: Particle) -> dict[str, Occurs]:
     if isinstance(particle, Child):
         return {particle.name: outer}
     parts = [_cardinalities(item) for item in particle.items]
-    names = dict.fromkeys(name for part in parts for name in part)
-    within = _in_sequence if isinstance(particle, Sequence) else _in_choice
-    result = {}
-    for name in names:
-        inner = within([part.get(name) for part in parts])
-        result[name] = Occurs(inner.required and outer.required, inner.many or outer.many)
+    inner = in_sequence(parts) if isinstance(particle, Sequence) else alternatives(parts)
+    return {
+        name: Occurs(occurs.required and outer.required, occurs.many or outer.many)
+        for name, occurs in inner.items()
+    }
+
+
+Key = TypeVar("Key")
+
+
+def in_sequence(parts: list[dict[Key, Occurs]]) -> dict[Key, Occurs]:
+    """How often each child may occur where all parts stand one after the other."""
+    result: dict[Key, Occurs] = {}
+    for part in parts:
+        for name, occurs in part.items():
+            known = result.get(name)
+            # Named at two places of a sequence, it may occur twice.
+            result[name] = Occurs(known.required or occurs.required, True) if known else occurs
     return result
 
 
-def _in_sequence(parts: list[Occurs | None]) -> Occurs:
-    found = [part for part in parts if part is not None]
-    # Named at two places of a sequence, it may occur twice.
-    return Occurs(any(part.required for part in found), len(found) > 1 or found[0].many)
-
-
-def _in_choice(parts: list[Occurs | None]) -> Occurs:
-    return Occurs(
-        all(part is not None and part.required for part in parts),
-        any(part is not None and part.many for part in parts),
-    )
+def alternatives(parts: list[dict[Key, Occurs]]) -> dict[Key, Occurs]:
+    """How often each child may occur where one of the parts stands."""
+    names = dict.fromkeys(name for part in parts for name in part)
+    return {
+        name: Occurs(
+            all(name in part and part[name].required for part in parts),
+            any(name in part and part[name].many for part in parts),
+        )
+        for name in names
+    }

@@ -1,94 +1,105 @@
-"""A schema unfolded to a tree: one node for each way to reach an element from a root.
+"""A schema as a tree: one node for each way to reach an element from the root.
 
-Mediation annotates such a tree. A recursive schema has no finite tree, so unfolding stops at named
-limits, and the tree says at which.
+Mediation annotates such trees and compares them. A node is known by the path of names that leads
+to it, so siblings never share a name. A tree is a value: equal to every tree of the same nodes.
 """
 
 from __future__ import annotations
 
-from collections import deque
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import TypeAlias
 
+from penstock.documents import Name
 from penstock.language.universe import Occurs
-from penstock.schema.limits import UNFOLD_LIMITS, UnfoldLimits
-from penstock.schema.model import Element
+
+NodePath: TypeAlias = tuple[Name, ...]
+"""The names from the root down to an element; empty for the virtual node above the root."""
+
+ONCE = Occurs(required=True, many=False)
+"""How often a root occurs."""
 
 
-@dataclass(slots=True, eq=False)
+@dataclass(frozen=True, slots=True)
+class Place:
+    """A node of a schema tree by its path: an element, or an attribute of one.
+
+    >>> str(Place((Name("", "shop"), Name("", "item")), Name("", "id")))
+    '/shop/item/@id'
+    """
+
+    path: NodePath
+    attribute: Name | None = None
+
+    def __str__(self) -> str:
+        parts = [str(name) for name in self.path]
+        if self.attribute is not None:
+            parts.append(f"@{self.attribute}")
+        return "/" + "/".join(parts)
+
+
+@dataclass(frozen=True, slots=True)
+class SchemaAttribute:
+    """An attribute of a schema node."""
+
+    name: Name
+    required: bool = False
+
+
+@dataclass(frozen=True, slots=True)
 class SchemaNode:
-    """An element at one place of the tree; ``occurs`` says how often below its parent."""
+    """An element at one place of the tree."""
 
-    element: Element
-    parent: SchemaNode | None
-    occurs: Occurs
+    name: Name
+    occurs: Occurs = ONCE
+    """How often below one parent."""
+    text: bool = False
+    """Whether text other than white space may stand directly in it."""
+    attributes: tuple[SchemaAttribute, ...] = ()
     children: tuple[SchemaNode, ...] = ()
     cut: bool = False
     """Whether the schema allows children here that the tree leaves out."""
 
-    @property
-    def label(self) -> str:
-        """The element's label."""
-        return self.element.name
+    def __post_init__(self) -> None:
+        for what in (self.children, self.attributes):
+            names = [each.name for each in what]
+            if len(names) != len(set(names)):
+                raise ValueError(f"two children or attributes of {self.name} have the same name")
 
-    @property
-    def path(self) -> tuple[str, ...]:
-        """The labels from the root down to here."""
-        return (*self.parent.path, self.label) if self.parent else (self.label,)
+    def child(self, name: Name) -> SchemaNode | None:
+        """The child of this name, if there is one."""
+        return next((child for child in self.children if child.name == name), None)
 
-    def walk(self) -> Iterator[SchemaNode]:
-        """This node and all below, in document order."""
-        waiting = [self]
-        while waiting:
-            node = waiting.pop()
-            yield node
-            waiting.extend(reversed(node.children))
+    def attribute(self, name: Name) -> SchemaAttribute | None:
+        """The attribute of this name, if there is one."""
+        return next((each for each in self.attributes if each.name == name), None)
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, slots=True)
 class SchemaTree:
     """A schema unfolded from one root."""
 
     root: SchemaNode
-    cut_at: frozenset[str]
-    """The limits of :class:`UnfoldLimits` that cut the tree; empty when it is whole."""
+    cut_at: frozenset[str] = frozenset()
+    """The limits of :class:`~penstock.schema.UnfoldLimits` that cut the tree; empty when it is
+    whole."""
+    remarks: tuple[str, ...] = field(default=(), compare=False)
+    """What the schema says that a tree cannot express, in words."""
 
-    @classmethod
-    def unfold(
-        cls, elements: Mapping[str, Element], root: str, limits: UnfoldLimits = UNFOLD_LIMITS
-    ) -> SchemaTree:
-        """Unfold breadth first, so that what is cut is what lies deepest."""
-        top = SchemaNode(elements[root], None, Occurs(required=True, many=False))
-        cut_at: set[str] = set()
-        waiting: deque[tuple[SchemaNode, tuple[str, ...]]] = deque([(top, (root,))])
-        size = 1
+    def nodes(self) -> dict[NodePath, SchemaNode]:
+        """Every node by its path, in document order."""
+        return dict(self._walk())
+
+    def places(self) -> Iterator[Place]:
+        """The place of every element and attribute, in document order."""
+        for path, node in self._walk():
+            yield Place(path)
+            for attribute in node.attributes:
+                yield Place(path, attribute.name)
+
+    def _walk(self) -> Iterator[tuple[NodePath, SchemaNode]]:
+        waiting: list[tuple[NodePath, SchemaNode]] = [((self.root.name,), self.root)]
         while waiting:
-            node, path = waiting.popleft()
-            children = []
-            for label, occurs in node.element.children.items():
-                limit = _limit_reached(label, path, size, limits)
-                if limit:
-                    cut_at.add(limit)
-                    node.cut = True
-                    continue
-                child = SchemaNode(elements[label], node, occurs)
-                children.append(child)
-                waiting.append((child, (*path, label)))
-                size += 1
-            node.children = tuple(children)
-        return cls(top, frozenset(cut_at))
-
-    def __iter__(self) -> Iterator[SchemaNode]:
-        return self.root.walk()
-
-
-def _limit_reached(
-    label: str, path: tuple[str, ...], size: int, limits: UnfoldLimits
-) -> str | None:
-    if len(path) >= limits.depth_max:
-        return "depth_max"
-    if path.count(label) >= limits.recursion_max:
-        return "recursion_max"
-    if size >= limits.size_max:
-        return "size_max"
-    return None
+            path, node = waiting.pop()
+            yield path, node
+            waiting.extend(((*path, child.name), child) for child in reversed(node.children))

@@ -1,0 +1,237 @@
+"""Schema trees as text that people can read and edit: an outline, one line a node.
+
+Mapping files are such outlines too, with lines for operators below the nodes: this module reads
+both, and leaves what follows ``=>`` to mediation.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass, field, fields
+
+from penstock.errors import PenstockError, Where, error
+from penstock.language.universe import Occurs
+from penstock.schema.labels import Labels
+from penstock.schema.limits import UnfoldLimits
+from penstock.schema.tree import ONCE, NodePath, SchemaAttribute, SchemaNode, SchemaTree
+
+INDENT = 2
+"""Spaces that a line below another is set in."""
+
+SIGNS = {
+    Occurs(required=True, many=False): "",
+    Occurs(required=False, many=False): "?",
+    Occurs(required=False, many=True): "*",
+    Occurs(required=True, many=True): "+",
+}
+"""How often a node may occur, as it is written behind its name."""
+
+_OCCURS = {sign: occurs for occurs, sign in SIGNS.items()}
+_NODE = re.compile(r"(?P<label>[^\s?*+@]+)(?P<sign>[?*+]?)(?P<text> text)?(?P<cut> \.\.\.)?")
+_ATTRIBUTE = re.compile(r"@(?P<label>[^\s?]+)(?P<sign>\??)")
+_LIMITS = {each.name for each in fields(UnfoldLimits)}
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """A line of an outline: what it says, and where."""
+
+    text: str
+    depth: int
+    where: Where
+
+
+@dataclass(frozen=True, slots=True)
+class Note:
+    """What follows ``=>`` below a node."""
+
+    path: NodePath
+    text: str
+    where: Where
+
+
+@dataclass(frozen=True, slots=True)
+class Outline:
+    """An outline as it was read."""
+
+    tree: SchemaTree
+    notes: tuple[Note, ...]
+    labels: Labels
+
+
+@dataclass(slots=True)
+class _Draft:
+    node: SchemaNode
+    path: NodePath
+    where: Where
+    attributes: list[SchemaAttribute] = field(default_factory=list)
+    children: list[_Draft] = field(default_factory=list)
+
+
+def print_tree(tree: SchemaTree) -> str:
+    """A schema file: the outline of the tree.
+
+    >>> from penstock.schema import SchemaGraph
+    >>> dtd = "<!ELEMENT a (b+)> <!ATTLIST a n CDATA #IMPLIED> <!ELEMENT b (#PCDATA)>"
+    >>> print(print_tree(SchemaGraph.from_dtd(dtd).tree()), end="")
+    penstock schema 1
+    <BLANKLINE>
+    a
+      @n?
+      b+ text
+    """
+    labels = Labels.for_names(
+        name for place in tree.places() for name in (*place.path[-1:], place.attribute) if name
+    )
+    return print_outline("schema", tree, labels, lambda _path: ())
+
+
+def print_outline(
+    kind: str, tree: SchemaTree, labels: Labels, notes: Callable[[NodePath], Iterable[str]]
+) -> str:
+    """An outline of this kind; ``notes`` gives what follows ``=>`` below each node."""
+    lines = [f"penstock {kind} 1", *labels.lines()]
+    lines += [f"cut {limit}" for limit in sorted(tree.cut_at)]
+    lines += [f"# {remark}" for remark in tree.remarks]
+    lines += ["", *(f"=> {note}" for note in notes(()))]
+    for path, node in tree.nodes().items():
+        margin = " " * INDENT * (len(path) - 1)
+        flags = f"{' text' if node.text else ''}{' ...' if node.cut else ''}"
+        lines.append(f"{margin}{labels.label(path[-1])}{SIGNS[node.occurs]}{flags}")
+        inner = margin + " " * INDENT
+        for attribute in node.attributes:
+            sign = "" if attribute.required else "?"
+            lines.append(f"{inner}@{labels.label(attribute.name)}{sign}")
+        lines += [f"{inner}=> {note}" for note in notes(path)]
+    return "\n".join(lines) + "\n"
+
+
+def read_tree(text: str) -> SchemaTree:
+    """Read a schema file; raises :class:`~penstock.errors.SchemaError` where it is none."""
+    outline = read_outline(text, "schema", "schema.file")
+    for note in outline.notes:
+        raise error("schema.file", "a schema has no operators: this is a mapping", note.where)
+    return outline.tree
+
+
+def read_outline(text: str, kind: str, code: str) -> Outline:
+    """Read an outline of this kind; what is wrong with it is raised with this code."""
+    return _Reader(kind, code).read(text)
+
+
+class _Reader:
+    def __init__(self, kind: str, code: str) -> None:
+        self._kind = kind
+        self._code = code
+        self._labels = Labels()
+        self._cut_at: set[str] = set()
+        self._notes: list[Note] = []
+        self._open: list[_Draft] = []
+        self._root: _Draft | None = None
+
+    def read(self, text: str) -> Outline:
+        lines = lines_of(text)
+        first = next(lines, Line("", 0, Where(0, 1, 1)))
+        if first.text != f"penstock {self._kind} 1":
+            raise self._refuse(f"the first line is not `penstock {self._kind} 1`", first.where)
+        for line in lines:
+            self._line(line)
+        if self._root is None:
+            raise self._refuse("there is no node", Where(len(text), text.count("\n") + 1, 1))
+        tree = SchemaTree(_finished(self._root), frozenset(self._cut_at))
+        return Outline(tree, tuple(self._notes), self._labels)
+
+    def _refuse(self, message: str, where: Where) -> PenstockError:
+        return error(self._code, message, where)
+
+    def _line(self, line: Line) -> None:
+        if self._root is None and line.text.startswith(("namespace ", "cut ")):
+            self._directive(line)
+        elif line.text.startswith("=>"):
+            self._close_to(line)
+            path = self._open[-1].path if self._open else ()
+            self._notes.append(Note(path, line.text[2:].strip(), line.where))
+        elif line.text.startswith("@"):
+            self._attribute(line)
+        else:
+            self._node(line)
+
+    def _directive(self, line: Line) -> None:
+        words = line.text.split()
+        if words[0] == "cut" and len(words) == 2 and words[1] in _LIMITS:
+            self._cut_at.add(words[1])
+        elif words[0] != "namespace" or len(words) != 3:
+            raise self._refuse("expected `namespace PREFIX URI` or `cut LIMIT`", line.where)
+        elif not self._labels.declare(words[1], words[2]):
+            raise self._refuse("this prefix or this namespace is declared already", line.where)
+
+    def _close_to(self, line: Line) -> None:
+        """End the nodes that the line does not stand in."""
+        if line.depth > len(self._open):
+            raise self._refuse("this is set in too far: it belongs to no line above", line.where)
+        del self._open[line.depth :]
+
+    def _attribute(self, line: Line) -> None:
+        self._close_to(line)
+        found = _ATTRIBUTE.fullmatch(line.text)
+        name = self._labels.name(found["label"]) if found else None
+        if found is None or name is None or not self._open:
+            raise self._refuse("expected an attribute of a node: `@name` or `@name?`", line.where)
+        owner = self._open[-1]
+        if any(each.name == name for each in owner.attributes):
+            raise self._refuse(f"a second attribute {found['label']!r}", line.where)
+        owner.attributes.append(SchemaAttribute(name, required=not found["sign"]))
+
+    def _node(self, line: Line) -> None:
+        self._close_to(line)
+        found = _NODE.fullmatch(line.text)
+        name = self._labels.name(found["label"]) if found else None
+        if found is None or name is None:
+            raise self._refuse("expected a node: `name`, `name?`, `name* text`", line.where)
+        occurs = _OCCURS[found["sign"]]
+        above = self._open[-1] if self._open else None
+        path = (*(above.path if above else ()), name)
+        node = SchemaNode(name, occurs, bool(found["text"]), cut=bool(found["cut"]))
+        draft = _Draft(node, path, line.where)
+        if above is None:
+            if self._root is not None:
+                raise self._refuse("a second root", line.where)
+            if occurs != ONCE:
+                raise self._refuse("a root occurs once", line.where)
+            self._root = draft
+        elif any(each.node.name == name for each in above.children):
+            raise self._refuse(f"a second child {found['label']!r}", line.where)
+        else:
+            above.children.append(draft)
+        self._open.append(draft)
+
+
+def lines_of(text: str) -> Iterator[Line]:
+    """The lines that say something: no blanks, no comments, which begin with ``#``."""
+    offset = 0
+    for number, whole in enumerate(text.split("\n"), start=1):
+        said = whole.strip()
+        if said and not said.startswith("#"):
+            margin = len(whole) - len(whole.lstrip())
+            # A line that is set in oddly belongs to the line above that it is set in from.
+            depth = -(-margin // INDENT)
+            yield Line(said, depth, Where(offset + margin, number, margin + 1))
+        offset += len(whole) + 1
+
+
+def _finished(root: _Draft) -> SchemaNode:
+    drafts = [root]
+    for draft in drafts:
+        drafts.extend(draft.children)
+    nodes: dict[int, SchemaNode] = {}
+    for draft in reversed(drafts):
+        nodes[id(draft)] = SchemaNode(
+            draft.node.name,
+            draft.node.occurs,
+            draft.node.text,
+            tuple(draft.attributes),
+            tuple(nodes.pop(id(child)) for child in draft.children),
+            draft.node.cut,
+        )
+    return nodes[id(root)]

@@ -1,0 +1,169 @@
+"""A schema inferred from sample documents.
+
+Each document is summed up by counts at each path. Summaries are merged in any order and grouping
+with the same result, so that many can be made side by side and brought together in a tree.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+
+from penstock.documents import EndElement, Event, Name, StartElement, Text
+from penstock.errors import error
+from penstock.language.universe import Occurs
+from penstock.schema.limits import SAMPLE_PATHS_MAX, UNFOLD_LIMITS, UnfoldLimits
+from penstock.schema.tree import NodePath, SchemaAttribute, SchemaTree
+from penstock.schema.unfold import Declared, unfold
+
+XML_SPACE = " \t\r\n"
+
+
+@dataclass(frozen=True, slots=True)
+class PathCounts:
+    """What samples showed at one path."""
+
+    elements: int = 0
+    """Elements there."""
+    parents: int = 0
+    """Parents that had at least one."""
+    most: int = 0
+    """The most that one parent had."""
+    with_text: int = 0
+    """Elements with text other than white space directly in them."""
+    attributes: Mapping[Name, int] = field(default_factory=dict)
+    """For each attribute the elements that had it."""
+
+    def merged(self, other: PathCounts) -> PathCounts:
+        """What both showed."""
+        return PathCounts(
+            self.elements + other.elements,
+            self.parents + other.parents,
+            max(self.most, other.most),
+            self.with_text + other.with_text,
+            dict(Counter(self.attributes) + Counter(other.attributes)),
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class SampleSummary:
+    """What samples showed, by path; the summary of none is ``SampleSummary()``.
+
+    >>> from penstock.documents import read_events
+    >>> one = SampleSummary.of(read_events(b"<a><b/><b n='1'/></a>"))
+    >>> two = SampleSummary.of(read_events(b"<a>text</a>"))
+    >>> root = one.merged(two).tree().root
+    >>> root.text, root.children[0].occurs
+    (True, Occurs(required=False, many=True))
+    """
+
+    paths: Mapping[NodePath, PathCounts] = field(default_factory=dict)
+
+    @classmethod
+    def of(cls, events: Iterable[Event]) -> SampleSummary:
+        """Sum up one document."""
+        counting = _Counting()
+        for event in events:
+            counting.hear(event)
+        return cls(counting.paths)
+
+    def merged(self, other: SampleSummary) -> SampleSummary:
+        """What the samples of both showed."""
+        paths = dict(self.paths)
+        for path, counts in other.paths.items():
+            paths[path] = paths[path].merged(counts) if path in paths else counts
+        _require_few(paths)
+        return SampleSummary(paths)
+
+    def roots(self) -> tuple[Name, ...]:
+        """The names of the documents' roots, sorted."""
+        return tuple(sorted(path[0] for path in self.paths if len(path) == 1))
+
+    def tree(self, root: Name | None = None, limits: UnfoldLimits = UNFOLD_LIMITS) -> SchemaTree:
+        """The schema that every sample meets, with what is narrowest of ``?``, ``*``, ``+``.
+
+        Children and attributes are in the order of their names: samples in another order give the
+        same tree.
+        """
+        found = self.roots()
+        if not found:
+            raise error("schema.samples", "there is no sample")
+        if root is None and len(found) > 1:
+            listed = ", ".join(map(str, found))
+            raise error("schema.samples", f"the samples have several roots: {listed}")
+        if root is not None and root not in found:
+            raise error("schema.samples", f"no sample has the root {root}")
+        children: dict[NodePath, list[NodePath]] = {}
+        for path in sorted(self.paths):
+            children.setdefault(path[:-1], []).append(path)
+
+        def declared(path: NodePath) -> Declared[NodePath]:
+            return self._declared(path, children.get(path, []))
+
+        start: NodePath = (root or found[0],)
+        return unfold(declared, start, limits)
+
+    def _declared(self, path: NodePath, children: list[NodePath]) -> Declared[NodePath]:
+        counts = self.paths[path]
+        return Declared(
+            name=path[-1],
+            text=counts.with_text > 0,
+            attributes=tuple(
+                SchemaAttribute(name, required=number == counts.elements)
+                for name, number in sorted(counts.attributes.items())
+            ),
+            children={child: self._occurs(child, counts.elements) for child in children},
+        )
+
+    def _occurs(self, path: NodePath, parents: int) -> Occurs:
+        counts = self.paths[path]
+        return Occurs(required=counts.parents == parents, many=counts.most > 1)
+
+
+def _require_few(paths: Mapping[NodePath, PathCounts]) -> None:
+    if len(paths) > SAMPLE_PATHS_MAX:
+        raise error("schema.samples", f"the samples have more than {SAMPLE_PATHS_MAX} paths")
+
+
+@dataclass(slots=True)
+class _Open:
+    path: NodePath
+    attributes: tuple[Name, ...]
+    has_text: bool = False
+    children: Counter[Name] = field(default_factory=Counter)
+
+
+class _Counting:
+    """Hears one document, and counts."""
+
+    def __init__(self) -> None:
+        self.paths: dict[NodePath, PathCounts] = {}
+        self._open = [_Open((), ())]
+
+    def hear(self, event: Event) -> None:
+        here = self._open[-1]
+        if isinstance(event, StartElement):
+            here.children[event.name] += 1
+            names = tuple(attribute.name for attribute in event.attributes)
+            self._open.append(_Open((*here.path, event.name), names))
+        elif isinstance(event, Text):
+            here.has_text = here.has_text or bool(event.text.strip(XML_SPACE))
+        elif isinstance(event, EndElement):
+            self._open.pop()
+            self._add(
+                here.path,
+                PathCounts(1, 0, 0, int(here.has_text), dict.fromkeys(here.attributes, 1)),
+            )
+            self._add_children(here)
+            if len(self._open) == 1:
+                self._add_children(self._open[0])
+
+    def _add_children(self, parent: _Open) -> None:
+        for name, number in parent.children.items():
+            self._add((*parent.path, name), PathCounts(0, 1, number))
+
+    def _add(self, path: NodePath, counts: PathCounts) -> None:
+        known = self.paths.get(path)
+        self.paths[path] = counts if known is None else known.merged(counts)
+        _require_few(self.paths)

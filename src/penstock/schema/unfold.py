@@ -1,0 +1,89 @@
+"""Declarations unfolded to a tree: shared ones once for each place, recursive ones to a bound.
+
+A recursive schema has no finite tree, so unfolding stops at named limits, and the tree says at
+which.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable, Hashable, Mapping
+from dataclasses import dataclass, field
+from typing import Generic, TypeVar
+
+from penstock.documents import Name
+from penstock.language.universe import Occurs
+from penstock.schema.limits import UnfoldLimits
+from penstock.schema.tree import ONCE, SchemaAttribute, SchemaNode, SchemaTree
+
+Key = TypeVar("Key", bound=Hashable)
+
+
+@dataclass(frozen=True, slots=True)
+class Declared(Generic[Key]):
+    """What a schema says of one element; its children by whatever the schema knows them by."""
+
+    name: Name
+    text: bool
+    attributes: tuple[SchemaAttribute, ...]
+    children: Mapping[Key, Occurs]
+
+
+@dataclass(slots=True)
+class _Draft(Generic[Key]):
+    declared: Declared[Key]
+    occurs: Occurs
+    path: tuple[Key, ...]
+    children: list[_Draft[Key]] = field(default_factory=list)
+    cut: bool = False
+
+
+def unfold(
+    declared: Callable[[Key], Declared[Key]],
+    root: Key,
+    limits: UnfoldLimits,
+    remarks: tuple[str, ...] = (),
+) -> SchemaTree:
+    """Unfold breadth first, so that what is cut is what lies deepest."""
+    top = _Draft(declared(root), ONCE, (root,))
+    drafts = [top]
+    cut_at: set[str] = set()
+    waiting = deque(drafts)
+    while waiting:
+        draft = waiting.popleft()
+        for key, occurs in draft.declared.children.items():
+            limit = _limit_reached(key, draft.path, len(drafts), limits)
+            if limit:
+                cut_at.add(limit)
+                draft.cut = True
+                continue
+            child = _Draft(declared(key), occurs, (*draft.path, key))
+            draft.children.append(child)
+            drafts.append(child)
+            waiting.append(child)
+    return SchemaTree(_finished(drafts), frozenset(cut_at), remarks)
+
+
+def _finished(drafts: list[_Draft[Key]]) -> SchemaNode:
+    """The first draft as a node; children stand behind their parents in ``drafts``."""
+    nodes: dict[int, SchemaNode] = {}
+    for draft in reversed(drafts):
+        nodes[id(draft)] = SchemaNode(
+            name=draft.declared.name,
+            occurs=draft.occurs,
+            text=draft.declared.text,
+            attributes=draft.declared.attributes,
+            children=tuple(nodes.pop(id(child)) for child in draft.children),
+            cut=draft.cut,
+        )
+    return nodes[id(drafts[0])]
+
+
+def _limit_reached(key: Key, path: tuple[Key, ...], size: int, limits: UnfoldLimits) -> str | None:
+    if len(path) >= limits.depth_max:
+        return "depth_max"
+    if path.count(key) >= limits.recursion_max:
+        return "recursion_max"
+    if size >= limits.size_max:
+        return "size_max"
+    return None

@@ -1,0 +1,184 @@
+"""Schema trees from XML Schema definitions (XSD 1.0), which ``xmlschema`` reads and checks.
+
+A tree says which elements may stand in which and how often; XSD can say more, and what a tree
+cannot express becomes a remark. Nothing is loaded but files beside the schema or below.
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Iterator
+from pathlib import Path
+
+import xmlschema
+from xmlschema.validators import (
+    XsdAnyElement,
+    XsdAttributeGroup,
+    XsdComplexType,
+    XsdElement,
+    XsdGroup,
+)
+
+from penstock.documents import Name, read_summary
+from penstock.errors import error
+from penstock.language.universe import Occurs
+from penstock.schema.limits import UNFOLD_LIMITS, UnfoldLimits
+from penstock.schema.model import alternatives, in_sequence
+from penstock.schema.tree import SchemaAttribute, SchemaTree
+from penstock.schema.unfold import Declared, unfold
+
+
+def tree_from_xsd(
+    source: str | Path, *, root: str | None = None, limits: UnfoldLimits = UNFOLD_LIMITS
+) -> SchemaTree:
+    """The tree of an XSD: its text, or the path of a file.
+
+    ``root`` is the local name of a global element, or ``{uri}name``; it may be left out where only
+    one global element is not used inside another. Text may include nothing; a file may include and
+    import files in its own folder and below.
+
+    >>> tree = tree_from_xsd('''
+    ...     <xs:schema xmlns:xs="http://www.w3.org/2001/XMLSchema">
+    ...       <xs:element name="shop"><xs:complexType><xs:sequence>
+    ...         <xs:element name="item" type="xs:string" maxOccurs="unbounded"/>
+    ...       </xs:sequence></xs:complexType></xs:element>
+    ...     </xs:schema>''')
+    >>> [(str(node.name), node.occurs.many, node.text) for node in tree.nodes().values()]
+    [('shop', False, False), ('item', True, True)]
+    """
+    schema, remarks = _read(source)
+    reading = _Reading(remarks)
+    top = _root(schema, root)
+    tree = unfold(reading.declared, top, limits)
+    return SchemaTree(tree.root, tree.cut_at, tuple(dict.fromkeys(remarks)))
+
+
+def _read(source: str | Path) -> tuple[xmlschema.XMLSchema, list[str]]:
+    is_file = isinstance(source, Path)
+    # One reader decides what is XML at all; its refusals are the better ones.
+    read_summary(source.read_bytes() if isinstance(source, Path) else source.encode())
+    try:
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always", category=xmlschema.XMLSchemaImportWarning)
+            warnings.simplefilter("always", category=xmlschema.XMLSchemaIncludeWarning)
+            schema = xmlschema.XMLSchema(
+                str(source),
+                base_url=str(source.resolve().parent) if isinstance(source, Path) else None,
+                allow="sandbox" if is_file else "none",
+                defuse="always",
+                use_fallback=False,
+            )
+    except (xmlschema.XMLSchemaException, ValueError) as failure:
+        reason = getattr(failure, "message", None) or str(failure)
+        raise error("schema.xsd", " ".join(str(reason).split())) from failure
+    return schema, [" ".join(str(each.message).split()) for each in caught]
+
+
+def _root(schema: xmlschema.XMLSchema, wanted: str | None) -> XsdElement:
+    elements = list(schema.elements.values())
+    if wanted is not None:
+        found = [each for each in elements if wanted in (each.name, each.local_name)]
+        if len(found) != 1:
+            raise error("schema.root", f"no one global element of the XSD is called {wanted!r}")
+        return found[0]
+    contained = {
+        child.name
+        for each in schema.iter_components(XsdElement)
+        if isinstance(each, XsdElement)
+        and isinstance(each.type, XsdComplexType)
+        and isinstance(each.type.content, XsdGroup)
+        for child in each.type.content.iter_elements()
+        if isinstance(child, XsdElement) and child.name != each.name
+    }
+    # Members of a substitution group stand where its head does.
+    tops = [
+        each
+        for each in elements
+        if each.name not in contained and each.substitution_group is None and not each.abstract
+    ]
+    if len(tops) != 1:
+        listed = ", ".join(repr(each.local_name) for each in tops) or "none"
+        raise error("schema.root", f"which element is the root is not clear: {listed}")
+    return tops[0]
+
+
+class _Reading:
+    """Tells what each element's declaration says, and remarks on what a tree leaves out."""
+
+    def __init__(self, remarks: list[str]) -> None:
+        self._remarks = remarks
+
+    def declared(self, element: XsdElement) -> Declared[XsdElement]:
+        kind = element.type
+        text = True
+        attributes: tuple[SchemaAttribute, ...] = ()
+        children: dict[XsdElement, Occurs] = {}
+        if isinstance(kind, XsdComplexType):
+            text = kind.mixed or kind.has_simple_content()
+            attributes = self._attributes(element, kind.attributes)
+            if isinstance(kind.content, XsdGroup):
+                children = self._children(element, kind.content)
+            if kind.abstract:
+                self._remark(element, "its type is abstract: content of derived types is unknown")
+        return Declared(_name(element), text, attributes, children)
+
+    def _remark(self, element: XsdElement, what: str) -> None:
+        self._remarks.append(f"{_name(element)}: {what}")
+
+    def _attributes(
+        self, element: XsdElement, declared: XsdAttributeGroup
+    ) -> tuple[SchemaAttribute, ...]:
+        found = []
+        for name, attribute in declared.items():
+            if name is None:
+                self._remark(element, "any attribute is allowed, and a tree names each")
+            elif attribute.use != "prohibited":
+                found.append(SchemaAttribute(_expanded(name), attribute.use == "required"))
+        return tuple(found)
+
+    def _children(self, element: XsdElement, content: XsdGroup) -> dict[XsdElement, Occurs]:
+        by_name: dict[Name, XsdElement] = {}
+        for child in self._elements(element, content):
+            by_name.setdefault(_name(child), child)
+        return {by_name[name]: occurs for name, occurs in _occurs(content).items()}
+
+    def _elements(self, element: XsdElement, content: XsdGroup) -> Iterator[XsdElement]:
+        for child in content.iter_elements():
+            if isinstance(child, XsdAnyElement):
+                self._remark(element, "any element is allowed, and a tree names each")
+            else:
+                yield from _standing_for(child)
+
+
+def _standing_for(element: XsdElement) -> list[XsdElement]:
+    """The element, unless it is abstract, and what may substitute it."""
+    # A reference is the element it refers to: only so is recursion seen.
+    itself = [] if element.abstract else [element.ref or element]
+    return [*itself, *sorted(set(element.iter_substitutes()), key=_name)]
+
+
+def _occurs(particle: XsdGroup | XsdElement | XsdAnyElement) -> dict[Name, Occurs]:
+    """How often each child may occur."""
+    if particle.max_occurs == 0 or isinstance(particle, XsdAnyElement):
+        return {}
+    required = particle.min_occurs > 0
+    many = particle.max_occurs is None or particle.max_occurs > 1
+    if isinstance(particle, XsdElement):
+        parts = [{_name(each): Occurs(True, False)} for each in _standing_for(particle)]
+        inner = alternatives(parts)
+    else:
+        parts = [_occurs(each) for each in particle]
+        inner = alternatives(parts) if particle.model == "choice" else in_sequence(parts)
+    return {
+        name: Occurs(occurs.required and required, occurs.many or many)
+        for name, occurs in inner.items()
+    }
+
+
+def _name(element: XsdElement) -> Name:
+    return _expanded(element.name)
+
+
+def _expanded(name: str) -> Name:
+    uri, _, local = name.rpartition("}")
+    return Name(uri.removeprefix("{"), local)

@@ -1,0 +1,99 @@
+"""Schema files: what is printed is read again, what is wrong is told with its place."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from schema_strategies import schema_trees
+
+from penstock.documents import Name
+from penstock.errors import SchemaError
+from penstock.language.universe import Occurs
+from penstock.schema import SchemaNode, SchemaTree, print_tree, read_schema_file, read_tree
+
+FILE = """\
+penstock schema 1
+namespace n1 urn:courses
+cut recursion_max
+# a remark
+
+n1:catalogue
+  @n1:year
+  @xml:lang?
+  course* text ...
+    title? text
+  n1:note+
+"""
+
+
+def test_every_kind_of_line_is_read_and_printed() -> None:
+    tree = read_tree(FILE)
+    assert print_tree(tree) == FILE.replace("# a remark\n", "")
+    course = tree.root.children[0]
+    assert (course.occurs, course.text, course.cut) == (Occurs(False, True), True, True)
+    assert tree.root.children[1].name == Name("urn:courses", "note")
+    assert [each.required for each in tree.root.attributes] == [True, False]
+    assert tree.cut_at == {"recursion_max"}
+
+
+@given(schema_trees())
+def test_what_is_printed_is_read_again(tree: SchemaTree) -> None:
+    assert read_tree(print_tree(tree)) == tree
+
+
+@pytest.mark.parametrize(
+    ("text", "message", "line", "column"),
+    [
+        ("", "the first line is not `penstock schema 1`", 1, 1),
+        ("penstock mapping 1\na\n", "the first line is not", 1, 1),
+        ("penstock schema 1\n\n", "there is no node", 3, 1),
+        ("penstock schema 1\na\nb\n", "a second root", 3, 1),
+        ("penstock schema 1\na*\n", "a root occurs once", 2, 1),
+        ("penstock schema 1\na\n  b\n  b?\n", "a second child 'b'", 4, 3),
+        ("penstock schema 1\na\n  @b\n  @b?\n", "a second attribute 'b'", 4, 3),
+        ("penstock schema 1\na\n    b\n", "set in too far", 3, 5),
+        ("penstock schema 1\na b\n", "expected a node", 2, 1),
+        ("penstock schema 1\na\n  p:b\n", "expected a node", 3, 3),
+        ("penstock schema 1\n@a\n", "expected an attribute", 2, 1),
+        ("penstock schema 1\na\n  @*\n", "expected an attribute", 3, 3),
+        ("penstock schema 1\ncut knife\na\n", "expected `namespace PREFIX URI`", 2, 1),
+        ("penstock schema 1\nnamespace p\na\n", "expected `namespace PREFIX URI`", 2, 1),
+        ("penstock schema 1\nnamespace p u\nnamespace q u\na\n", "declared already", 3, 1),
+        ("penstock schema 1\na\n  => rename b\n", "this is a mapping", 3, 3),
+    ],
+)
+def test_what_is_wrong_is_told_with_its_place(
+    text: str, message: str, line: int, column: int
+) -> None:
+    with pytest.raises(SchemaError, match=message) as caught:
+        read_tree(text)
+    assert caught.value.code == "schema.file"
+    assert caught.value.where is not None
+    assert (caught.value.where.line, caught.value.where.column) == (line, column)
+
+
+def test_a_schema_file_is_told_by_its_suffix(tmp_path: Path) -> None:
+    dtd, own, broken = (tmp_path / name for name in ("a.dtd", "a.schema", "b.schema"))
+    dtd.write_text("<!ELEMENT a (b*)> <!ELEMENT b EMPTY>", encoding="utf-8")
+    tree = read_schema_file(dtd)
+    own.write_text(print_tree(tree), encoding="utf-8")
+    assert read_schema_file(own) == tree
+    xsd = tmp_path / "a.xsd"
+    xsd.write_text(
+        '<xs:schema xmlns:xs="http://www.w3.org/2001/XMLSchema"><xs:element name="a"/></xs:schema>',
+        encoding="utf-8",
+    )
+    assert read_schema_file(xsd).root.name == Name("", "a")
+    broken.write_bytes(b"penstock schema 1\n\xff")
+    with pytest.raises(SchemaError, match="not UTF-8 at line 2"):
+        read_schema_file(broken)
+
+
+def test_a_dtd_of_several_roots_needs_one_named(tmp_path: Path) -> None:
+    dtd = tmp_path / "a.dtd"
+    dtd.write_text("<!ELEMENT a EMPTY> <!ELEMENT b EMPTY>", encoding="utf-8")
+    with pytest.raises(SchemaError, match="several roots: 'a', 'b'"):
+        read_schema_file(dtd)
+    assert read_schema_file(dtd, root="b").root == SchemaNode(Name("", "b"))

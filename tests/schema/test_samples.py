@@ -1,0 +1,102 @@
+"""Schemas inferred from samples: every sample meets them, and the order of samples is nothing."""
+
+from __future__ import annotations
+
+import pickle
+from functools import reduce
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from schema_strategies import documents_of, schema_trees
+from xml_strategies import documents
+
+from penstock.documents import Name, read_events
+from penstock.errors import SchemaError
+from penstock.schema import SampleSummary, SchemaTree, UnfoldLimits, print_tree, samples
+
+FEWER = max(settings().max_examples // 3, 1)  # lists of documents are dear to draw
+
+
+def summary(*texts: bytes) -> SampleSummary:
+    return reduce(
+        SampleSummary.merged,
+        (SampleSummary.of(read_events(each)) for each in texts),
+        SampleSummary(),
+    )
+
+
+def outline(*texts: bytes) -> list[str]:
+    return print_tree(summary(*texts).tree()).splitlines()[2:]
+
+
+def test_cardinalities_are_the_narrowest_that_all_samples_meet() -> None:
+    assert outline(
+        b"<a><once/><maybe/><some/><some/><any/><any/></a>", b"<a><once/><some/></a>"
+    ) == ["a", "  any*", "  maybe?", "  once", "  some+"]
+
+
+def test_a_child_is_required_of_every_parent_also_of_those_in_one_document() -> None:
+    assert outline(b"<a><b><c/></b><b/></a>") == ["a", "  b+", "    c?"]
+
+
+def test_attributes_and_text() -> None:
+    assert outline(b"<a x='1' y='2'>\n <b>text</b></a>", b"<a y='3'><b/></a>") == [
+        "a",
+        "  @x?",
+        "  @y",
+        "  b text",
+    ]
+
+
+def test_roots_of_samples() -> None:
+    with pytest.raises(SchemaError, match="no sample"):
+        SampleSummary().tree()
+    both = summary(b"<a/>", b"<b/>")
+    with pytest.raises(SchemaError, match="several roots: a, b") as caught:
+        both.tree()
+    assert caught.value.code == "schema.samples"
+    assert both.tree(Name("", "b")).root.name == Name("", "b")
+    with pytest.raises(SchemaError, match="has the root c"):
+        both.tree(Name("", "c"))
+
+
+def test_deep_samples_are_cut_at_the_named_limit() -> None:
+    tree = summary(b"<a><a><a/></a></a>").tree(limits=UnfoldLimits(depth_max=2))
+    assert tree.cut_at == {"depth_max"}
+    assert tree.root.children[0].cut
+
+
+def test_too_many_paths_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(samples, "SAMPLE_PATHS_MAX", 2)
+    with pytest.raises(SchemaError, match="more than 2 paths"):
+        summary(b"<a><b/><c/></a>")
+    with pytest.raises(SchemaError, match="more than 2 paths"):
+        summary(b"<a><b/></a>", b"<a><c/></a>")
+
+
+@settings(max_examples=FEWER)
+@given(st.lists(documents(), max_size=3))
+def test_merging_is_the_same_in_any_order_and_grouping(made: list[bytes]) -> None:
+    each = [SampleSummary.of(read_events(document)) for document in made]
+    one_by_one = reduce(SampleSummary.merged, each, SampleSummary())
+    others = each[::-1]
+    while len(others) > 1:
+        others = [*others[2:], others[0].merged(others[1])]
+    grouped = others[0] if others else SampleSummary()
+    assert grouped == one_by_one
+    assert pickle.loads(pickle.dumps(grouped)) == grouped
+
+
+@settings(max_examples=FEWER)
+@given(st.data())
+def test_a_schema_inferred_from_its_own_documents_is_no_wider(data: st.DataObject) -> None:
+    tree: SchemaTree = data.draw(schema_trees())
+    made = data.draw(st.lists(documents_of(tree), min_size=1, max_size=2))
+    inferred = summary(*made).tree()
+    known = tree.nodes()
+    for path, node in inferred.nodes().items():
+        declared = known[path]
+        assert declared.occurs.many or not node.occurs.many
+        assert node.occurs.required or not declared.occurs.required
+        assert declared.text or not node.text
