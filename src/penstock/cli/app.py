@@ -15,6 +15,7 @@ from typer.core import TyperGroup
 
 from penstock.cli.console import ExitCode, json_wanted, show_error, show_failure, show_warning
 from penstock.cli.generate_commands import generate_app
+from penstock.cli.leaving import leaving
 from penstock.cli.options import (
     A_FILE,
     Bench,
@@ -227,4 +228,5 @@ def _doctor(*, as_json: JsonOption = False) -> None:
 def main() -> None:
     """The entry point of the ``penstock`` command."""
     warnings.showwarning = show_warning
-    app()
+    with leaving():
+        app()
