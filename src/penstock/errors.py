@@ -296,7 +296,7 @@ ERRORS: dict[str, ErrorSpec] = {
     "query.prefix": ErrorSpec(
         QueryError,
         "a prefix of the query is not in its namespace map",
-        "Pass it in `namespaces`, or write `*:name` for any namespace.",
+        "Bind it in `namespaces`, or by `--namespace p=URI`; `*:name` is any namespace's.",
     ),
     "query.axis": ErrorSpec(
         QueryError,
@@ -492,7 +492,8 @@ ERRORS: dict[str, ErrorSpec] = {
     "subscription.unknown": ErrorSpec(
         UnknownSubscriptionError,
         "no subscription has that id",
-        "A matcher is a snapshot: it knows what the index held when it was made.",
+        "`penstock subscriptions list` shows a workspace's; a matcher knows those its index held"
+        " when it was made.",
     ),
     "records.from-entity": ErrorSpec(
         DocumentError,

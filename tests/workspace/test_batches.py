@@ -9,10 +9,18 @@ import pyarrow as pa
 import pytest
 from deltalake import DeltaTable
 from deltalake.exceptions import CommitFailedError
+from pyarrow.dataset import FileSystemDataset
+from pyarrow.fs import PyFileSystem, SubTreeFileSystem
 
 from penstock.workspace import delta
 from penstock.workspace.batches import BatchRecords
-from penstock.workspace.delta import TableWriter, WrittenFile, commit_batch, create_table
+from penstock.workspace.delta import (
+    TableWriter,
+    WrittenFile,
+    commit_batch,
+    create_table,
+    dataset_of,
+)
 
 SCHEMA = pa.schema([pa.field("number", pa.int64())])
 
@@ -65,3 +73,16 @@ def test_of_two_commits_of_one_batch_at_once_one_is_refused(
     with pytest.raises(CommitFailedError):
         commit_batch(table, written(table, 2), stream="s", batch=0)
     assert numbers(table) == [1]
+
+
+def test_tables_are_read_without_calling_python_back(tmp_path: Path) -> None:
+    # A thread of Arrow's that is in Python when the interpreter ends aborts the process: with
+    # delta-rs's own filesystem one of twenty-five short commands ended so.
+    table = str(tmp_path / "table")
+    create_table(table, SCHEMA)
+    commit_batch(table, written(table, 1), stream="s", batch=0)
+    dataset = dataset_of(table)
+    assert isinstance(dataset, FileSystemDataset)
+    assert isinstance(dataset.filesystem, SubTreeFileSystem)
+    assert not isinstance(dataset.filesystem.base_fs, PyFileSystem)
+    assert dataset.to_table().num_rows == 1

@@ -138,7 +138,7 @@ class _Totals:
             f" in {plural(self.batches, 'batch', 'batches')}, {seconds:.1f} s"
         )
         if counts["dead"]:
-            note("`penstock dead-letters` shows what was refused and why")
+            note("`penstock dead-letters list` shows what was refused and why")
 
 
 class _View(Protocol):

@@ -16,7 +16,7 @@ from penstock.pipeline.delivering import deliver
 from penstock.workspace import Workspace
 from penstock.workspace.batches import BatchRecord, BatchRecords
 from penstock.workspace.buckets import bucket_of
-from penstock.workspace.delta import last_batch
+from penstock.workspace.delta import dataset_of, last_batch
 from penstock.workspace.schemas import TIME
 from penstock.workspace.stored_subscription import StoredSubscription, as_table
 from penstock.workspace.tables import BACKFILL, Tables
@@ -105,8 +105,7 @@ def _not_delivered(
 
     What this very batch gave, before it was interrupted, stays: a replay gives the same again.
     """
-    deliveries = DeltaTable(tables.deliveries).to_pyarrow_dataset()
-    known = deliveries.to_table(
+    known = dataset_of(tables.deliveries).to_table(
         columns=["document"],
         filter=(pc.field("bucket") == bucket_of(subscription.subscriber))
         & (pc.field("subscription") == subscription.id)

@@ -7,7 +7,6 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 import pyarrow.compute as pc
-from deltalake import DeltaTable
 from pyspark.sql.streaming.listener import (
     QueryIdleEvent,
     QueryProgressEvent,
@@ -17,6 +16,7 @@ from pyspark.sql.streaming.listener import (
 )
 
 from penstock.pipeline.delivering import BatchCounts
+from penstock.workspace.delta import dataset_of
 from penstock.workspace.tables import Tables
 
 
@@ -90,9 +90,9 @@ class ProgressListener(StreamingQueryListener):
 
 def counts_of(tables: Tables, stream: str, batch: int) -> BatchCounts | None:
     """What became of a batch; ``None`` where it is not committed."""
-    table = DeltaTable(tables.counts).to_pyarrow_dataset()
-    rows = table.to_table(
+    found = dataset_of(tables.counts).to_table(
         columns=["documents", "matched", "unmatched", "dead", "deliveries", "bytes"],
         filter=(pc.field("stream") == stream) & (pc.field("batch") == batch),
-    ).to_pylist()
+    )
+    rows = found.to_pylist()
     return BatchCounts(**rows[0]) if rows else None

@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import Final
 
 import pyarrow.compute as pc
-from deltalake import DeltaTable
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as f
 from pyspark.sql.streaming.query import StreamingQuery
@@ -20,6 +19,7 @@ from penstock.pipeline.matching import Mode
 from penstock.pipeline.streaming import BatchDelivery, start_stream
 from penstock.workspace import Workspace
 from penstock.workspace.batches import StreamRecord, stream_of
+from penstock.workspace.delta import dataset_of
 from penstock.workspace.tables import Tables
 
 NEVER: Final = "36500d"
@@ -111,6 +111,6 @@ def read_inbox(spark: SparkSession, folder: Path, *, files_per_batch: int) -> Da
 
 def last_sequence(tables: Tables) -> int:
     """The greatest sequence number that some stream has dealt with; -1 where there is none."""
-    counts = DeltaTable(tables.counts).to_pyarrow_table(columns=["last_sequence"])
+    counts = dataset_of(tables.counts).to_table(columns=["last_sequence"])
     last: int | None = pc.max(counts.column("last_sequence")).as_py()
     return -1 if last is None else last

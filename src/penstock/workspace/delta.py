@@ -19,10 +19,11 @@ from datetime import UTC, datetime
 from typing import Any, Final
 
 import pyarrow as pa
+import pyarrow.dataset as ds
 import pyarrow.parquet as pq
 from deltalake import CommitProperties, DeltaTable, Transaction
 from deltalake.transaction import AddAction
-from pyarrow.fs import FileSystem, LocalFileSystem
+from pyarrow.fs import FileSystem, LocalFileSystem, SubTreeFileSystem
 
 FILE_BYTES_MAX: Final = 256 << 20
 """A writer starts another file past so many bytes of rows."""
@@ -154,6 +155,16 @@ def filesystem_of(uri: str) -> tuple[FileSystem, str]:
     if "://" in uri:
         return FileSystem.from_uri(uri)
     return LocalFileSystem(), os.path.abspath(uri)
+
+
+def dataset_of(table: str) -> ds.Dataset:
+    """A table as it is now, for Arrow to read.
+
+    By Arrow's own filesystems: delta-rs's is called back in Python by Arrow's threads, which may
+    still be at it when the interpreter ends, and then abort the whole process.
+    """
+    filesystem, root = filesystem_of(table)
+    return DeltaTable(table).to_pyarrow_dataset(filesystem=SubTreeFileSystem(root, filesystem))
 
 
 def create_table(table: str, schema: pa.Schema, *, partition_by: Sequence[str] = ()) -> None:

@@ -10,6 +10,7 @@ import pyarrow as pa
 import pyarrow.dataset as ds
 from deltalake import DeltaTable
 
+from penstock.workspace.delta import dataset_of
 from penstock.workspace.limits import CONTENTS_AT_ONCE
 from penstock.workspace.tables import Tables
 
@@ -20,8 +21,8 @@ def rows_of(
     """Rows of a table as it is now; ``None`` where nothing has made the table yet."""
     if not DeltaTable.is_deltatable(table):
         return None
-    dataset = DeltaTable(table).to_pyarrow_dataset()
-    return dataset.to_table(filter=where, columns=None if columns is None else list(columns))
+    names = None if columns is None else list(columns)
+    return dataset_of(table).to_table(filter=where, columns=names)
 
 
 def sequences_in(table: str, sequences: Collection[int]) -> set[int]:
