@@ -99,7 +99,7 @@ impl Window {
 
     /// How much is recorded, elements and words.
     #[inline]
-    pub fn len(&self) -> usize {
+    pub fn held(&self) -> usize {
         self.parents.len() + self.occurrences.len()
     }
 

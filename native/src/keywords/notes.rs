@@ -215,7 +215,7 @@ impl Notes {
     }
 
     /// How much is noted besides the elements.
-    pub fn len(&self) -> usize {
+    pub fn held(&self) -> usize {
         self.pieces.len()
     }
 

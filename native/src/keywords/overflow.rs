@@ -37,10 +37,11 @@ impl<const DETAILS: bool> Answering<'_, DETAILS> {
             }
         }
         let state = &mut *self.state;
+        let max = self.options.elements_max;
         let base = state.base.checked_add(state.window.elements());
-        state.base = base.filter(|&base| base < NONE).ok_or_else(|| Stop {
+        state.base = base.filter(|&base| base <= max).ok_or_else(|| Stop {
             code: "keywords.too-many-elements",
-            message: format!("there are more than {NONE} elements"),
+            message: format!("there are more than {max} elements"),
         })?;
         state.window.clear(self.parts.queries.word_count());
         state.notes.clear_window();

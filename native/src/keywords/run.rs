@@ -44,6 +44,9 @@ pub struct Options {
     pub window_max: usize,
     /// Witnesses of a word that an answer is told with; the others are counted.
     pub witnesses_max: usize,
+    /// Elements of a document that is folded, whose numbers are of 32 bits. Past it the document is
+    /// stopped with `keywords.too-many-elements`.
+    pub elements_max: u32,
     /// Answers of a document in all. Past it the document is stopped with
     /// `keywords.too-many-answers`.
     pub answers_max: usize,
@@ -63,6 +66,7 @@ impl Default for Options {
             limit: usize::MAX,
             window_max: WINDOW_MAX,
             witnesses_max: WITNESSES_MAX,
+            elements_max: u32::MAX,
             answers_max: ANSWERS_MAX,
         }
     }
@@ -237,7 +241,7 @@ impl State {
 
     /// How much is held in the window.
     fn held(&self) -> usize {
-        self.window.len() + self.notes.len()
+        self.window.held() + self.notes.held()
     }
 }
 
