@@ -34,7 +34,7 @@ help: ## Show this list
 setup: $(VENV)/.installed ## Make .venv, build the native core, show what is there
 	@$(BIN)/penstock doctor
 
-run: setup ## Deliver the example alerts: six publishers, twenty subscriptions, on Spark
+run: setup ## Deliver the example alerts: six publishers, 21 subscriptions, on Spark
 	@PATH="$(abspath $(BIN)):$$PATH" examples/alerts/run.sh build/alerts
 	@echo; echo "Look further: $(BIN)/penstock mailbox severe --workspace build/alerts"
 

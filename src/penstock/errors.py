@@ -652,6 +652,11 @@ ERRORS: dict[str, ErrorSpec] = {
         "a subscription expires before it starts",
         "Let it start earlier, or expire later.",
     ),
+    "subscription.kind": ErrorSpec(
+        WorkspaceError,
+        "a subscription is neither XPath nor keywords, or keywords with namespaces",
+        "Write `xpath` or `keywords`; namespaces are for XPath alone.",
+    ),
     "subscription.returns": ErrorSpec(
         WorkspaceError,
         "a subscription returns neither documents nor fragments",
@@ -682,7 +687,7 @@ ERRORS: dict[str, ErrorSpec] = {
     "subscription-file.directive": ErrorSpec(
         SubscriptionFileError,
         "a directive of a subscription file is unknown or incomplete",
-        "Write `@namespace PREFIX=URI` or `@default-namespace URI`.",
+        "Write `@namespace PREFIX=URI`, `@default-namespace URI`, or `@kind keywords`.",
     ),
     "subscription-file.not-json": ErrorSpec(
         SubscriptionFileError,

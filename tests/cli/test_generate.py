@@ -10,7 +10,7 @@ from commands import penstock
 from lxml import etree
 
 from penstock.cli.subscription_file import add_all, read
-from penstock.matching import SubscriptionIndex
+from penstock.matching import KeywordIndex, SubscriptionIndex
 
 DTD = """
 <!ELEMENT shop (item+)> <!ELEMENT item (name)> <!ATTLIST item price CDATA #REQUIRED>
@@ -61,8 +61,7 @@ def test_queries_are_a_subscription_file(shop: str, tmp_path: Path, flags: list[
     path = tmp_path / ("made.jsonl" if flags else "made.txt")
     done = penstock("generate", "queries", shop, *flags, "--count", "8", "--output", str(path))
     assert done.code == 0
-    index = SubscriptionIndex()
-    order, refused = add_all(index, read(path))
+    order, refused = add_all(SubscriptionIndex(), KeywordIndex(), read(path))
     assert (len(order), refused) == (8, [])
 
 

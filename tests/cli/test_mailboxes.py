@@ -60,6 +60,19 @@ def test_a_mailbox_shows_deliveries_in_publishing_order(run: Callable[[], None])
     assert penstock("mailbox", "ben").err == "1 delivery\n"
 
 
+def test_keywords_are_delivered_the_part_that_holds_them(run: Callable[[], None]) -> None:
+    penstock("subscribe", "anna", "--keywords", "One NEWS")
+    penstock("subscribe", "anna", "--keywords", "weather OR one", "--returns", "document")
+    penstock("publish", "a.xml", "b.xml", "c.xml", "--publisher", "me")
+    run()
+    part, *whole = penstock("mailbox", "anna", "--json").rows
+    assert (part["subscription"], part["sequence"]) == ("anna-1", 1)
+    assert [each["kind"] for each in part["fragments"]] == ["path"]
+    assert " ".join(part["fragments"][0]["xml"].split()) == "<news> <item n='1'>one</item> </news>"
+    assert [(row["sequence"], "content" in row) for row in whole] == [(1, True), (3, True)]
+    assert "<item n='1'>one</item>" in penstock("mailbox", "anna").out
+
+
 def test_json_has_everything(run: Callable[[], None], tmp_path: Path) -> None:
     (tmp_path / "latin.xml").write_bytes(
         "<?xml version='1.0' encoding='ISO-8859-1'?><a>ä</a>".encode("latin-1")
@@ -169,6 +182,21 @@ def test_explain_takes_files_numbers_and_identities(run: Callable[[], None]) -> 
     assert penstock("explain", "anna-1", "b.xml").out == waiting.out
     assert penstock("explain", "anna-1", "a.xml").out.startswith("anna-1 did not match")
     assert penstock("explain", "anna-1", "c.xml", "--json").rows[0]["matched"] is False
+
+
+def test_explain_tells_where_keywords_are_and_which_are_not(run: Callable[[], None]) -> None:
+    penstock("subscribe", "anna", "--keywords", "one news")
+    lines = penstock("explain", "anna-1", "a.xml").out.splitlines()
+    assert lines[0] == "anna-1 matched: one news"
+    assert "news in /news[1] (line 1); one in /news[1]/item[1] (line 2)" in lines[1]
+    row = penstock("explain", "anna-1", "a.xml", "--json").rows[0]
+    assert row["answers"][0]["path"] == "/news[1]"
+    assert lines[2] == "  returns <news> <item n='1'>one</item> </news>"
+    assert row["answers"][0]["fragment"]["kind"] == "path"
+    lacking = penstock("explain", "anna-1", "b.xml")
+    assert lacking.out.startswith("anna-1 did not match: one news")
+    assert "no one" in lacking.out
+    assert penstock("explain", "anna-1", "b.xml", "--json").rows[0]["lacking"] == ["one"]
 
 
 def test_explain_says_what_is_unknown_or_refused(run: Callable[[], None], tmp_path: Path) -> None:

@@ -37,6 +37,25 @@ def test_one_row_a_document_and_a_summary_on_stderr(folder: Path) -> None:
     )
 
 
+def test_keywords_and_xpath_stand_in_one_file(folder: Path) -> None:
+    with (folder / "subs.txt").open("a", encoding="utf-8") as file:
+        file.write("@kind keywords\nwords\tprice EN\nany\tfr OR weather\nbad\t --\n")
+    done = penstock("match", "subs.txt", "good.xml", "other.xml", "broken.xml")
+    assert [line.split() for line in done.out.splitlines()] == [
+        ["good.xml", "4", "cheap,", "french,", "words,", "any"],
+        ["other.xml", "1", "any"],
+        ["broken.xml", "refused", "xml.end-tag"],
+    ]
+    assert "subs.txt:7:6" in done.err
+    assert done.err.endswith("1 refused; 5 matches of 5 subscriptions (1 refused)\n")
+    rows = penstock("match", "--json", "--fragments", "subs.txt", "good.xml").rows
+    (part,) = rows[1]["fragments"]["words"]
+    assert part["kind"] == "path"
+    assert part["xml"] == "<item lang='en'><price>7</price></item>"
+    plain = penstock("match", "--engine", "reference", "subs.txt", "good.xml", "other.xml")
+    assert plain.out.split() == done.out.partition("broken.xml")[0].split()
+
+
 def test_a_refused_document_stops_nothing(folder: Path) -> None:
     done = penstock("match", "subs.txt", "broken.xml", "good.xml")
     assert done.code == 0

@@ -20,6 +20,9 @@ def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
+KEYWORDS = ("--keywords", "storm warning coast")
+
+
 def ids(*more: str) -> list[str]:
     return [row["id"] for row in penstock("subscriptions", "list", "--json", *more).rows]
 
@@ -68,6 +71,60 @@ def test_a_typo_is_pointed_at(here: Path) -> None:
     assert ids() == []
     as_json = penstock("subscribe", "anna", "/news[", "--json")
     assert json.loads(as_json.err)["error"]["code"] == "query.syntax"
+
+
+def test_keywords_are_subscribed_to_in_place_of_an_xpath(here: Path) -> None:
+    assert penstock("subscribe", "coastguard", *KEYWORDS).out == "coastguard-1\n"
+    penstock("subscribe", "coastguard", "--keywords", "storm OR gale", "--returns", "document")
+    penstock("subscribe", "anna", "/a")
+    assert penstock("subscriptions", "list").out.splitlines() == [
+        "id            subscriber  kind      state   query",
+        "anna-1        anna        xpath     active  /a",
+        "coastguard-1  coastguard  keywords  active  storm warning coast",
+        "coastguard-2  coastguard  keywords  active  storm OR gale",
+    ]
+    with Workspace.open(here) as workspace:
+        returns = [each.returns for each in workspace.subscriptions.each()]
+    assert returns == ["document", "fragments", "document"]
+    assert penstock("subscribe", "ben", "--keywords", "a b", "--json").rows == [
+        {
+            "id": "ben-1",
+            "subscriber": "ben",
+            "kind": "keywords",
+            "query": "a b",
+            "never_matches": None,
+        }
+    ]
+
+
+def test_keywords_that_say_nothing_are_pointed_at(here: Path) -> None:
+    empty = penstock("subscribe", "anna", "--keywords", " -- ")
+    assert (empty.code, "keywords.none" in empty.err) == (3, True)
+    mixed = penstock("subscribe", "anna", "--keywords", "storm OR gale warning")
+    assert (mixed.code, "keywords.mixed" in mixed.err) == (3, True)
+    lines = mixed.err.splitlines()
+    assert lines[1].index("warning") == lines[2].index("^")
+    many = " ".join(f"w{number}" for number in range(1_001))
+    assert "keywords.too-many" in penstock("subscribe", "anna", "--keywords", many).err
+    long = penstock("subscribe", "anna", "--keywords", "w" * 257)
+    assert "keywords.word-too-long" in long.err
+    assert ids() == []
+
+
+def test_a_subscription_is_of_one_kind(here: Path) -> None:
+    neither = penstock("subscribe", "anna")
+    assert (neither.code, "--keywords" in neither.err) == (2, True)
+    assert penstock("subscribe", "anna", "/a", *KEYWORDS).code == 2
+    for option in ("--namespace=p=urn:p", "--default-namespace=urn:d"):
+        done = penstock("subscribe", "anna", *KEYWORDS, option)
+        assert (done.code, option.partition("=")[0] in done.err) == (2, True)
+    assert ids() == []
+
+
+def test_words_given_as_an_xpath_are_told_of_keywords(here: Path) -> None:
+    assert "--keywords WORDS" in penstock("subscribe", "anna", "storm warning").err
+    assert "--keywords" not in penstock("subscribe", "anna", "/storm /warning[").err
+    assert "--keywords" not in penstock("subscribe", "anna", "storm warning", "--json").err
 
 
 def test_everything_that_can_be_said_is_kept(here: Path) -> None:
@@ -142,10 +199,10 @@ def test_the_list_tells_states_and_may_be_cut(here: Path) -> None:
     penstock("subscribe", "ben", "/c", "--backfill")
     done = penstock("subscriptions", "list")
     assert done.out.splitlines() == [
-        "id      subscriber  state                    query",
-        "anna-1  anna        expired                  /a",
-        "anna-2  anna        starts 2100-01-01 00:00  /b",
-        "ben-1   ben         backfill wanted          /c",
+        "id      subscriber  kind   state                    query",
+        "anna-1  anna        xpath  expired                  /a",
+        "anna-2  anna        xpath  starts 2100-01-01 00:00  /b",
+        "ben-1   ben         xpath  backfill wanted          /c",
     ]
     assert done.err == "3 subscriptions\n"
     cut = penstock("subscriptions", "list", "--limit", "1")
@@ -159,13 +216,20 @@ def test_the_list_tells_states_and_may_be_cut(here: Path) -> None:
 
 
 def test_lines_of_text_are_imported(here: Path) -> None:
-    (here / "s.txt").write_text("@namespace p=urn:p\none\t/p:a\ntwo\t/b\n")
+    (here / "s.txt").write_text(
+        "@namespace p=urn:p\none\t/p:a\n@kind keywords\nwords\ta b\n@kind xpath\ntwo\t/b\n"
+    )
     done = penstock("subscriptions", "import", "s.txt")
-    assert (done.code, done.err) == (0, "2 subscriptions added, 0 refused\n")
+    assert (done.code, done.err) == (0, "3 subscriptions added, 0 refused\n")
     penstock("subscriptions", "import", "s.txt", "--subscriber", "anna")
     rows = penstock("subscriptions", "list", "--json").rows
-    assert [(row["id"], row["subscriber"]) for row in rows] == [("one", "one"), ("two", "two")]
-    assert rows[0]["namespaces"] == {"p": "urn:p"}
+    assert [(row["id"], row["subscriber"]) for row in rows] == [
+        (name, name) for name in ("one", "two", "words")
+    ]
+    assert rows[0]["namespaces"] == rows[1]["namespaces"] == {"p": "urn:p"}
+    assert (rows[2]["kind"], "namespaces" in rows[2]) == ("keywords", False)
+    with Workspace.open(here) as workspace:
+        assert workspace.subscriptions.get("words").returns == "fragments"
 
 
 def test_bad_lines_are_told_and_do_not_keep_the_others_out(here: Path) -> None:
@@ -177,6 +241,9 @@ def test_bad_lines_are_told_and_do_not_keep_the_others_out(here: Path) -> None:
         b"four\t/\xff",
         b"five\t /d",
         b"one\t/e",
+        b"@kind keywords",
+        b"six\t -- ",
+        b"seven\ta OR b c",
     ]
     (here / "s.txt").write_bytes(b"\n".join(lines))
     done = penstock("subscriptions", "import", "s.txt", "--subscriber", "anna")
@@ -188,11 +255,13 @@ def test_bad_lines_are_told_and_do_not_keep_the_others_out(here: Path) -> None:
         "s.txt:5:7",
         "s.txt:4:10",
         "s.txt:7:5",
+        "s.txt:9:6",
+        "s.txt:10:14",
     ]
-    assert done.err.endswith("2 subscriptions added, 5 refused\n")
+    assert done.err.endswith("2 subscriptions added, 7 refused\n")
     strict = penstock("subscriptions", "import", "s.txt", "--subscriber", "anna", "--strict")
     assert strict.code == 3
-    assert strict.err.endswith("0 subscriptions added, 2 were there already, 5 refused\n")
+    assert strict.err.endswith("0 subscriptions added, 2 were there already, 7 refused\n")
 
 
 def test_refused_lines_past_a_number_are_only_counted(
@@ -215,6 +284,8 @@ JSON_ROWS = [
     ({"id": "x", "query": "/a", "backfill": "soon"}, "backfill"),
     ({"id": "x", "query": "/a", "starts_at": "soon"}, "soon"),
     ({"id": 7, "query": "/a"}, "id"),
+    ({"id": "x", "query": "a", "kind": "regex"}, "kind"),
+    ({"id": "x", "query": "a", "kind": "keywords", "namespaces": {"p": "urn:p"}}, "namespace"),
 ]
 
 
@@ -263,13 +334,15 @@ def test_an_export_can_be_imported(here: Path, name: str) -> None:
     penstock("subscribe", "anna", "/p:a[@x='ä, \"']", "--namespace", "p=urn:p", "--backfill")
     penstock("subscribe", "ben", "/b", "--starts", "2100-01-01", "--returns", "fragments")
     penstock("pause", "ben-1")
+    penstock("subscribe", "cleo", *KEYWORDS)
+    penstock("subscribe", "cleo", *KEYWORDS, "--returns", "document")
     before = penstock("subscriptions", "list", "--json").rows
-    assert "2 subscriptions written" in penstock("subscriptions", "export", name).err
+    assert "4 subscriptions written" in penstock("subscriptions", "export", name).err
     penstock("init", "other")
     penstock("subscriptions", "import", name, "-w", "other")
     assert penstock("subscriptions", "list", "--json", "-w", "other").rows == before
     assert penstock("subscriptions", "export", name, "--json").rows == [
-        {"subscriptions": 2, "file": name}
+        {"subscriptions": 4, "file": name}
     ]
 
 

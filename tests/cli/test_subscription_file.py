@@ -8,7 +8,7 @@ import pytest
 
 from penstock.cli.subscription_file import Entry, add_all, read
 from penstock.errors import SubscriptionFileError
-from penstock.matching import SubscriptionIndex
+from penstock.matching import KeywordIndex, SubscriptionIndex
 
 
 def subscriptions(folder: Path, content: str | bytes, name: str = "subs.txt") -> list[Entry]:
@@ -66,18 +66,34 @@ def test_directives_hold_for_the_lines_after_them(tmp_path: Path) -> None:
     assert [each.subscription.default_namespace for each in found] == [None, None, "urn:all", None]
 
 
+def test_keywords_are_of_no_namespace(tmp_path: Path) -> None:
+    found = subscriptions(
+        tmp_path,
+        "@namespace p=urn:p\n@default-namespace urn:d\n"
+        "@kind keywords\none\tstorm coast\n@kind xpath\ntwo\t/p:a\n",
+    )
+    assert [(each.kind, each.subscription.query) for each in found] == [
+        ("keywords", "storm coast"),
+        ("xpath", "/p:a"),
+    ]
+    assert found[0].subscription.namespaces == {}
+    assert found[0].subscription.default_namespace is None
+    assert found[1].subscription.namespaces == {"p": "urn:p"}
+
+
 def test_json_lines(tmp_path: Path) -> None:
     found = subscriptions(
         tmp_path,
-        '{"id": "one", "query": "/a"}\n\n'
+        '{"id": "one", "kind": "keywords", "query": "a"}\n\n'
         '{"id": "tab\\tid", "query": "/p:a", "namespaces": {"p": "urn:p"},'
         ' "default_namespace": "urn:d"}\n',
         "subs.jsonl",
     )
     assert [(each.subscription.id, each.subscription.query, each.line) for each in found] == [
-        ("one", "/a", 1),
+        ("one", "a", 1),
         ("tab\tid", "/p:a", 3),
     ]
+    assert [each.kind for each in found] == ["keywords", "xpath"]
     assert found[1].subscription.namespaces == {"p": "urn:p"}
     assert found[1].subscription.default_namespace == "urn:d"
 
@@ -91,12 +107,14 @@ def test_json_lines(tmp_path: Path) -> None:
         ("s.txt", "@namespaces p=urn:p\n", "subscription-file.directive", 1, 1),
         ("s.txt", "@namespace p\n", "subscription-file.directive", 1, 1),
         ("s.txt", "@namespace =urn:p\n", "subscription-file.directive", 1, 1),
+        ("s.txt", "@kind regex\n", "subscription-file.directive", 1, 1),
         ("s.txt", "one\t/a\ntwo\t/é\xff\n".encode("latin-1"), "subscription-file.encoding", 2, 6),
         ("s.jsonl", '{"id": "one",}\n', "subscription-file.not-json", 1, 14),
         ("s.jsonl", "[]\n", "subscription-file.line", 1, 1),
         ("s.jsonl", '{"id": 1, "query": "/a"}\n', "subscription-file.line", 1, 1),
         ("s.jsonl", '{"id": "one"}\n', "subscription-file.line", 1, 1),
         ("s.jsonl", '{"id": "1", "query": "/a", "x": 1}\n', "subscription-file.line", 1, 1),
+        ("s.jsonl", '{"id": "1", "query": "/a", "kind": 1}\n', "subscription-file.line", 1, 1),
         ("s.jsonl", '{"id": "1", "query": "/a", "namespaces": []}', "subscription-file.line", 1, 1),
         (
             *("s.jsonl", '{"id": "1", "query": "/a", "default_namespace": 1}'),
@@ -116,14 +134,18 @@ def test_faults_of_the_file_have_code_and_place(
 
 def test_what_the_index_refuses_keeps_its_place_and_the_rest_is_added(tmp_path: Path) -> None:
     path = tmp_path / "subs.txt"
-    found = subscriptions(tmp_path, "# c\ngood\t/a\nbad\t/a[$x]\ngood\t/b\nalso\t/c\n")
-    index = SubscriptionIndex()
-    order, refused = add_all(index, iter(found))
-    assert len(index) == 2
-    assert sorted(order, key=order.__getitem__) == ["good", "bad", "also"]
+    found = subscriptions(
+        tmp_path,
+        "# c\ngood\t/a\nbad\t/a[$x]\ngood\t/b\nalso\t/c\n@kind keywords\nwords\ta b\nno\t  --\n",
+    )
+    paths, keywords = SubscriptionIndex(), KeywordIndex()
+    order, refused = add_all(paths, keywords, iter(found))
+    assert (len(paths), len(keywords)) == (2, 1)
+    assert sorted(order, key=order.__getitem__) == ["good", "bad", "also", "words", "no"]
     assert [(each.reason.code, each.place(path)) for each in refused] == [
         ("query.variable", f"{path}:3:8"),
         ("subscription.duplicate", f"{path}:4:6"),
+        ("keywords.none", f"{path}:8:6"),
     ]
 
 
@@ -132,6 +154,6 @@ def test_the_same_names_may_mean_different_things_in_one_file(tmp_path: Path) ->
         tmp_path, "@namespace p=urn:1\none\t/p:a\n@namespace p=urn:2\ntwo\t/p:a\n"
     )
     index = SubscriptionIndex()
-    assert add_all(index, iter(found))[1] == []
+    assert add_all(index, KeywordIndex(), iter(found))[1] == []
     matches = index.matcher().match(b"<a xmlns='urn:2'/>")
     assert matches.ids == ("two",)

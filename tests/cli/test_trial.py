@@ -70,3 +70,84 @@ def test_a_query_that_can_never_match_is_flagged(documents: list[str]) -> None:
     done = penstock("try", "/a[@n < 1][@n > 2]", *documents)
     assert "this query never matches: " in done.err
     assert penstock("try", "--json", "/a[@n < 1][@n > 2]", *documents).rows[-1]["never_matches"]
+
+
+# Keywords.
+
+LINES = """<log>
+  <day><line><who>Anna</who><what>storm</what></line><line>gale storm</line></day>
+  <day>storm Anna<line>gale</line></day>
+</log>"""
+
+
+@pytest.fixture
+def lines(documents: list[str], tmp_path: Path) -> str:
+    (tmp_path / "log.xml").write_text(LINES, encoding="utf-8")
+    return "log.xml"
+
+
+def test_answers_to_keywords_and_the_rate(documents: list[str], lines: str) -> None:
+    done = penstock("try", "--keywords", "storm anna", lines, *documents)
+    assert done.code == 0
+    assert done.out.splitlines() == [
+        "log.xml: 2 answers",
+        "    /log[1]/day[1]/line[1] (line 2): anna in /log[1]/day[1]/line[1]/who[1] (line 2);"
+        " storm in /log[1]/day[1]/line[1]/what[1] (line 2)",
+        "        <line><who>Anna</who><what>storm</what></line>",
+        "    /log[1]/day[2] (line 3): anna in /log[1]/day[2] (line 3);"
+        " storm in /log[1]/day[2] (line 3)",
+        "        <day>storm Anna</day>",
+    ]
+    assert "error: d.xml:1:" in done.err
+    assert done.err.endswith("matched 1 of 4 documents (25.0%); 1 refused\n")
+
+
+def test_the_best_answers_in_the_form_asked_for(documents: list[str], lines: str) -> None:
+    best = penstock("try", "--keywords", "storm OR anna", "--limit", "1", lines)
+    assert best.out.startswith("log.xml: 1 answer\n    /log[1]/day[1]/line[1] ")
+    whole = penstock("try", "--keywords", "storm anna", "--form", "subtree", lines).out
+    assert "        <day>storm Anna<line>gale</line></day>" in whole.splitlines()
+    bare = penstock("try", "--keywords", "storm anna", "--form", "ids", lines).out
+    assert [line.partition(" (")[0].strip() for line in bare.splitlines()] == [
+        "log.xml: 2 answers",
+        "/log[1]/day[1]/line[1]",
+        "/log[1]/day[2]",
+    ]
+
+
+def test_answers_as_json(documents: list[str], lines: str) -> None:
+    rows = penstock("try", "--json", "--keywords", "storm anna", lines, "c.xml").rows
+    assert [row.get("matched") for row in rows] == [True, False, 1]
+    first, second = rows[0]["answers"]
+    assert rows[1]["answers"] == []
+    assert (first["path"], first["element"], first["depth"], first["size"]) == (
+        *("/log[1]/day[1]/line[1]", 2, 3),
+        3,
+    )
+    assert [(each["keyword"], each["count"]) for each in first["keywords"]] == [
+        ("anna", 1),
+        ("storm", 1),
+    ]
+    assert first["fragment"]["kind"] == "path"
+    assert second["fragment"]["xml"] == "<day>storm Anna</day>"
+    assert not second["truncated"]
+    bare = penstock("try", "--json", "--keywords", "storm", "--form", "ids", lines).rows[0]
+    assert "fragment" not in bare["answers"][0]
+
+
+def test_keywords_that_are_refused_are_shown_with_a_caret(documents: list[str]) -> None:
+    done = penstock("try", "--keywords", "a OR b c", *documents)
+    assert (done.code, done.out) == (3, "")
+    assert "    a OR b c\n    " + " " * 7 + "^\n" in done.err
+
+
+def test_options_of_the_other_kind_are_a_wrong_command_line(documents: list[str]) -> None:
+    for wrong in (
+        ("--keywords", "a", "--namespace", "p=urn:p", "a.xml"),
+        ("--keywords", "a", "--default-namespace", "urn:d", "a.xml"),
+        ("/a", "--limit", "1", "a.xml"),
+        ("/a", "--form", "ids", "a.xml"),
+        ("--keywords", "a", "nothing.xml"),
+        ("/a",),
+    ):
+        assert penstock("try", *wrong).code == 2

@@ -12,6 +12,7 @@ from committed import CommittedCounts
 from deltalake import DeltaTable
 from pipeline_data import document_table, expected_matches
 from pipeline_process import PipelineProcess
+from query_kinds import kind_of
 from spark_clients import apart, match_and_deliver
 from spark_cluster import EXECUTOR_MEMORY, SPARK_HOME, SparkCluster
 from spark_session import need_java
@@ -25,7 +26,13 @@ pytestmark = [
     pytest.mark.spark,
 ]
 
-QUERIES = {"anna.all": "/news", "ben.even": "/news[@even]", "carl.late": "/news[. > 8]"}
+QUERIES = {
+    "anna.all": "/news",
+    "ben.even": "/news[@even]",
+    "carl.late": "/news[. > 8]",
+    "dora.words": "even news",
+    "dora.any": "3 OR 7 OR 8",
+}
 CONTENTS = [b"<news%s>%d</news>" % (b" even=''" * (1 - n % 2), n) for n in range(12)]
 EXPECTED = expected_matches(QUERIES, document_table(CONTENTS))
 WAIT_SECONDS_MAX = 300
@@ -51,9 +58,9 @@ def workspace(tmp_path: Path) -> Iterator[Workspace]:
 
 def subscribe(workspace: Workspace, *names: str) -> None:
     for name in names:
-        subscriber = name.partition(".")[0]
+        subscriber, query = name.partition(".")[0], QUERIES[name]
         workspace.subscriptions.add(
-            StoredSubscription(id=name, subscriber=subscriber, query=QUERIES[name])
+            StoredSubscription(id=name, subscriber=subscriber, kind=kind_of(query), query=query)
         )
 
 
@@ -122,23 +129,22 @@ def test_a_batch_through_a_connect_server(server: str, tmp_path: Path) -> None:
 def test_a_stream_through_a_connect_server_whose_subscriptions_change(
     server: str, workspace: Workspace, tmp_path: Path
 ) -> None:
-    subscribe(workspace, "anna.all", "ben.even")
+    first, then = ("anna.all", "ben.even", "dora.words"), ("anna.all", "carl.late", "dora.any")
+    subscribe(workspace, *first)
     publish(workspace, CONTENTS[:6])
     counts = CommittedCounts(workspace.path)
     options = ("--remote", server, "--files-per-batch", "1", "--follow")
     with PipelineProcess(workspace.path, tmp_path / "run", *options) as run:
         until(lambda: counts.documents() == 6, run)
-        workspace.subscriptions.remove(["ben.even"])
-        subscribe(workspace, "carl.late")
+        workspace.subscriptions.remove(["ben.even", "dora.words"])
+        subscribe(workspace, "carl.late", "dora.any")
         publish(workspace, CONTENTS[6:])
         until(lambda: counts.documents() == 12, run)
         # The listener that tells it runs here, not in the server.
         until(lambda: run.said().count("batch ") == 6, run)
         assert run.terminate() == 0, run.said()
-    first = expected_matches(
-        {name: QUERIES[name] for name in ("anna.all", "ben.even")}, document_table(CONTENTS[:6])
-    )
-    then = expected_matches(
-        {name: QUERIES[name] for name in ("anna.all", "carl.late")}, document_table(CONTENTS[6:])
-    )
-    assert delivered(workspace) == sorted(first | then)
+    expected = [
+        expected_matches({name: QUERIES[name] for name in names}, document_table(contents))
+        for names, contents in ((first, CONTENTS[:6]), (then, CONTENTS[6:]))
+    ]
+    assert delivered(workspace) == sorted(expected[0] | expected[1])

@@ -23,6 +23,9 @@ QUERIES = {
     **{f"reader{number}.cheap": f"//item[price < {number}]" for number in range(20)},
     "anna.all": "/news",
     "ben.none": "/olds",
+    "dora.one": "price 7",
+    "dora.many": "17 OR 27 OR undeclared",
+    "dora.none": "price other",
 }
 CONTENTS = [
     *(b"<news><item><price>%d</price></item></news>" % number for number in range(40)),
@@ -35,7 +38,7 @@ COUNTS = BatchCounts(
     matched=40,
     unmatched=1,
     dead=2,
-    deliveries=sum(range(20)) + 40,
+    deliveries=sum(range(20)) + 40 + 1 + 2,
     bytes=sum(map(len, CONTENTS)),
 )
 
@@ -168,12 +171,18 @@ def test_fragments_are_delivered_to_those_who_want_them(
         [
             subscription_table({"anna.prices": "//price[. = 7]"}, returns="fragments"),
             subscription_table({"ben.prices": "//price[. = 7]"}),
+            subscription_table({"carl.words": "7 item"}, returns="fragments"),
+            subscription_table({"dora.words": "7 item"}),
         ]
     )
     version = write_version(str(tmp_path / "indexes"), subscriptions)
     deliver(documents, version, tables, stream="s", batch=0, at=START)
     found = {row["subscriber"]: row["fragments"] for row in rows_of(tables.deliveries)}
     assert found["ben"] is None
+    assert found["dora"] is None
+    assert [(each["kind"], each["xml"]) for each in found["carl"]] == [
+        ("path", "<item><price>7</price></item>")
+    ]
     assert found["anna"] == [
         {"kind": "element", "spans": [{"start": 12, "end": 28}], "xml": "<price>7</price>"}
     ]

@@ -21,6 +21,9 @@ QUERIES = {
     "ben.all": "/news",
     "ben.none": "/olds",
     "carl.price": "//price",
+    "dora.all": "item EN price",
+    "dora.any": "de OR other",
+    "dora.none": "item other",
 }
 CONTENTS = [
     b"<news><item lang='en'><price>7</price></item></news>",

@@ -18,8 +18,8 @@ from penstock.pipeline.streaming import BatchDelivery, start_stream
 from penstock.workspace.tables import Tables
 from penstock.workspace.versions import write_version
 
-FIRST = {"anna.all": "/news"}
-SECOND = {**FIRST, "ben.two": "/news[. = 2]"}
+FIRST = {"anna.all": "/news", "anna.one": "news 1"}
+SECOND = {"anna.all": "/news", "ben.two": "/news[. = 2]", "ben.some": "2 OR 3 OR 11"}
 DOCUMENTS = document_table([b"<news>%d</news>" % number for number in range(6)])
 
 
@@ -127,8 +127,8 @@ def test_subscriptions_that_change_take_effect_at_the_next_batch(
         expected_matches(FIRST, before) | expected_matches(SECOND, after)
     )
     assert [(each.batch, each.counts.documents, each.counts.deliveries) for each in told] == [
-        (0, 2, 2),
-        (1, 4, 5),
+        (0, 2, 3),
+        (1, 4, 7),
     ]
     assert all(each.seconds > 0 and each.megabytes_per_second > 0 for each in told)
 

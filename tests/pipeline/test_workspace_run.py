@@ -56,7 +56,7 @@ def test_runs_go_on_where_the_last_one_stopped(spark: SparkSession, workspace: W
     assert delivered(workspace) == pairs("all", [0, 1, 2])
     publish(workspace, [2, 3])  # the same document again is the same
     workspace.subscriptions.add(
-        StoredSubscription(id="three", subscriber="ben", query="/news[. = 3]")
+        StoredSubscription(id="three", subscriber="ben", kind="keywords", query="news 3")
     )
     drain(spark, workspace)
     assert delivered(workspace) == pairs("all", [0, 1, 2, 3]) + pairs("three", [3])
@@ -83,7 +83,9 @@ def test_backfill_delivers_the_past_once(spark: SparkSession, workspace: Workspa
     assert delivered(workspace) == pairs("all", [0, 1]) + pairs("late", [0, 1])
     publish(workspace, [2])
     workspace.subscriptions.add(
-        StoredSubscription(id="later", subscriber="carl", query="/news", backfill="wanted")
+        StoredSubscription(
+            id="later", subscriber="carl", kind="keywords", query="news", backfill="wanted"
+        )
     )
     drain(spark, workspace)  # before the batch of a new document
     everything = [0, 1, 2]

@@ -14,9 +14,9 @@ from dataclasses import astuple, dataclass
 from typing import Any
 
 from deltalake import DeltaTable
+from query_kinds import matched_by
 from workspace_traffic import Interest, PublishedDocument, Traffic
 
-from penstock.matching import SubscriptionIndex
 from penstock.pipeline.workspace_run import stream_of_workspace
 from penstock.workspace import Workspace
 from penstock.workspace.batches import BatchRecords
@@ -79,13 +79,9 @@ def _rows(table: str) -> list[dict[str, Any]]:
 
 def _matches(interests: dict[str, Interest], documents: Sequence[PublishedDocument]) -> set[Pair]:
     """Every pair that would be delivered if all had been subscribed all the time."""
-    index = SubscriptionIndex()
-    index.add_many(list(interests), [interest.query for interest in interests.values()])
-    matcher = index.matcher()
+    matched = matched_by({name: interest.query for name, interest in interests.items()})
     return {
-        (id_, document.identity)
-        for document in documents
-        for id_ in matcher.match(document.content).ids
+        (name, document.identity) for document in documents for name in matched(document.content)
     }
 
 

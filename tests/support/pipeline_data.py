@@ -6,9 +6,9 @@ from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime, timedelta
 
 import pyarrow as pa
+from query_kinds import kind_of, matched_by
 
 from penstock.documents import Document, Header
-from penstock.matching import SubscriptionIndex
 from penstock.workspace.schemas import DOCUMENTS, SUBSCRIPTIONS
 
 START = datetime(2026, 3, 1, tzinfo=UTC)
@@ -32,11 +32,12 @@ def document_table(contents: Sequence[bytes], *, publisher: str = "wire") -> pa.
 
 
 def subscription_table(queries: Mapping[str, str], **options: object) -> pa.Table:
-    """Subscriptions by name; the part of a name before its dot is the subscriber."""
+    """Subscriptions of both kinds by name; the part before a name's dot is the subscriber."""
     rows = [
         {
             "subscription": name,
             "subscriber": name.partition(".")[0],
+            "kind": kind_of(query),
             "query": query,
             "namespaces": [],
             "default_namespace": None,
@@ -52,8 +53,6 @@ def subscription_table(queries: Mapping[str, str], **options: object) -> pa.Tabl
 
 def expected_matches(queries: Mapping[str, str], documents: pa.Table) -> set[tuple[str, str]]:
     """Document and subscription of every match, by matching one document after the other."""
-    index = SubscriptionIndex()
-    index.add_many(list(queries), list(queries.values()))
-    matcher = index.matcher()
+    matched = matched_by(queries)
     rows = documents.select(["document", "content"]).to_pylist()
-    return {(row["document"], id_) for row in rows for id_ in matcher.match(row["content"]).ids}
+    return {(row["document"], name) for row in rows for name in matched(row["content"])}

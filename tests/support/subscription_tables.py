@@ -6,6 +6,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 import pyarrow as pa
+from query_kinds import kind_of
 
 from penstock.workspace.schemas import SUBSCRIPTIONS
 
@@ -15,6 +16,7 @@ def subscription(name: str, query: str, **more: object) -> dict[str, Any]:
     return {
         "subscription": name,
         "subscriber": name.partition("-")[0],
+        "kind": kind_of(query),
         "query": query,
         "namespaces": {},
         "default_namespace": None,

@@ -11,6 +11,7 @@ from types import TracebackType
 from typing import Self
 
 from committed import CommittedCounts
+from query_kinds import kind_of
 
 from penstock.documents import Document, Header
 from penstock.workspace import StoredSubscription, Workspace
@@ -27,7 +28,10 @@ QUERIES = (
     "//flash",
     "/news/number[. > 20]",
     *(f"/news[topic = 't{topic}']" for topic in range(TOPICS)),
+    "news flash",
+    "t1 OR flash",
 )
+"""Of both kinds."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -186,6 +190,7 @@ class Traffic:
             StoredSubscription(
                 id=interest.id,
                 subscriber=f"reader-{interest.id}",
+                kind=kind_of(interest.query),
                 query=interest.query,
                 backfill="wanted" if interest.wants_the_past else "none",
             )

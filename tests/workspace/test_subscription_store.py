@@ -70,6 +70,7 @@ def test_a_subscription_comes_back_as_it_was_given(workspace: Workspace) -> None
     assert row == {
         "subscription": "mine",
         "subscriber": "anna",
+        "kind": "xpath",
         "query": "/p:a/b",
         "namespaces": [("p", "urn:ä")],
         "default_namespace": "urn:d",
@@ -77,6 +78,32 @@ def test_a_subscription_comes_back_as_it_was_given(workspace: Workspace) -> None
         "starts_at": NOON,
         "expires_at": NOON + timedelta(microseconds=1),
     }
+
+
+def test_keywords_are_kept_beside_xpath(workspace: Workspace) -> None:
+    store = workspace.subscriptions
+    given = wanted("storm OR gale", id="words", kind="keywords", returns="fragments")
+    stored = store.add(given)
+    assert stored == replace(given, created_at=stored.created_at)
+    assert store.add(given) == store.get("words") == stored
+    store.add(wanted("storm", id="path"))
+    version = workspace.current_version()
+    assert matching(version, b"<a>Storm</a>") == ["words"]
+    assert matching(version, b"<storm/>") == ["path", "words"]
+    assert code_of(workspace, wanted("storm", id="words")) == "subscription.duplicate"
+
+
+def test_keywords_are_looked_at_when_they_come(workspace: Workspace) -> None:
+    bad = wanted("--", kind="keywords")
+    assert code_of(workspace, bad) == "keywords.none"
+    assert code_of(workspace, wanted("/a", kind="regex")) == "subscription.kind"
+    for bound in ({"namespaces": {"p": "urn:p"}}, {"default_namespace": "urn:d"}):
+        assert code_of(workspace, wanted("storm", kind="keywords", **bound)) == "subscription.kind"
+    added = workspace.subscriptions.add_many(
+        [wanted("/a", id="one"), bad, wanted("a", id="two", kind="keywords"), wanted("/a[")]
+    )
+    assert [each.id for each in added.new] == ["one", "two"]
+    assert sorted(added.refused) == [1, 3]
 
 
 def test_names_are_made_where_none_are_given(workspace: Workspace) -> None:
@@ -226,11 +253,12 @@ def test_lost_index_files_are_made_again(
         assert matching(again.current_version(), b"<a/>") == ["one"]
 
 
-@pytest.mark.parametrize("suffix", [".index", ".arrow"])
+@pytest.mark.parametrize("suffix", [".index", ".keywords", ".arrow"])
 def test_index_files_that_cannot_be_read_are_made_again(
     workspace: Workspace, request: pytest.FixtureRequest, suffix: str
 ) -> None:
     workspace.subscriptions.add(wanted(id="one"))
+    workspace.subscriptions.add(wanted("a", id="two", kind="keywords"))
     uri = workspace.current_version()
     path = Path(uri + suffix)
     path.rename(path.with_name("kept"))
@@ -238,7 +266,7 @@ def test_index_files_that_cannot_be_read_are_made_again(
     request.getfixturevalue("another_process")
     with Workspace.open(workspace.path) as again:
         assert again.current_version() == uri
-        assert matching(uri, b"<a/>") == ["one"]
+        assert matching(uri, b"<a/>") == ["one", "two"]
 
 
 def test_many_changes_at_once_make_a_whole_version(
@@ -277,7 +305,7 @@ def test_processes_subscribe_at_once(workspace: Workspace) -> None:
 class StoreMachine(RuleBasedStateMachine):
     """The store against a dictionary, and each version against what the dictionary holds."""
 
-    names = st.sampled_from(["a", "b", "c", "d", "e"])
+    names = st.sampled_from(["a", "b", "c", "word-a", "word-b"])
 
     def __init__(self) -> None:
         super().__init__()
@@ -289,7 +317,10 @@ class StoreMachine(RuleBasedStateMachine):
 
     @rule(name=names)
     def subscribe(self, name: str) -> None:
-        self.workspace.subscriptions.add(wanted(id=name))
+        if name.startswith("word"):
+            self.workspace.subscriptions.add(wanted("a", id=name, kind="keywords"))
+        else:
+            self.workspace.subscriptions.add(wanted(id=name))
         self.live.setdefault(name, True)
 
     @precondition(lambda self: self.live)

@@ -33,6 +33,13 @@ THREE = [
 ]
 
 
+BOTH_KINDS = [
+    *THREE,
+    subscription("dora-words", "title X", returns="fragments"),
+    subscription("emil-any", "de OR fr"),
+]
+
+
 @pytest.fixture(autouse=True)
 def nothing_open(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     """Each test opens anew, and caches in a folder of its own."""
@@ -121,6 +128,71 @@ def test_shards_together_hold_every_subscription_once(folder: str) -> None:
     assert changed == [bucket_of("new", 3)]
 
 
+# Both kinds.
+
+
+def test_a_version_has_an_index_of_each_kind_that_it_has(tmp_path: Path) -> None:
+    folder = str(tmp_path)
+    for rows, suffixes in (
+        ([], {".arrow"}),
+        (THREE, {".arrow", ".index"}),
+        (BOTH_KINDS[3:], {".arrow", ".keywords"}),
+        (BOTH_KINDS, {".arrow", ".index", ".keywords"}),
+    ):
+        uri = write_version(folder, table_of(rows))
+        assert {Path(name).suffix for name in files_of(uri)} == suffixes
+        assert {path.suffix for path in tmp_path.glob(f"{Path(uri).name}*")} == suffixes
+
+
+def test_queries_of_both_kinds_are_matched_together(folder: str) -> None:
+    uri = write_version(folder, table_of(BOTH_KINDS))
+    assert matching(uri) == ["anna-en", "dora-words"]
+    assert matching(uri, b"<news><item lang='de'/></news>") == ["ben-de", "emil-any"]
+    shards = write_shards(folder, table_of(BOTH_KINDS), 3)
+    assert sorted(name for shard in shards for name in matching(shard)) == matching(uri)
+
+
+def test_a_document_that_is_refused_meets_no_query_of_either_kind(folder: str) -> None:
+    matcher = open_version(write_version(folder, table_of(BOTH_KINDS))).matcher
+    broken = matcher.match(NEWS[:-3])
+    assert (broken.ids, broken.errors[0].code) == ((), "xml.unclosed")
+
+
+def test_a_change_may_bring_the_first_query_of_a_kind(folder: str) -> None:
+    words, paths = table_of(BOTH_KINDS[3:]), table_of(THREE)
+    for base, added, of_base in ((paths, words, "anna-en"), (words, paths, "dora-words")):
+        first = write_version(folder, base)
+        changed = change_version(first, removed=[], added=added)
+        assert matching(changed) == ["anna-en", "dora-words"]
+        without = change_version(changed, removed=["anna-en", "dora-words"], added=table_of([]))
+        assert matching(without) == []
+        assert matching(first) == [of_base]
+
+
+def written_in_format_1(folder: Path, rows: list[dict[str, object]]) -> str:
+    """A version as it was written when there was XPath alone."""
+    now = table_of(rows)
+    kind = now.schema.get_field_index("kind")
+    before = now.remove_column(kind).replace_schema_metadata({"penstock.format": "1"})
+    sink = pa.BufferOutputStream()
+    with pa.ipc.new_file(sink, before.schema) as writer:
+        writer.write_table(before)
+    folder.mkdir(exist_ok=True)
+    uri = stored_as_version(folder, sink.getvalue().to_pybytes())
+    written = Path(write_version(str(folder / "now"), now) + ".index")
+    written.rename(uri + ".index")
+    return uri
+
+
+def test_a_version_that_knew_xpath_alone_is_read_and_changed(tmp_path: Path) -> None:
+    older = written_in_format_1(tmp_path / "indexes", THREE)
+    assert matching(older) == ["anna-en"]
+    assert open_version(older).subscriptions.column("kind").to_pylist() == ["xpath"] * 3
+    changed = change_version(older, removed=["anna-en"], added=table_of(BOTH_KINDS[3:]))
+    assert matching(changed) == ["dora-words"]
+    assert set(files_of(older)) < set(files_of(changed))
+
+
 # Changes.
 
 
@@ -134,7 +206,7 @@ def test_a_change_adds_and_removes_without_a_new_index(folder: str) -> None:
     assert matching(again) == ["anna-en"]
     assert matching(again, b"<news><item/></news>") == ["anna-en"], "with its new query"
     bases = {name for uri in (base, changed, again) for name in files_of(uri) if "index" in name}
-    assert bases == {version_files.index_name(base.rpartition("/")[2])}
+    assert bases == {version_files.index_name(base.rpartition("/")[2], "xpath")}
 
 
 def test_opening_in_any_order_gives_the_same_matches(folder: str) -> None:
@@ -190,9 +262,9 @@ def test_what_is_no_version_says_so(folder: str) -> None:
         assert told.value.code == "index.not-an-index"
 
 
-@pytest.mark.parametrize("which", [".arrow", ".index"])
+@pytest.mark.parametrize("which", [".arrow", ".index", ".keywords"])
 def test_a_damaged_file_is_not_served(tmp_path: Path, which: str) -> None:
-    path = Path(write_version(str(tmp_path), table_of(THREE)) + which)
+    path = Path(write_version(str(tmp_path), table_of(BOTH_KINDS)) + which)
     content = bytearray(path.read_bytes())
     content[len(content) // 2] ^= 1
     path.write_bytes(content)
@@ -201,12 +273,13 @@ def test_a_damaged_file_is_not_served(tmp_path: Path, which: str) -> None:
     assert told.value.code == "index.damaged"
 
 
-def test_an_index_of_other_rows_is_damage(tmp_path: Path) -> None:
-    one = Path(write_version(str(tmp_path), table_of(THREE)) + ".index")
-    other = Path(write_version(str(tmp_path), table_of(THREE[:1])) + ".index")
+@pytest.mark.parametrize("which", [".index", ".keywords"])
+def test_an_index_of_other_rows_is_damage(tmp_path: Path, which: str) -> None:
+    one = Path(write_version(str(tmp_path), table_of(BOTH_KINDS)) + which)
+    other = Path(write_version(str(tmp_path), table_of(BOTH_KINDS[2:4])) + which)
     one.write_bytes(other.read_bytes())
     with pytest.raises(IndexFileError) as told:
-        open_version(str(one).removesuffix(".index"))
+        open_version(str(one).removesuffix(which))
     assert told.value.code == "index.damaged"
 
 

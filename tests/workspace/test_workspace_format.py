@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from penstock.errors import PenstockError
-from penstock.workspace import StoredSubscription, Workspace, database
+from penstock.workspace import StoredSubscription, Workspace, database, open_version
 from penstock.workspace.migrations import MIGRATIONS
 
 
@@ -74,6 +74,27 @@ def test_an_older_workspace_is_upgraded(tmp_path: Path, monkeypatch: pytest.Monk
     reader = sqlite3.connect(tmp_path / "penstock.sqlite")
     assert reader.execute("SELECT name, note FROM subscribers").fetchall() == [("anna", None)]
     reader.close()
+
+
+def test_a_workspace_that_knew_xpath_alone_is_upgraded(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with monkeypatch.context() as patch:
+        patch.setattr(database, "MIGRATIONS", MIGRATIONS[:1])
+        Workspace.create(tmp_path).close()
+    older = sqlite3.connect(tmp_path / "penstock.sqlite")
+    older.execute("INSERT INTO subscribers VALUES ('anna', 0)")
+    older.execute(
+        "INSERT INTO subscriptions VALUES"
+        " ('one', 'anna', '/a', '{}', NULL, 'document', 0, NULL, NULL, 'none', 0)"
+    )
+    older.commit()
+    older.close()
+    with Workspace.open(tmp_path) as workspace:
+        assert workspace.subscriptions.get("one").kind == "xpath"
+        words = StoredSubscription(subscriber="ben", kind="keywords", query="a b")
+        assert workspace.subscriptions.add(words).kind == "keywords"
+        assert len(open_version(workspace.current_version()).matcher.match(b"<a>b</a>")) == 2
 
 
 def test_an_upgrade_that_fails_changes_nothing(

@@ -22,10 +22,14 @@ from penstock.cli.options import (
     DefaultNamespaceOption,
     DocumentsArgument,
     Engine,
+    Form,
     JsonOption,
+    KeywordsOption,
     NamespaceOption,
     QueryArgument,
     bindings,
+    existing_file,
+    refuse_options,
 )
 from penstock.cli.run_command import run_app
 from penstock.cli.subscription_commands import subscriber_app
@@ -120,28 +124,56 @@ def _match(
 
 @app.command("try")
 def _try(
-    query: QueryArgument,
-    documents: DocumentsArgument,
+    query: Annotated[
+        str,
+        typer.Argument(
+            help="An XPath; with --keywords there is none, and the files begin here.",
+            show_default=False,
+        ),
+    ],
+    documents: Annotated[
+        list[Path] | None, typer.Argument(help="XML files.", show_default=False, **A_FILE)
+    ] = None,
     *,
+    keywords: KeywordsOption = None,
     namespace: NamespaceOption = None,
     default_namespace: DefaultNamespaceOption = None,
+    form: Annotated[
+        Form | None,
+        typer.Option(
+            help="What to show of an answer to keywords: the ways down to them (as is usual), the"
+            " whole element, or only which it is.",
+            show_default=False,
+        ),
+    ] = None,
+    limit: Annotated[
+        int | None,
+        typer.Option(
+            min=1, metavar="N", help="Only the best so many answers to keywords, of each document."
+        ),
+    ] = None,
     as_json: JsonOption = False,
 ) -> None:
     """Show what a subscription would have matched, before subscribing.
 
-    For each document that the query matches, the fragments it selects; at the end the rate.
+    For each document that the query matches, the fragments it selects, or the answers to
+    keywords, the best first; at the end the rate.
     """
     from penstock.cli import trial
 
-    raise typer.Exit(
-        trial.run(
-            query,
-            documents,
-            namespaces=bindings(namespace),
-            default_namespace=default_namespace,
-            as_json=as_json,
-        )
-    )
+    wanted: trial.Trial
+    for_keywords = {"--form": form, "--limit": limit}
+    for_xpath = {"--namespace": namespace, "--default-namespace": default_namespace}
+    if keywords is not None:
+        refuse_options(for_xpath, "this is for an XPath, not for keywords")
+        documents = [existing_file(query), *(documents or ())]
+        wanted = trial.KeywordTrial(keywords, (form or Form.PATHS).value, limit)
+    else:
+        refuse_options(for_keywords, "this is for keywords, not for an XPath")
+        wanted = trial.PathTrial(query, bindings(namespace), default_namespace)
+    if not documents:
+        raise typer.BadParameter("give at least one file", param_hint="DOCUMENTS...")
+    raise typer.Exit(trial.run(wanted, documents, as_json=as_json))
 
 
 @app.command("relate")

@@ -26,7 +26,15 @@ from penstock.cli.console import (
 from penstock.cli.results import explanation_as_dict, fragment_as_dict, one_line
 from penstock.cli.subscription_file import Entry, Refused
 from penstock.errors import SubscriptionFileError
-from penstock.matching import Counters, Explanation, Matcher, Matches, SubscriptionIndex
+from penstock.matching import (
+    Counters,
+    Explanation,
+    KeywordIndex,
+    Matcher,
+    Matches,
+    SubscriptionIndex,
+    both,
+)
 
 FLAGGED_MAX = 1_000
 """Files of up to so many subscriptions are searched for those that can never match: that takes some
@@ -44,27 +52,30 @@ def run(
     as_json: bool,
 ) -> ExitCode:
     """Matches each document in turn; what is refused is told and does not stop the rest."""
-    index = SubscriptionIndex(engine=engine)
+    paths = SubscriptionIndex(engine=engine)
+    keywords = KeywordIndex(engine=engine if engine == "reference" else None)
     try:
         given = list(subscription_file.read(subscriptions))
     except SubscriptionFileError as error:
         show_error(error, place=place_of(subscriptions, error), as_json=as_json)
         return ExitCode.REFUSED
-    order, refused = subscription_file.add_all(index, given)
+    order, refused = subscription_file.add_all(paths, keywords, given)
     show: _Text | _Json = _Json(order) if as_json else _Text(order, documents)
     for each in refused:
         show.subscription(each, each.place(subscriptions))
     if len(given) <= FLAGGED_MAX:
         for entry, reason in subscription_file.never_matching(given):
             show.never(entry, entry.place(subscriptions), reason)
-    matcher = index.matcher()
+    matcher = paths.matcher()
+    if len(keywords):
+        matcher = both(matcher, keywords.matcher())
     counters = Counters()
     for path in progress(documents, "matching"):
         matches = matcher.match_file(path, fragments=fragments)
         counters += matches.counters
         told = _explain(matcher, path, explain) if explain is not None else None
         show.document(path, matches, told)
-    show.summary(counters, len(index), len(refused))
+    show.summary(counters, len(paths) + len(keywords), len(refused))
     something_refused = bool(refused) or counters.refused > 0
     return ExitCode.REFUSED if strict and something_refused else ExitCode.DONE
 

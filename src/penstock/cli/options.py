@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from enum import StrEnum
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from penstock.cli.console import JSON_WANTED
+
+if TYPE_CHECKING:
+    from penstock.workspace.indexes import Kind
 
 A_FILE: dict[str, Any] = {"exists": True, "dir_okay": False, "readable": True}
 
@@ -16,6 +20,14 @@ DocumentsArgument = Annotated[
     list[Path], typer.Argument(help="XML files.", show_default=False, **A_FILE)
 ]
 QueryArgument = Annotated[str, typer.Argument(help="An XPath.", show_default=False)]
+KeywordsOption = Annotated[
+    str | None,
+    typer.Option(
+        metavar="WORDS",
+        help="Words in place of an XPath: `storm warning` means all of them, `storm OR gale` any.",
+        show_default=False,
+    ),
+]
 NamespaceOption = Annotated[
     list[str] | None,
     typer.Option("--namespace", metavar="PREFIX=URI", help="What a prefix means; repeatable."),
@@ -51,6 +63,14 @@ class Engine(StrEnum):
     REFERENCE = "reference"
 
 
+class Form(StrEnum):
+    """What an answer to keywords returns, as :data:`penstock.matching.answers.Form` has it."""
+
+    PATHS = "paths"
+    SUBTREE = "subtree"
+    IDS = "ids"
+
+
 class Bench(StrEnum):
     """The benches by name, as :data:`penstock.lab.bench.BENCHES` has them."""
 
@@ -84,3 +104,35 @@ def bindings(
             raise typer.BadParameter(f"`{binding}` is no {form}", param_hint=option)
         found[name] = value
     return found
+
+
+def asked(
+    query: str | None, keywords: str | None, for_xpath: Mapping[str, object]
+) -> tuple[Kind, str]:
+    """What is asked for: an XPath or keywords, one of them; some options are for XPath alone."""
+    if keywords is None:
+        if query is None:
+            raise typer.BadParameter("give an XPath, or keywords", param_hint="QUERY, --keywords")
+        return "xpath", query
+    if query is not None:
+        raise typer.BadParameter(
+            f"there is an XPath too, `{query}`: one subscription is one of both",
+            param_hint="--keywords",
+        )
+    refuse_options(for_xpath, "this is for an XPath, not for keywords")
+    return "keywords", keywords
+
+
+def refuse_options(given: Mapping[str, object], why: str) -> None:
+    """Refuses a command line that has one of these options."""
+    for option, value in given.items():
+        if value:
+            raise typer.BadParameter(why, param_hint=option)
+
+
+def existing_file(name: str) -> Path:
+    """The file that an argument names."""
+    path = Path(name)
+    if not path.is_file():
+        raise typer.BadParameter(f"there is no file `{name}`", param_hint="DOCUMENTS...")
+    return path

@@ -7,7 +7,7 @@ import re
 from typing import Any
 
 from penstock.documents import Fragment
-from penstock.matching import Explanation, Witness
+from penstock.matching import Answer, Explanation, Witness
 
 FRAGMENT_CHARACTERS_MAX = 160
 """How much of a fragment a line of text shows; JSON has it whole."""
@@ -31,8 +31,30 @@ def fragment_as_dict(fragment: Fragment) -> dict[str, Any]:
     }
 
 
+def answer_as_dict(answer: Answer) -> dict[str, Any]:
+    """An answer of keywords as every ``--json`` shows it."""
+    row: dict[str, Any] = {
+        "element": answer.element,
+        **_witness_as_dict(answer.place),
+        "depth": answer.depth,
+        "size": answer.size,
+        "truncated": answer.truncated,
+        "keywords": [
+            {
+                "keyword": each.keyword,
+                "count": each.count,
+                "witnesses": [_witness_as_dict(witness) for witness in each.first],
+            }
+            for each in answer.witnesses
+        ],
+    }
+    if answer.fragment is not None:
+        row["fragment"] = fragment_as_dict(answer.fragment)
+    return row
+
+
 def explanation_as_dict(explanation: Explanation) -> dict[str, Any]:
-    """An explanation as every ``--json`` shows it."""
+    """An explanation as every ``--json`` shows it: XPath has steps, keywords have answers."""
     return {
         "id": explanation.subscription,
         "query": explanation.query,
@@ -54,6 +76,8 @@ def explanation_as_dict(explanation: Explanation) -> dict[str, Any]:
             for failure in explanation.failures
         ],
         "namespaces": dict(explanation.namespaces),
+        "answers": [answer_as_dict(answer) for answer in explanation.answers],
+        "lacking": list(explanation.lacking),
     }
 
 

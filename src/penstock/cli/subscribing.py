@@ -29,8 +29,12 @@ def subscribe(
             stored = workspace.subscriptions.add(wanted)
         except QueryError as error:
             show_error(error, source=wanted.query, as_json=as_json)
+            if not as_json and wanted.kind == "xpath" and _looks_like_words(wanted.query):
+                note("for words in place of an XPath: penstock subscribe NAME --keywords WORDS")
             return ExitCode.REFUSED
-    never = why_never(stored.subscription.parsed, schema)
+    never = None
+    if stored.kind == "xpath":  # keywords contradict nothing, and a DTD says nothing of words
+        never = why_never(stored.subscription.parsed, schema)
     if as_json:
         print_json({**as_dict(stored), "never_matches": never})
         return ExitCode.DONE
@@ -38,6 +42,11 @@ def subscribe(
     if never is not None:
         note(f"note: this subscription never matches: {never}")
     return ExitCode.DONE
+
+
+def _looks_like_words(query: str) -> bool:
+    """Whether someone meant keywords: there is nothing of a path in it."""
+    return len(query.split()) > 1 and not set(query) & set("/@[*|")
 
 
 def unsubscribe(folder: Path, ids: Sequence[str], *, as_json: bool) -> ExitCode:

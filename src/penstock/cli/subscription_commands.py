@@ -12,10 +12,11 @@ from penstock.cli.options import (
     A_FILE,
     DefaultNamespaceOption,
     JsonOption,
+    KeywordsOption,
     NamespaceOption,
-    QueryArgument,
     SubscriptionsArgument,
     WorkspaceOption,
+    asked,
     bindings,
 )
 
@@ -37,8 +38,9 @@ def _subscribe(
     subscriber: Annotated[
         str, typer.Argument(metavar="NAME", help="Who subscribes.", show_default=False)
     ],
-    query: QueryArgument,
+    query: Annotated[str | None, typer.Argument(help="An XPath.", show_default=False)] = None,
     *,
+    keywords: KeywordsOption = None,
     workspace: WorkspaceOption = Path(),
     namespace: NamespaceOption = None,
     default_namespace: DefaultNamespaceOption = None,
@@ -50,8 +52,13 @@ def _subscribe(
         str, typer.Option("--id", help="The subscription's name; one is made by default.")
     ] = "",
     returns: Annotated[
-        Returns, typer.Option(help="Deliver the document whole, or what the query selects.")
-    ] = Returns.DOCUMENT,
+        Returns | None,
+        typer.Option(
+            help="Deliver the document whole, as is usual for an XPath, or what the query selects,"
+            " as is usual for keywords.",
+            show_default=False,
+        ),
+    ] = None,
     starts: Annotated[
         str | None,
         typer.Option(metavar="TIME", help="Deliver from this time on: 2026-05-01T12:00, or 2h."),
@@ -64,7 +71,7 @@ def _subscribe(
     ] = False,
     as_json: JsonOption = False,
 ) -> None:
-    """Subscribe to what a query matches, and print the subscription's id.
+    """Subscribe to what an XPath or keywords match, and print the subscription's id.
 
     The next documents that `penstock run` processes are matched against it. Subscribing again
     with the same id and the same words changes nothing.
@@ -72,14 +79,21 @@ def _subscribe(
     from penstock.cli import subscribing
     from penstock.cli.moments import moment
     from penstock.workspace import StoredSubscription
+    from penstock.workspace.stored_subscription import RETURNS_BY_DEFAULT
 
+    kind, text = asked(
+        query,
+        keywords,
+        {"--namespace": namespace, "--default-namespace": default_namespace, "--dtd": dtd},
+    )
     wanted = StoredSubscription(
         id=id_,
         subscriber=subscriber,
-        query=query,
+        kind=kind,
+        query=text,
         namespaces=bindings(namespace),
         default_namespace=default_namespace,
-        returns=returns.value,
+        returns=RETURNS_BY_DEFAULT[kind] if returns is None else returns.value,
         starts_at=moment(starts, "--starts"),
         expires_at=moment(expires, "--expires"),
         backfill="wanted" if backfill else "none",

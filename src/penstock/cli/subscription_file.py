@@ -1,19 +1,22 @@
 """Subscription files: lines of ``id<TAB>query`` with directives, or JSON Lines.
 
+A query is XPath or, where the file says so, keywords.
+
 docs/reference/subscription-files.md describes both formats.
 """
 
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, TypeAlias, TypeVar
 
 from penstock.errors import QueryError, SubscriptionFileError, Where, error
 from penstock.language import Subscription, why_never
-from penstock.matching import SubscriptionIndex
+from penstock.matching import KeywordIndex, SubscriptionIndex
+from penstock.workspace.indexes import KINDS, Kind
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,6 +24,7 @@ class Entry:
     """A subscription, and where in its file it stands."""
 
     subscription: Subscription
+    kind: Kind
     line: int
     column: int
     """Where the query begins."""
@@ -67,9 +71,9 @@ def read(path: Path, refuse: Refuse = stop) -> Iterator[Entry]:
 
 
 def add_all(
-    index: SubscriptionIndex, entries: Iterable[Entry]
+    paths: SubscriptionIndex, keywords: KeywordIndex, entries: Iterable[Entry]
 ) -> tuple[dict[str, int], list[Refused]]:
-    """Adds what the index takes; gives the order of the ids in the file, and what was refused."""
+    """Adds what the indexes take; gives the order of the ids in the file, and what was refused."""
     order: dict[str, int] = {}
     refused: list[Refused] = []
     groups: dict[object, list[Entry]] = {}
@@ -82,15 +86,21 @@ def add_all(
             continue
         order[subscription.id] = len(order)
         # What shares its namespaces is added at once.
-        context = frozenset(subscription.namespaces.items()), subscription.default_namespace
+        namespaces = frozenset(subscription.namespaces.items())
+        context = entry.kind, namespaces, subscription.default_namespace
         groups.setdefault(context, []).append(entry)
     for group in groups.values():
-        errors = index.add_many(
-            [entry.subscription.id for entry in group],
-            [entry.subscription.query for entry in group],
-            namespaces=group[0].subscription.namespaces,
-            default_namespace=group[0].subscription.default_namespace,
-        )
+        ids = [entry.subscription.id for entry in group]
+        queries = [entry.subscription.query for entry in group]
+        if group[0].kind == "keywords":
+            errors = keywords.add_many(ids, queries)
+        else:
+            errors = paths.add_many(
+                ids,
+                queries,
+                namespaces=group[0].subscription.namespaces,
+                default_namespace=group[0].subscription.default_namespace,
+            )
         refused += [
             Refused(entry, errors[entry.subscription.id])
             for entry in group
@@ -100,8 +110,10 @@ def add_all(
 
 
 def never_matching(entries: Iterable[Entry]) -> Iterator[tuple[Entry, str]]:
-    """The subscriptions that contradict themselves, each with the reason."""
+    """The subscriptions that contradict themselves, each with the reason; keywords never do."""
     for entry in entries:
+        if entry.kind == "keywords":
+            continue
         try:
             reason = why_never(entry.subscription.parsed)
         except QueryError:
@@ -155,29 +167,44 @@ class _TextLines:
     def __init__(self) -> None:
         self._namespaces: dict[str, str] = {}
         self._default_namespace: str | None = None
+        self._kind: Kind = "xpath"
 
     def entry(self, line: str, number: int) -> Entry | None:
         """The subscription of a line; ``None`` where it is a comment, a directive or empty."""
         if not line.strip() or line.startswith("#"):
             return None
         if line.startswith("@"):
-            word, _, rest = line.partition(" ")
-            if word == "@default-namespace":
-                self._default_namespace = rest.strip() or None
-            else:
-                self._namespaces = {**self._namespaces, **_binding(word, rest, number)}
+            self._direct(line, number)
             return None
         id_, tab, query = line.partition("\t")
         if not tab or not id_.strip() or not query.strip():
             where = Where(0, number, len(id_) + 1 if id_.strip() else 1)
             raise refusal("subscription-file.line", "this line is no `id<TAB>query`", where)
-        subscription = Subscription(
-            id_.strip(),
-            query.strip(),
-            namespaces=self._namespaces,
-            default_namespace=self._default_namespace,
-        )
-        return Entry(subscription, number, len(line) - len(query.lstrip()) + 1)
+        subscription = Subscription(id_.strip(), query.strip())
+        if self._kind == "xpath":
+            subscription = replace(
+                subscription,
+                namespaces=self._namespaces,
+                default_namespace=self._default_namespace,
+            )
+        return Entry(subscription, self._kind, number, len(line) - len(query.lstrip()) + 1)
+
+    def _direct(self, line: str, number: int) -> None:
+        word, _, rest = line.partition(" ")
+        if word == "@default-namespace":
+            self._default_namespace = rest.strip() or None
+        elif word == "@kind":
+            self._kind = _kind(rest.strip(), number)
+        else:
+            self._namespaces = {**self._namespaces, **_binding(word, rest, number)}
+
+
+def _kind(word: str, number: int) -> Kind:
+    for kind in KINDS:
+        if word == kind:
+            return kind
+    message = f"`{word}` is no kind of subscription"
+    raise error("subscription-file.directive", message, Where(0, number, 1))
 
 
 def _binding(word: str, rest: str, number: int) -> dict[str, str]:
@@ -211,9 +238,10 @@ def json_objects(
 
 
 def _json_row(row: dict[str, Any], number: int) -> Entry:
-    unknown = set(row) - {"id", "query", "namespaces", "default_namespace"}
+    unknown = set(row) - {"id", "kind", "query", "namespaces", "default_namespace"}
     if unknown:
         raise bad_row(f"there is no key `{min(unknown)}` in a subscription", number)
+    kind = kind_of(row, number)
     id_, query = row.get("id"), row.get("query")
     if not isinstance(id_, str) or not isinstance(query, str):
         raise bad_row("`id` and `query` must be there, and strings", number)
@@ -226,7 +254,17 @@ def _json_row(row: dict[str, Any], number: int) -> Entry:
     if default is not None and not isinstance(default, str):
         raise bad_row("`default_namespace` must be a string", number)
     subscription = Subscription(id_, query, namespaces=namespaces, default_namespace=default)
-    return Entry(subscription, number, 1)
+    return Entry(subscription, kind, number, 1)
+
+
+def kind_of(row: Mapping[str, Any], number: int) -> Kind:
+    """The kind of an object's query; namespaces are for XPath alone."""
+    for kind in KINDS:
+        if row.get("kind", "xpath") == kind:
+            if kind == "keywords" and (row.get("namespaces") or row.get("default_namespace")):
+                raise bad_row("keywords are of no namespace, and this names some", number)
+            return kind
+    raise bad_row("`kind` must be `xpath` or `keywords`", number)
 
 
 def bad_row(message: str, number: int) -> SubscriptionFileError:

@@ -43,11 +43,11 @@ def show(folder: Path, *, subscriber: str | None, limit: int, as_json: bool) -> 
                 print_json({**as_dict(each), "state": state_of(each)})
             return ExitCode.DONE
         table = Table(box=None, pad_edge=False)
-        for column in ("id", "subscriber", "state"):
+        for column in ("id", "subscriber", "kind", "state"):
             table.add_column(column, no_wrap=True)
         table.add_column("query", overflow="fold")
         for each in islice(found, limit):
-            table.add_row(each.id, each.subscriber, state_of(each), each.query)
+            table.add_row(each.id, each.subscriber, each.kind, state_of(each), each.query)
         if table.row_count:
             print_table(table)
         count = len(workspace.subscriptions)

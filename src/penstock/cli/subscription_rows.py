@@ -14,14 +14,15 @@ from pathlib import Path
 from typing import Any, TextIO, get_args
 
 from penstock.cli import subscription_file
-from penstock.cli.subscription_file import Refuse, bad_row
+from penstock.cli.subscription_file import Refuse, bad_row, kind_of
 from penstock.errors import SubscriptionFileError
 from penstock.workspace import StoredSubscription
-from penstock.workspace.stored_subscription import Backfill
+from penstock.workspace.stored_subscription import RETURNS_BY_DEFAULT, Backfill
 
 COLUMNS = (
     "id",
     "subscriber",
+    "kind",
     "query",
     "namespaces",
     "default_namespace",
@@ -61,9 +62,11 @@ def read(path: Path, subscriber: str | None, refuse: Refuse) -> Iterator[Row]:
                 StoredSubscription(
                     id=wanted.id,
                     subscriber=subscriber or wanted.id,
+                    kind=entry.kind,
                     query=wanted.query,
                     namespaces=wanted.namespaces,
                     default_namespace=wanted.default_namespace,
+                    returns=RETURNS_BY_DEFAULT[entry.kind],
                 ),
                 entry.line,
                 entry.column,
@@ -80,13 +83,15 @@ def read(path: Path, subscriber: str | None, refuse: Refuse) -> Iterator[Row]:
 
 def as_dict(subscription: StoredSubscription) -> dict[str, Any]:
     """A subscription as ``--json`` and exports show it: what is at its default is left out."""
+    returns = subscription.returns
     row = {
         "id": subscription.id,
         "subscriber": subscription.subscriber,
+        "kind": subscription.kind if subscription.kind != "xpath" else None,
         "query": subscription.query,
         "namespaces": dict(subscription.namespaces),
         "default_namespace": subscription.default_namespace,
-        "returns": subscription.returns if subscription.returns != "document" else None,
+        "returns": returns if returns != RETURNS_BY_DEFAULT[subscription.kind] else None,
         "paused": subscription.paused,
         "starts_at": _shown(subscription.starts_at),
         "expires_at": _shown(subscription.expires_at),
@@ -168,13 +173,15 @@ def _subscription(row: Mapping[str, Any], subscriber: str | None, line: int) -> 
     whose = row.get("subscriber") or subscriber or row.get("id")
     if not whose:
         raise bad_row("nobody subscribes here: `subscriber` and `id` are missing", line)
+    kind = kind_of(row, line)
     return StoredSubscription(
         id=row.get("id") or "",
         subscriber=whose,
+        kind=kind,
         query=row["query"],
         namespaces=namespaces,
         default_namespace=row.get("default_namespace"),
-        returns=row.get("returns") or "document",
+        returns=row.get("returns") or RETURNS_BY_DEFAULT[kind],
         paused=row.get("paused", False),
         starts_at=_time(row, "starts_at", line),
         expires_at=_time(row, "expires_at", line),

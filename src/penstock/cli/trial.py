@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
+from typing import Any, Protocol
 
 from rich.text import Text
 
@@ -18,34 +20,116 @@ from penstock.cli.console import (
     progress,
     show_error,
 )
-from penstock.cli.results import fragment_as_dict, one_line
-from penstock.errors import QueryError
-from penstock.matching import Counters, Matches, SubscriptionIndex
+from penstock.cli.results import answer_as_dict, fragment_as_dict, one_line
+from penstock.documents import Fragment
+from penstock.errors import DocumentError, QueryError
+from penstock.matching import Answer, Counters, KeywordIndex, SubscriptionIndex
+from penstock.matching.answers import Form
 
 _ID = "query"
 
 
-def run(
-    query: str,
-    documents: Sequence[Path],
-    *,
-    namespaces: Mapping[str, str],
-    default_namespace: str | None,
-    as_json: bool,
-) -> ExitCode:
-    """Matches the query alone against each document, with fragments, and tells the rate."""
-    index = SubscriptionIndex()
+@dataclass(frozen=True, slots=True)
+class _Tried:
+    """What became of a document."""
+
+    counters: Counters
+    errors: Sequence[DocumentError]
+    fragments: Sequence[Fragment] = ()
+    """What an XPath selects."""
+    answers: Sequence[Answer] = ()
+    """What keywords are answered by, the best first."""
+
+
+class Trial(Protocol):
+    """A query that is tried."""
+
+    query: str
+    found: str
+    """What it finds, in a word."""
+
+    def prepare(self) -> str | None:
+        """Look at the query; why it can never match, if that is so.
+
+        Raises
+        ------
+        QueryError
+            The query is refused.
+        """
+
+    def of(self, path: Path) -> _Tried:
+        """Try it on a document."""
+
+
+class PathTrial:
+    """An XPath."""
+
+    found = "fragment"
+
+    def __init__(
+        self, query: str, namespaces: Mapping[str, str], default_namespace: str | None
+    ) -> None:
+        self.query = query
+        self._namespaces = namespaces
+        self._default_namespace = default_namespace
+        self._index = SubscriptionIndex()
+
+    def prepare(self) -> str | None:
+        """Add it, alone, to an index."""
+        return self._index.add(
+            _ID,
+            self.query,
+            namespaces=self._namespaces,
+            default_namespace=self._default_namespace,
+        )
+
+    def of(self, path: Path) -> _Tried:
+        """Match with fragments."""
+        matches = self._index.matcher().match_file(path, fragments=True)
+        return _Tried(matches.counters, matches.errors, matches.fragments.get(_ID, ()))
+
+
+class KeywordTrial:
+    """Keywords: what is returned of each answer, and how many answers a document."""
+
+    found = "answer"
+
+    def __init__(self, query: str, form: Form, limit: int | None) -> None:
+        self.query = query
+        self._form: Form = form
+        self._limit = limit
+        self._index = KeywordIndex()
+
+    def prepare(self) -> str | None:
+        """Add them, alone, to an index; words never contradict each other."""
+        self._index.add(_ID, self.query)
+        return None
+
+    def of(self, path: Path) -> _Tried:
+        """Match, and look for the answers where there are any."""
+        matcher = self._index.matcher()
+        matches = matcher.match_file(path)
+        if not len(matches):
+            return _Tried(matches.counters, matches.errors)
+        found = matcher.answers(path.read_bytes(), [_ID], form=self._form, limit=self._limit)
+        return _Tried(matches.counters, matches.errors, answers=found[_ID])
+
+
+def run(trial: Trial, documents: Sequence[Path], *, as_json: bool) -> ExitCode:
+    """Tries the query on each document, shows what it finds, and tells the rate."""
     try:
-        never = index.add(_ID, query, namespaces=namespaces, default_namespace=default_namespace)
+        never = trial.prepare()
     except QueryError as error:
-        show_error(error, source=query, as_json=as_json)
+        show_error(error, source=trial.query, as_json=as_json)
         return ExitCode.REFUSED
-    matcher = index.matcher()
     counters = Counters()
     for path in progress(documents, "trying"):
-        matches = matcher.match_file(path, fragments=True)
-        counters += matches.counters
-        (_show_json if as_json else _show_text)(path, matches)
+        tried = trial.of(path)
+        counters += tried.counters
+        if as_json:
+            print_json(_row(path, trial, tried))
+        else:
+            _show_text(path, trial, tried)
     read = counters.documents - counters.refused
     rate = counters.matched / read if read else 0.0
     if as_json:
@@ -68,25 +152,33 @@ def run(
     return ExitCode.DONE
 
 
-def _show_text(path: Path, matches: Matches) -> None:
-    for error in matches.errors:
+def _show_text(path: Path, trial: Trial, tried: _Tried) -> None:
+    for error in tried.errors:
         show_error(error, place=place_of(path, error))
-    selected = matches.fragments.get(_ID, ())
-    if not selected:
+    count = len(tried.fragments) + len(tried.answers)
+    if not count:
         return
     console = out()
-    console.print(f"{path}: {plural(len(selected), 'fragment')}", soft_wrap=True)
-    for fragment in selected:
+    console.print(f"{path}: {plural(count, trial.found)}", soft_wrap=True)
+    for fragment in tried.fragments:
         console.print(Text(f"    {one_line(fragment)}", style="cyan"), soft_wrap=True)
+    for answer in tried.answers:
+        console.print(Text(f"    {answer}"), soft_wrap=True)
+        if answer.fragment is not None:
+            line = f"        {one_line(answer.fragment)}"
+            console.print(Text(line, style="cyan"), soft_wrap=True)
 
 
-def _show_json(path: Path, matches: Matches) -> None:
-    row = {
+def _row(path: Path, trial: Trial, tried: _Tried) -> dict[str, Any]:
+    row: dict[str, Any] = {
         "type": "document",
         "document": str(path),
-        "matched": len(matches) > 0,
-        "fragments": [fragment_as_dict(each) for each in matches.fragments.get(_ID, ())],
+        "matched": tried.counters.matched > 0,
     }
-    if matches.errors:
-        row["error"] = error_as_dict(matches.errors[0])
-    print_json(row)
+    if isinstance(trial, KeywordTrial):
+        row["answers"] = [answer_as_dict(each) for each in tried.answers]
+    else:
+        row["fragments"] = [fragment_as_dict(each) for each in tried.fragments]
+    if tried.errors:
+        row["error"] = error_as_dict(tried.errors[0])
+    return row

@@ -6,7 +6,7 @@ options are found by taking rows, not by joining.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, Final
@@ -17,11 +17,16 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from penstock.documents import Fragment
+from penstock.errors import DocumentError
+from penstock.matching import Matcher
 from penstock.workspace.schemas import FRAGMENTS, TIME
 from penstock.workspace.versions import OpenVersion
 
 BATCH_BYTES_MAX: Final = 4 << 20
 """Documents are matched, and their matches handed on, about so many bytes at a time."""
+
+TOO_LARGE: Final = "keywords.or-too-large"
+"""The refusal of a sound document: what keywords select in it cannot be told."""
 
 Numbers = npt.NDArray[np.int64]
 
@@ -106,7 +111,11 @@ class Matching:
     def fragments(
         self, contents: pa.Array[Any], outcomes: Outcomes, *, wanted: npt.NDArray[np.bool_]
     ) -> pa.Array[Any]:
-        """What each match selected: null where it is not ``wanted``."""
+        """What each match selected: null where it is not ``wanted``.
+
+        Null too where it cannot be told in bounded memory: any of several keywords in a document
+        that is too large. Whoever is delivered it is given the document whole.
+        """
         rows: list[list[dict[str, Any]] | None] = [None] * len(wanted)
         places = np.flatnonzero(wanted)
         for of_document in np.split(places, _changes(outcomes.documents[places])):
@@ -114,11 +123,31 @@ class Matching:
                 continue
             document: Any = contents[int(outcomes.documents[of_document[0]])]
             ids = [str(row) for row in outcomes.subscriptions[of_document]]
-            selected = self.version.matcher.select(document.as_py(), ids)
+            selected = _selected(self.version.matcher, document.as_py(), ids)
             for place, id_ in zip(of_document, ids, strict=True):
-                rows[place] = [_fragment_row(fragment) for fragment in selected[id_]]
+                if id_ in selected:
+                    rows[place] = [_fragment_row(fragment) for fragment in selected[id_]]
         made: pa.Array[Any] = pa.array(rows, FRAGMENTS)
         return made
+
+
+def _selected(
+    matcher: Matcher, document: bytes, ids: Sequence[str]
+) -> Mapping[str, tuple[Fragment, ...]]:
+    """What each subscription selects, without those for which the document is too large."""
+    try:
+        return matcher.select(document, ids)
+    except DocumentError as reason:
+        if reason.code != TOO_LARGE:
+            raise
+    if len(ids) == 1:
+        return {}
+    # One that asks too much takes nothing from the others; by halves, since each takes a reading.
+    half = len(ids) // 2
+    return {
+        **_selected(matcher, document, ids[:half]),
+        **_selected(matcher, document, ids[half:]),
+    }
 
 
 def _whole(column: pa.ChunkedArray[Any]) -> pa.Array[Any]:

@@ -63,7 +63,8 @@ class Delivery:
     published_at: datetime
     delivered_at: datetime
     fragments: tuple[FragmentText, ...] | None
-    """``None`` where the subscription asked for whole documents."""
+    """``None`` where the document is delivered whole: because the subscription asked for that, or
+    because it is too large to tell which part of it holds some of many keywords."""
     content: bytes | None
     """The whole document, if it was asked for and is still kept."""
 

@@ -89,6 +89,12 @@ CREATE INDEX replays_of ON replays (replay_of);
 """
 
 
+_KINDS = """
+ALTER TABLE subscriptions
+ADD COLUMN kind TEXT NOT NULL DEFAULT 'xpath' CHECK (kind IN ('xpath', 'keywords'));
+"""
+
+
 def _make_tables(connection: sqlite3.Connection) -> None:
     # executescript() would end the transaction; a trigger's statements hold semicolons too.
     statement = ""
@@ -99,5 +105,9 @@ def _make_tables(connection: sqlite3.Connection) -> None:
             statement = ""
 
 
-MIGRATIONS: Final[tuple[Callable[[sqlite3.Connection], None], ...]] = (_make_tables,)
+def _tell_kinds(connection: sqlite3.Connection) -> None:
+    connection.execute(_KINDS)
+
+
+MIGRATIONS: Final[tuple[Callable[[sqlite3.Connection], None], ...]] = (_make_tables, _tell_kinds)
 """Step ``n`` leads from format ``n`` to ``n + 1``; format 0 is an empty file."""

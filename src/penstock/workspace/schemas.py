@@ -40,6 +40,7 @@ SUBSCRIPTIONS: Final = pa.schema(
     [
         _required("subscription", pa.string()),
         _required("subscriber", pa.string()),
+        _required("kind", pa.string()),
         _required("query", pa.string()),
         _required("namespaces", _TEXT_BY_NAME),
         pa.field("default_namespace", pa.string()),
@@ -49,7 +50,8 @@ SUBSCRIPTIONS: Final = pa.schema(
     ]
 )
 """The subscriptions of an index version. The index knows each by its row number here, so that a
-match leads to its subscriber without a join. ``returns`` is ``document`` or ``fragments``."""
+match leads to its subscriber without a join. ``kind`` is ``xpath`` or ``keywords``, ``returns`` is
+``document`` or ``fragments``."""
 
 SPAN: Final = pa.struct([_required("start", pa.int64()), _required("end", pa.int64())])
 """A range of a document's original bytes."""

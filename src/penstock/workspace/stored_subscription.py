@@ -7,12 +7,13 @@ import unicodedata
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
-from typing import Any, Literal, TypeAlias, get_args
+from typing import Any, Final, Literal, TypeAlias, get_args
 
 import pyarrow as pa
 
 from penstock.errors import error
 from penstock.language import Subscription
+from penstock.workspace.indexes import KINDS, Kind, Wanted
 from penstock.workspace.limits import NAME_CHARACTERS_MAX
 from penstock.workspace.schemas import SUBSCRIPTIONS, TIME
 from penstock.workspace.times import loaded, stored
@@ -20,19 +21,21 @@ from penstock.workspace.times import loaded, stored
 Returns: TypeAlias = Literal["document", "fragments"]
 """What a delivery carries: the document whole, or what the query selected in it."""
 
+RETURNS_BY_DEFAULT: Final[Mapping[Kind, Returns]] = {"xpath": "document", "keywords": "fragments"}
+"""What commands and files mean where they do not say. Whoever asks by keywords asks for the part of
+a document that holds them together."""
+
 Backfill: TypeAlias = Literal["none", "wanted", "done"]
 """Whether documents of the past are to be delivered too, or have been."""
 
 COLUMNS = (
-    "id, subscriber, query, namespaces, default_namespace, returns, paused, starts_at, expires_at,"
-    " backfill, created_at"
+    "id, subscriber, kind, query, namespaces, default_namespace, returns, starts_at, expires_at,"
+    " paused, backfill, created_at"
 )
 """The columns of SQLite's table, in the order of the fields."""
 
-FOR_VERSIONS = (
-    "id, subscriber, query, namespaces, default_namespace, returns, starts_at, expires_at"
-)
-"""Those that an index version has, in its order."""
+FOR_VERSIONS = ", ".join(COLUMNS.split(", ")[: len(SUBSCRIPTIONS)])
+"""The first of them are those that an index version has, in its order."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -43,18 +46,21 @@ class StoredSubscription:
     """Names the subscription in its workspace; where it is empty, a name is made."""
 
     subscriber: str
+    kind: Kind = "xpath"
     query: str
+    """XPath, or keywords."""
+
     namespaces: Mapping[str, str] = field(default_factory=dict, hash=False)
     default_namespace: str | None = None
     returns: Returns = "document"
-    paused: bool = False
-    """Nothing is delivered until it is resumed; what came meanwhile is not made up for."""
-
     starts_at: datetime | None = None
     """What is processed earlier is not delivered."""
 
     expires_at: datetime | None = None
     """What is processed at this time or later is not delivered."""
+
+    paused: bool = False
+    """Nothing is delivered until it is resumed; what came meanwhile is not made up for."""
 
     backfill: Backfill = "none"
     created_at: datetime | None = None
@@ -62,13 +68,19 @@ class StoredSubscription:
 
     @property
     def subscription(self) -> Subscription:
-        """The query with its namespaces, under its name."""
+        """The query in XPath with its namespaces, under its name."""
+        assert self.kind == "xpath", "keywords are no XPath"
         return Subscription(
             self.id,
             self.query,
             namespaces=self.namespaces,
             default_namespace=self.default_namespace,
         )
+
+    def as_wanted(self, number: int) -> Wanted:
+        """The query as an index takes it, under a number."""
+        bindings = tuple(sorted(self.namespaces.items()))
+        return number, self.kind, self.query, bindings, self.default_namespace
 
     def asks_the_same_as(self, other: StoredSubscription) -> bool:
         """Whether the two are of one subscriber and differ in nothing that he said."""
@@ -77,6 +89,7 @@ class StoredSubscription:
     def _said(self) -> tuple[object, ...]:
         return (
             self.subscriber,
+            self.kind,
             self.query,
             dict(self.namespaces),
             self.default_namespace,
@@ -91,11 +104,16 @@ class StoredSubscription:
         Raises
         ------
         WorkspaceError
-            ``workspace.name``, ``subscription.times`` or ``subscription.returns``.
+            ``workspace.name``, ``subscription.kind``, ``subscription.returns`` or
+            ``subscription.times``.
         """
         check_name("subscriber", self.subscriber)
         if self.id:
             check_name("subscription", self.id)
+        if self.kind not in KINDS:
+            raise error("subscription.kind", f"`{self.kind}` is no kind of subscription")
+        if self.kind == "keywords" and (self.namespaces or self.default_namespace):
+            raise error("subscription.kind", "keywords are of no namespace, and this names some")
         if self.returns not in get_args(Returns):
             raise error("subscription.returns", f"`{self.returns}` is nothing that can be returned")
         if self.starts_at and self.expires_at and self.expires_at <= self.starts_at:
@@ -132,13 +150,14 @@ def to_row(subscription: StoredSubscription) -> tuple[object, ...]:
     return (
         subscription.id,
         subscription.subscriber,
+        subscription.kind,
         subscription.query,
         json.dumps(dict(subscription.namespaces), sort_keys=True, ensure_ascii=False),
         subscription.default_namespace,
         subscription.returns,
-        int(subscription.paused),
         stored(subscription.starts_at),
         stored(subscription.expires_at),
+        int(subscription.paused),
         subscription.backfill,
         stored(subscription.created_at),
     )
@@ -149,22 +168,22 @@ def from_row(row: tuple[Any, ...]) -> StoredSubscription:
     return StoredSubscription(
         id=row[0],
         subscriber=row[1],
-        query=row[2],
-        namespaces=json.loads(row[3]),
-        default_namespace=row[4],
-        returns=row[5],
-        paused=bool(row[6]),
+        kind=row[2],
+        query=row[3],
+        namespaces=json.loads(row[4]),
+        default_namespace=row[5],
+        returns=row[6],
         starts_at=loaded(row[7]),
         expires_at=loaded(row[8]),
-        backfill=row[9],
-        created_at=loaded(row[10]),
+        paused=bool(row[9]),
+        backfill=row[10],
+        created_at=loaded(row[11]),
     )
 
 
 def as_table(subscriptions: Iterable[StoredSubscription]) -> pa.Table:
     """Subscriptions as an index version has them."""
-    rows = map(to_row, subscriptions)
-    return to_table((*row[:6], *row[7:9]) for row in rows)
+    return to_table(to_row(each)[: len(SUBSCRIPTIONS)] for each in subscriptions)
 
 
 def to_table(rows: Iterable[tuple[Any, ...]]) -> pa.Table:
@@ -173,10 +192,11 @@ def to_table(rows: Iterable[tuple[Any, ...]]) -> pa.Table:
     if not columns:
         return SUBSCRIPTIONS.empty_table()
     of_text: dict[str, list[tuple[str, str]]] = {}
-    for text in columns[3]:
+    namespaces = SUBSCRIPTIONS.get_field_index("namespaces")
+    for text in columns[namespaces]:
         if text not in of_text:
             of_text[text] = list(json.loads(text).items())
-    columns[3] = [of_text[text] for text in columns[3]]
+    columns[namespaces] = [of_text[text] for text in columns[namespaces]]
     arrays: list[pa.Array[Any]] = []
     for values, of in zip(columns, SUBSCRIPTIONS, strict=True):
         if of.type == TIME:

@@ -9,8 +9,8 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime
 
 from penstock.errors import PenstockError, error
-from penstock.matching import SubscriptionIndex
 from penstock.workspace.database import Database
+from penstock.workspace.indexes import Indexes
 from penstock.workspace.limits import SUBSCRIPTIONS_AT_ONCE
 from penstock.workspace.stored_subscription import COLUMNS, StoredSubscription, from_row, to_row
 from penstock.workspace.times import now, stored
@@ -46,7 +46,8 @@ class SubscriptionStore:
         QueryError
             The query is refused, or ``subscription.duplicate``: the name is taken.
         WorkspaceError
-            ``workspace.name``, ``subscription.times`` or ``subscription.returns``.
+            ``workspace.name``, ``subscription.kind``, ``subscription.returns`` or
+            ``subscription.times``.
         """
         added = self.add_many([subscription])
         for reason in added.refused.values():
@@ -76,27 +77,18 @@ class SubscriptionStore:
 
     def _sound(self, subscriptions: Sequence[StoredSubscription], added: Added) -> list[int]:
         """The positions of those that may be stored; the others are refused."""
-        groups: dict[object, list[int]] = {}
+        sound: list[int] = []
         for position, wanted in enumerate(subscriptions):
             try:
                 wanted.check()
             except PenstockError as reason:
                 added.refused[position] = reason
                 continue
-            context = tuple(sorted(wanted.namespaces.items())), wanted.default_namespace
-            groups.setdefault(context, []).append(position)
+            sound.append(position)
         # An index takes what a version will take, and says what is wrong with the rest.
-        scratch = SubscriptionIndex()
-        for group in groups.values():
-            first = subscriptions[group[0]]
-            refused = scratch.add_many(
-                [str(position) for position in group],
-                [subscriptions[position].query for position in group],
-                namespaces=first.namespaces,
-                default_namespace=first.default_namespace,
-            )
-            added.refused.update({int(position): reason for position, reason in refused.items()})
-        return [position for position in range(len(subscriptions)) if position not in added.refused]
+        refused = Indexes().add(subscriptions[position].as_wanted(position) for position in sound)
+        added.refused.update(refused)
+        return [position for position in sound if position not in refused]
 
     def get(self, id: str) -> StoredSubscription:  # noqa: A002
         """A subscription by its name.

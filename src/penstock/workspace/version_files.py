@@ -1,8 +1,9 @@
-"""The files of an index version: a table of subscriptions, and the index of its rows.
+"""The files of an index version: a table of subscriptions, and the indexes of its rows.
 
 A *whole* version is ``DIGEST.arrow``, a table of :data:`~penstock.workspace.schemas.SUBSCRIPTIONS`
-in Arrow's file format, and ``DIGEST.index``, which knows each row by its decimal number. DIGEST is
-the SHA-256 of the table's file.
+in Arrow's file format, and an index for each kind that the table has: ``DIGEST.index`` of XPath,
+``DIGEST.keywords`` of keywords. They know each row by its decimal number. DIGEST is the SHA-256 of
+the table's file.
 
 Writing an index of a million subscriptions takes seconds. So a version may also be a *change* of a
 whole one: a single ``DIGEST.arrow`` with the rows that follow the whole one's, whose metadata
@@ -13,21 +14,24 @@ from __future__ import annotations
 
 import hashlib
 import tempfile
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, Final, cast
 
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from penstock.errors import IndexFileError, error
-from penstock.matching import SubscriptionIndex
+from penstock.workspace import indexes
 from penstock.workspace.durable import writing
+from penstock.workspace.indexes import KINDS, AnyIndex, Indexes, Kind, Wanted
 from penstock.workspace.schemas import SUBSCRIPTIONS
 from penstock.workspace.storage import Folder
 
-FORMAT = 1
-"""Of the table's file; the index has a version of its own."""
+FORMAT = 2
+"""Of the table's file; an index has a version of its own. Format 1 did not tell kinds: there was
+XPath alone."""
 
 WORKSHOP = "making-"
 """How the names of folders begin in which versions are made; one that stays was left by a kill."""
@@ -35,6 +39,11 @@ WORKSHOP = "making-"
 _FORMAT_KEY = b"penstock.format"
 _BASE_KEY = b"penstock.base"
 _REMOVED_KEY = b"penstock.removed"
+
+_SUFFIXES: Final[Mapping[Kind, str]] = {"xpath": ".index", "keywords": ".keywords"}
+
+_KIND_PLACE: Final = SUBSCRIPTIONS.get_field_index("kind")
+_OF_FORMAT_1: Final = SUBSCRIPTIONS.remove(_KIND_PLACE)
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,9 +62,19 @@ def table_name(digest: str) -> str:
     return f"{digest}.arrow"
 
 
-def index_name(digest: str) -> str:
-    """The name of a whole version's index."""
-    return f"{digest}.index"
+def index_name(digest: str, kind: Kind) -> str:
+    """The name of a whole version's index of a kind."""
+    return f"{digest}{_SUFFIXES[kind]}"
+
+
+def kinds_of(table: pa.Table) -> dict[Kind, int]:
+    """The kinds that a table has, with how many rows are of each."""
+    compute: Any = pc
+    counts = {
+        row["values"]: row["counts"]
+        for row in compute.value_counts(table.column("kind")).to_pylist()
+    }
+    return {kind: counts[kind] for kind in KINDS if kind in counts}
 
 
 def write_whole(folder: Folder, subscriptions: pa.Table) -> str:
@@ -64,15 +83,17 @@ def write_whole(folder: Folder, subscriptions: pa.Table) -> str:
         path = Path(temporary) / "table"
         table = _as_stored(subscriptions)
         digest = _write_table(path, table, {})
-        if _is_sound(folder, digest, table.num_rows):
+        if _is_sound(folder, digest, table):
             folder.touch(table_name(digest))
-            folder.touch(index_name(digest))
+            for kind in kinds_of(table):
+                folder.touch(index_name(digest, kind))
             return digest
-        index = SubscriptionIndex()
-        add_rows(index, table, range(table.num_rows), first=0)
-        index.save(Path(temporary) / "index")
+        made = Indexes()
+        add_rows(made, table, range(table.num_rows), first=0)
+        for kind in kinds_of(table):
+            made.save(kind, Path(temporary) / kind)
+            folder.put(index_name(digest, kind), Path(temporary) / kind)
         # The table last: where it is, all of the version is.
-        folder.put(index_name(digest), Path(temporary) / "index")
         folder.put(table_name(digest), path)
     return digest
 
@@ -108,9 +129,13 @@ def read_rows(folder: Folder, digest: str) -> Rows:
     except pa.ArrowInvalid as fault:
         raise error("index.not-an-index", f"{path} is no table of Arrow's") from fault
     metadata = table.schema.metadata or {}
-    if int(metadata.get(_FORMAT_KEY, b"0")) > FORMAT:
+    written_as = int(metadata.get(_FORMAT_KEY, b"0"))
+    if written_as > FORMAT:
         raise error("index.too-new", f"{path} has another format than this Penstock reads")
     table = table.replace_schema_metadata(None)
+    if written_as == 1 and table.schema.equals(_OF_FORMAT_1):
+        kind = pa.repeat(pa.scalar("xpath"), table.num_rows)
+        table = table.add_column(_KIND_PLACE, SUBSCRIPTIONS.field(_KIND_PLACE), kind)
     if not table.schema.equals(SUBSCRIPTIONS):
         raise error("index.not-an-index", f"{path} is no table of subscriptions")
     base = metadata.get(_BASE_KEY)
@@ -122,8 +147,8 @@ def read_rows(folder: Folder, digest: str) -> Rows:
     )
 
 
-def load_index(folder: Folder, digest: str, rows: int) -> SubscriptionIndex:
-    """The index of a whole version, memory-mapped.
+def load_indexes(folder: Folder, digest: str, table: pa.Table) -> Indexes:
+    """The indexes of a whole version, memory-mapped; ``table`` is the version's.
 
     Raises
     ------
@@ -131,54 +156,55 @@ def load_index(folder: Folder, digest: str, rows: int) -> SubscriptionIndex:
         ``index.missing``, ``index.damaged``, ``index.not-an-index``, ``index.too-new`` or
         ``index.too-old``.
     """
+    return Indexes(
+        {kind: _load_index(folder, digest, kind, rows) for kind, rows in kinds_of(table).items()}
+    )
 
+
+def _load_index(folder: Folder, digest: str, kind: Kind, rows: int) -> AnyIndex:
     def verify(copy: Path) -> None:
-        SubscriptionIndex.load(copy)
+        indexes.load_index(kind, copy)
 
-    path = folder.path_of(index_name(digest), verify)
+    name = index_name(digest, kind)
+    path = folder.path_of(name, verify)
     try:
-        index = SubscriptionIndex.load(path)
+        index = indexes.load_index(kind, path)
     except IndexFileError:
         # A copy may be of a file that has been replaced since.
-        folder.forget(index_name(digest))
-        path = folder.path_of(index_name(digest), verify)
-        index = SubscriptionIndex.load(path)
+        folder.forget(name)
+        path = folder.path_of(name, verify)
+        index = indexes.load_index(kind, path)
     if len(index) != rows:
         raise error("index.damaged", f"{path} has {len(index)} subscriptions, its table {rows}")
     return index
 
 
-def add_rows(index: SubscriptionIndex, table: pa.Table, rows: Collection[int], first: int) -> None:
-    """Add rows of a table to an index, row ``n`` under the id ``first + n``.
+def add_rows(to: Indexes, table: pa.Table, rows: Collection[int], first: int) -> None:
+    """Add rows of a table to indexes, row ``n`` under the number ``first + n``.
 
     Raises
     ------
     QueryError
         A query is refused: whoever let it into the table did not look at it.
     """
-    queries: list[Any] = table.column("query").to_pylist()
-    defaults: list[Any] = table.column("default_namespace").to_pylist()
-    namespaces: list[Any] = table.column("namespaces").to_pylist()
-    groups: dict[object, list[int]] = {}
+    for reason in to.add(_wanted(table, rows, first)).values():
+        raise reason
+
+
+def _wanted(table: pa.Table, rows: Collection[int], first: int) -> Iterator[Wanted]:
+    kinds, queries, namespaces, defaults = (
+        cast("list[Any]", table.column(name).to_pylist())
+        for name in ("kind", "query", "namespaces", "default_namespace")
+    )
     for row in rows:
-        # What shares its namespaces is added at once.
-        groups.setdefault((tuple(namespaces[row]), defaults[row]), []).append(row)
-    for group in groups.values():
-        refused = index.add_many(
-            [str(first + row) for row in group],
-            [queries[row] for row in group],
-            namespaces=dict(namespaces[group[0]]),
-            default_namespace=defaults[group[0]],
-        )
-        for reason in refused.values():
-            raise reason
+        yield first + row, kinds[row], queries[row], tuple(namespaces[row]), defaults[row]
 
 
-def _is_sound(folder: Folder, digest: str, rows: int) -> bool:
+def _is_sound(folder: Folder, digest: str, table: pa.Table) -> bool:
     """Whether a whole version is there already, and can be opened."""
     try:
         read_rows(folder, digest)
-        load_index(folder, digest, rows)
+        load_indexes(folder, digest, table)
     except IndexFileError:
         return False
     return True

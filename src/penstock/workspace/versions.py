@@ -18,9 +18,10 @@ import pyarrow.compute as pc
 
 from penstock.documents import Limits
 from penstock.errors import IndexFileError, error
-from penstock.matching import Matcher, SubscriptionIndex
+from penstock.matching import Matcher
 from penstock.workspace import version_files
 from penstock.workspace.buckets import buckets_of
+from penstock.workspace.indexes import Indexes
 from penstock.workspace.limits import (
     CHANGED_PERCENT_MAX,
     CHANGED_ROWS_MIN,
@@ -136,12 +137,15 @@ def change_version(uri: str, *, removed: Collection[str], added: pa.Table) -> st
 def files_of(uri: str) -> list[str]:
     """The names of the files that a version needs, in its folder."""
     location, digest = _parts(uri)
-    base = version_files.read_rows(Folder.at(location), digest).base or digest
+    folder = Folder.at(location)
+    rows = version_files.read_rows(folder, digest)
+    base = rows.base or digest
+    kinds = version_files.kinds_of(_whole_of(folder, digest, rows))
     return sorted(
         {
             version_files.table_name(digest),
             version_files.table_name(base),
-            version_files.index_name(base),
+            *(version_files.index_name(base, kind) for kind in kinds),
         }
     )
 
@@ -153,7 +157,7 @@ def is_sound(uri: str) -> bool:
     try:
         rows = version_files.read_rows(folder, digest)
         whole = _whole_of(folder, digest, rows)
-        version_files.load_index(folder, rows.base or digest, whole.num_rows)
+        version_files.load_indexes(folder, rows.base or digest, whole)
     except IndexFileError:
         return False
     return True
@@ -179,15 +183,15 @@ def open_version(uri: str, *, limits: Limits | None = None) -> OpenVersion:
 
 @dataclass(slots=True)
 class _Lineage:
-    """An index that follows a whole version through its changes.
+    """The indexes that follow a whole version through its changes.
 
-    Matchers are snapshots of it. It outlives them, so that the next version finds what the
+    Matchers are snapshots of them. They outlive those, so that the next version finds what the
     matching of the last one has learnt.
     """
 
     base: str
     table: pa.Table
-    index: SubscriptionIndex
+    indexes: Indexes
     added: pa.Table = field(default_factory=SUBSCRIPTIONS.empty_table)
     removed: frozenset[int] = frozenset()
 
@@ -204,15 +208,14 @@ class _Lineage:
     def follow(self, rows: Rows) -> None:
         """Add and remove what the version has more."""
         for row in rows.removed - self.removed:
-            if str(row) in self.index:
-                self.index.remove(str(row))
+            self.indexes.discard(row)
         first = self.table.num_rows
         if rows.base is not None:
             known = self.added.num_rows
             fresh = [
                 row for row in range(known, rows.table.num_rows) if first + row not in rows.removed
             ]
-            version_files.add_rows(self.index, rows.table, fresh, first)
+            version_files.add_rows(self.indexes, rows.table, fresh, first)
             self.added = rows.table
         self.removed = rows.removed
 
@@ -243,13 +246,13 @@ class _OpenVersions:
         lineage = self._lineages.pop(base, None)
         if lineage is None or not lineage.leads_to(rows, base):
             whole = _whole_of(folder, digest, rows)
-            index = version_files.load_index(folder, base, whole.num_rows)
-            lineage = _Lineage(base, whole, index)
+            indexes = version_files.load_indexes(folder, base, whole)
+            lineage = _Lineage(base, whole, indexes)
         lineage.follow(rows)
         self._lineages[base] = lineage
         _shorten(self._lineages)
         subscriptions = pa.concat_tables([lineage.table, *_added(rows)])
-        return OpenVersion(digest, lineage.index.matcher(limits=limits), subscriptions)
+        return OpenVersion(digest, lineage.indexes.matcher(limits), subscriptions)
 
 
 _OPEN = _OpenVersions()

@@ -177,6 +177,7 @@ def subscription_table(subject: Subject) -> pa.Table:
     columns: dict[str, Any] = {
         "subscription": subject.ids,
         "subscriber": subject.ids,
+        "kind": ["xpath"] * count,
         "query": subject.queries,
         "namespaces": [[]] * count,
         "default_namespace": [None] * count,

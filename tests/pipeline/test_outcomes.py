@@ -1,0 +1,89 @@
+"""What becomes of a batch of documents, without Spark."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+import pytest
+from pipeline_data import subscription_table
+
+from penstock.documents import Fragment
+from penstock.errors import DocumentError
+from penstock.matching import Matcher
+from penstock.pipeline.outcomes import TOO_LARGE, Matching
+from penstock.workspace.versions import open_version, write_version
+
+QUERIES = {
+    "anna.path": "/news/item",
+    "anna.words": "news item",
+    "ben.any": "item OR gale",
+    "carl.any": "storm OR item",
+    "dora.path": "//item",
+}
+DOCUMENTS = pa.array([b"<news><item/></news>", b"<other/>", b"<news><item>storm</item></news>"])
+
+
+@pytest.fixture
+def matching(tmp_path: Path) -> Matching:
+    return Matching(open_version(write_version(str(tmp_path), subscription_table(QUERIES))))
+
+
+def fragments_of(matching: Matching) -> dict[str, list[str] | None]:
+    """What each subscription was given of the first document."""
+    outcomes = matching.match(DOCUMENTS)
+    (names,) = matching.subscriptions(outcomes, ["subscription"])
+    given = matching.fragments(DOCUMENTS, outcomes, wanted=np.full(len(names), True))
+    assert len(given) == 2 * len(QUERIES)
+    rows = zip(names.to_pylist(), given.to_pylist(), strict=True)
+    return {
+        str(name): None if parts is None else [part["xml"] for part in parts]
+        for name, parts in list(rows)[: len(QUERIES)]
+    }
+
+
+def test_fragments_of_both_kinds_stand_beside_each_other(matching: Matching) -> None:
+    assert fragments_of(matching) == {
+        "anna.path": ["<item/>"],
+        "anna.words": ["<news><item/></news>"],
+        "ben.any": ["<item/>"],
+        "carl.any": ["<item/>"],
+        "dora.path": ["<item/>"],
+    }
+
+
+def refusing(code: str, monkeypatch: pytest.MonkeyPatch) -> list[Sequence[str]]:
+    """Refuse to select for subscriptions 2 and 3; what was asked for, call by call."""
+    asked: list[Sequence[str]] = []
+    select = Matcher.select
+
+    def refuse(
+        matcher: Matcher, document: bytes, ids: Sequence[str]
+    ) -> Mapping[str, tuple[Fragment, ...]]:
+        asked.append(ids)
+        if {"2", "3"} & set(ids):
+            raise DocumentError(code, "this is too much")
+        return select(matcher, document, ids)
+
+    monkeypatch.setattr(Matcher, "select", refuse)
+    return asked
+
+
+def test_a_document_too_large_for_some_is_selected_in_for_the_others(
+    matching: Matching, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    refusing(TOO_LARGE, monkeypatch)
+    found = fragments_of(matching)
+    assert {name for name, parts in found.items() if parts is None} == {"ben.any", "carl.any"}
+    assert (found["anna.path"], found["dora.path"]) == (["<item/>"], ["<item/>"])
+
+
+def test_what_must_not_happen_is_not_passed_over(
+    matching: Matching, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked = refusing("xml.unclosed", monkeypatch)
+    with pytest.raises(DocumentError):
+        fragments_of(matching)
+    assert len(asked) == 1
