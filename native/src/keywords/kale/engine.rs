@@ -4,7 +4,8 @@ use super::{AllQueries, AllStacks};
 use crate::events::{Context, Span, StartElement, Stop};
 use crate::keywords::kemb::any::{AnyQueries, AnyRun};
 use crate::keywords::kemb::kept::Kept;
-use crate::keywords::kemb::told::{Answer, Told, Want};
+use crate::keywords::kemb::limits::Limits;
+use crate::keywords::kemb::told::{Told, Want};
 use crate::keywords::listen::{Listener, Mode, Queries, WordId};
 
 /// The queries.
@@ -41,16 +42,17 @@ pub struct KaleRun {
     kept: Kept,
     any: AnyRun,
     told: Told,
+    limits: Limits,
     /// The open elements' numbers.
     open: Vec<u32>,
     element_count: u32,
 }
 
 impl KaleRun {
-    /// A run that keeps at most so much for OR queries (see [`KEPT_MAX`](crate::keywords::kemb::kept::KEPT_MAX)).
-    pub fn new(kept_max: usize) -> Self {
+    /// A run within these limits.
+    pub fn new(limits: Limits) -> Self {
         KaleRun {
-            kept: Kept::new(kept_max),
+            limits,
             ..KaleRun::default()
         }
     }
@@ -74,16 +76,6 @@ impl KaleRun {
     pub fn told(&self) -> &Told {
         &self.told
     }
-
-    /// The queries that match the last document, ascending.
-    pub fn matches(&self) -> &[u32] {
-        self.told.matches()
-    }
-
-    /// Where wanted: all answers by query, each query's in document order.
-    pub fn answers(&self) -> &[Answer] {
-        self.told.answers()
-    }
 }
 
 /// Hears one document.
@@ -98,16 +90,13 @@ pub struct KaleHearing<'a> {
 impl KaleHearing<'_> {
     /// Ends the document.
     pub fn finish(self) {
-        let run = self.run;
-        if self.keeps {
-            run.any.answer(&self.kale.any, &run.kept, &mut run.told);
-        }
-        run.told.finish();
+        self.run.told.finish();
     }
 }
 
 impl Listener for KaleHearing<'_> {
     fn open(&mut self, _: &dyn Context, _: &StartElement<'_>) -> Result<(), Stop> {
+        self.run.limits.check_element(self.run.element_count)?;
         if self.keeps {
             self.run.kept.open(self.run.element_count);
         }
@@ -137,11 +126,15 @@ impl Listener for KaleHearing<'_> {
             .close(&self.kale.all, depth, element, &mut run.told);
         if self.keeps {
             run.kept.close();
-            if run.kept.is_full() {
-                return Err(Kept::too_large_for_or());
+            if !run.limits.allow_kept(run.kept.size()) {
+                return Err(run.limits.too_large_for_or());
             }
         }
-        Ok(())
+        if self.keeps && run.open.is_empty() {
+            run.any
+                .answer(&self.kale.any, &run.kept, &run.limits, &mut run.told)?;
+        }
+        run.limits.check_answers(run.told.answers().len())
     }
 }
 
@@ -150,6 +143,7 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
+    use crate::keywords::kemb::told::Answer;
     use crate::keywords::testing::{
         element, figure_1, queries, table_1, trees, Document, Item, QueryList, Tree,
     };
@@ -160,7 +154,7 @@ mod tests {
         let mut hearing = run.hear(&kale, Want::Answers);
         tree.feed(&mut hearing).unwrap();
         hearing.finish();
-        let told = run.answers().iter();
+        let told = run.told().answers().iter();
         told.map(|answer| (answer.query, answer.element)).collect()
     }
 
@@ -220,14 +214,52 @@ mod tests {
         let leaf = || element(&[0], Vec::new());
         let tree = element(&[1], vec![leaf(), leaf(), leaf()]);
         let kale = Kale::new(&query);
-        let mut run = KaleRun::new(5);
+        let mut run = KaleRun::new(Limits {
+            kept_max: 5,
+            ..Limits::default()
+        });
         let stop = tree.feed(&mut run.hear(&kale, Want::Answers)).unwrap_err();
         assert_eq!(stop.code, "keywords.or-too-large");
         // The run serves again, and matching alone keeps nothing.
         let mut hearing = run.hear(&kale, Want::Matches);
         tree.feed(&mut hearing).unwrap();
         hearing.finish();
-        assert_eq!((run.matches(), run.answers().len()), (&[0, 1][..], 0));
+        assert_eq!(
+            (run.told().matches(), run.told().answers().len()),
+            (&[0, 1][..], 0)
+        );
+    }
+
+    #[test]
+    fn a_document_of_too_many_elements_is_stopped() {
+        let tree = element(&[0], vec![element(&[0], Vec::new())]);
+        let kale = Kale::new(&QueryList::new([(Mode::All, vec![0])]));
+        for (elements_max, code) in [(2, None), (1, Some("keywords.too-many-elements"))] {
+            let mut run = KaleRun::new(Limits {
+                elements_max,
+                ..Limits::default()
+            });
+            let stop = tree.feed(&mut run.hear(&kale, Want::Answers)).err();
+            assert_eq!(stop.map(|stop| stop.code), code);
+        }
+    }
+
+    #[test]
+    fn a_document_with_too_many_answers_is_stopped() {
+        let leaf = || element(&[0], Vec::new());
+        let tree = element(&[], vec![leaf(), leaf(), leaf()]);
+        for mode in [Mode::All, Mode::Any] {
+            let kale = Kale::new(&QueryList::new([(mode, vec![0])]));
+            for (answers_max, code) in [(3, None), (2, Some("keywords.too-many-answers"))] {
+                let mut run = KaleRun::new(Limits {
+                    answers_max,
+                    ..Limits::default()
+                });
+                let mut hearing = run.hear(&kale, Want::Answers);
+                let stop = tree.feed(&mut hearing).err();
+                assert_eq!(stop.map(|stop| stop.code), code);
+            }
+        }
     }
 
     proptest! {
@@ -253,9 +285,9 @@ mod tests {
                     let mut hearing = run.hear(&kale, want);
                     tree.feed(&mut hearing).unwrap();
                     hearing.finish();
-                    prop_assert_eq!(run.matches(), &matching);
+                    prop_assert_eq!(run.told().matches(), &matching);
                     let all = if want == Want::Answers { &expected[..] } else { &[] };
-                    prop_assert_eq!(run.answers(), all);
+                    prop_assert_eq!(run.told().answers(), all);
                 }
             }
         }

@@ -10,7 +10,9 @@
 use hashbrown::{HashMap, HashSet};
 
 use super::kept::Kept;
+use super::limits::Limits;
 use super::told::Told;
+use crate::events::Stop;
 use crate::keywords::listen::WordId;
 
 const BLOCK_BITS: usize = u64::BITS as usize;
@@ -89,7 +91,13 @@ impl AnyRun {
     }
 
     /// Ends the document: tells all answers.
-    pub fn answer(&mut self, queries: &AnyQueries, kept: &Kept, told: &mut Told) {
+    pub fn answer(
+        &mut self,
+        queries: &AnyQueries,
+        kept: &Kept,
+        limits: &Limits,
+        told: &mut Told,
+    ) -> Result<(), Stop> {
         self.occurrences.clear();
         let used = kept.occurrences().filter(|&(word, _)| queries.uses(word));
         self.occurrences.extend(used);
@@ -100,9 +108,6 @@ impl AnyRun {
         }
         self.asked.sort_unstable();
         self.asked.dedup();
-        if self.asked.is_empty() {
-            return;
-        }
         kept.parents(&mut self.parents);
         self.numbers.clear();
         self.numbers.resize(self.parents.len(), 0);
@@ -111,7 +116,9 @@ impl AnyRun {
             self.plant(&queries.words[&query]);
             self.tree
                 .examine_all(|place| told.tell(query, kept.element(place)));
+            limits.check_answers(told.answers().len())?;
         }
+        Ok(())
     }
 
     /// Makes the tree of a query with these words.

@@ -140,34 +140,17 @@ impl Coverage {
         self.largest(contained)
     }
 
-    /// Those that contain no other of them.
-    fn smallest(&self, mut rules: Vec<RuleId>) -> Vec<RuleId> {
-        rules.sort_by_key(|&id| self.coverage(id).len());
-        self.first_of_each_chain(rules, |kept, id| {
-            is_subset(self.coverage(kept), self.coverage(id))
-        })
+    /// Those that contain no other of them, where between one and another every rule that lies
+    /// there is of them too: then one that contains another directly contains such a one.
+    fn smallest(&self, rules: Vec<RuleId>) -> Vec<RuleId> {
+        let not_below = |&id: &RuleId| !contain_any(&rules, self.below(id));
+        rules.iter().copied().filter(not_below).collect()
     }
 
-    /// Those that no other of them contains.
-    fn largest(&self, mut rules: Vec<RuleId>) -> Vec<RuleId> {
-        rules.sort_by_key(|&id| std::cmp::Reverse(self.coverage(id).len()));
-        self.first_of_each_chain(rules, |kept, id| {
-            is_subset(self.coverage(id), self.coverage(kept))
-        })
-    }
-
-    fn first_of_each_chain(
-        &self,
-        rules: Vec<RuleId>,
-        chained: impl Fn(RuleId, RuleId) -> bool,
-    ) -> Vec<RuleId> {
-        let mut kept: Vec<RuleId> = Vec::new();
-        for id in rules {
-            if !kept.iter().any(|&first| chained(first, id)) {
-                kept.push(id);
-            }
-        }
-        kept
+    /// Those that no other of them contains, likewise.
+    fn largest(&self, rules: Vec<RuleId>) -> Vec<RuleId> {
+        let not_above = |&id: &RuleId| !contain_any(&rules, self.above(id));
+        rules.iter().copied().filter(not_above).collect()
     }
 
     fn add_arc(&mut self, above: RuleId, below: RuleId) {
@@ -187,6 +170,11 @@ impl Coverage {
     fn coverage(&self, id: RuleId) -> &[WordId] {
         &self.rules.rule(id).coverage
     }
+}
+
+/// Whether any of `some` is among `rules`, which ascend.
+fn contain_any(rules: &[RuleId], some: &[RuleId]) -> bool {
+    some.iter().any(|id| rules.binary_search(id).is_ok())
 }
 
 #[cfg(test)]

@@ -4,13 +4,7 @@
 //! They lie in the order in which they ended, so what is kept below an element that just ended is
 //! the tail of the list, and discarding is a pass over that tail.
 
-use crate::events::Stop;
 use crate::keywords::listen::WordId;
-
-/// How many kept elements, and words that they directly contain, are held together (some sixty
-/// megabytes). Past it, a document is refused if OR queries want answers from it; otherwise what is
-/// kept is forgotten, and counted: answers of AND queries do not depend on it.
-pub const KEPT_MAX: usize = 1 << 23;
 
 /// An open element's words are made distinct whenever they are this many, and twice as many as
 /// they last were.
@@ -44,9 +38,8 @@ pub struct Ended {
 }
 
 /// The kept elements of one document.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub struct Kept {
-    size_max: usize,
     nodes: Vec<Node>,
     /// The words that the kept elements directly contain, in their order.
     words: Vec<WordId>,
@@ -57,33 +50,7 @@ pub struct Kept {
     retained: Vec<u32>,
 }
 
-impl Default for Kept {
-    fn default() -> Self {
-        Kept::new(KEPT_MAX)
-    }
-}
-
 impl Kept {
-    /// Keeps at most so many elements and words together.
-    pub fn new(size_max: usize) -> Self {
-        Kept {
-            size_max,
-            nodes: Vec::new(),
-            words: Vec::new(),
-            open: Vec::new(),
-            pending: Vec::new(),
-            retained: Vec::new(),
-        }
-    }
-
-    /// The refusal of a document of which more would have to be kept.
-    pub fn too_large_for_or() -> Stop {
-        Stop {
-            code: "keywords.or-too-large",
-            message: "the document is too large for answers to OR queries".into(),
-        }
-    }
-
     /// Begins a document.
     pub fn begin(&mut self) {
         self.nodes.clear();
@@ -92,9 +59,9 @@ impl Kept {
         self.pending.clear();
     }
 
-    /// Whether more is held than may be.
-    pub fn is_full(&self) -> bool {
-        self.nodes.len() + self.words.len() > self.size_max
+    /// How much is held: elements, and words that they directly contain.
+    pub fn size(&self) -> usize {
+        self.nodes.len() + self.words.len()
     }
 
     /// An element begins.

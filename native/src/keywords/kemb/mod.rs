@@ -22,6 +22,7 @@ use rules::Change;
 pub mod any;
 pub mod coverage;
 pub mod kept;
+pub mod limits;
 pub mod nfa;
 pub mod relevant;
 pub mod rules;

@@ -37,7 +37,41 @@ const NO_ACCEPT: AcceptId = AcceptId::MAX;
 struct State {
     /// How many transitions leave it.
     leaving: u32,
+    /// Which words may lead on from it.
+    leads: Signature,
     accept: AcceptId,
+}
+
+/// A state with no transition yet.
+const LONE: State = State {
+    leaving: 0,
+    leads: Signature(0),
+    accept: NO_ACCEPT,
+};
+
+/// Which words a state has transitions for, a bit for many words: most states have few, and most
+/// words lead on from few of them, so that most lookups need not be made.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Signature(u32);
+
+impl Signature {
+    fn of(word: WordId) -> Self {
+        Signature(1 << (word.wrapping_mul(0x9e37_79b9) >> 27))
+    }
+
+    /// Whether a word may lead on.
+    #[inline]
+    fn may_lead(self, word: Signature) -> bool {
+        self.0 & word.0 != 0
+    }
+}
+
+/// A state that is active at an element.
+#[derive(Clone, Copy, Debug)]
+pub struct Active {
+    /// The state.
+    pub state: StateId,
+    leads: Signature,
 }
 
 /// What is known of an accepting state.
@@ -67,12 +101,8 @@ pub struct Nfa {
 impl Nfa {
     /// An automaton of no query, which will have at most `states_max` states.
     pub fn new(states_max: usize) -> Self {
-        let initial = State {
-            leaving: 0,
-            accept: NO_ACCEPT,
-        };
         Nfa {
-            states: vec![initial],
+            states: vec![LONE],
             free_states: Vec::new(),
             transitions: HashMap::default(),
             accepts: Vec::new(),
@@ -96,6 +126,39 @@ impl Nfa {
     #[inline]
     pub fn next(&self, state: StateId, word: WordId) -> Option<StateId> {
         self.transitions.get(&(state, word)).copied()
+    }
+
+    /// The initial state, active.
+    pub fn initial(&self) -> Active {
+        self.active(INITIAL)
+    }
+
+    /// Leads on by a word from each state of a set, of which none has been reached by this word
+    /// yet: the states that are reached join it, and those that accept are told.
+    pub fn trigger(
+        &self,
+        active: &mut Vec<Active>,
+        word: WordId,
+        mut accepting: impl FnMut(AcceptId),
+    ) {
+        let signature = Signature::of(word);
+        for at in 0..active.len() {
+            let Active { state, leads } = active[at];
+            if !leads.may_lead(signature) {
+                continue;
+            }
+            if let Some(next) = self.next(state, word) {
+                active.push(self.active(next));
+                if let Some(accept) = self.accept_of(next) {
+                    accepting(accept);
+                }
+            }
+        }
+    }
+
+    fn active(&self, state: StateId) -> Active {
+        let leads = self.states[state as usize].leads;
+        Active { state, leads }
     }
 
     /// Whether a query has this word.
@@ -184,7 +247,9 @@ impl Nfa {
         // after that state.
         for mask in (1..subsets.len()).rev() {
             let state = subsets[mask].expect("every subset of a state is a state");
-            let State { leaving, accept } = self.states[state as usize];
+            let State {
+                leaving, accept, ..
+            } = self.states[state as usize];
             if leaving == 0 && accept == NO_ACCEPT {
                 self.remove_state(words, &subsets, mask, state);
             }
@@ -205,20 +270,18 @@ impl Nfa {
     }
 
     fn add_state(&mut self, words: &[WordId], subsets: &[Option<StateId>], mask: usize) -> StateId {
-        let state = State {
-            leaving: 0,
-            accept: NO_ACCEPT,
-        };
         let id = if let Some(id) = self.free_states.pop() {
-            self.states[id as usize] = state;
+            self.states[id as usize] = LONE;
             id
         } else {
-            self.states.push(state);
+            self.states.push(LONE);
             (self.states.len() - 1) as StateId
         };
         for (before, word) in those_before(words, subsets, mask) {
             self.transitions.insert((before, word), id);
-            self.states[before as usize].leaving += 1;
+            let before = &mut self.states[before as usize];
+            before.leaving += 1;
+            before.leads.0 |= Signature::of(word).0;
         }
         id
     }
@@ -276,118 +339,4 @@ fn those_before<'a>(
 }
 
 #[cfg(test)]
-mod tests {
-    use std::collections::{BTreeMap, BTreeSet};
-
-    use proptest::prelude::*;
-
-    use super::*;
-
-    const A: WordId = 0;
-    const B: WordId = 1;
-    const C: WordId = 2;
-    const D: WordId = 3;
-
-    /// Every state's set of words, found by walking on from the initial one.
-    fn sets(nfa: &Nfa, words: &[WordId]) -> BTreeMap<Vec<WordId>, StateId> {
-        let mut found = BTreeMap::from([(Vec::new(), INITIAL)]);
-        for &word in words {
-            for (set, state) in found.clone() {
-                if let Some(next) = nfa.next(state, word) {
-                    found.insert([set, vec![word]].concat(), next);
-                }
-            }
-        }
-        found
-    }
-
-    /// What an automaton of these queries is by its definition.
-    fn definition(queries: &BTreeSet<Vec<WordId>>) -> BTreeSet<Vec<WordId>> {
-        let mut states = BTreeSet::from([Vec::new()]);
-        for query in queries {
-            for mask in 0..1_usize << query.len() {
-                let bits = (0..query.len()).filter(|bit| mask >> bit & 1 == 1);
-                states.insert(bits.map(|bit| query[bit]).collect());
-            }
-        }
-        states
-    }
-
-    #[test]
-    fn queries_share_the_states_of_the_subsets_they_share() {
-        let mut nfa = Nfa::new(NFA_STATES_MAX);
-        nfa.insert(0, &[A, B, C]).unwrap();
-        assert_eq!(nfa.state_count(), 8);
-        nfa.insert(1, &[A, B, D]).unwrap();
-        // d, ad, bd and abd are new.
-        assert_eq!(nfa.state_count(), 12);
-        assert_eq!(nfa.insert(2, &[A, B]), nfa.insert(3, &[A, B]));
-        assert_eq!(nfa.state_count(), 12);
-    }
-
-    #[test]
-    fn a_query_that_is_a_subset_of_another_keeps_its_states() {
-        let mut nfa = Nfa::new(NFA_STATES_MAX);
-        nfa.insert(0, &[A, B]).unwrap();
-        nfa.insert(1, &[A, B, C]).unwrap();
-        assert_eq!(nfa.remove(1, &[A, B, C]), Some(true));
-        assert_eq!(nfa.state_count(), 4);
-        assert_eq!(nfa.remove(1, &[A, B, C]), None);
-        assert_eq!(nfa.remove(0, &[A, B]), Some(true));
-        assert_eq!((nfa.state_count(), nfa.transition_count()), (1, 0));
-    }
-
-    #[test]
-    fn a_query_past_the_limits_changes_nothing() {
-        let mut nfa = Nfa::new(5);
-        assert!(nfa.insert(0, &[A, B]).is_some());
-        assert_eq!(nfa.insert(1, &[A, B, C]), None);
-        assert_eq!(nfa.insert(1, &[B, C]), None);
-        assert_eq!((nfa.state_count(), nfa.transition_count()), (4, 4));
-        assert!(nfa.insert(2, &[C]).is_some());
-        let eleven: Vec<WordId> = (0..11).collect();
-        assert_eq!(Nfa::new(NFA_STATES_MAX).insert(0, &eleven), None);
-    }
-
-    proptest! {
-        #[test]
-        fn insertions_and_removals_leave_the_automaton_of_what_is_there(
-            steps in prop::collection::vec(prop::collection::btree_set(0_u32..7, 1..5), 1..40)
-        ) {
-            let mut nfa = Nfa::new(NFA_STATES_MAX);
-            let mut present = BTreeSet::new();
-            let everything: Vec<WordId> = (0..7).collect();
-            for words in steps {
-                let words: Vec<WordId> = words.into_iter().collect();
-                if present.remove(&words) {
-                    prop_assert_eq!(nfa.remove(0, &words), Some(true));
-                } else {
-                    prop_assert!(nfa.insert(0, &words).is_some());
-                    present.insert(words);
-                }
-                let found = sets(&nfa, &everything);
-                let defined = definition(&present);
-                prop_assert_eq!(found.keys().cloned().collect::<BTreeSet<_>>(), defined.clone());
-                prop_assert_eq!(nfa.state_count(), defined.len());
-                prop_assert_eq!(
-                    nfa.transition_count(),
-                    defined.iter().map(Vec::len).sum::<usize>()
-                );
-                let accepting: BTreeSet<Vec<WordId>> = found
-                    .iter()
-                    .filter(|(_, &state)| nfa.accept_of(state).is_some())
-                    .map(|(set, _)| set.clone())
-                    .collect();
-                prop_assert_eq!(&accepting, &present);
-                prop_assert_eq!(nfa.accepting().count(), present.len());
-                let within = nfa.accepting_within(&everything[1..5]);
-                let within: BTreeSet<Vec<WordId>> =
-                    within.map(|accept| nfa.accept(accept).words.to_vec()).collect();
-                let defined = present
-                    .iter()
-                    .filter(|words| words.iter().all(|word| (1..5).contains(word)));
-                prop_assert_eq!(within, defined.cloned().collect::<BTreeSet<_>>());
-            }
-        }
-    }
-}
+mod tests;

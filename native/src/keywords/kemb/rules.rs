@@ -107,19 +107,28 @@ impl Rules {
         self.rules.len()
     }
 
-    /// The rules whose coverage has all these words, which ascend and are not none.
+    /// The rules whose coverage has all these words, which are not none.
     ///
-    /// A word is in a keyword's coverage exactly if the keyword is in the word's: so only keywords
-    /// of the words' own coverages come into question.
+    /// A word is in a keyword's coverage exactly if the keyword is in the word's: the rules are
+    /// those of the keywords that are in the coverage of each of the words.
     pub fn covering(&self, words: &[WordId]) -> Vec<RuleId> {
-        let coverages = words.iter().map(|&word| self.words.get(word as usize));
-        let smallest = coverages.min_by_key(|word| word.map_or(0, |word| word.together.len()));
-        let Some(Some(smallest)) = smallest else {
+        let entries: Option<Vec<&Word>> = words
+            .iter()
+            .map(|&word| self.words.get(word as usize))
+            .collect();
+        let Some(mut entries) = entries else {
             return Vec::new();
         };
-        let mut found = self.rules_of(smallest.together.keys());
-        found.retain(|&rule| is_subset(words, &self.rule(rule).coverage));
-        found
+        entries.sort_by_key(|entry| entry.together.len());
+        let Some((smallest, others)) = entries.split_first() else {
+            return Vec::new();
+        };
+        let in_each = |keyword: &&WordId| {
+            others
+                .iter()
+                .all(|entry| entry.together.contains_key(*keyword))
+        };
+        self.rules_of(smallest.together.keys().filter(in_each))
     }
 
     /// The rules whose coverage lies within `words`, which ascend: a rule's keywords are in its

@@ -13,9 +13,10 @@ use hashbrown::HashMap;
 
 use super::any::AnyRun;
 use super::kept::{Ended, Kept};
-use super::nfa::{AcceptId, Nfa, StateId, INITIAL};
+use super::limits::Limits;
+use super::nfa::{AcceptId, Active, Nfa};
 use super::relevant::Relevant;
-use super::told::{Answer, Told, Want};
+use super::told::{Told, Want};
 use super::Kemb;
 use crate::events::{Context, Span, StartElement, Stop};
 use crate::keywords::kale::AllStacks;
@@ -40,7 +41,7 @@ pub struct Counters {
 #[derive(Debug, Default)]
 struct Frame {
     element: u32,
-    active: Vec<StateId>,
+    active: Vec<Active>,
     /// Those of the active states that accept.
     accepting: Vec<AcceptId>,
     /// The words it contains so far, in the order in which it got them.
@@ -76,15 +77,16 @@ pub struct Run {
     stacks: AllStacks,
     any: AnyRun,
     told: Told,
+    limits: Limits,
     active_now: u64,
     counters: Counters,
 }
 
 impl Run {
-    /// A run that keeps at most so much (see [`KEPT_MAX`](super::kept::KEPT_MAX)).
-    pub fn new(kept_max: usize) -> Self {
+    /// A run within these limits.
+    pub fn new(limits: Limits) -> Self {
         Run {
-            kept: Kept::new(kept_max),
+            limits,
             ..Run::default()
         }
     }
@@ -115,16 +117,6 @@ impl Run {
         &self.told
     }
 
-    /// The queries that match the last document, ascending.
-    pub fn matches(&self) -> &[u32] {
-        self.told.matches()
-    }
-
-    /// Where wanted: all answers by query, each query's in document order.
-    pub fn answers(&self) -> &[Answer] {
-        self.told.answers()
-    }
-
     /// What was done for the last document.
     pub fn counters(&self) -> &Counters {
         &self.counters
@@ -141,7 +133,10 @@ impl Run {
         tally.parts += 1;
         tally.own |= own;
         if triggers && !std::mem::replace(&mut tally.triggered, true) {
-            self.active_now += frame.trigger(nfa, word) as u64;
+            let before = frame.active.len();
+            let accepting = &mut frame.accepting;
+            nfa.trigger(&mut frame.active, word, |accept| accepting.push(accept));
+            self.active_now += (frame.active.len() - before) as u64;
         }
     }
 
@@ -164,19 +159,6 @@ impl Frame {
         self.words.clear();
         self.complete_below.clear();
     }
-
-    /// Leads on from each active state by a word that has not done so before. Returns how many
-    /// states became active: none of them was, as their sets have this word.
-    fn trigger(&mut self, nfa: &Nfa, word: WordId) -> usize {
-        let before = self.active.len();
-        for at in 0..before {
-            if let Some(next) = nfa.next(self.active[at], word) {
-                self.active.push(next);
-                self.accepting.extend(nfa.accept_of(next));
-            }
-        }
-        self.active.len() - before
-    }
 }
 
 /// Hears one document.
@@ -191,11 +173,7 @@ pub struct Hearing<'a> {
 impl Hearing<'_> {
     /// Ends the document.
     pub fn finish(self) {
-        let run = self.run;
-        if self.keeps_for_any {
-            run.any.answer(&self.kemb.any, &run.kept, &mut run.told);
-        }
-        run.told.finish();
+        self.run.told.finish();
     }
 
     /// Tells what the innermost element answers.
@@ -290,8 +268,9 @@ impl Listener for Hearing<'_> {
             run.frames.push(Frame::default());
         }
         let element = run.counters.elements as u32;
+        run.limits.check_element(element)?;
         run.frames[run.depth].element = element;
-        run.frames[run.depth].active.push(INITIAL);
+        run.frames[run.depth].active.push(self.kemb.nfa.initial());
         run.depth += 1;
         run.kept.open(element);
         run.active_now += 1;
@@ -332,13 +311,18 @@ impl Listener for Hearing<'_> {
         let ended = self.run.kept.close();
         self.discard(ended);
         self.pop();
-        if self.run.kept.is_full() {
+        let run = &mut *self.run;
+        if !run.limits.allow_kept(run.kept.size()) {
             if self.keeps_for_any {
-                return Err(Kept::too_large_for_or());
+                return Err(run.limits.too_large_for_or());
             }
-            self.run.counters.forgotten += self.run.kept.forget() as u64;
+            run.counters.forgotten += run.kept.forget() as u64;
         }
-        Ok(())
+        if self.keeps_for_any && run.depth == 0 {
+            run.any
+                .answer(&self.kemb.any, &run.kept, &run.limits, &mut run.told)?;
+        }
+        run.limits.check_answers(run.told.answers().len())
     }
 }
 

@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 
 use proptest::prelude::*;
 
+use crate::keywords::kemb::limits::Limits;
 use crate::keywords::kemb::nfa::{Nfa, NFA_STATES_MAX};
 use crate::keywords::kemb::run::Run;
 use crate::keywords::kemb::sets::is_subset;
@@ -26,6 +27,13 @@ fn expected(queries: &QueryList, tree: &Tree) -> Vec<Answer> {
     expected
 }
 
+fn keeping(kept_max: usize) -> Limits {
+    Limits {
+        kept_max,
+        ..Limits::default()
+    }
+}
+
 fn hear(run: &mut Run, kemb: &Kemb, tree: &Tree, want: Want) {
     let mut hearing = run.hear(kemb, want);
     tree.feed(&mut hearing).unwrap();
@@ -35,7 +43,7 @@ fn hear(run: &mut Run, kemb: &Kemb, tree: &Tree, want: Want) {
 fn answers(queries: &QueryList, tree: &Tree, discard: bool) -> Vec<(u32, u32)> {
     let mut run = Run::default();
     hear(&mut run, &Kemb::new(queries, discard), tree, Want::Answers);
-    let told = run.answers().iter();
+    let told = run.told().answers().iter();
     told.map(|answer| (answer.query, answer.element)).collect()
 }
 
@@ -86,10 +94,13 @@ fn nothing_that_an_or_query_uses_is_discarded() {
     let kemb = Kemb::new(&both, true);
     hear(&mut run, &kemb, &tree, Want::Answers);
     assert_eq!(run.counters().discarded, 1);
-    assert_eq!(run.answers(), expected(&both, &tree));
+    assert_eq!(run.told().answers(), expected(&both, &tree));
     // Which queries match needs nothing kept.
     hear(&mut run, &kemb, &tree, Want::Matches);
-    assert_eq!((run.matches(), run.counters().discarded), (&[0, 1][..], 3));
+    assert_eq!(
+        (run.told().matches(), run.counters().discarded),
+        (&[0, 1][..], 3)
+    );
 }
 
 #[test]
@@ -105,13 +116,13 @@ fn queries_past_the_limits_are_answered_by_stacks() {
     assert_eq!((kemb.by_stack_count(), kemb.turned_away_count()), (2, 1));
     let mut run = Run::default();
     hear(&mut run, &kemb, &tree, Want::Answers);
-    assert_eq!(run.answers(), expected(&queries, &tree));
+    assert_eq!(run.told().answers(), expected(&queries, &tree));
     assert!(kemb.remove(2, &[2, 3], Mode::All));
     assert_eq!((kemb.by_stack_count(), kemb.turned_away_count()), (1, 0));
     assert!(kemb.remove(1, &long, Mode::All));
     assert!(!kemb.remove(1, &long, Mode::All));
     hear(&mut run, &kemb, &tree, Want::Matches);
-    assert_eq!(run.matches(), [0]);
+    assert_eq!(run.told().matches(), [0]);
 }
 
 #[test]
@@ -120,9 +131,9 @@ fn a_document_past_the_limit_is_forgotten_or_refused() {
     let tree = element(&[1], vec![leaf(), leaf(), leaf()]);
     let and = (Mode::All, vec![0, 1]);
     let queries = QueryList::new([and.clone()]);
-    let mut run = Run::new(5);
+    let mut run = Run::new(keeping(5));
     hear(&mut run, &Kemb::new(&queries, false), &tree, Want::Answers);
-    assert_eq!(run.answers(), expected(&queries, &tree));
+    assert_eq!(run.told().answers(), expected(&queries, &tree));
     assert_eq!(run.counters().forgotten, 3);
     let both = QueryList::new([and, (Mode::Any, vec![0])]);
     let kemb = Kemb::new(&both, false);
@@ -130,7 +141,39 @@ fn a_document_past_the_limit_is_forgotten_or_refused() {
     assert_eq!(stop.code, "keywords.or-too-large");
     // The run serves again.
     hear(&mut run, &kemb, &tree, Want::Matches);
-    assert_eq!(run.matches(), [0, 1]);
+    assert_eq!(run.told().matches(), [0, 1]);
+}
+
+#[test]
+fn a_document_of_too_many_elements_is_stopped() {
+    let tree = element(&[0], vec![element(&[0], Vec::new())]);
+    let kemb = Kemb::new(&QueryList::new([(Mode::All, vec![0])]), true);
+    for (elements_max, code) in [(2, None), (1, Some("keywords.too-many-elements"))] {
+        let mut run = Run::new(Limits {
+            elements_max,
+            ..Limits::default()
+        });
+        let stop = tree.feed(&mut run.hear(&kemb, Want::Answers)).err();
+        assert_eq!(stop.map(|stop| stop.code), code);
+    }
+}
+
+#[test]
+fn a_document_with_too_many_answers_is_stopped() {
+    let leaf = || element(&[0], Vec::new());
+    let tree = element(&[], vec![leaf(), leaf(), leaf()]);
+    for mode in [Mode::All, Mode::Any] {
+        let kemb = Kemb::new(&QueryList::new([(mode, vec![0])]), true);
+        for (answers_max, code) in [(3, None), (2, Some("keywords.too-many-answers"))] {
+            let mut run = Run::new(Limits {
+                answers_max,
+                ..Limits::default()
+            });
+            let mut hearing = run.hear(&kemb, Want::Answers);
+            let stop = tree.feed(&mut hearing).err();
+            assert_eq!(stop.map(|stop| stop.code), code);
+        }
+    }
 }
 
 /// The index is the one that these queries make at once, and every source vertex is right.
@@ -171,17 +214,17 @@ proptest! {
     ) {
         let kemb = Kemb::with_states(&queries, discard, states_max);
         let has_or = (0..queries.count() as u32).any(|query| queries.mode(query) == Mode::Any);
-        let mut run = Run::new(if has_or { usize::MAX } else { kept_max });
+        let mut run = Run::new(keeping(if has_or { usize::MAX } else { kept_max }));
         for tree in trees {
             let expected = expected(&queries, &tree);
             let mut matching: Vec<u32> = expected.iter().map(|answer| answer.query).collect();
             matching.dedup();
             hear(&mut run, &kemb, &tree, Want::Answers);
-            prop_assert_eq!(run.answers(), &expected);
-            prop_assert_eq!(run.matches(), &matching);
+            prop_assert_eq!(run.told().answers(), &expected);
+            prop_assert_eq!(run.told().matches(), &matching);
             hear(&mut run, &kemb, &tree, Want::Matches);
-            prop_assert_eq!(run.answers(), &[]);
-            prop_assert_eq!(run.matches(), &matching);
+            prop_assert_eq!(run.told().answers(), &[]);
+            prop_assert_eq!(run.told().matches(), &matching);
         }
     }
 
@@ -238,6 +281,6 @@ proptest! {
             }
         }
         expected.sort_unstable();
-        prop_assert_eq!(run.answers(), &expected);
+        prop_assert_eq!(run.told().answers(), &expected);
     }
 }

@@ -134,7 +134,7 @@ impl Watch<'_> {
             let mut numbers: Vec<usize> = frame
                 .active
                 .iter()
-                .map(|state| self.numbers[state])
+                .map(|active| self.numbers[&active.state])
                 .collect();
             numbers.sort_unstable();
             let numbers: Vec<String> = numbers.iter().map(usize::to_string).collect();
@@ -174,7 +174,7 @@ fn steps(discard: bool) -> Vec<(String, u64)> {
     figure_1().feed(&mut watch).unwrap();
     let Watch { hearing, steps, .. } = watch;
     hearing.finish();
-    let answers = run.answers().iter();
+    let answers = run.told().answers().iter();
     let answers: Vec<(u32, u32)> = answers.map(|one| (one.query, one.element)).collect();
     let [a1, d1, b2, a2] = [0, 2, 5, 6];
     let expected = [
@@ -280,7 +280,12 @@ fn under_or_an_element_within_what_is_spared_answers_for_itself() {
     let mut hearing = run.hear(&kemb, Want::Answers);
     a1.feed(&mut hearing).unwrap();
     hearing.finish();
-    let elements: Vec<u32> = run.answers().iter().map(|answer| answer.element).collect();
+    let elements: Vec<u32> = run
+        .told()
+        .answers()
+        .iter()
+        .map(|answer| answer.element)
+        .collect();
     let [a1, e1, b2] = [0, 3, 7];
     assert_eq!(elements, [a1, e1, b2]);
 }
