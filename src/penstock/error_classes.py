@@ -66,6 +66,10 @@ class SchemaError(PenstockError, ValueError):
     """A schema was refused."""
 
 
+class MappingError(PenstockError, ValueError):
+    """A mapping or a schema matching was refused."""
+
+
 class WorkloadError(PenstockError, ValueError):
     """A workload cannot be made as asked."""
 
@@ -116,6 +120,7 @@ for _each in (
     QueryError,
     RecordsError,
     SchemaError,
+    MappingError,
     WorkloadError,
     IndexFileError,
     UnknownSubscriptionError,

@@ -13,6 +13,7 @@ from penstock.error_classes import (
     DocumentError,
     EngineError,
     IndexFileError,
+    MappingError,
     NativeMissingError,
     NativeMissingWarning,
     PenstockError,
@@ -34,6 +35,7 @@ __all__ = [
     "EngineError",
     "ErrorSpec",
     "IndexFileError",
+    "MappingError",
     "NativeMissingError",
     "NativeMissingWarning",
     "PenstockError",
@@ -456,6 +458,45 @@ ERRORS: dict[str, ErrorSpec] = {
         "a schema file is not written as it must be",
         "Begin with `penstock schema 1`; then a line a node, set in by two spaces below its"
         " parent.",
+    ),
+    # Mappings.
+    "mapping.syntax": ErrorSpec(
+        MappingError,
+        "a mapping file is not written as it must be",
+        "Begin with `penstock mapping 1`; then the local schema as an outline, operators behind"
+        " `=>` below their nodes.",
+    ),
+    "mapping.node": ErrorSpec(
+        MappingError,
+        "an operator is for a node or attribute that is not there",
+        "Operators name nodes of the local schema by the path they have there; above the root"
+        " there is only Insert.",
+    ),
+    "mapping.children": ErrorSpec(
+        MappingError,
+        "an operator moves something that is not a child of its node when its turn comes",
+        "Exchanges come first, then the nodes from the root down; at each ToElement, Downgrade,"
+        " Insert, Upgrade, Rename.",
+    ),
+    "mapping.root": ErrorSpec(
+        MappingError,
+        "Upgrade at the root, beside which nothing can stand",
+        "Wrap the root first: an Insert above it, `=> insert NAME (ROOT)` before the first node.",
+    ),
+    "mapping.repeated": ErrorSpec(
+        MappingError,
+        "two operators at one node contradict each other, or should be one",
+        "Keep one Upgrade, one Insert a path and one Rename a name at each node.",
+    ),
+    "mapping.attribute": ErrorSpec(
+        MappingError,
+        "two attributes of a node would have the same name",
+        "Give one of them another name.",
+    ),
+    "mapping.matching": ErrorSpec(
+        MappingError,
+        "a schema matching is not one-to-one, or not between these schemas",
+        "Begin with `penstock matching 1`; then a line a pair: the local place and the global one.",
     ),
     # Workloads
     "lab.parameter": ErrorSpec(

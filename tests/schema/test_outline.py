@@ -74,6 +74,12 @@ def test_what_is_wrong_is_told_with_its_place(
     assert (caught.value.where.line, caught.value.where.column) == (line, column)
 
 
+def test_a_tree_may_not_be_too_deep() -> None:
+    lines = ["penstock schema 1", *("  " * depth + "a" for depth in range(201))]
+    with pytest.raises(SchemaError, match="more than 200 levels at line 202"):
+        read_tree("\n".join(lines))
+
+
 def test_a_schema_file_is_told_by_its_suffix(tmp_path: Path) -> None:
     dtd, own, broken = (tmp_path / name for name in ("a.dtd", "a.schema", "b.schema"))
     dtd.write_text("<!ELEMENT a (b*)> <!ELEMENT b EMPTY>", encoding="utf-8")

@@ -15,27 +15,27 @@ NAMES = st.builds(Name, URIS, st.sampled_from("abcdefgh"))
 ATTRIBUTES = st.builds(
     SchemaAttribute, st.builds(Name, URIS, st.sampled_from("wxyz")), st.booleans()
 )
+ONCE = Occurs(required=True, many=False)
 OCCURS = st.builds(Occurs, required=st.booleans(), many=st.booleans())
 
 
 @st.composite
-def _nodes(draw: st.DrawFn, depth: int, occurs: st.SearchStrategy[Occurs]) -> SchemaNode:
-    below = _nodes(depth - 1, OCCURS)
-    children = st.lists(below, max_size=3, unique_by=lambda node: node.name)
+def _nodes(draw: st.DrawFn, depth: int, least: int, is_root: bool = False) -> SchemaNode:
+    below = _nodes(depth - 1, 0)
+    children = st.lists(below, min_size=least, max_size=3, unique_by=lambda node: node.name)
     attributes = st.lists(ATTRIBUTES, max_size=2, unique_by=lambda each: each.name)
     return SchemaNode(
         name=draw(NAMES),
-        occurs=draw(occurs),
+        occurs=ONCE if is_root else draw(OCCURS),
         text=draw(st.booleans()),
         attributes=tuple(draw(attributes)),
         children=tuple(draw(children)) if depth else (),
     )
 
 
-def schema_trees(depth: int = 2) -> st.SearchStrategy[SchemaTree]:
-    """Trees of up to ``depth`` levels below the root."""
-    once = st.just(Occurs(required=True, many=False))
-    return _nodes(depth, once).map(SchemaTree)
+def schema_trees(depth: int = 2, least: int = 0) -> st.SearchStrategy[SchemaTree]:
+    """Trees of up to ``depth`` levels below the root, which has at least so many children."""
+    return _nodes(depth, least, is_root=True).map(SchemaTree)
 
 
 TEXTS = st.text(st.sampled_from("ab <&é\n"), min_size=1, max_size=4)

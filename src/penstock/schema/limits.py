@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, fields
+from typing import Final
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -55,7 +56,11 @@ def require_positive(limits: DtdLimits | UnfoldLimits) -> None:
             raise ValueError(f"{field.name} must be at least 1, not {getattr(limits, field.name)}")
 
 
-SAMPLE_PATHS_MAX = 100_000
+FILE_DEPTH_MAX: Final[int] = 200
+"""Levels of a tree in a schema or mapping file; a deeper one is refused with ``schema.file`` or
+``mapping.syntax``."""
+
+SAMPLE_PATHS_MAX: Final[int] = 100_000
 """Different paths in the samples that a schema is inferred from; past it they are refused with
 ``schema.samples``."""
 

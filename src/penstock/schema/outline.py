@@ -13,7 +13,7 @@ from dataclasses import dataclass, field, fields
 from penstock.errors import PenstockError, Where, error
 from penstock.language.universe import Occurs
 from penstock.schema.labels import Labels
-from penstock.schema.limits import UnfoldLimits
+from penstock.schema.limits import FILE_DEPTH_MAX, UnfoldLimits
 from penstock.schema.tree import ONCE, NodePath, SchemaAttribute, SchemaNode, SchemaTree
 
 INDENT = 2
@@ -193,6 +193,8 @@ class _Reader:
         above = self._open[-1] if self._open else None
         path = (*(above.path if above else ()), name)
         node = SchemaNode(name, occurs, bool(found["text"]), cut=bool(found["cut"]))
+        if len(path) > FILE_DEPTH_MAX:
+            raise self._refuse(f"more than {FILE_DEPTH_MAX} levels", line.where)
         draft = _Draft(node, path, line.where)
         if above is None:
             if self._root is not None:

@@ -1,0 +1,204 @@
+"""A mapping derived from a schema matching, by six rules in two phases.
+
+Exchange comes first, since it decides what is whose parent. The other rules look at the schema as
+the Exchanges leave it. What they cannot reach is found by comparing where each matched node comes
+to with where the global schema has it, and reported.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+
+from penstock.documents import Name
+from penstock.mediation.comparison import Comparison, Unreached, compare, unreached
+from penstock.mediation.mapping import Mapping as SchemaMapping
+from penstock.mediation.matching import SchemaMatching
+from penstock.mediation.operators import (
+    Downgrade,
+    Exchange,
+    Insert,
+    Operator,
+    Rename,
+    ToElement,
+    Upgrade,
+)
+from penstock.mediation.transform import Draft, Transformation
+from penstock.schema import NodePath, Place, SchemaTree
+
+
+@dataclass(frozen=True, slots=True)
+class Derivation:
+    """A derived mapping, and what it does not do."""
+
+    mapping: SchemaMapping
+    unreached: tuple[Unreached, ...]
+    """Pairs of the matching that the six rules cannot bring together."""
+    comparison: Comparison
+    """How the transformed local schema differs from the global one."""
+
+
+def derive(local: SchemaTree, target: SchemaTree, matching: SchemaMatching) -> Derivation:
+    """Derive the mapping from ``local`` to the global schema ``target``."""
+    images = matching.images(local, target)
+    exchanges = list(_exchanges(local, images))
+    work = Transformation(local, exchanges, {})
+    work.exchange()
+    rules = _Rules(images, work.above)
+    mapping = SchemaMapping(local, (*exchanges, *rules.operators()))
+    return Derivation(
+        mapping,
+        unreached(mapping.transformed, matching),
+        compare(mapping.transformed.tree, target),
+    )
+
+
+def _exchanges(local: SchemaTree, images: Mapping[Place, Place]) -> Iterator[Exchange]:
+    """Where the image of a node's parent is the child of its own image."""
+    for path in local.nodes():
+        own, parents = images.get(Place(path)), images.get(Place(path[:-1]))
+        if own is None or parents is None or own.attribute or parents.attribute:
+            continue
+        if parents.path[:-1] == own.path:
+            yield Exchange(path[:-1], path)
+
+
+class _Rules:
+    """The five rules of the second phase, on the schema as Exchanges left it."""
+
+    def __init__(self, images: Mapping[Place, Place], above: Draft) -> None:
+        self._images = images
+        self._above = above
+        self._taken = {place.path for place in images.values() if place.attribute is None}
+
+    def operators(self) -> Iterator[Operator]:
+        """From the root down."""
+        waiting = [self._above]
+        while waiting:
+            draft = waiting.pop()
+            yield from self._at(draft)
+            waiting.extend(reversed(draft.children))
+
+    def _image(self, place: Place | None) -> NodePath | None:
+        """The path of a place's image, where that is an element; the virtual node is its own."""
+        if place is None or place == self._above.place:
+            return ()
+        image = self._images.get(place)
+        return image.path if image is not None and image.attribute is None else None
+
+    def _at(self, draft: Draft) -> Iterator[Operator]:
+        assert draft.place is not None, "no node is inserted yet"
+        node, image = draft.place.path, self._image(draft.place)
+        made = list(self._to_elements(draft, image))
+        yield from made
+        children = [
+            *(Place(node, operator.attribute) for operator in made),
+            *(child.place for child in draft.children if child.place is not None),
+        ]
+        downgrades = list(self._downgrades(draft))
+        yield from downgrades
+        left = set(children).difference(*(each.children for each in downgrades))
+        inserts = self._inserts(draft, image, left)
+        yield from inserts
+        moved = self._upgraded(draft, left)
+        if moved:
+            is_all = moved == left and not draft.cut
+            yield Upgrade(node, None if is_all else frozenset(moved))
+        if node and image is not None and image[-1] != draft.name:
+            yield Rename(node, image[-1])
+        yield from self._attribute_names(draft)
+
+    def _to_elements(self, draft: Draft, image: NodePath | None) -> Iterator[ToElement]:
+        for attribute in draft.attributes:
+            goal = self._image(attribute.place)
+            if goal is None or image is None:
+                continue
+            if goal[:-1] == image or self._between(image, goal):
+                assert attribute.place.attribute is not None
+                yield ToElement(attribute.place.path, attribute.place.attribute, goal[-1])
+
+    def _between(self, upper: NodePath, lower: NodePath) -> tuple[Name, ...]:
+        """The names between two global nodes if there are some, and nothing is mapped to them."""
+        path = lower[len(upper) : -1]
+        if lower[: len(upper)] != upper:
+            return ()
+        nodes = [lower[:length] for length in range(len(upper) + 1, len(lower))]
+        return path if self._taken.isdisjoint(nodes) else ()
+
+    def _downgrades(self, draft: Draft) -> Iterator[Downgrade]:
+        """Children whose images are children of their sibling's; the innermost go first."""
+        assert draft.place is not None
+        by_target: dict[Place, set[Place]] = {}
+        images = {child.place: self._image(child.place) for child in draft.children}
+        targets = {image: place for place, image in images.items() if image is not None}
+        for place, image in images.items():
+            target = targets.get(image[:-1]) if image else None
+            if target is not None and place is not None:
+                by_target.setdefault(target, set()).add(place)
+        inner_first = sorted(by_target, key=lambda place: -len(self._images[place].path))
+        for target in inner_first:
+            yield Downgrade(draft.place.path, frozenset(by_target[target]), target)
+
+    def _inserts(self, draft: Draft, image: NodePath | None, children: set[Place]) -> list[Insert]:
+        """Children whose images lie deeper, with nothing of this schema between: one a path."""
+        assert draft.place is not None
+        if image is None:
+            return []
+        by_path: dict[tuple[Name, ...], set[Place]] = {}
+        for place in sorted(children, key=str):
+            goal = self._image(place)
+            path = self._between(image, goal) if goal is not None else ()
+            if path:
+                by_path.setdefault(path, set()).add(place)
+        # Above the root, a root that is not known is better left alone than wrapped.
+        is_all = len(by_path) == 1 and children in by_path.values()
+        takes_all = is_all and draft is not self._above and not draft.cut
+        return [
+            Insert(draft.place.path, path, None if takes_all else frozenset(moved))
+            for path, moved in by_path.items()
+        ]
+
+    def _upgraded(self, draft: Draft, children: set[Place]) -> set[Place]:
+        """Children whose images are siblings of the node's own.
+
+        A node without an image stays where it is: what belongs beside it belongs under the image of
+        its parent.
+        """
+        parent = draft.parent
+        if parent is None or (parent is self._above and not self._is_wrapped(draft)):
+            return set()
+        own = self._image(draft.place)
+        beside = own[:-1] if own is not None else self._image(parent.place)
+        if beside is None:
+            return set()
+        return {
+            place
+            for place in children
+            if (goal := self._image(place)) is not None and goal[:-1] == beside and goal != own
+        }
+
+    def _is_wrapped(self, root: Draft) -> bool:
+        image = self._image(root.place)
+        return image is not None and bool(self._between((), image))
+
+    def _attribute_names(self, draft: Draft) -> Iterator[Rename]:
+        """New names of attributes that stay attributes of the node, unless the name is in use."""
+        assert draft.place is not None
+        owner = self._image(draft.place)
+        names = {}
+        for attribute in draft.attributes:
+            image = self._images.get(attribute.place)
+            if image is None:
+                names[attribute.place] = attribute.name
+            elif image.attribute is not None:
+                stays = image.path == owner
+                names[attribute.place] = image.attribute if stays else attribute.name
+            elif not self._becomes_element(owner, image.path):
+                names[attribute.place] = attribute.name
+        for place, name in names.items():
+            assert place.attribute is not None
+            if name != place.attribute and list(names.values()).count(name) == 1:
+                yield Rename(place.path, name, place.attribute)
+
+    def _becomes_element(self, owner: NodePath | None, goal: NodePath) -> bool:
+        return owner is not None and (goal[:-1] == owner or bool(self._between(owner, goal)))

@@ -1,0 +1,366 @@
+"""What operators make of the local schema, and whether they can be applied to it at all.
+
+The schema is rewritten as documents are: Exchanges first, one at a time, then node by node from the
+root down. So an operator is checked against the schema as it is when its turn comes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from itertools import groupby
+
+from penstock.documents import Name
+from penstock.errors import PenstockError, Where, error
+from penstock.language.universe import Occurs
+from penstock.mediation.operators import (
+    Downgrade,
+    Exchange,
+    Insert,
+    Operator,
+    Rename,
+    ToElement,
+    Upgrade,
+)
+from penstock.schema import NodePath, Place, SchemaAttribute, SchemaNode, SchemaTree
+
+ABOVE = Name("", "")
+"""The name of the virtual node above the root, which no element can have."""
+
+
+@dataclass(slots=True)
+class DraftAttribute:
+    """An attribute on its way: where it was, and what it is called now."""
+
+    place: Place
+    name: Name
+    required: bool
+
+
+@dataclass(slots=True, eq=False)
+class Draft:
+    """A node on its way from the local schema to the global one."""
+
+    place: Place | None
+    """Where it stands in the local schema; ``None`` for what an ``Insert`` made."""
+    name: Name
+    occurs: Occurs
+    text: bool
+    cut: bool = False
+    attributes: list[DraftAttribute] = field(default_factory=list)
+    children: list[Draft] = field(default_factory=list)
+    parent: Draft | None = None
+
+    @property
+    def path(self) -> NodePath:
+        """The names from the root down to here, as they are now."""
+        names: list[Name] = []
+        node = self
+        while node.parent is not None:
+            names.append(node.name)
+            node = node.parent
+        return tuple(reversed(names))
+
+    def add(self, *children: Draft) -> None:
+        """Append children, taken from wherever they were."""
+        for child in children:
+            if child.parent is not None:
+                child.parent.children.remove(child)
+            child.parent = self
+            self.children.append(child)
+
+
+@dataclass(frozen=True, slots=True)
+class Transformed:
+    """The local schema as operators leave it."""
+
+    tree: SchemaTree
+    places: Mapping[Place, Place]
+    """Where each place of the local schema has come to."""
+    remarks: tuple[str, ...]
+    """What documents can do that the tree does not show, in words."""
+
+
+def transform(
+    local: SchemaTree,
+    operators: Sequence[Operator],
+    wheres: Mapping[Operator, Where] | None = None,
+) -> Transformed:
+    """Apply operators, in their order within a node, to the schema.
+
+    Raises :class:`~penstock.errors.MappingError` for one that cannot be applied; ``wheres`` tells
+    where each stands in a file.
+    """
+    work = Transformation(local, operators, wheres or {})
+    work.exchange()
+    work.rewrite()
+    return work.result()
+
+
+class Transformation:
+    """One schema under the operators; :mod:`penstock.mediation.derivation` stops halfway."""
+
+    def __init__(
+        self,
+        local: SchemaTree,
+        operators: Sequence[Operator],
+        wheres: Mapping[Operator, Where],
+    ) -> None:
+        self._local = local
+        self._operators = operators
+        self._wheres = wheres
+        self._by_place: dict[Place, Draft] = {}
+        self._remarks: list[str] = []
+        self.above = Draft(Place(()), ABOVE, Occurs(required=True, many=False), text=False)
+        """The virtual node above the root."""
+        self._by_place[Place(())] = self.above
+        for path, node in local.nodes().items():
+            self._by_place[Place(path[:-1])].add(self._draft(path, node))
+
+    def _draft(self, path: NodePath, node: SchemaNode) -> Draft:
+        attributes = [
+            DraftAttribute(Place(path, each.name), each.name, each.required)
+            for each in node.attributes
+        ]
+        draft = Draft(Place(path), node.name, node.occurs, node.text, node.cut, attributes)
+        self._by_place[Place(path)] = draft
+        return draft
+
+    def exchange(self) -> None:
+        """The first phase."""
+        for operator in self._operators:
+            if isinstance(operator, Exchange):
+                self._exchange(operator)
+
+    def rewrite(self) -> None:
+        """The second phase."""
+        by_node: dict[NodePath, list[Operator]] = {}
+        for operator in self._operators:
+            self._node(operator)
+            if not isinstance(operator, Exchange):
+                by_node.setdefault(operator.node, []).append(operator)
+        self._apply_all(self.above, by_node.get((), []))
+        # Indices, not copies of the lists: an Upgrade adds siblings behind the node it is for.
+        waiting = [(self.above, 0)]
+        while waiting:
+            parent, index = waiting.pop()
+            if index == len(parent.children):
+                continue
+            waiting.append((parent, index + 1))
+            draft = parent.children[index]
+            if draft.place is not None and draft.place.attribute is None:
+                self._apply_all(draft, by_node.get(draft.place.path, []))
+            waiting.append((draft, 0))
+
+    def result(self) -> Transformed:
+        """The schema as it now is."""
+        places: dict[Place, Place] = {}
+        for place, draft in self._by_place.items():
+            if place.path:
+                places[place] = Place(draft.path)
+                for attribute in draft.attributes:
+                    places[attribute.place] = Place(draft.path, attribute.name)
+        root = _merged([_finished(child) for child in self.above.children])[0]
+        return Transformed(SchemaTree(root, self._local.cut_at), places, tuple(self._remarks))
+
+    # Refusals
+
+    def _refuse(self, code: str, operator: Operator, message: str) -> PenstockError:
+        kind = type(operator).__name__
+        text = f"{kind} at {Place(operator.node)}: {message}"
+        return error(code, text, self._wheres.get(operator))
+
+    def _node(self, operator: Operator) -> Draft:
+        draft = self._by_place.get(Place(operator.node))
+        if draft is None:
+            raise self._refuse("mapping.node", operator, "the local schema has no such node")
+        if draft is self.above and not isinstance(operator, Insert):
+            raise self._refuse("mapping.node", operator, "only Insert can be used above the root")
+        return draft
+
+    def _children(
+        self, operator: Operator, parent: Draft, places: Iterable[Place] | None
+    ) -> list[Draft]:
+        """The drafts of these places, which must be children of ``parent`` by now."""
+        if places is None:
+            found = list(parent.children)
+        else:
+            listed = sorted(places, key=str)
+            found = [self._child(operator, parent, place) for place in listed]
+            found.sort(key=parent.children.index)
+        if not found:
+            raise self._refuse("mapping.children", operator, "there are no children to move")
+        return found
+
+    def _child(self, operator: Operator, parent: Draft, place: Place) -> Draft:
+        draft = self._by_place.get(place)
+        if draft is None or draft.parent is not parent:
+            raise self._refuse(
+                "mapping.children", operator, f"{place} is not a child of it when its turn comes"
+            )
+        return draft
+
+    # Operators
+
+    def _exchange(self, operator: Exchange) -> None:
+        node = self._node(operator)
+        child = self._child(operator, node, Place(operator.child))
+        parent = node.parent
+        assert parent is not None, "only the virtual node has none"
+        if not child.occurs.required:
+            self._remarks.append(
+                f"where {Place(operator.node)} has no {child.name}, it stays where it is"
+            )
+        place = parent.children.index(node)
+        node.children.remove(child)
+        parent.children[place] = child
+        child.parent = parent
+        child.occurs = _through(node.occurs, child.occurs)
+        node.parent = None
+        node.occurs = Occurs(required=True, many=False)
+        child.add(node)
+
+    def _apply_all(self, draft: Draft, operators: Sequence[Operator]) -> None:
+        for kind, group in groupby(operators, type):
+            same = list(group)
+            if kind is Rename:
+                self._rename(draft, [each for each in same if isinstance(each, Rename)])
+            elif kind is Upgrade and len(same) > 1:
+                raise self._refuse("mapping.repeated", same[1], "write one Upgrade for both")
+            paths = [each.path for each in same if isinstance(each, Insert)]
+            if len(paths) > 1:
+                self._require_apart(same)
+            for operator in same:
+                self._apply(draft, operator)
+
+    def _require_apart(self, inserts: Sequence[Operator]) -> None:
+        paths = set()
+        for operator in inserts:
+            assert isinstance(operator, Insert)
+            if operator.children is None:
+                raise self._refuse("mapping.repeated", operator, "Insert+ leaves no other Insert")
+            if operator.path in paths:
+                raise self._refuse("mapping.repeated", operator, "write one Insert for this path")
+            paths.add(operator.path)
+
+    def _apply(self, draft: Draft, operator: Operator) -> None:
+        match operator:
+            case ToElement():
+                self._to_element(draft, operator)
+            case Downgrade():
+                self._downgrade(draft, operator)
+            case Insert():
+                self._insert(draft, operator)
+            case Upgrade():
+                self._upgrade(draft, operator)
+
+    def _to_element(self, draft: Draft, operator: ToElement) -> None:
+        place = Place(operator.node, operator.attribute)
+        found = next((each for each in draft.attributes if each.place == place), None)
+        if found is None:
+            raise self._refuse(
+                "mapping.node", operator, f"it has no attribute {operator.attribute}, or no longer"
+            )
+        draft.attributes.remove(found)
+        made = Draft(place, operator.name, Occurs(found.required, many=False), text=True)
+        made.parent = draft
+        before = sum(1 for each in draft.children if each.place and each.place.attribute)
+        draft.children.insert(before, made)
+        self._by_place[place] = made
+
+    def _downgrade(self, draft: Draft, operator: Downgrade) -> None:
+        moved = self._children(operator, draft, operator.children)
+        target = self._child(operator, draft, operator.target)
+        if target in moved:
+            raise self._refuse("mapping.children", operator, "it would be moved into itself")
+        if not target.occurs.required:
+            self._remarks.append(
+                f"where {Place(operator.node)} has no {target.name}, what is to be moved into it"
+                " stays"
+            )
+        target.add(*moved)
+
+    def _insert(self, draft: Draft, operator: Insert) -> None:
+        moved = self._children(operator, draft, operator.children)
+        if not operator.path:
+            raise self._refuse("mapping.children", operator, "there is no path to insert")
+        occurs = Occurs(required=any(each.occurs.required for each in moved), many=False)
+        inner = draft
+        for name in operator.path:
+            made = Draft(None, name, occurs, text=False)
+            inner.add(made)
+            inner, occurs = made, Occurs(required=True, many=False)
+        inner.add(*moved)
+
+    def _upgrade(self, draft: Draft, operator: Upgrade) -> None:
+        moved = self._children(operator, draft, operator.children)
+        parent = draft.parent
+        if parent is None or parent is self.above:
+            raise self._refuse("mapping.root", operator, "nothing can stand beside the root")
+        place = parent.children.index(draft) + 1
+        for each in moved:
+            draft.children.remove(each)
+            each.parent = parent
+            each.occurs = _through(draft.occurs, each.occurs)
+        parent.children[place:place] = moved
+
+    def _rename(self, draft: Draft, operators: Sequence[Rename]) -> None:
+        done: set[Name | None] = set()
+        for operator in operators:
+            if operator.attribute in done:
+                raise self._refuse("mapping.repeated", operator, "it has two new names")
+            done.add(operator.attribute)
+            if operator.attribute is None:
+                draft.name = operator.name
+                continue
+            place = Place(operator.node, operator.attribute)
+            found = next((each for each in draft.attributes if each.place == place), None)
+            if found is None:
+                message = f"it has no attribute {operator.attribute}, or no longer"
+                raise self._refuse("mapping.node", operator, message)
+            found.name = operator.name
+        names = [each.name for each in draft.attributes]
+        for operator in operators:
+            if operator.attribute is not None and names.count(operator.name) > 1:
+                message = f"it has another attribute {operator.name}"
+                raise self._refuse("mapping.attribute", operator, message)
+
+
+def _through(outer: Occurs, inner: Occurs) -> Occurs:
+    """How often what occurs in something does, seen from outside."""
+    return Occurs(outer.required and inner.required, outer.many or inner.many)
+
+
+def _finished(draft: Draft) -> SchemaNode:
+    attributes = (SchemaAttribute(each.name, each.required) for each in draft.attributes)
+    return SchemaNode(
+        draft.name,
+        draft.occurs,
+        draft.text,
+        tuple(attributes),
+        tuple(_merged([_finished(child) for child in draft.children])),
+        draft.cut,
+    )
+
+
+def _merged(siblings: Sequence[SchemaNode]) -> list[SchemaNode]:
+    """The same nodes, those of one name as one."""
+    by_name: dict[Name, list[SchemaNode]] = {}
+    for node in siblings:
+        by_name.setdefault(node.name, []).append(node)
+    return [nodes[0] if len(nodes) == 1 else _one(nodes) for nodes in by_name.values()]
+
+
+def _one(nodes: Sequence[SchemaNode]) -> SchemaNode:
+    required: dict[Name, bool] = {}
+    for node in nodes:
+        for each in node.attributes:
+            required[each.name] = required.get(each.name, True) and each.required
+    return SchemaNode(
+        nodes[0].name,
+        Occurs(any(node.occurs.required for node in nodes), many=True),
+        any(node.text for node in nodes),
+        tuple(SchemaAttribute(*each) for each in required.items()),
+        tuple(_merged([child for node in nodes for child in node.children])),
+        any(node.cut for node in nodes),
+    )

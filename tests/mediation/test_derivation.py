@@ -1,0 +1,261 @@
+"""Mappings derived from matchings: the paper's rules, what they reach, and what they do not."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import assume, given
+from hypothesis import strategies as st
+from mapping_strategies import mappings
+from schema_strategies import schema_trees
+from university import GLOBAL, LOCAL, MAPPING, MATCHING
+
+from penstock.errors import MappingError
+from penstock.mediation import Derivation, Mapping, SchemaMatching, derive
+from penstock.schema import Place, SchemaTree, read_tree
+
+
+def derived(local: str, target: str, *pairs: str) -> Derivation:
+    trees = [read_tree(f"penstock schema 1\n{text}") for text in (local, target)]
+    matching = SchemaMatching.from_text("\n".join(["penstock matching 1", *pairs]))
+    return derive(trees[0], trees[1], matching)
+
+
+def operators(derivation: Derivation) -> list[str]:
+    """The lines of the mapping that are operators."""
+    lines = derivation.mapping.to_text().splitlines()
+    return [line.strip()[3:] for line in lines if line.strip().startswith("=>")]
+
+
+def test_the_papers_example() -> None:
+    derivation = derive(read_tree(LOCAL), read_tree(GLOBAL), SchemaMatching.from_text(MATCHING))
+    assert derivation.mapping.to_text() == MAPPING
+    assert derivation.unreached == ()
+    assert derivation.comparison.is_same
+    assert derivation.comparison.cardinality == ()
+    assert derivation.mapping.transformed.remarks == (
+        "where /university/library/author has no article, it stays where it is",
+        "where /university/faculty/department/course has no instructor, what is to be moved into"
+        " it stays",
+    )
+
+
+def test_rename_where_the_names_differ() -> None:
+    found = derived("a\n  @x\n", "b\n  @y\n", "/a /b", "/a/@x /b/@y")
+    assert operators(found) == ["rename b", "rename @x y"]
+    assert found.comparison.is_same
+
+
+def test_attributes_may_take_each_others_names() -> None:
+    found = derived("a\n  @x\n  @y\n", "a\n  @x\n  @y\n", "/a /a", "/a/@x /a/@y", "/a/@y /a/@x")
+    assert operators(found) == ["rename @x y", "rename @y x"]
+    assert found.unreached == ()
+
+
+def test_a_name_that_another_attribute_keeps_cannot_be_taken() -> None:
+    found = derived("a\n  @x\n  @y\n", "a\n  @y\n", "/a /a", "/a/@x /a/@y")
+    assert operators(found) == []
+    assert [str(each) for each in found.unreached] == [
+        "/a/@x should become /a/@y, and becomes /a/@x"
+    ]
+
+
+def test_an_attribute_becomes_an_element_of_another_name() -> None:
+    found = derived("a\n  @x\n", "a\n  y text\n", "/a /a", "/a/@x /a/y")
+    assert operators(found) == ["to-element @x as y"]
+
+
+def test_an_attribute_may_become_an_element_in_an_inserted_one() -> None:
+    found = derived(
+        "a\n  @x\n  b\n", "a\n  n\n    x text\n  b\n", "/a /a", "/a/@x /a/n/x", "/a/b /a/b"
+    )
+    assert operators(found) == ["to-element @x", "insert n (@x)"]
+    assert found.comparison.is_same
+
+
+def test_inserts_with_the_same_path_are_one() -> None:
+    found = derived(
+        "a\n  b\n  c\n  d\n",
+        "a\n  n\n    m\n      b\n      c\n  d\n",
+        "/a /a",
+        "/a/b /a/n/m/b",
+        "/a/c /a/n/m/c",
+        "/a/d /a/d",
+    )
+    assert operators(found) == ["insert n/m (b, c)"]
+
+
+def test_an_insert_of_all_children_is_insert_plus() -> None:
+    found = derived(
+        "a\n  b\n  c\n", "a\n  n\n    b\n    c\n", "/a /a", "/a/b /a/n/b", "/a/c /a/n/c"
+    )
+    assert operators(found) == ["insert+ n"]
+    assert not found.mapping.is_blocking(found.mapping.operators[0])
+
+
+def test_an_insert_above_the_root_wraps_it() -> None:
+    found = derived("a\n  b\n", "n\n  a\n  b\n", "/a /n/a", "/a/b /n/b")
+    assert operators(found) == ["insert n (a)", "upgrade+"]
+    assert found.comparison.is_same
+
+
+def test_no_insert_where_something_is_mapped_to_the_path() -> None:
+    found = derived(
+        "a\n  b\n  c\n", "a\n  c\n    n\n      b\n", "/a /a", "/a/b /a/c/n/b", "/a/c /a/c"
+    )
+    assert operators(found) == []
+    assert [str(each.local) for each in found.unreached] == ["/a/b"]
+
+
+def test_downgrades_into_each_other_go_inside_out() -> None:
+    found = derived(
+        "a\n  b\n  c\n  d\n",
+        "a\n  b\n    c\n      d\n",
+        "/a /a",
+        "/a/b /a/b",
+        "/a/c /a/b/c",
+        "/a/d /a/b/c/d",
+    )
+    assert operators(found) == ["downgrade (d) into c", "downgrade (c) into b"]
+    assert found.comparison.is_same
+
+
+def test_upgrade_of_some_children_and_of_all() -> None:
+    pairs = ["/a /a", "/a/b /a/b", "/a/b/c /a/c"]
+    some = derived("a\n  b\n    c\n    d\n", "a\n  b\n    d\n  c\n", *pairs, "/a/b/d /a/b/d")
+    assert operators(some) == ["upgrade (c)"]
+    every = derived("a\n  b\n    c\n", "a\n  b\n  c\n", *pairs)
+    assert operators(every) == ["upgrade+"]
+
+
+def test_upgrade_out_of_a_node_that_is_mapped_to_nothing() -> None:
+    found = derived("a\n  w\n    b\n", "a\n  b\n", "/a /a", "/a/w/b /a/b")
+    assert operators(found) == ["upgrade+"]
+    assert found.unreached == ()
+    assert [str(place) for place in found.comparison.extra] == ["/a/w"]
+
+
+def test_upgrade_two_levels_follows_its_sibling() -> None:
+    found = derived(
+        "a\n  b\n    c\n      d\n",
+        "a\n  b\n  c\n  d\n",
+        "/a /a",
+        "/a/b /a/b",
+        "/a/b/c /a/c",
+        "/a/b/c/d /a/d",
+    )
+    assert operators(found) == ["upgrade+", "upgrade+"]
+    assert found.comparison.is_same
+
+
+def test_no_upgrade_beside_an_unwrapped_root() -> None:
+    # Something is mapped to the path above the root: it is not wrapped, and nothing can leave it.
+    found = derived(
+        "a\n  b\n    d\n  c\n",
+        "n\n  m\n    a\n    c\n",
+        *("/a /n/m/a", "/a/b/d /n/m", "/a/c /n/m/c"),
+    )
+    assert operators(found) == ["rename m"]
+    assert [str(each.local) for each in found.unreached] == ["/a", "/a/b/d", "/a/c"]
+
+
+def test_exchanges_turn_a_whole_chain_round() -> None:
+    found = derived("a\n  b\n    c\n", "c\n  b\n    a\n", "/a /c/b/a", "/a/b /c/b", "/a/b/c /c")
+    assert operators(found) == ["exchange b", "exchange c"]
+    assert found.comparison.is_same
+
+
+def test_the_other_rules_see_the_schema_as_exchanges_leave_it() -> None:
+    found = derived(
+        "r\n  a*\n    n text\n    b+\n      t text\n",
+        "r\n  b*\n    a\n      n text\n      t text\n",
+        "/r /r",
+        "/r/a /r/b/a",
+        "/r/a/b /r/b",
+        "/r/a/n /r/b/a/n",
+        "/r/a/b/t /r/b/a/t",
+    )
+    assert operators(found) == ["exchange b", "downgrade (t) into /r/a"]
+    assert found.comparison.is_same
+
+
+def test_what_the_rules_cannot_reach_is_reported() -> None:
+    found = derived(
+        "a\n  b\n    c\n  d\n    e\n",
+        "a\n  b\n    e\n  d\n    c\n",
+        *("/a /a", "/a/b /a/b", "/a/d /a/d", "/a/b/c /a/d/c", "/a/d/e /a/b/e"),
+    )
+    assert [str(each) for each in found.unreached] == [
+        "/a/b/c should become /a/d/c, and becomes /a/b/c",
+        "/a/d/e should become /a/b/e, and becomes /a/d/e",
+    ]
+    assert [str(place) for place in found.comparison.missing] == ["/a/b/e", "/a/d/c"]
+    assert [str(place) for place in found.comparison.extra] == ["/a/b/c", "/a/d/e"]
+
+
+def test_an_element_cannot_become_an_attribute() -> None:
+    found = derived("a\n  b text\n", "a\n  @b\n", "/a /a", "/a/b /a/@b")
+    assert [str(each.wanted) for each in found.unreached] == ["/a/@b"]
+
+
+def test_cardinalities_are_compared_too() -> None:
+    found = derived("a\n  @x?\n  b*\n", "a\n  @x\n  b?\n", "/a /a", "/a/b /a/b")
+    told = [(str(place), here, there) for place, here, there in found.comparison.cardinality]
+    assert told == [("/a/@x", "?", "1"), ("/a/b", "*", "?")]
+
+
+@pytest.mark.parametrize(
+    ("pairs", "message"),
+    [
+        (["/a /a", "/a /b"], "/a is in two pairs"),
+        (["/a /a", "/a/b /a"], "/a is in two pairs"),
+        (["/a/x /a"], "the local schema has no /a/x"),
+        (["/a /a/@x"], "the global schema has no /a/@x"),
+        (["/ /a"], "above the root"),
+        (["/a"], "expected two places"),
+        (["/a b"], "expected two places"),
+        (["/a /p:a"], "expected two places"),
+    ],
+)
+def test_a_matching_is_one_to_one_between_nodes_that_there_are(
+    pairs: list[str], message: str
+) -> None:
+    with pytest.raises(MappingError, match=message) as caught:
+        derived("a\n  b\n", "a\n", *pairs)
+    assert caught.value.code == "mapping.matching"
+
+
+def test_a_matching_file_begins_with_its_kind() -> None:
+    with pytest.raises(MappingError, match="the first line"):
+        SchemaMatching.from_text("/a /a")
+
+
+def result_of(mapping: Mapping) -> tuple[SchemaTree, SchemaMatching]:
+    """What a mapping makes of its schema, and the matching between the two."""
+    places = mapping.transformed.places
+    assume(len(set(places.values())) == len(places))  # else two nodes became one
+    return mapping.transformed.tree, SchemaMatching(tuple(places.items()))
+
+
+def same(tree: SchemaTree) -> set[Place]:
+    return set(tree.places())
+
+
+@given(st.data())
+def test_one_operator_is_always_found_again(data: st.DataObject) -> None:
+    mapping = data.draw(schema_trees(least=2).flatmap(lambda tree: mappings(tree, most=1)))
+    target, matching = result_of(mapping)
+    found = derive(mapping.local, target, matching)
+    assert found.unreached == ()
+    assert same(found.mapping.transformed.tree) == same(target)
+
+
+@given(st.data())
+def test_where_the_rules_reach_it_the_schemas_are_the_same(data: st.DataObject) -> None:
+    mapping = data.draw(schema_trees(least=2).flatmap(mappings))
+    target, matching = result_of(mapping)
+    assert SchemaMatching.from_text(matching.to_text()) == matching
+    found = derive(mapping.local, target, matching)
+    assert found.comparison.is_same == (found.unreached == ())
+    reached = {each.local for each in found.unreached}
+    for local, wanted in matching.pairs:
+        assert (found.mapping.transformed.places[local] == wanted) == (local not in reached)

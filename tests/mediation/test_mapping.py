@@ -1,0 +1,266 @@
+"""Mappings: their files, their order, what is refused and where, what blocks."""
+
+from __future__ import annotations
+
+import pickle
+
+import pytest
+from hypothesis import given
+from mapping_strategies import mappings
+from schema_strategies import schema_trees
+from university import MAPPING
+
+from penstock.documents import Name
+from penstock.errors import MappingError
+from penstock.mediation import (
+    Downgrade,
+    Exchange,
+    Insert,
+    Mapping,
+    Operator,
+    Rename,
+    ToElement,
+    Upgrade,
+)
+from penstock.schema import NodePath, Place, read_tree
+
+TREE = read_tree("""penstock schema 1
+a
+  @x
+  @y
+  b text
+    @z
+    c
+    d
+  e
+    f
+""")
+
+
+def path(text: str) -> NodePath:
+    return tuple(Name("", step) for step in text.split("/")[1:])
+
+
+def places(*texts: str) -> frozenset[Place]:
+    return frozenset(Place(path(text)) for text in texts)
+
+
+A, B, E = path("/a"), path("/a/b"), path("/a/e")
+N = Name("", "n")
+
+
+def test_a_file_is_read_and_printed() -> None:
+    assert Mapping.from_text(MAPPING).to_text() == MAPPING
+
+
+EVERY_FORM = """\
+penstock mapping 1
+namespace n1 urn:new
+
+=> insert n1:top/middle (a)
+a
+  @x
+  @y
+  => to-element @x as n1:ex
+  => to-element @y
+  => downgrade (@x) into e
+  => insert n (/a/b/c)
+  => insert n/m (@y)
+  => rename n1:root
+  b text
+    @z
+    => exchange c
+    => upgrade (d)
+    => rename @z zed
+    c
+    d
+  e
+    => insert+ n
+    => upgrade+
+    f
+"""
+
+
+def test_every_form_of_every_operator_is_printed_and_read() -> None:
+    mapping = Mapping.from_text(EVERY_FORM)
+    assert mapping.to_text() == EVERY_FORM
+    assert [str(place) for place in mapping.transformed.tree.places()] == [
+        "/{urn:new}top",
+        "/{urn:new}top/middle",
+        "/{urn:new}top/middle/{urn:new}root",
+        "/{urn:new}top/middle/{urn:new}root/e",
+        "/{urn:new}top/middle/{urn:new}root/n",
+        "/{urn:new}top/middle/{urn:new}root/n/f",
+        "/{urn:new}top/middle/{urn:new}root/n/{urn:new}ex",
+        "/{urn:new}top/middle/{urn:new}root/n/c",
+        "/{urn:new}top/middle/{urn:new}root/n/c/b",
+        "/{urn:new}top/middle/{urn:new}root/n/c/b/@zed",
+        "/{urn:new}top/middle/{urn:new}root/n/c/d",
+        "/{urn:new}top/middle/{urn:new}root/n/m",
+        "/{urn:new}top/middle/{urn:new}root/n/m/y",
+    ]
+
+
+@given(schema_trees(least=2).flatmap(mappings))
+def test_what_is_printed_is_read_again(mapping: Mapping) -> None:
+    again = Mapping.from_text(mapping.to_text())
+    assert again == mapping
+    assert again.digest == mapping.digest
+    assert pickle.loads(pickle.dumps(mapping)) == mapping
+
+
+def test_operators_are_brought_into_the_order_in_which_they_are_applied() -> None:
+    given: tuple[Operator, ...] = (
+        Rename(E, N),
+        Upgrade(B, places("/a/b/d")),
+        Rename(A, N),
+        Insert(A, (N,), places("/a/e")),
+        ToElement(A, Name("", "y"), N),
+        Exchange(B, path("/a/b/c")),
+        ToElement(A, Name("", "x"), N),
+    )
+    mapping = Mapping(TREE, given)
+    assert mapping.operators == tuple(given[index] for index in (4, 6, 3, 2, 5, 1, 0))
+    assert Mapping(TREE, mapping.operators) == mapping
+    assert Mapping(TREE, given[:2]).digest != mapping.digest
+
+
+@pytest.mark.parametrize(
+    ("operator", "blocks"),
+    [
+        (Rename(A, N), False),
+        (ToElement(A, Name("", "x"), N), False),
+        (Insert(A, (N,), None), False),
+        (Insert(A, (N,), places("/a/b")), True),
+        (Insert(B, (N,), None), True),
+        (Insert((), (N,), places("/a")), False),
+        (Insert((), (N,), None), False),
+        (Upgrade(E, None), False),
+        (Upgrade(E, places("/a/e/f")), True),
+        (Upgrade(B, None), True),
+        (Downgrade(A, places("/a/b"), Place(E)), True),
+        (Exchange(A, B), True),
+    ],
+)
+def test_which_operators_block(operator: Operator, blocks: bool) -> None:
+    assert Mapping(TREE, (operator,)).is_blocking(operator) is blocks
+
+
+@pytest.mark.parametrize(
+    ("operators", "code", "message"),
+    [
+        ([Rename(path("/a/q"), N)], "mapping.node", "Rename at /a/q: the local schema has no such"),
+        ([Rename((), N)], "mapping.node", "only Insert can be used above the root"),
+        ([Exchange((), A)], "mapping.node", "only Insert can be used above the root"),
+        ([ToElement(A, N, N)], "mapping.node", "it has no attribute n, or no longer"),
+        ([ToElement(A, Name("", "x"), N)] * 2, "mapping.node", "it has no attribute x"),
+        (
+            [ToElement(A, Name("", "x"), N), Rename(A, N, Name("", "x"))],
+            "mapping.node",
+            "it has no attribute x, or no longer",
+        ),
+        ([Insert(A, (N,), places("/a/b/c"))], "mapping.children", "/a/b/c is not a child of it"),
+        ([Insert(A, (N,), frozenset())], "mapping.children", "no children to move"),
+        ([Insert(path("/a/e/f"), (N,), None)], "mapping.children", "no children to move"),
+        ([Insert(A, (), places("/a/b"))], "mapping.children", "no path to insert"),
+        ([Upgrade(B, frozenset([Place(B, Name("", "z"))]))], "mapping.children", "/a/b/@z is not"),
+        ([Downgrade(A, places("/a/b"), Place(B))], "mapping.children", "into itself"),
+        ([Downgrade(A, places("/a/b"), Place(path("/a/b/c")))], "mapping.children", "/a/b/c is"),
+        ([Exchange(A, path("/a/b/c"))], "mapping.children", "Exchange at /a: /a/b/c is not a"),
+        (
+            [Downgrade(A, places("/a/b"), Place(E)), Insert(A, (N,), places("/a/b"))],
+            "mapping.children",
+            "Insert at /a: /a/b is not a child of it when its turn comes",
+        ),
+        ([Upgrade(A, places("/a/b"))], "mapping.root", "nothing can stand beside the root"),
+        ([Upgrade(A, None)], "mapping.root", "nothing can stand beside the root"),
+        (
+            [Upgrade(B, places("/a/b/c")), Upgrade(B, places("/a/b/d"))],
+            "mapping.repeated",
+            "write one Upgrade for both",
+        ),
+        (
+            [Insert(A, (N,), places("/a/b")), Insert(A, (N,), places("/a/e"))],
+            "mapping.repeated",
+            "write one Insert for this path",
+        ),
+        (
+            [Insert(A, (N, N), places("/a/b")), Insert(A, (N,), None)],
+            "mapping.repeated",
+            r"Insert\+ leaves no other Insert",
+        ),
+        ([Rename(A, N), Rename(A, Name("", "m"))], "mapping.repeated", "it has two new names"),
+        (
+            [Rename(A, Name("", "y"), Name("", "x"))],
+            "mapping.attribute",
+            "it has another attribute y",
+        ),
+    ],
+)
+def test_what_cannot_be_applied_is_refused(
+    operators: list[Operator], code: str, message: str
+) -> None:
+    with pytest.raises(MappingError, match=message) as caught:
+        Mapping(TREE, tuple(operators))
+    assert caught.value.code == code
+
+
+def test_a_wrapped_root_can_be_upgraded_from() -> None:
+    mapping = Mapping(TREE, (Insert((), (N,), places("/a")), Upgrade(A, places("/a/b"))))
+    assert [str(place) for place in mapping.transformed.tree.places()][:2] == ["/n", "/n/a"]
+    assert Place(path("/n/b")) in mapping.transformed.tree.places()
+
+
+def test_siblings_that_get_the_same_name_are_one_node_that_occurs_often() -> None:
+    mapping = Mapping(TREE, (Rename(B, N), Rename(E, N)))
+    (node,) = mapping.transformed.tree.root.children
+    assert (node.occurs.many, node.text) == (True, True)
+    assert [str(child.name) for child in node.children] == ["c", "d", "f"]
+
+
+HEAD = "penstock mapping 1\na\n  @x\n  b\n"
+
+
+@pytest.mark.parametrize(
+    ("line", "message", "column"),
+    [
+        ("  => shuffle b", "expected an operator, one of rename, to-element, insert,", 6),
+        ("  =>", "expected an operator", 6),
+        ("  => rename", "expected the new name", 12),
+        ("  => rename 7", "expected the new name", 13),
+        ("  => rename b c", "nothing may follow, yet there is 'c'", 15),
+        ("  => rename @ b", "expected an attribute", 13),
+        ("  => to-element x", "expected an attribute", 17),
+        ("  => to-element @x as", "expected the element's name", 22),
+        ("  => insert n b", "expected `\\(`", 15),
+        ("  => insert n/ (b)", "expected the new path", 13),
+        ("  => insert n (b", "expected `\\)`", 17),
+        ("  => insert n ()", "expected a node", 16),
+        ("  => insert n (/a/)", "expected a node", 16),
+        ("  => downgrade (b) to c", "expected `into`", 20),
+        ("  => exchange @x", "an attribute cannot be exchanged", 15),
+        ("  => rename p:b", "expected the new name", 13),
+    ],
+)
+def test_a_line_that_is_no_operator_is_refused_where_it_goes_wrong(
+    line: str, message: str, column: int
+) -> None:
+    with pytest.raises(MappingError, match=message) as caught:
+        Mapping.from_text(f"{HEAD}{line}\n")
+    assert caught.value.code == "mapping.syntax"
+    assert caught.value.where is not None
+    assert caught.value.where[1:] == (5, column)
+    assert caught.value.where.offset == len(HEAD) + column - 1
+
+
+def test_an_operator_that_cannot_be_applied_is_refused_at_its_line() -> None:
+    with pytest.raises(MappingError, match="nothing can stand beside the root") as caught:
+        Mapping.from_text(f"{HEAD}  => upgrade (b)\n")
+    assert caught.value.where is not None
+    assert caught.value.where[1:] == (5, 3)
+    assert "Wrap the root first" in caught.value.hint
+
+
+def test_a_schema_file_is_no_mapping() -> None:
+    with pytest.raises(MappingError, match="`penstock mapping 1`"):
+        Mapping.from_text("penstock schema 1\na\n")

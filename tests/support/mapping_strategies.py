@@ -1,0 +1,90 @@
+"""Mappings for Hypothesis: every operator, in every order that is valid."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from hypothesis import strategies as st
+
+from penstock.documents import Name
+from penstock.errors import MappingError
+from penstock.mediation import (
+    Downgrade,
+    Exchange,
+    Insert,
+    Mapping,
+    Operator,
+    Rename,
+    ToElement,
+    Upgrade,
+)
+from penstock.schema import NodePath, Place, SchemaTree
+
+NEW_NAMES = st.builds(Name, st.sampled_from(["", "", "urn:new"]), st.sampled_from("nopqr"))
+"""Names that no schema of these tests has."""
+
+NEW_PATHS = st.lists(NEW_NAMES, min_size=1, max_size=2).map(tuple)
+
+
+KINDS = (Rename, ToElement, Insert, Upgrade, Downgrade, Exchange)
+
+
+def _eligible(local: SchemaTree, kind: type[Operator]) -> list[NodePath]:
+    """The nodes that an operator of this kind may well be for."""
+    nodes = local.nodes()
+    if kind is Rename:
+        return list(nodes)
+    if kind is ToElement:
+        return [path for path, node in nodes.items() if node.attributes]
+    inner = [path for path, node in nodes.items() if node.children]
+    if kind is Downgrade:
+        return [path for path in inner if len(nodes[path].children) > 1]
+    # After an Exchange even a leaf has a child.
+    return [(), *inner, *nodes] if kind is Insert else [*inner, *inner, *nodes]
+
+
+@st.composite
+def _operators(draw: st.DrawFn, local: SchemaTree) -> Operator:
+    """An operator that may well be valid."""
+    kind = draw(st.sampled_from([kind for kind in KINDS if _eligible(local, kind)]))
+    node = draw(st.sampled_from(_eligible(local, kind)))
+    attributes = [place.attribute for place in local.places() if place.path == node]
+    own = [place for place in local.places() if not place.attribute and place.path[:-1] == node]
+    # Mostly its own children; now and then what an Exchange or a ToElement makes a child.
+    near = [place for place in local.places() if place.path[:-1] == node or place.path == node]
+    above = [Place(node[:-1])] if len(node) > 1 else []
+    children = st.one_of(
+        st.frozensets(st.sampled_from(own or near or above), min_size=1, max_size=3),
+        st.frozensets(st.sampled_from([*near, *above] or own), min_size=1, max_size=2),
+    )
+    if kind is Rename:
+        return Rename(node, draw(NEW_NAMES), draw(st.sampled_from(attributes)))
+    if kind is ToElement:
+        attribute = draw(st.sampled_from([each for each in attributes if each is not None]))
+        return ToElement(node, attribute, draw(NEW_NAMES))
+    if kind is Insert:
+        return Insert(node, draw(NEW_PATHS), draw(st.one_of(children, st.none())))
+    if kind is Upgrade:
+        return Upgrade(node, draw(st.one_of(children, st.none())))
+    if kind is Downgrade:
+        target = draw(st.sampled_from(own))
+        return Downgrade(node, draw(children) - {target}, target)
+    return Exchange(node, draw(st.sampled_from(own or [Place(node)])).path)
+
+
+@st.composite
+def mappings(draw: st.DrawFn, local: SchemaTree, most: int = 8) -> Mapping:
+    """A valid mapping of up to so many operators."""
+    kept: list[Operator] = []
+    for operator in draw(st.lists(_operators(local), min_size=1, max_size=most)):
+        if _is_valid(local, [*kept, operator]):
+            kept.append(operator)
+    return Mapping(local, tuple(kept))
+
+
+def _is_valid(local: SchemaTree, operators: Sequence[Operator]) -> bool:
+    try:
+        Mapping(local, tuple(operators))
+    except MappingError:
+        return False
+    return True
