@@ -4,8 +4,8 @@ use std::convert::Infallible;
 
 use super::listen::{Listener, WordId};
 use super::pieces::Pieces;
-use super::vocabulary::{Hash, Vocabulary};
-use super::words::{Cutter, Words};
+use super::vocabulary::{Key, Vocabulary};
+use super::words::{AsciiWord, Cutter, Words};
 use crate::events::{Context, Handler, NameId, Names, Span, StartElement, Stop};
 
 /// One engine's seat: it is told the words of its own vocabulary.
@@ -89,10 +89,10 @@ impl<L: Listener> Words for Seats<'_, '_, L> {
     type Stop = Stop;
 
     #[inline]
-    fn ascii(&mut self, word: &[u8]) -> Result<(), Stop> {
-        let hash = Hash::of_ascii(word);
+    fn ascii(&mut self, word: AsciiWord<'_>) -> Result<(), Stop> {
+        let key = Key::of_ascii(word);
         for seat in self.0.iter_mut() {
-            if let Some(word) = seat.vocabulary.find_ascii(word, hash) {
+            if let Some(word) = seat.vocabulary.find_ascii(word, key) {
                 seat.listener.word(word)?;
             }
         }
@@ -100,9 +100,9 @@ impl<L: Listener> Words for Seats<'_, '_, L> {
     }
 
     fn folded(&mut self, word: &str) -> Result<(), Stop> {
-        let hash = Hash::of(word);
+        let key = Key::of(word);
         for seat in self.0.iter_mut() {
-            if let Some(word) = seat.vocabulary.find(word, hash) {
+            if let Some(word) = seat.vocabulary.find(word, key) {
                 seat.listener.word(word)?;
             }
         }
@@ -177,15 +177,14 @@ struct Found<'a> {
 impl Words for Found<'_> {
     type Stop = Infallible;
 
-    fn ascii(&mut self, word: &[u8]) -> Result<(), Infallible> {
-        let found = self.vocabulary.find_ascii(word, Hash::of_ascii(word));
+    fn ascii(&mut self, word: AsciiWord<'_>) -> Result<(), Infallible> {
+        let found = self.vocabulary.find_ascii(word, Key::of_ascii(word));
         self.words.extend(found);
         Ok(())
     }
 
     fn folded(&mut self, word: &str) -> Result<(), Infallible> {
-        self.words
-            .extend(self.vocabulary.find(word, Hash::of(word)));
+        self.words.extend(self.vocabulary.find(word, Key::of(word)));
         Ok(())
     }
 }

@@ -16,14 +16,72 @@ pub fn fold_into(word: &str, folded: &mut String) {
     }
 }
 
-/// Eight bytes of ASCII, the capital letters among them made small.
+/// Whether a byte begins a character from U+00C0 to U+017F: Latin letters, nearly all.
+pub const fn is_latin_lead(byte: u8) -> bool {
+    matches!(byte, 0xc3..=0xc5)
+}
+
+/// Whether the two bytes are a Latin letter that [`fold_latin`] folds.
 #[inline]
-pub fn fold_ascii(bytes: u64) -> u64 {
-    const ONES: u64 = 0x0101_0101_0101_0101;
-    // A byte's top bit is set in the first sum from `A` on, in the second past `Z`.
-    let from_a = bytes + ONES * (0x80 - b'A' as u64);
-    let past_z = bytes + ONES * (0x80 - (b'Z' + 1) as u64);
-    bytes | ((from_a & !past_z & (ONES * 0x80)) >> 2)
+pub fn is_latin(lead: u8, last: u8) -> bool {
+    latin(lead, last)[0] != 0
+}
+
+#[inline]
+fn latin(lead: u8, last: u8) -> [u8; 2] {
+    LATIN[(lead - 0xc3) as usize * 64 + (last & 0x3f) as usize]
+}
+
+/// By character from U+00C0 on: its folded form in UTF-8, the second byte 0 where there is none; nothing
+/// for what is no letter, or folds to more than two bytes.
+static LATIN: [[u8; 2]; 192] = latin_folded();
+
+const fn latin_folded() -> [[u8; 2]; 192] {
+    let mut folded = [[0; 2]; 192];
+    let mut at = 0;
+    while at < folded.len() {
+        let character = 0xc0 + at as u32;
+        let small = match character {
+            0xc0..=0xde => character + 0x20,
+            0x178 => 0xff,
+            0x100..=0x137 | 0x14a..=0x177 => character | 1,
+            0x139..=0x148 | 0x179..=0x17e => character + (character & 1),
+            _ => character,
+        };
+        folded[at] = match character {
+            // The signs of multiplication and division; and what folds to three bytes.
+            0xd7 | 0xf7 | 0x130 | 0x149 => [0, 0],
+            0xdf => [b's', b's'],
+            0x17f => [b's', 0],
+            // Small letters without a capital beside them.
+            0x131 | 0x138 => [0xc4, 0x80 | (character & 0x3f) as u8],
+            _ => [0xc0 | (small >> 6) as u8, 0x80 | (small & 0x3f) as u8],
+        };
+        at += 1;
+    }
+    folded
+}
+
+/// Puts the folded form of a word in `folded`, in place of what is there; the word is of ASCII and of
+/// letters that [`is_latin`] knows.
+pub fn fold_latin(word: &[u8], folded: &mut String) {
+    let mut bytes = std::mem::take(folded).into_bytes();
+    bytes.clear();
+    let mut at = 0;
+    while at < word.len() {
+        if word[at].is_ascii() {
+            bytes.push(word[at].to_ascii_lowercase());
+            at += 1;
+        } else {
+            let [first, second] = latin(word[at], word[at + 1]);
+            bytes.push(first);
+            if second != 0 {
+                bytes.push(second);
+            }
+            at += 2;
+        }
+    }
+    *folded = String::from_utf8(bytes).expect("the table holds UTF-8");
 }
 
 #[cfg(test)]
@@ -68,11 +126,20 @@ mod tests {
     }
 
     #[test]
-    fn eight_bytes_fold_as_each_of_them() {
-        for byte in 0..0x80_u8 {
-            let bytes = [b'a', byte, b'Z', byte, 0, 0x7f, b'@', b'['];
-            let folded = fold_ascii(u64::from_le_bytes(bytes)).to_le_bytes();
-            assert_eq!(folded.as_slice(), bytes.to_ascii_lowercase());
+    fn latin_letters_fold_as_others_do() {
+        for character in '\u{c0}'..='\u{17f}' {
+            let text = character.to_string();
+            let [lead, last] = text.as_bytes() else {
+                panic!("two bytes");
+            };
+            assert!(is_latin_lead(*lead));
+            let is_other = matches!(character, '×' | '÷' | 'İ' | 'ŉ');
+            assert_eq!(is_latin(*lead, *last), !is_other, "{character}");
+            if !is_other {
+                let mut folded = String::from("before");
+                fold_latin(format!("A{text}z").as_bytes(), &mut folded);
+                assert_eq!(folded, format!("a{}z", fold(&text)), "{character}");
+            }
         }
     }
 

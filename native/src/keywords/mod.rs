@@ -6,6 +6,7 @@ pub mod both;
 pub mod build;
 pub mod counters;
 pub mod ear;
+mod eights;
 pub mod elements;
 pub mod engines;
 pub mod folded;

@@ -6,19 +6,34 @@
 
 use unicode_segmentation::UnicodeSegmentation;
 
-use super::words::{Cutter, Words};
+use super::words::{Cutter, PlainWord, Rest, Words};
 
 /// Transparent to the rules of UAX #29 wherever it stands inside of a word.
 const FILLER: char = '\u{301}';
 
 /// Cuts text that comes in pieces.
-#[derive(Default)]
 pub struct Pieces {
     cutter: Cutter,
     kept: String,
+    /// What that is.
+    rest: Rest,
+}
+
+impl Default for Pieces {
+    fn default() -> Pieces {
+        Pieces::new(Cutter::default())
+    }
 }
 
 impl Pieces {
+    fn new(cutter: Cutter) -> Pieces {
+        Pieces {
+            cutter,
+            kept: String::new(),
+            rest: Rest::Mark(0),
+        }
+    }
+
     /// Hands out the words of a text that goes on neither before nor after.
     #[inline]
     pub fn whole<W: Words>(&mut self, text: &str, words: &mut W) -> Result<(), W::Stop> {
@@ -38,9 +53,19 @@ impl Pieces {
                 }
             }
         }
-        let end = memchr::memrchr3(b' ', b'\n', b'\t', piece.as_bytes()).map_or(0, |at| at + 1);
-        self.cutter.cut(&piece[..end], words)?;
-        self.keep(&piece[end..], words)
+        let rest = self.cutter.cut_open(piece, words)?;
+        let (Rest::Mark(start) | Rest::Word(PlainWord { start, .. }) | Rest::Other(start)) = rest;
+        self.keep(&piece[start..], words)?;
+        self.rest = match rest {
+            Rest::Mark(_) => Rest::Mark(0),
+            Rest::Word(word) => Rest::Word(PlainWord {
+                start: 0,
+                end: word.end - start,
+                ..word
+            }),
+            Rest::Other(_) => Rest::Other(0),
+        };
+        Ok(())
     }
 
     /// The text ends.
@@ -49,8 +74,12 @@ impl Pieces {
         if self.kept.is_empty() {
             return Ok(());
         }
-        let cut = self.cutter.cut(&self.kept, words);
-        self.kept.clear();
+        let cut = match self.rest {
+            Rest::Mark(_) => Ok(()),
+            Rest::Word(word) => self.cutter.tell(self.kept.as_bytes(), word, words),
+            Rest::Other(_) => self.cutter.cut(&self.kept, words),
+        };
+        self.clear();
         cut
     }
 
@@ -66,6 +95,7 @@ impl Pieces {
 
     #[inline]
     fn keep<W: Words>(&mut self, mut piece: &str, words: &mut W) -> Result<(), W::Stop> {
+        self.rest = Rest::Other(0);
         while self.kept.len() + piece.len() > self.kept_bytes_max() {
             let room = self.kept_bytes_max() - self.kept.len();
             let fits = |&at: &usize| piece.is_char_boundary(at);
@@ -191,10 +221,7 @@ mod tests {
 
     fn in_pieces(pieces: &[&str]) -> Vec<String> {
         let mut heard = Folded::default();
-        let mut cutter = Pieces {
-            cutter: Cutter::new(WORD_BYTES_MAX),
-            kept: String::new(),
-        };
+        let mut cutter = Pieces::new(Cutter::new(WORD_BYTES_MAX));
         for piece in pieces {
             let Ok(()) = cutter.piece(piece, &mut heard);
             assert!(cutter.kept.len() <= cutter.kept_bytes_max());

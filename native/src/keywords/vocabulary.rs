@@ -1,24 +1,28 @@
 //! The words of all queries of a segment, and how a document's words are found among them.
 //!
-//! A word is hashed eight bytes at a time; one of ASCII is folded on the way, so that nothing is copied.
+//! A word of up to eight bytes is its own key: it is found without looking at any text. Longer ones have
+//! their hash for a key. Words of ASCII are folded on the way, so that nothing is copied.
 
 use bytemuck::{Pod, Zeroable};
 
-use super::folding::fold_ascii;
+use super::eights::{eight_at, fold_ascii};
 use super::listen::WordId;
+use super::words::AsciiWord;
 use crate::index::flat::{Flat, Texts};
 
-/// A place of the table: a word and a part of its hash.
+/// A place of the table.
 #[derive(Clone, Copy, Debug, Pod, Zeroable)]
 #[repr(C)]
 pub struct Place {
-    mark: u32,
+    key: u64,
     word: WordId,
+    is_long: u32,
 }
 
 const EMPTY: Place = Place {
-    mark: 0,
+    key: 0,
     word: WordId::MAX,
+    is_long: 0,
 };
 
 /// Words by number, and a table that finds them: open addressing, at most half full.
@@ -36,14 +40,15 @@ impl Vocabulary {
         let size = (words.count() * 2).max(2).next_power_of_two();
         let mut places = vec![EMPTY; size];
         for word in 0..count {
-            let hash = Hash::of(words.get(word));
-            let mut at = hash.place(size);
+            let key = Key::of(words.get(word));
+            let mut at = key.place(size);
             while places[at].word != EMPTY.word {
                 at = (at + 1) & (size - 1);
             }
             places[at] = Place {
-                mark: hash.mark(),
+                key: key.key,
                 word,
+                is_long: key.is_long.into(),
             };
         }
         Vocabulary {
@@ -57,113 +62,108 @@ impl Vocabulary {
         self.words.count()
     }
 
-    /// The number of a folded word; `hash` is its own.
+    /// The number of a folded word; `key` is its own.
     #[inline]
-    pub fn find(&self, word: &str, hash: Hash) -> Option<WordId> {
-        self.find_by(hash, |known| known == word.as_bytes())
+    pub fn find(&self, word: &str, key: Key) -> Option<WordId> {
+        self.find_by(key, |known| known == word.as_bytes())
     }
 
-    /// The number of a word of ASCII that is not folded yet; `hash` is that of its folded form.
+    /// The number of a word of ASCII; `key` is its own.
     #[inline]
-    pub fn find_ascii(&self, word: &[u8], hash: Hash) -> Option<WordId> {
-        self.find_by(hash, |known| {
-            known.len() == word.len() && eights(known).eq(eights(word).map(fold_ascii))
-        })
+    pub fn find_ascii(&self, word: AsciiWord<'_>, key: Key) -> Option<WordId> {
+        self.find_by(key, |known| known.eq_ignore_ascii_case(word.bytes))
     }
 
     #[inline]
-    fn find_by(&self, hash: Hash, is_it: impl Fn(&[u8]) -> bool) -> Option<WordId> {
-        let size = self.places.len();
-        let mut at = hash.place(size);
+    fn find_by(&self, key: Key, is_it: impl Fn(&[u8]) -> bool) -> Option<WordId> {
+        let places = &*self.places;
+        let mut at = key.place(places.len());
         loop {
-            let place = self.places[at];
+            let place = places[at];
             if place.word == EMPTY.word {
                 return None;
             }
-            if place.mark == hash.mark() && is_it(self.bytes(place.word)) {
-                return Some(place.word);
+            if place.key == key.key && place.is_long == u32::from(key.is_long) {
+                if !key.is_long || is_it(self.bytes(place.word)) {
+                    return Some(place.word);
+                }
             }
-            at = (at + 1) & (size - 1);
+            at = (at + 1) & (places.len() - 1);
         }
     }
 
-    #[inline]
     fn bytes(&self, word: WordId) -> &[u8] {
         let ends = &self.words.ends[word as usize..word as usize + 2];
         &self.words.bytes[ends[0] as usize..ends[1] as usize]
     }
 }
 
-/// The hash of a folded word. It stands in files: another function is another version.
+/// What a folded word is found by. It stands in files: another function is another version.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Hash(u64);
+pub struct Key {
+    /// Of a short word its bytes, which are never 0; of a long one the hash.
+    key: u64,
+    hash: u64,
+    is_long: bool,
+}
 
-impl Hash {
+const SHORT_BYTES_MAX: usize = 8;
+
+impl Key {
     /// Of a folded word.
     #[inline]
-    pub fn of(word: &str) -> Hash {
-        Hash::of_eights(word.len(), eights(word.as_bytes()))
-    }
-
-    /// Of the folded form of a word of ASCII.
-    #[inline]
-    pub fn of_ascii(word: &[u8]) -> Hash {
-        Hash::of_eights(word.len(), eights(word).map(fold_ascii))
-    }
-
-    #[inline]
-    fn of_eights(len: usize, eights: impl Iterator<Item = u64>) -> Hash {
-        const FACTOR: u64 = 0x9e37_79b9_7f4a_7c15;
-        let mut hash = len as u64;
-        for eight in eights {
-            let product = u128::from(hash ^ eight) * u128::from(FACTOR);
-            hash = product as u64 ^ (product >> 64) as u64;
+    pub fn of(word: &str) -> Key {
+        let bytes = word.as_bytes();
+        let eight = eight_at(bytes, 0);
+        if bytes.len() <= SHORT_BYTES_MAX {
+            return Key::short(eight);
         }
-        Hash(hash)
+        Key::long(bytes, mix(eight), |eight| eight)
+    }
+
+    /// Of a word of ASCII, once it is folded.
+    #[inline]
+    pub fn of_ascii(word: AsciiWord<'_>) -> Key {
+        if word.bytes.len() <= SHORT_BYTES_MAX {
+            return Key::short(word.eight);
+        }
+        Key::long(word.bytes, mix(word.eight), fold_ascii)
+    }
+
+    #[inline]
+    fn short(eight: u64) -> Key {
+        Key {
+            key: eight,
+            hash: mix(eight),
+            is_long: false,
+        }
+    }
+
+    #[inline]
+    fn long(bytes: &[u8], mut hash: u64, fold: impl Fn(u64) -> u64) -> Key {
+        let mut at = SHORT_BYTES_MAX;
+        while at < bytes.len() {
+            hash = mix(hash ^ fold(eight_at(bytes, at)));
+            at += 8;
+        }
+        Key {
+            key: hash,
+            hash,
+            is_long: true,
+        }
     }
 
     #[inline]
     fn place(self, size: usize) -> usize {
-        self.0 as usize & (size - 1)
-    }
-
-    #[inline]
-    fn mark(self) -> u32 {
-        (self.0 >> 32) as u32
-    }
-}
-
-/// Numbers of eight bytes that, with the length, say all bytes: the last may repeat some of those before,
-/// and of less than eight bytes there is one.
-#[inline]
-fn eights(bytes: &[u8]) -> impl Iterator<Item = u64> + '_ {
-    let whole = bytes.len().saturating_sub(1) / 8;
-    let firsts = bytes.chunks_exact(8).take(whole).map(number);
-    firsts.chain(std::iter::once(last_eight(bytes)))
-}
-
-#[inline]
-fn last_eight(bytes: &[u8]) -> u64 {
-    let len = bytes.len();
-    match len {
-        0 => 0,
-        1..=3 => {
-            let [first, middle, last] = [bytes[0], bytes[len / 2], bytes[len - 1]].map(u64::from);
-            first | middle << 8 | last << 16
-        }
-        4..=7 => number4(&bytes[..4]) | number4(&bytes[len - 4..]) << 32,
-        _ => number(&bytes[len - 8..]),
+        self.hash as usize & (size - 1)
     }
 }
 
 #[inline]
-fn number(bytes: &[u8]) -> u64 {
-    u64::from_le_bytes(bytes.try_into().expect("eight bytes"))
-}
-
-#[inline]
-fn number4(bytes: &[u8]) -> u64 {
-    u64::from(u32::from_le_bytes(bytes.try_into().expect("four bytes")))
+fn mix(number: u64) -> u64 {
+    const FACTOR: u64 = 0x9e37_79b9_7f4a_7c15;
+    let product = u128::from(number) * u128::from(FACTOR);
+    product as u64 ^ (product >> 64) as u64
 }
 
 #[cfg(test)]
@@ -181,11 +181,18 @@ mod tests {
         Vocabulary::new(texts.finish())
     }
 
+    fn find_ascii(vocabulary: &Vocabulary, bytes: &[u8]) -> Option<WordId> {
+        let short = &bytes[..bytes.len().min(8)];
+        let eight = fold_ascii(eight_at(short, 0));
+        let word = AsciiWord { bytes, eight };
+        vocabulary.find_ascii(word, Key::of_ascii(word))
+    }
+
     #[test]
     fn an_empty_vocabulary_knows_no_word() {
         let none = vocabulary(&BTreeSet::new());
-        assert_eq!(none.find("a", Hash::of("a")), None);
-        assert_eq!(none.find_ascii(b"A", Hash::of_ascii(b"A")), None);
+        assert_eq!(none.find("a", Key::of("a")), None);
+        assert_eq!(find_ascii(&none, b"A"), None);
     }
 
     proptest! {
@@ -197,20 +204,20 @@ mod tests {
             let vocabulary = vocabulary(&words);
             for (number, word) in words.iter().enumerate() {
                 let number = Some(number as WordId);
-                prop_assert_eq!(vocabulary.find(word, Hash::of(word)), number);
+                prop_assert_eq!(vocabulary.find(word, Key::of(word)), number);
                 if word.is_ascii() {
                     let loud = word.to_ascii_uppercase().into_bytes();
-                    prop_assert_eq!(vocabulary.find_ascii(&loud, Hash::of_ascii(&loud)), number);
+                    prop_assert_eq!(find_ascii(&vocabulary, &loud), number);
                 }
             }
             for word in asked {
                 let folded = word.to_ascii_lowercase();
                 let number = words.iter().position(|known| *known == folded);
                 let number = number.map(|number| number as WordId);
-                prop_assert_eq!(vocabulary.find(&folded, Hash::of(&folded)), number);
+                prop_assert_eq!(vocabulary.find(&folded, Key::of(&folded)), number);
                 if word.is_ascii() {
                     let word = word.as_bytes();
-                    prop_assert_eq!(vocabulary.find_ascii(word, Hash::of_ascii(word)), number);
+                    prop_assert_eq!(find_ascii(&vocabulary, word), number);
                 }
             }
         }
