@@ -2,38 +2,23 @@
 
 from __future__ import annotations
 
-import subprocess
-import sys
-
 import pytest
+from memory import measures_memory, told_by
 
-from penstock.native import native
-
-pytestmark = pytest.mark.skipif(native is None, reason="the reference holds documents whole")
+pytestmark = measures_memory
 
 MIB = 1 << 20
 DOCUMENT_BYTES = 128 * MIB
 GROWTH_BYTES_MAX = 8 * MIB
 
 PROGRAM = """
-import resource, sys
 from penstock.documents import read_summary
 
-def peak():
-    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
-
-def document(begin, repeat, end, size):
-    yield begin
-    block = repeat * (65536 // len(repeat))
-    for _ in range(size // len(block)):
-        yield block
-    yield end
-
-begin, repeat, end = (part.encode("utf-8") for part in sys.argv[1:4])
-read_summary(document(begin, repeat, end, 1 << 20))
-before = peak()
-read_summary(document(begin, repeat, end, int(sys.argv[4])))
-print(peak() - before)
+size = given.pop("size")
+read_summary(repeated(**given, size=1 << 20))
+before = memory_peak()
+read_summary(repeated(**given, size=size))
+tell(growth=memory_peak() - before)
 """
 
 
@@ -49,10 +34,12 @@ print(peak() - before)
     ],
 )
 def test_memory_does_not_grow_with_the_document(begin: str, repeat: str, end: str) -> None:
-    done = subprocess.run(
-        [sys.executable, "-c", PROGRAM, begin, repeat, end, str(DOCUMENT_BYTES)],
-        capture_output=True,
-        text=True,
-        check=True,
-    )
-    assert int(done.stdout) < GROWTH_BYTES_MAX
+    found = told_by(PROGRAM, begin=begin, repeat=repeat, end=end, size=DOCUMENT_BYTES)
+    assert found["growth"] < GROWTH_BYTES_MAX
+
+
+def test_what_is_held_shows() -> None:
+    # Else the tests above could not fail.
+    hoarding = PROGRAM.replace("read_summary(repeated", "held = b''.join(repeated")
+    found = told_by(hoarding, begin="<a>", repeat="text ", end="</a>", size=DOCUMENT_BYTES)
+    assert found["growth"] > GROWTH_BYTES_MAX

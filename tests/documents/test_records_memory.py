@@ -2,43 +2,27 @@
 
 from __future__ import annotations
 
-import subprocess
-import sys
-
 import pytest
+from memory import measures_memory, told_by
 
-from penstock.native import native
-
-pytestmark = pytest.mark.skipif(native is None, reason="the reference holds documents whole")
+pytestmark = measures_memory
 
 MIB = 1 << 20
 DOCUMENT_BYTES = 64 * MIB
 GROWTH_BYTES_MAX = 16 * MIB
 
 PROGRAM = """
-import resource, sys
 from penstock.documents import cut_records
-
-def peak():
-    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
-
-def document(begin, repeat, end, size):
-    yield begin
-    block = repeat * (65536 // len(repeat))
-    for _ in range(size // len(block)):
-        yield block
-    yield end
 
 def cut(size):
     steps = (("", "a"), ("", "b"))
-    return sum(1 for _ in cut_records(document(begin, repeat, end, size), steps, record_bytes=MIB))
+    document = repeated(**given, size=size)
+    return sum(1 for _ in cut_records(document, steps, record_bytes=1 << 20))
 
-MIB = 1 << 20
-begin, repeat, end = (part.encode("utf-8") for part in sys.argv[1:4])
-cut(4 * MIB)
-before = peak()
-records = cut(int(sys.argv[4]))
-print(records, peak() - before)
+size = given.pop("size")
+cut(4 << 20)
+before = memory_peak()
+tell(records=cut(size), growth=memory_peak() - before)
 """
 
 
@@ -56,12 +40,6 @@ print(records, peak() - before)
 def test_memory_does_not_grow_with_the_stream(
     begin: str, repeat: str, end: str, records_min: int
 ) -> None:
-    done = subprocess.run(
-        [sys.executable, "-c", PROGRAM, begin, repeat, end, str(DOCUMENT_BYTES)],
-        capture_output=True,
-        text=True,
-        check=True,
-    )
-    records, growth = map(int, done.stdout.split())
-    assert records >= records_min
-    assert growth < GROWTH_BYTES_MAX
+    found = told_by(PROGRAM, begin=begin, repeat=repeat, end=end, size=DOCUMENT_BYTES)
+    assert found["records"] >= records_min
+    assert found["growth"] < GROWTH_BYTES_MAX

@@ -123,11 +123,11 @@ class TinyUniverse:
     def ways_down(self, depth: int) -> Iterator[tuple[Letter, ...]]:
         """All ways from the root to a node of a valid document, down to a depth."""
         finite = self.finite()
-        todo: list[tuple[tuple[Letter, ...], str]] = []
+        waiting: list[tuple[tuple[Letter, ...], str]] = []
         if "a" in finite:
-            todo.append((((Kind.ELEMENT, ("", "a")),), "a"))
-        while todo:
-            way, label = todo.pop()
+            waiting.append((((Kind.ELEMENT, ("", "a")),), "a"))
+        while waiting:
+            way, label = waiting.pop()
             yield way
             element = self.element(label)
             if element.attribute:
@@ -136,7 +136,7 @@ class TinyUniverse:
                 yield (*way, (Kind.TEXT, ("", "")))
             if len(way) < depth:
                 below = {x for each in element.contents if finite.issuperset(each) for x in each}
-                todo += [((*way, (Kind.ELEMENT, ("", child))), child) for child in sorted(below)]
+                waiting += [((*way, (Kind.ELEMENT, ("", child))), child) for child in sorted(below)]
 
     def met_together(self, paths: tuple[Path, ...]) -> set[frozenset[int]]:
         """For each valid document, which of some linear paths select something: all cases.

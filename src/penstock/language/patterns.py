@@ -90,14 +90,14 @@ class Node:
     def chains(self) -> Iterator[tuple[Node, ...]]:
         """The ways from this node down to the leaves of the pattern."""
         chain: list[Node] = []
-        todo = [(0, child) for child in reversed(self.facts.children)]
-        if not todo:
+        waiting = [(0, child) for child in reversed(self.facts.children)]
+        if not waiting:
             yield ()
-        while todo:
-            depth, node = todo.pop()
+        while waiting:
+            depth, node = waiting.pop()
             chain[depth:] = [node]
             if node.facts.children:
-                todo += [(depth + 1, child) for child in reversed(node.facts.children)]
+                waiting += [(depth + 1, child) for child in reversed(node.facts.children)]
             else:
                 yield tuple(chain)
 

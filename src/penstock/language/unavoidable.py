@@ -60,9 +60,9 @@ class Unavoidable:
 
     def _settle(self, first: _Key) -> None:
         following: dict[_Key, list[_Key]] = {}
-        todo = [first]
-        while todo:
-            key = todo.pop()
+        waiting = [first]
+        while waiting:
+            key = waiting.pop()
             if key in following or key in self._avoids:
                 continue
             self._spend()
@@ -74,7 +74,7 @@ class Unavoidable:
                 (child, self._enter(state, below))
                 for child, below in self._world.elements(test_of(name)).items()
             ]
-            todo += following[key]
+            waiting += following[key]
         undecided = set(following)
         grew = True
         while grew:

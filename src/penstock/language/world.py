@@ -61,11 +61,11 @@ class World:
         known = self._below.get(parent)
         if known is None:
             seen: dict[NameTest, None] = {}
-            todo = [parent]
-            while todo:
-                fresh = [name for name in self.elements(todo.pop()).values() if name not in seen]
+            waiting = [parent]
+            while waiting:
+                fresh = [name for name in self.elements(waiting.pop()).values() if name not in seen]
                 seen.update(dict.fromkeys(fresh))
-                todo += fresh
+                waiting += fresh
             known = self._below[parent] = tuple(seen)
         return known
 
@@ -195,11 +195,11 @@ def name_of(place: NameTest) -> Name:
 def _productive(schema: PathUniverse) -> frozenset[Name]:
     """The names below the roots that some finite valid element has."""
     known: set[Name] = set(schema.roots())
-    todo = list(known)
-    while todo:
-        fresh = schema.children(todo.pop()).keys() - known
+    waiting = list(known)
+    while waiting:
+        fresh = schema.children(waiting.pop()).keys() - known
         known |= fresh
-        todo += fresh
+        waiting += fresh
     productive: frozenset[Name] = frozenset()
     while True:
         grown = frozenset(
