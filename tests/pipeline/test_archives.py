@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 from pyspark.sql import SparkSession
+from streams import drained
 
 from penstock.pipeline.archives import ArchiveLimits, Member, members_of
 from penstock.pipeline.reading import read_archives
@@ -131,3 +132,25 @@ def test_archives_become_documents(spark: SparkSession, tmp_path: Path) -> None:
         "two %20.xml": b"<c/>",
     }
     assert found["deep/b.xml"].sequence == found["a.xml"].sequence + 1
+
+
+def test_a_stream_of_archives_reads_new_ones_once(spark: SparkSession, tmp_path: Path) -> None:
+    folder = tmp_path / "in"
+    folder.mkdir()
+    (folder / "one.zip").write_bytes(zipped({"a.xml": b"<a/>"}))
+    (folder / "two.tgz").write_bytes(tarred({"b.xml": b"<b/>", "c.xml": b"<c/>"})[:-30])
+    archives = read_archives(
+        spark, str(folder), publisher="me", stream=True, max_files_per_trigger=1
+    )
+
+    def read() -> list[tuple[str, bytes, bool]]:
+        rows = drained(archives, tmp_path)
+        return sorted((r.fields["member"], bytes(r.content), "fault" in r.fields) for r in rows)
+
+    first = read()
+    assert ("a.xml", b"<a/>", False) in first
+    # What is cut off is told once, as a row without content.
+    assert [content for _, content, is_fault in first if is_fault] == [b""]
+    assert len(list((tmp_path / "checkpoint" / "commits").glob("[0-9]*"))) == 2
+    (folder / "three.xml.gz").write_bytes(gzip.compress(b"<d/>"))
+    assert read() == sorted([*first, ("three.xml", b"<d/>", False)])

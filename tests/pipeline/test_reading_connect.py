@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import json
 import os
 import subprocess
@@ -16,7 +17,7 @@ SCRIPT = """
 import json, sys
 from pathlib import Path
 from pyspark.sql import SparkSession
-from penstock.pipeline.reading import read_directory, read_records
+from penstock.pipeline.reading import read_archives, read_column, read_directory, read_records
 
 folder = Path(sys.argv[1])
 spark = SparkSession.builder.remote("local[1]").getOrCreate()
@@ -25,15 +26,20 @@ files = read_directory(spark, str(folder / "in"), publisher="a b")
 records = dict(path=str(folder / "in"), records="/feed/entry", publisher="me")
 whole = read_records(spark, **records)
 stream = read_records(spark, **records, stream=True, max_rows_per_trigger=2)
-query = (
-    stream.writeStream.format("parquet")
-    .option("path", str(folder / "out"))
-    .option("checkpointLocation", str(folder / "checkpoint"))
-    .trigger(availableNow=True)
-    .start()
-)
-query.awaitTermination()
-found = [files, whole, spark.read.parquet(str(folder / "out"))]
+table = spark.createDataFrame([("<feed/>", 7)], "xml string, n int")
+column = read_column(spark, table, "xml", publisher="me", fields=["n"])
+archives = read_archives(spark, str(folder / "archives"), publisher="me", stream=True)
+for read, name in ((stream, "records"), (archives, "members")):
+    query = (
+        read.writeStream.format("parquet")
+        .option("path", str(folder / name))
+        .option("checkpointLocation", str(folder / f"{name}-checkpoint"))
+        .trigger(availableNow=True)
+        .start()
+    )
+    query.awaitTermination()
+written = [spark.read.parquet(str(folder / name)) for name in ("records", "members")]
+found = [files, whole, column, *written]
 told = [sorted(bytes(row.content).decode() for row in frame.collect()) for frame in found]
 print(json.dumps(told))
 spark.stop()
@@ -44,6 +50,8 @@ def test_readers_work_on_spark_connect(tmp_path: Path) -> None:
     (tmp_path / "in").mkdir()
     document = "<feed><entry>1</entry><entry>2</entry><entry>3</entry></feed>"
     (tmp_path / "in" / "feed.xml").write_text(document, encoding="utf-8")
+    (tmp_path / "archives").mkdir()
+    (tmp_path / "archives" / "feed.xml.gz").write_bytes(gzip.compress(document.encode()))
     source = str(Path(__file__).resolve().parents[2] / "src")
     done = subprocess.run(
         [sys.executable, "-c", SCRIPT, str(tmp_path)],
@@ -59,5 +67,11 @@ def test_readers_work_on_spark_connect(tmp_path: Path) -> None:
     )
     assert done.returncode == 0, done.stderr
     records = [f"<entry>{n}</entry>" for n in (1, 2, 3)]
-    assert json.loads(done.stdout.splitlines()[-1]) == [[document], records, records]
-    assert len(list((tmp_path / "checkpoint" / "commits").glob("[0-9]*"))) > 1
+    assert json.loads(done.stdout.splitlines()[-1]) == [
+        [document],
+        records,
+        ["<feed/>"],
+        records,
+        [document],
+    ]
+    assert len(list((tmp_path / "records-checkpoint" / "commits").glob("[0-9]*"))) > 1

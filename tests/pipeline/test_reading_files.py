@@ -65,6 +65,8 @@ def test_a_stream_of_a_directory_reads_new_files_once(spark: SparkSession, tmp_p
     assert [bytes(row.content) for row in drained(documents, tmp_path)] == [b"<a/>"]
     (folder / "2.xml").write_bytes(b"<b/>")
     assert {bytes(row.content) for row in drained(documents, tmp_path)} == {b"<a/>", b"<b/>"}
+    with pytest.raises(TypeError, match="shema"):
+        read_directory(spark, str(folder), publisher="me", shema="x")  # type: ignore[call-arg]
     with pytest.raises(ValueError, match="one path"):
         read_directory(spark, [str(folder)], publisher="me", stream=True)
 

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from typing import Any, Final
+from collections.abc import Iterator
+from typing import Any, Final, Unpack
 
 import pyarrow as pa
 from pyspark.sql import DataFrame, SparkSession
@@ -12,7 +12,7 @@ from pyspark.sql.pandas.types import from_arrow_schema
 
 from penstock.pipeline.archives import ArchiveLimits, members_of
 from penstock.pipeline.files import open_file
-from penstock.pipeline.headers import Value, documents_of
+from penstock.pipeline.headers import HeaderOptions, Value, documents_of
 from penstock.pipeline.limits import (
     ARCHIVE_BYTES,
     ARCHIVE_MEMBERS,
@@ -47,15 +47,13 @@ def read_archives(
     pattern: str = "*",
     members: str = "*",
     recursive: bool = False,
-    schema: Value = "",
-    id: Value | None = None,  # noqa: A002 - what a header calls it
-    fields: Mapping[str, Value] | None = None,
     max_files_per_trigger: int | None = None,
     max_bytes_per_trigger: int | None = None,
     archive_bytes: int = ARCHIVE_BYTES,
     archive_ratio: int = ARCHIVE_RATIO,
     archive_members: int = ARCHIVE_MEMBERS,
     member_bytes: int = MEMBER_BYTES,
+    **header: Unpack[HeaderOptions],
 ) -> DataFrame:
     """Read archives of XML files, a document each: zip, tar, tar.gz, and single files in gzip.
 
@@ -67,10 +65,9 @@ def read_archives(
         The session.
     path
         A directory, file or glob, or several; a place that Spark and Arrow can both read.
-    publisher, schema, id, fields
-        The header: texts, or expressions over the columns ``path`` (the archive), ``modified_at``,
-        ``member`` (its name), ``place``, ``content`` and ``fault``. The fields ``file`` and
-        ``member`` are always there, and ``fault`` where a member could not be read.
+    publisher
+        Who published them: a text, or an expression over the columns ``path`` (the archive),
+        ``modified_at``, ``member`` (its name), ``place``, ``content`` and ``fault``.
     stream
         Whether archives that appear later are read too, each once. Move them there whole.
     pattern, members
@@ -83,6 +80,9 @@ def read_archives(
         How much an archive may unpack to: in bytes, in times its own size, in members.
     member_bytes
         How long a member may be.
+    **header
+        The rest of the header: see :class:`~penstock.pipeline.headers.HeaderOptions`. The fields
+        ``file`` and ``member`` are always there, and ``fault`` where a member could not be read.
 
     Returns
     -------
@@ -122,16 +122,14 @@ def read_archives(
                 yield from _unpacked(row, members, limits)
 
     found = archives.select("path", "length", f.col("modificationTime").alias("modified_at"))
-    own = {"file": f.col("path"), "member": f.col("member"), "fault": f.col("fault")}
     return documents_of(
         found.mapInArrow(unpack, from_arrow_schema(MEMBERS)),
         content=f.col("content"),
-        publisher=publisher,
-        schema=schema,
-        id=id,
-        fields={**own, **(fields or {})},
         published_at=f.col("modified_at"),
         place=f.col("place"),
+        own_fields={"file": f.col("path"), "member": f.col("member"), "fault": f.col("fault")},
+        publisher=publisher,
+        **header,
     )
 
 

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from typing import Unpack
 
 from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as f
 from pyspark.sql.types import StringType
 
-from penstock.pipeline.headers import Value, documents_of
+from penstock.pipeline.headers import HeaderOptions, Value, documents_of
 
 ENCODING_DECLARATION = r"""^(\s*<\?xml[^>]*?)\s+encoding\s*=\s*(?:"[^"]*"|'[^']*')"""
 """In text the encoding is a thing of the past, and what is declared of it not true any more."""
@@ -25,11 +25,9 @@ def read_directory(
     stream: bool = False,
     pattern: str = "*",
     recursive: bool = False,
-    schema: Value = "",
-    id: Value | None = None,  # noqa: A002 - what a header calls it
-    fields: Mapping[str, Value] | None = None,
     max_files_per_trigger: int | None = None,
     max_bytes_per_trigger: int | None = None,
+    **header: Unpack[HeaderOptions],
 ) -> DataFrame:
     """Read XML files, a document each, by Spark's own source of binary files.
 
@@ -48,13 +46,11 @@ def read_directory(
         Which file names, as a glob.
     recursive
         Whether folders within are read too; their names are then no columns.
-    schema, id
-        The name of the documents' schema and their identity, likewise; without the latter their
-        bytes are their identity.
-    fields
-        Further fields of the header, likewise, by name. ``file`` is always there.
     max_files_per_trigger, max_bytes_per_trigger
         How much a micro-batch takes. Spark knows one of them at a time.
+    **header
+        The rest of the header: see :class:`~penstock.pipeline.headers.HeaderOptions`. The field
+        ``file`` is always there.
 
     Returns
     -------
@@ -81,11 +77,10 @@ def read_directory(
     return documents_of(
         files,
         content=f.col("content"),
-        publisher=publisher,
-        schema=schema,
-        id=id,
-        fields={"file": f.col("path"), **(fields or {})},
         published_at=f.col("modificationTime"),
+        own_fields={"file": f.col("path")},
+        publisher=publisher,
+        **header,
     )
 
 
@@ -96,10 +91,8 @@ def read_column(
     *,
     publisher: Value,
     stream: bool = False,
-    schema: Value = "",
-    id: Value | None = None,  # noqa: A002 - what a header calls it
     published_at: Column | None = None,
-    fields: Mapping[str, Value] | Iterable[str] | None = None,
+    **header: Unpack[HeaderOptions],
 ) -> DataFrame:
     """Take documents from an XML column, of text or of bytes.
 
@@ -112,16 +105,15 @@ def read_column(
     column
         The column that holds the documents. Of text, an encoding that its XML declaration states
         is taken out: it was that of the bytes which the text was made from.
-    publisher, schema, id
-        The header: texts, or expressions over the columns, such as ``col("source")``. Where there
-        is no ``id``, or it is null or empty, the bytes are the identity.
+    publisher
+        Who published them: a text, or an expression over the columns, such as ``col("source")``.
     stream
         Whether to read a named table as a stream. A DataFrame is what it is.
     published_at
         When each was published; if not given or null, now, which is one time in a micro-batch and
         the same when it is repeated.
-    fields
-        Further fields of the header: columns by name, or texts and expressions by the field's name.
+    **header
+        The rest of the header: see :class:`~penstock.pipeline.headers.HeaderOptions`.
 
     Returns
     -------
@@ -143,16 +135,12 @@ def read_column(
     content = f.col(column)
     if isinstance(source.schema[column].dataType, StringType):
         content = f.encode(f.regexp_replace(content, ENCODING_DECLARATION, "$1"), "utf-8")
-    if fields is not None and not isinstance(fields, Mapping):
-        fields = {name: f.col(name) for name in fields}
     return documents_of(
         source,
         content=content,
-        publisher=publisher,
-        schema=schema,
-        id=id,
-        fields=fields,
         published_at=f.current_timestamp() if published_at is None else published_at,
+        publisher=publisher,
+        **header,
     )
 
 

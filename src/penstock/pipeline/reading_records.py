@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import Unpack
 
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as f
@@ -11,7 +12,7 @@ from penstock.documents import RECORD_BYTES, Steps
 from penstock.errors import error
 from penstock.language import parse
 from penstock.language.ast import Axis, Kind, Step
-from penstock.pipeline.headers import Value, documents_of
+from penstock.pipeline.headers import HeaderOptions, Value, documents_of
 from penstock.pipeline.limits import ARCHIVE_BYTES, ARCHIVE_RATIO, PARTITION_BYTES, TRIGGER_BYTES
 from penstock.pipeline.record_pieces import Cutting
 from penstock.pipeline.records_source import OPTIONS, Asked, RecordsSource
@@ -29,15 +30,13 @@ def read_records(
     entities: Mapping[str, str] | None = None,
     pattern: str = "*",
     recursive: bool = False,
-    schema: Value = "",
-    id: Value | None = None,  # noqa: A002 - what a header calls it
-    fields: Mapping[str, Value] | None = None,
     record_bytes: int = RECORD_BYTES,
     partition_bytes: int = PARTITION_BYTES,
     max_bytes_per_trigger: int = TRIGGER_BYTES,
     max_rows_per_trigger: int | None = None,
     archive_bytes: int = ARCHIVE_BYTES,
     archive_ratio: int = ARCHIVE_RATIO,
+    **header: Unpack[HeaderOptions],
 ) -> DataFrame:
     """Cut huge files into records, a document each, without loading them whole.
 
@@ -50,11 +49,10 @@ def read_records(
         end in ``.gz`` are unpacked as they are read, each by one task.
     records
         The path to the records: names or ``*`` from the root on, such as ``/dblp/*``.
-    publisher, schema, id, fields
-        The header: texts, or expressions over the columns ``file``, ``position`` (the first byte),
-        ``place`` (the number of records before it in its file), ``modified_at``, ``content`` and
-        ``fault``. The fields ``file`` and ``offset`` are always there, and ``fault`` where a record
-        is none.
+    publisher
+        Who published them: a text, or an expression over the columns ``file``, ``position`` (the
+        first byte), ``place`` (the number of records before it in its file), ``modified_at``,
+        ``content`` and ``fault``.
     stream
         Whether files that appear later are read too, each once. Move files there whole.
     namespaces, default_namespace
@@ -74,6 +72,9 @@ def read_records(
         How much a micro-batch takes, under every trigger but ``once``.
     archive_bytes, archive_ratio
         How much a compressed file may unpack to: in bytes, and in times its own size.
+    **header
+        The rest of the header: see :class:`~penstock.pipeline.headers.HeaderOptions`. The fields
+        ``file`` and ``offset`` are always there, and ``fault`` where a record is none.
 
     Returns
     -------
@@ -108,16 +109,14 @@ def read_records(
     spark.dataSource.register(RecordsSource)
     reader = spark.readStream if stream else spark.read
     rows = reader.format(RecordsSource.name()).option(OPTIONS, asked.to_json()).load()
-    own = {"file": f.col("file"), "offset": f.col("position"), "fault": f.col("fault")}
     return documents_of(
         rows,
         content=f.col("content"),
-        publisher=publisher,
-        schema=schema,
-        id=id,
-        fields={**own, **(fields or {})},
         published_at=f.col("modified_at"),
         place=f.col("place"),
+        own_fields={"file": f.col("file"), "offset": f.col("position"), "fault": f.col("fault")},
+        publisher=publisher,
+        **header,
     )
 
 
