@@ -5,7 +5,7 @@ use crate::matching::classes::{ClassSet, Classes};
 
 use super::listen::{Listener, WordId};
 use super::lists::OrLists;
-use super::trie::AndTrie;
+use super::trie::{AndTrie, Walk};
 
 /// Hears which words a document has.
 ///
@@ -14,6 +14,7 @@ use super::trie::AndTrie;
 #[derive(Default)]
 pub struct Matching {
     words: Classes,
+    walk: Walk,
 }
 
 impl Matching {
@@ -21,6 +22,7 @@ impl Matching {
     pub fn new(word_count: usize) -> Matching {
         Matching {
             words: Classes::new(word_count),
+            walk: Walk::default(),
         }
     }
 
@@ -28,7 +30,9 @@ impl Matching {
     pub fn finish(&mut self, all: &AndTrie, any: &OrLists, matched: &mut Classes) {
         let words = self.words.list();
         let is_there = |word| self.words.contains(word);
-        all.walk(words, is_there, |query| matched.insert(query));
+        all.walk(&mut self.walk, words, is_there, |query| {
+            matched.insert(query)
+        });
         if !any.is_empty() {
             for &query in words.iter().flat_map(|&word| any.get(word)) {
                 matched.insert(query);

@@ -160,6 +160,7 @@ impl<const DETAILS: bool> Answering<'_, DETAILS> {
     fn answer_frame(&mut self, frame: &Frame) -> Result<(), Stop> {
         let State {
             words,
+            walk,
             complete,
             pairs,
             ranked,
@@ -169,7 +170,7 @@ impl<const DETAILS: bool> Answering<'_, DETAILS> {
         complete.clear();
         frame.words(&mut |word, _| words.push(word));
         let is_there = |word| frame.contains(word);
-        (self.parts.all).walk(words, is_there, |query| complete.push(query));
+        (self.parts.all).walk(walk, words, is_there, |query| complete.push(query));
         complete.sort_unstable();
         for &query in &*complete {
             let words = self.parts.queries.words(query);

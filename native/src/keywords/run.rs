@@ -17,7 +17,7 @@ use super::lists::OrLists;
 use super::notes::{Kept, Notes};
 use super::or::Disjunctions;
 use super::postings::Postings;
-use super::trie::AndTrie;
+use super::trie::{AndTrie, Walk};
 use super::unit::Unit;
 
 /// Queries as the default engine reads them.
@@ -88,6 +88,7 @@ pub struct State {
     pub(super) is_folded: bool,
     pub(super) open: Vec<u32>,
     pub(super) words: Vec<WordId>,
+    pub(super) walk: Walk,
     pub(super) complete: Vec<u32>,
     /// OR queries that have a word of the document, out of so many queries.
     any: Classes,
@@ -131,6 +132,7 @@ impl<'a, const DETAILS: bool> Answering<'a, DETAILS> {
             conjunctions,
             notes,
             base,
+            walk,
             complete,
             pairs,
             ranked,
@@ -138,7 +140,9 @@ impl<'a, const DETAILS: bool> Answering<'a, DETAILS> {
         } = &mut *self.state;
         complete.clear();
         let is_there = |word| postings.contains(word);
-        (self.parts.all).walk(postings.words(), is_there, |query| complete.push(query));
+        (self.parts.all).walk(walk, postings.words(), is_there, |query| {
+            complete.push(query)
+        });
         let mut unit = Unit::new(window, postings, notes, *base, outside);
         for &query in &*complete {
             let words = self.parts.queries.words(query);

@@ -15,56 +15,45 @@ pub const NONE: u32 = u32::MAX;
 pub struct Node {
     /// The word.
     pub word: WordId,
-    /// The first node that is not below this one.
-    pub skip: u32,
+    /// The first of the nodes below it; they end where those of the next node begin.
+    pub children: u32,
     /// The query whose last word this is, or [`NONE`].
     pub query: u32,
 }
 
 /// The AND queries, each with the word that the fewest of them have first.
 ///
-/// Nodes stand in depth-first order, so that a walk only ever goes forward: to the next node where
-/// the word is there, to [`Node::skip`] where it is not. A query is looked at only where its rarest
-/// word is in the document.
+/// Nodes stand level by level, so that those below a node stand side by side: a walk tests them in a
+/// row, none depending on the one before, and keeps those whose word is there. A query is looked at
+/// only where its rarest word is in the document.
 pub struct AndTrie {
-    /// For each word where the queries that begin with it start; one more than there are words.
+    /// For each word the first node that a query begins with it at; one more than there are words.
     pub starts: Flat<u32>,
-    /// All nodes.
+    /// All nodes, and one more that ends the last one's children.
     pub nodes: Flat<Node>,
+}
+
+/// Memory of a walk, kept so that it is used again.
+#[derive(Debug, Default)]
+pub struct Walk {
+    /// Nodes of one level whose words are there, and of the next.
+    reached: Vec<u32>,
+    next: Vec<u32>,
 }
 
 impl AndTrie {
     /// A trie over all AND queries.
     pub fn build(queries: &dyn Queries) -> AndTrie {
         let keys = Keys::new(queries);
-        let mut nodes: Vec<Node> = Vec::with_capacity(keys.words.len());
+        let laid = lay(&keys);
         let mut starts = vec![0; queries.word_count() + 1];
-        // The nodes of the key before, each below the one in front of it.
-        let mut path: Vec<usize> = Vec::new();
-        let mut before: &[WordId] = &[];
-        for &at in &keys.order {
-            let key = keys.get(at);
-            let shared = key.iter().zip(before).take_while(|(a, b)| a == b).count();
-            // Two queries of the same words: the second has a last node of its own.
-            let shared = shared.min(key.len() - 1);
-            close(&mut nodes, &mut path, shared);
-            for &word in &key[shared..] {
-                path.push(nodes.len());
-                nodes.push(Node {
-                    word,
-                    skip: 0,
-                    query: NONE,
-                });
-            }
-            nodes[path[key.len() - 1]].query = keys.queries[at as usize];
-            starts[key[0] as usize + 1] = u32::try_from(nodes.len()).expect("fewer than 2^32");
-            before = key;
+        for root in laid.iter().filter(|node| node.level == 0) {
+            starts[root.word as usize + 1] += 1;
         }
-        close(&mut nodes, &mut path, 0);
-        // A word that no query begins with ends where it starts.
         for word in 1..starts.len() {
-            starts[word] = starts[word].max(starts[word - 1]);
+            starts[word] += starts[word - 1];
         }
+        let nodes = by_level(laid, starts[queries.word_count()]);
         AndTrie {
             starts: starts.into(),
             nodes: nodes.into(),
@@ -76,34 +65,106 @@ impl AndTrie {
     #[inline]
     pub fn walk(
         &self,
+        memory: &mut Walk,
         words: &[WordId],
         is_there: impl Fn(WordId) -> bool,
         mut found: impl FnMut(u32),
     ) {
+        let Walk { reached, next } = memory;
+        reached.clear();
         for &word in words {
-            let end = self.starts[word as usize + 1] as usize;
-            let mut at = self.starts[word as usize] as usize;
-            while at < end {
-                let node = &self.nodes[at];
-                if !is_there(node.word) {
-                    at = node.skip as usize;
-                    continue;
-                }
+            reached.extend(self.starts[word as usize]..self.starts[word as usize + 1]);
+        }
+        let mut count = reached.len();
+        while count > 0 {
+            let mut next_count = 0;
+            for &at in &reached[..count] {
+                let node = self.nodes[at as usize];
                 if node.query != NONE {
                     found(node.query);
                 }
-                at += 1;
+                let end = self.nodes[at as usize + 1].children;
+                let room = next_count + (end - node.children) as usize;
+                if next.len() < room {
+                    next.resize(2 * room, 0);
+                }
+                let children = &self.nodes[node.children as usize..end as usize];
+                for (at, child) in (node.children..).zip(children) {
+                    // Without a branch: whether a word is there cannot be foretold.
+                    next[next_count] = at;
+                    next_count += usize::from(is_there(child.word));
+                }
             }
+            std::mem::swap(reached, next);
+            count = next_count;
         }
     }
 }
 
-/// Closes the nodes of a path from the one at `keep` on.
-fn close(nodes: &mut [Node], path: &mut Vec<usize>, keep: usize) {
-    let skip = u32::try_from(nodes.len()).expect("fewer than 2^32 nodes");
-    for node in path.drain(keep..) {
-        nodes[node].skip = skip;
+/// A node before its level is laid out.
+struct Laid {
+    word: WordId,
+    query: u32,
+    level: u32,
+    /// How many are directly below it.
+    children: u32,
+}
+
+/// The nodes of all keys, each in front of those below it.
+fn lay(keys: &Keys) -> Vec<Laid> {
+    let mut laid: Vec<Laid> = Vec::with_capacity(keys.words.len());
+    // The nodes of the key before, each below the one in front of it.
+    let mut path: Vec<usize> = Vec::new();
+    let mut before: &[WordId] = &[];
+    for &at in &keys.order {
+        let key = keys.get(at);
+        let shared = key.iter().zip(before).take_while(|(a, b)| a == b).count();
+        // Two queries of the same words: the second has a last node of its own.
+        path.truncate(shared.min(key.len() - 1));
+        for &word in &key[path.len()..] {
+            if let Some(&parent) = path.last() {
+                laid[parent].children += 1;
+            }
+            let level = path.len() as u32;
+            path.push(laid.len());
+            laid.push(Laid {
+                word,
+                query: NONE,
+                level,
+                children: 0,
+            });
+        }
+        laid[path[key.len() - 1]].query = keys.queries[at as usize];
+        before = key;
     }
+    laid
+}
+
+/// The nodes level by level, `roots` of them in the first.
+fn by_level(mut laid: Vec<Laid>, roots: u32) -> Vec<Node> {
+    // Each level stays in order, so that children follow each other as their parents do.
+    laid.sort_by_key(|node| node.level);
+    let mut children = roots;
+    let mut nodes = Vec::with_capacity(laid.len() + 1);
+    for node in &laid {
+        nodes.push(Node {
+            word: node.word,
+            children,
+            query: node.query,
+        });
+        children += node.children;
+    }
+    assert_eq!(
+        children as usize,
+        laid.len(),
+        "all but the roots are below a node"
+    );
+    nodes.push(Node {
+        word: 0,
+        children,
+        query: NONE,
+    });
+    nodes
 }
 
 /// The words of each AND query, rarest first, in the order in which they are laid out.
@@ -160,6 +221,7 @@ mod tests {
         let listed: Vec<WordId> = words.iter().copied().collect();
         let mut found = Vec::new();
         AndTrie::build(queries).walk(
+            &mut Walk::default(),
             &listed,
             |word| words.contains(&word),
             |query| {
@@ -175,7 +237,7 @@ mod tests {
         let words = [vec![0, 1], vec![0, 1, 2], vec![2, 3], vec![2, 4]];
         let queries = QueryList::new(words.map(|words| (Mode::All, words)));
         // 0 1 and 0 1 2 share two nodes; 2, which most have, comes last in 3 2 and 4 2.
-        assert_eq!(AndTrie::build(&queries).nodes.len(), 7);
+        assert_eq!(AndTrie::build(&queries).nodes.len(), 7 + 1);
         assert_eq!(found(&queries, &BTreeSet::from([0, 1, 2])), [0, 1]);
         assert_eq!(found(&queries, &BTreeSet::from([2, 4])), [3]);
     }
