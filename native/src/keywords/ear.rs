@@ -22,6 +22,8 @@ pub struct Seat<'a, L> {
 pub struct Ear<'e, 's, L> {
     pieces: &'e mut Pieces,
     seats: Seats<'e, 's, L>,
+    /// Where the last piece of a text ended that may go on.
+    text_end: Option<u64>,
 }
 
 struct Seats<'e, 's, L>(&'e mut [Seat<'s, L>]);
@@ -36,7 +38,32 @@ impl<'e, 's, L: Listener> Ear<'e, 's, L> {
         Ear {
             pieces,
             seats: Seats(seats),
+            text_end: None,
         }
+    }
+
+    /// Tells where a piece of text is, and what is between it and the piece before: a CDATA section
+    /// without content.
+    fn tell_text(&mut self, span: Span) -> Result<(), Stop> {
+        let between = self.text_end.filter(|&end| end < span.start);
+        let between = between.map(|start| Span {
+            start,
+            end: span.start,
+            from_entity: false,
+        });
+        self.text_end = Some(span.end);
+        for seat in self.seats.0.iter_mut() {
+            if let Some(between) = between {
+                seat.listener.text(between)?;
+            }
+            seat.listener.text(span)?;
+        }
+        Ok(())
+    }
+
+    fn end_text(&mut self) -> Result<(), Stop> {
+        self.text_end = None;
+        self.pieces.end(&mut self.seats)
     }
 }
 
@@ -49,7 +76,7 @@ impl<L: Listener> Handler for Ear<'_, '_, L> {
         context: &dyn Context,
         element: &StartElement<'_>,
     ) -> Result<(), Stop> {
-        self.pieces.end(&mut self.seats)?;
+        self.end_text()?;
         for seat in self.seats.0.iter_mut() {
             seat.listener.open(context, element)?;
             seat.name(context.names(), element.name)?;
@@ -65,7 +92,7 @@ impl<L: Listener> Handler for Ear<'_, '_, L> {
 
     #[inline]
     fn end_element(&mut self, span: Span, end_tag: Span) -> Result<(), Stop> {
-        self.pieces.end(&mut self.seats)?;
+        self.end_text()?;
         let mut seats = self.seats.0.iter_mut();
         seats.try_for_each(|seat| seat.listener.close(span, end_tag))
     }
@@ -73,15 +100,13 @@ impl<L: Listener> Handler for Ear<'_, '_, L> {
     #[inline]
     fn text(&mut self, text: &str, span: Span) -> Result<(), Stop> {
         if L::DETAILS {
-            for seat in self.seats.0.iter_mut() {
-                seat.listener.text(span)?;
-            }
+            self.tell_text(span)?;
         }
         self.pieces.piece(text, &mut self.seats)
     }
 
     fn text_break(&mut self) -> Result<(), Stop> {
-        self.pieces.end(&mut self.seats)
+        self.end_text()
     }
 }
 

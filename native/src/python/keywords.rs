@@ -18,12 +18,16 @@ use super::reader::{io_error, options, refusal_tuple, summary_tuple, RefusalTupl
 use crate::index::format::{self, OpenError};
 use crate::keywords::both::{self, id_of_both};
 use crate::keywords::engines::KeywordEngine;
+use crate::keywords::kemb::limits::KEPT_MAX;
+use crate::keywords::kemb::nfa::{NFA_STATES_MAX, NFA_WORDS_MAX};
 use crate::keywords::kemb::Kemb;
 use crate::keywords::listen::Mode;
 use crate::keywords::matcher::KeywordMatcher as NativeMatcher;
-use crate::keywords::query::parse;
+use crate::keywords::notes::TEXT_RANGES_MAX;
+use crate::keywords::query::{parse, KEYWORDS_MAX};
+use crate::keywords::run::{ANSWERS_MAX, WINDOW_MAX, WITNESSES_MAX};
 use crate::keywords::store::KeywordIndex as NativeIndex;
-use crate::keywords::words::words_of;
+use crate::keywords::words::{words_of, WORD_BYTES_MAX};
 use crate::keywords::worker::KeywordWorker;
 use crate::matching::batch::match_all;
 use crate::matching::matcher::Matcher as PathMatcher;
@@ -60,6 +64,22 @@ pub fn parse_keywords(text: &str) -> ParsedTuple {
             Some((refusal.code, refusal.message, refusal.offset_characters)),
         ),
     }
+}
+
+/// The limits by name.
+#[pyfunction]
+pub fn keyword_limits() -> Vec<(&'static str, usize)> {
+    vec![
+        ("KEYWORDS_MAX", KEYWORDS_MAX),
+        ("WORD_BYTES_MAX", WORD_BYTES_MAX),
+        ("KEYWORD_WINDOW_MAX", WINDOW_MAX),
+        ("KEYWORD_WITNESSES_MAX", WITNESSES_MAX),
+        ("KEYWORD_TEXT_RANGES_MAX", TEXT_RANGES_MAX),
+        ("KEYWORD_ANSWERS_MAX", ANSWERS_MAX),
+        ("KEMB_WORDS_MAX", NFA_WORDS_MAX),
+        ("KEMB_STATES_MAX", NFA_STATES_MAX),
+        ("KEMB_KEPT_MAX", KEPT_MAX),
+    ]
 }
 
 /// A set of keyword subscriptions that changes.

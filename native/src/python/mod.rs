@@ -37,6 +37,7 @@ fn _native(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<outcomes::Handles>()?;
     module.add_function(wrap_pyfunction!(keywords::words, module)?)?;
     module.add_function(wrap_pyfunction!(keywords::parse_keywords, module)?)?;
+    module.add_function(wrap_pyfunction!(keywords::keyword_limits, module)?)?;
     module.add_class::<keywords::KeywordIndex>()?;
     module.add_class::<keywords::KeywordMatcher>()?;
     module.add_function(wrap_pyfunction!(keywords::match_both, module)?)?;
