@@ -392,6 +392,22 @@ ERRORS: dict[str, ErrorSpec] = {
         "the query has more words than a query may have",
         "Keep those that tell most, or split it into several subscriptions.",
     ),
+    "keywords.or-too-large": ErrorSpec(
+        DocumentError,
+        "a document is too large to be searched for answers to keywords with `OR`",
+        "Cut it into records by a path, such as `/feed/entry`; whether it matches, and keywords "
+        "without `OR`, need no cutting.",
+    ),
+    "keywords.too-many-answers": ErrorSpec(
+        DocumentError,
+        "a document has more answers to keyword queries than the limit",
+        "Cut it into records by a path, such as `/feed/entry`.",
+    ),
+    "keywords.too-many-elements": ErrorSpec(
+        DocumentError,
+        "a document has more elements than keyword answers can be numbered with",
+        "Cut it into records by a path, such as `/feed/entry`.",
+    ),
     # Schemas
     "schema.syntax": ErrorSpec(
         SchemaError,
@@ -594,7 +610,8 @@ ERRORS: dict[str, ErrorSpec] = {
     "engine.unknown": ErrorSpec(
         EngineError,
         "there is no such engine, or this index cannot serve it",
-        "Use `shared`, `yfilter` or `reference`; an index for `reference` serves no other.",
+        "Use `shared`, `yfilter` or `reference`, for keywords `postings`, `kemb`, `kale`, `slca` or"
+        " `reference`; an index for `reference` serves no other.",
     ),
     "index.missing": ErrorSpec(
         IndexFileError,
@@ -604,7 +621,7 @@ ERRORS: dict[str, ErrorSpec] = {
     "index.not-an-index": ErrorSpec(
         IndexFileError,
         "the file is not an index",
-        "Pass a file that `SubscriptionIndex.save` wrote.",
+        "Pass a file that `save` of the same class wrote: keywords have an index of their own.",
     ),
     "index.too-new": ErrorSpec(
         IndexFileError,

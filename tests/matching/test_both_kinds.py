@@ -9,11 +9,16 @@ import pytest
 from engine_suite import CHEAP, DEAR
 from keyword_engines import keyword_matcher
 from matching_cases import NEWS
+from native_engines import needs_native
 from result_contract import rows
 
 from penstock import Matcher, SubscriptionIndex, UnknownSubscriptionError, both
 
-KINDS = [("reference", "reference")]
+KINDS = [
+    ("reference", "reference"),
+    pytest.param(("shared", "postings"), marks=needs_native),
+    pytest.param(("shared", "reference"), marks=needs_native),
+]
 
 
 @pytest.fixture(params=KINDS, ids="-".join)

@@ -28,6 +28,48 @@ matches.raise_for_errors()
 tell(peak=memory_peak(), ids=list(matches))
 """
 
+MATCH_KEYWORDS = """
+import penstock
+index = penstock.KeywordIndex(engine="postings")
+index.add_many(
+    ["many", "root", "any", "nowhere", "half"],
+    ["question speaker", "news slug", "speaker OR nowhere", "nowhere", "nowhere speaker"],
+)
+matches = index.matcher().match_file(given["path"])
+matches.raise_for_errors()
+tell(peak=memory_peak(), ids=list(matches))
+"""
+
+# The file is mapped, and what is mapped costs nothing: of the memory only the rest is counted.
+ANSWER_KEYWORDS = """
+import mmap, threading
+import penstock
+
+def held() -> int:
+    lines = Path("/proc/self/status").read_text().splitlines()
+    (anonymous,) = [line.split()[1] for line in lines if line.startswith("RssAnon:")]
+    return int(anonymous) * 1024
+
+def answer() -> None:
+    with open(given["path"], "rb") as file:
+        with mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as content:
+            with memoryview(content) as document:
+                answers.update(index.matcher().answers(document, limit=2))
+
+index = penstock.KeywordIndex(engine="postings")
+index.add_many(["many", "root", "half"], ["question speaker", "news slug", "nowhere speaker"])
+answers, seen = {}, [0]
+answering = threading.Thread(target=answer)
+answering.start()
+while answering.is_alive():
+    seen.append(held())
+    answering.join(0.02)
+tell(
+    peak=max(seen),
+    paths={name: [each.path for each in found] for name, found in answers.items()},
+)
+"""
+
 
 @pytest.fixture(scope="module")
 def huge_file(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
@@ -43,4 +85,18 @@ def test_half_a_gigabyte_takes_less_than_200_megabytes(huge_file: Path) -> None:
     found = told_by(MATCH_AND_MEASURE, path=str(huge_file))
     assert {"root", "last", "late", "count"} <= set(found["ids"])
     assert "nowhere" not in found["ids"]
+    assert found["peak"] < MEMORY_BYTES_MAX
+
+
+def test_keywords_take_no_more(huge_file: Path) -> None:
+    found = told_by(MATCH_KEYWORDS, path=str(huge_file))
+    assert set(found["ids"]) == {"many", "root", "any"}
+    assert found["peak"] < MEMORY_BYTES_MAX
+
+
+def test_answers_to_keywords_take_no_more(huge_file: Path) -> None:
+    found = told_by(ANSWER_KEYWORDS, path=str(huge_file))
+    assert found["paths"].keys() == {"many", "root"}
+    assert len(found["paths"]["many"]) == 2
+    assert found["paths"]["root"] == ["/news[1]"]
     assert found["peak"] < MEMORY_BYTES_MAX

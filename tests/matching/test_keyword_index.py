@@ -160,6 +160,11 @@ def test_what_can_be_asked_of_answers(way: str) -> None:
         matcher.answers(STORM, limit=0)
 
 
+def test_equal_queries_count_once(way: str) -> None:
+    matcher = keyword_matcher(way, {"a": "item", "b": "ITEM", "c": "storm coast", "d": "none"})
+    assert matcher.answer_count(STORM) == 3
+
+
 def test_the_best_answers_come_first(way: str) -> None:
     document = (
         b"<r><a>x</a><a>y</a><b><c><d>x</d><d/><d>y</d></c></b>"

@@ -6,6 +6,7 @@ from collections import defaultdict
 
 import pytest
 from hypothesis import given
+from keyword_engines import keyword_matcher, keyword_ways
 from keyword_strategies import keyword_cases, nested_documents
 
 from penstock import KeywordIndex
@@ -138,12 +139,11 @@ def test_telling_cases(document: bytes, query: str, expected: dict[int, list[int
     } == expected
 
 
-def test_more_witnesses_than_are_listed_are_counted() -> None:
+@pytest.mark.parametrize("way", keyword_ways)
+def test_more_witnesses_than_are_listed_are_counted(way: str) -> None:
     many = KEYWORD_WITNESSES_MAX + 3
     document = b"<r><x/>%s<p>storm</p></r>" % (b"<q>gale</q>" * many)
-    index = KeywordIndex(engine="reference")
-    index.add("it", "gale storm")
-    (answer,) = index.matcher().answers(document)["it"]
+    (answer,) = keyword_matcher(way, {"it": "gale storm"}).answers(document)["it"]
     assert answer.truncated
     gale, storm = answer.witnesses
     assert (gale.count, len(gale.first)) == (many, KEYWORD_WITNESSES_MAX)

@@ -5,12 +5,26 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Final
 
+import pytest
+from native_engines import needs_native
+
 from penstock import KeywordIndex, KeywordMatcher
 
-KEYWORD_WAYS: Final = {"reference": ("reference", True)}
+KEYWORD_WAYS: Final = {
+    "reference": ("reference", True),
+    "postings": ("postings", True),
+    "kale": ("kale", True),
+    "kemb": ("kemb", True),
+    "kemb without discarding": ("kemb", False),
+}
 """Engines by name of the test, and whether they discard."""
 
-keyword_ways: Final = tuple(KEYWORD_WAYS)
+NATIVE_KEYWORD_WAYS: Final = tuple(way for way in KEYWORD_WAYS if way != "reference")
+
+keyword_ways: Final = (
+    "reference",
+    *(pytest.param(way, marks=needs_native) for way in NATIVE_KEYWORD_WAYS),
+)
 """As parameters of a test."""
 
 

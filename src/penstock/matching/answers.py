@@ -49,6 +49,8 @@ class Answer:
     """How many elements the path return has."""
     witnesses: tuple[KeywordWitnesses, ...]
     """One for each keyword that it holds, in the order of the query's words."""
+    truncated: bool
+    """Whether there are more witnesses, or more of their text, than are listed and returned."""
     fragment: Fragment | None
     """The part of the document that was asked for."""
 
@@ -61,11 +63,6 @@ class Answer:
     def keywords(self) -> tuple[str, ...]:
         """The keywords that it holds: all of an AND query's, some of an OR query's."""
         return tuple(each.keyword for each in self.witnesses)
-
-    @property
-    def truncated(self) -> bool:
-        """Whether there are more witnesses than are listed and returned."""
-        return any(each.count > len(each.first) for each in self.witnesses)
 
     def __str__(self) -> str:
         return f"{self.place}: {'; '.join(map(str, self.witnesses))}"

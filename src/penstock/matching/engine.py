@@ -33,10 +33,14 @@ ENGINES = ("shared", "yfilter", "reference")
 ====================  ============================================================================
 """
 
-KEYWORD_ENGINES = ("reference",)
+KEYWORD_ENGINES = ("postings", "kemb", "kale", "slca", "reference")
 """The engines of keyword subscriptions by name.
 
 ====================  ============================================================================
+``postings``          the native core's default: an index of each document's words as it is read
+``kemb``              the paper's: one automaton over sets of keywords, and coverage rules
+``kale``              the paper's: a stack for each query by itself
+``slca``              a baseline: the smallest trees only, and no answers where any word will do
 ``reference``         plain Python on a tree, by definition: slow, obviously right
 ====================  ============================================================================
 """
@@ -136,6 +140,12 @@ class KeywordEngineMatcher(EngineMatcher, Protocol):
 
     def answer_ids(self, document: Buffer) -> Mapping[str, tuple[int, ...]]:
         """The elements that answer each subscription that has an answer, by number, ascending."""
+
+    def answer_count(self, document: Buffer) -> int:
+        """How many answers all distinct queries have together."""
+
+    def engine_counters(self) -> Mapping[str, int]:
+        """What the engine holds, and what it did for all documents so far, by name."""
 
     def answers(
         self, document: Buffer, subscriptions: Sequence[str], form: Form, limit: int | None

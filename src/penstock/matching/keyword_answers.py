@@ -66,6 +66,7 @@ class Answering:
                 for word, found in by_keyword.items()
                 if found
             ),
+            truncated=any(len(found) > KEYWORD_WITNESSES_MAX for found in by_keyword.values()),
             fragment=self._fragment(form, element, on_the_way, kept),
         )
 

@@ -10,6 +10,7 @@ from penstock.errors import QueryError
 from penstock.matching.engine import KEYWORD_ENGINES, KeywordEngineIndex
 from penstock.matching.keyword_engine import ReferenceKeywordIndex
 from penstock.matching.keyword_matcher import KeywordMatcher
+from penstock.matching.native_keywords import NativeKeywordIndex
 from penstock.matching.reference_file import KEYWORD_MAGIC
 from penstock.matching.standing import (
     StandingQueries,
@@ -18,6 +19,9 @@ from penstock.matching.standing import (
     chosen_for_index,
     magic_of,
 )
+
+NATIVE_MAGIC = b"penstock-words\r\n"
+"""How the files of the native core begin."""
 
 
 class KeywordIndex(StandingQueries):
@@ -47,7 +51,8 @@ class KeywordIndex(StandingQueries):
 
     def __init__(self, *, engine: str | None = None) -> None:
         self._engine = chosen(engine, KEYWORD_ENGINES)
-        self._index = ReferenceKeywordIndex()
+        is_reference = self._engine == "reference"
+        self._index = ReferenceKeywordIndex() if is_reference else NativeKeywordIndex()
 
     def add(self, id: str, query: str) -> None:  # noqa: A002
         """Add one subscription.
@@ -112,5 +117,6 @@ class KeywordIndex(StandingQueries):
 
 def _opened(path: str | PathLike[str]) -> tuple[str, KeywordEngineIndex]:
     """The engine whose file this is, and the index in it."""
-    magic_of(path, (KEYWORD_MAGIC,))
-    return "reference", ReferenceKeywordIndex.load(path)
+    if magic_of(path, (NATIVE_MAGIC, KEYWORD_MAGIC)) == KEYWORD_MAGIC:
+        return "reference", ReferenceKeywordIndex.load(path)
+    return chosen("postings", KEYWORD_ENGINES), NativeKeywordIndex.load(path)

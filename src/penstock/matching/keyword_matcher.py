@@ -37,6 +37,24 @@ class KeywordMatcher(Matcher):
         """
         return dict(self._engine.answer_ids(bytes_of(document)))
 
+    def answer_count(self, document: Buffer | Document) -> int:
+        """How many answers all distinct queries have together; equal ones count once.
+
+        Raises
+        ------
+        DocumentError
+            The document is refused.
+        """
+        return self._engine.answer_count(bytes_of(document))
+
+    def engine_counters(self) -> dict[str, int]:
+        """What the engine ``kemb`` holds, and what it did for all documents so far, by name.
+
+        States, transitions and rules; of the documents: elements, active states (added up, and the
+        most at once), and elements discarded. Other engines keep no count.
+        """
+        return dict(self._engine.engine_counters())
+
     def answers(
         self,
         document: Buffer | Document,

@@ -2,28 +2,37 @@
 
 from __future__ import annotations
 
-import re
-from bisect import bisect_right
+from typing import Final
 
-_LINE_END = re.compile(rb"\r\n?|\n")
-_LINE_END_UTF_16 = {
-    "utf-16le": re.compile(rb"\r\0(?:\n\0)?|\n\0", re.DOTALL),
-    "utf-16be": re.compile(rb"\0\r(?:\0\n)?|\0\n", re.DOTALL),
-}
+from penstock.matching.engine import Buffer
+
+_BLOCK_BYTES: Final = 1 << 20
+"""Line ends are counted a block at a time, each block once; even, for UTF-16."""
+
+_CODECS: Final = {"utf-16le": "utf-16-le", "utf-16be": "utf-16-be"}
 
 
 class Lines:
-    """The lines of one document; for many questions, since all lines are found at once."""
+    """The lines of one document, counted as far as they are asked for."""
 
-    def __init__(self, document: bytes, encoding: str) -> None:
+    def __init__(self, document: Buffer, encoding: str) -> None:
+        self._document = memoryview(document)
         # In every other encoding that the reader takes, line ends are those of ASCII.
-        pattern, unit = _LINE_END_UTF_16.get(encoding), 2
-        if pattern is None:
-            pattern, unit = _LINE_END, 1
-        self._ends = [
-            found.end() for found in pattern.finditer(document) if found.start() % unit == 0
-        ]
+        self._codec = _CODECS.get(encoding, "latin-1")
+        self._before = [0]
+        """How many line ends are before each block."""
 
     def at(self, offset: int) -> int:
         """The line, from 1, of a byte."""
-        return 1 + bisect_right(self._ends, offset)
+        block = offset // _BLOCK_BYTES
+        while len(self._before) <= block:
+            end = len(self._before) * _BLOCK_BYTES
+            self._before.append(self._before[-1] + self._ends(end - _BLOCK_BYTES, end))
+        return 1 + self._before[block] + self._ends(block * _BLOCK_BYTES, offset)
+
+    def _ends(self, start: int, end: int) -> int:
+        """How many line ends are in a range; one that is two characters counts with its second."""
+        text = bytes(self._document[start:end]).decode(self._codec, "replace")
+        after = bytes(self._document[end : end + 2]).decode(self._codec, "replace")
+        count = text.count("\n") + text.count("\r") - text.count("\r\n")
+        return count - (text.endswith("\r") and after.startswith("\n"))

@@ -7,10 +7,10 @@ from collections.abc import Iterable, Mapping, Sequence
 from os import PathLike
 
 from penstock.documents import Document, Fragment
-from penstock.errors import error
+from penstock.errors import DocumentError, error
 from penstock.matching.batch import BatchMatches, BinaryArray, match_batch
 from penstock.matching.engine import Buffer, EngineMatcher, Outcome
-from penstock.matching.results import Counters, Explanation, Matches
+from penstock.matching.results import Counters, Explanation, Matches, Names
 
 
 class Matcher:
@@ -84,7 +84,10 @@ class Matcher:
     def _matches(self, outcome: Outcome, to_select_in: Buffer | None) -> Matches:
         selected = None
         if to_select_in is not None and len(outcome.handles):
-            selected = self._engine.select(to_select_in, outcome.handles.ids())
+            try:
+                selected = self._engine.select(to_select_in, outcome.handles.ids())
+            except DocumentError as reason:  # to say where it matches takes more than matching it
+                outcome = Outcome(Names(), error=reason)
         return Matches(
             outcome.handles,
             counters=Counters.of_one(

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import itertools
+import struct
 from collections.abc import Iterable, Mapping, Sequence
+from functools import partial
 from os import PathLike
 from typing import Any
 
@@ -12,7 +14,11 @@ import pyarrow as pa
 from penstock.documents import Fragment
 from penstock.matching.engine import BatchOutcome, Buffer, EngineMatcher, Outcome
 from penstock.matching.matcher import Matcher
-from penstock.matching.results import Explanation, Names
+from penstock.matching.native_common import batch_outcome, document_error
+from penstock.matching.native_engine import NativeMatcher
+from penstock.matching.native_keywords import NativeKeywordMatcher
+from penstock.matching.results import Explanation, Names, Work
+from penstock.native import native
 
 
 def both(paths: Matcher, keywords: Matcher) -> Matcher:
@@ -30,7 +36,10 @@ def both(paths: Matcher, keywords: Matcher) -> Matcher:
     >>> sorted(matcher.match(b"<news><item lang='en'>Storm on the coast</item></news>"))
     ['coastguard', 'english']
     """
-    return Matcher(InTurn(paths._engine, keywords._engine))
+    of_paths, of_keywords = paths._engine, keywords._engine
+    if isinstance(of_paths, NativeMatcher) and isinstance(of_keywords, NativeKeywordMatcher):
+        return Matcher(InOneReading(of_paths, of_keywords))
+    return Matcher(InTurn(of_paths, of_keywords))
 
 
 class InTurn:
@@ -90,6 +99,26 @@ class InTurn:
     def contains(self, subscription: str) -> bool:
         """Whether there is such a subscription."""
         return self._paths.contains(subscription) or self._keywords.contains(subscription)
+
+
+class InOneReading(InTurn):
+    """Two engines of the native core; only files and streams are read twice, or kept."""
+
+    def __init__(self, paths: NativeMatcher, keywords: NativeKeywordMatcher) -> None:
+        super().__init__(paths, keywords)
+        self._match = partial(native.match_both, paths.of_core, keywords.of_core)
+
+    def match(self, document: Buffer) -> Outcome:
+        """Match a document that is in memory."""
+        offsets = struct.pack("=2q", 0, len(memoryview(document)))
+        _, _, ids, refusals, counters = self._match(document, offsets)
+        # Of a single document, all ids that occur are its own.
+        error = document_error(refusals[0][1]) if refusals else None
+        return Outcome(Names(ids), Work(**counters), error)
+
+    def match_batch(self, documents: pa.LargeBinaryArray) -> BatchOutcome:
+        """Match each document of an array without nulls."""
+        return batch_outcome(documents, self._match)
 
 
 def _joined(paths: Outcome, keywords: Outcome) -> Outcome:

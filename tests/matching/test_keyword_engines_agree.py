@@ -1,0 +1,101 @@
+"""Every engine answers keyword queries as the reference does."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+import pytest
+from document_strategies import chunks_of, perhaps_broken
+from hypothesis import given
+from hypothesis import strategies as st
+from keyword_engines import KEYWORD_WAYS, NATIVE_KEYWORD_WAYS, keyword_matcher
+from keyword_strategies import keyword_cases
+from native_engines import needs_native
+
+from penstock import DocumentError, KeywordMatcher
+from penstock.documents import read_events
+
+pytestmark = needs_native
+
+
+def matchers(queries: Sequence[str]) -> tuple[KeywordMatcher, Mapping[str, KeywordMatcher]]:
+    """The reference, and the native engines by name."""
+    by_id = {str(number): query for number, query in enumerate(queries)}
+    return keyword_matcher("reference", by_id), {
+        way: keyword_matcher(way, by_id) for way in NATIVE_KEYWORD_WAYS
+    }
+
+
+@given(keyword_cases)
+def test_matches_and_answers(case: tuple[bytes, list[str]]) -> None:
+    document, queries = case
+    reference, natives = matchers(queries)
+    matches = reference.match(document, fragments=True)
+    numbers = reference.answer_ids(document)
+    assert set(matches) == set(numbers)
+    for way, native in natives.items():
+        found = native.match(document, fragments=True)
+        assert set(found) == set(matches), way
+        assert found.counters == matches.counters, way
+        assert found.fragments == matches.fragments, way
+        assert native.answer_ids(document) == numbers, way
+        assert native.answer_count(document) == reference.answer_count(document), way
+
+
+@given(keyword_cases)
+def test_answers_in_full(case: tuple[bytes, list[str]]) -> None:
+    """All engines of the core answer in full by the same code, so one will do."""
+    document, queries = case
+    reference, natives = matchers(queries)
+    native = natives["postings"]
+    ids = [str(number) for number in range(len(queries))]
+    for form in ("paths", "subtree", "ids"):
+        for limit in (None, 1):
+            expected = reference.answers(document, ids, form=form, limit=limit)
+            assert native.answers(document, ids, form=form, limit=limit) == expected
+    for id_ in ids:
+        assert native.explain(document, id_) == reference.explain(document, id_)
+
+
+@given(st.data(), keyword_cases)
+def test_chunks(data: st.DataObject, case: tuple[bytes, list[str]]) -> None:
+    document, queries = case
+    chunks = data.draw(chunks_of(document))
+    reference, natives = matchers(queries)
+    expected = set(reference.match(document))
+    for way, native in natives.items():
+        assert set(native.match_chunks(chunks)) == expected, way
+
+
+@given(perhaps_broken)
+def test_refusals(document: bytes) -> None:
+    _, natives = matchers(["a", "a b", "en OR x", "10 x y"])
+    expected: list[DocumentError] = []
+    try:
+        read_events(document)
+    except DocumentError as reason:
+        expected.append(reason)
+    for native in natives.values():
+        matches = native.match(document)
+        assert [error.code for error in matches.errors] == [error.code for error in expected]
+        for error in expected:
+            assert matches.ids == ()
+            with pytest.raises(DocumentError, match=error.code):
+                native.answer_ids(document)
+
+
+@given(st.lists(keyword_cases, min_size=2, max_size=3))
+def test_one_matcher_over_many_documents(cases: list[tuple[bytes, list[str]]]) -> None:
+    """What an engine remembers from one document must not change the next."""
+    reference, natives = matchers([query for _, queries in cases for query in queries])
+    for document, _ in cases:
+        expected = reference.answer_ids(document)
+        for way, native in natives.items():
+            assert native.answer_ids(document) == expected, way
+
+
+@pytest.mark.parametrize("way", KEYWORD_WAYS)
+def test_a_cdata_section_without_content_parts_no_word_of_a_path_return(way: str) -> None:
+    document = b"<e>sto<![CDATA[]]>rm</e>"
+    matches = keyword_matcher(way, {"it": "storm"}).match(document, fragments=True)
+    assert [fragment.pieces for fragment in matches.fragments["it"]] == [(document,)]

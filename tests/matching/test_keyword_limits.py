@@ -1,0 +1,76 @@
+"""The limits on keyword subscriptions: named once for both languages, and kept."""
+
+from __future__ import annotations
+
+import pytest
+from keyword_engines import NATIVE_KEYWORD_WAYS, keyword_matcher
+from native_engines import needs_native
+
+from penstock import DocumentError
+from penstock.language import limits as of_queries
+from penstock.matching import limits as of_matching
+from penstock.matching.limits import KEMB_WORDS_MAX, KEYWORD_TEXT_RANGES_MAX, KEYWORD_WINDOW_MAX
+from penstock.native import native
+
+pytestmark = needs_native
+
+
+def test_the_core_has_the_same_limits() -> None:
+    named = {**vars(of_queries), **vars(of_matching)}
+    told = dict(native.keyword_limits())
+    assert told == {name: named[name] for name in told}
+    keyword_limits = {name for name in named if name.startswith(("KEYWORD", "WORD", "KEMB"))}
+    assert keyword_limits == set(told)
+
+
+def test_or_wants_a_document_that_can_be_held() -> None:
+    large = b"<r>%s</r>" % (b"<a>x</a><a>y</a>" * (KEYWORD_WINDOW_MAX // 3))
+    matcher = keyword_matcher("postings", {"any": "x OR y", "other": "z OR zz", "all": "x y"})
+    # Whether it matches needs no answers; and what has no word of an OR query needs none of it.
+    assert set(matcher.match(large)) == {"any", "all"}
+    assert [each.element for each in matcher.answers(large, ["all"], form="ids")["all"]] == [0]
+    for ids in (["any"], ["all", "any"]):
+        with pytest.raises(DocumentError) as caught:
+            matcher.answers(large, ids)
+        assert caught.value.code == "keywords.or-too-large"
+    # So is the match, where it is to say what of the document is returned.
+    matches = matcher.match(large, fragments=True)
+    assert matches.ids == ()
+    assert [error.code for error in matches.errors] == ["keywords.or-too-large"]
+    assert matches.counters.refused == 1
+
+
+def test_an_element_with_more_pieces_of_text_than_are_kept() -> None:
+    document = b"<r>%s</r>" % (b"x<b/>" * (KEYWORD_TEXT_RANGES_MAX + 1))
+    (answer,) = keyword_matcher("postings", {"it": "x"}).answers(document)["it"]
+    assert answer.truncated
+    assert answer.fragment is not None
+    assert answer.fragment.to_xml().count("x") == KEYWORD_TEXT_RANGES_MAX
+
+
+@pytest.mark.parametrize("way", NATIVE_KEYWORD_WAYS)
+@pytest.mark.parametrize("more", [-1, 0, 1, 10])
+def test_queries_with_many_words(way: str, more: int) -> None:
+    words = [f"w{number}" for number in range(KEMB_WORDS_MAX + more)]
+    document = f"<r><a>{' '.join(words[1:])}</a><b>{words[0]} <c>{' '.join(words)}</c></b></r>"
+    queries = {"all": " ".join(words), "any": " OR ".join(words), "two": "w0 w1"}
+    expected = keyword_matcher("reference", queries).answer_ids(document.encode())
+    assert keyword_matcher(way, queries).answer_ids(document.encode()) == expected
+
+
+def test_kemb_counts_what_it_does() -> None:
+    """Table 1 on the document of Fig. 1."""
+    document = b"<a><b/><d><e/><f/></d><b><a><c/><d/></a></b><c/></a>"
+    queries = {"Q1": "a b c", "Q2": "a b d", "Q3": "a d", "Q4": "e f"}
+
+    def counted(way: str) -> dict[str, int]:
+        matcher = keyword_matcher(way, queries)
+        assert matcher.answer_count(document) == 2 + 2 + 2 + 1
+        return matcher.engine_counters()
+
+    kept, discarded = counted("kemb without discarding"), counted("kemb")
+    # As in the paper, whose states 1 to 15 its text and Fig. 4 speak of.
+    assert kept["states"] == discarded["states"] == 15
+    assert kept["discarded"] == 0
+    assert discarded["discarded"] > 0
+    assert counted("postings") == {}
