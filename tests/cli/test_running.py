@@ -42,6 +42,11 @@ def test_a_run_delivers_and_says_what_became_of_the_documents(tmp_path: Path) ->
     status = json.loads(penstock("status", "--json", "-w", workspace).out)
     assert (status["documents"], status["waiting"], status["deliveries"]) == (12, 0, 50)
     assert status["mailboxes"]["strong-quake"] == 1
+    late = penstock("subscribe", "late", "//*:alert", "--backfill", "-w", workspace)
+    assert late.code == 0, late.err
+    again = penstock_process("run", "-w", workspace)
+    assert again.out.startswith("0 documents: 0 matched, 0 unmatched, 0 dead; 0 deliveries")
+    assert again.err.splitlines()[-1] == "and 7 deliveries of past documents"
 
 
 def test_a_workspace_before_its_first_run(tmp_path: Path) -> None:

@@ -153,4 +153,4 @@ def test_progress_is_told_for_every_batch(spark: SparkSession, workspace: Worksp
     publish(workspace, [0, 1])
     publish(workspace, [2])
     told = drain(spark, workspace)
-    assert [each.counts.documents for each in told] == [2, 1]
+    assert [(each.counts.documents, each.waiting) for each in told] == [(2, 1), (1, 0)]

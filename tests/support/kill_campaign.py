@@ -28,6 +28,7 @@ Moment: TypeAlias = Literal[
     "batch begun",
     "matching",
     "documents committed",
+    "dead letters committed",
     "deliveries committed",
     "batch committed",
     "past delivered",
@@ -123,6 +124,7 @@ class Campaign:
             "batch begun": "offsets",
             "matching": "records",
             "documents committed": "documents",
+            "dead letters committed": "dead_letters",
             "deliveries committed": "deliveries",
             "batch committed": "counts",
         }[moment]

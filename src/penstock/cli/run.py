@@ -25,6 +25,7 @@ from penstock.pipeline.running import RunOptions
 from penstock.pipeline.running import run as run_pipeline
 from penstock.pipeline.session import session
 from penstock.workspace import Workspace
+from penstock.workspace.status import past_deliveries
 
 VIEW_REFRESHES_PER_SECOND = 4
 
@@ -46,6 +47,7 @@ def run(
         _check_java()
     totals = _Totals()
     with Workspace.open(folder) as workspace, _interruptible():
+        past_before = past_deliveries(workspace.tables)
         view: _View = _Live(totals) if err().is_terminal else _Lines()
         with contextlib.suppress(KeyboardInterrupt), view:
             view.say("starting Spark")
@@ -67,6 +69,7 @@ def run(
 
                 totals.begin()
                 run_pipeline(spark, workspace, options, tell)
+        totals.past = past_deliveries(workspace.tables) - past_before
     totals.show(as_json=as_json)
     return ExitCode.DONE
 
@@ -99,6 +102,7 @@ class _Totals:
         self._lock = threading.Lock()
         self._began = time.monotonic()
         self.batches = 0
+        self.past = 0
         self.counts: dict[str, int] = asdict(BatchCounts())
         self.last: BatchProgress | None = None
 
@@ -125,6 +129,7 @@ class _Totals:
                     "type": "summary",
                     "batches": self.batches,
                     **self.counts,
+                    "past_deliveries": self.past,
                     "seconds": round(seconds, 3),
                     "megabytes_per_second": round(rate, 3),
                 }
@@ -137,6 +142,8 @@ class _Totals:
             f" {plural(counts['deliveries'], 'delivery', 'deliveries')}"
             f" in {plural(self.batches, 'batch', 'batches')}, {seconds:.1f} s"
         )
+        if self.past:
+            note(f"and {plural(self.past, 'delivery', 'deliveries')} of past documents")
         if counts["dead"]:
             note("`penstock dead-letters list` shows what was refused and why")
 
@@ -174,7 +181,7 @@ class _Lines(contextlib.AbstractContextManager["_Lines"]):
             f"batch {progress.batch}: {plural(counts.documents, 'document')},"
             f" {plural(counts.deliveries, 'delivery', 'deliveries')}, {counts.dead} dead,"
             f" {progress.seconds:.1f} s, {progress.megabytes_per_second:.2f} MB/s,"
-            f" {progress.waiting_bytes / 1e6:.1f} MB waiting"
+            f" {progress.waiting or 0:,} waiting"
         )
 
     def __exit__(self, *_: object) -> None:
@@ -211,7 +218,7 @@ class _Live(contextlib.AbstractContextManager["_Live"]):
             "deliveries": counts["deliveries"],
             "batches": totals.batches,
             "MB/s": f"{totals.last.megabytes_per_second:.2f}" if totals.last else "-",
-            "MB waiting": f"{totals.last.waiting_bytes / 1e6:.1f}" if totals.last else "-",
+            "waiting": f"{totals.last.waiting or 0:,}" if totals.last else "-",
         }
         for name in row:
             table.add_column(name, justify="right")

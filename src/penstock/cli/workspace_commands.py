@@ -81,7 +81,9 @@ def _mailbox(
     export: Annotated[
         Path | None,
         typer.Option(
-            metavar="DIR", file_okay=False, help="Write a file a delivery here; repeatable."
+            metavar="DIR",
+            file_okay=False,
+            help="Write a file a delivery here; again adds what is new.",
         ),
     ] = None,
     limit: Annotated[

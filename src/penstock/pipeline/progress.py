@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
+from typing import Final
 
 import pyarrow.compute as pc
 from pyspark.sql.streaming.listener import (
@@ -19,6 +20,9 @@ from penstock.pipeline.delivering import BatchCounts
 from penstock.workspace.delta import dataset_of
 from penstock.workspace.tables import Tables
 
+COUNTED: Final = tuple(field.name for field in fields(BatchCounts))
+"""The columns of the counts table that say what became of documents."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BatchProgress:
@@ -28,8 +32,8 @@ class BatchProgress:
     counts: BatchCounts
     seconds: float
     """From looking for documents to the last commit."""
-    waiting_bytes: int
-    """The lag: bytes of documents that the source knows of and has not given yet."""
+    waiting: int | None
+    """The lag: documents that are published and in no batch yet; ``None`` where nobody knows."""
 
     @property
     def megabytes_per_second(self) -> float:
@@ -48,10 +52,21 @@ class ProgressListener(StreamingQueryListener):
         Its identity.
     tell
         Called for each micro-batch, from a thread of Spark's.
+    waiting
+        Says how many documents are published after a sequence number. Spark's own sources of files
+        do not tell how much they have not given yet.
     """
 
-    def __init__(self, tables: Tables, stream: str, tell: Callable[[BatchProgress], None]) -> None:
+    def __init__(
+        self,
+        tables: Tables,
+        stream: str,
+        tell: Callable[[BatchProgress], None],
+        *,
+        waiting: Callable[[int], int] | None = None,
+    ) -> None:
         super().__init__()
+        self._waiting = waiting
         self._tables = tables
         self._stream = stream
         self._tell = tell
@@ -67,16 +82,16 @@ class ProgressListener(StreamingQueryListener):
     def onQueryProgress(self, event: QueryProgressEvent) -> None:  # noqa: N802
         """A micro-batch ended, or there was none for a while."""
         progress = event.progress
-        counts = counts_of(self._tables, self._stream, progress.batchId)
-        if progress.numInputRows == 0 or counts is None:
+        row = counts_of(self._tables, self._stream, progress.batchId)
+        if progress.numInputRows == 0 or row is None:
             return
-        waiting = [source.metrics.get("numBytesOutstanding", "0") for source in progress.sources]
+        last_sequence = row.pop("last_sequence")
         self._tell(
             BatchProgress(
                 batch=progress.batchId,
-                counts=counts,
+                counts=BatchCounts(**row),
                 seconds=progress.batchDuration / 1000,
-                waiting_bytes=sum(int(size) for size in waiting),
+                waiting=None if self._waiting is None else self._waiting(last_sequence),
             )
         )
 
@@ -88,11 +103,11 @@ class ProgressListener(StreamingQueryListener):
         self._ended.set()
 
 
-def counts_of(tables: Tables, stream: str, batch: int) -> BatchCounts | None:
+def counts_of(tables: Tables, stream: str, batch: int) -> dict[str, int] | None:
     """What became of a batch; ``None`` where it is not committed."""
     found = dataset_of(tables.counts).to_table(
-        columns=["documents", "matched", "unmatched", "dead", "deliveries", "bytes"],
+        columns=[*COUNTED, "last_sequence"],
         filter=(pc.field("stream") == stream) & (pc.field("batch") == batch),
     )
-    rows = found.to_pylist()
-    return BatchCounts(**rows[0]) if rows else None
+    rows: list[dict[str, int]] = found.to_pylist()
+    return rows[0] if rows else None

@@ -63,7 +63,9 @@ def run(
         workspace.tables.create()
         stream = stream_of_workspace(workspace)
         backfill = Backfill(str(workspace.path), stream.stream, options.limits)
-        listener = ProgressListener(workspace.tables, stream.stream, tell)
+        listener = ProgressListener(
+            workspace.tables, stream.stream, tell, waiting=workspace.inbox.count_after
+        )
         with _listening(spark, listener):
             query = run_workspace(
                 spark,

@@ -33,13 +33,25 @@ def counts_of(tables: Tables) -> dict[str, int]:
     """The sums of the batches of published documents; filling in past ones counts none again."""
     names = ("documents", "matched", "unmatched", "dead")
     compute: Any = pc
-    published = ~compute.starts_with(ds.field("stream"), BACKFILL)
-    rows = rows_of(tables.counts, published, [*names, "last_sequence"])
+    rows = rows_of(tables.counts, ~_of_the_past(), [*names, "last_sequence"])
     found: dict[str, int] = dict.fromkeys((*names, "last_sequence"), 0)
     if rows is None or rows.num_rows == 0:
         return found
     found |= {name: compute.sum(rows.column(name)).as_py() for name in names}
     return found | {"last_sequence": compute.max(rows.column("last_sequence")).as_py() or 0}
+
+
+def past_deliveries(tables: Tables) -> int:
+    """How many deliveries of past documents were made to subscriptions that asked for them."""
+    rows = rows_of(tables.counts, _of_the_past(), ["deliveries"])
+    compute: Any = pc
+    return 0 if rows is None else compute.sum(rows.column("deliveries")).as_py() or 0
+
+
+def _of_the_past() -> ds.Expression:
+    compute: Any = pc
+    condition: ds.Expression = compute.starts_with(ds.field("stream"), BACKFILL)
+    return condition
 
 
 def deliveries_by_subscriber(tables: Tables) -> dict[str, int]:
