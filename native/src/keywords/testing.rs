@@ -94,17 +94,22 @@ impl Context for OneName {
     }
 }
 
+/// A context for elements whose name has the first number: `e`.
+pub fn context() -> impl Context {
+    let mut names = Names::default();
+    names.intern("", "e");
+    OneName(names)
+}
+
 impl Tree {
     /// Tells the tree to a listener; spans are those of what [`Tree::to_xml`] writes.
     pub fn feed(&self, listener: &mut impl Listener) -> Result<(), Stop> {
-        let mut names = Names::default();
-        names.intern("", "e");
-        self.tell(&OneName(names), &mut 0, listener)
+        self.tell(&context(), &mut 0, listener)
     }
 
     fn tell<L: Listener>(
         &self,
-        context: &OneName,
+        context: &dyn Context,
         offset: &mut u64,
         listener: &mut L,
     ) -> Result<(), Stop> {
@@ -112,7 +117,7 @@ impl Tree {
         listener.open(
             context,
             &StartElement {
-                name: context.0.find("", "e").expect("interned"),
+                name: context.names().find("", "e").expect("interned"),
                 attributes: &[],
                 span: start_tag,
             },

@@ -33,7 +33,7 @@ mod pieces;
 mod position;
 mod tag;
 #[cfg(test)]
-mod tests;
+pub(crate) mod tests;
 mod tokens;
 mod values;
 mod window;

@@ -3,7 +3,7 @@
 use super::*;
 use crate::events::{Context, Span, StartElement, Stop};
 
-mod allocations;
+pub(crate) mod allocations;
 
 #[derive(Default)]
 struct Told(Vec<String>);

@@ -1,9 +1,11 @@
 //! The default engine on examples.
 
 use super::*;
+use crate::events::NameId;
 use crate::keywords::listen::Mode::{All, Any};
 use crate::keywords::notes::TEXT_RANGES_MAX;
-use crate::keywords::testing::{element, figure_1, table_1, Item, QueryList, Tree};
+use crate::keywords::testing::{context, element, figure_1, table_1, Item, QueryList, Tree};
+use crate::reader::tests::allocations::allocations;
 
 mod generated;
 
@@ -282,4 +284,77 @@ fn text_of_one_piece_is_one_range_and_too_many_ranges_are_left_out() {
         assert_eq!(cut_short.ranges.len(), TEXT_RANGES_MAX + 1);
         assert!(cut_short.truncated);
     }
+}
+
+#[test]
+fn what_came_out_of_an_entity_is_told_as_its_reference_once() {
+    // <e>&r;</e>, where r is <e> w1</e> w0.
+    let span = |start, end, from_entity| Span {
+        start,
+        end,
+        from_entity,
+    };
+    let (root, reference) = (span(0, 3, false), span(3, 6, true));
+    let open = |span| StartElement {
+        name: NameId(0),
+        attributes: &[],
+        span,
+    };
+    let queries = all(&[&[0, 1]]);
+    let (all, any) = (AndTrie::build(&queries), OrLists::build(&queries));
+    let parts = Parts {
+        queries: &queries,
+        all: &all,
+        any: &any,
+    };
+    let mut state = State::default();
+    let mut run = Answering::<true>::new(parts, Options::default(), &mut state);
+    let context = context();
+    run.open(&context, &open(root)).unwrap();
+    run.open(&context, &open(reference)).unwrap();
+    run.text(reference).unwrap();
+    run.word(1).unwrap();
+    run.close(reference, reference).unwrap();
+    run.text(reference).unwrap();
+    run.word(0).unwrap();
+    run.close(span(0, 10, false), span(6, 10, false)).unwrap();
+    let (_, answers) = run.finish().remove(0);
+    assert_eq!(answers[0].ranges, [root, reference, span(6, 10, false)]);
+    assert_eq!(answers[0].keywords[1].witnesses[0].span, reference);
+}
+
+#[test]
+fn a_warm_run_allocates_nothing() {
+    struct Deaf;
+    impl Listener for Deaf {
+        fn open(&mut self, _: &dyn Context, _: &StartElement<'_>) -> Result<(), Stop> {
+            Ok(())
+        }
+        fn word(&mut self, _: WordId) -> Result<(), Stop> {
+            Ok(())
+        }
+        fn close(&mut self, _: Span, _: Span) -> Result<(), Stop> {
+            Ok(())
+        }
+    }
+    let queries = QueryList::new([(All, vec![0, 1, 2]), (All, vec![0, 3]), (Any, vec![1, 4])]);
+    let queries = queries.with_words(6);
+    let (all, any) = (AndTrie::build(&queries), OrLists::build(&queries));
+    let parts = Parts {
+        queries: &queries,
+        all: &all,
+        any: &any,
+    };
+    let tree = figure_1();
+    let mut state = State::default();
+    let mut hear = || {
+        let mut run = Answering::<false>::new(parts, Options::default(), &mut state);
+        tree.feed(&mut run).unwrap();
+        assert_eq!(run.finish().len(), 5);
+    };
+    let cold = allocations(&mut hear);
+    let warm = allocations(&mut hear);
+    let telling = allocations(|| tree.feed(&mut Deaf).unwrap());
+    assert!(cold > telling);
+    assert_eq!(warm, telling);
 }
