@@ -18,6 +18,7 @@ SOURCES = {
     "Queries": "language/limits.py",
     "Schemas": "schema/limits.py",
     "Matching": "matching/limits.py",
+    "Mediation": "mediation/limits.py",
     "Workspaces": "workspace/limits.py",
     "Reading into the pipeline": "pipeline/limits.py",
 }

@@ -509,6 +509,11 @@ ERRORS: dict[str, ErrorSpec] = {
         "two attributes of a node would have the same name",
         "Give one of them another name.",
     ),
+    "mapping.copies": ErrorSpec(
+        DocumentError,
+        "a mapping would copy more of a document than the limit",
+        "Exchange copies a node into each of its children: cut the document into smaller ones.",
+    ),
     "mapping.matching": ErrorSpec(
         MappingError,
         "a schema matching is not one-to-one, or not between these schemas",

@@ -2,6 +2,13 @@
 
 from penstock.mediation.comparison import Comparison, Unreached, compare, unreached
 from penstock.mediation.derivation import Derivation, derive
+from penstock.mediation.global_document import (
+    Applied,
+    GlobalDocument,
+    GlobalElement,
+    GlobalNode,
+    GlobalText,
+)
 from penstock.mediation.mapping import Mapping
 from penstock.mediation.matching import SchemaMatching
 from penstock.mediation.operators import (
@@ -13,13 +20,19 @@ from penstock.mediation.operators import (
     ToElement,
     Upgrade,
 )
+from penstock.mediation.reference import rewrite
 from penstock.mediation.transform import Transformed
 
 __all__ = [
+    "Applied",
     "Comparison",
     "Derivation",
     "Downgrade",
     "Exchange",
+    "GlobalDocument",
+    "GlobalElement",
+    "GlobalNode",
+    "GlobalText",
     "Insert",
     "Mapping",
     "Operator",
@@ -31,5 +44,6 @@ __all__ = [
     "Upgrade",
     "compare",
     "derive",
+    "rewrite",
     "unreached",
 ]

@@ -1,0 +1,144 @@
+"""The global document: what a publisher's document says in terms of the global schema.
+
+It is matched, and never delivered. Each of its nodes knows the ranges of the original bytes that it
+stands for:
+
+- what was there keeps its own range, wherever it was moved and however often it was copied;
+- an inserted element stands for what was moved into it;
+- an element made of an attribute, and the text in it, stand for the attribute's owner.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import TypeAlias
+
+from penstock.documents import (
+    Attribute,
+    EndElement,
+    Event,
+    Name,
+    Span,
+    StartElement,
+    Text,
+    TextBreak,
+    write,
+)
+from penstock.mediation.operators import Operator
+from penstock.schema.namespaces import XML_NAMESPACE
+
+
+@dataclass(frozen=True, slots=True)
+class GlobalText:
+    """A text node, joined of all texts that have come to stand beside each other."""
+
+    text: str
+    spans: tuple[Span, ...]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class GlobalElement:
+    """An element; equal only to itself."""
+
+    name: Name
+    attributes: tuple[Attribute, ...]
+    namespaces: tuple[tuple[str, str], ...]
+    """Prefixes and URIs in scope where it stood; what was made has those of where it stands."""
+    spans: tuple[Span, ...]
+    children: tuple[GlobalNode, ...]
+
+
+GlobalNode: TypeAlias = GlobalElement | GlobalText | TextBreak
+
+
+@dataclass(frozen=True, slots=True)
+class Applied:
+    """An operator at one element of the document, and what it did there."""
+
+    operator: Operator
+    span: Span
+    """The element that it was for."""
+    what: str
+
+
+@dataclass(frozen=True, slots=True)
+class GlobalDocument:
+    """A rewritten document: one tree, or after an Exchange at the root one for each child."""
+
+    trees: tuple[GlobalElement, ...]
+    unknown: int
+    """Elements of the original that the local schema does not know; they passed unchanged."""
+    trace: tuple[Applied, ...]
+
+    def events(self) -> Iterator[list[Event]]:
+        """The events of each tree, as if it had been read by itself.
+
+        An element's range goes from the first byte that it stands for to the last.
+        """
+        for tree in self.trees:
+            yield list(_events(tree))
+
+    def to_xml(self) -> str:
+        """The trees as XML, one after the other, a line each."""
+        return "".join(f"{write(events)}\n" for events in self.events())
+
+
+def merged(spans: Iterable[Span]) -> tuple[Span, ...]:
+    """The same bytes once each, in order, in as few ranges as can be.
+
+    >>> merged([Span(7, 9), Span(0, 4), Span(1, 2), Span(4, 6)])
+    (Span(start=0, end=6, from_entity=False), Span(start=7, end=9, from_entity=False))
+    """
+    found: list[Span] = []
+    for span in sorted(spans):
+        last = found[-1] if found else None
+        if last is None or span.start > last.end:
+            found.append(span)
+        else:
+            end = max(last.end, span.end)
+            found[-1] = Span(last.start, end, last.from_entity or span.from_entity)
+    return tuple(found)
+
+
+def _events(tree: GlobalElement) -> Iterator[Event]:
+    waiting: list[GlobalNode | EndElement] = [tree]
+    while waiting:
+        node = waiting.pop()
+        if isinstance(node, GlobalElement):
+            hull = _hull(node.spans)
+            yield StartElement(node.name, node.attributes, _scope(node), hull)
+            waiting.append(EndElement(hull))
+            waiting.extend(reversed(node.children))
+        elif isinstance(node, GlobalText):
+            yield Text(node.text, _hull(node.spans))
+        else:
+            yield node
+
+
+def _hull(spans: tuple[Span, ...]) -> Span:
+    return spans[0].joined(spans[-1])
+
+
+def _scope(element: GlobalElement) -> tuple[tuple[str, str], ...]:
+    """The namespaces in scope, with prefixes for names that the original document did not have."""
+    scope = dict(element.namespaces)
+    if not element.name.uri:
+        scope.pop("", None)  # else the name would be in the default namespace
+    _bind(scope, element.name, is_attribute=False)
+    for attribute in element.attributes:
+        _bind(scope, attribute.name, is_attribute=True)
+    return tuple(sorted(scope.items()))
+
+
+def _bind(scope: dict[str, str], name: Name, *, is_attribute: bool) -> None:
+    if name.uri in ("", XML_NAMESPACE) or _is_bound(scope, name.uri, is_attribute=is_attribute):
+        return
+    number = 1
+    while f"g{number}" in scope:
+        number += 1
+    scope[f"g{number}"] = name.uri
+
+
+def _is_bound(scope: Mapping[str, str], uri: str, *, is_attribute: bool) -> bool:
+    return any(bound == uri and (prefix or not is_attribute) for prefix, bound in scope.items())

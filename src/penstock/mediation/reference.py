@@ -1,0 +1,381 @@
+"""Rewriting by its definition: the global document is made, as a tree, one operator at a time.
+
+First the Exchanges, each to the whole document. Then the elements in document order, as they stand
+by then: at each its ToElement, Downgrade, Insert, Upgrade and Rename.
+
+Text never leaves its element, with one exception. Where the schema gives a node no text, what white
+space there is only sets its children apart: when ``Insert+`` or ``Upgrade+`` moves them, everything
+from the first child on goes with them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field, replace
+from typing import TypeAlias
+
+from penstock.documents import (
+    Attribute,
+    EndElement,
+    Event,
+    Name,
+    Span,
+    StartElement,
+    Text,
+    TextBreak,
+)
+from penstock.errors import error
+from penstock.mediation.global_document import (
+    Applied,
+    GlobalDocument,
+    GlobalElement,
+    GlobalNode,
+    GlobalText,
+    merged,
+)
+from penstock.mediation.limits import COPIES_MAX
+from penstock.mediation.mapping import Mapping
+from penstock.mediation.operators import (
+    Downgrade,
+    Exchange,
+    Insert,
+    Operator,
+    Rename,
+    ToElement,
+    Upgrade,
+)
+from penstock.schema import NodePath, Place, SchemaNode
+
+
+@dataclass(slots=True, eq=False)
+class _Element:
+    name: Name
+    namespaces: tuple[tuple[str, str], ...]
+    span: Span | None
+    """Of the original; ``None`` for an inserted element."""
+    place: Place | None
+    """The node of the local schema; ``None`` for what is inserted or not known."""
+    attributes: list[Attribute] = field(default_factory=list)
+    children: list[_Node] = field(default_factory=list)
+
+    def elements(self) -> list[_Element]:
+        return [child for child in self.children if isinstance(child, _Element)]
+
+
+_Node: TypeAlias = _Element | Text | TextBreak
+
+
+def rewrite(mapping: Mapping, events: Iterable[Event]) -> GlobalDocument:
+    """Rewrite a document, given as its reader's events.
+
+    Examples
+    --------
+    >>> from penstock.documents import read_events
+    >>> mapping = Mapping.from_text('''penstock mapping 1
+    ... course
+    ...   @code
+    ...   => to-element @code
+    ...   => insert schedule (time)
+    ...   time text
+    ... ''')
+    >>> events = read_events(b"<course code='db1'><time>noon</time></course>")
+    >>> print(rewrite(mapping, events).to_xml(), end="")
+    <course><code>db1</code><schedule><time>noon</time></schedule></course>
+    """
+    return _Rewriting(mapping).run(events)
+
+
+class _Rewriting:
+    def __init__(self, mapping: Mapping) -> None:
+        self._schema = mapping.local.nodes()
+        self._exchanges = [each for each in mapping.operators if isinstance(each, Exchange)]
+        self._operators: dict[NodePath, list[Operator]] = {}
+        for operator in mapping.operators:
+            if not isinstance(operator, Exchange):
+                self._operators.setdefault(operator.node, []).append(operator)
+        self._above = _Element(Name("", ""), (), None, Place(()))
+        self._unknown = 0
+        self._copied = 0
+        self._trace: list[Applied] = []
+
+    def run(self, events: Iterable[Event]) -> GlobalDocument:
+        self._read(events)
+        for operator in self._exchanges:
+            self._exchange(operator)
+        self._rewrite()
+        trees = _finished(self._above)
+        return GlobalDocument(trees, self._unknown, tuple(self._trace))
+
+    def _read(self, events: Iterable[Event]) -> None:
+        """The original as a tree, each element with its node of the schema."""
+        open_elements = [self._above]
+        for event in events:
+            parent = open_elements[-1]
+            if isinstance(event, StartElement):
+                place = self._place(parent, event.name)
+                self._unknown += place is None
+                made = _Element(
+                    event.name, event.namespaces, event.span, place, list(event.attributes)
+                )
+                parent.children.append(made)
+                open_elements.append(made)
+            elif isinstance(event, EndElement):
+                open_elements.pop().span = event.span
+            else:
+                parent.children.append(event)
+
+    def _place(self, parent: _Element, name: Name) -> Place | None:
+        if parent.place is None:
+            return None
+        path = (*parent.place.path, name)
+        return Place(path) if path in self._schema else None
+
+    def _did(self, operator: Operator, element: _Element, what: str) -> None:
+        span = element.span or merged(_spans_in(element))[0]
+        self._trace.append(Applied(operator, span, what))
+
+    # Exchange
+
+    def _exchange(self, operator: Exchange) -> None:
+        node = Place(operator.node)
+        parents = [p for p in _all(self._above) if any(c.place == node for c in p.elements())]
+        for parent in parents:
+            parent.children = [
+                child for each in parent.children for child in self._exchanged(each, operator)
+            ]
+
+    def _exchanged(self, node: _Node, operator: Exchange) -> list[_Node]:
+        """What stands in the node's place."""
+        if not isinstance(node, _Element) or node.place != Place(operator.node):
+            return [node]
+        inner, rest = _split(node, frozenset([Place(operator.child)]))
+        if not inner:
+            self._did(operator, node, f"stays: it has no {operator.child[-1]}")
+            return [node]
+        node.children = rest
+        inner[0].children.append(node)
+        for each in inner[1:]:
+            each.children.append(self._copy(node))
+        self._did(operator, node, f"now in each of {len(inner)} {operator.child[-1]}")
+        return list(inner)
+
+    def _copy(self, element: _Element) -> _Element:
+        top = replace(element, attributes=list(element.attributes))
+        waiting = [top]
+        while waiting:
+            made = waiting.pop()
+            self._copied += 1 + sum(isinstance(each, Text) for each in made.children)
+            if self._copied > COPIES_MAX:
+                raise error("mapping.copies", f"more than {COPIES_MAX} nodes would be copied")
+            made.children = [
+                replace(each, attributes=list(each.attributes))
+                if isinstance(each, _Element)
+                else replace(each)
+                for each in made.children
+            ]
+            waiting.extend(made.elements())
+        return top
+
+    # The other operators
+
+    def _rewrite(self) -> None:
+        self._at(self._above, None)
+        # Indices, not copies of the lists: an Upgrade adds siblings behind its element.
+        waiting = [(self._above, 0)]
+        while waiting:
+            parent, index = waiting.pop()
+            if index == len(parent.children):
+                continue
+            waiting.append((parent, index + 1))
+            child = parent.children[index]
+            if isinstance(child, _Element):
+                self._at(child, parent)
+                waiting.append((child, 0))
+
+    def _at(self, element: _Element, parent: _Element | None) -> None:
+        place = element.place
+        if place is None or place.attribute is not None:
+            return
+        operators = self._operators.get(place.path, [])
+        made = 0
+        for operator in operators:
+            match operator:
+                case ToElement():
+                    made += self._to_element(element, operator, made)
+                case Downgrade():
+                    self._downgrade(element, operator)
+                case Insert():
+                    self._insert(element, operator)
+                case Upgrade():
+                    self._upgrade(element, operator, parent)
+        self._rename(element, [each for each in operators if isinstance(each, Rename)])
+
+    def _to_element(self, element: _Element, operator: ToElement, index: int) -> bool:
+        found = next((a for a in element.attributes if a.name == operator.attribute), None)
+        if found is None:
+            return False
+        element.attributes.remove(found)
+        place = Place(operator.node, operator.attribute)
+        made = _Element(operator.name, element.namespaces, element.span, place)
+        if found.value:
+            assert element.span is not None, "what has operators was there"
+            made.children.append(Text(found.value, element.span))
+        element.children.insert(index, made)
+        self._did(operator, element, f"@{found.name} is now an element {operator.name}")
+        return True
+
+    def _downgrade(self, element: _Element, operator: Downgrade) -> None:
+        moved, rest = _split(element, operator.children)
+        targets = [each for each in element.elements() if each.place == operator.target]
+        if not moved:
+            return
+        if not targets:
+            self._did(operator, element, f"{len(moved)} stay: there is no target")
+            return
+        element.children = rest
+        for number, target in enumerate(targets):
+            target.children.extend(moved if number == 0 else map(self._copy, moved))
+        self._did(operator, element, f"{len(moved)} moved into each of {len(targets)}")
+
+    def _taken(
+        self, element: _Element, children: frozenset[Place] | None
+    ) -> tuple[list[_Node], list[_Node]]:
+        """What an Insert or Upgrade of these children moves, and what stays."""
+        if children is not None or self._has_text(element):
+            moved, rest = _split(element, children)
+            return list(moved), rest
+        for index, child in enumerate(element.children):
+            if isinstance(child, _Element):
+                return element.children[index:], element.children[:index]
+        return [], element.children
+
+    def _has_text(self, element: _Element) -> bool:
+        node: SchemaNode | None = self._schema.get(element.place.path) if element.place else None
+        return node is not None and node.text
+
+    def _insert(self, element: _Element, operator: Insert) -> None:
+        moved, rest = self._taken(element, operator.children)
+        if not moved:
+            return
+        element.children = rest
+        namespaces = element.namespaces
+        if element is self._above:
+            first = moved[0]
+            assert isinstance(first, _Element), "nothing else is above the root"
+            namespaces = first.namespaces
+        inner = element
+        for name in operator.path:
+            made = _Element(name, namespaces, None, None)
+            inner.children.append(made)
+            inner = made
+        inner.children = moved
+        path = "/".join(map(str, operator.path))
+        number = sum(isinstance(each, _Element) for each in moved)
+        self._did(operator, element, f"{number} moved into a new {path}")
+
+    def _upgrade(self, element: _Element, operator: Upgrade, parent: _Element | None) -> None:
+        moved, rest = self._taken(element, operator.children)
+        if not moved:
+            return
+        number = sum(isinstance(each, _Element) for each in moved)
+        if parent is None or parent is self._above:
+            # Only where an Exchange found nothing to turn round: else the mapping is not valid.
+            self._did(operator, element, f"{number} stay: nothing can stand beside the root")
+            return
+        element.children = rest
+        index = parent.children.index(element) + 1
+        parent.children[index:index] = moved
+        self._did(operator, element, f"{number} moved behind it")
+
+    def _rename(self, element: _Element, operators: list[Rename]) -> None:
+        """New names all at once, so that attributes can take each other's."""
+        attributes = element.attributes
+        wanted = {each.attribute: each for each in operators}
+        names = [wanted[a.name].name if a.name in wanted else a.name for a in attributes]
+        while len(set(names)) < len(names):
+            # An attribute that the schema does not know has the name: the renamed ones give way.
+            names = [
+                attribute.name if names.count(name) > 1 else name
+                for name, attribute in zip(names, attributes, strict=True)
+            ]
+        for number, (name, attribute) in enumerate(zip(names, attributes, strict=True)):
+            operator = wanted.get(attribute.name)
+            if operator is None:
+                continue
+            if name == attribute.name:
+                self._did(operator, element, f"@{name} stays: there is another {operator.name}")
+                continue
+            attributes[number] = replace(attribute, name=name)
+            self._did(operator, element, f"@{attribute.name} is now @{name}")
+        if None in wanted:
+            self._did(wanted[None], element, f"{element.name} is now {wanted[None].name}")
+            element.name = wanted[None].name
+
+
+def _split(
+    element: _Element, children: frozenset[Place] | None
+) -> tuple[list[_Element], list[_Node]]:
+    """The child elements of these places, or all of them, and the other children."""
+    chosen: list[_Element] = []
+    rest: list[_Node] = []
+    for child in element.children:
+        if isinstance(child, _Element) and (children is None or child.place in children):
+            chosen.append(child)
+        else:
+            rest.append(child)
+    return chosen, rest
+
+
+def _all(top: _Element) -> Iterator[_Element]:
+    waiting = [top]
+    while waiting:
+        element = waiting.pop()
+        yield element
+        waiting.extend(element.elements())
+
+
+def _spans_in(element: _Element) -> Iterator[Span]:
+    """The ranges of what an inserted element holds."""
+    for each in _all(element):
+        if each.span is not None:
+            yield each.span
+        yield from (child.span for child in each.children if isinstance(child, Text))
+
+
+def _finished(above: _Element) -> tuple[GlobalElement, ...]:
+    """The trees as they are to be seen, children before their parents."""
+    made: dict[_Element, GlobalElement] = {}
+    for element in reversed(list(_all(above))):
+        children = tuple(_joined(element.children, made))
+        spans: tuple[Span, ...] = (element.span,) if element.span is not None else ()
+        made[element] = GlobalElement(
+            element.name,
+            tuple(element.attributes),
+            element.namespaces,
+            spans or merged(span for child in children for span in _spans_of(child)),
+            children,
+        )
+    return tuple(made[child] for child in above.elements())
+
+
+def _joined(children: Iterable[_Node], made: dict[_Element, GlobalElement]) -> Iterator[GlobalNode]:
+    """The children, texts beside each other as one."""
+    texts: list[Text] = []
+    for child in children:
+        if isinstance(child, Text):
+            texts.append(child)
+            continue
+        if texts:
+            yield _one(texts)
+            texts = []
+        yield made[child] if isinstance(child, _Element) else child
+    if texts:
+        yield _one(texts)
+
+
+def _one(texts: list[Text]) -> GlobalText:
+    return GlobalText("".join(t.text for t in texts), merged(t.span for t in texts))
+
+
+def _spans_of(node: GlobalNode) -> tuple[Span, ...]:
+    return () if isinstance(node, TextBreak) else node.spans
