@@ -496,7 +496,7 @@ ERRORS: dict[str, ErrorSpec] = {
     ),
     "mapping.root": ErrorSpec(
         MappingError,
-        "Upgrade at the root, beside which nothing can stand",
+        "an Upgrade is at the root, beside which nothing can stand",
         "Wrap the root first: an Insert above it, `=> insert NAME (ROOT)` before the first node.",
     ),
     "mapping.repeated": ErrorSpec(

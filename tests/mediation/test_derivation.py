@@ -11,7 +11,7 @@ from university import GLOBAL, LOCAL, MAPPING, MATCHING
 
 from penstock.errors import MappingError
 from penstock.mediation import Derivation, Mapping, SchemaMatching, derive
-from penstock.schema import Place, SchemaTree, read_tree
+from penstock.schema import Place, SchemaTree, read_schema_file, read_tree
 
 
 def derived(local: str, target: str, *pairs: str) -> Derivation:
@@ -27,8 +27,9 @@ def operators(derivation: Derivation) -> list[str]:
 
 
 def test_the_papers_example() -> None:
-    derivation = derive(read_tree(LOCAL), read_tree(GLOBAL), SchemaMatching.from_text(MATCHING))
-    assert derivation.mapping.to_text() == MAPPING
+    matching = SchemaMatching.from_text(MATCHING.read_text("utf-8"))
+    derivation = derive(read_schema_file(LOCAL), read_schema_file(GLOBAL), matching)
+    assert derivation.mapping.to_text() == MAPPING.read_text("utf-8")
     assert derivation.unreached == ()
     assert derivation.comparison.is_same
     assert derivation.comparison.cardinality == ()

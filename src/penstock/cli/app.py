@@ -16,6 +16,7 @@ from typer.core import TyperGroup
 from penstock.cli.console import ExitCode, json_wanted, show_error, show_failure, show_warning
 from penstock.cli.generate_commands import generate_app
 from penstock.cli.leaving import leaving
+from penstock.cli.mapping_commands import mapping_app
 from penstock.cli.options import (
     A_FILE,
     Bench,
@@ -32,6 +33,7 @@ from penstock.cli.options import (
     refuse_options,
 )
 from penstock.cli.run_command import run_app
+from penstock.cli.schema_commands import schema_app
 from penstock.cli.subscription_commands import subscriber_app
 from penstock.cli.workspace_commands import workspace_app
 from penstock.errors import PenstockError
@@ -217,6 +219,8 @@ def _relate(
 app.add_typer(workspace_app)
 app.add_typer(run_app)
 app.add_typer(subscriber_app)
+app.add_typer(schema_app)
+app.add_typer(mapping_app)
 app.add_typer(generate_app)
 
 

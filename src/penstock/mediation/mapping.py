@@ -69,6 +69,18 @@ class Mapping:
 
     def to_text(self) -> str:
         """The mapping file: read again, it gives the same mapping."""
+        labels = self._labels()
+        by_node: dict[NodePath, list[str]] = {}
+        for operator in self.operators:
+            by_node.setdefault(operator.node, []).append(operator_text(operator, labels))
+        return print_outline("mapping", self.local, labels, lambda path: by_node.get(path, ()))
+
+    def describe(self, operator: Operator) -> str:
+        """An operator with its node, as its line in the file says it."""
+        labels = self._labels()
+        return f"{labels.path_text(operator.node)} => {operator_text(operator, labels)}"
+
+    def _labels(self) -> Labels:
         names = [
             name
             for place in self.local.places()
@@ -76,11 +88,7 @@ class Mapping:
             if name is not None
         ]
         given = [name for operator in self.operators for name in names_of(operator)]
-        labels = Labels.for_names([*names, *given])
-        by_node: dict[NodePath, list[str]] = {}
-        for operator in self.operators:
-            by_node.setdefault(operator.node, []).append(operator_text(operator, labels))
-        return print_outline("mapping", self.local, labels, lambda path: by_node.get(path, ()))
+        return Labels.for_names([*names, *given])
 
     @property
     def digest(self) -> str:

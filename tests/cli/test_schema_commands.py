@@ -1,0 +1,81 @@
+"""`penstock schema`: trees of schemas, read and inferred."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+from commands import penstock
+from university import DOCUMENT, GLOBAL, LOCAL
+
+from penstock.schema import read_schema_file, read_tree
+
+
+def test_show_prints_a_schema_file_that_is_read_again(tmp_path: Path) -> None:
+    done = penstock("schema", "show", str(LOCAL))
+    assert done.code == 0
+    assert read_tree(done.out) == read_schema_file(LOCAL)
+    again = tmp_path / "local.schema"
+    again.write_text(done.out, encoding="utf-8")
+    assert penstock("schema", "show", str(again)).out == done.out
+
+
+def test_show_as_json() -> None:
+    told = json.loads(penstock("schema", "show", "--json", str(GLOBAL)).out)
+    assert told["nodes"][1] == {
+        "path": "/university/faculty",
+        "occurs": "*",
+        "text": False,
+        "attributes": {"name": "1"},
+        "cut": False,
+    }
+    assert (told["cut_at"], told["remarks"]) == ([], [])
+
+
+def test_a_schema_that_is_refused_is_shown_with_its_place(tmp_path: Path) -> None:
+    path = tmp_path / "bad.schema"
+    path.write_text("penstock schema 1\na b c\n", encoding="utf-8")
+    done = penstock("schema", "show", str(path))
+    assert done.code == 3
+    assert f"error: {path}:2:1: expected a node" in done.err
+    assert "[schema.file]" in done.err
+    told = json.loads(penstock("schema", "show", "--json", str(path)).err)
+    assert told["error"]["code"] == "schema.file"
+
+
+def test_the_root_can_be_named(tmp_path: Path) -> None:
+    path = tmp_path / "two.dtd"
+    path.write_text("<!ELEMENT a EMPTY> <!ELEMENT b EMPTY>", encoding="utf-8")
+    assert "several roots" in penstock("schema", "show", str(path)).err
+    assert penstock("schema", "show", str(path), "--root", "b").out.endswith("\nb\n")
+
+
+def test_infer_prints_the_schema_of_the_samples() -> None:
+    done = penstock("schema", "infer", str(DOCUMENT))
+    assert done.code == 0
+    tree = read_tree(done.out)
+    assert {str(place) for place in tree.places()} == {
+        str(place) for place in read_schema_file(LOCAL).places()
+    }
+
+
+def test_infer_tells_of_documents_that_are_refused(tmp_path: Path) -> None:
+    bad = tmp_path / "bad.xml"
+    bad.write_text("<a>", encoding="utf-8")
+    done = penstock("schema", "infer", str(DOCUMENT), str(bad))
+    assert done.code == 3
+    assert f"error: {bad}:1:" in done.err
+    assert done.out.startswith("penstock schema 1\n")
+    assert "there is no sample" in penstock("schema", "infer", str(bad)).err
+
+
+def test_infer_from_samples_of_several_roots(tmp_path: Path) -> None:
+    names = ("a", "b")
+    for name in names:
+        (tmp_path / name).write_text(f"<{name} x='1'/>", encoding="utf-8")
+    files = [str(tmp_path / name) for name in names]
+    assert "several roots: a, b" in penstock("schema", "infer", *files).err
+    assert penstock("schema", "infer", *files, "--root", "b").out.endswith("\nb\n  @x\n")
+    refused = penstock("schema", "infer", *files, "--root", "c")
+    assert refused.code == 3
+    assert "no one root of the samples is called 'c'" in refused.err
