@@ -1,4 +1,4 @@
-"""The paper's running example, as examples/university has it."""
+"""The paper's running example: the files of ``examples/university/*``."""
 
 from __future__ import annotations
 
