@@ -5,7 +5,7 @@ use std::convert::Infallible;
 use super::listen::{Listener, WordId};
 use super::pieces::Pieces;
 use super::vocabulary::{Key, Vocabulary};
-use super::words::{AsciiWord, Cutter, Words};
+use super::words::{Cutter, RawWord, Words};
 use crate::events::{Context, Handler, NameId, Names, Span, StartElement, Stop};
 
 /// One engine's seat: it is told the words of its own vocabulary.
@@ -114,10 +114,10 @@ impl<L: Listener> Words for Seats<'_, '_, L> {
     type Stop = Stop;
 
     #[inline]
-    fn ascii(&mut self, word: AsciiWord<'_>) -> Result<(), Stop> {
-        let key = Key::of_ascii(word);
+    fn raw(&mut self, word: RawWord<'_>) -> Result<(), Stop> {
+        let key = Key::of_raw(word);
         for seat in self.0.iter_mut() {
-            if let Some(word) = seat.vocabulary.find_ascii(word, key) {
+            if let Some(word) = seat.vocabulary.find_raw(word, key) {
                 seat.listener.word(word)?;
             }
         }
@@ -202,8 +202,8 @@ struct Found<'a> {
 impl Words for Found<'_> {
     type Stop = Infallible;
 
-    fn ascii(&mut self, word: AsciiWord<'_>) -> Result<(), Infallible> {
-        let found = self.vocabulary.find_ascii(word, Key::of_ascii(word));
+    fn raw(&mut self, word: RawWord<'_>) -> Result<(), Infallible> {
+        let found = self.vocabulary.find_raw(word, Key::of_raw(word));
         self.words.extend(found);
         Ok(())
     }

@@ -7,25 +7,68 @@ const fn repeat(byte: u8) -> u64 {
     u64::from_ne_bytes([byte; 8])
 }
 
-/// Sets the top bit of each byte within bounds, where all are ASCII; the other bits mean nothing.
+/// Sets the top bit of each byte within bounds, where all top bits are clear; the other bits mean nothing.
 #[inline]
 const fn between(bytes: u64, first: u8, last: u8) -> u64 {
     (bytes + repeat(0x80 - first)) & !(bytes + repeat(0x7f - last))
 }
 
-/// The capital letters among eight bytes of ASCII made small.
+/// The capital letters of ASCII among eight bytes made small.
 #[inline]
 pub fn fold_ascii(bytes: u64) -> u64 {
-    bytes | (between(bytes, b'A', b'Z') & TOPS) >> 2
+    let capitals = between(bytes & !TOPS, b'A', b'Z') & !bytes & TOPS;
+    bytes | capitals >> 2
+}
+
+/// Up to 64 bytes of text, a bit for each, the first one lowest.
+pub struct Block {
+    /// How many bytes there are.
+    pub len: usize,
+    /// Letters and digits of ASCII, and the small accented letters of Latin-1.
+    pub words: u64,
+    /// What else must not be passed over between words: underscores, and all else beyond ASCII.
+    pub others: u64,
+}
+
+impl Block {
+    /// The bytes from a place on, which is not past the end.
+    #[inline]
+    pub fn at(bytes: &[u8], at: usize) -> Block {
+        let len = (bytes.len() - at).min(64);
+        let mut bits = Bits::default();
+        for lane in 0..len.div_ceil(16) {
+            let start = at + lane * 16;
+            let first = eight_at(bytes, start);
+            let second = eight_at(bytes, (start + 8).min(bytes.len()));
+            let sixteen = Bits::of(first, second);
+            bits.plain |= sixteen.plain << (lane * 16);
+            bits.others |= sixteen.others << (lane * 16);
+            bits.leads |= sixteen.leads << (lane * 16);
+            bits.lasts |= sixteen.lasts << (lane * 16);
+        }
+        let letters = bits.leads & bits.lasts >> 1;
+        let words = bits.plain | letters | letters << 1;
+        Block {
+            len,
+            words,
+            others: bits.others & !words,
+        }
+    }
+}
+
+/// The lowest so many bits.
+#[inline]
+pub fn first_bits(count: usize) -> u64 {
+    match count {
+        0..64 => (1 << count) - 1,
+        _ => u64::MAX,
+    }
 }
 
 /// All bits of the first so many bytes.
 #[inline]
 pub fn first_bytes(count: usize) -> u64 {
-    match count {
-        0..8 => (1 << (count * 8)) - 1,
-        _ => u64::MAX,
-    }
+    first_bits(count.min(8) * 8)
 }
 
 /// Eight bytes from a place on that is not past the end, zeros after the last.
@@ -41,6 +84,90 @@ pub fn eight_at(bytes: &[u8], at: usize) -> u64 {
         None => {
             let few = bytes[at..].iter().rev();
             few.fold(0, |eight, &byte| eight << 8 | u64::from(byte))
+        }
+    }
+}
+
+/// What bytes are, a bit for each.
+#[derive(Debug, Default, PartialEq, Eq)]
+struct Bits {
+    /// Letters and digits of ASCII.
+    plain: u64,
+    /// Underscores, and all beyond ASCII.
+    others: u64,
+    /// First bytes of characters from U+00C0 to U+00FF.
+    leads: u64,
+    /// Second bytes of the small letters among them.
+    lasts: u64,
+}
+
+/// With the instructions that every such processor has.
+#[cfg(target_arch = "x86_64")]
+impl Bits {
+    /// Of sixteen bytes.
+    #[inline]
+    fn of(first: u64, second: u64) -> Bits {
+        use std::arch::x86_64::{
+            __m128i, _mm_and_si128, _mm_andnot_si128, _mm_cmpeq_epi8, _mm_cmpgt_epi8,
+            _mm_movemask_epi8, _mm_or_si128, _mm_set1_epi8, _mm_set_epi64x,
+        };
+        // SAFETY: these need SSE2, which is part of the architecture.
+        unsafe {
+            let all = |byte: u8| _mm_set1_epi8(byte as i8);
+            let gather = |bytes: __m128i| _mm_movemask_epi8(bytes) as u32 as u64;
+            // Bytes beyond ASCII are negative here, and so below all of ASCII.
+            let between = |bytes: __m128i, first: u8, last: u8| {
+                let from = _mm_cmpgt_epi8(bytes, all(first.wrapping_sub(1)));
+                _mm_and_si128(from, _mm_cmpgt_epi8(all(last.wrapping_add(1)), bytes))
+            };
+            let bytes = _mm_set_epi64x(second as i64, first as i64);
+            let letters = between(_mm_or_si128(bytes, all(0x20)), b'a', b'z');
+            let underscores = _mm_cmpeq_epi8(bytes, all(b'_'));
+            let division = _mm_cmpeq_epi8(bytes, all(0xb7));
+            Bits {
+                plain: gather(_mm_or_si128(letters, between(bytes, b'0', b'9'))),
+                others: gather(_mm_or_si128(underscores, bytes)),
+                leads: gather(_mm_cmpeq_epi8(bytes, all(0xc3))),
+                lasts: gather(_mm_andnot_si128(division, between(bytes, 0xa0, 0xbf))),
+            }
+        }
+    }
+}
+
+#[cfg(not(target_arch = "x86_64"))]
+impl Bits {
+    /// Of sixteen bytes.
+    fn of(first: u64, second: u64) -> Bits {
+        Bits::of_any(first, second)
+    }
+}
+
+#[cfg(any(test, not(target_arch = "x86_64")))]
+impl Bits {
+    /// Of sixteen bytes, on any processor.
+    #[inline]
+    fn of_any(first: u64, second: u64) -> Bits {
+        let (first, second) = (Bits::of_eight(first), Bits::of_eight(second));
+        Bits {
+            plain: first.plain | second.plain << 8,
+            others: first.others | second.others << 8,
+            leads: first.leads | second.leads << 8,
+            lasts: first.lasts | second.lasts << 8,
+        }
+    }
+
+    #[inline]
+    fn of_eight(eight: u64) -> Bits {
+        // The top bits, side by side.
+        let gather = |bytes: u64| ((bytes & TOPS) >> 7).wrapping_mul(0x0102_0408_1020_4080) >> 56;
+        let low = eight & !TOPS;
+        let letters = between(low | repeat(0x20), b'a', b'z');
+        let lasts = between(low, 0x20, 0x3f) & !between(low, 0x37, 0x37);
+        Bits {
+            plain: gather((letters | between(low, b'0', b'9')) & !eight),
+            others: gather(between(low, b'_', b'_') | eight),
+            leads: gather(between(low, 0x43, 0x43) & eight),
+            lasts: gather(lasts & eight),
         }
     }
 }
@@ -83,7 +210,7 @@ mod tests {
 
     #[test]
     fn eight_bytes_fold_as_each_of_them() {
-        for byte in 0..0x80_u8 {
+        for byte in 0..=u8::MAX {
             let bytes = [b'a', byte, b'Z', byte, 0, 0x7f, b'@', b'['];
             let folded = fold_ascii(u64::from_le_bytes(bytes)).to_le_bytes();
             assert_eq!(folded.as_slice(), bytes.to_ascii_lowercase());
@@ -91,6 +218,28 @@ mod tests {
     }
 
     proptest! {
+        #[test]
+        fn any_processor_tells_the_same(first in any::<u64>(), second in any::<u64>()) {
+            prop_assert_eq!(Bits::of(first, second), Bits::of_any(first, second));
+        }
+
+        #[test]
+        fn a_block_tells_words_from_others(text in "[aZ09_ .!éÿß÷×Ā\u{a0}“日]{0,40}", at in 0..20_usize) {
+            let bytes = text.as_bytes();
+            let at = (0..=at.min(bytes.len())).rev().find(|&at| text.is_char_boundary(at)).unwrap_or(0);
+            let block = Block::at(bytes, at);
+            prop_assert_eq!(block.len, (bytes.len() - at).min(64));
+            for (place, character) in text[at..].char_indices() {
+                let is_word = matches!(character, 'a'..='z' | 'A'..='Z' | '0'..='9' | 'é' | 'ÿ');
+                let is_other = !is_word && (character == '_' || !character.is_ascii());
+                // A letter that the block ends inside of is not known.
+                for bit in (place..place + character.len_utf8()).filter(|_| place + character.len_utf8() <= block.len) {
+                    prop_assert_eq!(block.words >> bit & 1 == 1, is_word);
+                    prop_assert_eq!(block.others >> bit & 1 == 1, is_other);
+                }
+            }
+        }
+
         #[test]
         fn eight_bytes_are_read_wherever_they_stand(bytes in prop::collection::vec(any::<u8>(), 0..20)) {
             for at in 0..=bytes.len() {

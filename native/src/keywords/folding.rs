@@ -27,6 +27,13 @@ pub fn is_latin(lead: u8, last: u8) -> bool {
     latin(lead, last)[0] != 0
 }
 
+/// Whether the two bytes, a letter that [`is_latin`] knows, are their own folded form: a small letter of
+/// Latin-1.
+#[inline]
+pub fn is_small_latin(lead: u8, last: u8) -> bool {
+    lead == 0xc3 && last >= 0xa0
+}
+
 #[inline]
 fn latin(lead: u8, last: u8) -> [u8; 2] {
     LATIN[(lead - 0xc3) as usize * 64 + (last & 0x3f) as usize]
@@ -139,6 +146,9 @@ mod tests {
                 let mut folded = String::from("before");
                 fold_latin(format!("A{text}z").as_bytes(), &mut folded);
                 assert_eq!(folded, format!("a{}z", fold(&text)), "{character}");
+                if is_small_latin(*lead, *last) {
+                    assert_eq!(fold(&text), text);
+                }
             }
         }
     }

@@ -244,6 +244,14 @@ mod tests {
         );
         assert_eq!(in_pieces(&["can", "'", "t"]), ["can't"]);
         assert_eq!(in_pieces(&["can", "'", " t"]), ["can", "t"]);
+        assert_eq!(in_pieces(&["é", "té!", "été"]), ["été", "été"]);
+    }
+
+    #[test]
+    fn underscores_that_a_piece_ends_in_are_of_the_word_that_follows() {
+        assert_eq!(in_pieces(&["__", "éa"]), ["__éa"]);
+        assert_eq!(in_pieces(&["a __", "b"]), ["a", "__b"]);
+        assert_eq!(in_pieces(&["a __", " b"]), ["a", "b"]);
     }
 
     #[test]

@@ -7,7 +7,7 @@ use bytemuck::{Pod, Zeroable};
 
 use super::eights::{eight_at, fold_ascii};
 use super::listen::WordId;
-use super::words::AsciiWord;
+use super::words::RawWord;
 use crate::index::flat::{Flat, Texts};
 
 /// A place of the table.
@@ -68,10 +68,15 @@ impl Vocabulary {
         self.find_by(key, |known| known == word.as_bytes())
     }
 
-    /// The number of a word of ASCII; `key` is its own.
+    /// The number of a word as it stands; `key` is its own.
     #[inline]
-    pub fn find_ascii(&self, word: AsciiWord<'_>, key: Key) -> Option<WordId> {
-        self.find_by(key, |known| known.eq_ignore_ascii_case(word.bytes))
+    pub fn find_raw(&self, word: RawWord<'_>, key: Key) -> Option<WordId> {
+        self.find_by(key, |known| {
+            known.len() == word.bytes.len()
+                && (0..known.len())
+                    .step_by(8)
+                    .all(|at| eight_at(known, at) == fold_ascii(eight_at(word.bytes, at)))
+        })
     }
 
     #[inline]
@@ -83,10 +88,9 @@ impl Vocabulary {
             if place.word == EMPTY.word {
                 return None;
             }
-            if place.key == key.key && place.is_long == u32::from(key.is_long) {
-                if !key.is_long || is_it(self.bytes(place.word)) {
-                    return Some(place.word);
-                }
+            let is_alike = place.key == key.key && place.is_long == u32::from(key.is_long);
+            if is_alike && (!key.is_long || is_it(self.bytes(place.word))) {
+                return Some(place.word);
             }
             at = (at + 1) & (places.len() - 1);
         }
@@ -121,9 +125,9 @@ impl Key {
         Key::long(bytes, mix(eight), |eight| eight)
     }
 
-    /// Of a word of ASCII, once it is folded.
+    /// Of a word as it stands, once it is folded.
     #[inline]
-    pub fn of_ascii(word: AsciiWord<'_>) -> Key {
+    pub fn of_raw(word: RawWord<'_>) -> Key {
         if word.bytes.len() <= SHORT_BYTES_MAX {
             return Key::short(word.eight);
         }
@@ -181,18 +185,18 @@ mod tests {
         Vocabulary::new(texts.finish())
     }
 
-    fn find_ascii(vocabulary: &Vocabulary, bytes: &[u8]) -> Option<WordId> {
+    fn find_raw(vocabulary: &Vocabulary, bytes: &[u8]) -> Option<WordId> {
         let short = &bytes[..bytes.len().min(8)];
         let eight = fold_ascii(eight_at(short, 0));
-        let word = AsciiWord { bytes, eight };
-        vocabulary.find_ascii(word, Key::of_ascii(word))
+        let word = RawWord { bytes, eight };
+        vocabulary.find_raw(word, Key::of_raw(word))
     }
 
     #[test]
     fn an_empty_vocabulary_knows_no_word() {
         let none = vocabulary(&BTreeSet::new());
         assert_eq!(none.find("a", Key::of("a")), None);
-        assert_eq!(find_ascii(&none, b"A"), None);
+        assert_eq!(find_raw(&none, b"A"), None);
     }
 
     proptest! {
@@ -207,7 +211,7 @@ mod tests {
                 prop_assert_eq!(vocabulary.find(word, Key::of(word)), number);
                 if word.is_ascii() {
                     let loud = word.to_ascii_uppercase().into_bytes();
-                    prop_assert_eq!(find_ascii(&vocabulary, &loud), number);
+                    prop_assert_eq!(find_raw(&vocabulary, &loud), number);
                 }
             }
             for word in asked {
@@ -217,7 +221,7 @@ mod tests {
                 prop_assert_eq!(vocabulary.find(&folded, Key::of(&folded)), number);
                 if word.is_ascii() {
                     let word = word.as_bytes();
-                    prop_assert_eq!(find_ascii(&vocabulary, word), number);
+                    prop_assert_eq!(find_raw(&vocabulary, word), number);
                 }
             }
         }
