@@ -148,7 +148,7 @@ def test_names_that_cannot_be_shown_are_refused(workspace: Workspace, name: str)
         assert code_of(workspace, wanted(id=name)) == "workspace.name"
 
 
-@pytest.mark.parametrize("name", ["a b", "ä/é", "x" * 200, "😀", "-", "a.b@c"])
+@pytest.mark.parametrize("name", ["a b", "a\u00a0b", "ä/é", "x" * 200, "😀", "-", "a.b@c"])
 def test_names_that_can_be_shown_are_taken(workspace: Workspace, name: str) -> None:
     assert workspace.subscriptions.add(wanted(id=name)).id == name
     assert [each.id for each in workspace.subscriptions.each()] == [name]

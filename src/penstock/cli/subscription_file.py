@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeAlias, TypeVar
 
@@ -180,13 +180,13 @@ class _TextLines:
         if not tab or not id_.strip() or not query.strip():
             where = Where(0, number, len(id_) + 1 if id_.strip() else 1)
             raise refusal("subscription-file.line", "this line is no `id<TAB>query`", where)
-        subscription = Subscription(id_.strip(), query.strip())
-        if self._kind == "xpath":
-            subscription = replace(
-                subscription,
-                namespaces=self._namespaces,
-                default_namespace=self._default_namespace,
-            )
+        has_names = self._kind == "xpath"
+        subscription = Subscription(
+            id_.strip(),
+            query.strip(),
+            namespaces=self._namespaces if has_names else {},
+            default_namespace=self._default_namespace if has_names else None,
+        )
         return Entry(subscription, self._kind, number, len(line) - len(query.lstrip()) + 1)
 
     def _direct(self, line: str, number: int) -> None:

@@ -83,6 +83,23 @@ def deliver(
     Returns
     -------
     What became of the documents; ``None`` where the whole batch was committed before.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from penstock.pipeline import read_column
+    >>> from penstock.workspace import StoredSubscription, Workspace
+    >>> wanted = StoredSubscription(id="cheap", subscriber="anna", query="//price[. < 10]")
+    >>> with Workspace.create(tempfile.mkdtemp()) as workspace:
+    ...     added = workspace.subscriptions.add(wanted)
+    ...     version, tables = workspace.current_version(), workspace.tables
+    >>> tables.create()
+    >>> table = spark.createDataFrame([("<price>7</price>",), ("<price>",)], "xml string")
+    >>> batch = read_column(spark, table, "xml", publisher="me")
+    >>> noon = datetime(2026, 5, 1, 12, tzinfo=UTC)
+    >>> deliver(batch, version, tables, stream="prices", batch=0, at=noon)
+    BatchCounts(documents=2, matched=1, unmatched=0, dead=1, deliveries=1, bytes=23)
+    >>> deliver(batch, version, tables, stream="prices", batch=0, at=noon)  # once only
     """
     shards = checked_versions(versions, mode)
     last = last_batch(tables.counts, stream)

@@ -80,6 +80,22 @@ def match_documents(
     -------
     A row for each document, with its header, ``matches`` (subscription and fragments) and
     ``error`` (code, message, offset, line, column, hint). Rows are in no order.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from penstock.pipeline import read_column
+    >>> from penstock.workspace import StoredSubscription, Workspace
+    >>> wanted = StoredSubscription(id="cheap", subscriber="anna", query="//price[. < 10]")
+    >>> with Workspace.create(tempfile.mkdtemp()) as workspace:
+    ...     added = workspace.subscriptions.add(wanted)
+    ...     version = workspace.current_version()
+    >>> table = spark.createDataFrame([("<price>7</price>",), ("<price>",)], "xml string")
+    >>> outcomes = match_documents(read_column(spark, table, "xml", publisher="me"), version)
+    >>> outcomes.where("error is not null").first().error.code
+    'xml.unclosed'
+    >>> matches_of(outcomes).first().subscription
+    'cheap'
     """
     shards = checked_versions(versions, mode)
 

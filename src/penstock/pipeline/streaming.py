@@ -92,6 +92,26 @@ def start_stream(
     follow_seconds
         Look for new documents so often, until stopped; by default what is there is drained, in
         micro-batches bounded as the source says, and the stream ends.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from penstock.pipeline import read_directory
+    >>> from penstock.workspace import StoredSubscription, Workspace
+    >>> wanted = StoredSubscription(id="cheap", subscriber="anna", query="//price[. < 10]")
+    >>> with Workspace.create(tempfile.mkdtemp()) as workspace:
+    ...     added = workspace.subscriptions.add(wanted)
+    ...     version, tables = workspace.current_version(), workspace.tables
+    >>> tables.create()
+    >>> folder = Path(tempfile.mkdtemp())
+    >>> written = (folder / "a.xml").write_text("<price>7</price>")
+    >>> documents = read_directory(spark, str(folder), publisher="me", stream=True)
+    >>> delivery = BatchDelivery(
+    ...     versions=lambda: [version], tables=tables, records=tempfile.mkdtemp(), stream="prices"
+    ... )
+    >>> start_stream(documents, delivery, checkpoint=tempfile.mkdtemp()).awaitTermination()
+    >>> workspace.mailbox("anna").deliveries().column("subscription").to_pylist()
+    ['cheap']
     """
     writer = documents.writeStream.foreachBatch(delivery).option(
         "checkpointLocation", str(checkpoint)

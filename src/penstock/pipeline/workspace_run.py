@@ -65,6 +65,19 @@ def run_workspace(
         As for :func:`~penstock.pipeline.delivering.deliver`.
     files_per_batch
         Inbox files that one micro-batch takes at most; :data:`FILES_PER_BATCH` by default.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from penstock.documents import Document, Header
+    >>> from penstock.workspace import StoredSubscription
+    >>> wanted = StoredSubscription(id="cheap", subscriber="anna", query="//price[. < 10]")
+    >>> with Workspace.create(tempfile.mkdtemp()) as workspace:
+    ...     added = workspace.subscriptions.add(wanted)
+    ...     published = workspace.publish([Document(b"<price>7</price>", Header(publisher="me"))])
+    ...     run_workspace(spark, workspace).awaitTermination()
+    ...     workspace.mailbox("anna").deliveries().num_rows
+    1
     """
     tables = workspace.tables
     tables.create()
