@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import pytest
-from university import MAPPING
+from university import DOCUMENT, MAPPING
 
-from penstock.documents import Span, read_events
+from penstock.documents import Span, read_events, write
 from penstock.errors import DocumentError
+from penstock.matching import SubscriptionIndex
 from penstock.mediation import (
     GlobalDocument,
     GlobalElement,
@@ -84,6 +85,23 @@ def test_the_papers_example() -> None:
     first, second = elements(found, "author")
     assert first.spans == second.spans
     assert pieces(UNIVERSITY, first)[0].startswith("<author><name>John</name><article>")
+
+
+def test_subscriptions_to_the_global_schema_meet_the_rewritten_document() -> None:
+    mapping = Mapping.from_text(MAPPING.read_text("utf-8"))
+    index = SubscriptionIndex()
+    queries = {
+        "grouped": "/university/dept/course[code='db1']/schedule[time='Monday 9:00']",
+        "turned": "//article[author/name='John']/title",
+        "local": "/university/faculty/department",
+    }
+    for name, query in queries.items():
+        index.add(name, query)
+    matcher = index.matcher()
+    original = DOCUMENT.read_bytes()
+    assert list(matcher.match(original)) == ["local"]
+    (tree,) = rewrite(mapping, read_events(original)).events()
+    assert set(matcher.match(write(tree).encode())) == {"grouped", "turned"}
 
 
 # Exchange

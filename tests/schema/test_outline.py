@@ -38,6 +38,12 @@ def test_every_kind_of_line_is_read_and_printed() -> None:
     assert tree.cut_at == {"recursion_max"}
 
 
+def test_any_string_may_be_a_namespace() -> None:
+    odd = ' a "b"\n'
+    tree = SchemaTree(SchemaNode(Name(odd, "a"), children=(SchemaNode(Name("é b", "c")),)))
+    assert read_tree(print_tree(tree)) == tree
+
+
 @given(schema_trees())
 def test_what_is_printed_is_read_again(tree: SchemaTree) -> None:
     assert read_tree(print_tree(tree)) == tree
@@ -60,7 +66,12 @@ def test_what_is_printed_is_read_again(tree: SchemaTree) -> None:
         ("penstock schema 1\na\n  @*\n", "expected an attribute", 3, 3),
         ("penstock schema 1\ncut knife\na\n", "expected `namespace PREFIX URI`", 2, 1),
         ("penstock schema 1\nnamespace p\na\n", "expected `namespace PREFIX URI`", 2, 1),
-        ("penstock schema 1\nnamespace p u\nnamespace q u\na\n", "declared already", 3, 1),
+        ("penstock schema 1\nnamespace p u\nnamespace q u\na\n", "both new", 3, 1),
+        ('penstock schema 1\nnamespace p "u\na\n', "expected `namespace", 2, 1),
+        ("penstock schema 1\nnamespace p u v\na\n", "expected `namespace", 2, 1),
+        ("penstock schema 1\nnamespace 1 u\na\n", "expected `namespace", 2, 1),
+        ("penstock schema 1\na\n\tb\n", "set in by 2 spaces a level", 3, 2),
+        ("penstock schema 1\na\n   b\n", "set in by 2 spaces a level", 3, 4),
         ("penstock schema 1\na\n  => rename b\n", "this is a mapping", 3, 3),
     ],
 )

@@ -122,9 +122,10 @@ def apply(mapping: Path, documents: Sequence[Path], *, trace: bool, as_json: boo
 
 
 def _steps(mapping: Mapping, made: GlobalDocument, content: bytes) -> Iterator[dict[str, Any]]:
+    described = {operator: mapping.describe(operator) for operator in mapping.operators}
     for each in made.trace:
         yield {
-            "operator": mapping.describe(each.operator),
+            "operator": described[each.operator],
             "line": _line(content, each.span),
             "what": each.what,
         }

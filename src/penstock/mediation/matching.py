@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass
 
@@ -26,11 +27,10 @@ class SchemaMatching:
 
     def __post_init__(self) -> None:
         for side in (0, 1):
-            places = [pair[side] for pair in self.pairs]
-            for place in places:
+            for place, number in Counter(pair[side] for pair in self.pairs).items():
                 if not place.path:
                     raise error("mapping.matching", "the node above the root is in no pair")
-                if places.count(place) > 1:
+                if number > 1:
                     raise error("mapping.matching", f"{place} is in two pairs")
 
     @classmethod
@@ -44,9 +44,9 @@ class SchemaMatching:
             where = first.where if first else Where(0, 1, 1)
             raise error("mapping.matching", "the first line is not `penstock matching 1`", where)
         for line in lines:
-            words = line.text.split()
-            if words[0] == "namespace" and len(words) == 3 and labels.declare(*words[1:]):
+            if labels.read_line(line.text):
                 continue
+            words = line.text.split()
             places = [place for place in map(labels.place, words) if place is not None]
             if len(words) != 2 or len(places) != 2:
                 message = "expected two places, `/a/b` or `/a/@b`, or `namespace PREFIX URI`"

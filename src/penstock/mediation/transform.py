@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from itertools import groupby
 
 from penstock.documents import Name
 from penstock.errors import PenstockError, Where, error
@@ -221,38 +220,32 @@ class Transformation:
         child.add(node)
 
     def _apply_all(self, draft: Draft, operators: Sequence[Operator]) -> None:
-        for kind, group in groupby(operators, type):
-            same = list(group)
-            if kind is Rename:
-                self._rename(draft, [each for each in same if isinstance(each, Rename)])
-            elif kind is Upgrade and len(same) > 1:
-                raise self._refuse("mapping.repeated", same[1], "write one Upgrade for both")
-            paths = [each.path for each in same if isinstance(each, Insert)]
-            if len(paths) > 1:
-                self._require_apart(same)
-            for operator in same:
-                self._apply(draft, operator)
+        self._require_one_upgrade([each for each in operators if isinstance(each, Upgrade)])
+        self._require_apart([each for each in operators if isinstance(each, Insert)])
+        for operator in operators:
+            match operator:
+                case ToElement():
+                    self._to_element(draft, operator)
+                case Downgrade():
+                    self._downgrade(draft, operator)
+                case Insert():
+                    self._insert(draft, operator)
+                case Upgrade():
+                    self._upgrade(draft, operator)
+        self._rename(draft, [each for each in operators if isinstance(each, Rename)])
 
-    def _require_apart(self, inserts: Sequence[Operator]) -> None:
-        paths = set()
+    def _require_one_upgrade(self, upgrades: Sequence[Upgrade]) -> None:
+        if len(upgrades) > 1:
+            raise self._refuse("mapping.repeated", upgrades[1], "write one Upgrade for both")
+
+    def _require_apart(self, inserts: Sequence[Insert]) -> None:
+        paths: set[tuple[Name, ...]] = set()
         for operator in inserts:
-            assert isinstance(operator, Insert)
-            if operator.children is None:
+            if operator.children is None and len(inserts) > 1:
                 raise self._refuse("mapping.repeated", operator, "Insert+ leaves no other Insert")
             if operator.path in paths:
                 raise self._refuse("mapping.repeated", operator, "write one Insert for this path")
             paths.add(operator.path)
-
-    def _apply(self, draft: Draft, operator: Operator) -> None:
-        match operator:
-            case ToElement():
-                self._to_element(draft, operator)
-            case Downgrade():
-                self._downgrade(draft, operator)
-            case Insert():
-                self._insert(draft, operator)
-            case Upgrade():
-                self._upgrade(draft, operator)
 
     def _to_element(self, draft: Draft, operator: ToElement) -> None:
         place = Place(operator.node, operator.attribute)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Iterable, Iterator
 
@@ -10,7 +11,8 @@ from penstock.schema.namespaces import XML_NAMESPACE
 from penstock.schema.scanner import NAME_CHAR, NAME_START
 from penstock.schema.tree import NodePath, Place
 
-_PART = f"[{NAME_START}][{NAME_CHAR}]*".replace(":", "", 2)
+_PART = f"[{NAME_START.replace(':', '')}][{NAME_CHAR.replace(':', '')}]*"
+_PLAIN_URI = re.compile(r'[^\s"]\S*')
 LABEL = re.compile(f"(?:{_PART}:)?{_PART}")
 """A name with a prefix or without."""
 
@@ -43,7 +45,24 @@ class Labels:
         """The lines that declare the prefixes."""
         for prefix, uri in self._uris.items():
             if prefix != "xml":
-                yield f"namespace {prefix} {uri}"
+                # Any string is a namespace to XML: an odd one is written as JSON writes it.
+                written = uri if _PLAIN_URI.fullmatch(uri) else json.dumps(uri)
+                yield f"namespace {prefix} {written}"
+
+    def read_line(self, line: str) -> bool:
+        """Take a line that declares a prefix; whether it is one, and declares something new."""
+        words = line.split(maxsplit=2)
+        if len(words) != 3 or words[0] != "namespace" or not LABEL.fullmatch(words[1]):
+            return False
+        uri: object = words[2]
+        if words[2].startswith('"'):
+            try:
+                uri = json.loads(words[2])
+            except ValueError:
+                return False
+        elif not _PLAIN_URI.fullmatch(words[2]):
+            return False
+        return isinstance(uri, str) and self.declare(words[1], uri)
 
     def label(self, name: Name) -> str:
         """A name as it is written."""

@@ -38,7 +38,8 @@ class Line:
     """A line of an outline: what it says, and where."""
 
     text: str
-    depth: int
+    depth: int | None
+    """How many levels it is set in; ``None`` where that cannot be told."""
     where: Where
 
 
@@ -158,16 +159,17 @@ class _Reader:
             self._node(line)
 
     def _directive(self, line: Line) -> None:
-        words = line.text.split()
-        if words[0] == "cut" and len(words) == 2 and words[1] in _LIMITS:
-            self._cut_at.add(words[1])
-        elif words[0] != "namespace" or len(words) != 3:
-            raise self._refuse("expected `namespace PREFIX URI` or `cut LIMIT`", line.where)
-        elif not self._labels.declare(words[1], words[2]):
-            raise self._refuse("this prefix or this namespace is declared already", line.where)
+        limit = line.text.removeprefix("cut ").strip()
+        if line.text.startswith("cut ") and limit in _LIMITS:
+            self._cut_at.add(limit)
+        elif not self._labels.read_line(line.text):
+            message = "expected `namespace PREFIX URI`, both new, or `cut LIMIT`"
+            raise self._refuse(message, line.where)
 
     def _close_to(self, line: Line) -> None:
         """End the nodes that the line does not stand in."""
+        if line.depth is None:
+            raise self._refuse(f"lines are set in by {INDENT} spaces a level", line.where)
         if line.depth > len(self._open):
             raise self._refuse("this is set in too far: it belongs to no line above", line.where)
         del self._open[line.depth :]
@@ -216,8 +218,8 @@ def lines_of(text: str) -> Iterator[Line]:
         said = whole.strip()
         if said and not said.startswith("#"):
             margin = len(whole) - len(whole.lstrip())
-            # A line that is set in oddly belongs to the line above that it is set in from.
-            depth = -(-margin // INDENT)
+            is_clear = whole[:margin] == " " * margin and margin % INDENT == 0
+            depth = margin // INDENT if is_clear else None
             yield Line(said, depth, Where(offset + margin, number, margin + 1))
         offset += len(whole) + 1
 
