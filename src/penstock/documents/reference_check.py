@@ -87,6 +87,9 @@ def check(
     except expat.ExpatError as problem:
         message = expat.ErrorString(problem.code)
         where = Where(parser.ErrorByteIndex, problem.lineno, problem.offset + 1)
+        if listener.depth and message == expat.errors.XML_ERROR_NO_ELEMENTS:
+            # Expat's word for a text that ends early, whether or not there was an element.
+            raise error("xml.unclosed", "the text ends inside an element", where) from None
         raise error(CODES.get(message, "xml.tag"), message, where) from None
     declared = listener.declared
     if declared.doctype and declared.doctype[1] - declared.doctype[0] > limits.doctype_bytes:
