@@ -1,0 +1,108 @@
+//! Keywords on anything: however a text is cut into pieces its words are the same, and all engines give
+//! the same answers.
+//!
+//! Lines up to the first empty one are queries; the rest is the document, and a text.
+
+#![no_main]
+
+use std::convert::Infallible;
+use std::sync::Arc;
+
+use libfuzzer_sys::fuzz_target;
+use penstock_native::keywords::engines::KeywordEngine;
+use penstock_native::keywords::matcher::KeywordMatcher;
+use penstock_native::keywords::pieces::Pieces;
+use penstock_native::keywords::store::KeywordIndex;
+use penstock_native::keywords::words::{words_of, RawWord, Words};
+use penstock_native::matching::pool::Pool;
+use penstock_native::matching::source::{MatchError, Source};
+use penstock_native::reader::ReaderOptions;
+
+const QUERIES_MAX: usize = 20;
+
+/// Pieces end behind every character whose number has this divisor.
+const PIECES_END_AT: u32 = 5;
+
+const ENGINES: [KeywordEngine; 4] = [
+    KeywordEngine::Postings,
+    KeywordEngine::Kale,
+    KeywordEngine::Kemb { discard: true },
+    KeywordEngine::Kemb { discard: false },
+];
+
+fuzz_target!(|input: &[u8]| {
+    let Some(end) = input.windows(2).position(|two| two == b"\n\n") else {
+        return;
+    };
+    let (Ok(queries), document) = (std::str::from_utf8(&input[..end]), &input[end + 2..]) else {
+        return;
+    };
+    if let Ok(text) = std::str::from_utf8(document) {
+        assert_eq!(in_pieces(text), words_of(text));
+    }
+    let mut index = KeywordIndex::default();
+    for (number, query) in queries.lines().take(QUERIES_MAX).enumerate() {
+        let added = index.add(&number.to_string(), query);
+        // Several segments.
+        if added.is_ok() && number % 3 == 2 {
+            index.snapshot();
+        }
+    }
+    let mut expected = None;
+    for engine in ENGINES {
+        let pool = Arc::new(Pool::new(ReaderOptions::default()));
+        let matcher = KeywordMatcher::new(index.snapshot(), engine, pool);
+        // Twice: cold, then warm.
+        for _ in 0..2 {
+            let found = outcome(&matcher, document);
+            assert_eq!(expected.get_or_insert(found.clone()), &found, "{engine:?}");
+        }
+    }
+});
+
+/// The elements that answer each query, and which match; or the code of what is wrong.
+fn outcome(
+    matcher: &KeywordMatcher,
+    document: &[u8],
+) -> Result<(Vec<(u32, Vec<u32>)>, Vec<u32>), &'static str> {
+    let code = |error| match error {
+        MatchError::Refused(refusal) => refusal.code,
+        MatchError::Io(_) => unreachable!("bytes in memory"),
+    };
+    let answered = matcher.answer_ids(&mut Source::Bytes(document)).map_err(code)?;
+    let mut answers: Vec<(u32, Vec<u32>)> = Vec::new();
+    for each in answered {
+        answers.extend(each.handles.iter().map(|&handle| (handle, each.elements.clone())));
+    }
+    answers.sort_unstable();
+    let mut matched = matcher.matches(&mut Source::Bytes(document)).map_err(code)?.handles;
+    matched.sort_unstable();
+    assert!(answers.iter().map(|answer| &answer.0).eq(&matched));
+    Ok((answers, matched))
+}
+
+fn in_pieces(text: &str) -> Vec<String> {
+    let (mut pieces, mut heard) = (Pieces::default(), Heard(Vec::new()));
+    for piece in text.split_inclusive(|character| character as u32 % PIECES_END_AT == 0) {
+        let Ok(()) = pieces.piece(piece, &mut heard);
+    }
+    let Ok(()) = pieces.end(&mut heard);
+    heard.0
+}
+
+struct Heard(Vec<String>);
+
+impl Words for Heard {
+    type Stop = Infallible;
+
+    fn raw(&mut self, word: RawWord<'_>) -> Result<(), Infallible> {
+        let small = word.bytes.to_ascii_lowercase();
+        self.0.push(String::from_utf8(small).expect("words are UTF-8"));
+        Ok(())
+    }
+
+    fn folded(&mut self, word: &str) -> Result<(), Infallible> {
+        self.0.push(word.to_owned());
+        Ok(())
+    }
+}
