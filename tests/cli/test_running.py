@@ -13,7 +13,7 @@ ALERTS = ROOT / "examples" / "alerts"
 
 
 def made(folder: Path) -> str:
-    """A workspace with the example's subscriptions and documents."""
+    """A workspace with the example's documents and subscriptions, one of them by keywords."""
     workspace = str(folder / "wire")
     documents = sorted(str(path) for path in (ALERTS / "documents").glob("*.xml"))
     assert penstock("init", workspace).code == 0
@@ -21,6 +21,8 @@ def made(folder: Path) -> str:
         "subscriptions", "import", str(ALERTS / "subscriptions.txt"), "-w", workspace
     )
     assert imported.code == 0
+    words = ("--keywords", "storm surge tide")
+    assert penstock("subscribe", "coastguard", *words, "-w", workspace).code == 0
     published = penstock("publish", *documents, "--publisher", "example", "-w", workspace)
     assert published.code == 0
     return workspace
@@ -37,11 +39,18 @@ def test_a_run_delivers_and_says_what_became_of_the_documents(tmp_path: Path) ->
         "unmatched": 1,
         "dead": 2,
     }
-    assert summary["deliveries"] == 50
+    assert summary["deliveries"] == 51
     assert done.err.splitlines()[:2] == ["starting Spark", "reading the inbox"]
     status = json.loads(penstock("status", "--json", "-w", workspace).out)
-    assert (status["documents"], status["waiting"], status["deliveries"]) == (12, 0, 50)
+    assert (status["documents"], status["waiting"], status["deliveries"]) == (12, 0, 51)
     assert status["mailboxes"]["strong-quake"] == 1
+    (surge,) = penstock("mailbox", "coastguard", "--json", "-w", workspace).rows
+    (part,) = surge["fragments"]
+    assert (part["kind"], surge["sequence"]) == ("path", 4)
+    assert part["xml"] == (
+        '<info xmlns="urn:oasis:names:tc:emergency:cap:1.2"><event>Storm surge</event>'
+        "<headline>Surge now expected at high tide</headline></info>"
+    )
     late = penstock("subscribe", "late", "//*:alert", "--backfill", "-w", workspace)
     assert late.code == 0, late.err
     again = penstock_process("run", "-w", workspace)
@@ -53,7 +62,7 @@ def test_a_workspace_before_its_first_run(tmp_path: Path) -> None:
     workspace = made(tmp_path)
     shown = penstock("status", "-w", workspace).out.splitlines()
     assert shown == [
-        "20 subscriptions",
+        "21 subscriptions",
         "0 documents: 0 matched, 0 unmatched, 0 dead; 12 waiting",
         "0 deliveries in 0 mailboxes",
     ]
