@@ -14,7 +14,7 @@ import zlib
 from collections.abc import Iterator
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
-from typing import IO, Any, Final, NamedTuple, cast
+from typing import IO, Any, Final, NamedTuple, Self, cast
 
 from penstock.errors import PenstockError, error
 from penstock.pipeline.compression import FREE_BYTES, Unpacked
@@ -24,6 +24,12 @@ ZIP: Final = (b"PK\x03\x04", b"PK\x05\x06")
 GZIP: Final = b"\x1f\x8b"
 TAR_ENDINGS: Final = (".tar", ".tar.gz", ".tgz")
 ENCRYPTED: Final = 1
+
+ZIP_END_BYTES_MAX: Final = 22 + 0xFFFF
+"""The record at the end of a zip archive, with the longest comment."""
+
+ENTRIES_MANY: Final = 0xFFFF
+"""What that record says where the number is too large for it."""
 
 DAMAGE: Final = (
     zipfile.BadZipFile,
@@ -103,7 +109,7 @@ def _tar_members(
     source = cast(IO[bytes], unpacked or file)
     try:
         # As a stream: it is not sought in, and nothing is ever written anywhere.
-        with tarfile.open(fileobj=source, mode="r|") as archive:
+        with tarfile.open(fileobj=source, mode="r|", tarinfo=_StrictInfo) as archive:
             for info in archive:
                 member = archive.extractfile(info) if info.isfile() else None
                 if member is not None and _is_like(info.name, pattern):
@@ -112,9 +118,24 @@ def _tar_members(
         fault = None
     except DAMAGE as problem:
         fault = error("archive.damaged", f"the archive is damaged: {problem}")
+    if unpacked is not None:
+        unpacked.exhaust()
     fault = (unpacked.damage if unpacked else None) or fault
     if fault is not None:
         yield Member("", 0, b"", fault)
+
+
+class _StrictInfo(tarfile.TarInfo):
+    """A header that is none is damage: the standard library takes it for the archive's end."""
+
+    @classmethod
+    def fromtarfile(cls, archive: tarfile.TarFile) -> Self:
+        try:
+            return super().fromtarfile(archive)
+        except tarfile.EOFHeaderError:  # type: ignore[attr-defined]
+            raise  # the mark of the end
+        except tarfile.HeaderError as problem:
+            raise tarfile.ReadError(str(problem)) from problem
 
 
 def _zip_members(
@@ -124,6 +145,7 @@ def _zip_members(
     ratio_left = max(FREE_BYTES, size * limits.ratio)
     try:
         archive = zipfile.ZipFile(file)
+        said = _entries_said(file, size)
     except DAMAGE as problem:
         fault = error("archive.damaged", f"the archive is damaged: {problem}")
         yield Member("", 0, b"", fault)
@@ -147,6 +169,17 @@ def _zip_members(
             yield Member("", 0, b"", _exploded(limits, by_ratio=ratio_left < 0))
             return
         yield _checked(info.filename, content, limits)
+    if said not in (len(archive.infolist()) % (ENTRIES_MANY + 1), ENTRIES_MANY):
+        message = f"{len(archive.infolist())} members are found, and there should be {said}"
+        yield Member("", 0, b"", error("archive.damaged", message))
+
+
+def _entries_said(file: IO[bytes], size: int) -> int:
+    """How many members the end of an archive says there are, which the library does not check."""
+    file.seek(max(0, size - ZIP_END_BYTES_MAX))
+    end = file.read()
+    (said,) = struct.unpack_from("<H", end, end.rindex(ZIP[1]) + 10)
+    return int(said)
 
 
 class _Checked(io.RawIOBase):

@@ -62,6 +62,11 @@ class Unpacked(io.RawIOBase):
             left -= len(part)
         return b"".join(parts)
 
+    def exhaust(self) -> None:
+        """Read to the end, where its checksum stands."""
+        while self.read(FREE_BYTES):
+            pass
+
     def _some(self, size: int) -> bytes:
         while not self._ended:
             try:
