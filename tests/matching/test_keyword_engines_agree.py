@@ -9,11 +9,13 @@ from document_strategies import chunks_of, perhaps_broken
 from hypothesis import given
 from hypothesis import strategies as st
 from keyword_engines import KEYWORD_WAYS, NATIVE_KEYWORD_WAYS, keyword_matcher
-from keyword_strategies import keyword_cases
+from keyword_strategies import keyword_cases, nested_documents
 from native_engines import needs_native
 
-from penstock import DocumentError, KeywordMatcher
+from penstock import DocumentError, KeywordIndex, KeywordMatcher
 from penstock.documents import read_events
+from penstock.matching.keyword_reference import slca_answers
+from penstock.matching.keyword_tree import keyword_tree
 
 pytestmark = needs_native
 
@@ -55,6 +57,15 @@ def test_answers_in_full(case: tuple[bytes, list[str]]) -> None:
             assert native.answers(document, ids, form=form, limit=limit) == expected
     for id_ in ids:
         assert native.explain(document, id_) == reference.explain(document, id_)
+
+
+@given(nested_documents)
+def test_smallest_trees(document: bytes) -> None:
+    index = KeywordIndex(engine="slca")
+    index.add("it", "a b c")
+    elements = keyword_tree(read_events(document))
+    expected = tuple(each.number for each in slca_answers(frozenset("abc"), elements))
+    assert index.matcher().answer_ids(document).get("it", ()) == expected
 
 
 @given(st.data(), keyword_cases)

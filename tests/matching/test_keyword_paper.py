@@ -15,7 +15,9 @@ from __future__ import annotations
 
 import pytest
 from keyword_engines import keyword_matcher, keyword_ways
+from native_engines import needs_native
 
+from penstock import KeywordIndex
 from penstock.documents import read_events
 from penstock.matching.keyword_reference import contained, slca_answers
 from penstock.matching.keyword_tree import keyword_tree
@@ -43,6 +45,15 @@ def test_slca_loses_the_outer_answer() -> None:
     """Section 3.2: `a1` is a false negative of SLCA, since it has `a2` below it."""
     elements = keyword_tree(read_events(FIGURE_1))
     assert [each.number for each in slca_answers(frozenset("acd"), elements)] == [A2]
+
+
+@needs_native
+def test_the_engine_slca_loses_it_too() -> None:
+    index = KeywordIndex(engine="slca")
+    index.add_many(["all", "any"], ["a c d", "a OR c OR d"])
+    matcher = index.matcher()
+    assert matcher.answer_ids(FIGURE_1) == {"all": (A2,)}
+    assert matcher.match(FIGURE_1).ids == ("all",)
 
 
 def test_the_keywords_that_elements_contain() -> None:

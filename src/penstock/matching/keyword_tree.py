@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 
 from penstock.documents import EndElement, Event, Name, Span, StartElement, Text
-from penstock.language.keywords import words
+from penstock.language.reference_words import words
 
 
 @dataclass(slots=True, eq=False)
