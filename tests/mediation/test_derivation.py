@@ -10,7 +10,15 @@ from schema_strategies import schema_trees
 from university import GLOBAL, LOCAL, MAPPING, MATCHING
 
 from penstock.errors import MappingError
-from penstock.mediation import Derivation, Mapping, SchemaMatching, derive
+from penstock.mediation import (
+    Derivation,
+    Insert,
+    Mapping,
+    Rename,
+    SchemaMatching,
+    ToElement,
+    derive,
+)
 from penstock.schema import Place, SchemaTree, read_schema_file, read_tree
 
 
@@ -65,11 +73,18 @@ def test_an_attribute_becomes_an_element_of_another_name() -> None:
     assert operators(found) == ["to-element @x as y"]
 
 
-def test_an_attribute_may_become_an_element_in_an_inserted_one() -> None:
-    found = derived(
-        "a\n  @x\n  b\n", "a\n  n\n    x text\n  b\n", "/a /a", "/a/@x /a/n/x", "/a/b /a/b"
-    )
-    assert operators(found) == ["to-element @x", "insert n (@x)"]
+@pytest.mark.parametrize(
+    ("target", "goal", "moved"),
+    [
+        ("r\n  a\n    b\n    n\n      x text\n", "/r/a/n/x", "insert n (@x)"),
+        ("r\n  a\n    b\n      x text\n", "/r/a/b/x", "downgrade (@x) into b"),
+        ("r\n  a\n    b\n  x text\n", "/r/x", "upgrade (@x)"),
+    ],
+)
+def test_what_was_an_attribute_is_moved_like_any_child(target: str, goal: str, moved: str) -> None:
+    pairs = ["/r /r", "/r/a /r/a", "/r/a/b /r/a/b", f"/r/a/@x {goal}"]
+    found = derived("r\n  a\n    @x\n    b\n", target, *pairs)
+    assert operators(found) == ["to-element @x", moved]
     assert found.comparison.is_same
 
 
@@ -159,6 +174,22 @@ def test_no_upgrade_beside_an_unwrapped_root() -> None:
     assert [str(each.local) for each in found.unreached] == ["/a", "/a/b/d", "/a/c"]
 
 
+@pytest.mark.parametrize(
+    ("target", "place", "operator"),
+    [
+        ("a\n  b\n    d\n  c\n", "/a/c", "upgrade (c)"),
+        ("a\n  b\n    d\n    n\n      c\n", "/a/b/n/c", "insert n (c)"),
+    ],
+)
+def test_what_was_moved_into_a_node_is_not_moved_on(target: str, place: str, operator: str) -> None:
+    # All that b had of its own is moved, which is not all that it has by then.
+    found = derived(
+        "a\n  b\n    c\n  d\n", target, "/a /a", "/a/b /a/b", f"/a/b/c {place}", "/a/d /a/b/d"
+    )
+    assert operators(found) == ["downgrade (d) into b", operator]
+    assert found.comparison.is_same
+
+
 def test_exchanges_turn_a_whole_chain_round() -> None:
     found = derived("a\n  b\n    c\n", "c\n  b\n    a\n", "/a /c/b/a", "/a/b /c/b", "/a/b/c /c")
     assert operators(found) == ["exchange b", "exchange c"]
@@ -244,6 +275,17 @@ def same(tree: SchemaTree) -> set[Place]:
 @given(st.data())
 def test_one_operator_is_always_found_again(data: st.DataObject) -> None:
     mapping = data.draw(schema_trees(least=2).flatmap(lambda tree: mappings(tree, most=1)))
+    target, matching = result_of(mapping)
+    found = derive(mapping.local, target, matching)
+    assert found.unreached == ()
+    assert same(found.mapping.transformed.tree) == same(target)
+
+
+@given(st.data())
+def test_new_names_elements_of_attributes_and_groups_are_always_found(data: st.DataObject) -> None:
+    kinds = (Rename, ToElement, Insert)
+    drawn = schema_trees(least=2).flatmap(lambda tree: mappings(tree, kinds=kinds))
+    mapping = data.draw(drawn)
     target, matching = result_of(mapping)
     found = derive(mapping.local, target, matching)
     assert found.unreached == ()

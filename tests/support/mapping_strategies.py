@@ -23,10 +23,13 @@ from penstock.schema import NodePath, Place, SchemaTree
 NEW_NAMES = st.builds(Name, st.sampled_from(["", "", "urn:new"]), st.sampled_from("nopqr"))
 """Names that no schema of these tests has."""
 
-NEW_PATHS = st.lists(NEW_NAMES, min_size=1, max_size=2).map(tuple)
+PATH_NAMES = st.builds(Name, st.sampled_from(["", "", "urn:new"]), st.sampled_from("stuv"))
+"""Others, so that no inserted element is taken for another one."""
+
+NEW_PATHS = st.lists(PATH_NAMES, min_size=1, max_size=2).map(tuple)
 
 
-KINDS = (Rename, ToElement, Insert, Upgrade, Downgrade, Exchange)
+KINDS: tuple[type[Operator], ...] = (Rename, ToElement, Insert, Upgrade, Downgrade, Exchange)
 
 
 def _eligible(local: SchemaTree, kind: type[Operator]) -> list[NodePath]:
@@ -44,9 +47,9 @@ def _eligible(local: SchemaTree, kind: type[Operator]) -> list[NodePath]:
 
 
 @st.composite
-def _operators(draw: st.DrawFn, local: SchemaTree) -> Operator:
+def _operators(draw: st.DrawFn, local: SchemaTree, kinds: Sequence[type[Operator]]) -> Operator:
     """An operator that may well be valid."""
-    kind = draw(st.sampled_from([kind for kind in KINDS if _eligible(local, kind)]))
+    kind = draw(st.sampled_from([kind for kind in kinds if _eligible(local, kind)]))
     node = draw(st.sampled_from(_eligible(local, kind)))
     attributes = [place.attribute for place in local.places() if place.path == node]
     own = [place for place in local.places() if not place.attribute and place.path[:-1] == node]
@@ -73,10 +76,15 @@ def _operators(draw: st.DrawFn, local: SchemaTree) -> Operator:
 
 
 @st.composite
-def mappings(draw: st.DrawFn, local: SchemaTree, most: int = 8) -> Mapping:
-    """A valid mapping of up to so many operators."""
+def mappings(
+    draw: st.DrawFn,
+    local: SchemaTree,
+    most: int = 8,
+    kinds: Sequence[type[Operator]] = KINDS,
+) -> Mapping:
+    """A valid mapping of up to so many operators of these kinds."""
     kept: list[Operator] = []
-    for operator in draw(st.lists(_operators(local), min_size=1, max_size=most)):
+    for operator in draw(st.lists(_operators(local, kinds), min_size=1, max_size=most)):
         if _is_valid(local, [*kept, operator]):
             kept.append(operator)
     return Mapping(local, tuple(kept))

@@ -69,6 +69,8 @@ class _Rules:
     def __init__(self, images: Mapping[Place, Place], above: Draft) -> None:
         self._images = images
         self._above = above
+        self._entered: set[Place] = set()
+        """Nodes that something has been moved into."""
         self._taken = {place.path for place in images.values() if place.attribute is None}
 
     def operators(self) -> Iterator[Operator]:
@@ -89,55 +91,60 @@ class _Rules:
     def _at(self, draft: Draft) -> Iterator[Operator]:
         assert draft.place is not None, "no node is inserted yet"
         node, image = draft.place.path, self._image(draft.place)
-        made = list(self._to_elements(draft, image))
+        made = self._to_elements(draft, image)
         yield from made
-        children = [
-            *(Place(node, operator.attribute) for operator in made),
-            *(child.place for child in draft.children if child.place is not None),
-        ]
-        downgrades = list(self._downgrades(draft))
+        # What was an attribute is a child like any other from here on.
+        children = [Place(node, operator.attribute) for operator in made]
+        children += [child.place for child in draft.children if child.place is not None]
+        downgrades = list(self._downgrades(node, children))
         yield from downgrades
+        self._entered.update(each.target for each in downgrades)
         left = set(children).difference(*(each.children for each in downgrades))
-        inserts = self._inserts(draft, image, left)
-        yield from inserts
-        moved = self._upgraded(draft, left)
+        yield from self._inserts(draft, image, left)
+        moved = {place for place in left if self._is_upgraded(draft, place)}
         if moved:
-            is_all = moved == left and not draft.cut
+            is_all = moved == left and self._is_complete(draft)
             yield Upgrade(node, None if is_all else frozenset(moved))
         if node and image is not None and image[-1] != draft.name:
             yield Rename(node, image[-1])
-        yield from self._attribute_names(draft)
+        yield from self._attribute_names(draft, {operator.attribute for operator in made})
 
-    def _to_elements(self, draft: Draft, image: NodePath | None) -> Iterator[ToElement]:
+    def _to_elements(self, draft: Draft, image: NodePath | None) -> list[ToElement]:
+        """Attributes whose images are children of the node's, or can be moved to where they are."""
+        siblings = {self._image(child.place) for child in draft.children}
+        found = []
         for attribute in draft.attributes:
-            goal = self._image(attribute.place)
-            if goal is None or image is None:
+            goal, name = self._image(attribute.place), attribute.place.attribute
+            if goal is None or image is None or name is None:
                 continue
-            if goal[:-1] == image or self._between(image, goal):
-                assert attribute.place.attribute is not None
-                yield ToElement(attribute.place.path, attribute.place.attribute, goal[-1])
+            if (
+                goal[:-1] == image
+                or goal[:-1] in siblings
+                or self._between(image, goal)
+                or self._is_upgraded(draft, attribute.place)
+            ):
+                found.append(ToElement(attribute.place.path, name, goal[-1]))
+        return found
 
     def _between(self, upper: NodePath, lower: NodePath) -> tuple[Name, ...]:
         """The names between two global nodes if there are some, and nothing is mapped to them."""
-        path = lower[len(upper) : -1]
         if lower[: len(upper)] != upper:
             return ()
         nodes = [lower[:length] for length in range(len(upper) + 1, len(lower))]
-        return path if self._taken.isdisjoint(nodes) else ()
+        return lower[len(upper) : -1] if self._taken.isdisjoint(nodes) else ()
 
-    def _downgrades(self, draft: Draft) -> Iterator[Downgrade]:
+    def _downgrades(self, node: NodePath, children: list[Place]) -> Iterator[Downgrade]:
         """Children whose images are children of their sibling's; the innermost go first."""
-        assert draft.place is not None
-        by_target: dict[Place, set[Place]] = {}
-        images = {child.place: self._image(child.place) for child in draft.children}
+        images = {place: self._image(place) for place in children}
         targets = {image: place for place, image in images.items() if image is not None}
+        by_target: dict[Place, set[Place]] = {}
         for place, image in images.items():
             target = targets.get(image[:-1]) if image else None
-            if target is not None and place is not None:
+            if target is not None:
                 by_target.setdefault(target, set()).add(place)
         inner_first = sorted(by_target, key=lambda place: -len(self._images[place].path))
         for target in inner_first:
-            yield Downgrade(draft.place.path, frozenset(by_target[target]), target)
+            yield Downgrade(node, frozenset(by_target[target]), target)
 
     def _inserts(self, draft: Draft, image: NodePath | None, children: set[Place]) -> list[Insert]:
         """Children whose images lie deeper, with nothing of this schema between: one a path."""
@@ -151,54 +158,50 @@ class _Rules:
             if path:
                 by_path.setdefault(path, set()).add(place)
         # Above the root, a root that is not known is better left alone than wrapped.
-        is_all = len(by_path) == 1 and children in by_path.values()
-        takes_all = is_all and draft is not self._above and not draft.cut
+        is_all = (
+            children in by_path.values() and draft is not self._above and self._is_complete(draft)
+        )
         return [
-            Insert(draft.place.path, path, None if takes_all else frozenset(moved))
+            Insert(draft.place.path, path, None if is_all else frozenset(moved))
             for path, moved in by_path.items()
         ]
 
-    def _upgraded(self, draft: Draft, children: set[Place]) -> set[Place]:
-        """Children whose images are siblings of the node's own.
+    def _is_complete(self, draft: Draft) -> bool:
+        """Whether the node has no other children than the schema gives it here."""
+        return not draft.cut and draft.place not in self._entered
+
+    def _is_upgraded(self, draft: Draft, child: Place) -> bool:
+        """Whether the image of a child, or of what becomes one, is a sibling of the node's own.
 
         A node without an image stays where it is: what belongs beside it belongs under the image of
         its parent.
         """
-        parent = draft.parent
-        if parent is None or (parent is self._above and not self._is_wrapped(draft)):
-            return set()
+        parent, goal = draft.parent, self._image(child)
+        if (
+            parent is None
+            or goal is None
+            or (parent is self._above and not self._is_wrapped(draft))
+        ):
+            return False
         own = self._image(draft.place)
         beside = own[:-1] if own is not None else self._image(parent.place)
-        if beside is None:
-            return set()
-        return {
-            place
-            for place in children
-            if (goal := self._image(place)) is not None and goal[:-1] == beside and goal != own
-        }
+        return goal[:-1] == beside and goal != own
 
     def _is_wrapped(self, root: Draft) -> bool:
         image = self._image(root.place)
         return image is not None and bool(self._between((), image))
 
-    def _attribute_names(self, draft: Draft) -> Iterator[Rename]:
+    def _attribute_names(self, draft: Draft, converted: set[Name]) -> Iterator[Rename]:
         """New names of attributes that stay attributes of the node, unless the name is in use."""
-        assert draft.place is not None
         owner = self._image(draft.place)
-        names = {}
+        names: dict[Place, Name] = {}
         for attribute in draft.attributes:
-            image = self._images.get(attribute.place)
-            if image is None:
-                names[attribute.place] = attribute.name
-            elif image.attribute is not None:
-                stays = image.path == owner
-                names[attribute.place] = image.attribute if stays else attribute.name
-            elif not self._becomes_element(owner, image.path):
-                names[attribute.place] = attribute.name
+            if attribute.name not in converted:
+                image = self._images.get(attribute.place)
+                is_its_own = image is not None and image.path == owner
+                wanted = image.attribute if image is not None and is_its_own else None
+                names[attribute.place] = wanted or attribute.name
         for place, name in names.items():
             assert place.attribute is not None
             if name != place.attribute and list(names.values()).count(name) == 1:
                 yield Rename(place.path, name, place.attribute)
-
-    def _becomes_element(self, owner: NodePath | None, goal: NodePath) -> bool:
-        return owner is not None and (goal[:-1] == owner or bool(self._between(owner, goal)))
