@@ -10,6 +10,8 @@ from commands import penstock
 from lxml import etree
 
 from penstock.cli.subscription_file import add_all, read
+from penstock.language import parse_keywords
+from penstock.language.keywords import Mode
 from penstock.matching import KeywordIndex, SubscriptionIndex
 
 DTD = """
@@ -72,6 +74,22 @@ def test_queries_follow_their_parameters(shop: str) -> None:
         "--no-distinct",
     )
     assert [line.split("\t")[1] for line in done.out.splitlines()] == ["/*/*/*"] * 3
+
+
+@pytest.mark.parametrize("flags", [[], ["--json"]])
+def test_keywords_are_a_subscription_file(shop: str, tmp_path: Path, flags: list[str]) -> None:
+    path = tmp_path / ("made.jsonl" if flags else "made.txt")
+    done = penstock(
+        *("generate", "queries", shop, "--keywords", "--words-min", "2", "--words-max", "4"),
+        *("--any-probability", "0.5", "--count", "12", "--output", str(path), *flags),
+    )
+    assert done.code == 0
+    keywords = KeywordIndex()
+    order, refused = add_all(SubscriptionIndex(), keywords, read(path))
+    assert (len(order), refused) == (12, [])
+    queries = [parse_keywords(keywords.query(f"q{number}")) for number in range(1, 13)]
+    assert {query.mode for query in queries} == {Mode.ALL, Mode.ANY}
+    assert all(2 <= len(query.words) <= 4 for query in queries)
 
 
 def test_queries_bring_the_namespaces_of_their_schema(tmp_path: Path) -> None:

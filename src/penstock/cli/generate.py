@@ -17,6 +17,8 @@ from penstock.lab.shipped import SCHEMA_ROOTS, shipped_schema
 from penstock.lab.workload import (
     DocumentGenerator,
     DocumentParameters,
+    KeywordParameters,
+    KeywordsOfPaths,
     QueryGenerator,
     QueryParameters,
 )
@@ -64,18 +66,23 @@ def queries(
     schema: str,
     parameters: QueryParameters,
     *,
+    keywords: KeywordParameters | None,
     count: int,
     seed: int,
     output: Path | None,
     as_json: bool,
 ) -> ExitCode:
-    """Writes a subscription file, as text or as JSON Lines."""
+    """Writes a subscription file, as text or as JSON Lines: of XPath, or of its terms."""
     graph = _schema(schema, as_json=as_json)
     if graph is None:
         return ExitCode.REFUSED
     with _target(output) as file:
-        write = _write_json if as_json else _write_text
-        write(file, graph, QueryGenerator(graph, parameters).queries(count, seed))
+        if keywords is not None:
+            made = KeywordsOfPaths(graph, parameters, keywords).queries(count, seed)
+            (_write_json_keywords if as_json else _write_text_keywords)(file, made)
+        else:
+            made = QueryGenerator(graph, parameters).queries(count, seed)
+            (_write_json if as_json else _write_text)(file, graph, made)
     if output is not None:
         note(f"{plural(count, 'query', 'queries')} in {output}")
     return ExitCode.DONE
@@ -102,6 +109,18 @@ def _write_json(file: TextIO, graph: SchemaGraph, made: Sequence[str]) -> None:
     kept = {key: value for key, value in context.items() if value}
     for id_, query in _numbered(made):
         file.write(json.dumps({"id": id_, "query": query, **kept}, ensure_ascii=False) + "\n")
+
+
+def _write_text_keywords(file: TextIO, made: Sequence[str]) -> None:
+    file.write("@kind keywords\n")
+    for id_, query in _numbered(made):
+        file.write(f"{id_}\t{query}\n")
+
+
+def _write_json_keywords(file: TextIO, made: Sequence[str]) -> None:
+    for id_, query in _numbered(made):
+        row = {"id": id_, "kind": "keywords", "query": query}
+        file.write(json.dumps(row, ensure_ascii=False) + "\n")
 
 
 def _numbered(made: Sequence[str]) -> Iterator[tuple[str, str]]:

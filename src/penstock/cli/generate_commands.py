@@ -101,11 +101,19 @@ def _queries(
         float, typer.Option(help="That a query has a nested path.", **_PROBABILITY)
     ] = 0.0,
     distinct: Annotated[bool, typer.Option(help="Whether no two queries are equal.")] = True,
+    keywords: Annotated[
+        bool, typer.Option("--keywords", help="Draw paths, and write their terms as keywords.")
+    ] = False,
+    words_min: Annotated[int, typer.Option(min=1, help="With --keywords: least words.")] = 3,
+    words_max: Annotated[int, typer.Option(min=1, help="With --keywords: most words.")] = 10,
+    any_probability: Annotated[
+        float, typer.Option(help="With --keywords: that any word will do.", **_PROBABILITY)
+    ] = 0.0,
     as_json: JsonOption = False,
 ) -> None:
     """Draw queries that documents of a schema can match, as a subscription file."""
     from penstock.cli import generate
-    from penstock.lab.workload import QueryParameters
+    from penstock.lab.workload import KeywordParameters, QueryParameters
 
     parameters = QueryParameters(
         depth_min=depth_min,
@@ -117,6 +125,17 @@ def _queries(
         nested_path_weights=(1 - nested_paths, nested_paths),
         distinct=distinct,
     )
+    words = KeywordParameters(
+        words_min=words_min, words_max=words_max, any_probability=any_probability
+    )
     raise typer.Exit(
-        generate.queries(schema, parameters, count=count, seed=seed, output=output, as_json=as_json)
+        generate.queries(
+            schema,
+            parameters,
+            keywords=words if keywords else None,
+            count=count,
+            seed=seed,
+            output=output,
+            as_json=as_json,
+        )
     )

@@ -2,8 +2,16 @@
 
 from penstock.lab.workload.documents import DocumentGenerator
 from penstock.lab.workload.huge import huge_document
+from penstock.lab.workload.keyword_presets import KEYWORD_WORKLOADS, KeywordWorkload
+from penstock.lab.workload.keywords import (
+    KeywordsOfDocuments,
+    KeywordsOfPaths,
+    PathAndKeywords,
+    terms,
+)
 from penstock.lab.workload.parameters import (
     DocumentParameters,
+    KeywordParameters,
     PredicateMix,
     QueryParameters,
     ValueParameters,
@@ -12,14 +20,21 @@ from penstock.lab.workload.presets import WORKLOADS, Workload, workload
 from penstock.lab.workload.queries import QueryGenerator
 
 __all__ = [
+    "KEYWORD_WORKLOADS",
     "WORKLOADS",
     "DocumentGenerator",
     "DocumentParameters",
+    "KeywordParameters",
+    "KeywordWorkload",
+    "KeywordsOfDocuments",
+    "KeywordsOfPaths",
+    "PathAndKeywords",
     "PredicateMix",
     "QueryGenerator",
     "QueryParameters",
     "ValueParameters",
     "Workload",
     "huge_document",
+    "terms",
     "workload",
 ]

@@ -183,6 +183,30 @@ class QueryParameters:
         )
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class KeywordParameters:
+    """How keyword queries are drawn."""
+
+    words_min: int = 3
+    """Least words of a query."""
+
+    words_max: int = 10
+    """Most words of a query."""
+
+    any_probability: float = 0.0
+    """Probability that any of the words will do (OR); all are wanted otherwise (AND)."""
+
+    skew: float = 1.0
+    """Zipf exponent of choosing among the words of documents, the commonest first; 0 is uniform.
+    Words that come from XPath queries are not chosen: all of a query's are taken."""
+
+    def __post_init__(self) -> None:
+        _at_least(1, words_min=self.words_min)
+        _at_least(self.words_min, words_max=self.words_max)
+        _at_least(0, skew=self.skew)
+        _probability(any_probability=self.any_probability)
+
+
 def _at_least(least: float, **values: float) -> None:
     for name, value in values.items():
         if not (value >= least and math.isfinite(value)):

@@ -8,6 +8,8 @@ steps of the walk whose elements have what the predicate asks for, with values t
 from __future__ import annotations
 
 from bisect import bisect_right
+from collections.abc import Iterator
+from itertools import islice
 from random import Random
 
 from penstock.errors import error
@@ -47,10 +49,14 @@ class QueryGenerator:
 
     def queries(self, count: int, seed: int = 0) -> list[str]:
         """So many queries; the first of them are the same whatever the count."""
+        return list(islice(self.stream(seed), count))
+
+    def stream(self, seed: int = 0) -> Iterator[str]:
+        """Queries without end; where the schema gives no more, ``lab.exhausted`` is raised."""
         rnd = Random(seed).random
         seen: set[str] = set()
-        result: list[str] = []
-        while len(result) < count:
+        found = 0
+        while True:
             # Drawn before the tries: else distinctness would favour what has more variety.
             predicates, nested_paths = self._predicates(rnd), self._nested_paths(rnd)
             for _ in range(TRIES_MAX):
@@ -58,11 +64,11 @@ class QueryGenerator:
                 if query is not None and query not in seen:
                     break
             else:
-                raise error("lab.exhausted", f"found only {len(result)} of {count} queries")
+                raise error("lab.exhausted", f"found only {found} distinct queries")
             if self.parameters.distinct:
                 seen.add(query)
-            result.append(query)
-        return result
+            found += 1
+            yield query
 
     def _query(self, predicates: int, nested_paths: int, rnd: Rnd) -> str | None:
         """One query, or nothing where the walk has no place for a predicate."""

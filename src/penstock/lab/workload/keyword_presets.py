@@ -1,0 +1,91 @@
+"""The keyword workloads that the benchmarks run, by name."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import Final
+
+from penstock.lab.shipped import shipped_schema
+from penstock.lab.workload.documents import DocumentGenerator
+from penstock.lab.workload.keywords import KeywordsOfDocuments, KeywordsOfPaths
+from penstock.lab.workload.parameters import (
+    DocumentParameters,
+    KeywordParameters,
+    PredicateMix,
+    QueryParameters,
+    ValueParameters,
+)
+
+SAMPLE_DOCUMENTS = 300
+"""Documents whose words queries are drawn from; those that are matched are others."""
+
+_MANY_VALUES = ValueParameters(count=2000)
+
+_FEED = DocumentParameters(
+    choice_skew=2.5,
+    optional_probability=0.3,
+    inlines_mean=1.5,
+    inline_decay=0.2,
+    vocabulary_size=50_000,
+    values=_MANY_VALUES,
+)
+"""News as feeds carry them, with as many words as a newspaper has."""
+
+
+@dataclass(frozen=True, slots=True)
+class KeywordWorkload:
+    """Keyword queries and a stream of documents of news."""
+
+    name: str
+    about: str
+    """What it stands for, in a line."""
+
+    draw: Callable[[int, int], list[str]]
+    """So many queries of this seed."""
+
+    def queries(self, count: int, seed: int = 0) -> list[str]:
+        """So many of its queries; the first of them are the same whatever the count."""
+        return self.draw(count, seed)
+
+    def documents(self, count: int, seed: int = 0) -> Iterator[bytes]:
+        """So many of its documents."""
+        return DocumentGenerator(shipped_schema("news"), _FEED).documents(count, seed)
+
+
+def _of_paths(count: int, seed: int) -> list[str]:
+    paths = QueryParameters(
+        depth_min=3,
+        depth_max=5,
+        child_skew=-0.5,
+        predicate_weights=(0.0, 1.0),
+        predicate_mix=PredicateMix(attribute_equality=0.2, child_text=1.0, own_text=1.0),
+        values=_MANY_VALUES,
+    )
+    words = KeywordParameters(words_min=3, words_max=6)
+    return KeywordsOfPaths(shipped_schema("news"), paths, words).queries(count, seed)
+
+
+def _of_documents(count: int, seed: int) -> list[str]:
+    generator = DocumentGenerator(shipped_schema("news"), _FEED)
+    sample = generator.documents(SAMPLE_DOCUMENTS, seed=-1 - seed)
+    words = KeywordParameters(words_min=3, words_max=6, skew=0.5)
+    return KeywordsOfDocuments(sample, words).queries(count, seed)
+
+
+KEYWORD_WORKLOADS: Final = {
+    workload.name: workload
+    for workload in (
+        KeywordWorkload(
+            "keywords-paths",
+            "the terms of XPath queries that have a value predicate, as in the literature",
+            _of_paths,
+        ),
+        KeywordWorkload(
+            "keywords-words",
+            "words that documents have, drawn with a Zipf exponent of 0.5: what people write",
+            _of_documents,
+        ),
+    )
+}
+"""All keyword workloads by name."""
