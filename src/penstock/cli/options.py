@@ -77,6 +77,7 @@ class Bench(StrEnum):
     READER = "reader"
     PATHS = "paths"
     INDEX = "index"
+    KEYWORDS = "keywords"
     PIPELINE = "pipeline"
 
 

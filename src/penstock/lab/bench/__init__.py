@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Protocol
 
-from penstock.lab.bench import index, paths, pipeline, reader
+from penstock.lab.bench import index, keywords, paths, pipeline, reader
 from penstock.lab.bench.report import Report, Tell
 
 
@@ -19,6 +19,7 @@ BENCHES: dict[str, Bench] = {
     "reader": reader.run,
     "paths": paths.run,
     "index": index.run,
+    "keywords": keywords.run,
     "pipeline": pipeline.run,
 }
 """Every bench by name."""

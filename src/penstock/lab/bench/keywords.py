@@ -1,0 +1,201 @@
+"""``bench keywords``: 100,000 keyword queries, against the reader and against the paper's KEMB.
+
+Every query is answered in one reading: the numbers of all elements that answer it, counted by the
+core so that Python's dictionaries are not what is measured. Throughput is that of one thread. The
+queries have three to six words, so that all of them fit into KEMB's automaton.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from functools import partial
+from random import Random
+
+from penstock.lab.bench.budgets import check_all
+from penstock.lab.bench.machine import this_machine
+from penstock.lab.bench.measure import Timing, interleaved
+from penstock.lab.bench.reading import reading_of
+from penstock.lab.bench.report import Figure, Report, Tell
+from penstock.lab.bench.workloads import SEED
+from penstock.lab.workload import KEYWORD_WORKLOADS, KeywordWorkload
+from penstock.matching import KeywordIndex, KeywordMatcher
+
+
+@dataclass(frozen=True, slots=True)
+class Setting:
+    """How large the bench is."""
+
+    queries: int
+    documents: int
+    repeats: int
+    kemb_documents: int
+    """KEMB is timed on the first few documents only, and so is what it is compared with."""
+    kemb_repeats: int
+    growth_small: int
+    """The smaller index of the growth budget; the larger has ``queries``."""
+
+
+FULL = Setting(
+    queries=100_000,
+    documents=300,
+    repeats=7,
+    kemb_documents=4,
+    kemb_repeats=3,
+    growth_small=1_000,
+)
+QUICK = Setting(
+    queries=400, documents=8, repeats=2, kemb_documents=2, kemb_repeats=2, growth_small=4
+)
+
+SPARE_SHARE = 3
+"""For growth so many times the queries are drawn: enough of them answer none of the documents."""
+
+GROWTH_DOCUMENTS = 20
+
+
+@dataclass(slots=True)
+class Found:
+    """What the parts add to."""
+
+    values: dict[str, float] = field(default_factory=dict)
+    figures: list[Figure] = field(default_factory=list)
+
+    def figure(self, what: str, value: float, unit: str) -> None:
+        """Notes a figure that has no budget."""
+        self.figures.append(Figure(what, value, unit))
+
+
+def run(*, quick: bool, tell: Tell) -> Report:
+    """Both kinds of queries, then growth with what people write."""
+    setting = QUICK if quick else FULL
+    found = Found()
+    for kind, name in (("words", "keywords-words"), ("paths", "keywords-paths")):
+        _one_kind(kind, KEYWORD_WORKLOADS[name], setting, found, tell)
+    _growth(KEYWORD_WORKLOADS["keywords-words"], setting, found, tell)
+    return Report(
+        bench="keywords",
+        quick=quick,
+        machine=this_machine(),
+        figures=tuple(found.figures),
+        checks=check_all("keywords", found.values),
+    )
+
+
+def index_of(queries: Sequence[str]) -> KeywordIndex:
+    """A new index of queries, numbered."""
+    index = KeywordIndex()
+    errors = index.add_many([f"q{number}" for number in range(len(queries))], queries)
+    assert not errors, next(iter(errors.values()))
+    return index
+
+
+def answer_all(matcher: KeywordMatcher, documents: Sequence[bytes]) -> int:
+    """Answers every query on every document; gives the number of answers."""
+    return sum(matcher.answer_count(document) for document in documents)
+
+
+def match_all(matcher: KeywordMatcher, documents: Sequence[bytes]) -> int:
+    """Matches every document; gives the number of matches."""
+    return sum(len(matcher.match(document)) for document in documents)
+
+
+def _one_kind(
+    kind: str, workload: KeywordWorkload, setting: Setting, found: Found, tell: Tell
+) -> None:
+    tell(f"bench keywords: {kind}, generating")
+    documents = list(workload.documents(setting.documents, seed=SEED))
+    index = index_of(workload.queries(setting.queries, seed=SEED))
+    matcher = index.matcher()
+    answers, matches = answer_all(matcher, documents), match_all(matcher, documents)
+    tell(f"bench keywords: {kind}, against the reader")
+    times = interleaved(
+        {
+            "reader": reading_of(documents),
+            "answers": partial(answer_all, matcher, documents),
+            "matches": partial(match_all, matcher, documents),
+        },
+        repeats=setting.repeats,
+    )
+    found.values[f"{kind}_reader"] = times["reader"].median / times["answers"].median
+    size = sum(map(len, documents))
+    count = len(documents)
+    found.figure(f"{kind}: size of a document", size / count / 1024, "KB")
+    found.figure(f"{kind}: queries that match, a document", matches / count, "")
+    found.figure(f"{kind}: answers a document", answers / count, "")
+    found.figure(f"{kind}: the reader", _throughput(size, times["reader"]), "MB/s")
+    found.figure(f"{kind}: all answers", _throughput(size, times["answers"]), "MB/s")
+    found.figure(f"{kind}: matching alone", _throughput(size, times["matches"]), "MB/s")
+    share = times["reader"].median / times["matches"].median
+    found.figure(f"{kind}: matching alone, share of the reader's throughput", share, "x")
+    found.figure(f"{kind}: spread of the repeats", times["answers"].spread, "x")
+    some = documents[: setting.kemb_documents]
+    _against_kemb(kind, index, some, repeats=setting.kemb_repeats, found=found, tell=tell)
+
+
+def _against_kemb(
+    kind: str,
+    index: KeywordIndex,
+    documents: Sequence[bytes],
+    *,
+    repeats: int,
+    found: Found,
+    tell: Tell,
+) -> None:
+    tell(f"bench keywords: {kind}, indexing for KEMB")
+    ours, theirs = index.matcher(engine="postings"), index.matcher(engine="kemb", discard=True)
+    tell(f"bench keywords: {kind}, against KEMB on {len(documents)} documents")
+    assert answer_all(ours, documents) == answer_all(theirs, documents)
+    times = interleaved(
+        {
+            "ours": partial(answer_all, ours, documents),
+            "kemb": partial(answer_all, theirs, documents),
+        },
+        repeats=repeats,
+    )
+    found.values[f"{kind}_speedup"] = times["kemb"].median / times["ours"].median
+    counters = theirs.engine_counters()
+    found.figure(f"{kind}: documents that KEMB was timed on", len(documents), "")
+    found.figure(f"{kind}: KEMB, a document", times["kemb"].median / len(documents) * 1e3, "ms")
+    found.figure(
+        f"{kind}: ours on the same, a document", times["ours"].median / len(documents) * 1e3, "ms"
+    )
+    found.figure(f"{kind}: states of KEMB's automaton", counters["states"], "")
+    found.figure(f"{kind}: queries KEMB's automaton had no room for", counters["turned_away"], "")
+
+
+def _growth(workload: KeywordWorkload, setting: Setting, found: Found, tell: Tell) -> None:
+    """The large index has the queries of the small one, and such as answer none of the documents.
+
+    So the answers are the same, and all that grows is the number of queries.
+    """
+    tell("bench keywords: growth")
+    documents = list(workload.documents(min(GROWTH_DOCUMENTS, setting.documents), seed=SEED))
+    drawn = workload.queries(setting.queries * SPARE_SHARE, seed=SEED + 1)
+    matcher = index_of(drawn).matcher()
+    matched = {int(id_[1:]) for document in documents for id_ in matcher.match(document).ids}
+    chosen = sorted(matched)
+    Random(SEED).shuffle(chosen)
+    queries = [drawn[number] for number in chosen[: setting.growth_small]]
+    others = [query for number, query in enumerate(drawn) if number not in matched]
+    assert len(queries) == setting.growth_small, "too few queries match"
+    more = others[: setting.queries - len(queries)]
+    assert len(queries) + len(more) == setting.queries, "too many queries match"
+    small, large = index_of(queries).matcher(), index_of(queries + more).matcher()
+    answers = answer_all(small, documents)
+    assert answers == answer_all(large, documents)
+    # A few documents are over in no time: each repeat goes over them often.
+    rounds = max(1, setting.documents // len(documents))
+    times = interleaved(
+        {
+            "small": lambda: [answer_all(small, documents) for _ in range(rounds)],
+            "large": lambda: [answer_all(large, documents) for _ in range(rounds)],
+        },
+        repeats=setting.repeats,
+    )
+    found.values["growth"] = times["large"].median / times["small"].median
+    found.figure("growth: answers a document", answers / len(documents), "")
+
+
+def _throughput(size: int, timing: Timing) -> float:
+    return size / timing.median / 1e6
