@@ -71,6 +71,7 @@ bench: setup ## Measure every budget and write benchmarks/results
 	$(BIN)/penstock bench reader --check --write benchmarks/results
 	$(BIN)/penstock bench paths --check --write benchmarks/results
 	$(BIN)/penstock bench index --check --write benchmarks/results
+	$(BIN)/penstock bench keywords --check --write benchmarks/results
 	$(BIN)/penstock bench pipeline --check --write benchmarks/results
 
 docs: setup ## Generate the reference pages, check every link, write site/
@@ -89,7 +90,7 @@ soak: setup ## Kill the running pipeline a hundred times, and write benchmarks/r
 	$(BIN)/python benchmarks/soak.py --kills $(SOAK_KILLS)
 
 clean: ## Remove everything that was made
-	rm -rf $(VENV) build dist site native/target native/fuzz/target
+	rm -rf $(VENV) build dist results site native/target native/fuzz/target
 	rm -rf .hypothesis .mypy_cache .pytest_cache .ruff_cache src/penstock.egg-info
 	rm -f src/penstock/_native*.so src/penstock/_native*.pyd
 	find src tests docs benchmarks -name __pycache__ -type d -prune -exec rm -rf {} +
@@ -105,7 +106,7 @@ $(VENV)/.made:
 $(VENV)/.installed: $(VENV)/.made pyproject.toml $(NATIVE_SOURCES)
 	@echo "installing packages and building the native core (log: $(BUILD_LOG))"
 	@rm -f src/penstock/_native*.so src/penstock/_native*.pyd
-	@$(BIN)/python -m pip install --verbose --editable '.[dev]' >$(BUILD_LOG) 2>&1 \
+	@$(BIN)/python -m pip install --verbose --editable '.[dev,lab]' >$(BUILD_LOG) 2>&1 \
 		|| { tail -n 40 $(BUILD_LOG) >&2; exit 1; }
 	@touch $@
 

@@ -108,6 +108,10 @@ class NativeMissingError(PenstockError, ImportError):
     """The native core is required and absent."""
 
 
+class MissingPackageError(PenstockError, ImportError):
+    """A package is not installed that only some commands need."""
+
+
 class NativeMissingWarning(RuntimeWarning):
     """The native core is absent, and the references serve."""
 
@@ -127,6 +131,7 @@ for _each in (
     EngineError,
     WorkspaceError,
     NativeMissingError,
+    MissingPackageError,
     NativeMissingWarning,
 ):
     _each.__module__ = "penstock.errors"

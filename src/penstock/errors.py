@@ -14,6 +14,7 @@ from penstock.error_classes import (
     EngineError,
     IndexFileError,
     MappingError,
+    MissingPackageError,
     NativeMissingError,
     NativeMissingWarning,
     PenstockError,
@@ -36,6 +37,7 @@ __all__ = [
     "ErrorSpec",
     "IndexFileError",
     "MappingError",
+    "MissingPackageError",
     "NativeMissingError",
     "NativeMissingWarning",
     "PenstockError",
@@ -539,6 +541,11 @@ ERRORS: dict[str, ErrorSpec] = {
         WorkloadError,
         "the schema does not give that many distinct queries",
         "Ask for fewer, for greater depth or more predicates, or allow equals: `distinct=False`.",
+    ),
+    "lab.plots": ErrorSpec(
+        MissingPackageError,
+        "the package that draws plots is not installed",
+        "Install it with `pip install 'penstock[lab]'`, or run `make setup`.",
     ),
     # Matching.
     "subscription.duplicate": ErrorSpec(

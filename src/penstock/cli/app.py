@@ -15,6 +15,7 @@ from typer.core import TyperGroup
 
 from penstock.cli.console import ExitCode, json_wanted, show_error, show_failure, show_warning
 from penstock.cli.generate_commands import generate_app
+from penstock.cli.lab_commands import lab_app
 from penstock.cli.leaving import leaving
 from penstock.cli.mapping_commands import mapping_app
 from penstock.cli.options import (
@@ -222,6 +223,7 @@ app.add_typer(subscriber_app)
 app.add_typer(schema_app)
 app.add_typer(mapping_app)
 app.add_typer(generate_app)
+app.add_typer(lab_app)
 
 
 @app.command("bench")

@@ -1,0 +1,20 @@
+"""The experiments of papers, by name: the paper's measurements on our own data."""
+
+from __future__ import annotations
+
+from typing import Protocol
+
+from penstock.lab import kemb
+from penstock.lab.bench.report import Tell
+from penstock.lab.findings import Findings
+
+
+class Experiment(Protocol):
+    """Measures, and tells what it is doing meanwhile."""
+
+    def __call__(self, *, quick: bool, tell: Tell) -> Findings:
+        """A quick run uses small numbers: it shows the shape of things, if that."""
+
+
+EXPERIMENTS: dict[str, Experiment] = {"kemb": kemb.run}
+"""Every experiment by name."""

@@ -1,0 +1,73 @@
+"""What experiments find: tables as text, CSV and JSON, and plots."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from penstock.errors import PenstockError
+from penstock.lab import plots
+from penstock.lab.bench.machine import Machine
+from penstock.lab.findings import Chart, Finding, Findings
+
+MACHINE = Machine("a CPU", 2, 8.2, "Linux x86_64", "3.11.1", "rustc 1.88.0", "release")
+TABLE = Finding(
+    "fig1",
+    "Fig. 1: speed",
+    ("data", "queries", "ours", "theirs"),
+    (("news", 1000, 1.5, 20.0), ("news", 2000, 1.6, None), ("treebank", 1000, 3.0, 70.0)),
+    ("Milliseconds.",),
+    Chart("data", "queries", ("ours", "theirs"), "ms", logarithmic=True),
+)
+WITHOUT_CHART = Finding("table1", "Table 1", ("data", "recall"), (("news", 100),))
+FINDINGS = Findings("paper", False, MACHINE, (TABLE, WITHOUT_CHART), ("Table 2 cannot be had.",))
+
+
+def test_a_table_is_aligned_and_says_where_nothing_was_measured() -> None:
+    assert list(TABLE.lines()) == [
+        "Fig. 1: speed",
+        "    data  queries  ours  theirs",
+        "    news    1,000   1.5      20",
+        "    news    2,000   1.6       -",
+        "treebank    1,000     3      70",
+        "Milliseconds.",
+    ]
+
+
+def test_findings_are_written_as_text_json_and_csv(tmp_path: Path) -> None:
+    FINDINGS.write(tmp_path / "results")
+    text = (tmp_path / "results" / "paper.txt").read_text(encoding="utf-8")
+    assert text.startswith("penstock lab run paper\na CPU, 2 cores")
+    assert text.endswith("\n\nTable 2 cannot be had.\n")
+    data = json.loads((tmp_path / "results" / "paper.json").read_text(encoding="utf-8"))
+    assert [each["key"] for each in data["found"]] == ["fig1", "table1"]
+    csv = (tmp_path / "results" / "paper-fig1.csv").read_text(encoding="utf-8")
+    assert csv.splitlines()[:3] == [
+        "data,queries,ours,theirs",
+        "news,1000,1.5,20.0",
+        "news,2000,1.6,",
+    ]
+
+
+def test_each_chart_is_drawn_the_same_again(tmp_path: Path) -> None:
+    pytest.importorskip("matplotlib")
+    plots.draw(FINDINGS, tmp_path)
+    (drawn,) = tmp_path.iterdir()
+    assert drawn.name == "paper-fig1.svg"
+    first = drawn.read_bytes()
+    assert b"<svg" in first
+    plots.draw(FINDINGS, tmp_path)
+    assert drawn.read_bytes() == first
+
+
+def test_without_matplotlib_it_is_told_before_anything_is_measured(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(plots, "find_spec", lambda name: None)
+    with pytest.raises(PenstockError) as caught:
+        plots.need_matplotlib()
+    assert caught.value.code == "lab.plots"
+    assert "penstock[lab]" in caught.value.hint
+    assert isinstance(caught.value, ImportError)
