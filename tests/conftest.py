@@ -60,3 +60,11 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
         if "spark" in getattr(item, "fixturenames", ()):
             item.add_marker("spark")
     items.sort(key=lambda item: item.path.name not in BEGUN_FIRST)
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
+    """Shows what a test wants told although it passed: what it records under ``tell``."""
+    for report in terminalreporter.getreports("passed"):
+        for name, line in report.user_properties:
+            if name == "tell":
+                terminalreporter.write_line(str(line))
