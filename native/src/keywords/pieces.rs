@@ -55,7 +55,12 @@ impl Pieces {
         }
         let rest = self.cutter.cut_open(piece, words)?;
         let (Rest::Mark(start) | Rest::Word(PlainWord { start, .. }) | Rest::Other(start)) = rest;
-        self.keep(&piece[start..], words)?;
+        let kept = &piece[start..];
+        self.keep(kept, words)?;
+        if kept.len() > self.kept_bytes_max() {
+            // Something else is kept in its place.
+            return Ok(());
+        }
         self.rest = match rest {
             Rest::Mark(_) => Rest::Mark(0),
             Rest::Word(word) => Rest::Word(PlainWord {
@@ -259,6 +264,8 @@ mod tests {
         let long = "a".repeat(100_000);
         assert_eq!(in_pieces(&["b ", &long, &long, " c"]), ["b", "c"]);
         assert_eq!(in_pieces(&[&long, ".", &long, "!d"]), ["d"]);
+        assert_eq!(in_pieces(&["e ", &long]), ["e"]);
+        assert_eq!(in_pieces(&[&format!("e {long}.")]), ["e"]);
         let extended = format!("a{}", "\u{301}".repeat(100_000));
         assert_eq!(in_pieces(&[&extended, &extended, "-e"]), ["e"]);
         assert_eq!(in_pieces(&[&"日本".repeat(10_000), "!"]).len(), 20_000);

@@ -1,6 +1,6 @@
 //! The words of all queries of a segment, and how a document's words are found among them.
 //!
-//! A word of up to eight bytes is its own key: it is found without looking at any text. Longer ones have
+//! A word of up to sixteen bytes is its own key: it is found without looking at any text. Longer ones have
 //! their hash for a key. Words of ASCII are folded on the way, so that nothing is copied.
 
 use bytemuck::{Pod, Zeroable};
@@ -14,18 +14,19 @@ use crate::index::flat::{Flat, Texts};
 #[derive(Clone, Copy, Debug, Pod, Zeroable)]
 #[repr(C)]
 pub struct Place {
-    key: u64,
+    key: [u64; 2],
     word: WordId,
     is_long: u32,
 }
 
 const EMPTY: Place = Place {
-    key: 0,
+    key: [0; 2],
     word: WordId::MAX,
     is_long: 0,
 };
 
-/// Words by number, and a table that finds them: open addressing, at most half full.
+/// Words by number, and a table that finds them: open addressing, at most a quarter full, so that
+/// nearly every word is found or missed at the first place.
 pub struct Vocabulary {
     /// Folded, ascending, each once.
     pub words: Texts,
@@ -37,7 +38,7 @@ impl Vocabulary {
     /// A vocabulary of these words, which are folded and distinct.
     pub fn new(words: Texts) -> Vocabulary {
         let count = WordId::try_from(words.count()).expect("fewer than 2^32 words");
-        let size = (words.count() * 2).max(2).next_power_of_two();
+        let size = (words.count() * 4).max(2).next_power_of_two();
         let mut places = vec![EMPTY; size];
         for word in 0..count {
             let key = Key::of(words.get(word));
@@ -105,53 +106,44 @@ impl Vocabulary {
 /// What a folded word is found by. It stands in files: another function is another version.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Key {
-    /// Of a short word its bytes, which are never 0; of a long one the hash.
-    key: u64,
+    /// Of a short word its bytes, of a long one the hash.
+    key: [u64; 2],
     hash: u64,
     is_long: bool,
 }
 
-const SHORT_BYTES_MAX: usize = 8;
+const SHORT_BYTES_MAX: usize = 16;
 
 impl Key {
     /// Of a folded word.
     #[inline]
     pub fn of(word: &str) -> Key {
         let bytes = word.as_bytes();
-        let eight = eight_at(bytes, 0);
-        if bytes.len() <= SHORT_BYTES_MAX {
-            return Key::short(eight);
-        }
-        Key::long(bytes, mix(eight), |eight| eight)
+        let sixteen = [0, bytes.len().min(8)].map(|at| eight_at(bytes, at));
+        Key::new(bytes, sixteen, |eight| eight)
     }
 
-    /// Of a word as it stands, once it is folded.
+    /// Of the folded form of a word as it stands.
     #[inline]
     pub fn of_raw(word: RawWord<'_>) -> Key {
-        if word.bytes.len() <= SHORT_BYTES_MAX {
-            return Key::short(word.eight);
-        }
-        Key::long(word.bytes, mix(word.eight), fold_ascii)
+        Key::new(word.bytes, word.sixteen, fold_ascii)
     }
 
     #[inline]
-    fn short(eight: u64) -> Key {
-        Key {
-            key: eight,
-            hash: mix(eight),
-            is_long: false,
+    fn new(bytes: &[u8], sixteen: [u64; 2], fold: impl Fn(u64) -> u64) -> Key {
+        let mut hash = mix(sixteen);
+        if bytes.len() <= SHORT_BYTES_MAX {
+            return Key {
+                key: sixteen,
+                hash,
+                is_long: false,
+            };
         }
-    }
-
-    #[inline]
-    fn long(bytes: &[u8], mut hash: u64, fold: impl Fn(u64) -> u64) -> Key {
-        let mut at = SHORT_BYTES_MAX;
-        while at < bytes.len() {
-            hash = mix(hash ^ fold(eight_at(bytes, at)));
-            at += 8;
+        for at in (SHORT_BYTES_MAX..bytes.len()).step_by(8) {
+            hash = mix([hash, fold(eight_at(bytes, at))]);
         }
         Key {
-            key: hash,
+            key: [hash, 0],
             hash,
             is_long: true,
         }
@@ -164,9 +156,10 @@ impl Key {
 }
 
 #[inline]
-fn mix(number: u64) -> u64 {
-    const FACTOR: u64 = 0x9e37_79b9_7f4a_7c15;
-    let product = u128::from(number) * u128::from(FACTOR);
+fn mix(numbers: [u64; 2]) -> u64 {
+    let first = u128::from(numbers[0] ^ 0x9e37_79b9_7f4a_7c15);
+    let second = u128::from(numbers[1] ^ 0xd1b5_4a32_d192_ed03);
+    let product = first * second;
     product as u64 ^ (product >> 64) as u64
 }
 
@@ -186,9 +179,7 @@ mod tests {
     }
 
     fn find_raw(vocabulary: &Vocabulary, bytes: &[u8]) -> Option<WordId> {
-        let short = &bytes[..bytes.len().min(8)];
-        let eight = fold_ascii(eight_at(short, 0));
-        let word = RawWord { bytes, eight };
+        let word = RawWord::whole(bytes);
         vocabulary.find_raw(word, Key::of_raw(word))
     }
 

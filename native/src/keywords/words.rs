@@ -34,8 +34,9 @@ pub trait Words {
 pub struct RawWord<'a> {
     /// All of it.
     pub bytes: &'a [u8],
-    /// Its first eight bytes, folded, the first one lowest; zeros where it is shorter.
-    pub eight: u64,
+    /// Its first sixteen bytes, folded, as two numbers whose lowest byte is the first; zeros where it is
+    /// shorter.
+    pub sixteen: [u64; 2],
 }
 
 impl<'a> RawWord<'a> {
@@ -43,12 +44,20 @@ impl<'a> RawWord<'a> {
     #[inline]
     fn within(text: &'a [u8], start: usize, end: usize) -> RawWord<'a> {
         let bytes = &text[start..end];
-        // The text goes on behind most words: all eight are read at once.
-        let eight = eight_at(text, start) & first_bytes(bytes.len());
+        // The text goes on behind most words, so that all sixteen are read without asking how long it is.
+        let first = eight_at(text, start) & first_bytes(bytes.len());
+        let rest = bytes.len().saturating_sub(8);
+        let second = eight_at(text, (start + 8).min(text.len())) & first_bytes(rest);
         RawWord {
             bytes,
-            eight: fold_ascii(eight),
+            sixteen: [first, second].map(fold_ascii),
         }
+    }
+
+    /// All of a text that is a word.
+    #[cfg(test)]
+    pub(super) fn whole(word: &'a [u8]) -> RawWord<'a> {
+        RawWord::within(word, 0, word.len())
     }
 }
 
@@ -324,7 +333,9 @@ impl Cutter {
             if !ends {
                 return Ok(Cut::Scan(word.start));
             }
-            self.tell(bytes, word, words)?;
+            if end - start <= self.word_bytes_max {
+                words.raw(RawWord::within(bytes, word.start, word.end))?;
+            }
             left &= !first_bits(end);
             passed = end;
         }
