@@ -20,6 +20,10 @@ from penstock.native import native
 LANGUAGES = {"python", "console", "sh", "text", "json", "xml", "rust", "toml"}
 """Blocks in these languages; ``python`` and ``console`` are run."""
 
+in_the_cores_words = pytest.mark.skipif(
+    native is None, reason="pages show refusals in the native core's words"
+)
+
 HOW_LIKE = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE | doctest.REPORT_NDIFF
 
 
@@ -70,7 +74,7 @@ def pages_with(language: str) -> list[str]:
     ]
 
 
-@pytest.mark.skipif(native is None, reason="pages show refusals in the native core's words")
+@in_the_cores_words
 @pytest.mark.parametrize("page", pages_with("console"))
 def test_commands_print_what_the_page_shows(page: str, playground: Path) -> None:
     for block in code_blocks(ROOT / page):
@@ -89,6 +93,7 @@ def test_commands_print_what_the_page_shows(page: str, playground: Path) -> None
             assert same(shown, done.stdout), f"{page}:{block.line}: {command} prints\n{done.stdout}"
 
 
+@in_the_cores_words
 @pytest.mark.parametrize("page", pages_with("python"))
 def test_python_examples_run(page: str, playground: Path, request: pytest.FixtureRequest) -> None:
     """All blocks of a page share their names; each is a transcript, or plain code that runs.
