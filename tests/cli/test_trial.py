@@ -7,6 +7,9 @@ from pathlib import Path
 import pytest
 from commands import penstock
 
+from penstock.errors import DocumentError
+from penstock.matching import KeywordMatcher
+
 
 @pytest.fixture
 def documents(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> list[str]:
@@ -133,6 +136,19 @@ def test_answers_as_json(documents: list[str], lines: str) -> None:
     assert not second["truncated"]
     bare = penstock("try", "--json", "--keywords", "storm", "--form", "ids", lines).rows[0]
     assert "fragment" not in bare["answers"][0]
+
+
+def test_a_document_too_large_to_be_answered_is_told_and_stops_nothing(
+    documents: list[str], lines: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refuse(*_arguments: object, **_options: object) -> None:
+        raise DocumentError("keywords.or-too-large", "this is too much")
+
+    monkeypatch.setattr(KeywordMatcher, "answers", refuse)
+    done = penstock("try", "--keywords", "storm OR gale", lines, "c.xml")
+    assert (done.code, done.out) == (0, "")
+    assert "keywords.or-too-large" in done.err
+    assert done.err.endswith("matched 0 of 1 document (0.0%); 1 refused\n")
 
 
 def test_keywords_that_are_refused_are_shown_with_a_caret(documents: list[str]) -> None:

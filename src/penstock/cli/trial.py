@@ -111,7 +111,11 @@ class KeywordTrial:
         matches = matcher.match_file(path)
         if not len(matches):
             return _Tried(matches.counters, matches.errors)
-        found = matcher.answers(path.read_bytes(), [_ID], form=self._form, limit=self._limit)
+        try:
+            found = matcher.answers(path.read_bytes(), [_ID], form=self._form, limit=self._limit)
+        except DocumentError as reason:  # to say where it matches takes more than matching it
+            counters = Counters.of_one(matches=0, refused=True, work=matches.counters.work)
+            return _Tried(counters, [reason])
         return _Tried(matches.counters, matches.errors, answers=found[_ID])
 
 
