@@ -91,8 +91,9 @@ def test_queries(text: str) -> None:
 
 @given(texts.filter(lambda text: set(text).isdisjoint("\u0345\u24c2")))
 def test_the_canonical_text_says_the_same(text: str) -> None:
-    """But for two characters that folding makes others of: an accent a letter (U+0345), a pictograph
-    none (U+24C2). After a mark or a joiner, the folded word is cut once more.
+    """But for an accent that folds to a letter (U+0345), a pictograph that folds to none (U+24C2).
+
+    After a mark or a joiner, their folded word is cut once more.
     """
     query = parsed(text)
     assume(isinstance(query, KeywordQuery))
