@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator
+from dataclasses import replace
 
 from canonical import canonical
 from hypothesis import given
@@ -30,7 +31,7 @@ from penstock.mediation import (
     Mapping,
     rewrite,
 )
-from penstock.schema import Place, SampleSummary
+from penstock.schema import Place, SampleSummary, SchemaTree
 
 LOOSE = SampleSummary.of(read_events(b"<a><b/></a>")).tree()
 
@@ -68,6 +69,14 @@ def values(document: GlobalDocument) -> Counter[str]:
     return found
 
 
+@st.composite
+def strangers(draw: st.DrawFn) -> tuple[Mapping, bytes]:
+    """A mapping, and a document of another schema whose root has the same name."""
+    tree, other = draw(schema_trees(least=2)), draw(schema_trees(least=2))
+    root = replace(other.root, name=tree.root.name)
+    return draw(mappings(tree)), draw(documents_of(SchemaTree(root)))
+
+
 @given(documents())
 def test_an_empty_mapping_changes_nothing(document: bytes) -> None:
     events = read_events(document)
@@ -88,6 +97,16 @@ def test_every_rewriting_is_sound(case: tuple[Mapping, bytes]) -> None:
     check_nothing_is_lost(mapping, events, found)
     check_every_node_knows_where_it_came_from(found, len(document))
     check_it_is_as_the_transformed_schema_says(mapping, found)
+    check_what_is_written_is_read_again(found)
+
+
+@given(strangers())
+def test_a_document_of_another_schema_does_no_harm(case: tuple[Mapping, bytes]) -> None:
+    mapping, document = case
+    events = read_events(document)
+    found = rewrite(mapping, events)
+    check_nothing_is_lost(mapping, events, found)
+    check_every_node_knows_where_it_came_from(found, len(document))
     check_what_is_written_is_read_again(found)
 
 
