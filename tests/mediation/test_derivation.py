@@ -302,3 +302,21 @@ def test_where_the_rules_reach_it_the_schemas_are_the_same(data: st.DataObject) 
     reached = {each.local for each in found.unreached}
     for local, wanted in matching.pairs:
         assert (found.mapping.transformed.places[local] == wanted) == (local not in reached)
+
+
+@given(st.data())
+def test_any_matching_gives_a_mapping_and_a_true_report(data: st.DataObject) -> None:
+    mapping = data.draw(schema_trees(least=2).flatmap(mappings))
+    target, whole = result_of(mapping)
+    kept = data.draw(st.lists(st.sampled_from(whole.pairs), unique=True, min_size=1))
+    images = [image for _, image in kept]
+    # Some pairs are left out, and two change their images.
+    first, second = (data.draw(st.integers(0, len(kept) - 1)) for _ in range(2))
+    images[first], images[second] = images[second], images[first]
+    pairs = zip((place for place, _ in kept), images, strict=True)
+    matching = SchemaMatching(tuple(pairs))
+    found = derive(mapping.local, target, matching)
+    missed = {each.local for each in found.unreached}
+    reached = {wanted for place, wanted in matching.pairs if place not in missed}
+    assert reached <= same(found.mapping.transformed.tree)
+    assert reached.isdisjoint(found.comparison.missing)
