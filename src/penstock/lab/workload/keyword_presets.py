@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from functools import cache
 from typing import Final
 
 from penstock.lab.shipped import shipped_schema
@@ -18,7 +19,10 @@ from penstock.lab.workload.parameters import (
 )
 
 SAMPLE_DOCUMENTS = 300
-"""Documents whose words queries are drawn from; those that are matched are others."""
+"""Documents whose words queries are drawn from."""
+
+SAMPLE_SEED = 1_000_003
+"""Of those documents; the ones that are matched are others."""
 
 _MANY_VALUES = ValueParameters(count=2000)
 
@@ -67,10 +71,14 @@ def _of_paths(count: int, seed: int) -> list[str]:
 
 
 def _of_documents(count: int, seed: int) -> list[str]:
+    return _words_of_sample().queries(count, seed)
+
+
+@cache
+def _words_of_sample() -> KeywordsOfDocuments:
     generator = DocumentGenerator(shipped_schema("news"), _FEED)
-    sample = generator.documents(SAMPLE_DOCUMENTS, seed=-1 - seed)
-    words = KeywordParameters(words_min=3, words_max=6, skew=0.5)
-    return KeywordsOfDocuments(sample, words).queries(count, seed)
+    sample = generator.documents(SAMPLE_DOCUMENTS, SAMPLE_SEED)
+    return KeywordsOfDocuments(sample, KeywordParameters(words_min=3, words_max=6, skew=0.5))
 
 
 KEYWORD_WORKLOADS: Final = {
