@@ -24,6 +24,7 @@ pub mod pieces;
 pub mod postings;
 pub mod query;
 pub mod run;
+pub mod scan;
 pub mod segment;
 pub mod store;
 #[cfg(test)]

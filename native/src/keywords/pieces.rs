@@ -6,7 +6,8 @@
 
 use unicode_segmentation::UnicodeSegmentation;
 
-use super::words::{Cutter, PlainWord, Rest, Words};
+use super::scan::PlainWord;
+use super::words::{Cutter, Rest, Words};
 
 /// Transparent to the rules of UAX #29 wherever it stands inside of a word.
 const FILLER: char = '\u{301}';
