@@ -21,6 +21,7 @@ table { border-collapse: collapse; display: block; overflow-x: auto; }
 th, td { border-bottom: 1px solid #ddd; padding: .3rem .6rem; text-align: left;
   vertical-align: top; }
 a { color: #0b5394; }
+img { max-width: 100%; background: #fff; }
 @media (prefers-color-scheme: dark) {
   body { color: #ddd; background: #1b1b1b; } pre, code { background: #282828; }
   a { color: #8ab4f8; } th, td { border-color: #444; }
@@ -35,6 +36,10 @@ def write_site(target: Path) -> int:
     (target / "style.css").write_text(STYLE, encoding="utf-8")
     for page in pages():
         _write_page(page, target)
+    for picture in DOCS.rglob("*.svg"):
+        place = target / picture.relative_to(DOCS)
+        place.parent.mkdir(parents=True, exist_ok=True)
+        shutil.copyfile(picture, place)
     return len(pages())
 
 

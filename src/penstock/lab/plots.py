@@ -29,13 +29,15 @@ def draw(findings: Findings, folder: Path) -> None:
     need_matplotlib()
     import matplotlib as mpl  # noqa: PLC0415  # an optional package
 
-    # Without dates and random ids: the same findings give the same file.
-    with mpl.rc_context({"svg.hashsalt": findings.experiment, "font.size": 8}):
+    # Without dates and random ids: the same findings give the same file. Text stays text.
+    with mpl.rc_context(
+        {"svg.hashsalt": findings.experiment, "svg.fonttype": "none", "font.size": 8}
+    ):
         for finding in findings.found:
             if finding.chart is not None:
                 figure = _figure(finding, finding.chart)
                 path = folder / f"{findings.experiment}-{finding.key}.svg"
-                figure.savefig(path, metadata={"Date": None})
+                figure.savefig(path, metadata={"Date": None, "Creator": None})
 
 
 def _figure(finding: Finding, chart: Chart) -> Figure:
@@ -74,6 +76,6 @@ def _figure(finding: Finding, chart: Chart) -> Figure:
             axes.set_ylim(bottom=0)
         if place == 1:
             axes.set_ylabel(chart.y_label)
-            axes.legend(fontsize=7)
+            figure.legend(loc="outside lower center", ncols=len(chart.lines), frameon=False)
         axes.grid(alpha=0.3)
     return figure

@@ -10,8 +10,7 @@ from penstock.lab.kemb.efficiency import by_count, by_size, by_words, huge
 from penstock.lab.kemb.scale import FULL, QUICK
 
 NOT_TO_BE_HAD = (
-    "Table 4 (INEX 2005) cannot be had: its corpus, topics and judgements are given only to those"
-    " who took part."
+    "Table 4 is missing: the INEX 2005 corpus with its topics and judgements is not to be had."
 )
 
 
