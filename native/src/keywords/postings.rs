@@ -8,6 +8,8 @@ use super::listen::WordId;
 pub struct Postings {
     /// For each word of the vocabulary its place among those present, or [`NONE`].
     places: Vec<u32>,
+    /// A bit for each word of the vocabulary that is present: all of them stay at hand.
+    bits: Vec<u64>,
     present: Vec<WordId>,
     /// For each word present where its elements are.
     ranges: Vec<Range>,
@@ -28,14 +30,17 @@ impl Postings {
     pub fn gather(&mut self, occurrences: &[Occurrence], word_count: usize) {
         for &word in &self.present {
             self.places[word as usize] = NONE;
+            self.bits[word as usize / 64] = 0;
         }
         self.places.resize(word_count, NONE);
+        self.bits.resize(word_count.div_ceil(64), 0);
         self.present.clear();
         self.ranges.clear();
         for occurrence in occurrences {
             let place = &mut self.places[occurrence.word as usize];
             if *place == NONE {
                 *place = self.present.len() as u32;
+                self.bits[occurrence.word as usize / 64] |= 1 << (occurrence.word % 64);
                 self.present.push(occurrence.word);
                 self.ranges.push(Range { start: 0, end: 0 });
             }
@@ -75,7 +80,7 @@ impl Postings {
     /// Whether a word occurs.
     #[inline]
     pub fn contains(&self, word: WordId) -> bool {
-        self.places[word as usize] != NONE
+        self.bits[word as usize / 64] >> (word % 64) & 1 == 1
     }
 
     /// Where the elements of a word are; nowhere for one that does not occur.

@@ -88,6 +88,7 @@ impl Stored for KeywordSegment {
         let own = [
             self.vocabulary.words.ends.as_bytes(),
             self.vocabulary.words.bytes.as_bytes(),
+            self.vocabulary.keys.as_bytes(),
             self.vocabulary.places.as_bytes(),
             self.queries.starts.as_bytes(),
             self.queries.words.as_bytes(),
@@ -105,6 +106,7 @@ impl Stored for KeywordSegment {
     fn from_sections(sections: &mut Sections<'_>) -> Result<KeywordSegment, OpenError> {
         let vocabulary = Vocabulary {
             words: sections.texts()?,
+            keys: sections.flat()?,
             places: sections.flat()?,
         };
         let segment = KeywordSegment {
@@ -128,6 +130,7 @@ impl Stored for KeywordSegment {
         let classes = segment.queries.count();
         let words = segment.vocabulary.count();
         let sound = segment.vocabulary.places.len().is_power_of_two()
+            && segment.vocabulary.keys.len() == words
             && segment.queries.starts.len() == classes + 1
             && segment.roster.class_count() == classes
             && segment.all.starts.len() == words + 1

@@ -3,57 +3,46 @@
 //! A word of up to sixteen bytes is its own key: it is found without looking at any text. Longer ones have
 //! their hash for a key. Words of ASCII are folded on the way, so that nothing is copied.
 
-use bytemuck::{Pod, Zeroable};
-
 use super::eights::{eight_at, fold_ascii};
 use super::listen::WordId;
 use super::words::RawWord;
 use crate::index::flat::{Flat, Texts};
 
-/// A place of the table.
-#[derive(Clone, Copy, Debug, Pod, Zeroable)]
-#[repr(C)]
-pub struct Place {
-    key: [u64; 2],
-    word: WordId,
-    is_long: u32,
-}
+/// No word stands at a place.
+const EMPTY: u64 = u64::MAX;
 
-const EMPTY: Place = Place {
-    key: [0; 2],
-    word: WordId::MAX,
-    is_long: 0,
-};
-
-/// Words by number, and a table that finds them: open addressing, at most a quarter full, so that
-/// nearly every word is found or missed at the first place.
+/// Words by number, and a table that finds them: open addressing, at most half full.
+///
+/// A document asks for every word it has, so that the table is kept small: a place is a word's number
+/// behind its tag, which alone tells most words apart, and the keys stand by themselves.
 pub struct Vocabulary {
     /// Folded, ascending, each once.
     pub words: Texts,
+    /// By word: what it is found by.
+    pub keys: Flat<[u64; 2]>,
     /// A power of two of them.
-    pub places: Flat<Place>,
+    pub places: Flat<u64>,
 }
 
 impl Vocabulary {
     /// A vocabulary of these words, which are folded and distinct.
     pub fn new(words: Texts) -> Vocabulary {
         let count = WordId::try_from(words.count()).expect("fewer than 2^32 words");
-        let size = (words.count() * 4).max(2).next_power_of_two();
+        let size = (words.count() * 2).max(2).next_power_of_two();
         let mut places = vec![EMPTY; size];
+        let mut keys = Vec::with_capacity(words.count());
         for word in 0..count {
             let key = Key::of(words.get(word));
             let mut at = key.place(size);
-            while places[at].word != EMPTY.word {
+            while places[at] != EMPTY {
                 at = (at + 1) & (size - 1);
             }
-            places[at] = Place {
-                key: key.key,
-                word,
-                is_long: key.is_long.into(),
-            };
+            places[at] = u64::from(key.tag()) << 32 | u64::from(word);
+            keys.push(key.key);
         }
         Vocabulary {
             words,
+            keys: keys.into(),
             places: places.into(),
         }
     }
@@ -80,18 +69,22 @@ impl Vocabulary {
         })
     }
 
-    #[inline]
+    #[inline(always)]
     fn find_by(&self, key: Key, is_it: impl Fn(&[u8]) -> bool) -> Option<WordId> {
         let places = &*self.places;
+        let tag = key.tag();
         let mut at = key.place(places.len());
         loop {
             let place = places[at];
-            if place.word == EMPTY.word {
+            if place == EMPTY {
                 return None;
             }
-            let is_alike = place.key == key.key && place.is_long == u32::from(key.is_long);
-            if is_alike && (!key.is_long || is_it(self.bytes(place.word))) {
-                return Some(place.word);
+            let word = place as WordId;
+            if (place >> 32) as u32 == tag
+                && self.keys[word as usize] == key.key
+                && (!key.is_long || is_it(self.bytes(word)))
+            {
+                return Some(word);
             }
             at = (at + 1) & (places.len() - 1);
         }
@@ -147,6 +140,12 @@ impl Key {
             hash,
             is_long: true,
         }
+    }
+
+    /// Tells most words apart, and the short from the long.
+    #[inline]
+    fn tag(self) -> u32 {
+        (self.hash >> 33 << 1) as u32 | u32::from(self.is_long)
     }
 
     #[inline]

@@ -39,7 +39,7 @@ pub struct RawWord<'a> {
 
 impl<'a> RawWord<'a> {
     /// The word from `start` to `end` in a text.
-    #[inline]
+    #[inline(always)]
     fn within(text: &'a [u8], start: usize, end: usize) -> RawWord<'a> {
         let bytes = &text[start..end];
         // The text goes on behind most words, so that all sixteen are read without asking how long it is.
