@@ -74,8 +74,8 @@ def run(*, quick: bool, tell: Tell) -> Report:
             tell("bench pipeline: a directory of small files")
             figures += _small_files(spark, subject.documents[:FILES_MAX], folder, uri)
             tell("bench pipeline: others")
-            few = documents.limit(RIVAL_DOCUMENTS)
-            some = subject.documents[:RIVAL_DOCUMENTS]
+            some = subject.documents[: min(RIVAL_DOCUMENTS, setting.documents // 10)]
+            few = documents.limit(len(some))
             figures += rival_figures(few, some, subject.queries)
     return Report(
         bench="pipeline",
