@@ -477,6 +477,12 @@ ERRORS: dict[str, ErrorSpec] = {
         "Begin with `penstock schema 1`; then a line a node, set in by two spaces below its"
         " parent.",
     ),
+    "schema.domain": ErrorSpec(
+        SchemaError,
+        "a global schema has no domain, or none that can be named so",
+        "Write `domain NAME version 1` above the root; a name has letters, digits, `-`, `_`"
+        " and `.`.",
+    ),
     # Mappings.
     "mapping.syntax": ErrorSpec(
         MappingError,

@@ -9,6 +9,7 @@ from penstock.mediation.global_document import (
     GlobalNode,
     GlobalText,
 )
+from penstock.mediation.global_schema import GlobalSchema
 from penstock.mediation.mapping import Mapping
 from penstock.mediation.matching import SchemaMatching
 from penstock.mediation.operators import (
@@ -32,6 +33,7 @@ __all__ = [
     "GlobalDocument",
     "GlobalElement",
     "GlobalNode",
+    "GlobalSchema",
     "GlobalText",
     "Insert",
     "Mapping",

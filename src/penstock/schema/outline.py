@@ -31,6 +31,9 @@ _OCCURS = {sign: occurs for occurs, sign in SIGNS.items()}
 _NODE = re.compile(r"(?P<label>[^\s?*+@]+)(?P<sign>[?*+]?)(?P<text> text)?(?P<cut> \.\.\.)?")
 _ATTRIBUTE = re.compile(r"@(?P<label>[^\s?]+)(?P<sign>\??)")
 _LIMITS = {each.name for each in fields(UnfoldLimits)}
+_EDITION = re.compile(
+    r"domain (?P<domain>\S+) version (?P<version>[1-9][0-9]{0,8})(?: after (?P<after>\S+))?"
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,12 +56,27 @@ class Note:
 
 
 @dataclass(frozen=True, slots=True)
+class Edition:
+    """Which global schema a file holds: ``domain NAME version N after DIGEST``."""
+
+    domain: str
+    version: int
+    predecessor: str | None = None
+    """The digest of the version before."""
+
+    def __str__(self) -> str:
+        after = f" after {self.predecessor}" if self.predecessor else ""
+        return f"domain {self.domain} version {self.version}{after}"
+
+
+@dataclass(frozen=True, slots=True)
 class Outline:
     """An outline as it was read."""
 
     tree: SchemaTree
     notes: tuple[Note, ...]
     labels: Labels
+    edition: Edition | None
 
 
 @dataclass(slots=True)
@@ -82,20 +100,31 @@ def print_tree(tree: SchemaTree) -> str:
       @n?
       b+ text
     """
+    return print_schema(tree, [f"# {remark}" for remark in tree.remarks])
+
+
+def print_schema(tree: SchemaTree, head: Iterable[str]) -> str:
+    """A schema file with these lines above the first node."""
     labels = Labels.for_names(
         name for place in tree.places() for name in (*place.path[-1:], place.attribute) if name
     )
-    return print_outline("schema", tree, labels, lambda _path: ())
+    return print_outline("schema", tree, labels, lambda _path: (), head)
 
 
 def print_outline(
-    kind: str, tree: SchemaTree, labels: Labels, notes: Callable[[NodePath], Iterable[str]]
+    kind: str,
+    tree: SchemaTree,
+    labels: Labels,
+    notes: Callable[[NodePath], Iterable[str]],
+    head: Iterable[str] = (),
 ) -> str:
-    """An outline of this kind; ``notes`` gives what follows ``=>`` below each node."""
+    """An outline of this kind; ``notes`` gives what follows ``=>`` below each node.
+
+    Without ``head`` the text is the same for equal trees: digests are made of it.
+    """
     lines = [f"penstock {kind} 1", *labels.lines()]
     lines += [f"cut {limit}" for limit in sorted(tree.cut_at)]
-    lines += [f"# {remark}" for remark in tree.remarks]
-    lines += ["", *(f"=> {note}" for note in notes(()))]
+    lines += [*head, "", *(f"=> {note}" for note in notes(()))]
     for path, node in tree.nodes().items():
         margin = " " * INDENT * (len(path) - 1)
         flags = f"{' text' if node.text else ''}{' ...' if node.cut else ''}"
@@ -127,6 +156,7 @@ class _Reader:
         self._code = code
         self._labels = Labels()
         self._cut_at: set[str] = set()
+        self._edition: Edition | None = None
         self._notes: list[Note] = []
         self._open: list[_Draft] = []
         self._root: _Draft | None = None
@@ -141,13 +171,13 @@ class _Reader:
         if self._root is None:
             raise self._refuse("there is no node", Where(len(text), text.count("\n") + 1, 1))
         tree = SchemaTree(_finished(self._root), frozenset(self._cut_at))
-        return Outline(tree, tuple(self._notes), self._labels)
+        return Outline(tree, tuple(self._notes), self._labels, self._edition)
 
     def _refuse(self, message: str, where: Where) -> PenstockError:
         return error(self._code, message, where)
 
     def _line(self, line: Line) -> None:
-        if self._root is None and line.text.startswith(("namespace ", "cut ")):
+        if self._root is None and _is_directive(line.text):
             self._directive(line)
         elif line.text.startswith("=>"):
             self._close_to(line)
@@ -162,9 +192,18 @@ class _Reader:
         limit = line.text.removeprefix("cut ").strip()
         if line.text.startswith("cut ") and limit in _LIMITS:
             self._cut_at.add(limit)
+        elif line.text.startswith("domain "):
+            self._domain(line)
         elif not self._labels.read_line(line.text):
             message = "expected `namespace PREFIX URI`, both new, or `cut LIMIT`"
             raise self._refuse(message, line.where)
+
+    def _domain(self, line: Line) -> None:
+        found = _EDITION.fullmatch(line.text)
+        if found is None or self._kind != "schema" or self._edition is not None:
+            message = "expected, once and in a schema, `domain NAME version N`"
+            raise self._refuse(message, line.where)
+        self._edition = Edition(found["domain"], int(found["version"]), found["after"])
 
     def _close_to(self, line: Line) -> None:
         """End the nodes that the line does not stand in."""
@@ -209,6 +248,11 @@ class _Reader:
         else:
             above.children.append(draft)
         self._open.append(draft)
+
+
+def _is_directive(text: str) -> bool:
+    """Whether a line above the root is not the root itself: that may be called ``cut``."""
+    return text.startswith(("namespace ", "cut ", "domain ")) and not _NODE.fullmatch(text)
 
 
 def lines_of(text: str) -> Iterator[Line]:

@@ -1,0 +1,91 @@
+"""Global schemas: domain and version stand in the schema file and count in the digest."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from schema_strategies import schema_trees
+
+from penstock.errors import SchemaError
+from penstock.mediation import GlobalSchema, Mapping
+from penstock.schema import SchemaTree, read_tree
+
+FILE = """\
+penstock schema 1
+domain courses version 2 after sha256:ab
+
+catalogue
+  course*
+"""
+
+
+def test_domain_version_and_predecessor_are_read_and_printed() -> None:
+    schema = GlobalSchema.from_text(FILE)
+    assert (schema.domain, schema.version, schema.predecessor) == ("courses", 2, "sha256:ab")
+    assert schema.to_text() == FILE
+    assert read_tree(FILE) == schema.tree, "a global schema serves as a schema"
+
+
+@given(
+    schema_trees(),
+    st.sampled_from(["courses", "text", "2-x_y.z", "Kurse", "é"]),
+    st.integers(1, 10**9 - 1),
+    st.sampled_from([None, "sha256:ab"]),
+)
+def test_what_is_printed_is_read_again(
+    tree: SchemaTree, domain: str, version: int, predecessor: str | None
+) -> None:
+    schema = GlobalSchema(domain, version, tree, predecessor)
+    again = GlobalSchema.from_text(schema.to_text())
+    assert again == schema
+    assert again.digest == schema.digest
+    assert replace(schema, version=version + 1).digest != schema.digest
+
+
+def test_remarks_are_nothing_to_the_digest() -> None:
+    tree = read_tree(FILE)
+    remarked = replace(tree, remarks=("any element may stand in course",))
+    assert GlobalSchema("a", 1, remarked).digest == GlobalSchema("a", 1, tree).digest
+    assert Mapping(remarked).digest == Mapping(tree).digest
+
+
+@pytest.mark.parametrize("domain", ["", "a b", "../a", "-a", ".a", "a" * 101, "a/b"])
+def test_what_is_no_name_of_a_domain_is_refused(domain: str) -> None:
+    with pytest.raises(SchemaError, match="no name of a domain") as caught:
+        GlobalSchema(domain, 1, read_tree(FILE))
+    assert caught.value.code == "schema.domain"
+
+
+def test_versions_count_from_one() -> None:
+    with pytest.raises(SchemaError, match="versions count from 1"):
+        GlobalSchema("a", 0, read_tree(FILE))
+
+
+def test_a_schema_without_a_domain_is_no_global_one() -> None:
+    with pytest.raises(SchemaError, match="of which domain") as caught:
+        GlobalSchema.from_text("penstock schema 1\na\n")
+    assert caught.value.code == "schema.domain"
+
+
+@pytest.mark.parametrize(
+    "head", ["domain a", "domain a version 0", "domain a version 1\ndomain b version 1"]
+)
+def test_a_domain_line_that_is_not_written_so_is_refused_with_its_place(head: str) -> None:
+    with pytest.raises(SchemaError, match="`domain NAME version N`") as caught:
+        GlobalSchema.from_text(f"penstock schema 1\n{head}\na\n")
+    assert caught.value.code == "schema.file"
+    assert caught.value.where is not None
+    assert caught.value.where.line == 1 + head.count("\n") + 1
+
+
+def test_a_mapping_has_no_domain() -> None:
+    with pytest.raises(Exception, match="in a schema, `domain NAME version N`"):
+        Mapping.from_text("penstock mapping 1\ndomain a version 1\na\n")
+
+
+@pytest.mark.parametrize("root", ["cut", "domain", "namespace"])
+def test_a_root_may_be_called_like_a_word_of_the_format(root: str) -> None:
+    assert read_tree(f"penstock schema 1\n{root} text\n").root.name.local == root
