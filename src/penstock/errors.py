@@ -527,6 +527,54 @@ ERRORS: dict[str, ErrorSpec] = {
         "a schema matching is not one-to-one, or not between these schemas",
         "Begin with `penstock matching 1`; then a line a pair: the local place and the global one.",
     ),
+    # The mediator, and what headers say of mappings.
+    "mediation.schema": ErrorSpec(
+        DocumentError,
+        "the document's header names a schema that nobody registered",
+        "Register its mapping with `penstock mapping register`, then replay the dead letter; or"
+        " match such documents as they are: `penstock run --unknown-schema as-is`.",
+    ),
+    "mediation.carried": ErrorSpec(
+        DocumentError,
+        "the mapping in the document's header cannot be read",
+        "Try the mapping file with `penstock mapping check` before it is sent along.",
+    ),
+    "mediation.digest": ErrorSpec(
+        DocumentError,
+        "the mapping in the document's header is not the one that the header names",
+        "Send the mapping whose digest `penstock mapping check --json` tells, or no digest.",
+    ),
+    "mediation.mapping": ErrorSpec(
+        DocumentError,
+        "the document's header names a mapping by digest that nobody registered",
+        "Register it with `penstock mapping register`, then replay the dead letter; or send the"
+        " mapping itself.",
+    ),
+    "mediation.domain": ErrorSpec(
+        MappingError,
+        "there is no such domain, several to choose from, or one that is in use",
+        "`penstock domain list` shows them, `penstock domain add` makes one, `--domain` names one.",
+    ),
+    "mediation.version": ErrorSpec(
+        MappingError,
+        "a global schema cannot follow the version before it",
+        "Give it the next number, and keep each element and attribute: subscriptions ask for them.",
+    ),
+    "mediation.name": ErrorSpec(
+        MappingError,
+        "a publisher or a schema cannot be registered under that name",
+        "Use up to 200 visible characters, with spaces only inside.",
+    ),
+    "mediation.limit": ErrorSpec(
+        MappingError,
+        "more local schemas than the limit",
+        "Remove those that nobody sends any more: `penstock mapping remove`.",
+    ),
+    "mediation.unregistered": ErrorSpec(
+        MappingError,
+        "no such local schema or mapping is registered",
+        "`penstock mapping list` shows what is; without `--publisher` a schema is any publisher's.",
+    ),
     # Workloads
     "lab.parameter": ErrorSpec(
         WorkloadError,

@@ -1,5 +1,6 @@
 """Mediation: documents of every publisher's schema meet subscriptions to one global schema."""
 
+from penstock.mediation.choosing import MappingChooser, carrying
 from penstock.mediation.comparison import Comparison, Unreached, compare, unreached
 from penstock.mediation.derivation import Derivation, derive
 from penstock.mediation.global_document import (
@@ -11,7 +12,10 @@ from penstock.mediation.global_document import (
 )
 from penstock.mediation.global_schema import GlobalSchema
 from penstock.mediation.mapping import Mapping
+from penstock.mediation.mapping_cache import MappingCache
+from penstock.mediation.mapping_table import MappingTable, UnknownSchema
 from penstock.mediation.matching import SchemaMatching
+from penstock.mediation.mediator import LocalSchema, Mediator
 from penstock.mediation.operators import (
     Downgrade,
     Exchange,
@@ -36,14 +40,21 @@ __all__ = [
     "GlobalSchema",
     "GlobalText",
     "Insert",
+    "LocalSchema",
     "Mapping",
+    "MappingCache",
+    "MappingChooser",
+    "MappingTable",
+    "Mediator",
     "Operator",
     "Rename",
     "SchemaMatching",
     "ToElement",
     "Transformed",
+    "UnknownSchema",
     "Unreached",
     "Upgrade",
+    "carrying",
     "compare",
     "derive",
     "rewrite",

@@ -10,3 +10,21 @@ the document is refused with ``mapping.copies``."""
 
 DOMAIN_LENGTH_MAX: Final[int] = 100
 """Characters in the name of a domain; a longer one is refused with ``schema.domain``."""
+
+MAPPINGS_CACHED_MAX: Final[int] = 1_000
+"""Mappings that a router keeps as they were read, by digest; past it the one not used for longest
+is read again when it is needed."""
+
+CARRIED_MAPPING_BYTES_MAX: Final[int] = 1 << 20
+"""Bytes of a mapping in a document's header; past it the document is refused with
+``mediation.carried``."""
+
+LOCAL_SCHEMAS_MAX: Final[int] = 100_000
+"""Local schemas that a mediator knows; one more is refused with ``mediation.limit``."""
+
+EARLIER_MAPPINGS_MAX: Final[int] = 10
+"""Mappings that a local schema had before and that are still handed out by digest, to documents
+that were sent with them; past it the oldest is forgotten."""
+
+NAME_CHARACTERS_MAX: Final[int] = 200
+"""Characters in the name of a publisher or a local schema that is registered."""

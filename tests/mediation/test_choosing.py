@@ -1,0 +1,128 @@
+"""Which mapping a document is matched by, and what becomes of headers that cannot be followed."""
+
+from __future__ import annotations
+
+import pytest
+
+from penstock.documents import Header
+from penstock.errors import DocumentError, MappingError
+from penstock.mediation import (
+    GlobalSchema,
+    Mapping,
+    MappingCache,
+    MappingChooser,
+    Mediator,
+    UnknownSchema,
+    carrying,
+)
+from penstock.schema import read_tree
+
+TEXT = "penstock mapping 1\n\nkatalog\n  => rename catalogue\n"
+REGISTERED = Mapping.from_text(TEXT)
+CARRIED = Mapping.from_text(TEXT.replace("katalog", "liste"))
+BAD = TEXT.replace("rename", "name")
+
+
+def chooser(
+    unknown_schema: UnknownSchema = "refuse", cache: MappingCache | None = None
+) -> MappingChooser:
+    mediator = Mediator([GlobalSchema("courses", 1, read_tree("penstock schema 1\ncatalogue\n"))])
+    mediator.register("katalog", REGISTERED, publisher="south")
+    return MappingChooser(mediator.table(unknown_schema=unknown_schema), cache)
+
+
+def header(schema: str = "", **fields: str) -> Header:
+    named = {name.replace("_", "-"): value for name, value in fields.items()}
+    return Header(publisher="south", schema=schema, fields=named)
+
+
+@pytest.mark.parametrize(
+    ("given", "chosen"),
+    [
+        (header(), None),
+        (header("courses"), None),
+        (header("katalog"), REGISTERED),
+        (header("katalog", mapping=CARRIED.to_text()), CARRIED),
+        (header("anything", **carrying(CARRIED)), CARRIED),
+        (header(mapping=f"{CARRIED.to_text()}# the same, but for a remark\n"), CARRIED),
+        (header("anything", mapping_digest=REGISTERED.digest), REGISTERED),
+    ],
+)
+def test_the_header_decides(given: Header, chosen: Mapping | None) -> None:
+    assert chooser().choose(given) == chosen
+
+
+@pytest.mark.parametrize(
+    ("given", "code", "told"),
+    [
+        (header("liste"), "mediation.schema", "the schema `liste` of `south`"),
+        (
+            header(mapping_digest=CARRIED.digest),
+            "mediation.mapping",
+            f"nobody registered a mapping {CARRIED.digest}",
+        ),
+        (
+            header("katalog", mapping=BAD),
+            "mediation.carried",
+            "the mapping in the header: .* at line 4, column 6 .mapping.syntax",
+        ),
+        (
+            header(mapping=CARRIED.to_text(), mapping_digest=REGISTERED.digest),
+            "mediation.digest",
+            f"is {CARRIED.digest}, and the header says {REGISTERED.digest}",
+        ),
+    ],
+)
+def test_a_header_that_cannot_be_followed_is_refused(given: Header, code: str, told: str) -> None:
+    choose = chooser().choose
+    for _ in range(2):  # what was found out once is told again
+        with pytest.raises(DocumentError, match=told) as refused:
+            choose(given)
+        assert refused.value.code == code
+        assert refused.value.where is None, "no place in the document is at fault"
+
+
+def test_unknown_schemas_are_matched_as_they_are_where_one_says_so() -> None:
+    choose = chooser("as-is").choose
+    assert choose(header("liste")) is None
+    assert choose(header("katalog")) == REGISTERED
+    with pytest.raises(DocumentError):
+        choose(header(mapping=BAD))
+
+
+def test_a_carried_mapping_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("penstock.mediation.choosing.CARRIED_MAPPING_BYTES_MAX", 20)
+    with pytest.raises(DocumentError, match="more than 20") as refused:
+        chooser().choose(header(mapping=CARRIED.to_text()))
+    assert refused.value.code == "mediation.carried"
+
+
+def test_a_mapping_is_read_once_however_it_comes() -> None:
+    cache = MappingCache()
+    choose = chooser(cache=cache).choose
+    for _ in range(3):
+        choose(header("katalog"))
+        choose(header(mapping=REGISTERED.to_text()))
+        choose(header(mapping_digest=REGISTERED.digest))
+        with pytest.raises(DocumentError):
+            choose(header(mapping=BAD))
+    assert (cache.read_count, len(cache)) == (2, 2)
+
+
+def test_the_cache_forgets_what_was_not_used_for_longest() -> None:
+    cache = MappingCache(size_max=2)
+    texts = [TEXT.replace("katalog", f"k{number}") for number in range(3)]
+    for number in (0, 1, 0, 2, 0):
+        cache.read(texts[number])
+    assert (cache.read_count, len(cache)) == (3, 2)
+    cache.read(texts[1])
+    assert cache.read_count == 4
+
+
+def test_what_is_no_mapping_is_told_with_its_place_each_time() -> None:
+    cache = MappingCache()
+    for _ in range(2):
+        with pytest.raises(MappingError) as refused:
+            cache.read(BAD)
+        assert refused.value.where is not None
+        assert refused.value.where.line == 4

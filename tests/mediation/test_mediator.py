@@ -1,0 +1,163 @@
+"""The mediator: domains, local schemas, and the mappings it hands out."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from penstock.errors import IndexFileError, MappingError
+from penstock.mediation import GlobalSchema, Mapping, MappingTable, Mediator, limits
+from penstock.schema import read_tree
+
+CATALOGUE = read_tree("penstock schema 1\ncatalogue\n  course*\n    title text\n")
+LARGER = read_tree("penstock schema 1\ncatalogue\n  course*\n    title text\n    room? text\n")
+OTHER = read_tree("penstock schema 1\ncatalogue\n  course*\n    name text\n")
+
+
+def renaming(root: str) -> Mapping:
+    return Mapping.from_text(f"penstock mapping 1\n{root}\n  => rename catalogue\n")
+
+
+@pytest.fixture
+def mediator() -> Mediator:
+    return Mediator([GlobalSchema("courses", 1, CATALOGUE)])
+
+
+def code_of(refused: pytest.ExceptionInfo[MappingError]) -> str:
+    return refused.value.code
+
+
+def test_a_mapping_is_handed_out_by_schema_and_by_digest(mediator: Mediator) -> None:
+    mapping = renaming("katalog")
+    made = mediator.register("katalog", mapping, publisher="south")
+    assert (made.domain, made.version, made.digest) == ("courses", 1, mapping.digest)
+    assert mediator.mapping_of("south", "katalog") == mapping
+    assert mediator.mapping(mapping.digest) == mapping
+    with pytest.raises(MappingError) as refused:
+        mediator.mapping_of("north", "katalog")
+    assert code_of(refused) == "mediation.unregistered"
+
+
+def test_a_publishers_own_mapping_goes_before_that_for_anyone(mediator: Mediator) -> None:
+    mediator.register("katalog", renaming("katalog"))
+    mediator.register("katalog", renaming("liste"), publisher="south")
+    assert mediator.mapping_of("south", "katalog") == renaming("liste")
+    assert mediator.mapping_of("north", "katalog") == renaming("katalog")
+    table = mediator.table()
+    assert table.digest_for("north", "katalog") == renaming("katalog").digest
+    assert table.digest_for("south", "katalog") == renaming("liste").digest
+
+
+def test_mappings_that_were_replaced_are_still_handed_out_by_digest(mediator: Mediator) -> None:
+    mappings = [renaming(f"v{number}") for number in range(limits.EARLIER_MAPPINGS_MAX + 2)]
+    for mapping in mappings:
+        made = mediator.register("katalog", mapping)
+    assert made.digest == mappings[-1].digest
+    assert list(made.earlier) == [each.digest for each in reversed(mappings[1:-1])]
+    assert mediator.mapping(mappings[1].digest) == mappings[1]
+    with pytest.raises(MappingError, match="no mapping sha256:"):
+        mediator.mapping(mappings[0].digest)
+    assert mediator.register("katalog", mappings[-2]).earlier[0] == mappings[-1].digest
+
+
+def test_what_is_withdrawn_is_forgotten_unless_another_schema_has_it(mediator: Mediator) -> None:
+    mapping = renaming("katalog")
+    mediator.register("katalog", mapping, publisher="south")
+    mediator.register("katalog", mapping, publisher="north")
+    mediator.withdraw("south", "katalog")
+    assert mediator.mapping(mapping.digest) == mapping
+    mediator.withdraw("north", "katalog")
+    assert dict(mediator.texts) == {}
+    with pytest.raises(MappingError) as refused:
+        mediator.withdraw("north", "katalog")
+    assert code_of(refused) == "mediation.unregistered"
+
+
+def test_the_domain_may_be_left_out_where_there_is_one(mediator: Mediator) -> None:
+    mediator.add(GlobalSchema("news", 1, CATALOGUE))
+    with pytest.raises(MappingError, match="several domains: courses, news") as refused:
+        mediator.register("katalog", renaming("katalog"))
+    assert code_of(refused) == "mediation.domain"
+    assert mediator.register("katalog", renaming("katalog"), domain="news").domain == "news"
+    with pytest.raises(MappingError, match="there is no domain"):
+        Mediator().register("katalog", renaming("katalog"))
+    with pytest.raises(MappingError, match="no domain `sports`"):
+        mediator.register("katalog", renaming("katalog"), domain="sports")
+
+
+def test_versions_of_a_global_schema_only_grow(mediator: Mediator) -> None:
+    made = mediator.register("katalog", renaming("katalog"))
+    assert not mediator.add(GlobalSchema("courses", 1, CATALOGUE)), "the same is known"
+    assert mediator.next_version("courses", CATALOGUE).version == 1
+    second = mediator.next_version("courses", LARGER)
+    assert (second.version, second.predecessor) == (2, mediator.global_schema("courses").digest)
+    assert mediator.add(second)
+    assert mediator.global_schema("courses") == second
+    assert mediator.global_schema("courses", 1).tree == CATALOGUE
+    assert mediator.local_schema("", "katalog") == made, "its mapping serves as before"
+    assert mediator.register("katalog", renaming("katalog")).version == 2
+    with pytest.raises(MappingError, match="no version 3"):
+        mediator.global_schema("courses", 3)
+
+
+@pytest.mark.parametrize(
+    ("schema", "told"),
+    [
+        (
+            GlobalSchema("courses", 1, LARGER),
+            "`courses` is another, and 1 is the last",
+        ),
+        (GlobalSchema("courses", 2, OTHER), "has no /catalogue/course/title, which version 1 has"),
+    ],
+)
+def test_a_version_that_would_lose_something_is_refused(
+    mediator: Mediator, schema: GlobalSchema, told: str
+) -> None:
+    with pytest.raises(MappingError, match=told) as refused:
+        mediator.add(schema)
+    assert code_of(refused) == "mediation.version"
+
+
+def test_a_domain_goes_once_nothing_belongs_to_it(mediator: Mediator) -> None:
+    mediator.register("katalog", renaming("katalog"), publisher="south")
+    with pytest.raises(MappingError, match="`katalog` of `south` is registered") as refused:
+        mediator.remove("courses")
+    assert code_of(refused) == "mediation.domain"
+    mediator.withdraw("south", "katalog")
+    mediator.remove("courses")
+    assert mediator.domains == []
+
+
+@pytest.mark.parametrize("name", ["", " katalog", "kata\nlog", "k" * 201])
+def test_what_is_no_name_is_refused(mediator: Mediator, name: str) -> None:
+    with pytest.raises(MappingError) as refused:
+        mediator.register(name, renaming("katalog"))
+    assert code_of(refused) == "mediation.name"
+
+
+def test_local_schemas_are_bounded(mediator: Mediator, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(limits, "LOCAL_SCHEMAS_MAX", 1)
+    mediator.register("katalog", renaming("katalog"))
+    mediator.register("katalog", renaming("liste"))
+    with pytest.raises(MappingError) as refused:
+        mediator.register("liste", renaming("liste"))
+    assert code_of(refused) == "mediation.limit"
+
+
+def test_what_a_local_schema_lacks_is_told(mediator: Mediator) -> None:
+    made = mediator.register("katalog", renaming("katalog"))
+    missing = [str(place) for place in mediator.comparison(made).missing]
+    assert missing == ["/catalogue/course"]
+
+
+def test_a_table_is_the_same_when_it_is_read_again(mediator: Mediator) -> None:
+    mediator.register("katalog", renaming("katalog"), publisher="süd")
+    table = mediator.table(unknown_schema="as-is")
+    assert MappingTable.from_text(table.to_text()) == table
+    assert table.to_text() != replace(table, unknown_schema="refuse").to_text()
+    with pytest.raises(IndexFileError, match="future") as refused:
+        MappingTable.from_text(table.to_text().replace('"format": 1', '"format": 2'))
+    assert refused.value.code == "index.too-new"
+    with pytest.raises(ValueError, match="'refuse' and 'as-is'"):
+        mediator.table(unknown_schema="guess")  # type: ignore[arg-type]
