@@ -586,6 +586,11 @@ ERRORS: dict[str, ErrorSpec] = {
         "no schema of that name is shipped",
         "Use one of the names listed, or read your own with `SchemaGraph.from_dtd_file`.",
     ),
+    "lab.catalogue": ErrorSpec(
+        WorkloadError,
+        "no course catalogue of that name is shipped",
+        "Use one of the names listed; `penstock generate catalogues` writes all of them out.",
+    ),
     "lab.workload": ErrorSpec(
         WorkloadError,
         "no workload of that name is shipped",

@@ -128,3 +128,25 @@ def test_a_schema_that_has_not_so_many_queries_is_told(shop: str) -> None:
     done = penstock("generate", "queries", shop, "--count", "100000", "--depth-max", "1")
     assert done.code == 3
     assert "hint: " in done.err
+
+
+def test_catalogues_are_written_with_all_that_belongs_to_them(tmp_path: Path) -> None:
+    folder = tmp_path / "out"
+    flags = ("--catalogue", "elmsted", "--catalogue", "quillan", "--count", "2", "--size", "1500")
+    done = penstock("generate", "catalogues", str(folder), *flags, "--json")
+    assert done.code == 0
+    assert [row["catalogue"] for row in done.rows] == ["elmsted", "quillan"]
+    assert {path.name for path in (folder / "elmsted").iterdir()} == {
+        *("elmsted.schema", "elmsted.matching", "elmsted.mapping", "1.xml", "2.xml")
+    }
+    derived = penstock(
+        *("mapping", "derive", str(folder / "quillan/quillan.schema")),
+        *(str(folder / "global.schema"), str(folder / "quillan/quillan.matching")),
+    )
+    assert derived.out == (folder / "quillan/quillan.mapping").read_text(encoding="utf-8")
+
+
+def test_an_unknown_catalogue_is_refused(tmp_path: Path) -> None:
+    done = penstock("generate", "catalogues", str(tmp_path), "--catalogue", "opera")
+    assert done.code == 3
+    assert "hint: " in done.err

@@ -139,3 +139,26 @@ def _queries(
             as_json=as_json,
         )
     )
+
+
+@generate_app.command("catalogues")
+def _catalogues(
+    folder: Annotated[Path, typer.Argument(help="Write here.", show_default=False)],
+    *,
+    count: Annotated[int, typer.Option(min=0, help="Documents of each catalogue.")] = 1,
+    size: Annotated[int, typer.Option(min=1_000, help="Bytes of a document.")] = 20_000,
+    seed: SeedOption = 0,
+    only: Annotated[
+        list[str] | None,
+        typer.Option("--catalogue", metavar="NAME", help="This one; may be repeated.  [all]"),
+    ] = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Write out the course catalogues: schemas, matchings, mappings, and documents by seed."""
+    from penstock.cli import generate_catalogues
+
+    raise typer.Exit(
+        generate_catalogues.write(
+            folder, only or [], count=count, size=size, seed=seed, as_json=as_json
+        )
+    )
