@@ -14,6 +14,7 @@ from typer.testing import CliRunner
 
 from penstock.cli.app import app
 from penstock.documents import Document, Header
+from penstock.mediation import UnknownSchema
 from penstock.workspace import Published, StoredSubscription, Workspace
 from penstock.workspace.batches import BatchRecords
 from penstock.workspace.retention import Removal, processed_files, removals
@@ -73,6 +74,21 @@ def test_inbox_files_go_once_spark_cannot_replay_them(workspace: Workspace) -> N
     assert [path.name for path in sorted(workspace.inbox.folder.iterdir())] == names[1:]
     process(workspace)
     assert [path.name for path in processed_files(workspace)] == names[1:2]
+
+
+def test_mappings_go_once_no_batch_may_ask_for_them(workspace: Workspace) -> None:
+    workspace.publish([document(1)])
+    process(workspace)  # batch 0 of the stream is committed, and may be replayed
+    unknown: list[UnknownSchema] = ["refuse", "as-is"]
+    recorded, other = (workspace.mediation.current(unknown_schema=each) for each in unknown)
+    BatchRecords(str(workspace.batches), STREAM).of(0, list, lambda: recorded)
+    for uri in (recorded, other):
+        aged(Path(uri))
+    found = later(workspace, hours=0)["mappings that nothing uses"]
+    assert found.count == 1
+    found.remove()
+    assert [str(path) for path in workspace.mappings.iterdir()] == [recorded]
+    assert workspace.mediation.current(unknown_schema="as-is") == other, "it is written again"
 
 
 def test_a_file_that_no_batch_had_stays_whatever_the_counts_say(workspace: Workspace) -> None:

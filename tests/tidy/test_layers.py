@@ -16,7 +16,7 @@ MAY_IMPORT: dict[str, set[str]] = {
     "routing": {"matching", "mediation"},
     "overlay": {"matching", "routing"},
     "sync": {"language", "schema", "documents"},
-    "workspace": {"schema", "matching"},
+    "workspace": {"matching", "mediation"},
     "pipeline": {"workspace", "mediation", "routing", "overlay", "sync"},
     "service": {"pipeline"},
     "lab": {"service"},

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import threading
 from pathlib import Path
 
@@ -41,6 +42,24 @@ def test_no_record_is_made_while_someone_looks_what_is_recorded(tmp_path: Path) 
         assert not records.has(0)
     recording.join()
     assert [record.versions for record in records.all()] == [("version",)]
+
+
+def test_a_record_holds_the_mappings_of_the_first_attempt(tmp_path: Path) -> None:
+    records = BatchRecords(str(tmp_path), "stream")
+    made = records.of(0, lambda: ["version"], lambda: "mappings")
+    again = records.of(0, lambda: ["later version"], lambda: "later mappings")
+    assert again == made
+    assert (again.versions, again.mappings) == (("version",), "mappings")
+
+
+def test_a_record_of_before_there_were_mappings_has_none(tmp_path: Path) -> None:
+    records = BatchRecords(str(tmp_path), "stream")
+    made = records.of(0, lambda: ["version"])
+    (path,) = (tmp_path / "stream").glob("*.json")
+    older = json.loads(path.read_text())
+    del older["mappings"]
+    path.write_text(json.dumps(older))
+    assert records.of(0, lambda: ["other"], lambda: "mappings") == made
 
 
 def written(table: str, number: int) -> list[WrittenFile]:

@@ -6,6 +6,7 @@ share it.
 
 from penstock.workspace.buckets import BUCKETS, bucket_of, buckets_of
 from penstock.workspace.inbox import Published, Receipt
+from penstock.workspace.mapping_versions import open_mappings, write_mappings
 from penstock.workspace.stored_subscription import StoredSubscription
 from penstock.workspace.subscriptions import SubscriptionStore
 from penstock.workspace.versions import (
@@ -28,7 +29,9 @@ __all__ = [
     "bucket_of",
     "buckets_of",
     "change_version",
+    "open_mappings",
     "open_version",
+    "write_mappings",
     "write_shards",
     "write_version",
 ]

@@ -1,7 +1,7 @@
 """What each batch of a stream uses, recorded before it is matched.
 
 A batch that is replayed after a failure takes what its record says, not what is current by then:
-so it gives the same, however the subscriptions changed meanwhile.
+so it gives the same, however subscriptions and mappings changed meanwhile.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ import json
 import uuid
 from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from datetime import datetime
 from pathlib import Path
 from typing import Any
@@ -22,11 +22,13 @@ from penstock.workspace.times import now
 
 @dataclass(frozen=True, slots=True)
 class BatchRecord:
-    """The subscriptions and the time of a batch."""
+    """The subscriptions, the mappings and the time of a batch."""
 
     batch: int
     versions: tuple[str, ...]
     """The URI of an index version, or those of its shards."""
+    mappings: str | None
+    """The URI of the mappings of then; ``None`` where documents are matched as they are."""
     at: datetime
     """When it was first tried: decides which subscriptions have started and not expired."""
 
@@ -46,14 +48,20 @@ class BatchRecords:
     def __init__(self, folder: str, stream: str) -> None:
         self._folder = Path(folder) / stream
 
-    def of(self, batch: int, versions: Callable[[], Sequence[str]]) -> BatchRecord:
-        """The record of a batch; made, with the current versions, where there is none."""
+    def of(
+        self,
+        batch: int,
+        versions: Callable[[], Sequence[str]],
+        mappings: Callable[[], str] | None = None,
+    ) -> BatchRecord:
+        """The record of a batch; made, with what is current, where there is none."""
         path = self._path(batch)
         with self.held():
             if path.exists():
                 return _record(path)
-            record = BatchRecord(batch, tuple(versions()), now())
-            _write(path, {"batch": batch, "versions": record.versions, "at": record.at.isoformat()})
+            used = None if mappings is None else mappings()
+            record = BatchRecord(batch, tuple(versions()), used, now())
+            _write(path, {**asdict(record), "at": record.at.isoformat()})
             return record
 
     def held(self) -> AbstractContextManager[None]:
@@ -99,7 +107,10 @@ def stream_of(checkpoint: Path, last_sequence: Callable[[], int]) -> StreamRecor
 def _record(path: Path) -> BatchRecord:
     found = json.loads(path.read_text())
     return BatchRecord(
-        found["batch"], tuple(found["versions"]), datetime.fromisoformat(found["at"])
+        found["batch"],
+        tuple(found["versions"]),
+        found.get("mappings"),  # a record of before there were any has none
+        datetime.fromisoformat(found["at"]),
     )
 
 

@@ -95,19 +95,58 @@ ADD COLUMN kind TEXT NOT NULL DEFAULT 'xpath' CHECK (kind IN ('xpath', 'keywords
 """
 
 
+_MEDIATION = """
+-- Every version of every domain's global schema, as a schema file.
+CREATE TABLE global_schemas (
+    domain TEXT NOT NULL,
+    version INTEGER NOT NULL,
+    schema TEXT NOT NULL,
+    PRIMARY KEY (domain, version)
+) STRICT, WITHOUT ROWID;
+
+-- The schemas that documents name; an empty publisher stands for any.
+CREATE TABLE local_schemas (
+    publisher TEXT NOT NULL,
+    name TEXT NOT NULL,
+    domain TEXT NOT NULL,
+    version INTEGER NOT NULL,
+    digest TEXT NOT NULL,
+    earlier TEXT NOT NULL,  -- a JSON array of digests
+    PRIMARY KEY (publisher, name)
+) STRICT, WITHOUT ROWID;
+
+CREATE TABLE mappings (
+    digest TEXT PRIMARY KEY,
+    text TEXT NOT NULL
+) STRICT, WITHOUT ROWID;
+"""
+
+
 def _make_tables(connection: sqlite3.Connection) -> None:
+    _execute(connection, _FIRST)
+
+
+def _tell_kinds(connection: sqlite3.Connection) -> None:
+    _execute(connection, _KINDS)
+
+
+def _mediate(connection: sqlite3.Connection) -> None:
+    _execute(connection, _MEDIATION)
+
+
+def _execute(connection: sqlite3.Connection, script: str) -> None:
     # executescript() would end the transaction; a trigger's statements hold semicolons too.
     statement = ""
-    for line in _FIRST.splitlines(keepends=True):
+    for line in script.splitlines(keepends=True):
         statement += line
         if sqlite3.complete_statement(statement):
             connection.execute(statement)
             statement = ""
 
 
-def _tell_kinds(connection: sqlite3.Connection) -> None:
-    connection.execute(_KINDS)
-
-
-MIGRATIONS: Final[tuple[Callable[[sqlite3.Connection], None], ...]] = (_make_tables, _tell_kinds)
+MIGRATIONS: Final[tuple[Callable[[sqlite3.Connection], None], ...]] = (
+    _make_tables,
+    _tell_kinds,
+    _mediate,
+)
 """Step ``n`` leads from format ``n`` to ``n + 1``; format 0 is an empty file."""

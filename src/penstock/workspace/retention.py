@@ -20,7 +20,7 @@ import pyarrow.parquet as pq
 from deltalake import DeltaTable
 
 from penstock.errors import IndexFileError
-from penstock.workspace.batches import BatchRecords
+from penstock.workspace.batches import BatchRecord, BatchRecords
 from penstock.workspace.delta import last_batch
 from penstock.workspace.limits import LEFTOVER_HOURS
 from penstock.workspace.reading import rows_of
@@ -56,6 +56,7 @@ def removals(workspace: Workspace, *, keep: timedelta, now: datetime) -> list[Re
         _expired(workspace, before),
         _records(workspace),
         _files("index files that nothing uses", _unused_indexes(workspace, now)),
+        _files("mappings that nothing uses", _unused_mappings(workspace, now)),
         _files("leftovers of interrupted work", _leftovers(workspace, now)),
         *(_vacuum(name, getattr(tables, name)) for name in _TABLES),
     ]
@@ -177,19 +178,29 @@ def _expired(workspace: Workspace, before: datetime) -> Removal:
 def _unused_indexes(workspace: Workspace, now: datetime) -> list[Path]:
     """Files of versions that are neither current nor recorded for a batch."""
     used: set[str] = set()
-    recorded = [
-        uri
-        for records, last in _recorded_streams(workspace)
-        for record in records.all()
-        if record.batch >= last
-        for uri in record.versions
-    ]
+    recorded = [uri for record in _to_be_replayed(workspace) for uri in record.versions]
     for uri in {workspace.current_version(), *recorded}:
         try:
             used.update(files_of(uri))
         except IndexFileError:
             continue  # of a batch long ago, and gone
     return [path for path in _old(workspace.indexes.iterdir(), now) if path.name not in used]
+
+
+def _unused_mappings(workspace: Workspace, now: datetime) -> list[Path]:
+    """Files of mappings that no batch may ask for again; a current one is written when need be."""
+    used = {Path(each.mappings).name for each in _to_be_replayed(workspace) if each.mappings}
+    return [path for path in _old(workspace.mappings.iterdir(), now) if path.name not in used]
+
+
+def _to_be_replayed(workspace: Workspace) -> list[BatchRecord]:
+    """The records of batches that are not committed, or that Spark may replay."""
+    return [
+        record
+        for records, last in _recorded_streams(workspace)
+        for record in records.all()
+        if record.batch >= last
+    ]
 
 
 def _records(workspace: Workspace) -> Removal:

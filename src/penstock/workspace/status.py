@@ -18,6 +18,10 @@ class Status:
 
     subscriptions: int
     paused: int
+    domains: dict[str, int]
+    """The last version of each domain's global schema."""
+    local_schemas: int
+    """Schemas for which a mapping is registered."""
     waiting: int
     """Documents that are published and not processed yet."""
     documents: int

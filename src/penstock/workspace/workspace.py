@@ -16,6 +16,7 @@ from penstock.workspace.dead_letters import DeadLetters
 from penstock.workspace.inbox import Inbox, Published
 from penstock.workspace.locks import holding
 from penstock.workspace.mailbox import Mailbox
+from penstock.workspace.mediation_store import MediationStore
 from penstock.workspace.status import Status, counts_of, deliveries_by_subscriber
 from penstock.workspace.subscriptions import SubscriptionStore
 from penstock.workspace.tables import Tables
@@ -26,6 +27,7 @@ FOLDERS: Final = (
     "inbox",
     "staging",
     "indexes",
+    "mappings",
     "tables",
     "checkpoints",
     "batches",
@@ -56,6 +58,8 @@ class Workspace:
         self._versions = VersionKeeper(opened, str(self.indexes))
         self.subscriptions = SubscriptionStore(opened)
         """Who subscribes to what."""
+        self.mediation = MediationStore(opened, str(self.mappings))
+        """Whose documents are of which schema, and the mappings for them."""
         self.inbox = Inbox(opened, path / "inbox", path / "staging")
         """Where documents wait for the pipeline."""
         self.inbox.recover()
@@ -112,9 +116,12 @@ class Workspace:
         last = counts.pop("last_sequence")
         mailboxes = deliveries_by_subscriber(self.tables)
         subscriptions, paused = self.subscriptions.count()
+        mediator = self.mediation.read()
         return Status(
             subscriptions=subscriptions,
             paused=paused,
+            domains={each.domain: each.version for each in mediator.global_schemas},
+            local_schemas=len(mediator.local_schemas),
             waiting=self.inbox.count_after(last),
             **counts,
             deliveries=sum(mailboxes.values()),
@@ -127,13 +134,18 @@ class Workspace:
         return self.path / "indexes"
 
     @property
+    def mappings(self) -> Path:
+        """The folder of the mappings of each moment."""
+        return self.path / "mappings"
+
+    @property
     def checkpoints(self) -> Path:
         """The folder of Spark's checkpoints."""
         return self.path / "checkpoints"
 
     @property
     def batches(self) -> Path:
-        """The folder in which the pipeline records which version each batch uses."""
+        """The folder in which the pipeline records what each batch uses."""
         return self.path / "batches"
 
     @property

@@ -1,0 +1,120 @@
+"""The mediator of a workspace, and the files that its mappings are handed out as."""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from pyarrow import fs
+
+from penstock.documents import Header
+from penstock.errors import IndexFileError, MappingError
+from penstock.mediation import Mapping
+from penstock.schema import read_tree
+from penstock.workspace import Workspace, database, open_mappings, storage, write_mappings
+from penstock.workspace.limits import OPEN_VERSIONS_MAX
+from penstock.workspace.migrations import MIGRATIONS
+from penstock.workspace.workspace import DATABASE
+
+CATALOGUE = read_tree("penstock schema 1\ncatalogue\n")
+LARGER = read_tree("penstock schema 1\ncatalogue\n  course*\n")
+MAPPING = Mapping.from_text("penstock mapping 1\nkatalog\n  => rename catalogue\n")
+OTHER = Mapping.from_text("penstock mapping 1\nliste\n  => rename catalogue\n")
+KATALOG = Header(publisher="south", schema="katalog")
+
+
+@pytest.fixture
+def workspace(tmp_path: Path) -> Iterator[Workspace]:
+    with Workspace.create(tmp_path) as made:
+        with made.mediation.changing() as mediator:
+            mediator.add(mediator.next_version("courses", CATALOGUE))
+            mediator.register("katalog", MAPPING, publisher="south")
+        yield made
+
+
+def test_what_is_registered_is_there_for_whoever_opens_the_workspace(workspace: Workspace) -> None:
+    with workspace.mediation.changing() as mediator:
+        mediator.add(mediator.next_version("courses", LARGER))
+        made = mediator.register("katalog", OTHER, publisher="south")
+    with Workspace.open(workspace.path) as opened:
+        found = opened.mediation.read()
+        assert found.local_schemas == [made]
+        assert found.local_schemas[0].earlier == (MAPPING.digest,)
+        assert found.global_schemas == mediator.global_schemas
+        assert dict(found.texts) == {each.digest: each.to_text() for each in (MAPPING, OTHER)}
+        status = opened.status()
+        assert (status.domains, status.local_schemas) == ({"courses": 2}, 1)
+
+
+def test_a_change_that_fails_is_not_kept(workspace: Workspace) -> None:
+    def register_and_fail() -> None:
+        with workspace.mediation.changing() as mediator:
+            mediator.register("liste", OTHER)
+            mediator.withdraw("south", "nothing")
+
+    with pytest.raises(MappingError):
+        register_and_fail()
+    assert [each.name for each in workspace.mediation.read().local_schemas] == ["katalog"]
+
+
+def test_a_workspace_of_before_there_were_mappings_is_upgraded(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with monkeypatch.context() as patch:
+        patch.setattr(database, "MIGRATIONS", MIGRATIONS[:2])
+        Workspace.create(tmp_path).close()
+    with Workspace.open(tmp_path) as opened:
+        assert opened.mediation.read().domains == []
+        assert Path(opened.mediation.current()).is_file()
+    found = sqlite3.connect(tmp_path / DATABASE).execute("PRAGMA user_version").fetchone()
+    assert found == (len(MIGRATIONS),)
+
+
+def test_a_file_of_mappings_stays_what_it_was(workspace: Workspace) -> None:
+    before = workspace.mediation.current()
+    assert workspace.mediation.current() == before
+    with workspace.mediation.changing() as mediator:
+        mediator.register("katalog", OTHER, publisher="south")
+    after = workspace.mediation.current()
+    assert after != before
+    assert open_mappings(before).choose(KATALOG) == MAPPING
+    assert open_mappings(after).choose(KATALOG) == OTHER
+
+
+def test_a_damaged_file_is_refused_and_written_again(workspace: Workspace) -> None:
+    path = Path(workspace.mediation.current())
+    path.write_bytes(path.read_bytes() + b" ")
+    with pytest.raises(IndexFileError) as refused:
+        open_mappings(str(path))
+    assert refused.value.code == "index.damaged"
+    assert workspace.mediation.current() == str(path)
+    assert open_mappings(str(path)).choose(KATALOG) == MAPPING
+    path.unlink()
+    with pytest.raises(IndexFileError) as missing:
+        open_mappings(f"{path.parent}/{'0' * 64}.mappings")
+    assert missing.value.code == "index.missing"
+
+
+def test_a_process_keeps_few_files_and_reads_a_mapping_once(workspace: Workspace) -> None:
+    uris = []
+    for number in range(OPEN_VERSIONS_MAX + 1):
+        with workspace.mediation.changing() as mediator:
+            mediator.register(f"schema {number}", OTHER)
+        uris.append(workspace.mediation.current())
+    first = open_mappings(uris[0])
+    assert open_mappings(uris[0]) is first
+    assert all(open_mappings(uri).choose(KATALOG) is first.choose(KATALOG) for uri in uris)
+    assert open_mappings(uris[0]) is not first
+
+
+def test_mappings_that_are_far_away_are_copied_once(
+    workspace: Workspace, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    away = fs.SubTreeFileSystem(str(tmp_path / "away"), fs.LocalFileSystem())
+    monkeypatch.setattr(storage, "locate", lambda uri: (away, uri.partition("://")[2]))
+    monkeypatch.setenv("PENSTOCK_CACHE", str(tmp_path / "cache"))
+    uri = write_mappings("store://mappings", workspace.mediation.read().table())
+    assert open_mappings(uri).choose(KATALOG) == MAPPING
+    assert [path.name for path in (tmp_path / "cache").iterdir()] == [uri.rpartition("/")[2]]
