@@ -522,6 +522,21 @@ ERRORS: dict[str, ErrorSpec] = {
         "a mapping would copy more of a document than the limit",
         "Exchange copies a node into each of its children: cut the document into smaller ones.",
     ),
+    "mapping.depth": ErrorSpec(
+        DocumentError,
+        "a document is too deep once a mapping has rewritten it",
+        "Operators that insert or move down make it deeper: raise the limit `depth`.",
+    ),
+    "mapping.uneven": ErrorSpec(
+        MappingError,
+        "there are not as many mappings as documents",
+        "Give one mapping a document, or `None` for one that is matched as it is.",
+    ),
+    "mapping.way": ErrorSpec(
+        MappingError,
+        "there is no such way of rewriting",
+        "The ways are `sdr`, `nddr` and `iddr`.",
+    ),
     "mapping.matching": ErrorSpec(
         MappingError,
         "a schema matching is not one-to-one, or not between these schemas",

@@ -23,9 +23,10 @@ from penstock.native import native
 
 __all__ = ["WRAPPER_URI", "Context", "Fragment", "Kind"]
 
-Kind: TypeAlias = Literal["element", "attribute", "text", "path"]
+Kind: TypeAlias = Literal["element", "attribute", "text", "path", "content"]
 """What a fragment is. A *path* is an element without some of what is in it: its ranges, put
-together, begin with its start tag and end with its end tag."""
+together, begin with its start tag and end with its end tag. *Content* is nodes side by side: what
+stands for an element that a mapping inserted around them."""
 
 WRAPPER_URI = "urn:penstock:fragment"
 """The namespace of the element ``fragment`` that holds what is not an element by itself."""

@@ -5,13 +5,13 @@ from __future__ import annotations
 import itertools
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, TypeAlias
+from typing import Any, Protocol, TypeAlias
 
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from penstock.errors import DocumentError
-from penstock.matching.engine import BatchOutcome, EngineMatcher
+from penstock.matching.engine import BatchOutcome
 from penstock.matching.results import Counters, Work
 
 BinaryArray: TypeAlias = "pa.Array[Any] | pa.ChunkedArray[Any]"
@@ -48,7 +48,14 @@ class BatchMatches:
         return pa.RecordBatch.from_arrays([self.ids, self.errors], names=["ids", "error"])
 
 
-def match_batch(matcher: EngineMatcher, documents: BinaryArray) -> BatchMatches:
+class RowsMatcher(Protocol):
+    """Matches rows without nulls."""
+
+    def match_batch(self, documents: pa.LargeBinaryArray) -> BatchOutcome:
+        """Match each document of an array without nulls."""
+
+
+def match_batch(matcher: RowsMatcher, documents: BinaryArray) -> BatchMatches:
     """Match each document of an array; nulls become errors, and nothing fails the batch."""
     array = _one_array(documents)
     present = array.drop_null() if array.null_count else array

@@ -73,6 +73,10 @@ class BatchOutcome:
 class EngineMatcher(Protocol):
     """A snapshot of an index that matches documents; safe to share between threads."""
 
+    @property
+    def limits(self) -> Limits:
+        """How large a document may be, in every respect."""
+
     def match(self, document: Buffer) -> Outcome:
         """Match a document that is in memory."""
 

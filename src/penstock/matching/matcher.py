@@ -24,6 +24,11 @@ class Matcher:
     def __init__(self, engine: EngineMatcher) -> None:
         self._engine = engine
 
+    @property
+    def engine(self) -> EngineMatcher:
+        """What does the work."""
+        return self._engine
+
     def match(self, document: Buffer | Document, *, fragments: bool = False) -> Matches:
         """Match one document.
 

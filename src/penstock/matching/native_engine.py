@@ -72,7 +72,7 @@ class NativeMatcher(NativeMatching):
 
     def __init__(self, matcher: Matcher, limits: Limits) -> None:
         self.of_core = matcher
-        self._limits = limits
+        self.limits = limits
 
     def select(
         self, document: Buffer, subscriptions: Sequence[str]
@@ -96,7 +96,7 @@ class NativeMatcher(NativeMatching):
             return Explanation(subscription, text, error=document_error(refusal))
         assert explained is not None
         content = bytes(document)
-        lines = Lines(content, read_summary(content, limits=self._limits).encoding)
+        lines = Lines(content, read_summary(content, limits=self.limits).encoding)
 
         def witnesses(nodes: Iterable[tuple[str, _Spans]]) -> list[Witness]:
             return [

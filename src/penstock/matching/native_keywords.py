@@ -74,7 +74,7 @@ class NativeKeywordMatcher(NativeMatching):
 
     def __init__(self, matcher: KeywordMatcher, limits: Limits) -> None:
         self.of_core = matcher
-        self._limits = limits
+        self.limits = limits
 
     def answer_ids(self, document: Buffer) -> Mapping[str, tuple[int, ...]]:
         """The elements that answer each subscription that has an answer, by number, ascending."""
@@ -122,7 +122,7 @@ class NativeKeywordMatcher(NativeMatching):
         words = parse_keywords(text).words
         index = NativeKeywordIndex()
         index.add_many(["", *words], [text, *words])
-        alone = index.matcher("postings", self._limits, discard=False)
+        alone = index.matcher("postings", self.limits, discard=False)
         outcome = alone.match(document)
         if outcome.error is not None:
             return Explanation(subscription, text, error=outcome.error)

@@ -81,11 +81,31 @@ class PlainIndex(Generic[Entry]):
             return list(self._entries.values())
 
 
+def batch_of(outcomes: Iterable[Outcome]) -> BatchOutcome:
+    """What became of documents that were matched one by one."""
+    offsets, indices, work = [0], [], NO_WORK
+    dictionary: dict[str, int] = {}
+    errors: dict[int, DocumentError] = {}
+    for row, outcome in enumerate(outcomes):
+        if outcome.error is not None:
+            errors[row] = outcome.error
+        indices += [dictionary.setdefault(name, len(dictionary)) for name in outcome.handles.ids()]
+        offsets.append(len(indices))
+        work += outcome.work
+    return BatchOutcome(
+        list_offsets=pa.array(offsets, pa.int32()),
+        indices=pa.array(indices, pa.int32()),
+        ids=pa.array(dictionary.keys(), pa.string()),
+        errors=errors,
+        work=work,
+    )
+
+
 class PlainMatcher(ABC):
     """Matches documents one at a time, each of them in memory."""
 
     def __init__(self, limits: Limits) -> None:
-        self._limits = limits
+        self.limits = limits
 
     @abstractmethod
     def match(self, document: Buffer) -> Outcome:
@@ -101,26 +121,8 @@ class PlainMatcher(ABC):
 
     def match_batch(self, documents: pa.LargeBinaryArray) -> BatchOutcome:
         """Match each document of an array without nulls."""
-        offsets, indices, work = [0], [], NO_WORK
-        dictionary: dict[str, int] = {}
-        errors: dict[int, DocumentError] = {}
-        for row, document in enumerate(documents):
-            outcome = self.match(memoryview(document.as_buffer()))
-            if outcome.error is not None:
-                errors[row] = outcome.error
-            indices += [
-                dictionary.setdefault(name, len(dictionary)) for name in outcome.handles.ids()
-            ]
-            offsets.append(len(indices))
-            work += outcome.work
-        return BatchOutcome(
-            list_offsets=pa.array(offsets, pa.int32()),
-            indices=pa.array(indices, pa.int32()),
-            ids=pa.array(dictionary.keys(), pa.string()),
-            errors=errors,
-            work=work,
-        )
+        return batch_of(self.match(memoryview(row.as_buffer())) for row in documents)
 
     def _read(self, document: Buffer) -> Reading:
         """The document by the reference reader: no engine's view but the plain one."""
-        return reader.read(bytes(document), self._limits, {}, False)
+        return reader.read(bytes(document), self.limits, {}, False)

@@ -28,6 +28,8 @@ class Work:
 
     bytes_read: int = 0
     elements: int = 0
+    unknown: int = 0
+    """Elements that a mapping's local schema does not have; 0 for what is matched as it is."""
     verified: int = field(default=0, compare=False)
     """Queries of which the automaton could not tell all, and which were evaluated by themselves."""
     paths_made: int = field(default=0, compare=False)
@@ -38,16 +40,21 @@ class Work:
     """How often the bound on the automaton's memory was met, and it was begun anew."""
     cache_bytes: int = field(default=0, compare=False)
     """The memory of the automaton's states; of several documents, the most."""
+    held_bytes: int = field(default=0, compare=False)
+    """What a rewriter held back at once because an operator blocks; of several documents, the
+    most."""
 
     def __add__(self, other: Work) -> Work:
         return Work(
             bytes_read=self.bytes_read + other.bytes_read,
             elements=self.elements + other.elements,
+            unknown=self.unknown + other.unknown,
             verified=self.verified + other.verified,
             paths_made=self.paths_made + other.paths_made,
             states_made=self.states_made + other.states_made,
             caches_dropped=self.caches_dropped + other.caches_dropped,
             cache_bytes=max(self.cache_bytes, other.cache_bytes),
+            held_bytes=max(self.held_bytes, other.held_bytes),
         )
 
 

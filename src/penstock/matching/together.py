@@ -46,16 +46,17 @@ class InTurn:
     """Two engines, one after the other."""
 
     def __init__(self, paths: EngineMatcher, keywords: EngineMatcher) -> None:
-        self._paths = paths
-        self._keywords = keywords
+        self.paths = paths
+        self.keywords = keywords
+        self.limits = paths.limits
 
     def match(self, document: Buffer) -> Outcome:
         """Match a document that is in memory."""
-        return _joined(self._paths.match(document), self._keywords.match(document))
+        return joined(self.paths.match(document), self.keywords.match(document))
 
     def match_file(self, path: str | PathLike[str]) -> Outcome:
         """Match a file's content, which is read twice."""
-        return _joined(self._paths.match_file(path), self._keywords.match_file(path))
+        return joined(self.paths.match_file(path), self.keywords.match_file(path))
 
     def match_chunks(self, chunks: Iterable[Buffer]) -> Outcome:
         """Match a document that comes in pieces, all of it in memory."""
@@ -63,42 +64,30 @@ class InTurn:
 
     def match_batch(self, documents: pa.LargeBinaryArray) -> BatchOutcome:
         """Match each document of an array without nulls."""
-        paths = self._paths.match_batch(documents)
-        keywords = self._keywords.match_batch(documents)
-        shift = len(paths.ids)
-        offsets, indices = [0], []
-        for of_paths, of_keywords in zip(_rows(paths), _rows(keywords), strict=True):
-            indices += of_paths
-            indices += [index + shift for index in of_keywords]
-            offsets.append(len(indices))
-        return BatchOutcome(
-            list_offsets=pa.array(offsets, pa.int32()),
-            indices=pa.array(indices, pa.int32()),
-            ids=pa.array([*paths.ids.to_pylist(), *keywords.ids.to_pylist()], pa.string()),
-            errors={**keywords.errors, **paths.errors},
-            work=paths.work,
+        return joined_batches(
+            self.paths.match_batch(documents), self.keywords.match_batch(documents)
         )
 
     def select(
         self, document: Buffer, subscriptions: Sequence[str]
     ) -> Mapping[str, tuple[Fragment, ...]]:
         """What each of these subscriptions selects in a document that is known to be sound."""
-        of_keywords = [name for name in subscriptions if self._keywords.contains(name)]
-        of_paths = [name for name in subscriptions if not self._keywords.contains(name)]
+        of_keywords = [name for name in subscriptions if self.keywords.contains(name)]
+        of_paths = [name for name in subscriptions if not self.keywords.contains(name)]
         found: dict[str, tuple[Fragment, ...]] = {}
-        for engine, names in ((self._paths, of_paths), (self._keywords, of_keywords)):
+        for engine, names in ((self.paths, of_paths), (self.keywords, of_keywords)):
             if names:
                 found |= engine.select(document, names)
         return {name: found[name] for name in subscriptions}
 
     def explain(self, document: Buffer, subscription: str) -> Explanation | None:
         """Why the document meets the subscription or does not; ``None`` if there is none such."""
-        engine = self._keywords if self._keywords.contains(subscription) else self._paths
+        engine = self.keywords if self.keywords.contains(subscription) else self.paths
         return engine.explain(document, subscription)
 
     def contains(self, subscription: str) -> bool:
         """Whether there is such a subscription."""
-        return self._paths.contains(subscription) or self._keywords.contains(subscription)
+        return self.paths.contains(subscription) or self.keywords.contains(subscription)
 
 
 class InOneReading(InTurn):
@@ -121,11 +110,30 @@ class InOneReading(InTurn):
         return batch_outcome(documents, self._match)
 
 
-def _joined(paths: Outcome, keywords: Outcome) -> Outcome:
+def joined(paths: Outcome, keywords: Outcome) -> Outcome:
+    """What both made of one document."""
     error = paths.error or keywords.error
     if error is not None:
         return Outcome(Names(), error=error)
     return Outcome(Names([*paths.handles.ids(), *keywords.handles.ids()]), paths.work)
+
+
+def joined_batches(paths: BatchOutcome, keywords: BatchOutcome) -> BatchOutcome:
+    """What both made of the same documents."""
+    shift = len(paths.ids)
+    offsets, indices = [0], []
+    for row, (of_paths, of_keywords) in enumerate(zip(_rows(paths), _rows(keywords), strict=True)):
+        if row not in keywords.errors and row not in paths.errors:
+            indices += of_paths
+            indices += [index + shift for index in of_keywords]
+        offsets.append(len(indices))
+    return BatchOutcome(
+        list_offsets=pa.array(offsets, pa.int32()),
+        indices=pa.array(indices, pa.int32()),
+        ids=pa.array([*paths.ids.to_pylist(), *keywords.ids.to_pylist()], pa.string()),
+        errors={**keywords.errors, **paths.errors},
+        work=paths.work,
+    )
 
 
 def _rows(outcome: BatchOutcome) -> Iterable[list[Any]]:

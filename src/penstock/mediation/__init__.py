@@ -15,6 +15,7 @@ from penstock.mediation.mapping import Mapping
 from penstock.mediation.mapping_cache import MappingCache
 from penstock.mediation.mapping_table import MappingTable, UnknownSchema
 from penstock.mediation.matching import SchemaMatching
+from penstock.mediation.mediated import MediatedMatcher, Way
 from penstock.mediation.mediator import LocalSchema, Mediator
 from penstock.mediation.operators import (
     Downgrade,
@@ -45,6 +46,7 @@ __all__ = [
     "MappingCache",
     "MappingChooser",
     "MappingTable",
+    "MediatedMatcher",
     "Mediator",
     "Operator",
     "Rename",
@@ -54,6 +56,7 @@ __all__ = [
     "UnknownSchema",
     "Unreached",
     "Upgrade",
+    "Way",
     "carrying",
     "compare",
     "derive",

@@ -47,6 +47,8 @@ class GlobalElement:
     """Prefixes and URIs in scope where it stood; what was made has those of where it stands."""
     spans: tuple[Span, ...]
     children: tuple[GlobalNode, ...]
+    attribute_names: tuple[Name, ...] = ()
+    """What its attributes are called in the original, in the order of :attr:`attributes`."""
 
 
 GlobalNode: TypeAlias = GlobalElement | GlobalText | TextBreak

@@ -57,6 +57,11 @@ class _Element:
     """The node of the local schema; ``None`` for what is inserted or not known."""
     attributes: list[Attribute] = field(default_factory=list)
     children: list[_Node] = field(default_factory=list)
+    attribute_names: list[Name] = field(init=False)
+    """What the attributes are called in the original."""
+
+    def __post_init__(self) -> None:
+        self.attribute_names = [attribute.name for attribute in self.attributes]
 
     def elements(self) -> list[_Element]:
         return [child for child in self.children if isinstance(child, _Element)]
@@ -214,7 +219,8 @@ class _Rewriting:
         found = next((a for a in element.attributes if a.name == operator.attribute), None)
         if found is None:
             return False
-        element.attributes.remove(found)
+        at = element.attributes.index(found)
+        del element.attributes[at], element.attribute_names[at]
         place = Place(operator.node, operator.attribute)
         made = _Element(operator.name, element.namespaces, element.span, place)
         if found.value:
@@ -354,6 +360,7 @@ def _finished(above: _Element) -> tuple[GlobalElement, ...]:
             element.namespaces,
             spans or merged(span for child in children for span in _spans_of(child)),
             children,
+            tuple(element.attribute_names),
         )
     return tuple(made[child] for child in above.elements())
 

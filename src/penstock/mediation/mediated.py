@@ -1,0 +1,203 @@
+"""Matches documents of every publisher's schema against subscriptions to the global one."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Literal, Protocol, TypeAlias, get_args
+
+import pyarrow as pa
+
+from penstock.documents import Document, Fragment
+from penstock.errors import DocumentError, error
+from penstock.matching import BatchMatches, KeywordMatcher, Matcher, Matches
+from penstock.matching.batch import BinaryArray, match_batch
+from penstock.matching.engine import BatchOutcome, Buffer, EngineMatcher, Outcome
+from penstock.matching.matcher import bytes_of
+from penstock.matching.results import Counters, Names
+from penstock.matching.together import InTurn, joined, joined_batches
+from penstock.mediation.mapping import Mapping as SchemaMapping
+from penstock.mediation.plain_rewriting import PlainRewriting
+
+Way: TypeAlias = Literal["sdr", "nddr", "iddr"]
+"""Where a document is rewritten.
+
+========  ==========================================================================================
+``sdr``   before matching, once: the global document is written, and travels with the original
+``nddr``  between reader and matcher, as the document is read; the matcher does not know
+``iddr``  in the matcher, which takes a subtree that the mapping repeats only once
+========  ==========================================================================================
+"""
+
+
+class Rewriting(Protocol):
+    """Matches path subscriptions on what a mapping makes of a document."""
+
+    def match(self, document: Buffer, mapping: SchemaMapping) -> Outcome:
+        """Match a document that is in memory."""
+
+    def match_batch(
+        self, documents: pa.LargeBinaryArray, mappings: Sequence[SchemaMapping | None]
+    ) -> BatchOutcome:
+        """Match each document of an array without nulls, each with its mapping or as it is."""
+
+    def select(
+        self, document: Buffer, mapping: SchemaMapping, subscriptions: Sequence[str]
+    ) -> Mapping[str, tuple[Fragment, ...]]:
+        """What each of these subscriptions selects, as parts of the original."""
+
+
+class MediatedMatcher:
+    """Matches documents of local schemas against subscriptions to the global one.
+
+    Subscriptions of paths see what a document's mapping makes of it. Subscriptions of keywords
+    speak no schema: they hear the document as it was sent. Fragments are parts of the original
+    either way.
+
+    Parameters
+    ----------
+    matcher
+        Holds the subscriptions.
+    way
+        One of :data:`Way`. All give the same matches; they differ in what travels and where the
+        work is done.
+
+    Examples
+    --------
+    >>> from penstock.matching import SubscriptionIndex
+    >>> from penstock.mediation import Mapping
+    >>> index = SubscriptionIndex()
+    >>> index.add("databases", "/dept/course[code = 'db1']")
+    >>> mediated = MediatedMatcher(index.matcher())
+    >>> mapping = Mapping.from_text('''penstock mapping 1
+    ... department
+    ...   => rename dept
+    ...   course*
+    ...     @code
+    ...     => to-element @code
+    ... ''')
+    >>> document = b"<department><course code='db1'/></department>"
+    >>> mediated.match(document, mapping).ids
+    ('databases',)
+    >>> [part.pieces for part in mediated.select(document, mapping, ["databases"])["databases"]]
+    [(b"<course code='db1'/>",)]
+    """
+
+    def __init__(self, matcher: Matcher, *, way: Way = "nddr") -> None:
+        if way not in get_args(Way):
+            raise error("mapping.way", f"there is no way `{way}`")
+        self._matcher = matcher
+        self._keywords: EngineMatcher | None = None
+        self._paths: Rewriting | None = None
+        engine = matcher.engine
+        if isinstance(engine, InTurn):
+            self._keywords, self._paths = engine.keywords, _rewriting(engine.paths)
+        elif isinstance(matcher, KeywordMatcher):
+            self._keywords = engine
+        else:
+            self._paths = _rewriting(engine)
+
+    def match(
+        self,
+        document: Buffer | Document,
+        mapping: SchemaMapping | None,
+        *,
+        fragments: bool = False,
+    ) -> Matches:
+        """Match one document.
+
+        Parameters
+        ----------
+        document
+            Its bytes, in any encoding that the reader knows.
+        mapping
+            From its schema to the global one; without a mapping it is matched as it is.
+        fragments
+            Also return what each query selected, of the original.
+        """
+        if mapping is None or self._paths is None:
+            return self._matcher.match(document, fragments=fragments)
+        content = bytes_of(document)
+        outcome = self._paths.match(content, mapping)
+        if self._keywords is not None:
+            outcome = joined(outcome, self._keywords.match(content))
+        selected = None
+        if fragments and len(outcome.handles):
+            try:
+                selected = self.select(content, mapping, outcome.handles.ids())
+            except DocumentError as reason:  # to say where it matches takes more than matching it
+                outcome = Outcome(Names(), error=reason)
+        return Matches(
+            outcome.handles,
+            counters=Counters.of_one(
+                matches=len(outcome.handles),
+                refused=outcome.error is not None,
+                work=outcome.work,
+            ),
+            errors=() if outcome.error is None else (outcome.error,),
+            fragments=selected,
+        )
+
+    def match_batch(
+        self, documents: BinaryArray, mappings: Sequence[SchemaMapping | None]
+    ) -> BatchMatches:
+        """Match an Arrow array of binary: one row a document, each with its mapping or as it is."""
+        if len(mappings) != len(documents):
+            message = f"{len(mappings)} mappings came with {len(documents)} documents"
+            raise error("mapping.uneven", message)
+        present = [
+            mapping
+            for mapping, valid in zip(mappings, documents.is_valid().to_pylist(), strict=True)
+            if valid
+        ]
+        return match_batch(_Rows(self, present), documents)
+
+    def select(
+        self,
+        document: Buffer | Document,
+        mapping: SchemaMapping | None,
+        ids: Sequence[str],
+    ) -> Mapping[str, tuple[Fragment, ...]]:
+        """What each of these subscriptions selects in a document that was matched before.
+
+        A node that stands for several ranges of the original gives a fragment for each; what the
+        mapping copied gives its original once. They come in the order of the original.
+        """
+        if mapping is None or self._paths is None:
+            return self._matcher.select(document, ids)
+        content = bytes_of(document)
+        keywords = self._keywords
+        if keywords is None:
+            return self._paths.select(content, mapping, ids)
+        of_keywords = [name for name in ids if keywords.contains(name)]
+        of_paths = [name for name in ids if not keywords.contains(name)]
+        found: dict[str, tuple[Fragment, ...]] = {}
+        if of_paths:
+            found |= self._paths.select(content, mapping, of_paths)
+        if of_keywords:
+            found |= keywords.select(content, of_keywords)
+        return {name: found[name] for name in ids}
+
+    def _match_rows(
+        self, documents: pa.LargeBinaryArray, mappings: Sequence[SchemaMapping | None]
+    ) -> BatchOutcome:
+        if self._paths is None:
+            return self._matcher.engine.match_batch(documents)
+        outcome = self._paths.match_batch(documents, mappings)
+        if self._keywords is None:
+            return outcome
+        return joined_batches(outcome, self._keywords.match_batch(documents))
+
+
+class _Rows:
+    """What matches the rows of one batch, for :func:`~penstock.matching.batch.match_batch`."""
+
+    def __init__(self, mediated: MediatedMatcher, mappings: Sequence[SchemaMapping | None]) -> None:
+        self._mediated = mediated
+        self._mappings = mappings
+
+    def match_batch(self, documents: pa.LargeBinaryArray) -> BatchOutcome:
+        return self._mediated._match_rows(documents, self._mappings)
+
+
+def _rewriting(paths: EngineMatcher) -> Rewriting:
+    return PlainRewriting(paths, paths.limits)

@@ -1,0 +1,285 @@
+"""Subscriptions to the global schema meet documents of local ones; fragments are the original's."""
+
+from __future__ import annotations
+
+import pickle
+from collections.abc import Sequence
+
+import pyarrow as pa
+import pytest
+from university import DOCUMENT, MAPPING
+
+from penstock.documents import Document, Fragment, Header, Limits, read_events
+from penstock.errors import DocumentError, MappingError
+from penstock.matching import KeywordIndex, Matcher, SubscriptionIndex, both
+from penstock.mediation import Mapping, MediatedMatcher, reference
+
+ENGINES = ["shared", "yfilter", "reference"]
+
+
+def mapping_of(text: str) -> Mapping:
+    return Mapping.from_text(f"penstock mapping 1\n{text}")
+
+
+def matcher_of(
+    queries: Sequence[str], engine: str = "shared", limits: Limits | None = None
+) -> Matcher:
+    index = SubscriptionIndex(engine=engine)
+    refused = index.add_many(queries, queries, namespaces={"p": "urn:p"}, default_namespace=None)
+    assert not refused
+    return index.matcher(limits=limits)
+
+
+def mediated(
+    queries: Sequence[str], engine: str = "shared", limits: Limits | None = None
+) -> MediatedMatcher:
+    return MediatedMatcher(matcher_of(queries, engine, limits))
+
+
+def pieces(fragments: Sequence[Fragment]) -> list[str]:
+    return ["".join(piece.decode() for piece in each.pieces) for each in fragments]
+
+
+def selected(mapping: str, document: str, query: str, engine: str = "shared") -> list[str]:
+    """What a query selects, of the original."""
+    matches = mediated([query], engine).match(
+        document.encode(), mapping_of(mapping), fragments=True
+    )
+    matches.raise_for_errors()
+    return pieces(matches.fragments.get(query, ()))
+
+
+RENAME = """
+course
+  => rename lecture
+  @id
+  => rename @id number
+  title text
+"""
+SCHEDULE = """
+course
+  => insert schedule (time, place)
+  time? text
+  title text
+  place? text
+"""
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+class TestMatches:
+    def test_subscriptions_see_the_global_document(self, engine: str) -> None:
+        queries = ["/lecture", "/course", "/lecture[@number = '7']", "//@id"]
+        matches = mediated(queries, engine).match(b"<course id='7'/>", mapping_of(RENAME))
+        assert set(matches) == {"/lecture", "/lecture[@number = '7']"}
+
+    def test_without_a_mapping_the_document_is_matched_as_it_is(self, engine: str) -> None:
+        matches = mediated(["/lecture", "/course"], engine).match(b"<course/>", None)
+        assert set(matches) == {"/course"}
+
+    def test_the_papers_example_is_met_by_a_subscription_to_the_global_schema(
+        self, engine: str
+    ) -> None:
+        queries = [
+            "//course[schedule/time = '9']",
+            "//article[author/name = 'John']",
+            "//department",
+            "/university/dept/course/code",
+        ]
+        mapping = Mapping.from_text(MAPPING.read_text(encoding="utf-8"))
+        matches = mediated(queries, engine).match(DOCUMENT.read_bytes(), mapping)
+        matches.raise_for_errors()
+        assert "//department" not in matches
+        assert "/university/dept/course/code" in matches
+
+    def test_each_tree_of_a_forest_is_matched_by_itself(self, engine: str) -> None:
+        mapping = mapping_of("author\n  => exchange article\n  article*\n    title text\n")
+        document = b"<author><article><title>1</title></article><article/></author>"
+        queries = ["/article[title][1]", "/article[2]", "/article[last()][not(title)]", "/author"]
+        matches = mediated(queries, engine).match(document, mapping)
+        assert set(matches) == {"/article[title][1]", "/article[last()][not(title)]"}
+
+    def test_unknown_elements_are_counted(self, engine: str) -> None:
+        matches = mediated(["//x"], engine).match(
+            b"<course><x><y/></x></course>", mapping_of(RENAME)
+        )
+        assert matches.counters.work.unknown == 2
+        assert matches.counters.work.elements == 3
+        assert set(matches) == {"//x"}
+
+    def test_a_document_that_is_not_well_formed_matches_nothing(self, engine: str) -> None:
+        document = b"<course id='7'><title></course>"
+        matches = mediated(["/lecture"], engine).match(document, mapping_of(RENAME), fragments=True)
+        assert matches.ids == ()
+        (reason,) = matches.errors
+        assert reason.code == "xml.end-tag"
+        assert reason.where is not None
+        assert reason.where.offset == document.index(b"</course>")
+        assert matches.counters.refused == 1
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+class TestFragments:
+    def test_a_renamed_element_is_its_own_bytes(self, engine: str) -> None:
+        document = "<course><title>Data</title></course>"
+        assert selected(RENAME, document, "/lecture", engine) == [document]
+
+    def test_a_renamed_attribute_is_found_under_its_own_name(self, engine: str) -> None:
+        document = (
+            "<!DOCTYPE course [<!ATTLIST course id CDATA 'given' other CDATA 'no'>]><course/>"
+        )
+        (fragment,) = (
+            mediated(["//@number"], engine)
+            .match(document.encode(), mapping_of(RENAME), fragments=True)
+            .fragments["//@number"]
+        )
+        assert fragment.kind == "attribute"
+        assert fragment.name is not None
+        assert fragment.name.local == "id"
+        assert 'id="given"' in fragment.to_xml()
+
+    def test_an_inserted_element_gives_a_fragment_for_each_range(self, engine: str) -> None:
+        document = "<course><time>9</time><title>Data</title><place>here</place></course>"
+        found = selected(SCHEDULE, document, "//schedule", engine)
+        assert found == ["<time>9</time>", "<place>here</place>"]
+
+    def test_what_stands_side_by_side_in_an_inserted_element_is_one_fragment(
+        self, engine: str
+    ) -> None:
+        document = b"<course xmlns:p='urn:p'><time>9</time><place p:x='1'>here</place></course>"
+        (fragment,) = (
+            mediated(["//schedule"], engine)
+            .match(document, mapping_of(SCHEDULE), fragments=True)
+            .fragments["//schedule"]
+        )
+        assert fragment.kind == "content"
+        assert fragment.pieces == (b"<time>9</time><place p:x='1'>here</place>",)
+        read_events(fragment.to_xml().encode())
+
+    def test_an_element_made_of_an_attribute_gives_its_owner(self, engine: str) -> None:
+        mapping = "a\n  b*\n    @n\n    => to-element @n\n"
+        document = "<a><b n='1'>x</b><b n='2'/></a>"
+        assert selected(mapping, document, "//n[. = '1']", engine) == ["<b n='1'>x</b>"]
+        assert selected(mapping, document, "//n/text()", engine) == ["<b n='1'>x</b>", "<b n='2'/>"]
+
+    def test_copies_give_the_original_once(self, engine: str) -> None:
+        mapping = "list\n  author*\n    => exchange article\n    article*\n    name text\n"
+        document = "<list><author><article/><name>A</name><article/></author></list>"
+        assert selected(mapping, document, "//article/author/name", engine) == ["<name>A</name>"]
+
+    def test_text_that_came_together_gives_each_of_its_pieces(self, engine: str) -> None:
+        mapping = "a\n  b text\n    => upgrade (c)\n    c?\n"
+        document = "<a><b>one<c/>two</b></a>"
+        assert selected(mapping, document, "//b/text()[. = 'onetwo']", engine) == ["one", "two"]
+
+    def test_fragments_come_in_the_order_of_the_original(self, engine: str) -> None:
+        mapping = "a\n  => insert z (b)\n  b*\n  c*\n"
+        document = "<a><b/><c/><b/></a>"
+        assert selected(mapping, document, "//b | //c", engine) == ["<b/>", "<c/>", "<b/>"]
+
+    def test_a_fragment_has_the_namespaces_of_where_it_stood(self, engine: str) -> None:
+        mapping = "a\n  b\n    => upgrade (c)\n    c?\n      d?\n"
+        document = b"<a><b xmlns:q='urn:q'><c><d q:x='1'/></c></b></a>"
+        (fragment,) = (
+            mediated(["/a/c/d"], engine)
+            .match(document, mapping_of(mapping), fragments=True)
+            .fragments["/a/c/d"]
+        )
+        assert fragment.namespaces == (("q", "urn:q"),)
+        assert fragment.to_xml() == "<d xmlns:q=\"urn:q\" q:x='1'/>"
+
+
+class TestKeywords:
+    def test_keywords_hear_the_document_as_it_was_sent(self) -> None:
+        keywords = KeywordIndex()
+        keywords.add("sent", "course data")
+        keywords.add("rewritten", "lecture data")
+        matcher = both(matcher_of(["/lecture"]), keywords.matcher())
+        document = b"<course><title>Data</title></course>"
+        matches = MediatedMatcher(matcher).match(document, mapping_of(RENAME), fragments=True)
+        assert set(matches) == {"/lecture", "sent"}
+        assert pieces(matches.fragments["/lecture"]) == [document.decode()]
+        assert pieces(matches.fragments["sent"]) == [document.decode()]
+
+    def test_keywords_alone_need_no_mapping(self) -> None:
+        keywords = KeywordIndex()
+        keywords.add("sent", "course data")
+        matcher = MediatedMatcher(keywords.matcher())
+        document = b"<course>data</course>"
+        assert set(matcher.match(document, mapping_of(RENAME))) == {"sent"}
+        batch = matcher.match_batch(pa.array([document]), [mapping_of(RENAME)])
+        assert batch.ids.to_pylist() == [["sent"]]
+
+    def test_rows_of_both_kinds(self) -> None:
+        keywords = KeywordIndex()
+        keywords.add("sent", "data")
+        matcher = MediatedMatcher(both(matcher_of(["/lecture"]), keywords.matcher()))
+        rows = pa.array([b"<course>data</course>", b"<lecture>data</lecture>", b"<x>"])
+        batch = matcher.match_batch(rows, [mapping_of(RENAME), None, mapping_of(RENAME)])
+        assert [sorted(row or ()) for row in batch.ids.to_pylist()] == [
+            ["/lecture", "sent"],
+            ["/lecture", "sent"],
+            [],
+        ]
+        assert batch.counters.refused == 1
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+class TestBatches:
+    def test_each_row_has_its_own_mapping(self, engine: str) -> None:
+        other = mapping_of("vorlesung\n  => rename lecture\n")
+        rows = pa.array(
+            [b"<course/>", None, b"<vorlesung/>", b"<course/>", b"<oops>", b"<lecture/>"]
+        )
+        mappings = [mapping_of(RENAME), None, other, None, mapping_of(RENAME), None]
+        batch = mediated(["/lecture"], engine).match_batch(rows, mappings)
+        assert batch.ids.to_pylist() == [["/lecture"], [], ["/lecture"], [], [], ["/lecture"]]
+        codes = batch.errors.field("code").to_pylist()
+        assert codes == ["", "document.missing", "", "", "xml.unclosed", ""]
+        assert batch.counters.documents == 6
+        assert batch.counters.refused == 2
+
+    def test_as_many_mappings_as_documents(self, engine: str) -> None:
+        with pytest.raises(MappingError) as caught:
+            mediated(["/a"], engine).match_batch(pa.array([b"<a/>"]), [])
+        assert caught.value.code == "mapping.uneven"
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+class TestLimits:
+    def test_a_document_that_becomes_too_deep_is_refused(self, engine: str) -> None:
+        mapping = mapping_of("a\n  => insert s/t/u (b)\n  b?\n")
+        small = mediated(["//b"], engine, Limits(depth=4))
+        (reason,) = small.match(b"<a><b/></a>", mapping).errors
+        assert reason.code == "mapping.depth"
+        assert set(mediated(["//b"], engine, Limits(depth=5)).match(b"<a><b/></a>", mapping))
+
+    def test_a_document_that_would_be_copied_too_often_is_refused(
+        self, engine: str, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setattr(reference, "COPIES_MAX", 3)
+        mapping = mapping_of("l\n  a*\n    => exchange b\n    b*\n    c*\n")
+        document = b"<l><a><b/><b/><b/><c/></a></l>"
+        matches = mediated(["//c"], engine).match(document, mapping)
+        assert isinstance(matches.errors[0], DocumentError)
+        assert matches.errors[0].code == "mapping.copies"
+
+
+def test_an_unknown_way_is_refused() -> None:
+    with pytest.raises(MappingError) as caught:
+        MediatedMatcher(matcher_of(["/a"]), way="somehow")  # type: ignore[arg-type]
+    assert caught.value.code == "mapping.way"
+
+
+def test_documents_with_headers_are_taken_too() -> None:
+    document = Document(b"<course/>", Header(publisher="me"))
+    matcher = mediated(["/lecture"])
+    assert set(matcher.match(document, mapping_of(RENAME))) == {"/lecture"}
+    found = matcher.select(document, mapping_of(RENAME), ["/lecture"])
+    assert pieces(found["/lecture"]) == ["<course/>"]
+
+
+def test_matches_with_fragments_can_be_pickled() -> None:
+    matches = mediated(["/lecture"]).match(b"<course/>", mapping_of(RENAME), fragments=True)
+    again = pickle.loads(pickle.dumps(matches))
+    assert again.ids == matches.ids
+    assert again.fragments == matches.fragments
