@@ -542,6 +542,17 @@ ERRORS: dict[str, ErrorSpec] = {
         "a schema matching is not one-to-one, or not between these schemas",
         "Begin with `penstock matching 1`; then a line a pair: the local place and the global one.",
     ),
+    "mapping.pairs": ErrorSpec(
+        MappingError,
+        "schemas are too large to be matched automatically",
+        "Infer them from sample documents, which have only what is used, or delete from the printed"
+        " schema what is not.",
+    ),
+    "mapping.abbreviations": ErrorSpec(
+        MappingError,
+        "a file of abbreviations is not written as it must be",
+        "Begin with `penstock abbreviations 1`; then a line each: the short form and its words.",
+    ),
     # The mediator, and what headers say of mappings.
     "mediation.schema": ErrorSpec(
         DocumentError,

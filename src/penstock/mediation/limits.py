@@ -28,3 +28,7 @@ that were sent with them; past it the oldest is forgotten."""
 
 NAME_CHARACTERS_MAX: Final[int] = 200
 """Characters in the name of a publisher or a local schema that is registered."""
+
+MATCHED_PAIRS_MAX: Final[int] = 4_000_000
+"""Places of one schema times places of the other, when schemas are matched automatically; past it
+they are refused with ``mapping.pairs``."""

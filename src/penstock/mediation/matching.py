@@ -2,13 +2,37 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from penstock.errors import Where, error
 from penstock.schema import Labels, Place, SchemaTree
 from penstock.schema.outline import lines_of
+
+UNCERTAIN = "uncertain"
+"""The word behind a pair that should be looked at."""
+
+_SCORE = re.compile(r"[01](?:\.[0-9]{1,9})?")
+
+
+@dataclass(frozen=True, slots=True)
+class Rating:
+    """How sure a pair is that was found automatically."""
+
+    score: float
+    """From 0 to 1, kept to two decimals."""
+    is_uncertain: bool = False
+    """Whether somebody should look at the pair."""
+
+    def __post_init__(self) -> None:
+        if not 0 <= self.score <= 1:
+            raise error("mapping.matching", f"a score is from 0 to 1, and this is {self.score}")
+        object.__setattr__(self, "score", round(self.score, 2))
+
+    def __str__(self) -> str:
+        return f"{self.score:.2f}{f' {UNCERTAIN}' if self.is_uncertain else ''}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,6 +48,8 @@ class SchemaMatching:
     """
 
     pairs: tuple[tuple[Place, Place], ...]
+    ratings: Mapping[Place, Rating] = field(default_factory=dict, hash=False)
+    """How sure the pairs are that were found automatically, by their local places."""
 
     def __post_init__(self) -> None:
         for side in (0, 1):
@@ -38,6 +64,7 @@ class SchemaMatching:
         """Read a matching file: a line a pair, the local place and the global one."""
         labels = Labels()
         pairs = []
+        ratings = {}
         lines = lines_of(text)
         first = next(lines, None)
         if first is None or first.text != "penstock matching 1":
@@ -47,12 +74,14 @@ class SchemaMatching:
             if labels.read_line(line.text):
                 continue
             words = line.text.split()
-            places = [place for place in map(labels.place, words) if place is not None]
-            if len(words) != 2 or len(places) != 2:
+            places = [place for place in map(labels.place, words[:2]) if place is not None]
+            if len(places) != 2:
                 message = "expected two places, `/a/b` or `/a/@b`, or `namespace PREFIX URI`"
                 raise error("mapping.matching", message, line.where)
             pairs.append((places[0], places[1]))
-        return cls(tuple(pairs))
+            if len(words) > 2:
+                ratings[places[0]] = _rating(words[2:], line.where)
+        return cls(tuple(pairs), ratings)
 
     def to_text(self) -> str:
         """The matching file: read again, it gives the same matching."""
@@ -64,9 +93,22 @@ class SchemaMatching:
             if name is not None
         )
         rows = [tuple(map(labels.place_text, pair)) for pair in self.pairs]
-        width = max((len(row[0]) for row in rows), default=0)
+        widths = [max((len(row[side]) for row in rows), default=0) for side in (0, 1)]
         lines = ["penstock matching 1", *labels.lines()]
-        return "\n".join([*lines, *(f"{row[0]:{width}} {row[1]}" for row in rows)]) + "\n"
+        for (local, _), row in zip(self.pairs, rows, strict=True):
+            rating = f" {self.ratings[local]}" if local in self.ratings else ""
+            target = f"{row[1]:{widths[1]}}" if rating else row[1]
+            lines.append(f"{row[0]:{widths[0]}} {target}{rating}")
+        return "\n".join(lines) + "\n"
+
+    @property
+    def uncertain(self) -> tuple[tuple[Place, Place], ...]:
+        """The pairs that should be looked at."""
+        return tuple(
+            pair
+            for pair in self.pairs
+            if pair[0] in self.ratings and self.ratings[pair[0]].is_uncertain
+        )
 
     def images(self, local: SchemaTree, target: SchemaTree) -> Mapping[Place, Place]:
         """Each local place with its global one, all of which the schemas must have."""
@@ -76,3 +118,11 @@ class SchemaMatching:
                 if pair[side] not in known:
                     raise error("mapping.matching", f"the {name} schema has no {pair[side]}")
         return dict(self.pairs)
+
+
+def _rating(words: list[str], where: Where) -> Rating:
+    score, *rest = words
+    if not _SCORE.fullmatch(score) or float(score) > 1 or rest not in ([], [UNCERTAIN]):
+        message = f"expected behind the places a score from 0 to 1, and `{UNCERTAIN}` or nothing"
+        raise error("mapping.matching", message, where)
+    return Rating(float(score), bool(rest))

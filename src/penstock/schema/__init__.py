@@ -6,6 +6,7 @@ from penstock.schema.graph import SchemaGraph
 from penstock.schema.labels import Labels
 from penstock.schema.limits import DTD_LIMITS, UNFOLD_LIMITS, DtdLimits, UnfoldLimits
 from penstock.schema.outline import print_tree, read_tree
+from penstock.schema.sample_values import SampleValues, ValueKind, ValueSketch
 from penstock.schema.samples import PathCounts, SampleSummary
 from penstock.schema.tree import NodePath, Place, SchemaAttribute, SchemaNode, SchemaTree
 
@@ -20,11 +21,14 @@ __all__ = [
     "PathCounts",
     "Place",
     "SampleSummary",
+    "SampleValues",
     "SchemaAttribute",
     "SchemaGraph",
     "SchemaNode",
     "SchemaTree",
     "UnfoldLimits",
+    "ValueKind",
+    "ValueSketch",
     "print_tree",
     "read_schema_file",
     "read_tree",

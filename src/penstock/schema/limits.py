@@ -64,6 +64,13 @@ SAMPLE_PATHS_MAX: Final[int] = 100_000
 """Different paths in the samples that a schema is inferred from; past it they are refused with
 ``schema.samples``."""
 
+SKETCH_VALUES_MAX: Final[int] = 64
+"""Different values that are remembered of each place of the samples; of more, those with the
+smallest hashes."""
+
+VALUE_LENGTH_MAX: Final[int] = 256
+"""Characters of a value that are looked at where the values of samples are compared."""
+
 DTD_LIMITS = DtdLimits()
 """The defaults for reading a DTD."""
 

@@ -1,0 +1,76 @@
+"""How alike places are in kind: what stands in them, and how often they occur."""
+
+from __future__ import annotations
+
+from enum import Enum
+from typing import Final
+
+import numpy as np
+
+from penstock.mediation.schema_matching.name_similarity import Matrix
+from penstock.mediation.schema_matching.sides import Side
+
+
+class Content(Enum):
+    """What stands in a place."""
+
+    VALUE = "text alone, or the value of an attribute"
+    CHILDREN = "other elements"
+    MIXED = "text and other elements"
+    NOTHING = "neither"
+
+
+CONTENT_WEIGHT: Final = 0.8
+MANY_WEIGHT: Final = 0.15
+REQUIRED_WEIGHT: Final = 0.05
+
+ALIKE: Final = {
+    frozenset({Content.VALUE, Content.MIXED}): 0.6,
+    frozenset({Content.CHILDREN, Content.MIXED}): 0.7,
+    frozenset({Content.VALUE, Content.CHILDREN}): 0.2,
+    frozenset({Content.VALUE, Content.NOTHING}): 0.5,
+    frozenset({Content.CHILDREN, Content.NOTHING}): 0.5,
+    frozenset({Content.MIXED, Content.NOTHING}): 0.5,
+}
+"""How alike two different contents are; equal ones are worth 1."""
+
+ATTRIBUTE_AND_ELEMENT: Final = 0.9
+"""How alike an attribute and an element are where both hold a value."""
+
+
+def kind_similarities(local: Side, target: Side) -> Matrix:
+    """How alike each place is to each of the other schema in kind, from 0 to 1."""
+    contents = list(Content)
+    table = np.array([[_alike(one, other) for other in contents] for one in contents])
+    rows = [contents.index(content_of(local, number)) for number in range(len(local))]
+    columns = [contents.index(content_of(target, number)) for number in range(len(target))]
+    content: Matrix = table[np.ix_(rows, columns)]
+    is_attribute = [np.array([node is None for node in side.nodes]) for side in (local, target)]
+    content[np.not_equal.outer(*is_attribute)] *= ATTRIBUTE_AND_ELEMENT
+    return (
+        CONTENT_WEIGHT * content
+        + MANY_WEIGHT
+        * _same([each.many for each in local.occurs], [each.many for each in target.occurs])
+        + REQUIRED_WEIGHT
+        * _same([each.required for each in local.occurs], [each.required for each in target.occurs])
+    )
+
+
+def content_of(side: Side, number: int) -> Content:
+    """What stands in a place."""
+    node = side.nodes[number]
+    if node is None:
+        return Content.VALUE
+    has_children = bool(node.children) or node.cut
+    if node.text:
+        return Content.MIXED if has_children else Content.VALUE
+    # Attributes alone make an element a thing with parts, as children do.
+    return Content.CHILDREN if has_children or node.attributes else Content.NOTHING
+
+
+def _alike(one: Content, other: Content) -> float:
+    return 1.0 if one is other else ALIKE[frozenset({one, other})]
+
+
+def _same(rows: list[bool], columns: list[bool]) -> Matrix:
+    return np.equal.outer(rows, columns).astype(np.float64)

@@ -1,0 +1,248 @@
+"""Two schemas matched: every pair of places judged, the best pairs proposed."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Final
+
+import numpy as np
+
+from penstock.errors import error
+from penstock.mediation.limits import MATCHED_PAIRS_MAX
+from penstock.mediation.matching import Rating, SchemaMatching
+from penstock.mediation.schema_matching.assignment import assigned
+from penstock.mediation.schema_matching.flooding import flooded
+from penstock.mediation.schema_matching.kinds import Content, content_of, kind_similarities
+from penstock.mediation.schema_matching.name_similarity import Matrix, name_similarities
+from penstock.mediation.schema_matching.sides import NO_PARENT, Side
+from penstock.mediation.schema_matching.value_similarity import value_similarity
+from penstock.mediation.schema_matching.words import Abbreviations, Words
+from penstock.schema import Place, SampleValues, SchemaTree
+
+SCORE_MIN: Final = 0.5
+"""A pair with a lower score is not proposed."""
+
+CERTAIN_MIN: Final = 0.75
+"""A pair with a lower score is uncertain."""
+
+NAMES_MIN: Final = 0.3
+"""A pair whose names are less alike is uncertain, whatever else speaks for it."""
+
+LEAD_MIN: Final = 0.05
+"""A pair whose score leads by less, before another pair with one of its places, is uncertain."""
+
+NAMES_WEIGHT: Final = 0.65
+KINDS_WEIGHT: Final = 0.15
+VALUES_WEIGHT: Final = 0.2
+"""How much each counts of what a pair is worth by itself; without values the others share it."""
+
+CONTEXT_WEIGHT: Final = 0.3
+"""How much of a name is that of its parent."""
+
+NAMING_WORDS: Final = frozenset({"name", "text", "value"})
+"""A value called so is the value of its parent: ``instructor/name`` of ``instructor``."""
+
+SPLIT_NAME: Final = 0.95
+"""What it is worth when the name on one side is that of parent and child on the other."""
+
+SPLIT_NAME_MIN: Final = 0.85
+"""How alike these must be to count at all."""
+
+
+@dataclass(frozen=True, slots=True)
+class Parts:
+    """What a score is made of, each from 0 to 1."""
+
+    names: float
+    kinds: float
+    structure: float
+    values: float | None
+    """``None`` where one side has no sample values."""
+
+
+@dataclass(frozen=True, slots=True)
+class ProposedPair:
+    """A local place and the global one that it seems to stand for."""
+
+    local: Place
+    target: Place
+    rating: Rating
+    parts: Parts
+    rival: tuple[Place, Place] | None = None
+    """The pair that is nearly as good, with one of these places, where there is one."""
+
+
+@dataclass(frozen=True, slots=True)
+class ProposedMatching:
+    """What matching two schemas found; pairs and places in the order of their schema."""
+
+    pairs: tuple[ProposedPair, ...]
+    unmatched_local: tuple[Place, ...]
+    unmatched_target: tuple[Place, ...]
+
+    @property
+    def matching(self) -> SchemaMatching:
+        """The pairs with their ratings, for a matching file or a derivation."""
+        return SchemaMatching(
+            tuple((pair.local, pair.target) for pair in self.pairs),
+            {pair.local: pair.rating for pair in self.pairs},
+        )
+
+
+def match_schemas(
+    local: SchemaTree,
+    target: SchemaTree,
+    *,
+    abbreviations: Abbreviations | None = None,
+    local_values: SampleValues | None = None,
+    target_values: SampleValues | None = None,
+) -> ProposedMatching:
+    r"""Find which places of two schemas stand for the same.
+
+    Parameters
+    ----------
+    local, target
+        The local schema and the global one.
+    abbreviations
+        What short forms stand for; by default the table that is shipped.
+    local_values, target_values
+        The values of sample documents, by place. They count where both sides have some.
+
+    Examples
+    --------
+    >>> from penstock.schema import read_tree
+    >>> local = read_tree("penstock schema 1\ndept\n  courseNo text")
+    >>> target = read_tree("penstock schema 1\ndepartment\n  course_number text")
+    >>> print(match_schemas(local, target).matching.to_text(), end="")
+    penstock matching 1
+    /dept          /department               1.00
+    /dept/courseNo /department/course_number 1.00
+    """
+    sides = Side.of(local), Side.of(target)
+    if len(sides[0]) * len(sides[1]) > MATCHED_PAIRS_MAX:
+        sizes = f"{len(sides[0]):,} and {len(sides[1]):,} places"
+        raise error(
+            "mapping.pairs", f"schemas of {sizes} make more than {MATCHED_PAIRS_MAX:,} pairs"
+        )
+    evidence = _Evidence(
+        *sides,
+        abbreviations or Abbreviations.shipped(),
+        (local_values or SampleValues(), target_values or SampleValues()),
+    )
+    pairs = {pair.local: pair for pair in evidence.pairs()}
+    taken = {pair.target for pair in pairs.values()}
+    return ProposedMatching(
+        tuple(pairs[place] for place in local.places() if place in pairs),
+        tuple(place for place in local.places() if place not in pairs),
+        tuple(place for place in target.places() if place not in taken),
+    )
+
+
+class _Evidence:
+    """All that speaks for each pair of places."""
+
+    def __init__(
+        self,
+        local: Side,
+        target: Side,
+        abbreviations: Abbreviations,
+        values: tuple[SampleValues, SampleValues],
+    ) -> None:
+        self._local, self._target = local, target
+        self._names = _names(local, target, abbreviations)
+        self._kinds = kind_similarities(local, target)
+        self._values = _values(local, target, *values)
+        own = _weighted(self._names, self._kinds, self._values)
+        self._score, self._structure = flooded(own, local, target)
+
+    def pairs(self) -> Iterator[ProposedPair]:
+        """The best pairs, each place in one at most; the best first."""
+        for row, column in assigned(self._score, self._local, self._target, SCORE_MIN):
+            yield self._pair(row, column)
+
+    def _pair(self, row: int, column: int) -> ProposedPair:
+        score = float(self._score[row, column])
+        names = float(self._names[row, column])
+        rival = self._rival(row, column)
+        values = float(self._values[row, column])
+        return ProposedPair(
+            self._local.places[row],
+            self._target.places[column],
+            Rating(min(score, 1.0), score < CERTAIN_MIN or names < NAMES_MIN or rival is not None),
+            Parts(
+                names,
+                float(self._kinds[row, column]),
+                float(self._structure[row, column]),
+                None if np.isnan(values) else values,
+            ),
+            rival,
+        )
+
+    def _rival(self, row: int, column: int) -> tuple[Place, Place] | None:
+        others = self._score[row, :].copy(), self._score[:, column].copy()
+        others[0][column] = others[1][row] = 0.0
+        best = int(others[0].argmax()), int(others[1].argmax())
+        if max(others[0][best[0]], others[1][best[1]]) <= self._score[row, column] - LEAD_MIN:
+            return None
+        is_in_row = others[0][best[0]] >= others[1][best[1]]
+        pair = (row, best[0]) if is_in_row else (best[1], column)
+        return self._local.places[pair[0]], self._target.places[pair[1]]
+
+
+def _names(local: Side, target: Side, abbreviations: Abbreviations) -> Matrix:
+    """How alike names are, by themselves and together with those of their parents."""
+    own, in_context, held = _phrases(local, abbreviations)
+    other_own, other_in_context, other_held = _phrases(target, abbreviations)
+    phrases = sorted({*own, *in_context, *held})
+    other_phrases = sorted({*other_own, *other_in_context, *other_held})
+    alike = name_similarities(phrases, other_phrases)
+    numbers = {words: number for number, words in enumerate(phrases)}
+    other_numbers = {words: number for number, words in enumerate(other_phrases)}
+
+    def between(rows: Sequence[Words], columns: Sequence[Words]) -> Matrix:
+        picked = [numbers[words] for words in rows], [other_numbers[words] for words in columns]
+        found: Matrix = alike[np.ix_(*picked)]
+        return found
+
+    context = between(in_context, other_in_context)
+    plain = between(own, other_own) * (1 - CONTEXT_WEIGHT + CONTEXT_WEIGHT * context)
+    split = np.maximum(between(own, other_in_context), between(in_context, other_own))
+    split = np.maximum(split, np.maximum(between(own, other_held), between(held, other_own)))
+    return np.maximum(plain, np.where(split >= SPLIT_NAME_MIN, SPLIT_NAME * split, 0.0))
+
+
+def _phrases(side: Side, abbreviations: Abbreviations) -> tuple[list[Words], ...]:
+    """The words of each place's name; with those of its parent; and what its value is."""
+    own = [abbreviations.words((place.attribute or place.path[-1]).local) for place in side.places]
+    in_context, held = list(own), list(own)
+    for number, parent in enumerate(side.parents.tolist()):
+        if parent != NO_PARENT:
+            in_context[number] = (*own[parent], *own[number])
+            is_value = content_of(side, number) is Content.VALUE
+            if is_value and set(own[number]) <= NAMING_WORDS:
+                held[number] = own[parent]
+    return own, in_context, held
+
+
+def _values(local: Side, target: Side, here: SampleValues, there: SampleValues) -> Matrix:
+    """How alike values are; not a number where one side has none."""
+    found = np.full((len(local), len(target)), np.nan)
+    columns = [
+        (number, there.places[place])
+        for number, place in enumerate(target.places)
+        if place in there.places
+    ]
+    for row, place in enumerate(local.places):
+        sketch = here.places.get(place)
+        if sketch is not None:
+            for column, other in columns:
+                found[row, column] = value_similarity(sketch, other)
+    return found
+
+
+def _weighted(names: Matrix, kinds: Matrix, values: Matrix) -> Matrix:
+    by_schema = NAMES_WEIGHT * names + KINDS_WEIGHT * kinds
+    alone = by_schema / (NAMES_WEIGHT + KINDS_WEIGHT)
+    found: Matrix = np.where(np.isnan(values), alone, by_schema + VALUES_WEIGHT * values)
+    return found

@@ -1,0 +1,104 @@
+"""The words of a name: cut where case, punctuation or digits say so, short forms written out."""
+
+from __future__ import annotations
+
+import unicodedata
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from functools import cache
+from importlib.resources import files
+from typing import TypeAlias
+
+import regex
+
+from penstock.errors import Where, error
+from penstock.schema.outline import lines_of
+
+Words: TypeAlias = tuple[str, ...]
+"""The words of a name, in its order and without case."""
+
+_WORD = regex.compile(
+    r"(?P<initials>\p{Lu}{2,})s(?!\p{Ll})"  # TAs, URLs
+    r"|\p{Lu}+(?=\p{Lu}\p{Ll})"  # the XML of XMLFile
+    r"|\p{Lu}?[\p{Ll}\p{M}]+|\p{Lu}+|[\p{Lt}\p{Lm}\p{Lo}\p{M}]+|\p{N}+"
+)
+_FIRST_LINE = "penstock abbreviations 1"
+_PLURAL_LENGTH_MIN = 4
+"""A shorter word that ends in ``s`` is taken as it is: ``bus``, ``gas``."""
+
+
+@dataclass(frozen=True, slots=True)
+class Abbreviations:
+    """Short forms with what they stand for; other languages and synonyms can stand there too.
+
+    >>> table = Abbreviations.shipped().extended(Abbreviations({"kurs": ("course",)}))
+    >>> table.words("KursNr")
+    ('course', 'number')
+    """
+
+    table: Mapping[str, Words] = field(default_factory=dict)
+
+    @classmethod
+    def shipped(cls) -> Abbreviations:
+        """The table that comes with Penstock."""
+        return _shipped()
+
+    @classmethod
+    def from_text(cls, text: str) -> Abbreviations:
+        """Read a file of abbreviations: a line each, the short form and its words."""
+        lines = lines_of(text)
+        first = next(lines, None)
+        if first is None or first.text != _FIRST_LINE:
+            where = first.where if first else Where(0, 1, 1)
+            message = f"the first line is not `{_FIRST_LINE}`"
+            raise error("mapping.abbreviations", message, where)
+        table: dict[str, Words] = {}
+        for line in lines:
+            short, *words = line.text.casefold().split()
+            if not words:
+                message = "expected a short form and the words that it stands for"
+                raise error("mapping.abbreviations", message, line.where)
+            if short in table:
+                raise error("mapping.abbreviations", f"a second line for {short!r}", line.where)
+            table[short] = tuple(words)
+        return cls(table)
+
+    def extended(self, other: Abbreviations) -> Abbreviations:
+        """Both tables; where both have a short form, the other's meaning counts."""
+        return Abbreviations({**self.table, **other.table})
+
+    def words(self, name: str) -> Words:
+        """The words of a name, in the singular and written out; at least one."""
+        found: list[str] = []
+        for word in pieces(name):
+            # The table is asked first: what stands there may end in s.
+            found += self.table.get(word) or self.table.get(singular(word)) or (singular(word),)
+        return tuple(found)
+
+
+@cache
+def _shipped() -> Abbreviations:
+    text = (files(__package__) / "abbreviations.txt").read_text(encoding="utf-8")
+    return Abbreviations.from_text(text)
+
+
+def pieces(name: str) -> Words:
+    """The words of a name as it is written.
+
+    >>> pieces("courseNo2"), pieces("TAs"), pieces("XMLFile_list")
+    (('course', 'no', '2'), ('ta',), ('xml', 'file', 'list'))
+    """
+    normal = unicodedata.normalize("NFC", name)
+    found = [each["initials"] or each[0] for each in _WORD.finditer(normal)]
+    return tuple(word.casefold() for word in found or [normal])
+
+
+def singular(word: str) -> str:
+    """An English word without the ``s`` of its plural.
+
+    >>> [singular(word) for word in ("courses", "faculties", "class", "campus")]
+    ['course', 'faculty', 'class', 'campus']
+    """
+    if len(word) < _PLURAL_LENGTH_MIN or word.endswith(("ss", "us", "is")):
+        return word
+    return word[:-3] + "y" if word.endswith("ies") else word.removesuffix("s")

@@ -1,0 +1,200 @@
+"""What values sample documents have at each place, summed up in little room.
+
+A sketch counts kinds and lengths of all values, and keeps a sample of the distinct ones: those with
+the smallest hashes. The same value is in the sample of every place that has it, or of none, so two
+sketches tell how far two sets of values overlap. Sketches merge in any order with the same result.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sized
+from dataclasses import dataclass, field
+from enum import StrEnum
+from hashlib import blake2b
+from typing import Final
+
+from penstock.documents import EndElement, Event, Name, StartElement, Text
+from penstock.errors import error
+from penstock.schema.limits import SAMPLE_PATHS_MAX, SKETCH_VALUES_MAX, VALUE_LENGTH_MAX
+from penstock.schema.tree import Place
+
+
+class ValueKind(StrEnum):
+    """What a value looks like; the first that fits."""
+
+    NUMBER = "number"
+    DATE = "date"
+    TIME = "time"
+    ADDRESS = "address"
+    """Of a page, or of a mailbox."""
+    CODE = "code"
+    """Letters with digits or punctuation, without a space."""
+    WORD = "word"
+    PHRASE = "phrase"
+    PROSE = "prose"
+    """More words than a phrase has."""
+
+
+PHRASE_WORDS_MAX: Final = 8
+
+_TIME = r"\d{1,2}[:.h]\d{2}(?::\d{2}(?:\.\d+)?)?(?: ?[ap]\.?m\.?)?(?:z|[+-]\d{2}:?\d{2})?"
+_PATTERNS: Final = {
+    ValueKind.DATE: re.compile(
+        rf"\d{{4}}-\d{{2}}(?:-\d{{2}})?(?:[t ]{_TIME})?"
+        r"|\d{1,2}([./-])\d{1,2}\1(?:\d{4}|\d{2})"
+    ),
+    ValueKind.TIME: re.compile(rf"{_TIME}(?: ?(?:-|–|to) ?{_TIME})?"),
+    ValueKind.NUMBER: re.compile(r"[+-]?\d+(?:[., ]\d+)*(?:e[+-]?\d+)?"),
+    ValueKind.ADDRESS: re.compile(r"[a-z][a-z0-9+.-]*://\S+|mailto:\S+|[^\s@]+@[^\s@]+|www\.\S+"),
+    ValueKind.WORD: re.compile(r"[^\W\d_]+"),
+    ValueKind.CODE: re.compile(r"\S+"),
+}
+"""In the order of asking; a value has no case and no space around it."""
+
+
+def kind_of(value: str) -> ValueKind:
+    """What a value looks like, once it is in lower case and without space around it.
+
+    >>> [str(kind_of(value)) for value in ("2026-03-01", "9:15 - 10:45", "cs-101", "two words")]
+    ['date', 'time', 'code', 'phrase']
+    """
+    for kind, pattern in _PATTERNS.items():
+        if pattern.fullmatch(value):
+            return kind
+    return ValueKind.PHRASE if len(value.split()) <= PHRASE_WORDS_MAX else ValueKind.PROSE
+
+
+@dataclass(frozen=True, slots=True)
+class ValueSketch:
+    """The values of one place."""
+
+    kinds: Mapping[ValueKind, int] = field(default_factory=dict)
+    """Values of each kind."""
+    length: int = 0
+    """Characters of all values together."""
+    hashes: tuple[int, ...] = ()
+    """The smallest hashes of different values, in order."""
+
+    @classmethod
+    def of(cls, values: Iterable[str]) -> ValueSketch:
+        """The sketch of these values; case and the amount of white space are nothing to it."""
+        drawing = _Drawing()
+        for value in values:
+            drawing.add(value)
+        return drawing.sketch()
+
+    @property
+    def count(self) -> int:
+        """How many values there were."""
+        return sum(self.kinds.values())
+
+    def merged(self, other: ValueSketch) -> ValueSketch:
+        """The values of both."""
+        kinds = Counter(self.kinds) + Counter(other.kinds)
+        hashes = _smallest({*self.hashes, *other.hashes})
+        return ValueSketch(dict(kinds), self.length + other.length, tuple(hashes))
+
+    def overlap(self, other: ValueSketch) -> float:
+        """Which part of the smaller set of values is in the larger too, from 0 to 1.
+
+        Exact while neither sketch is full, an estimate from then on.
+        """
+        # Up to here both sketches have every hash that there was.
+        known = min(self._known_to(), other._known_to())
+        here, there = (
+            {each for each in sketch.hashes if each <= known} for sketch in (self, other)
+        )
+        smaller = min(len(here), len(there))
+        return len(here & there) / smaller if smaller else 0.0
+
+    def _known_to(self) -> int:
+        is_full = len(self.hashes) == SKETCH_VALUES_MAX
+        return self.hashes[-1] if is_full else 1 << 64
+
+
+def _smallest(hashes: Iterable[int]) -> list[int]:
+    return sorted(hashes)[:SKETCH_VALUES_MAX]
+
+
+class _Drawing:
+    """A sketch that is being made."""
+
+    def __init__(self) -> None:
+        self._kinds: Counter[ValueKind] = Counter()
+        self._length = 0
+        self._hashes: set[int] = set()
+
+    def add(self, value: str) -> None:
+        normal = " ".join(value.casefold().split())[:VALUE_LENGTH_MAX]
+        self._kinds[kind_of(normal)] += 1
+        self._length += len(normal)
+        self._hashes.add(int.from_bytes(blake2b(normal.encode(), digest_size=8).digest()))
+        if len(self._hashes) > 4 * SKETCH_VALUES_MAX:
+            self._hashes = set(_smallest(self._hashes))
+
+    def sketch(self) -> ValueSketch:
+        return ValueSketch(dict(self._kinds), self._length, tuple(_smallest(self._hashes)))
+
+
+@dataclass(frozen=True, slots=True)
+class SampleValues:
+    """The values at each place of sample documents that has some; of none, ``SampleValues()``.
+
+    >>> from penstock.documents import read_events
+    >>> values = SampleValues.of(read_events(b"<a n='1'>text<b/></a>"))
+    >>> [(str(place), sketch.count) for place, sketch in values.places.items()]
+    [('/a/@n', 1), ('/a', 1)]
+    """
+
+    places: Mapping[Place, ValueSketch] = field(default_factory=dict)
+
+    @classmethod
+    def of(cls, events: Iterable[Event]) -> SampleValues:
+        """Sum up one document."""
+        gathering = _Gathering()
+        for event in events:
+            gathering.hear(event)
+        return cls({place: drawing.sketch() for place, drawing in gathering.places.items()})
+
+    def merged(self, other: SampleValues) -> SampleValues:
+        """The values of both."""
+        places = dict(self.places)
+        for place, sketch in other.places.items():
+            places[place] = places[place].merged(sketch) if place in places else sketch
+        _require_few(places)
+        return SampleValues(places)
+
+
+def _require_few(places: Sized) -> None:
+    if len(places) > SAMPLE_PATHS_MAX:
+        raise error("schema.samples", f"the samples have more than {SAMPLE_PATHS_MAX} paths")
+
+
+class _Gathering:
+    """Hears one document, and sums its values up."""
+
+    def __init__(self) -> None:
+        self.places: dict[Place, _Drawing] = {}
+        self._path: list[Name] = []
+        self._texts: list[str] = []
+        """What stands directly in each open element, up to the length that is looked at."""
+
+    def hear(self, event: Event) -> None:
+        if isinstance(event, StartElement):
+            self._path.append(event.name)
+            self._texts.append("")
+            for attribute in event.attributes:
+                self._add(Place(tuple(self._path), attribute.name), attribute.value)
+        elif isinstance(event, Text):
+            if len(self._texts[-1]) < VALUE_LENGTH_MAX:
+                self._texts[-1] = f"{self._texts[-1]} {event.text[:VALUE_LENGTH_MAX]}"
+        elif isinstance(event, EndElement):
+            self._add(Place(tuple(self._path)), self._texts.pop())
+            self._path.pop()
+
+    def _add(self, place: Place, value: str) -> None:
+        if value and not value.isspace():
+            self.places.setdefault(place, _Drawing()).add(value)
+            _require_few(self.places)

@@ -1,0 +1,306 @@
+"""Automatic schema matching: one-to-one, the same every time, and right where it can be."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from renamed_schemas import rewritten, worded_trees
+from schema_strategies import schema_trees
+from university import GLOBAL, LOCAL, MATCHING
+
+from penstock.documents import read_events
+from penstock.errors import MappingError
+from penstock.mediation import Abbreviations, Rating, SchemaMatching, match_schemas
+from penstock.mediation.schema_matching import matcher
+from penstock.mediation.schema_matching.assignment import assigned
+from penstock.mediation.schema_matching.flooding import flooded
+from penstock.mediation.schema_matching.name_similarity import name_similarities
+from penstock.mediation.schema_matching.sides import Side
+from penstock.mediation.schema_matching.words import pieces
+from penstock.schema import SampleValues, SchemaTree, read_schema_file, read_tree
+
+
+def tree(outline: str) -> SchemaTree:
+    return read_tree(f"penstock schema 1\n{outline}")
+
+
+def pairs(local: SchemaTree, target: SchemaTree, **options: object) -> dict[str, str]:
+    found = match_schemas(local, target, **options)  # type: ignore[arg-type]
+    return {str(pair.local): str(pair.target) for pair in found.pairs}
+
+
+def alike(one: str, other: str) -> float:
+    table = Abbreviations.shipped()
+    return float(name_similarities([table.words(one)], [table.words(other)])[0, 0])
+
+
+# Names
+
+
+@pytest.mark.parametrize(
+    ("name", "words"),
+    [
+        ("courseTitle", ("course", "title")),
+        ("COURSE-TITLE", ("course", "title")),
+        ("course2title", ("course", "2", "title")),
+        ("XMLFile", ("xml", "file")),
+        ("TAs", ("ta",)),
+        ("Ünïcode_Näme", ("ünïcode", "näme")),
+        ("価格Price", ("価格", "price")),
+        ("_", ("_",)),
+    ],
+)
+def test_names_are_cut_into_words(name: str, words: tuple[str, ...]) -> None:
+    assert pieces(name) == words
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        ("courseNo", "course_number"),
+        ("deptName", "DepartmentName"),
+        ("lastname", "LAST_NAME"),
+        ("Courses", "course"),
+        ("teachingAssistants", "TAs"),
+    ],
+)
+def test_other_ways_to_write_a_name_are_the_same_name(one: str, other: str) -> None:
+    assert alike(one, other) == 1
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [("adress", "address"), ("mgmt", "management"), ("ccc", "carbon_copy_cost")],
+)
+def test_typing_errors_short_forms_and_initials_are_nearly_the_same(one: str, other: str) -> None:
+    assert 0.7 <= alike(one, other) < 1
+    assert alike(one, other) == alike(other, one)
+
+
+@pytest.mark.parametrize(("one", "other"), [("date", "database"), ("price", "author"), ("a", "b")])
+def test_other_names_are_not_alike(one: str, other: str) -> None:
+    assert alike(one, other) < 0.3
+
+
+def test_abbreviations_can_be_extended_by_a_file() -> None:
+    local, target = tree("katalog\n  kurs* text\n"), tree("catalogue\n  course* text\n")
+    own = Abbreviations.from_text(
+        "penstock abbreviations 1\n# German\nKurs  course\nkatalog catalogue\n"
+    )
+    table = Abbreviations.shipped().extended(own)
+    assert pairs(local, target, abbreviations=table) == {
+        "/katalog": "/catalogue",
+        "/katalog/kurs": "/catalogue/course",
+    }
+    assert "/katalog/kurs" not in pairs(local, target)
+
+
+@pytest.mark.parametrize(
+    ("text", "message", "line"),
+    [
+        ("", "the first line is not", 1),
+        ("dept department", "the first line is not", 1),
+        ("penstock abbreviations 1\n\ndept", "expected a short form", 3),
+        ("penstock abbreviations 1\nno number\nNo not", "a second line for 'no'", 3),
+    ],
+)
+def test_a_file_of_abbreviations_that_is_wrong_is_told_with_its_place(
+    text: str, message: str, line: int
+) -> None:
+    with pytest.raises(MappingError, match=message) as caught:
+        Abbreviations.from_text(text)
+    assert caught.value.code == "mapping.abbreviations"
+    assert caught.value.where is not None
+    assert caught.value.where.line == line
+
+
+# Whole schemas
+
+
+def test_the_running_example_is_matched_as_by_hand() -> None:
+    found = match_schemas(read_schema_file(LOCAL), read_schema_file(GLOBAL))
+    by_hand = SchemaMatching.from_text(MATCHING.read_text("utf-8"))
+    assert set(found.matching.pairs) == set(by_hand.pairs)
+    assert found.unmatched_local == ()
+    assert [str(place) for place in found.unmatched_target] == ["/university/dept/course/schedule"]
+    assert found.matching.uncertain == ()
+
+
+@given(schema_trees(depth=3))
+def test_a_schema_matches_itself_place_by_place(schema: SchemaTree) -> None:
+    found = match_schemas(schema, schema)
+    assert [pair.local for pair in found.pairs] == list(schema.places())
+    assert all(pair.local == pair.target and pair.rating.score == 1 for pair in found.pairs)
+
+
+@given(schema_trees(), schema_trees())
+def test_a_matching_is_one_to_one_rated_and_the_same_every_time(
+    local: SchemaTree, target: SchemaTree
+) -> None:
+    found = match_schemas(local, target)
+    assert match_schemas(local, target) == found
+    for places, matched, rest in (
+        (list(local.places()), [pair.local for pair in found.pairs], found.unmatched_local),
+        (list(target.places()), [pair.target for pair in found.pairs], found.unmatched_target),
+    ):
+        assert len(set(matched)) == len(matched)
+        assert sorted([*matched, *rest], key=str) == sorted(places, key=str)
+    assert all(matcher.SCORE_MIN - 0.005 <= pair.rating.score <= 1 for pair in found.pairs)
+
+
+@given(st.data())
+def test_what_another_publisher_writes_otherwise_is_matched_back(data: st.DataObject) -> None:
+    schema = data.draw(worded_trees().map(SchemaTree))
+    other, moved = data.draw(rewritten(schema))
+    found = match_schemas(schema, other)
+    assert {pair.local: pair.target for pair in found.pairs} == moved
+
+
+def test_context_tells_places_of_one_name_apart() -> None:
+    local = tree("shop\n  seller\n    name text\n  buyer\n    name text\n")
+    target = tree("store\n  buyer\n    name text\n  seller\n    name text\n")
+    found = pairs(local, target)
+    assert found["/shop/seller/name"] == "/store/seller/name"
+    assert found["/shop/buyer/name"] == "/store/buyer/name"
+
+
+def test_a_name_may_be_split_over_two_levels() -> None:
+    local = tree("list\n  @ownerMail\n  editor text\n")
+    target = tree("list\n  owner\n    mail text\n  editor\n    name text\n    age text\n")
+    found = pairs(local, target)
+    assert found["/list/@ownerMail"] == "/list/owner/mail"
+    assert found["/list/editor"] == "/list/editor/name"
+
+
+def test_what_is_around_carries_a_pair_whose_names_say_nothing() -> None:
+    children = "    title text\n    author text\n    year text\n    price text\n"
+    local = tree(f"library\n  livre*\n{children}  shelf\n")
+    target = tree(f"library\n  book*\n{children}  shelf\n")
+    found = match_schemas(local, target)
+    pair = next(each for each in found.pairs if str(each.local) == "/library/livre")
+    assert str(pair.target) == "/library/book"
+    assert pair.parts.names < 0.3
+    assert pair.rating.is_uncertain
+
+
+def test_a_close_rival_makes_a_pair_uncertain() -> None:
+    local = tree("order\n  address text\n")
+    target = tree("order\n  address1 text\n  address2 text\n")
+    pair = match_schemas(local, target).pairs[1]
+    assert pair.rating.is_uncertain
+    assert pair.rival is not None
+    assert {str(pair.target), str(pair.rival[1])} == {"/order/address1", "/order/address2"}
+
+
+def test_schemas_too_large_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(matcher, "MATCHED_PAIRS_MAX", 5)
+    with pytest.raises(MappingError, match="3 and 2 places make more than 5 pairs") as caught:
+        match_schemas(tree("a\n  b\n  c\n"), tree("a\n  b\n"))
+    assert caught.value.code == "mapping.pairs"
+
+
+# Values
+
+
+def values(*documents: bytes) -> SampleValues:
+    found = SampleValues()
+    for each in documents:
+        found = found.merged(SampleValues.of(read_events(each)))
+    return found
+
+
+def test_values_decide_where_names_say_nothing() -> None:
+    local = tree("r\n  k1 text\n  k2 text\n")
+    target = tree("r\n  xx text\n  yy text\n")
+    here = values(
+        b"<r><k1>2026-01-02</k1><k2>Mary</k2></r>", b"<r><k1>2026-01-03</k1><k2>Jo</k2></r>"
+    )
+    there = values(
+        b"<r><xx>Mary</xx><yy>2026-01-02</yy></r>", b"<r><xx>Jo</xx><yy>2025-01-03</yy></r>"
+    )
+    found = match_schemas(local, target, local_values=here, target_values=there)
+    by_local = {str(pair.local): pair for pair in found.pairs}
+    assert str(by_local["/r/k1"].target) == "/r/yy"
+    assert str(by_local["/r/k2"].target) == "/r/xx"
+    assert by_local["/r/k2"].parts.values == 1
+    assert by_local["/r"].parts.values is None
+    assert "/r/k1" not in pairs(local, target)
+
+
+# Flooding and assignment
+
+
+@given(schema_trees(), schema_trees(), st.data())
+def test_flooding_has_one_fixpoint_within_bounds(
+    local: SchemaTree, target: SchemaTree, data: st.DataObject
+) -> None:
+    sides = Side.of(local), Side.of(target)
+    worth = st.floats(0, 1)
+    size = len(sides[0]) * len(sides[1])
+    cells = data.draw(st.lists(worth, min_size=size, max_size=size))
+    own = np.array(cells).reshape(len(sides[0]), len(sides[1]))
+    value, around = flooded(own, *sides)
+    assert float(value.min()) >= 0
+    assert float(value.max()) <= 1
+    # The other way round it is the same.
+    turned, _ = flooded(own.T.copy(), sides[1], sides[0])
+    assert np.allclose(turned.T, value)
+    assert around.shape == value.shape
+
+
+@given(schema_trees(), schema_trees(), st.data())
+def test_no_two_places_would_both_rather_have_each_other(
+    local: SchemaTree, target: SchemaTree, data: st.DataObject
+) -> None:
+    sides = Side.of(local), Side.of(target)
+    size = len(sides[0]) * len(sides[1])
+    cells = data.draw(st.lists(st.integers(0, 5), min_size=size, max_size=size))
+    value = np.array(cells, dtype=np.float64).reshape(len(sides[0]), len(sides[1]))
+    chosen = assigned(value, *sides, 2.0)
+    rows, columns = dict(chosen), {column: row for row, column in chosen}
+    assert len(rows) == len(columns) == len(chosen)
+    for row in range(len(sides[0])):
+        for column in range(len(sides[1])):
+            mine = value[row, rows[row]] if row in rows else 1.0
+            its = value[columns[column], column] if column in columns else 1.0
+            assert value[row, column] <= max(mine, its)
+
+
+# Ratings in matching files
+
+
+def test_ratings_stand_in_matching_files() -> None:
+    text = """penstock matching 1
+/a    /b
+/a/@c /b/dd 0.83
+/a/e  /b/e  0.60 uncertain
+"""
+    matching = SchemaMatching.from_text(text)
+    assert matching.to_text() == text
+    assert [str(local) for local, _ in matching.uncertain] == ["/a/e"]
+    assert sorted(map(str, matching.ratings.values())) == ["0.60 uncertain", "0.83"]
+
+
+@pytest.mark.parametrize(
+    "rating", ["1.1", "2", "-0.5", "high", "0.5 sure", "uncertain", "0.5 uncertain x"]
+)
+def test_a_rating_that_is_not_written_so_is_refused(rating: str) -> None:
+    with pytest.raises(MappingError, match="a score from 0 to 1") as caught:
+        SchemaMatching.from_text(f"penstock matching 1\n/a /b {rating}\n")
+    assert caught.value.where is not None
+    assert caught.value.where.line == 2
+
+
+def test_scores_are_from_0_to_1() -> None:
+    with pytest.raises(MappingError, match="from 0 to 1"):
+        Rating(1.5)
+
+
+@given(schema_trees(), schema_trees())
+def test_a_proposed_matching_is_read_again_as_it_was_written(
+    local: SchemaTree, target: SchemaTree
+) -> None:
+    matching = match_schemas(local, target).matching
+    assert SchemaMatching.from_text(matching.to_text()) == matching
