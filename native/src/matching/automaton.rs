@@ -90,8 +90,9 @@ pub struct State {
     pub slots: List,
 }
 
-/// A distinct path of letters.
+/// A distinct path of letters. An element waits for it, so it lies in one line of the processor's cache.
 #[derive(Clone, Copy, Debug)]
+#[repr(align(64))]
 pub struct Path {
     /// The element that was last here, in the runtime's count of elements; 0 for never.
     pub last_seen: u64,

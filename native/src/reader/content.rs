@@ -70,7 +70,7 @@ impl Machine {
                 Token::Reference(body) => self.reference(window, start, body, handler)?,
                 Token::CData("") => {}
                 Token::CData(text) => {
-                    let span = window.span(start, tokens.at());
+                    let span = window.span_for::<H>(start, tokens.at());
                     self.piece(window, text, span, start, handler)?;
                 }
                 Token::Comment(text) => {
@@ -153,7 +153,7 @@ impl Machine {
     }
 
     /// Passes on the text at `start..end`.
-    #[inline]
+    #[inline(always)]
     fn text<H: Handler>(
         &mut self,
         window: &Window<'_>,
@@ -170,11 +170,12 @@ impl Machine {
                 return refuse(codes::TEXT, start + at, "text may not have \"]]>\"");
             }
         }
-        self.piece(window, text, window.span(start, end), start, handler)
+        let span = window.span_for::<H>(start, end);
+        self.piece(window, text, span, start, handler)
     }
 
     /// Passes on a piece of text, line ends folded.
-    #[inline]
+    #[inline(always)]
     pub(super) fn piece<H: Handler>(
         &mut self,
         window: &Window<'_>,
@@ -218,7 +219,7 @@ impl Machine {
     }
 
     /// Closes `open`, whose end tag is at `start..end`.
-    #[inline]
+    #[inline(always)]
     fn close<H: Handler>(
         &mut self,
         window: &Window<'_>,
@@ -229,8 +230,13 @@ impl Machine {
     ) -> Step<()> {
         self.stack.pop();
         self.lexicon.leave(open.mark);
+        let whole = if H::SPANS {
+            window.span_from(open.start, end)
+        } else {
+            Span::default()
+        };
         handler
-            .end_element(window.span_from(open.start, end), window.span(start, end))
+            .end_element(whole, window.span_for::<H>(start, end))
             .map_err(|stop| Fail::stop(stop, start))
     }
 

@@ -111,7 +111,7 @@ impl Lexicon {
     }
 
     /// The number of `text` as a name, checked when it is new.
-    #[inline]
+    #[inline(always)]
     pub(super) fn raw(&mut self, text: &str) -> Step<RawId> {
         let hash = hash_of(&self.hashing, text);
         match self
@@ -157,7 +157,7 @@ impl Lexicon {
     }
 
     /// What `raw` means as an element's name, in the present scope.
-    #[inline]
+    #[inline(always)]
     pub(super) fn element_name(&mut self, raw: RawId) -> Step<NameId> {
         let entry = &self.raw[raw.0 as usize];
         let uri = self.bound[entry.prefix as usize];
@@ -179,7 +179,7 @@ impl Lexicon {
     }
 
     /// What `raw` means as an attribute's name, in the present scope.
-    #[inline]
+    #[inline(always)]
     pub(super) fn attribute_name(&mut self, raw: RawId) -> Step<NameId> {
         let entry = &self.raw[raw.0 as usize];
         // The default namespace does not apply to attributes.

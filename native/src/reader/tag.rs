@@ -66,7 +66,7 @@ impl Machine {
             .element_name(raw)
             .map_err(|fail| fail.placed(start + 1))?;
         self.summary.elements += 1;
-        let span = window.span(start, end);
+        let span = window.span_for::<H>(start, end);
         self.pass_on(
             window,
             StartElement {
@@ -139,7 +139,7 @@ impl Machine {
             seen.push(Attribute {
                 name,
                 value,
-                span: window.span(attribute.start, attribute.end),
+                span: window.span_for::<H>(attribute.start, attribute.end),
             });
         }
         self.summary.attributes += seen.len() as u64;

@@ -2,7 +2,7 @@
 
 use memchr::memmem;
 
-use crate::events::Span;
+use crate::events::{Handler, Span};
 
 use super::input::OffsetTable;
 
@@ -59,7 +59,17 @@ impl<'w> Window<'w> {
         self.span_from(self.original(start), end)
     }
 
-    /// The same where the start is known as an original offset.
+    /// The same for a handler; nothing for one that reads no spans.
+    #[inline]
+    pub(super) fn span_for<H: Handler>(&self, start: usize, end: usize) -> Span {
+        if H::SPANS {
+            self.span(start, end)
+        } else {
+            Span::default()
+        }
+    }
+
+    /// The range where the start is known as an original offset.
     #[inline]
     pub(super) fn span_from(&self, start: u64, end: usize) -> Span {
         match self.origin {
