@@ -54,6 +54,8 @@ def derive_one(local: Path, target: Path, matching: Path, *, as_json: bool) -> E
         )
         return ExitCode.DONE
     sys.stdout.write(found.mapping.to_text())
+    if pairs.uncertain:
+        note(f"the matching has {plural(len(pairs.uncertain), 'uncertain pair')}")
     for each in unreached:
         note(f"not reached: {each}")
     for each in (*remarks, *_in_words(found.comparison)):

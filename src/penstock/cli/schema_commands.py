@@ -3,27 +3,57 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
-from penstock.cli.options import A_FILE, DocumentsArgument, JsonOption
+from penstock.cli.options import A_FILE, JsonOption
 
 schema_app = typer.Typer(
     name="schema",
     no_args_is_help=True,
-    help="Look at schemas, and infer them from documents.",
+    help="Look at schemas, infer them from documents, and match them with each other.",
 )
 
 RootOption = Annotated[
     str | None,
     typer.Option(metavar="ELEMENT", help="The root, where there are several."),
 ]
+SAMPLES: dict[str, Any] = {"exists": True, "readable": True}
+
+SamplesArgument = Annotated[
+    list[Path],
+    typer.Argument(
+        metavar="DOCUMENTS...",
+        help="XML files, and folders of them.",
+        show_default=False,
+        **SAMPLES,
+    ),
+]
+SamplesOption = Annotated[
+    list[Path] | None,
+    typer.Option(
+        metavar="PATH",
+        help="Documents of the local schema, a file or a folder: values are compared; repeatable.",
+        **SAMPLES,
+    ),
+]
+GlobalSamplesOption = Annotated[
+    list[Path] | None,
+    typer.Option(metavar="PATH", help="Documents of the global schema; repeatable.", **SAMPLES),
+]
+AbbreviationsOption = Annotated[
+    Path | None,
+    typer.Option(
+        metavar="FILE", help="What short forms in names stand for, also other languages.", **A_FILE
+    ),
+]
+ForceOption = Annotated[bool, typer.Option("--force", help="Overwrite files that exist.")]
 
 
 @schema_app.command("infer")
 def _infer(
-    documents: DocumentsArgument, *, root: RootOption = None, as_json: JsonOption = False
+    documents: SamplesArgument, *, root: RootOption = None, as_json: JsonOption = False
 ) -> None:
     """Infer a schema from sample documents, and print it as a schema file.
 
@@ -48,3 +78,54 @@ def _show(
     from penstock.cli import schemas
 
     raise typer.Exit(schemas.show(schema, root=root, as_json=as_json))
+
+
+@schema_app.command("match")
+def _match(
+    local: Annotated[
+        Path,
+        typer.Argument(
+            help="The publisher's schema: a .dtd, an .xsd, or a schema file.",
+            show_default=False,
+            **A_FILE,
+        ),
+    ],
+    target: Annotated[
+        Path,
+        typer.Argument(
+            metavar="GLOBAL",
+            help="The global schema, likewise.",
+            show_default=False,
+            **A_FILE,
+        ),
+    ],
+    *,
+    samples: SamplesOption = None,
+    global_samples: GlobalSamplesOption = None,
+    abbreviations: AbbreviationsOption = None,
+    output: Annotated[
+        Path | None,
+        typer.Option("--output", "-o", metavar="FILE", help="Write here instead of to stdout."),
+    ] = None,
+    force: ForceOption = False,
+    as_json: JsonOption = False,
+) -> None:
+    """Propose which places of two schemas stand for the same, as a matching file.
+
+    Each pair has a score from 0 to 1. Pairs that somebody should look at are marked uncertain;
+    what is in no pair stands below as comments. Edit the file, then derive a mapping from it.
+    """
+    from penstock.cli import matchings
+
+    raise typer.Exit(
+        matchings.match(
+            local,
+            target,
+            samples=samples or (),
+            target_samples=global_samples or (),
+            abbreviations=abbreviations,
+            output=output,
+            force=force,
+            as_json=as_json,
+        )
+    )

@@ -7,10 +7,10 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from penstock.cli.console import ExitCode, place_of, print_json, progress, show_error
+from penstock.cli.console import ExitCode, print_json
 from penstock.cli.refusals import told
-from penstock.documents import read_events
-from penstock.errors import DocumentError, error
+from penstock.cli.samples import sum_up
+from penstock.errors import error
 from penstock.schema import (
     NodePath,
     Place,
@@ -25,13 +25,7 @@ from penstock.schema.outline import SIGNS
 
 def infer(documents: Sequence[Path], *, root: str | None, as_json: bool) -> ExitCode:
     """Prints the schema that all documents meet; those that are refused are told and left out."""
-    summary, refused = SampleSummary(), False
-    for path in progress(documents, "reading"):
-        try:
-            summary = summary.merged(SampleSummary.of(read_events(path.read_bytes())))
-        except DocumentError as reason:
-            show_error(reason, place=place_of(path, reason), as_json=as_json)
-            refused = True
+    summary, refused = sum_up(documents, SampleSummary.of, SampleSummary(), as_json=as_json)
     named = [name for name in summary.roots() if root in (name.local, str(name))]
     if root is not None and len(named) != 1:
         raise error("schema.samples", f"no one root of the samples is called {root!r}")

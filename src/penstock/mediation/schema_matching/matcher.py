@@ -32,9 +32,9 @@ NAMES_MIN: Final = 0.3
 LEAD_MIN: Final = 0.05
 """A pair whose score leads by less, before another pair with one of its places, is uncertain."""
 
-NAMES_WEIGHT: Final = 0.65
-KINDS_WEIGHT: Final = 0.15
-VALUES_WEIGHT: Final = 0.2
+NAMES_WEIGHT: Final = 0.57
+KINDS_WEIGHT: Final = 0.13
+VALUES_WEIGHT: Final = 0.3
 """How much each counts of what a pair is worth by itself; without values the others share it."""
 
 CONTEXT_WEIGHT: Final = 0.3
@@ -88,6 +88,13 @@ class ProposedMatching:
             tuple((pair.local, pair.target) for pair in self.pairs),
             {pair.local: pair.rating for pair in self.pairs},
         )
+
+    def to_text(self) -> str:
+        """The matching file, with comments that say what is in no pair."""
+        rest = [f"# in no pair, local: {place}" for place in self.unmatched_local]
+        rest += [f"# in no pair, global: {place}" for place in self.unmatched_target]
+        # Any string is a namespace to XML, also one of several lines.
+        return self.matching.to_text() + "".join(f"{' '.join(line.split())}\n" for line in rest)
 
 
 def match_schemas(
