@@ -19,6 +19,9 @@ NATIVE_SOURCES := native/Cargo.toml $(shell find native/src)
 FUZZ_EXAMPLES ?= 2000
 FUZZ_SECONDS ?= 300
 
+# Twice the processors: the longest tests wait for processes of their own most of the time.
+TEST_PROCESSES ?= $(shell echo $$((2 * $$(getconf _NPROCESSORS_ONLN))))
+
 # How often `make soak` kills the pipeline.
 SOAK_KILLS ?= 100
 
@@ -49,7 +52,7 @@ python-lint: setup
 	$(BIN)/mypy
 
 python-tests: setup
-	$(BIN)/python -m pytest --quiet -m 'not spark' --numprocesses auto --dist worksteal
+	$(BIN)/python -m pytest --quiet -m 'not spark' --numprocesses $(TEST_PROCESSES) --dist worksteal
 
 # In one process: each would start a Spark of its own.
 spark-tests: setup

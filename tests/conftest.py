@@ -67,16 +67,18 @@ def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkSession]:
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Marks the tests that share a Spark session: `make test` runs them in one process.
 
-    Those that take a minute each come first, in both halves: two processes begin with a half each,
-    and begun last, everything else would wait for them.
+    Those that take a minute each come first, for every process: each begins with its share of the
+    list, and begun last, everything else would wait for them.
     """
     for item in items:
         if "spark" in getattr(item, "fixturenames", ()):
             item.add_marker("spark")
     long = [item for item in items if item.path.name in BEGUN_FIRST]
     short = [item for item in items if item.path.name not in BEGUN_FIRST]
-    half = len(short) // 2
-    items[:] = [*long[::2], *short[:half], *long[1::2], *short[half:]]
+    processes = int(os.environ.get("PYTEST_XDIST_WORKER_COUNT", "1"))
+    share = -(-len(short) // processes)
+    shares = ((long[at::processes], short[at * share :][:share]) for at in range(processes))
+    items[:] = [item for first, rest in shares for item in (*first, *rest)]
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
