@@ -8,6 +8,7 @@ from typing import Any
 import pyarrow as pa
 import pytest
 from deltalake import DeltaTable
+from mediated_data import GERMAN, mappings_at
 from pipeline_data import START, document_table, expected_matches, subscription_table
 from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, SparkSession
@@ -121,6 +122,49 @@ def test_shards_deliver_the_same_and_write_dead_letters_once(
     assert delivered(tables) == sorted(expected_matches(QUERIES, document_table(CONTENTS)))
     assert len(rows_of(tables.dead_letters)) == 2
     assert len(rows_of(tables.documents)) == 41
+
+
+def test_documents_of_two_schemas_meet_one_subscription(
+    spark: SparkSession, tmp_path: Path, tables: Tables
+) -> None:
+    mine, theirs = b"<news><item><price>7</price></item></news>", b'<meldung preis="7"/>'
+    theirs = b"<nachrichten>%s</nachrichten>" % theirs
+    table = pa.concat_tables(
+        [
+            document_table([mine]),
+            document_table([theirs, b"<nachrichten/>", b"<nachrichten>"], schema="nachrichten"),
+            document_table([theirs], publisher="other", schema="notizie"),
+        ]
+    )
+    subscriptions = subscription_table(
+        {"anna.cheap": "/news/item[price < 10]", "ben.word": "meldung"}, returns="fragments"
+    )
+    counts = deliver(
+        spark.createDataFrame(table, schemas.DOCUMENTS).repartition(2),
+        write_shards(str(tmp_path / "indexes"), subscriptions, 2),
+        tables,
+        stream="s",
+        batch=0,
+        at=START,
+        mappings=mappings_at(tmp_path, {"nachrichten": GERMAN}),
+    )
+    assert counts is not None
+    assert (counts.matched, counts.unmatched, counts.dead) == (2, 1, 2)
+    names = table.column("document").to_pylist()
+    fragments = {
+        (row["document"], row["subscription"]): [each["xml"] for each in row["fragments"]]
+        for row in rows_of(tables.deliveries)
+    }
+    assert fragments == {
+        (names[0], "anna.cheap"): ["<item><price>7</price></item>"],
+        (names[1], "anna.cheap"): ['<meldung preis="7"/>'],
+        (names[1], "ben.word"): ['<meldung preis="7"/>'],
+    }
+    dead = {row["document"]: row["code"] for row in rows_of(tables.dead_letters)}
+    assert dead == {names[3]: "xml.unclosed", names[4]: "mediation.schema"}
+    assert sorted(row["content"] for row in rows_of(tables.documents)) == sorted(
+        [mine, theirs, b"<nachrichten/>"]
+    )
 
 
 def test_a_subscribers_deliveries_are_in_one_bucket_and_sorted(

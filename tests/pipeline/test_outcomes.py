@@ -23,7 +23,8 @@ QUERIES = {
     "carl.any": "storm OR item",
     "dora.path": "//item",
 }
-DOCUMENTS = pa.array([b"<news><item/></news>", b"<other/>", b"<news><item>storm</item></news>"])
+CONTENTS = pa.array([b"<news><item/></news>", b"<other/>", b"<news><item>storm</item></news>"])
+DOCUMENTS = pa.RecordBatch.from_arrays([CONTENTS], names=["content"])
 
 
 @pytest.fixture
@@ -35,7 +36,7 @@ def fragments_of(matching: Matching) -> dict[str, list[str] | None]:
     """What each subscription was given of the first document."""
     outcomes = matching.match(DOCUMENTS)
     (names,) = matching.subscriptions(outcomes, ["subscription"])
-    given = matching.fragments(DOCUMENTS, outcomes, wanted=np.full(len(names), True))
+    given = matching.fragments(CONTENTS, outcomes, wanted=np.full(len(names), True))
     assert len(given) == 2 * len(QUERIES)
     rows = zip(names.to_pylist(), given.to_pylist(), strict=True)
     return {

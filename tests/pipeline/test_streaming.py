@@ -9,9 +9,11 @@ from pathlib import Path
 import pyarrow.parquet as pq
 import pytest
 from deltalake import DeltaTable
+from mediated_data import TURNED_OLD, UNCHANGED, mappings_at
 from pipeline_data import document_table, expected_matches, subscription_table
 from pyspark.sql import DataFrame, SparkSession
 
+from penstock.mediation import Mapping
 from penstock.pipeline import schemas
 from penstock.pipeline.progress import BatchProgress, ProgressListener
 from penstock.pipeline.streaming import BatchDelivery, start_stream
@@ -20,7 +22,7 @@ from penstock.workspace.versions import write_version
 
 FIRST = {"anna.all": "/news", "anna.one": "news 1"}
 SECOND = {"anna.all": "/news", "ben.two": "/news[. = 2]", "ben.some": "2 OR 3 OR 11"}
-DOCUMENTS = document_table([b"<news>%d</news>" % number for number in range(6)])
+DOCUMENTS = document_table([b"<news>%d</news>" % number for number in range(6)], schema="news")
 
 
 class VersionFile:
@@ -36,6 +38,21 @@ class VersionFile:
         self.path.write_text(version)
 
 
+class MappingsFile:
+    """The mappings that a file names, for the documents of one schema."""
+
+    def __init__(self, folder: Path, mapping: Mapping) -> None:
+        self._folder = folder
+        self.set(mapping)
+
+    def __call__(self) -> str:
+        return (self._folder / "current-mappings").read_text()
+
+    def set(self, mapping: Mapping) -> None:
+        uri = mappings_at(self._folder, {"news": mapping})
+        (self._folder / "current-mappings").write_text(uri)
+
+
 @pytest.fixture
 def delivery(tmp_path: Path) -> BatchDelivery:
     tables = Tables(str(tmp_path / "tables"))
@@ -43,7 +60,11 @@ def delivery(tmp_path: Path) -> BatchDelivery:
     current = VersionFile(tmp_path / "current")
     current.set(write_version(str(tmp_path / "indexes"), subscription_table(FIRST)))
     return BatchDelivery(
-        versions=current, tables=tables, records=str(tmp_path / "batches"), stream="s"
+        versions=current,
+        tables=tables,
+        records=str(tmp_path / "batches"),
+        stream="s",
+        mappings=MappingsFile(tmp_path, UNCHANGED),
     )
 
 
@@ -133,7 +154,7 @@ def test_subscriptions_that_change_take_effect_at_the_next_batch(
     assert all(each.seconds > 0 and each.megabytes_per_second > 0 for each in told)
 
 
-def test_a_replayed_batch_uses_the_subscriptions_that_it_recorded(
+def test_a_replayed_batch_uses_the_subscriptions_and_mappings_that_it_recorded(
     documents: DataFrame, delivery: BatchDelivery, inbox: Path, tmp_path: Path
 ) -> None:
     put(inbox, 0, 6)
@@ -145,5 +166,7 @@ def test_a_replayed_batch_uses_the_subscriptions_that_it_recorded(
         (tmp_path / "tables" / table / "_delta_log" / f"{1:020}.json").unlink()
     assert isinstance(delivery.versions, VersionFile)
     delivery.versions.set(write_version(str(tmp_path / "indexes"), subscription_table(SECOND)))
+    assert isinstance(delivery.mappings, MappingsFile)
+    delivery.mappings.set(TURNED_OLD)
     drain(documents, delivery, tmp_path)
     assert delivered(delivery.tables) == sorted(expected_matches(FIRST, DOCUMENTS))

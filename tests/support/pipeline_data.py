@@ -14,13 +14,15 @@ from penstock.workspace.schemas import DOCUMENTS, SUBSCRIPTIONS
 START = datetime(2026, 3, 1, tzinfo=UTC)
 
 
-def document_table(contents: Sequence[bytes], *, publisher: str = "wire") -> pa.Table:
-    """Documents of one publisher, in the order given."""
+def document_table(
+    contents: Sequence[bytes], *, publisher: str = "wire", schema: str = ""
+) -> pa.Table:
+    """Documents of one publisher and schema, in the order given."""
     rows = [
         {
             "document": Document(content, Header(publisher=publisher)).identity,
             "publisher": publisher,
-            "schema": "",
+            "schema": schema,
             "fields": [],
             "sequence": number,
             "published_at": START + timedelta(seconds=number),

@@ -7,11 +7,13 @@ import os
 import signal
 import sys
 from collections.abc import Callable, Iterator, Mapping
+from functools import partial
 from pathlib import Path
 from typing import ParamSpec, TypeVar
 
 import pyarrow as pa
 from deltalake import DeltaTable
+from mediated_data import UNCHANGED, mappings_at
 from pipeline_data import START, document_table, subscription_table
 
 from penstock.pipeline.delivering import deliver
@@ -37,18 +39,22 @@ def match_and_deliver(
     remote: str, folder: Path, contents: list[bytes], queries: Mapping[str, str]
 ) -> tuple[Pairs, Pairs]:
     """Matches, and deliveries, of one batch by a Spark Connect server."""
-    documents = document_table(contents)
+    documents = document_table(contents, schema="news")
+    mappings = mappings_at(folder, {"news": UNCHANGED})
     version = write_version(str(folder / "indexes"), subscription_table(queries))
     tables = Tables(str(folder / "tables"))
     tables.create()
     with session(master=None, remote=remote, settings={}, log=folder / "log") as spark:
         assert all(spark.conf.get(name) == value for name, value in SQL_SETTINGS.items())
         given = spark.createDataFrame(documents)
-        found = matches_of(match_documents(given, version)).collect()
-        counts = deliver(given, version, tables, stream="s", batch=0, at=START)
+        found = matches_of(match_documents(given, version, mappings=mappings)).collect()
+        of_batch = partial(
+            deliver, given, version, tables, stream="s", batch=0, at=START, mappings=mappings
+        )
+        counts = of_batch()
         assert counts is not None
         assert counts.documents == len(contents)
-        assert deliver(given, version, tables, stream="s", batch=0, at=START) is None
+        assert of_batch() is None
     rows = DeltaTable(tables.deliveries).to_pyarrow_table().to_pylist()
     assert len(rows) == counts.deliveries
     return (

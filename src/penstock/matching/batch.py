@@ -67,7 +67,7 @@ def match_batch(matcher: RowsMatcher, documents: BinaryArray) -> BatchMatches:
     ids = _lists(outcome, rows, len(array))
     return BatchMatches(
         ids=ids,
-        errors=_error_array(errors, len(array)),
+        errors=error_array(errors, len(array)),
         counters=_counters(ids, refused=len(errors), work=outcome.work),
     )
 
@@ -101,7 +101,8 @@ def _lists(outcome: BatchOutcome, rows: Sequence[int], length: int) -> pa.ListAr
     return pa.ListArray.from_arrays(offsets, values)
 
 
-def _error_array(errors: Mapping[int, DocumentError], length: int) -> pa.StructArray:
+def error_array(errors: Mapping[int, DocumentError], length: int) -> pa.StructArray:
+    """The errors by row, as an array of :data:`ERROR_TYPE`."""
     rows: list[dict[str, str | int | None] | None] = [None] * length
     for row, reason in errors.items():
         offset, line, column = reason.where or (None, None, None)

@@ -73,7 +73,10 @@ class Backfill:
             return
         stream = _stream_of_the_past(subscription)
         record = BatchRecords(str(workspace.batches), stream).of(
-            0, lambda: [write_version(str(workspace.indexes), as_table([subscription]))]
+            0,
+            lambda: [write_version(str(workspace.indexes), as_table([subscription]))],
+            # What was accepted once is not refused for a schema that was forgotten since.
+            lambda: workspace.mediation.current(unknown_schema="as-is"),
         )
         documents = spark.read.schema(schemas.DOCUMENTS).parquet(*files)
         deliver(
@@ -83,6 +86,7 @@ class Backfill:
             stream=stream,
             batch=record.batch,
             at=record.at,
+            mappings=record.mappings,
             limits=self.limits,
             log=False,
         )

@@ -52,6 +52,7 @@ def deliver(
     stream: str,
     batch: int,
     at: datetime,
+    mappings: str | None = None,
     mode: Mode = "PERMISSIVE",
     limits: Limits | None = None,
     log: bool = True,
@@ -68,10 +69,13 @@ def deliver(
         Where to; they must exist.
     stream, batch
         The batch's identity: what was committed under it is not committed again. The batches of
-        a stream come in ascending order, and a replay brings the same documents, ``versions``
-        and ``at``.
+        a stream come in ascending order, and a replay brings the same documents, ``versions``,
+        ``mappings`` and ``at``.
     at
         The batch's time: it decides which subscriptions have started and not expired.
+    mappings
+        The URI of mappings by which documents are matched, as their headers ask for; without it
+        all are matched as they are. Deliveries are of the publishers' bytes either way.
     mode
         ``PERMISSIVE`` stores refused documents as dead letters, ``DROPMALFORMED`` only counts
         them, ``FAILFAST`` commits nothing of a batch that has one.
@@ -106,7 +110,14 @@ def deliver(
     if last is not None and batch <= last:
         return None
     setting_down = SettingDown(
-        tables=tables, shards=shards, batch=batch, at=at, mode=mode, limits=limits, log=log
+        tables=tables,
+        shards=shards,
+        mappings=mappings,
+        batch=batch,
+        at=at,
+        mode=mode,
+        limits=limits,
+        log=log,
     )
     bucketing = Bucketing(tables=tables, batch=batch, at=at)
     reports = (

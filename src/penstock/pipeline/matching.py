@@ -17,7 +17,9 @@ from pyspark.sql.types import LongType, StructField, StructType
 from penstock.documents import Limits
 from penstock.errors import DocumentError, Where, error
 from penstock.matching.batch import ERROR_TYPE
+from penstock.mediation import MappingChooser
 from penstock.pipeline.outcomes import Matching, Outcomes, slices
+from penstock.workspace.mapping_versions import open_mappings
 from penstock.workspace.schemas import DOCUMENTS, MATCHES
 from penstock.workspace.versions import open_version
 
@@ -52,6 +54,7 @@ def match_documents(
     versions: str | Sequence[str],
     *,
     fragments: bool = False,
+    mappings: str | None = None,
     mode: Mode = "PERMISSIVE",
     at: datetime | None = None,
     limits: Limits | None = None,
@@ -68,6 +71,10 @@ def match_documents(
         shard, and the result is the same.
     fragments
         Also return what each query selected.
+    mappings
+        The URI of mappings, as :func:`~penstock.workspace.write_mappings` gives it: each document
+        is matched by the mapping that its header carries, or that is registered for its schema.
+        Without it all are matched as they are.
     mode
         ``PERMISSIVE`` keeps a refused document's row, with the error and no matches;
         ``DROPMALFORMED`` leaves it out; ``FAILFAST`` fails.
@@ -104,7 +111,8 @@ def match_documents(
         for batch in batches:
             for part in slices(batch):
                 for shard, rows in by_shard(part):
-                    matching = Matching(open_version(shards[shard], limits=limits), at)
+                    version = open_version(shards[shard], limits=limits)
+                    matching = Matching(version, at, chooser_of(mappings))
                     yield _outcomes_of(rows, matching, fragments=fragments, mode=mode)
 
     schema = from_arrow_schema(OUTCOMES)
@@ -166,18 +174,22 @@ def checked_versions(versions: str | Sequence[str], mode: str) -> list[str]:
     return shards
 
 
+def chooser_of(mappings: str | None) -> MappingChooser | None:
+    """Who chooses documents' mappings, where there is anyone; it is kept open by the worker."""
+    return None if mappings is None else open_mappings(mappings)
+
+
 def _outcomes_of(
     documents: pa.RecordBatch, matching: Matching, *, fragments: bool, mode: Mode
 ) -> pa.RecordBatch:
-    contents = documents.column("content")
-    outcomes = matching.match(contents)
+    outcomes = matching.match(documents)
     if mode == "FAILFAST":
         refuse_malformed(outcomes, documents)
     wanted = np.full(len(outcomes.documents), fragments)
     matches = pa.StructArray.from_arrays(
         [
             *matching.subscriptions(outcomes, ["subscription"]),
-            matching.fragments(contents, outcomes, wanted=wanted),
+            matching.fragments(documents.column("content"), outcomes, wanted=wanted),
         ],
         fields=list(_MATCH),
     )

@@ -6,10 +6,11 @@ options are found by taking rows, not by joining.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any, Final
+from functools import partial
+from typing import Any, Final, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -18,7 +19,10 @@ import pyarrow.compute as pc
 
 from penstock.documents import Fragment
 from penstock.errors import DocumentError
-from penstock.matching import Matcher
+from penstock.matching import BatchMatches
+from penstock.matching.batch import error_array
+from penstock.mediation import MappingChooser
+from penstock.pipeline.mediating import Chosen, choose
 from penstock.workspace.schemas import FRAGMENTS, TIME
 from penstock.workspace.versions import OpenVersion
 
@@ -68,6 +72,9 @@ class Outcomes:
     """A row for each document, of type :data:`~penstock.matching.batch.ERROR_TYPE`: null where it
     was sound."""
 
+    chosen: Chosen
+    """The mappings by which the documents were matched."""
+
     @property
     def matches_each(self) -> Numbers:
         """How many matches each document has."""
@@ -83,15 +90,25 @@ class Matching:
         The subscriptions.
     at
         The time that decides which of them have started and not expired; ``None`` counts all.
+    chooser
+        Chooses each document's mapping by its header; without it they are matched as they are.
     """
 
-    def __init__(self, version: OpenVersion, at: datetime | None = None) -> None:
+    def __init__(
+        self,
+        version: OpenVersion,
+        at: datetime | None = None,
+        chooser: MappingChooser | None = None,
+    ) -> None:
         self.version = version
+        self._chooser = chooser
         self._in_force = None if at is None else _in_force(version.subscriptions, at)
 
-    def match(self, contents: pa.Array[Any]) -> Outcomes:
-        """Match each document of a batch."""
-        found = self.version.matcher.match_batch(contents)
+    def match(self, batch: pa.RecordBatch) -> Outcomes:
+        """Match each document of a batch, by the mapping that its header asks for."""
+        contents = batch.column("content")
+        chosen = choose(batch, self._chooser)
+        found = self._found(contents, chosen)
         ids: Any = found.ids.values
         rows_of_ids = pc.cast(ids.dictionary, pa.int64()).to_numpy(zero_copy_only=False)
         subscriptions = rows_of_ids[ids.indices.to_numpy(zero_copy_only=False)]
@@ -100,7 +117,17 @@ class Matching:
         if self._in_force is not None:
             kept = self._in_force[subscriptions]
             documents, subscriptions = documents[kept], subscriptions[kept]
-        return Outcomes(documents, subscriptions, found.errors)
+        faults = _with_refusals(found.errors, chosen.refused)
+        return Outcomes(documents, subscriptions, faults, chosen)
+
+    def _found(self, contents: pa.Array[Any], chosen: Chosen) -> BatchMatches:
+        if not chosen.mappings:
+            return self.version.matcher.match_batch(contents)
+        if chosen.refused:  # not even read: a row without a document
+            compute: Any = pc
+            nothing = pa.scalar(None, contents.type)
+            contents = compute.if_else(_mask(chosen.refused, len(contents)), nothing, contents)
+        return self.version.mediated.match_batch(contents, chosen.mappings)
 
     def subscriptions(self, outcomes: Outcomes, columns: Sequence[str]) -> list[pa.Array[Any]]:
         """Columns of the subscriptions, a row for each match."""
@@ -121,9 +148,12 @@ class Matching:
         for of_document in np.split(places, _changes(outcomes.documents[places])):
             if len(of_document) == 0:
                 continue
-            document: Any = contents[int(outcomes.documents[of_document[0]])]
+            number = int(outcomes.documents[of_document[0]])
+            document: Any = contents[number]
             ids = [str(row) for row in outcomes.subscriptions[of_document]]
-            selected = _selected(self.version.matcher, document.as_py(), ids)
+            mapping = outcomes.chosen.of(number)
+            select = partial(self.version.mediated.select, document.as_py(), mapping)
+            selected = _selected(select, ids)
             for place, id_ in zip(of_document, ids, strict=True):
                 if id_ in selected:
                     rows[place] = [_fragment_row(fragment) for fragment in selected[id_]]
@@ -131,12 +161,14 @@ class Matching:
         return made
 
 
-def _selected(
-    matcher: Matcher, document: bytes, ids: Sequence[str]
-) -> Mapping[str, tuple[Fragment, ...]]:
+Selected: TypeAlias = Mapping[str, tuple[Fragment, ...]]
+"""What subscriptions select in a document, by their ids."""
+
+
+def _selected(select: Callable[[Sequence[str]], Selected], ids: Sequence[str]) -> Selected:
     """What each subscription selects, without those for which the document is too large."""
     try:
-        return matcher.select(document, ids)
+        return select(ids)
     except DocumentError as reason:
         if reason.code != TOO_LARGE:
             raise
@@ -144,10 +176,22 @@ def _selected(
         return {}
     # One that asks too much takes nothing from the others; by halves, since each takes a reading.
     half = len(ids) // 2
-    return {
-        **_selected(matcher, document, ids[:half]),
-        **_selected(matcher, document, ids[half:]),
-    }
+    return {**_selected(select, ids[:half]), **_selected(select, ids[half:])}
+
+
+def _with_refusals(faults: pa.StructArray, refused: Mapping[int, DocumentError]) -> pa.StructArray:
+    """The faults of a batch, with those of headers in their place."""
+    if not refused:
+        return faults
+    compute: Any = pc
+    of_headers = error_array(refused, len(faults))
+    both: pa.StructArray = compute.if_else(_mask(refused, len(faults)), of_headers, faults)
+    return both
+
+
+def _mask(rows: Mapping[int, object], length: int) -> pa.BooleanArray:
+    mask: pa.BooleanArray = pa.array([row in rows for row in range(length)])
+    return mask
 
 
 def _whole(column: pa.ChunkedArray[Any]) -> pa.Array[Any]:

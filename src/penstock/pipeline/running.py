@@ -16,6 +16,7 @@ from pyspark.sql.streaming.query import StreamingQuery
 
 from penstock.documents import Limits
 from penstock.errors import PenstockError, error
+from penstock.mediation import UnknownSchema
 from penstock.pipeline.backfilling import Backfill
 from penstock.pipeline.matching import Mode
 from penstock.pipeline.progress import BatchProgress, ProgressListener
@@ -39,6 +40,7 @@ class RunOptions:
     """How a workspace's pipeline runs."""
 
     follow: bool = False
+    unknown_schema: UnknownSchema = "refuse"
     mode: Mode = "PERMISSIVE"
     limits: Limits | None = None
     files_per_batch: int | None = None
@@ -71,6 +73,7 @@ def run(
                 spark,
                 workspace,
                 follow_seconds=LOOK_SECONDS if options.follow else None,
+                unknown_schema=options.unknown_schema,
                 mode=options.mode,
                 limits=options.limits,
                 files_per_batch=options.files_per_batch,

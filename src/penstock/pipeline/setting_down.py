@@ -13,7 +13,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from penstock.documents import Limits
-from penstock.pipeline.matching import ROW, Mode, by_shard, refuse_malformed
+from penstock.pipeline.matching import ROW, Mode, by_shard, chooser_of, refuse_malformed
 from penstock.pipeline.outcomes import Matching, Outcomes, byte_lengths, slices
 from penstock.workspace.delta import TableWriter
 from penstock.workspace.schemas import DEAD_LETTERS, DELIVERIES, DOCUMENTS, LOG
@@ -50,6 +50,7 @@ class SettingDown:
 
     tables: Tables
     shards: Sequence[str]
+    mappings: str | None
     batch: int
     at: datetime
     mode: Mode
@@ -65,8 +66,8 @@ class SettingDown:
             for part in slices(batch):
                 for shard, documents in by_shard(part):
                     version = open_version(self.shards[shard], limits=self.limits)
-                    matching = Matching(version, self.at)
-                    outcomes = matching.match(documents.column("content"))
+                    matching = Matching(version, self.at, chooser_of(self.mappings))
+                    outcomes = matching.match(documents)
                     if self.mode == "FAILFAST":
                         refuse_malformed(outcomes, documents)
                     if shard == 0 and self.log:  # one shard speaks for all where all say the same

@@ -1,10 +1,10 @@
 """Documents that keep coming: each micro-batch delivered, and committed once.
 
 Spark numbers the micro-batches and remembers in its checkpoint which documents belong to each.
-Before a batch is matched, the subscriptions it uses are recorded; a replay after a failure takes
-the same documents and the same subscriptions, gives the same, and is committed under the same
-number. So subscriptions that change take effect with the next batch, without a restart, and
-what was committed is committed once, whatever is killed and when.
+Before a batch is matched, the subscriptions and mappings it uses are recorded; a replay after a
+failure takes the same documents and the same of both, gives the same, and is committed under the
+same number. So what changes takes effect with the next batch, without a restart, and what was
+committed is committed once, whatever is killed and when.
 """
 
 from __future__ import annotations
@@ -38,6 +38,9 @@ class BatchDelivery:
         Where to.
     records
         The folder of the batches' records.
+    mappings
+        Gives the URI of the mappings that are current when a batch begins; without it documents
+        are matched as they are.
     stream
         The stream's identity, as old as its checkpoint.
     mode, limits
@@ -50,6 +53,7 @@ class BatchDelivery:
     tables: Tables
     records: str
     stream: str
+    mappings: Callable[[], str] | None = None
     mode: Mode = "PERMISSIVE"
     limits: Limits | None = None
     before: Callable[[SparkSession], object] | None = None
@@ -59,7 +63,7 @@ class BatchDelivery:
         records = BatchRecords(self.records, self.stream)
         if self.before is not None and not records.has(batch):
             self.before(documents.sparkSession)
-        record = records.of(batch, self.versions)
+        record = records.of(batch, self.versions, self.mappings)
         deliver(
             documents,
             record.versions,
@@ -67,6 +71,7 @@ class BatchDelivery:
             stream=self.stream,
             batch=batch,
             at=record.at,
+            mappings=record.mappings,
             mode=self.mode,
             limits=self.limits,
         )

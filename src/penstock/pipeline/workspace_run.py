@@ -13,6 +13,7 @@ from pyspark.sql import functions as f
 from pyspark.sql.streaming.query import StreamingQuery
 
 from penstock.documents import Limits
+from penstock.mediation import UnknownSchema
 from penstock.pipeline import schemas
 from penstock.pipeline.backfilling import Backfill
 from penstock.pipeline.matching import Mode
@@ -42,11 +43,25 @@ class WorkspaceVersions:
             return [workspace.current_version()]
 
 
+@dataclass(frozen=True, slots=True)
+class WorkspaceMappings:
+    """Gives the current mappings of a workspace, wherever the micro-batches are run."""
+
+    path: str
+    unknown_schema: UnknownSchema
+
+    def __call__(self) -> str:
+        """The URI of their file, written first if something was registered."""
+        with Workspace.open(self.path) as workspace:
+            return workspace.mediation.current(unknown_schema=self.unknown_schema)
+
+
 def run_workspace(
     spark: SparkSession,
     workspace: Workspace,
     *,
     follow_seconds: float | None = None,
+    unknown_schema: UnknownSchema = "refuse",
     mode: Mode = "PERMISSIVE",
     limits: Limits | None = None,
     files_per_batch: int | None = None,
@@ -61,6 +76,9 @@ def run_workspace(
         Its folder must be readable, under the same path, by the driver and all workers.
     follow_seconds
         Look for new documents so often; by default the inbox is drained and the stream ends.
+    unknown_schema
+        What becomes of a document whose header names a schema that nobody registered: ``refuse``
+        makes it a dead letter, ``as-is`` matches it as it is.
     mode, limits
         As for :func:`~penstock.pipeline.delivering.deliver`.
     files_per_batch
@@ -87,6 +105,7 @@ def run_workspace(
         tables=tables,
         records=str(workspace.batches),
         stream=stream.stream,
+        mappings=WorkspaceMappings(str(workspace.path), unknown_schema),
         mode=mode,
         limits=limits,
         before=Backfill(str(workspace.path), stream.stream, limits),

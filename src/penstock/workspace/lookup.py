@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Final
 
 import pyarrow.dataset as ds
 import pyarrow.parquet as pq
 
+from penstock.documents import Document, Header
 from penstock.errors import error
 from penstock.workspace.reading import rows_of
 from penstock.workspace.workspace import Workspace
 
+_COLUMNS: Final = ["sequence", "publisher", "schema", "fields", "content"]
 
-def find_document(workspace: Workspace, name: str) -> bytes:
-    """The bytes of a published document.
+
+def find_document(workspace: Workspace, name: str) -> Document:
+    """A published document, with its header.
 
     Parameters
     ----------
@@ -29,19 +32,18 @@ def find_document(workspace: Workspace, name: str) -> bytes:
     if name.isdecimal():
         where = where | (ds.field("sequence") == int(name))
     for table in (workspace.tables.documents, workspace.tables.dead_letters):
-        found = rows_of(table, where, ["sequence", "content"])
+        found = rows_of(table, where, _COLUMNS)
         if found is not None and found.num_rows:
             return _newest(found.to_pylist())
     for path in sorted(workspace.inbox.folder.glob("*.parquet"), reverse=True):
-        rows: list[Any] = pq.read_table(
-            path, columns=["sequence", "content"], filters=where
-        ).to_pylist()
+        rows: list[Any] = pq.read_table(path, columns=_COLUMNS, filters=where).to_pylist()
         if rows:
             return _newest(rows)
     raise error("document.unknown", f"there is no document `{name}`")
 
 
-def _newest(rows: list[dict[str, Any]]) -> bytes:
+def _newest(rows: list[dict[str, Any]]) -> Document:
     # An identity may have been refused first, and replayed.
-    content: bytes = max(rows, key=lambda row: int(row["sequence"]))["content"]
-    return content
+    row = max(rows, key=lambda row: int(row["sequence"]))
+    header = Header(publisher=row["publisher"], schema=row["schema"], fields=dict(row["fields"]))
+    return Document(row["content"], header)

@@ -19,6 +19,7 @@ import pyarrow.compute as pc
 from penstock.documents import Limits
 from penstock.errors import IndexFileError, error
 from penstock.matching import Matcher
+from penstock.mediation import MediatedMatcher
 from penstock.workspace import version_files
 from penstock.workspace.buckets import buckets_of
 from penstock.workspace.indexes import Indexes
@@ -43,6 +44,8 @@ class OpenVersion:
     """Knows each subscription by its decimal row number."""
     subscriptions: pa.Table
     """The rows, in two chunks at most. Rows that no match names may be of removed subscriptions."""
+    mediated: MediatedMatcher
+    """The same matcher, for documents that have a mapping."""
 
     def rows(
         self, numbers: pa.Array[pa.Int64Scalar], columns: Sequence[str] = SUBSCRIPTIONS.names
@@ -252,7 +255,8 @@ class _OpenVersions:
         self._lineages[base] = lineage
         _shorten(self._lineages)
         subscriptions = pa.concat_tables([lineage.table, *_added(rows)])
-        return OpenVersion(digest, lineage.indexes.matcher(limits), subscriptions)
+        matcher = lineage.indexes.matcher(limits)
+        return OpenVersion(digest, matcher, subscriptions, MediatedMatcher(matcher))
 
 
 _OPEN = _OpenVersions()
