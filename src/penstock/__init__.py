@@ -39,6 +39,10 @@ if TYPE_CHECKING:
     from penstock.matching import Witness as Witness
     from penstock.matching import Work as Work
     from penstock.matching import both as both
+    from penstock.mediation import Mapping as Mapping
+    from penstock.mediation import MediatedMatcher as MediatedMatcher
+    from penstock.mediation import Mediator as Mediator
+    from penstock.schema import SchemaTree as SchemaTree
 
 _HOMES = {
     "Answer": "penstock.matching",
@@ -56,13 +60,17 @@ _HOMES = {
     "KeywordMatcher": "penstock.matching",
     "KeywordWitnesses": "penstock.matching",
     "Limits": "penstock.documents",
+    "Mapping": "penstock.mediation",
     "Matcher": "penstock.matching",
     "Matches": "penstock.matching",
+    "MediatedMatcher": "penstock.mediation",
+    "Mediator": "penstock.mediation",
     "NativeMissingError": "penstock.errors",
     "NativeMissingWarning": "penstock.errors",
     "PenstockError": "penstock.errors",
     "QueryError": "penstock.errors",
     "SchemaError": "penstock.errors",
+    "SchemaTree": "penstock.schema",
     "Span": "penstock.documents",
     "StepTaken": "penstock.matching",
     "SubscriptionIndex": "penstock.matching",
@@ -89,13 +97,17 @@ __all__ = [
     "KeywordMatcher",
     "KeywordWitnesses",
     "Limits",
+    "Mapping",
     "Matcher",
     "Matches",
+    "MediatedMatcher",
+    "Mediator",
     "NativeMissingError",
     "NativeMissingWarning",
     "PenstockError",
     "QueryError",
     "SchemaError",
+    "SchemaTree",
     "Span",
     "StepTaken",
     "SubscriptionIndex",

@@ -14,6 +14,7 @@ import typer
 from typer.core import TyperGroup
 
 from penstock.cli.console import ExitCode, json_wanted, show_error, show_failure, show_warning
+from penstock.cli.domain_commands import domain_app
 from penstock.cli.generate_commands import generate_app
 from penstock.cli.lab_commands import lab_app
 from penstock.cli.leaving import leaving
@@ -141,6 +142,12 @@ def _try(
     keywords: KeywordsOption = None,
     namespace: NamespaceOption = None,
     default_namespace: DefaultNamespaceOption = None,
+    mapping: Annotated[
+        Path | None,
+        typer.Option(
+            help="A mapping file: the XPath is tried on what it makes of the documents.", **A_FILE
+        ),
+    ] = None,
     form: Annotated[
         Form | None,
         typer.Option(
@@ -163,17 +170,27 @@ def _try(
     keywords, the best first; at the end the rate.
     """
     from penstock.cli import trial
+    from penstock.cli.mappings import read_mapping
 
     wanted: trial.Trial
     for_keywords = {"--form": form, "--limit": limit}
-    for_xpath = {"--namespace": namespace, "--default-namespace": default_namespace}
+    for_xpath = {
+        "--namespace": namespace,
+        "--default-namespace": default_namespace,
+        "--mapping": mapping,
+    }
     if keywords is not None:
         refuse_options(for_xpath, "this is for an XPath, not for keywords")
         documents = [existing_file(query), *(documents or ())]
         wanted = trial.KeywordTrial(keywords, (form or Form.PATHS).value, limit)
     else:
         refuse_options(for_keywords, "this is for keywords, not for an XPath")
-        wanted = trial.PathTrial(query, bindings(namespace), default_namespace)
+        wanted = trial.PathTrial(
+            query,
+            bindings(namespace),
+            default_namespace,
+            None if mapping is None else read_mapping(mapping, as_json=as_json),
+        )
     if not documents:
         raise typer.BadParameter("give at least one file", param_hint="DOCUMENTS...")
     raise typer.Exit(trial.run(wanted, documents, as_json=as_json))
@@ -221,6 +238,7 @@ app.add_typer(workspace_app)
 app.add_typer(run_app)
 app.add_typer(subscriber_app)
 app.add_typer(schema_app)
+app.add_typer(domain_app)
 app.add_typer(mapping_app)
 app.add_typer(generate_app)
 app.add_typer(lab_app)

@@ -7,36 +7,61 @@ from pathlib import Path
 
 from rich.text import Text
 
-from penstock.cli.console import ExitCode, error_as_dict, out, print_json
+from penstock.cli.console import ExitCode, error_as_dict, note, out, print_json
+from penstock.cli.mappings import read_mapping
 from penstock.cli.results import explanation_as_dict, one_line
+from penstock.documents import read_events, write
 from penstock.matching import Explanation, KeywordIndex, SubscriptionIndex
+from penstock.mediation import Mapping, MappingChooser, rewrite
 from penstock.workspace import StoredSubscription, Workspace
 from penstock.workspace.lookup import find_document
 
 
-def run(folder: Path, subscription: str, document: str, *, as_json: bool) -> ExitCode:
+def run(
+    folder: Path, subscription: str, document: str, *, mapping: Path | None, as_json: bool
+) -> ExitCode:
     """Explains one pair."""
+    chosen = None if mapping is None else read_mapping(mapping, as_json=as_json)
     with Workspace.open(folder) as workspace:
         wanted = workspace.subscriptions.get(subscription)
         path = Path(document)
-        content = path.read_bytes() if path.is_file() else find_document(workspace, document)
-    explanation = _explanation(wanted, content)
+        if path.is_file():
+            content = path.read_bytes()
+        else:
+            found = find_document(workspace, document)
+            content = found.content
+            if chosen is None:
+                table = workspace.mediation.read().table(unknown_schema="as-is")
+                chosen = MappingChooser(table).choose(found.header)
+    if wanted.kind == "keywords":  # they hear what was sent
+        chosen = None
+    explanation = _explanation(wanted, content, chosen)
     if as_json:
         row = explanation_as_dict(explanation)
         if explanation.error is not None:
             row["error"] = error_as_dict(explanation.error)
+        if chosen is not None:
+            row["mapping"] = chosen.digest
         print_json(row)
     else:
-        console = out()
-        console.print(str(explanation), soft_wrap=True)
-        for answer in explanation.answers:
-            if answer.fragment is not None:
-                line = Text.assemble("  returns ", (one_line(answer.fragment), "cyan"))
-                console.print(line, soft_wrap=True)
+        _show_text(explanation)
+        if chosen is not None:
+            note("of the document as the global schema has it: see `penstock mapping apply`")
     return ExitCode.DONE
 
 
-def _explanation(wanted: StoredSubscription, content: bytes) -> Explanation:
+def _show_text(explanation: Explanation) -> None:
+    console = out()
+    console.print(str(explanation), soft_wrap=True)
+    for answer in explanation.answers:
+        if answer.fragment is not None:
+            line = Text.assemble("  returns ", (one_line(answer.fragment), "cyan"))
+            console.print(line, soft_wrap=True)
+
+
+def _explanation(
+    wanted: StoredSubscription, content: bytes, mapping: Mapping | None
+) -> Explanation:
     if wanted.kind == "keywords":
         return _of_keywords(wanted, content)
     paths = SubscriptionIndex()
@@ -46,7 +71,13 @@ def _explanation(wanted: StoredSubscription, content: bytes) -> Explanation:
         namespaces=wanted.namespaces,
         default_namespace=wanted.default_namespace,
     )
-    return paths.matcher().explain(content, wanted.id)
+    matcher = paths.matcher()
+    if mapping is None:
+        return matcher.explain(content, wanted.id)
+    made = rewrite(mapping, read_events(content))
+    # Several trees where the mapping turned the root round: a match in one will do.
+    each = [matcher.explain(write(events).encode(), wanted.id) for events in made.events()]
+    return next((explanation for explanation in each if explanation.matched), each[0])
 
 
 def _of_keywords(wanted: StoredSubscription, content: bytes) -> Explanation:

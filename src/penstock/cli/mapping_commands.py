@@ -7,16 +7,24 @@ from typing import Annotated
 
 import typer
 
-from penstock.cli.options import A_FILE, DocumentsArgument, JsonOption
+from penstock.cli.options import A_FILE, DocumentsArgument, JsonOption, WorkspaceOption
 
 mapping_app = typer.Typer(
     name="mapping",
     no_args_is_help=True,
-    help="Make, check and try mappings from a publisher's schema to the global one.",
+    help="Make, check, try and register mappings from publishers' schemas to the global one.",
 )
 
 MappingArgument = Annotated[
     Path, typer.Argument(help="A mapping file.", show_default=False, **A_FILE)
+]
+SchemaNameArgument = Annotated[
+    str,
+    typer.Argument(metavar="SCHEMA", help="What headers call the schema.", show_default=False),
+]
+PublisherOption = Annotated[
+    str | None,
+    typer.Option(help="Whose schema it is; by default that of any publisher who names it."),
 ]
 GlobalArgument = Annotated[
     Path,
@@ -93,3 +101,70 @@ def _apply(
     from penstock.cli import mappings
 
     raise typer.Exit(mappings.apply(mapping, documents, trace=trace, as_json=as_json))
+
+
+@mapping_app.command("register")
+def _register(
+    schema: SchemaNameArgument,
+    mapping: MappingArgument,
+    *,
+    publisher: PublisherOption = None,
+    domain: Annotated[
+        str | None, typer.Option(help="The domain; it may be left out where there is only one.")
+    ] = None,
+    workspace: WorkspaceOption = Path(),
+    as_json: JsonOption = False,
+) -> None:
+    """Have documents that name a schema matched by this mapping, and print its digest.
+
+    It takes effect with the next batch, and replaces the mapping that the schema had. How what it
+    makes of its schema differs from the global one is told on stderr.
+    """
+    from penstock.cli import registering
+
+    raise typer.Exit(
+        registering.register(
+            workspace, schema, mapping, publisher=publisher, domain=domain, as_json=as_json
+        )
+    )
+
+
+@mapping_app.command("list")
+def _list(*, workspace: WorkspaceOption = Path(), as_json: JsonOption = False) -> None:
+    """List the local schemas that are registered, each with its domain and mapping."""
+    from penstock.cli import registering
+
+    raise typer.Exit(registering.show_all(workspace, as_json=as_json))
+
+
+@mapping_app.command("show")
+def _show(
+    schema: Annotated[
+        str,
+        typer.Argument(
+            metavar="SCHEMA", help="A schema, or the digest of a mapping.", show_default=False
+        ),
+    ],
+    *,
+    publisher: PublisherOption = None,
+    workspace: WorkspaceOption = Path(),
+    as_json: JsonOption = False,
+) -> None:
+    """Print the mapping that is registered for a schema."""
+    from penstock.cli import registering
+
+    raise typer.Exit(registering.show(workspace, schema, publisher=publisher, as_json=as_json))
+
+
+@mapping_app.command("remove")
+def _remove(
+    schema: SchemaNameArgument,
+    *,
+    publisher: PublisherOption = None,
+    workspace: WorkspaceOption = Path(),
+    as_json: JsonOption = False,
+) -> None:
+    """Register a schema no more: documents that name it are of an unknown schema then."""
+    from penstock.cli import registering
+
+    raise typer.Exit(registering.remove(workspace, schema, publisher=publisher, as_json=as_json))

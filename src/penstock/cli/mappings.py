@@ -49,7 +49,7 @@ def derive_one(local: Path, target: Path, matching: Path, *, as_json: bool) -> E
                 "digest": found.mapping.digest,
                 "unreached": unreached,
                 "remarks": remarks,
-                **_differences(found.comparison),
+                **differences(found.comparison),
             }
         )
         return ExitCode.DONE
@@ -58,14 +58,14 @@ def derive_one(local: Path, target: Path, matching: Path, *, as_json: bool) -> E
         note(f"the matching has {plural(len(pairs.uncertain), 'uncertain pair')}")
     for each in unreached:
         note(f"not reached: {each}")
-    for each in (*remarks, *_in_words(found.comparison)):
+    for each in (*remarks, *in_words(found.comparison)):
         note(each)
     return ExitCode.DONE
 
 
 def check(mapping: Path, target: Path, *, local: Path | None, as_json: bool) -> ExitCode:
     """Prints the operators and the differences; says by its exit code whether all is well."""
-    found = _mapping(mapping, as_json=as_json)
+    found = read_mapping(mapping, as_json=as_json)
     comparison = compare(found.transformed.tree, _schema(target, as_json=as_json))
     is_for_local = local is None or _schema(local, as_json=as_json).root == found.local.root
     blocking = {each: found.is_blocking(each) for each in found.operators}
@@ -80,7 +80,7 @@ def check(mapping: Path, target: Path, *, local: Path | None, as_json: bool) -> 
                 "operators": operators,
                 "remarks": list(found.transformed.remarks),
                 "is_for_local": is_for_local,
-                **_differences(comparison),
+                **differences(comparison),
             }
         )
     else:
@@ -88,7 +88,7 @@ def check(mapping: Path, target: Path, *, local: Path | None, as_json: bool) -> 
         for each in found.operators:
             table.add_row(found.describe(each), "blocks" if blocking[each] else "passes")
         print_table(table)
-        for line in (*found.transformed.remarks, *_in_words(comparison)):
+        for line in (*found.transformed.remarks, *in_words(comparison)):
             note(line)
         if not is_for_local:
             note(f"the mapping is for another schema than {local}")
@@ -98,7 +98,7 @@ def check(mapping: Path, target: Path, *, local: Path | None, as_json: bool) -> 
 
 def apply(mapping: Path, documents: Sequence[Path], *, trace: bool, as_json: bool) -> ExitCode:
     """Prints each global document; what is refused is told and does not stop the rest."""
-    found = _mapping(mapping, as_json=as_json)
+    found = read_mapping(mapping, as_json=as_json)
     refused = False
     for path in documents:
         content = path.read_bytes()
@@ -142,12 +142,14 @@ def _schema(path: Path, *, as_json: bool) -> SchemaTree:
         return read_schema_file(path)
 
 
-def _mapping(path: Path, *, as_json: bool) -> Mapping:
+def read_mapping(path: Path, *, as_json: bool) -> Mapping:
+    """The mapping of a file; one that is refused is shown with its place, and ends the command."""
     with told(path, as_json=as_json):
         return Mapping.from_text(read_text(path, "mapping.syntax"))
 
 
-def _differences(comparison: Comparison) -> dict[str, Any]:
+def differences(comparison: Comparison) -> dict[str, Any]:
+    """How a transformed schema differs from the global one, as ``--json`` shows it."""
     return {
         "missing": [str(place) for place in comparison.missing],
         "extra": [str(place) for place in comparison.extra],
@@ -158,7 +160,8 @@ def _differences(comparison: Comparison) -> dict[str, Any]:
     }
 
 
-def _in_words(comparison: Comparison) -> Iterator[str]:
+def in_words(comparison: Comparison) -> Iterator[str]:
+    """The same in lines."""
     for place in comparison.missing:
         yield f"missing: the global schema has {place}, and these documents never"
     for place in comparison.extra:

@@ -9,7 +9,9 @@ from pathlib import Path
 from rich.table import Table
 
 from penstock.cli.console import ExitCode, note, plural, print_json, print_table, progress
+from penstock.cli.mappings import read_mapping
 from penstock.documents import Document, Header
+from penstock.mediation import carrying
 from penstock.workspace import Receipt, Workspace
 
 
@@ -19,16 +21,18 @@ def run(
     *,
     publisher: str | None,
     schema: str,
+    mapping: Path | None,
     fields: Mapping[str, str],
     id_: str,
     as_json: bool,
 ) -> ExitCode:
     """Publishes each file as a document; a row tells where it stands in the order."""
+    carried = {} if mapping is None else carrying(read_mapping(mapping, as_json=as_json))
     header = Header(
         publisher=publisher if publisher is not None else login_name(),
         schema=schema,
         id=id_,
-        fields=fields,
+        fields={**fields, **carried},
     )
     new = known = 0
     with Workspace.open(folder) as workspace:

@@ -21,6 +21,13 @@ class RunMode(StrEnum):
     FAILFAST = "FAILFAST"
 
 
+class UnknownSchema(StrEnum):
+    """As :data:`penstock.mediation.mapping_table.UNKNOWN_SCHEMA` has it."""
+
+    REFUSE = "refuse"
+    AS_IS = "as-is"
+
+
 @run_app.command("run")
 def _run(
     *,
@@ -42,6 +49,13 @@ def _run(
     mode: Annotated[
         RunMode, typer.Option(help="What becomes of documents that are refused.")
     ] = RunMode.PERMISSIVE,
+    unknown_schema: Annotated[
+        UnknownSchema,
+        typer.Option(
+            help="What becomes of documents that name a schema which nobody registered: refused,"
+            " or matched as they are."
+        ),
+    ] = UnknownSchema.REFUSE,
     files_per_batch: Annotated[
         int | None, typer.Option(min=1, help="Inbox files that a micro-batch takes at most.")
     ] = None,
@@ -65,7 +79,12 @@ def _run(
                 remote=remote,
                 settings=bindings(conf, "--conf", "NAME=VALUE"),
             ),
-            RunOptions(follow=follow, mode=mode.value, files_per_batch=files_per_batch),
+            RunOptions(
+                follow=follow,
+                unknown_schema=unknown_schema.value,
+                mode=mode.value,
+                files_per_batch=files_per_batch,
+            ),
             as_json=as_json,
         )
     )

@@ -24,6 +24,12 @@ def run(folder: Path, *, as_json: bool) -> ExitCode:
     console = out()
     paused = f" ({status.paused} paused)" if status.paused else ""
     console.print(f"{plural(status.subscriptions, 'subscription')}{paused}")
+    if status.domains:
+        versions = [f"{name} at version {version}" for name, version in status.domains.items()]
+        console.print(
+            f"{plural(len(versions), 'domain')}: {', '.join(versions)};"
+            f" {plural(status.local_schemas, 'local schema')}"
+        )
     console.print(
         f"{plural(status.documents, 'document')}: {status.matched} matched,"
         f" {status.unmatched} unmatched, {status.dead} dead; {status.waiting} waiting"

@@ -25,6 +25,8 @@ from penstock.documents import Fragment
 from penstock.errors import DocumentError, QueryError
 from penstock.matching import Answer, Counters, KeywordIndex, SubscriptionIndex
 from penstock.matching.answers import Form
+from penstock.mediation import Mapping as SchemaMapping
+from penstock.mediation import MediatedMatcher
 
 _ID = "query"
 
@@ -62,16 +64,21 @@ class Trial(Protocol):
 
 
 class PathTrial:
-    """An XPath."""
+    """An XPath; with a mapping, on what that makes of the documents."""
 
     found = "fragment"
 
     def __init__(
-        self, query: str, namespaces: Mapping[str, str], default_namespace: str | None
+        self,
+        query: str,
+        namespaces: Mapping[str, str],
+        default_namespace: str | None,
+        mapping: SchemaMapping | None = None,
     ) -> None:
         self.query = query
         self._namespaces = namespaces
         self._default_namespace = default_namespace
+        self._mapping = mapping
         self._index = SubscriptionIndex()
 
     def prepare(self) -> str | None:
@@ -85,7 +92,12 @@ class PathTrial:
 
     def of(self, path: Path) -> _Tried:
         """Match with fragments."""
-        matches = self._index.matcher().match_file(path, fragments=True)
+        matcher = self._index.matcher()
+        if self._mapping is None:
+            matches = matcher.match_file(path, fragments=True)
+        else:
+            mediated = MediatedMatcher(matcher)
+            matches = mediated.match(path.read_bytes(), self._mapping, fragments=True)
         return _Tried(matches.counters, matches.errors, matches.fragments.get(_ID, ()))
 
 

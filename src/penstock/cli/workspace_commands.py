@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from penstock.cli.dead_letter_commands import dead_letters_app
-from penstock.cli.options import DocumentsArgument, JsonOption, WorkspaceOption, bindings
+from penstock.cli.options import A_FILE, DocumentsArgument, JsonOption, WorkspaceOption, bindings
 
 workspace_app = typer.Typer()
 
@@ -35,7 +35,14 @@ def _publish(
     publisher: Annotated[
         str | None, typer.Option(help="Who publishes; by default your login name.")
     ] = None,
-    schema: Annotated[str, typer.Option(help="The name of the documents' schema.")] = "",
+    schema: Annotated[
+        str,
+        typer.Option(help="The name of the documents' schema: chooses the mapping registered."),
+    ] = "",
+    mapping: Annotated[
+        Path | None,
+        typer.Option(help="A mapping file to send along, in place of one registered.", **A_FILE),
+    ] = None,
     field: Annotated[
         list[str] | None,
         typer.Option("--field", metavar="NAME=VALUE", help="A field of the header; repeatable."),
@@ -61,6 +68,7 @@ def _publish(
             files,
             publisher=publisher,
             schema=schema,
+            mapping=mapping,
             fields=bindings(field, "--field", "NAME=VALUE"),
             id_=id_,
             as_json=as_json,
@@ -117,13 +125,22 @@ def _explain(
         ),
     ],
     *,
+    mapping: Annotated[
+        Path | None,
+        typer.Option(
+            help="A mapping file; by default what a published document's header asks for.",
+            **A_FILE,
+        ),
+    ] = None,
     workspace: WorkspaceOption = Path(),
     as_json: JsonOption = False,
 ) -> None:
     """Say why a document meets a subscription, or at which step it does not."""
     from penstock.cli import explaining
 
-    raise typer.Exit(explaining.run(workspace, subscription, document, as_json=as_json))
+    raise typer.Exit(
+        explaining.run(workspace, subscription, document, mapping=mapping, as_json=as_json)
+    )
 
 
 @workspace_app.command("clean")
