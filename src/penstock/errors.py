@@ -601,6 +601,11 @@ ERRORS: dict[str, ErrorSpec] = {
         "no such local schema or mapping is registered",
         "`penstock mapping list` shows what is; without `--publisher` a schema is any publisher's.",
     ),
+    "mapping.query": ErrorSpec(
+        MappingError,
+        "a query to the global schema cannot be rewritten for a local one",
+        "Let the documents be rewritten instead: `MediatedMatcher` does it for every query.",
+    ),
     # Workloads
     "lab.parameter": ErrorSpec(
         WorkloadError,

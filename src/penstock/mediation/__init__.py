@@ -34,6 +34,7 @@ from penstock.mediation.operators import (
     ToElement,
     Upgrade,
 )
+from penstock.mediation.query_rewriting import QueryRewriter
 from penstock.mediation.reference import rewrite
 from penstock.mediation.transform import Transformed
 
@@ -68,6 +69,7 @@ __all__ = [
     "Parts",
     "ProposedMatching",
     "ProposedPair",
+    "QueryRewriter",
     "Rating",
     "Rename",
     "SchemaMatching",

@@ -32,3 +32,11 @@ NAME_CHARACTERS_MAX: Final[int] = 200
 MATCHED_PAIRS_MAX: Final[int] = 4_000_000
 """Places of one schema times places of the other, when schemas are matched automatically; past it
 they are refused with ``mapping.pairs``."""
+
+ALTERNATIVES_MAX: Final[int] = 256
+"""Alternatives of conditions that a query may have while it is rewritten for a local schema; past
+it the query is refused with ``mapping.query``."""
+
+QUERY_PLACES_MAX: Final[int] = 20_000
+"""Places of the transformed schema that one query's steps may be tried at while it is rewritten;
+past it the query is refused with ``mapping.query``."""
