@@ -75,6 +75,7 @@ bench: setup ## Measure every budget and write benchmarks/results
 	$(BIN)/penstock bench paths --check --write benchmarks/results
 	$(BIN)/penstock bench index --check --write benchmarks/results
 	$(BIN)/penstock bench keywords --check --write benchmarks/results
+	$(BIN)/penstock bench mediation --check --write benchmarks/results
 	$(BIN)/penstock bench pipeline --check --write benchmarks/results
 
 docs: setup ## Generate the reference pages, check every link, write site/

@@ -78,6 +78,7 @@ class Bench(StrEnum):
     PATHS = "paths"
     INDEX = "index"
     KEYWORDS = "keywords"
+    MEDIATION = "mediation"
     PIPELINE = "pipeline"
 
 

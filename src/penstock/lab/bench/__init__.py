@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Protocol
 
-from penstock.lab.bench import index, keywords, paths, pipeline, reader
+from penstock.lab.bench import index, keywords, mediation, paths, pipeline, reader
 from penstock.lab.bench.report import Report, Tell
 
 
@@ -20,6 +20,7 @@ BENCHES: dict[str, Bench] = {
     "paths": paths.run,
     "index": index.run,
     "keywords": keywords.run,
+    "mediation": mediation.run,
     "pipeline": pipeline.run,
 }
 """Every bench by name."""

@@ -149,6 +149,22 @@ BUDGETS: tuple[Budget, ...] = (
         3,
         "x",
     ),
+    Budget(
+        "mediation",
+        "nddr",
+        "40 local schemas, 4,000 subscriptions: NDDR against the same match without rewriting",
+        Bound.AT_MOST,
+        1.3,
+        "x",
+    ),
+    Budget(
+        "mediation",
+        "held",
+        "the same: memory that NDDR holds, of the document, on average",
+        Bound.AT_MOST,
+        5,
+        "%",
+    ),
     *(
         Budget(
             "pipeline",

@@ -1,0 +1,42 @@
+"""Subscriptions to the global schema, drawn as the paper draws them."""
+
+from __future__ import annotations
+
+from functools import cache
+
+from penstock.lab.catalogues.collection import global_schema
+from penstock.lab.workload import QueryGenerator, QueryParameters
+from penstock.schema import SchemaGraph, SchemaNode
+from penstock.schema.outline import SIGNS
+
+QUERIES = QueryParameters(
+    depth_min=1,
+    depth_max=8,
+    wildcard_probability=0.2,
+    descendant_probability=0.1,
+    predicate_weights=(1.0,),
+    nested_path_weights=(0.8, 0.2),
+)
+"""At most eight steps, ``*`` with probability 0.2, a nested path with 0.2. The paper does not say
+how often there is a ``//``."""
+
+
+def subscriptions(count: int, seed: int = 0) -> list[str]:
+    """So many different queries; the first of them are the same whatever the count."""
+    return QueryGenerator(_global_graph(), QUERIES).queries(count, seed)
+
+
+@cache
+def _global_graph() -> SchemaGraph:
+    """The global schema as a DTD: elements of one name are alike there, wherever they stand."""
+    nodes = {node.name.local: node for node in global_schema().nodes().values()}
+    return SchemaGraph.from_dtd("".join(map(_declared, nodes.values())), roots=["catalogue"])
+
+
+def _declared(node: SchemaNode) -> str:
+    children = ", ".join(f"{child.name.local}{SIGNS[child.occurs]}" for child in node.children)
+    content = f"({children})" if children else "(#PCDATA)" if node.text else "EMPTY"
+    attributes = "".join(
+        f"<!ATTLIST {node.name.local} {each.name.local} CDATA #IMPLIED>" for each in node.attributes
+    )
+    return f"<!ELEMENT {node.name.local} {content}>{attributes}"
