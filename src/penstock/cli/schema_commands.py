@@ -48,6 +48,10 @@ AbbreviationsOption = Annotated[
         metavar="FILE", help="What short forms in names stand for, also other languages.", **A_FILE
     ),
 ]
+OutputOption = Annotated[
+    Path | None,
+    typer.Option("--output", "-o", metavar="FILE", help="Write here instead of to stdout."),
+]
 ForceOption = Annotated[bool, typer.Option("--force", help="Overwrite files that exist.")]
 
 
@@ -103,10 +107,7 @@ def _match(
     samples: SamplesOption = None,
     global_samples: GlobalSamplesOption = None,
     abbreviations: AbbreviationsOption = None,
-    output: Annotated[
-        Path | None,
-        typer.Option("--output", "-o", metavar="FILE", help="Write here instead of to stdout."),
-    ] = None,
+    output: OutputOption = None,
     force: ForceOption = False,
     as_json: JsonOption = False,
 ) -> None:
@@ -125,6 +126,66 @@ def _match(
             target_samples=global_samples or (),
             abbreviations=abbreviations,
             output=output,
+            force=force,
+            as_json=as_json,
+        )
+    )
+
+
+@schema_app.command("integrate")
+def _integrate(
+    locals_: Annotated[
+        list[Path],
+        typer.Argument(
+            metavar="LOCAL...",
+            help="Publishers' schemas: .dtd, .xsd, or schema files.",
+            show_default=False,
+            **A_FILE,
+        ),
+    ],
+    *,
+    domain: Annotated[
+        str | None,
+        typer.Option(metavar="NAME", help="The domain; by default the name of the output file."),
+    ] = None,
+    into: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="GLOBAL",
+            help="A global schema that they join: nothing in it is moved or renamed.",
+            **A_FILE,
+        ),
+    ] = None,
+    output: OutputOption = None,
+    matchings: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="DIR",
+            file_okay=False,
+            help="Write the matching of each local schema here, as NAME.matching.",
+        ),
+    ] = None,
+    abbreviations: AbbreviationsOption = None,
+    force: ForceOption = False,
+    as_json: JsonOption = False,
+) -> None:
+    """Make a global schema from publishers' schemas, or let more of them join one.
+
+    Places that correspond become one; most schemas decide what it is called and what it is in.
+    With --into, every place of the global schema stays, and what is new makes its next version.
+    """
+    from penstock.cli import integrations
+
+    if into is not None and domain is not None:
+        raise typer.BadParameter("the global schema names its domain itself", param_hint="--domain")
+    raise typer.Exit(
+        integrations.integrate(
+            locals_,
+            domain=domain,
+            into=into,
+            output=output,
+            matchings=matchings,
+            abbreviations=abbreviations,
             force=force,
             as_json=as_json,
         )

@@ -1,6 +1,7 @@
 """Mediation: documents of every publisher's schema meet subscriptions to one global schema.
 
-Automatic schema matching is imported when it is first used: routers never need it.
+Automatic schema matching and what stands on it are imported when they are first used: routers never
+need them.
 """
 
 from __future__ import annotations
@@ -39,6 +40,10 @@ from penstock.mediation.reference import rewrite
 from penstock.mediation.transform import Transformed
 
 if TYPE_CHECKING:
+    from penstock.mediation.integration import Integration as Integration
+    from penstock.mediation.integration import Unplaced as Unplaced
+    from penstock.mediation.integration import extend as extend
+    from penstock.mediation.integration import integrate as integrate
     from penstock.mediation.schema_matching import Abbreviations as Abbreviations
     from penstock.mediation.schema_matching import Parts as Parts
     from penstock.mediation.schema_matching import ProposedMatching as ProposedMatching
@@ -58,6 +63,7 @@ __all__ = [
     "GlobalSchema",
     "GlobalText",
     "Insert",
+    "Integration",
     "LocalSchema",
     "Mapping",
     "MappingCache",
@@ -76,12 +82,15 @@ __all__ = [
     "ToElement",
     "Transformed",
     "UnknownSchema",
+    "Unplaced",
     "Unreached",
     "Upgrade",
     "Way",
     "carrying",
     "compare",
     "derive",
+    "extend",
+    "integrate",
     "match_schemas",
     "rewrite",
     "unreached",
@@ -89,15 +98,21 @@ __all__ = [
 
 
 _IMPORTED_LATER = {
-    "Abbreviations",
-    "Parts",
-    "ProposedMatching",
-    "ProposedPair",
-    "match_schemas",
+    "Abbreviations": "schema_matching",
+    "Integration": "integration",
+    "Parts": "schema_matching",
+    "ProposedMatching": "schema_matching",
+    "ProposedPair": "schema_matching",
+    "Unplaced": "integration",
+    "extend": "integration",
+    "integrate": "integration",
+    "match_schemas": "schema_matching",
 }
+"""Names with the packages in this one that have them."""
 
 
 def __getattr__(name: str) -> object:
-    if name not in _IMPORTED_LATER:
+    home = _IMPORTED_LATER.get(name)
+    if home is None:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    return getattr(importlib.import_module(f"{__name__}.schema_matching"), name)
+    return getattr(importlib.import_module(f"{__name__}.{home}"), name)

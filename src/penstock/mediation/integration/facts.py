@@ -1,0 +1,98 @@
+"""A schema tree taken apart: what holds at each place, so that places can be added and changed."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import TypeAlias
+
+from penstock.documents import Name
+from penstock.language.universe import Occurs
+from penstock.schema import Place, SchemaAttribute, SchemaNode, SchemaTree
+from penstock.schema.tree import ONCE
+
+
+@dataclass(frozen=True, slots=True)
+class Facts:
+    """What holds at one place; of attributes and roots nobody asks whether there are many."""
+
+    occurs: Occurs
+    text: bool
+    cut: bool = False
+
+    def widened(self, other: Facts) -> Facts:
+        """What allows all that either allows."""
+        occurs = Occurs(
+            self.occurs.required and other.occurs.required, self.occurs.many or other.occurs.many
+        )
+        return Facts(occurs, self.text or other.text, self.cut or other.cut)
+
+    def optional(self) -> Facts:
+        """The same, where the place need not be there."""
+        return Facts(Occurs(False, self.occurs.many), self.text, self.cut)
+
+
+FactsOf: TypeAlias = dict[Place, Facts]
+"""The facts of each place, parents before their children."""
+
+
+def parent_of(place: Place) -> Place | None:
+    """The element that a place is in; ``None`` for a root."""
+    if place.attribute is not None:
+        return Place(place.path)
+    return Place(place.path[:-1]) if len(place.path) > 1 else None
+
+
+def above(place: Place) -> Iterator[Place]:
+    """The elements that a place is in, the nearest first."""
+    parent = parent_of(place)
+    while parent is not None:
+        yield parent
+        parent = parent_of(parent)
+
+
+def child_of(parent: Place, name: Name, *, is_attribute: bool) -> Place:
+    """A place in an element."""
+    return Place(parent.path, name) if is_attribute else Place((*parent.path, name))
+
+
+def name_of(place: Place) -> Name:
+    """The name of the element or attribute at a place."""
+    return place.attribute or place.path[-1]
+
+
+def facts_of(tree: SchemaTree) -> FactsOf:
+    """Take a tree apart."""
+    found: FactsOf = {}
+    for path, node in tree.nodes().items():
+        found[Place(path)] = Facts(node.occurs, node.text, node.cut)
+        for each in node.attributes:
+            found[Place(path, each.name)] = Facts(Occurs(each.required, many=False), text=True)
+    return found
+
+
+def tree_of(facts: Mapping[Place, Facts], cut_at: frozenset[str]) -> SchemaTree:
+    """Put a tree together; siblings stand in the order of the facts."""
+    below: dict[Place | None, list[Place]] = {}
+    for place in facts:
+        below.setdefault(parent_of(place), []).append(place)
+    (root,) = below[None]
+    elements = [root]
+    for place in elements:
+        elements.extend(each for each in below.get(place, ()) if each.attribute is None)
+    nodes: dict[Place, SchemaNode] = {}
+    for place in reversed(elements):
+        inside = below.get(place, [])
+        nodes[place] = SchemaNode(
+            place.path[-1],
+            facts[place].occurs if place is not root else ONCE,
+            facts[place].text,
+            tuple(
+                SchemaAttribute(each.attribute, facts[each].occurs.required)
+                for each in inside
+                if each.attribute is not None
+            ),
+            tuple(nodes.pop(each) for each in inside if each.attribute is None),
+            facts[place].cut,
+        )
+    return SchemaTree(nodes[root], cut_at)

@@ -1,0 +1,103 @@
+"""A global schema from local ones, and from a global one with more local ones."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from penstock.errors import error
+from penstock.mediation.global_schema import GlobalSchema
+from penstock.mediation.integration.joining import Unplaced, join
+from penstock.mediation.integration.majority import by_majority
+from penstock.mediation.matching import SchemaMatching
+from penstock.mediation.schema_matching import Abbreviations
+from penstock.schema import Place, SchemaTree, print_tree
+
+
+@dataclass(frozen=True, slots=True)
+class Integration:
+    """A global schema, and how each local one stands to it, in the order given."""
+
+    schema: GlobalSchema
+    matchings: tuple[SchemaMatching, ...]
+    unplaced: tuple[tuple[Unplaced, ...], ...]
+    """For each local schema, what stands for nothing in the global one."""
+    added: tuple[Place, ...]
+    """The places that the global schema did not have before."""
+
+
+def integrate(
+    domain: str, locals_: Sequence[SchemaTree], *, abbreviations: Abbreviations | None = None
+) -> Integration:
+    r"""Make the first global schema of a domain from local ones.
+
+    They join each other, the largest first, whatever the order given. Then the majority decides
+    what each place is called and what it is in.
+
+    Examples
+    --------
+    >>> from penstock.schema import read_tree
+    >>> one = read_tree("penstock schema 1\ncatalogue\n  course*\n    title text\n")
+    >>> two = read_tree("penstock schema 1\ncatalog\n  course*\n    @title\n    room text\n")
+    >>> three = read_tree("penstock schema 1\ncatalogue\n  course*\n    room? text\n")
+    >>> print(integrate("courses", [one, two, three]).schema.to_text(), end="")
+    penstock schema 1
+    domain courses version 1
+    <BLANKLINE>
+    catalogue
+      course*
+        title? text
+        room? text
+    """
+    if not locals_:
+        raise error("schema.domain", "a global schema is made from one local schema at least")
+    table = abbreviations or Abbreviations.shipped()
+    order = sorted(range(len(locals_)), key=lambda each: _largest_first(locals_[each]))
+    tree = locals_[order[0]]
+    matchings = {order[0]: SchemaMatching(tuple((place, place) for place in tree.places()))}
+    unplaced: dict[int, tuple[Unplaced, ...]] = {order[0]: ()}
+    for number in order[1:]:
+        joined = join(tree, locals_[number], table)
+        tree, matchings[number] = joined.tree, joined.matching
+        unplaced[number] = joined.unplaced
+    images = [dict(matchings[number].pairs) for number in range(len(locals_))]
+    made, moved = by_majority(tree, locals_, images)
+    return Integration(
+        GlobalSchema(domain, 1, made),
+        tuple(_moved(matchings[number], moved) for number in range(len(locals_))),
+        tuple(unplaced[number] for number in range(len(locals_))),
+        tuple(made.places()),
+    )
+
+
+def extend(
+    schema: GlobalSchema,
+    locals_: Sequence[SchemaTree],
+    *,
+    abbreviations: Abbreviations | None = None,
+) -> Integration:
+    """Let local schemas join a global one; it gets a new version where that changes it.
+
+    Every place stays where it is and keeps its name. Places are added, and cardinalities widened.
+    """
+    table = abbreviations or Abbreviations.shipped()
+    tree = schema.tree
+    matchings, unplaced, added = [], [], list[Place]()
+    for local in locals_:
+        joined = join(tree, local, table)
+        tree = joined.tree
+        matchings.append(joined.matching)
+        unplaced.append(joined.unplaced)
+        added += joined.added
+    if tree != schema.tree:
+        schema = GlobalSchema(schema.domain, schema.version + 1, tree, schema.digest)
+    return Integration(schema, tuple(matchings), tuple(unplaced), tuple(added))
+
+
+def _largest_first(tree: SchemaTree) -> tuple[int, str]:
+    return -sum(1 for _ in tree.places()), print_tree(tree)
+
+
+def _moved(matching: SchemaMatching, moved: dict[Place, Place]) -> SchemaMatching:
+    pairs = tuple((place, moved[image]) for place, image in matching.pairs)
+    return SchemaMatching(pairs, matching.ratings)

@@ -1,0 +1,174 @@
+"""What most local schemas say decides how their common schema looks: names, and what is in what."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from itertools import count
+
+from penstock.documents import Name
+from penstock.language.universe import Occurs
+from penstock.mediation.integration.facts import (
+    Facts,
+    FactsOf,
+    above,
+    child_of,
+    facts_of,
+    name_of,
+    parent_of,
+    tree_of,
+)
+from penstock.schema import Place, SchemaTree
+
+
+@dataclass(frozen=True, slots=True)
+class Member:
+    """A place of a local schema, as a member of what stands for the same."""
+
+    schema: int
+    name: Name
+    is_attribute: bool
+    facts: Facts
+    """With all levels up to ``holder`` that stand for nothing."""
+    holder: Place | None
+    """The cluster that its nearest placed ancestor is in."""
+
+
+@dataclass(slots=True)
+class _Cluster:
+    """Places that stand for the same, known by where the schema had them that was made first."""
+
+    members: list[Member] = field(default_factory=list)
+    parent: Place | None = None
+    children: list[Place] = field(default_factory=list)
+
+    @property
+    def is_attribute(self) -> bool:
+        # An attribute can be made an element by a mapping, an element never an attribute.
+        return not self.children and all(member.is_attribute for member in self.members)
+
+    def schemas(self) -> set[int]:
+        return {member.schema for member in self.members}
+
+
+def by_majority(
+    first: SchemaTree, locals_: Sequence[SchemaTree], images: Sequence[Mapping[Place, Place]]
+) -> tuple[SchemaTree, dict[Place, Place]]:
+    """The tree that most local schemas would have, and where each place of ``first`` has come to.
+
+    ``images`` says for each local schema which place of ``first`` each of its places stands for.
+    """
+    clusters = _clusters(first, locals_, images)
+    root = Place((first.root.name,))
+    _choose_parents(clusters, root)
+    moved, facts = _named(clusters, root)
+    cut_at = frozenset[str]().union(*(tree.cut_at for tree in locals_))
+    return tree_of(facts, cut_at), moved
+
+
+def _clusters(
+    first: SchemaTree, locals_: Sequence[SchemaTree], images: Sequence[Mapping[Place, Place]]
+) -> dict[Place, _Cluster]:
+    clusters = {place: _Cluster() for place in first.places()}
+    for number, (tree, image) in enumerate(zip(locals_, images, strict=True)):
+        local = facts_of(tree)
+        for place, facts in local.items():
+            if place not in image:
+                continue
+            whole, holder = facts, None
+            for level in above(place):
+                if level in image:
+                    holder = image[level]
+                    break
+                whole = Facts(_nested(local[level].occurs, whole.occurs), whole.text, whole.cut)
+            clusters[image[place]].members.append(
+                Member(number, name_of(place), place.attribute is not None, whole, holder)
+            )
+    return clusters
+
+
+def _nested(outer: Occurs, inner: Occurs) -> Occurs:
+    return Occurs(outer.required and inner.required, outer.many or inner.many)
+
+
+def _choose_parents(clusters: Mapping[Place, _Cluster], root: Place) -> None:
+    """Each is in what most have it in, the clearest majorities first, as long as that is a tree."""
+    order = {place: number for number, place in enumerate(clusters)}
+    votes = Counter(
+        (place, member.holder)
+        for place, cluster in clusters.items()
+        for member in cluster.members
+        if member.holder is not None and place != root
+    )
+
+    def rank(vote: tuple[Place, Place]) -> tuple[int, bool, int, int]:
+        place, holder = vote
+        # Where votes are equal, what was made first stays as it is.
+        return -votes[vote], holder != parent_of(place), order[place], order[holder]
+
+    for place, holder in sorted(votes, key=rank):
+        if clusters[place].parent is None and not _is_within(clusters, holder, place):
+            clusters[place].parent = holder
+    for place, cluster in clusters.items():
+        if place != root:
+            # The root of a local schema that the others have nothing like.
+            cluster.parent = cluster.parent or root
+            clusters[cluster.parent].children.append(place)
+
+
+def _is_within(clusters: Mapping[Place, _Cluster], place: Place, other: Place) -> bool:
+    at: Place | None = place
+    while at is not None and at != other:
+        at = clusters[at].parent
+    return at is not None
+
+
+def _named(clusters: Mapping[Place, _Cluster], root: Place) -> tuple[dict[Place, Place], FactsOf]:
+    """Where each cluster comes to, and what holds there."""
+    moved = {root: Place((next(_names(clusters[root], root)),))}
+    facts = {moved[root]: _facts(clusters, root)}
+    waiting = [root]
+    while waiting:
+        here = waiting.pop()
+        # Who has more members has the first choice of a name.
+        children = sorted(clusters[here].children, key=lambda each: -len(clusters[each].members))
+        for child in children:
+            cluster = clusters[child]
+            places = (
+                child_of(moved[here], name, is_attribute=cluster.is_attribute)
+                for name in _names(cluster, child)
+            )
+            moved[child] = next(place for place in places if place not in facts)
+            facts[moved[child]] = _facts(clusters, child)
+        waiting.extend(reversed(clusters[here].children))
+    # Siblings stand as in the first schema, not as they were named.
+    order = {moved[place]: number for number, place in enumerate(clusters)}
+    return moved, dict(sorted(facts.items(), key=lambda item: order[item[0]]))
+
+
+def _names(cluster: _Cluster, place: Place) -> Iterator[Name]:
+    """The names that it could have: what most members say first, at last one that is free."""
+    votes = Counter(member.name for member in cluster.members)
+    own = name_of(place)
+    found = sorted(votes, key=lambda name: (-votes[name], name != own, name))
+    yield from found
+    for number in count(2):
+        yield Name(found[0].uri, f"{found[0].local}-{number}")
+
+
+def _facts(clusters: Mapping[Place, _Cluster], place: Place) -> Facts:
+    """What allows all that any member allows; required where nobody could do without."""
+    cluster = clusters[place]
+    parent = cluster.parent
+    at_home = {member.schema for member in cluster.members if member.holder == parent}
+    others = clusters[parent].schemas() if parent is not None else set()
+    members = [member.facts for member in cluster.members]
+    return Facts(
+        Occurs(
+            required=all(each.occurs.required for each in members) and others <= at_home,
+            many=any(each.occurs.many for each in members),
+        ),
+        text=any(each.text for each in members),
+        cut=any(each.cut for each in members),
+    )
