@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 from deltalake import DeltaTable
+from mediated_data import GERMAN, GLOBAL
 from pyspark.sql import SparkSession
 
 from penstock.documents import Document, Header
@@ -127,6 +128,36 @@ def test_a_backfill_that_is_replayed_counts_what_it_gave(
     assert delivered(workspace) == pairs("all", [0, 1]) + pairs("late", [0, 1])
     counts = DeltaTable(workspace.tables.counts).to_pyarrow_table(columns=["deliveries"])
     assert counts.column("deliveries").to_pylist() == [2, 2]
+
+
+def test_a_schema_that_is_registered_late_is_replayed_and_backfilled(
+    spark: SparkSession, workspace: Workspace
+) -> None:
+    header = Header(publisher="wire", id="0", schema="nachrichten")
+    workspace.publish([Document(b"<nachrichten/>", header)])
+    assert drain(spark, workspace)[-1].counts.dead == 1
+    (letter,) = workspace.dead_letters.all()
+    assert letter.code == "mediation.schema"
+    with workspace.mediation.changing() as mediator:
+        mediator.add(GLOBAL)
+        mediator.register("nachrichten", GERMAN)
+    workspace.dead_letters.replay([letter])
+    drain(spark, workspace)
+    assert delivered(workspace) == pairs("all", [0])
+    workspace.subscriptions.add(
+        StoredSubscription(id="late", subscriber="carl", query="/news", backfill="wanted")
+    )
+    drain(spark, workspace)
+    assert delivered(workspace) == pairs("all", [0]) + pairs("late", [0])
+
+
+def test_documents_of_unknown_schemas_are_matched_as_they_are_where_one_says_so(
+    spark: SparkSession, workspace: Workspace
+) -> None:
+    header = Header(publisher="wire", id="0", schema="anything")
+    workspace.publish([Document(b"<news/>", header)])
+    run(spark, workspace, RunOptions(unknown_schema="as-is"), lambda _: None)
+    assert delivered(workspace) == pairs("all", [0])
 
 
 def test_two_runs_at_once_are_refused(spark: SparkSession, workspace: Workspace) -> None:

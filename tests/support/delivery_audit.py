@@ -1,9 +1,9 @@
 """What must be in the tables of a workspace, worked out without Spark, and whether it is.
 
 Two accounts that know nothing of each other. The first takes each batch's record at its word: its
-documents are matched one by one against the version that it names. The second knows nothing of
-batches: who was subscribed from before a document was published until the end was given it, who was
-not was not, and who asked for the past was given everything.
+documents are matched one by one by the mappings, and against the version, that it names. The second
+knows nothing of batches: who was subscribed from before a document was published until the end was
+given it, who was not was not, and who asked for the past was given everything.
 """
 
 from __future__ import annotations
@@ -14,12 +14,14 @@ from dataclasses import astuple, dataclass
 from typing import Any
 
 from deltalake import DeltaTable
-from query_kinds import matched_by
+from query_kinds import kind_of, matched_by
 from workspace_traffic import Interest, PublishedDocument, Traffic
 
+from penstock.documents import Header
 from penstock.pipeline.workspace_run import stream_of_workspace
 from penstock.workspace import Workspace
 from penstock.workspace.batches import BatchRecords
+from penstock.workspace.mapping_versions import open_mappings
 from penstock.workspace.versions import open_version
 
 Pair = tuple[str, str]
@@ -79,9 +81,15 @@ def _rows(table: str) -> list[dict[str, Any]]:
 
 def _matches(interests: dict[str, Interest], documents: Sequence[PublishedDocument]) -> set[Pair]:
     """Every pair that would be delivered if all had been subscribed all the time."""
-    matched = matched_by({name: interest.query for name, interest in interests.items()})
+    queries = {name: interest.query for name, interest in interests.items()}
+    matched = matched_by(queries)
     return {
-        (name, document.identity) for document in documents for name in matched(document.content)
+        (name, document.identity)
+        for document in documents
+        # Keywords hear what was sent, paths what it means.
+        for kind, heard in (("xpath", document.meant), ("keywords", document.content))
+        for name in matched(heard)
+        if kind_of(queries[name]) == kind
     }
 
 
@@ -91,10 +99,14 @@ def _by_records(workspace: Workspace, documents: Sequence[dict[str, Any]]) -> se
     records = {each.batch: each for each in BatchRecords(str(workspace.batches), stream).all()}
     found = set()
     for row in documents:
-        (uri,) = records[row["batch"]].versions
+        record = records[row["batch"]]
+        (uri,) = record.versions
+        assert record.mappings is not None
+        header = Header(publisher=row["publisher"], schema=row["schema"])
+        mapping = open_mappings(record.mappings).choose(header)
         version = open_version(uri)
         names = version.subscriptions.column("subscription")
-        for number in version.matcher.match(row["content"]).ids:
+        for number in version.mediated.match(row["content"], mapping).ids:
             found.add((str(names[int(number)]), row["document"]))
     return found
 

@@ -14,6 +14,8 @@ from committed import CommittedCounts
 from query_kinds import kind_of
 
 from penstock.documents import Document, Header
+from penstock.mediation import Mapping
+from penstock.schema import read_tree
 from penstock.workspace import StoredSubscription, Workspace
 
 TOPICS = 4
@@ -30,8 +32,42 @@ QUERIES = (
     *(f"/news[topic = 't{topic}']" for topic in range(TOPICS)),
     "news flash",
     "t1 OR flash",
+    "blitz",
 )
 """Of both kinds."""
+
+
+WIRE, FOREIGN = "wire", "foreign"
+"""Two publishers: one whose documents are what subscriptions are about, and one with a mapping."""
+
+FOREIGN_SCHEMA = "nachrichten"
+
+MAPPING = """penstock mapping 1
+nachrichten
+  => rename news
+  {unused}?
+  thema text
+    => rename topic
+  nummer text
+    => rename number
+  blitz?
+    => rename flash
+"""
+
+WORDS = {b"news": b"nachrichten", b"topic": b"thema", b"number": b"nummer", b"flash": b"blitz"}
+
+GLOBAL = read_tree("penstock schema 1\nnews ...\n")
+
+
+def _in_other_words(content: bytes) -> bytes:
+    for word, other in WORDS.items():
+        content = content.replace(word, other)
+    return content
+
+
+def _header(publisher: str, number: str) -> Header:
+    schema = FOREIGN_SCHEMA if publisher == FOREIGN else ""
+    return Header(publisher=publisher, id=number, schema=schema)
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,6 +76,8 @@ class PublishedDocument:
 
     identity: str
     content: bytes
+    meant: bytes
+    """What it is under the global schema: the same, but for those that have a mapping."""
     sound: bool
     deed: int
 
@@ -85,6 +123,7 @@ class Traffic:
         self.documents: list[PublishedDocument] = []
         self.interests: dict[str, Interest] = {}
         with Workspace.open(workspace) as opened:
+            self._register(opened)
             for query in QUERIES:
                 self._subscribe(opened, query, wants_the_past=False)
             self._publish(opened)
@@ -135,8 +174,10 @@ class Traffic:
             return
         plain = [each for each in self.interests.values() if not each.wants_the_past]
         choice = self._chance.random()
-        if choice < 0.75 or not plain:
+        if choice < 0.70 or not plain:
             self._publish(opened)
+        elif choice < 0.75:
+            self._register(opened)
         elif choice < 0.82:
             query = self._chance.choice(QUERIES)
             self._subscribe(opened, query, wants_the_past=self._chance.random() < 0.3)
@@ -150,18 +191,26 @@ class Traffic:
             number = len(self.documents) + len(made)
             sound = self._chance.random() > 0.1
             flash = b"<flash/>" if self._chance.random() < 0.2 else b""
-            content = b"<news><topic>t%d</topic><number>%d</number>%s%s" % (
+            meant = b"<news><topic>t%d</topic><number>%d</number>%s%s" % (
                 self._chance.randrange(TOPICS),
                 number,
                 flash,
                 b"</news>" if sound else b"",
             )
-            made.append(PublishedDocument(f"wire/{number}", content, sound, self._deeds))
-        opened.publish(
-            Document(each.content, Header(publisher="wire", id=each.identity.partition("/")[2]))
-            for each in made
-        )
+            publisher = self._chance.choice((WIRE, FOREIGN))
+            content = meant if publisher == WIRE else _in_other_words(meant)
+            name = f"{publisher}/{number}"
+            made.append(PublishedDocument(name, content, meant, sound, self._deeds))
+        opened.publish(Document(each.content, _header(*each.identity.split("/"))) for each in made)
         self.documents += made
+
+    def _register(self, opened: Workspace) -> None:
+        """Give the foreign schema another mapping, which does the same."""
+        self._deeds += 1
+        text = MAPPING.format(unused=f"unused-{self._deeds}")
+        with opened.mediation.changing() as mediator:
+            mediator.add(mediator.next_version("wire", GLOBAL))
+            mediator.register(FOREIGN_SCHEMA, Mapping.from_text(text), publisher=FOREIGN)
 
     def _subscribe(self, opened: Workspace, query: str, *, wants_the_past: bool) -> None:
         self._deeds += 1
