@@ -19,6 +19,7 @@ class Experiment(StrEnum):
     """The experiments by name, as :data:`penstock.lab.experiments.EXPERIMENTS` has them."""
 
     KEMB = "kemb"
+    MEDIATION = "mediation"
 
 
 @lab_app.callback()

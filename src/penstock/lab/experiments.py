@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Protocol
 
-from penstock.lab import kemb
+from penstock.lab import kemb, mediation
 from penstock.lab.bench.report import Tell
 from penstock.lab.findings import Findings
 
@@ -16,5 +16,5 @@ class Experiment(Protocol):
         """A quick run uses small numbers: it shows the shape of things, if that."""
 
 
-EXPERIMENTS: dict[str, Experiment] = {"kemb": kemb.run}
+EXPERIMENTS: dict[str, Experiment] = {"kemb": kemb.run, "mediation": mediation.run}
 """Every experiment by name."""

@@ -1,0 +1,101 @@
+"""What is sent, and what it is matched against."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from functools import cache
+
+from penstock.documents import read_events
+from penstock.lab.bench.measure import interleaved
+from penstock.lab.catalogues import CATALOGUES, Catalogue, CatalogueDocuments
+from penstock.lab.catalogues.subscriptions import subscriptions
+from penstock.matching import Matcher, SubscriptionIndex
+from penstock.mediation import Mapping, MediatedMatcher, Way, rewrite
+
+SEED = 1
+"""Two runs measure the same work."""
+
+WAYS: tuple[Way, ...] = ("sdr", "nddr", "iddr")
+"""In the paper's order."""
+
+
+@dataclass(frozen=True, slots=True)
+class Sent:
+    """A document with its mapping, and what it says under the global schema."""
+
+    catalogue: Catalogue
+    document: bytes
+    rewritten: bytes
+
+    @property
+    def mapping(self) -> Mapping:
+        """From its schema to the global one."""
+        return self.catalogue.mapping
+
+
+@cache
+def draw(catalogues: int, size_bytes: int) -> tuple[Sent, ...]:
+    """A document of this size from each of the first catalogues."""
+    return tuple(
+        sent_of(each, CatalogueDocuments(each).document(size_bytes, SEED))
+        for each in CATALOGUES[:catalogues]
+    )
+
+
+def sent_of(catalogue: Catalogue, document: bytes) -> Sent:
+    """A document, rewritten once."""
+    made = rewrite(catalogue.mapping, read_events(document)).to_xml()
+    return Sent(catalogue, document, made.encode())
+
+
+def index_of(queries: Iterable[str]) -> SubscriptionIndex:
+    """A new index of queries, numbered."""
+    listed = list(queries)
+    index = SubscriptionIndex()
+    errors = index.add_many([f"s{number}" for number in range(len(listed))], listed)
+    assert not errors, next(iter(errors.values()))
+    return index
+
+
+@cache
+def matcher_of(count: int) -> Matcher:
+    """So many subscriptions to the global schema."""
+    return index_of(subscriptions(count, SEED)).matcher()
+
+
+@dataclass(frozen=True, slots=True)
+class Querying:
+    """Seconds that a document takes, on average."""
+
+    plain: float
+    """What is global already."""
+    ways: dict[Way, float]
+    """Through a mapping; in the case of SDR with rewriting."""
+
+    def at_router(self, way: Way) -> float:
+        """What every router does."""
+        return self.plain if way == "sdr" else self.ways[way]
+
+    def beforehand(self, way: Way) -> float:
+        """What is done once, by the mediator."""
+        return max(0.0, self.ways[way] - self.plain) if way == "sdr" else 0.0
+
+
+def measure(sent: Sequence[Sent], count: int, repeats: int, ways: Sequence[Way] = WAYS) -> Querying:
+    """Match all documents against so many subscriptions, one way after the other."""
+    plain = matcher_of(count)
+    works: dict[str, Callable[[], object]] = {
+        "plain": lambda: [plain.match(each.rewritten) for each in sent]
+    }
+    for way in ways:
+        works[way] = _through(MediatedMatcher(plain, way=way), sent)
+    for work in works.values():
+        work()  # the automaton grows once
+    times = interleaved(works, repeats=repeats)
+    seconds = {name: timing.median / len(sent) for name, timing in times.items()}
+    return Querying(seconds["plain"], {way: seconds[way] for way in ways})
+
+
+def _through(mediated: MediatedMatcher, sent: Sequence[Sent]) -> Callable[[], object]:
+    return lambda: [mediated.match(each.document, each.mapping) for each in sent]

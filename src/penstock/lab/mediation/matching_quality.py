@@ -1,0 +1,75 @@
+"""The automatic matcher against the matchings that are written by hand."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from functools import reduce
+
+from penstock.documents import read_events
+from penstock.lab.bench.report import Tell
+from penstock.lab.catalogues import CATALOGUES, Catalogue, global_schema
+from penstock.lab.findings import Cell, Finding
+from penstock.lab.mediation.data import draw
+from penstock.lab.mediation.scale import Scale
+from penstock.mediation import ProposedMatching, match_schemas
+from penstock.schema import SampleValues
+
+SAMPLE_BYTES = 10_000
+"""Of the one document of each catalogue that is a sample of its values."""
+
+
+def by_hand(scale: Scale, tell: Tell) -> Finding:
+    """Precision and recall, without samples and with them."""
+    tell("lab mediation: automatic matching")
+    catalogues = CATALOGUES[: scale.catalogues]
+    rows = _rows("names and structure", [(one, _proposed(one)) for one in catalogues])
+    tell("lab mediation: automatic matching with samples")
+    sent = draw(scale.catalogues, SAMPLE_BYTES)
+    local = [SampleValues.of(read_events(each.document)) for each in sent]
+    target = [SampleValues.of(read_events(each.rewritten)) for each in sent]
+    with_samples = [
+        (one, _proposed(one, local[number], _merged(target[:number] + target[number + 1 :])))
+        for number, one in enumerate(catalogues)
+    ]
+    rows += _rows("with samples", with_samples)
+    return Finding(
+        "matching",
+        "Automatic schema matching against the matchings by hand",
+        ("from", "catalogues", "pairs by hand", "proposed", "right", "precision %", "recall %"),
+        tuple(rows),
+        (
+            "Samples: a document of each catalogue; for the global schema what the mappings of all"
+            " other catalogues make of theirs.",
+        ),
+    )
+
+
+def _merged(samples: Iterable[SampleValues]) -> SampleValues:
+    return reduce(SampleValues.merged, samples, SampleValues())
+
+
+def _proposed(
+    one: Catalogue, local: SampleValues | None = None, target: SampleValues | None = None
+) -> ProposedMatching:
+    return match_schemas(one.schema, global_schema(), local_values=local, target_values=target)
+
+
+def _rows(what: str, both: Sequence[tuple[Catalogue, ProposedMatching]]) -> list[tuple[Cell, ...]]:
+    groups = {
+        "all": both,
+        "English": [pair for pair in both if pair[0].language == "en"],
+        "other languages": [pair for pair in both if pair[0].language != "en"],
+    }
+    return [(what, name, *_quality(pairs)) for name, pairs in groups.items() if pairs]
+
+
+def _quality(both: Sequence[tuple[Catalogue, ProposedMatching]]) -> tuple[float, ...]:
+    by_hand_count = proposed_count = right = 0
+    for one, proposed in both:
+        wanted = set(one.matching.pairs)
+        found = {(pair.local, pair.target) for pair in proposed.pairs}
+        by_hand_count += len(wanted)
+        proposed_count += len(found)
+        right += len(wanted & found)
+    precision, recall = right / max(proposed_count, 1), right / by_hand_count
+    return by_hand_count, proposed_count, right, 100 * precision, 100 * recall

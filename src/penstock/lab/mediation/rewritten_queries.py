@@ -1,0 +1,106 @@
+"""Query rewriting, the way not taken: what it needs in space, and at every change."""
+
+from __future__ import annotations
+
+import tempfile
+from dataclasses import dataclass
+from pathlib import Path
+from time import perf_counter
+
+from penstock.errors import MappingError
+from penstock.lab.bench.measure import once
+from penstock.lab.bench.report import Tell
+from penstock.lab.catalogues import CATALOGUES, Catalogue
+from penstock.lab.catalogues.subscriptions import subscriptions
+from penstock.lab.findings import Finding
+from penstock.lab.mediation.data import SEED, index_of
+from penstock.lab.mediation.scale import Scale
+from penstock.language import Query, parse, to_text
+from penstock.mediation import Mapping, QueryRewriter
+
+
+@dataclass(frozen=True, slots=True)
+class Rewritten:
+    """Subscriptions rewritten for one local schema."""
+
+    texts: tuple[str, ...]
+    never: int
+    """Those that no document of the schema can meet: nothing is installed for them."""
+    refused: int
+    """Those that cannot be expressed."""
+    seconds: float
+
+
+def rewrite_all(one: Catalogue, queries: list[Query]) -> Rewritten:
+    """What a router has to install for one publisher."""
+    begin = perf_counter()
+    rewriter = QueryRewriter(one.mapping)
+    texts: list[str] = []
+    never = refused = 0
+    for query in queries:
+        try:
+            found = rewriter.rewrite(query)
+        except MappingError:
+            refused += 1
+            continue
+        if found is None:
+            never += 1
+        else:
+            texts.append(str(to_text(found)))
+    return Rewritten(tuple(texts), never, refused, perf_counter() - begin)
+
+
+def by_space_and_change(scale: Scale, tell: Tell) -> Finding:
+    """Space at a router, and the cost of a new subscription and of a new publisher."""
+    texts = subscriptions(scale.rewritten_subscriptions, SEED)
+    queries = [parse(text) for text in texts]
+    catalogues = CATALOGUES[: scale.catalogues]
+    found = []
+    for one in catalogues:
+        tell(f"lab mediation: queries rewritten for {one.name}")
+        found.append(rewrite_all(one, queries))
+    tell("lab mediation: queries rewritten, indexes")
+    last = found[-1]
+    one_index = _saved_bytes(texts)
+    all_indexes = one_index + sum(_saved_bytes(each.texts) for each in found)
+    building = once(lambda: index_of(last.texts).matcher())
+    mapping_texts = [one.mapping.to_text() for one in catalogues]
+    reading = once(lambda: [Mapping.from_text(text) for text in mapping_texts]) / len(found)
+    seconds = sum(each.seconds for each in found)
+    rows = (
+        ("subscriptions", len(texts), len(texts) + sum(len(each.texts) for each in found)),
+        ("their text, bytes", _size(texts), _size(texts) + sum(_size(e.texts) for e in found)),
+        ("indexes, bytes", one_index, all_indexes),
+        ("mappings, bytes", _size(mapping_texts), 0),
+        ("can meet no document of a schema", 0, sum(each.never for each in found)),
+        ("cannot be expressed", 0, sum(each.refused for each in found)),
+        ("a new subscription, queries to install", 1, _installed(found, len(texts))),
+        ("a new subscription, ms to rewrite", 0, seconds / len(texts) * 1e3),
+        ("a new publisher, queries to install", 0, sum(len(e.texts) for e in found) / len(found)),
+        ("a new publisher, ms", reading * 1e3, (seconds / len(found) + building) * 1e3),
+    )
+    return Finding(
+        "qra",
+        f"Query rewriting: {len(found)} schemas, {len(texts):,} subscriptions at a router",
+        ("what", "data rewriting", "query rewriting"),
+        rows,
+        (
+            "Query rewriting keeps the original subscriptions too, for publishers to come.",
+            "A new publisher: a mapping is read, or all subscriptions are rewritten and indexed.",
+        ),
+    )
+
+
+def _installed(found: list[Rewritten], count: int) -> float:
+    return 1 + sum(len(each.texts) for each in found) / count
+
+
+def _size(texts: list[str] | tuple[str, ...]) -> int:
+    return sum(len(text.encode()) for text in texts)
+
+
+def _saved_bytes(texts: list[str] | tuple[str, ...]) -> int:
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "subscriptions.index"
+        index_of(texts).save(path)
+        return path.stat().st_size

@@ -1,0 +1,121 @@
+"""The experiments on mediation, in the smallest numbers: every table is there and adds up."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from penstock.documents import Name
+from penstock.lab import mediation
+from penstock.lab.catalogues import CATALOGUES, Catalogue, CatalogueDocuments, catalogue
+from penstock.lab.catalogues.subscriptions import subscriptions
+from penstock.lab.findings import Finding
+from penstock.lab.mediation.data import index_of, sent_of
+from penstock.lab.mediation.exchange import COURSES, TURNED
+from penstock.lab.mediation.loopback import respond_for_real
+from penstock.lab.mediation.network import linear, respond, tree
+from penstock.lab.mediation.rewritten_queries import rewrite_all
+from penstock.lab.mediation.scale import QUICK
+from penstock.language import parse, to_text
+from penstock.mediation import QueryRewriter
+
+TINY = replace(QUICK, catalogues=3, sizes=(1_000, 2_000), socket_documents=2)
+
+
+@pytest.fixture(scope="module")
+def findings() -> dict[str, Finding]:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(mediation, "QUICK", TINY)
+        run = mediation.run(quick=True, tell=lambda _what: None)
+    return {finding.key: finding for finding in run.found}
+
+
+def test_everything_that_the_paper_measures_is_there(findings: dict[str, Finding]) -> None:
+    figures = {f"fig5{letter}" for letter in "abcd"}
+    assert set(findings) == {*figures, "subscriptions", "memory", "header", "qra", "matching"}
+    for finding in findings.values():
+        assert finding.rows
+        assert {len(row) for row in finding.rows} == {len(finding.columns)}
+        if finding.chart is not None:
+            drawn = {finding.chart.panel, finding.chart.x, *finding.chart.lines}
+            assert drawn <= set(finding.columns)
+
+
+@pytest.mark.parametrize("key", ["fig5a", "fig5b", "fig5c", "subscriptions"])
+def test_a_response_is_querying_and_transmission(findings: dict[str, Finding], key: str) -> None:
+    finding = findings[key]
+    parts = zip(
+        *(finding.column(name) for name in ("querying ms", "transmission ms", "T ms")), strict=True
+    )
+    for querying, transmission, total in parts:
+        assert isinstance(querying, float)
+        assert isinstance(transmission, float)
+        assert querying + transmission == pytest.approx(total)
+    assert set(finding.column("way")) == {"SDR", "NDDR", "IDDR"}
+
+
+def test_shares_are_shares(findings: dict[str, Finding]) -> None:
+    quality = findings["matching"]
+    for share in (*quality.column("precision %"), *quality.column("recall %")):
+        assert isinstance(share, float)
+        assert 50 < share <= 100
+    for share in findings["memory"].column("most %"):
+        assert isinstance(share, float)
+        assert 0 <= share <= 100
+
+
+def test_data_rewriting_installs_one_query_and_query_rewriting_several(
+    findings: dict[str, Finding],
+) -> None:
+    rows = {row[0]: row[1:] for row in findings["qra"].rows}
+    one, several = rows["subscriptions"]
+    assert isinstance(one, int)
+    assert isinstance(several, int)
+    assert one == TINY.rewritten_subscriptions < several
+
+
+def test_a_document_takes_its_time_on_every_link_and_at_every_router() -> None:
+    sent = {"size_bytes": 1_000, "bandwidth": 8_000, "querying": 0.5}
+    row = respond(linear(), **sent)
+    assert row.transmission == pytest.approx((1 + 2 + 3 + 4) / 4)
+    assert row.querying == pytest.approx(row.transmission / 2)
+    leaf = respond(linear(leaves_only=True), **sent, beforehand=0.25)
+    assert leaf.transmission == pytest.approx(4)
+    assert leaf.querying == pytest.approx(2.25)
+    branches = respond(tree(), **sent)
+    assert len(tree().parents) == 15
+    assert branches.transmission == pytest.approx((1 + 2 * 2 + 4 * 3 + 8 * 4) / 15)
+
+
+def test_every_router_gets_every_document_over_sockets() -> None:
+    heard: list[bytes] = []
+    messages = [b"x" * 4_000, b"y" * 10]
+    response = respond_for_real(messages, heard.append, bandwidth=1e9, routers=3)
+    assert heard == [messages[0]] * 3 + [messages[1]] * 3
+    assert response.total == pytest.approx(response.querying + response.transmission)
+
+
+@pytest.mark.parametrize("one", CATALOGUES[::3], ids=lambda one: one.name)
+def test_rewritten_subscriptions_meet_the_same_catalogues(one: Catalogue) -> None:
+    sent = sent_of(one, CatalogueDocuments(one).document(3_000, seed=4))
+    queries = [parse(text) for text in subscriptions(60, seed=4)]
+    rewriter = QueryRewriter(one.mapping)
+    local = [rewriter.rewrite(query) for query in queries]
+    wanted = index_of([str(to_text(query)) for query in queries]).matcher().match(sent.rewritten)
+    texts = [str(to_text(query)) if query else "/nothing" for query in local]
+    assert index_of(texts).matcher().match(sent.document).ids == wanted.ids
+
+
+def test_the_subscriptions_of_a_schema_are_all_accounted_for() -> None:
+    queries = [parse(text) for text in subscriptions(40, seed=2)]
+    queries.append(parse("//course[2]"))
+    found = rewrite_all(catalogue("elmsted"), queries)
+    assert len(found.texts) + found.never + found.refused == len(queries)
+    assert found.refused == 1
+
+
+def test_the_catalogue_that_is_turned_round_has_the_place_that_is_repeated() -> None:
+    nodes = catalogue(TURNED).schema.nodes()
+    assert COURSES in nodes
+    assert COURSES[-1] == Name("", "course")
