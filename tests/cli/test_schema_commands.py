@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
+from collections.abc import Iterator
 from pathlib import Path
 
+import pytest
 from commands import penstock
+from pyspark.sql import SparkSession
 from university import DOCUMENT, GLOBAL, LOCAL
 
+from penstock.cli import schemas, spark_inference
 from penstock.schema import read_schema_file, read_tree
 
 
@@ -79,3 +84,33 @@ def test_infer_from_samples_of_several_roots(tmp_path: Path) -> None:
     refused = penstock("schema", "infer", *files, "--root", "c")
     assert refused.code == 3
     assert "no one root of the samples is called 'c'" in refused.err
+
+
+def test_infer_on_spark(
+    spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    @contextlib.contextmanager
+    def the_session_of_the_tests(**_options: object) -> Iterator[SparkSession]:
+        yield spark
+
+    monkeypatch.setattr(spark_inference, "session", the_session_of_the_tests)
+    (tmp_path / "in").mkdir()
+    (tmp_path / "in" / "a.xml").write_bytes(DOCUMENT.read_bytes())
+    (tmp_path / "bad.xml").write_text("<a>", encoding="utf-8")
+    done = penstock("schema", "infer", "--spark", str(tmp_path))
+    assert done.code == 3
+    assert "refused: 1 document, xml.unclosed" in done.err
+    plain = penstock("schema", "infer", str(DOCUMENT))
+    assert read_tree(done.out) == read_tree(plain.out)
+    assert "# 1 of 2 documents were refused: xml.unclosed 1\n" in done.out
+
+
+def test_options_of_spark_are_for_spark() -> None:
+    refused = penstock("schema", "infer", str(DOCUMENT), "--master", "local[1]")
+    assert refused.code == 2
+    assert "this is for --spark" in refused.err
+
+
+def test_spark_is_advised_for_many_samples(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(schemas, "SPARK_ADVISED_BYTES", 10)
+    assert "`--spark` reads them on all" in penstock("schema", "infer", str(DOCUMENT)).err

@@ -17,7 +17,9 @@ SCRIPT = """
 import json, sys
 from pathlib import Path
 from pyspark.sql import SparkSession
+from penstock.pipeline import infer_schema
 from penstock.pipeline.reading import read_archives, read_column, read_directory, read_records
+from penstock.schema import print_tree
 
 folder = Path(sys.argv[1])
 spark = SparkSession.builder.remote("local[1]").getOrCreate()
@@ -41,7 +43,7 @@ for read, name in ((stream, "records"), (archives, "members")):
 written = [spark.read.parquet(str(folder / name)) for name in ("records", "members")]
 found = [files, whole, column, *written]
 told = [sorted(bytes(row.content).decode() for row in frame.collect()) for frame in found]
-print(json.dumps(told))
+print(json.dumps([*told, print_tree(infer_schema(whole))]))
 spark.stop()
 """
 
@@ -73,5 +75,6 @@ def test_readers_work_on_spark_connect(tmp_path: Path) -> None:
         ["<feed/>"],
         records,
         [document],
+        "penstock schema 1\n\nentry text\n",
     ]
     assert len(list((tmp_path / "records-checkpoint" / "commits").glob("[0-9]*"))) > 1

@@ -8,7 +8,7 @@ import sys
 import threading
 import time
 from collections.abc import Iterator
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from pathlib import Path
 from types import FrameType, TracebackType
 from typing import Any, Protocol
@@ -17,8 +17,7 @@ from rich.live import Live
 from rich.table import Table
 
 from penstock.cli.console import ExitCode, err, note, out, plural, print_json
-from penstock.cli.doctor import State, java
-from penstock.errors import error
+from penstock.cli.spark_options import SparkOptions, check_java
 from penstock.pipeline.delivering import BatchCounts
 from penstock.pipeline.progress import BatchProgress
 from penstock.pipeline.running import RunOptions
@@ -30,21 +29,11 @@ from penstock.workspace.status import past_deliveries
 VIEW_REFRESHES_PER_SECOND = 4
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SparkOptions:
-    """Where Spark runs."""
-
-    master: str | None
-    remote: str | None
-    settings: dict[str, str]
-
-
 def run(
     folder: Path, spark_options: SparkOptions, options: RunOptions, *, as_json: bool
 ) -> ExitCode:
     """Runs the pipeline to the end of the inbox, or until interrupted."""
-    if spark_options.remote is None:
-        _check_java()
+    check_java(spark_options)
     totals = _Totals()
     with Workspace.open(folder) as workspace, _interruptible():
         past_before = past_deliveries(workspace.tables)
@@ -72,13 +61,6 @@ def run(
         totals.past = past_deliveries(workspace.tables) - past_before
     totals.show(as_json=as_json)
     return ExitCode.DONE
-
-
-def _check_java() -> None:
-    found = java()
-    if found.state is not State.OK:
-        detail = found.detail if found.version is None else f"{found.version} is {found.detail}"
-        raise error("pipeline.java", f"Java: {detail}")
 
 
 @contextlib.contextmanager

@@ -8,7 +8,8 @@ from typing import Annotated
 
 import typer
 
-from penstock.cli.options import JsonOption, WorkspaceOption, bindings
+from penstock.cli.options import JsonOption, WorkspaceOption
+from penstock.cli.spark_options import ConfOption, MasterOption, RemoteOption, spark_options
 
 run_app = typer.Typer()
 
@@ -35,17 +36,9 @@ def _run(
     follow: Annotated[
         bool, typer.Option("--follow", help="Wait for new documents, until stopped.")
     ] = False,
-    master: Annotated[
-        str | None,
-        typer.Option(help="Where Spark runs; by default on all cores of this machine."),
-    ] = None,
-    remote: Annotated[
-        str | None, typer.Option(metavar="URL", help="A Spark Connect server, as sc://HOST:PORT.")
-    ] = None,
-    conf: Annotated[
-        list[str] | None,
-        typer.Option(metavar="NAME=VALUE", help="A setting of Spark's; repeatable."),
-    ] = None,
+    master: MasterOption = None,
+    remote: RemoteOption = None,
+    conf: ConfOption = None,
     mode: Annotated[
         RunMode, typer.Option(help="What becomes of documents that are refused.")
     ] = RunMode.PERMISSIVE,
@@ -69,16 +62,10 @@ def _run(
     from penstock.cli import run
     from penstock.pipeline.running import RunOptions
 
-    if master is not None and remote is not None:
-        raise typer.BadParameter("give --master or --remote, not both", param_hint="--remote")
     raise typer.Exit(
         run.run(
             workspace,
-            run.SparkOptions(
-                master=master,
-                remote=remote,
-                settings=bindings(conf, "--conf", "NAME=VALUE"),
-            ),
+            spark_options(master, remote, conf),
             RunOptions(
                 follow=follow,
                 unknown_schema=unknown_schema.value,

@@ -7,7 +7,8 @@ from typing import Annotated, Any
 
 import typer
 
-from penstock.cli.options import A_FILE, JsonOption
+from penstock.cli.options import A_FILE, JsonOption, refuse_options
+from penstock.cli.spark_options import ConfOption, MasterOption, RemoteOption, spark_options
 
 schema_app = typer.Typer(
     name="schema",
@@ -19,6 +20,8 @@ RootOption = Annotated[
     str | None,
     typer.Option(metavar="ELEMENT", help="The root, where there are several."),
 ]
+FOR_SPARK = "this is for --spark"
+
 SAMPLES: dict[str, Any] = {"exists": True, "readable": True}
 
 SamplesArgument = Annotated[
@@ -57,15 +60,30 @@ ForceOption = Annotated[bool, typer.Option("--force", help="Overwrite files that
 
 @schema_app.command("infer")
 def _infer(
-    documents: SamplesArgument, *, root: RootOption = None, as_json: JsonOption = False
+    documents: SamplesArgument,
+    *,
+    root: RootOption = None,
+    spark: Annotated[
+        bool, typer.Option("--spark", help="Read the documents on Spark, for gigabytes of them.")
+    ] = False,
+    master: MasterOption = None,
+    remote: RemoteOption = None,
+    conf: ConfOption = None,
+    as_json: JsonOption = False,
 ) -> None:
     """Infer a schema from sample documents, and print it as a schema file.
 
     It says what is narrowest of once, ?, * and + for all samples together.
     """
-    from penstock.cli import schemas
+    if not spark:
+        refuse_options({"--master": master, "--remote": remote, "--conf": conf}, FOR_SPARK)
+        from penstock.cli import schemas
 
-    raise typer.Exit(schemas.infer(documents, root=root, as_json=as_json))
+        raise typer.Exit(schemas.infer(documents, root=root, as_json=as_json))
+    from penstock.cli import spark_inference
+
+    options = spark_options(master, remote, conf)
+    raise typer.Exit(spark_inference.infer(documents, options, root=root, as_json=as_json))
 
 
 @schema_app.command("show")

@@ -5,11 +5,12 @@ from __future__ import annotations
 import sys
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
-from penstock.cli.console import ExitCode, print_json
+from penstock.cli.console import ExitCode, note, print_json
 from penstock.cli.refusals import told
-from penstock.cli.samples import sum_up
+from penstock.cli.samples import sample_files, sum_up
+from penstock.documents import Name
 from penstock.errors import error
 from penstock.schema import (
     NodePath,
@@ -22,26 +23,40 @@ from penstock.schema import (
 )
 from penstock.schema.outline import SIGNS
 
+SPARK_ADVISED_BYTES: Final = 256 << 20
+"""Of more sample documents it is said that Spark could read them. It is never started unasked."""
+
 
 def infer(documents: Sequence[Path], *, root: str | None, as_json: bool) -> ExitCode:
     """Prints the schema that all documents meet; those that are refused are told and left out."""
+    size = sum(path.stat().st_size for path in sample_files(documents))
+    if size > SPARK_ADVISED_BYTES:
+        note(f"{size >> 20:,} MB are read on one core: `--spark` reads them on all")
     summary, refused = sum_up(documents, SampleSummary.of, SampleSummary(), as_json=as_json)
-    named = [name for name in summary.roots() if root in (name.local, str(name))]
-    if root is not None and len(named) != 1:
-        raise error("schema.samples", f"no one root of the samples is called {root!r}")
-    _print(summary.tree(named[0] if root is not None else None), as_json=as_json)
+    print_schema(summary.tree(chosen_root(summary, root)), as_json=as_json)
     return ExitCode.REFUSED if refused else ExitCode.DONE
+
+
+def chosen_root(summary: SampleSummary, root: str | None) -> Name | None:
+    """The root of the samples that is called so."""
+    if root is None:
+        return None
+    named = [name for name in summary.roots() if root in (name.local, str(name))]
+    if len(named) != 1:
+        raise error("schema.samples", f"no one root of the samples is called {root!r}")
+    return named[0]
 
 
 def show(schema: Path, *, root: str | None, as_json: bool) -> ExitCode:
     """Prints the tree of a schema."""
     with told(schema, as_json=as_json):
         tree = read_schema_file(schema, root=root)
-    _print(tree, as_json=as_json)
+    print_schema(tree, as_json=as_json)
     return ExitCode.DONE
 
 
-def _print(tree: SchemaTree, *, as_json: bool) -> None:
+def print_schema(tree: SchemaTree, *, as_json: bool) -> None:
+    """Prints a tree as a schema file, or as JSON."""
     if not as_json:
         sys.stdout.write(print_tree(tree))
         return

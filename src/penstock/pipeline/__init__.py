@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from penstock.pipeline.delivering import BatchCounts as BatchCounts
     from penstock.pipeline.delivering import deliver as deliver
+    from penstock.pipeline.inferring import infer_schema as infer_schema
     from penstock.pipeline.matching import match_documents as match_documents
     from penstock.pipeline.matching import matches_of as matches_of
     from penstock.pipeline.progress import BatchProgress as BatchProgress
@@ -30,6 +31,7 @@ _HOMES = {
     "BatchProgress": "progress",
     "ProgressListener": "progress",
     "deliver": "delivering",
+    "infer_schema": "inferring",
     "match_documents": "matching",
     "matches_of": "matching",
     "read_archives": "reading",
@@ -47,6 +49,7 @@ __all__ = [
     "BatchProgress",
     "ProgressListener",
     "deliver",
+    "infer_schema",
     "match_documents",
     "matches_of",
     "read_archives",

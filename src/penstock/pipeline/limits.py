@@ -30,3 +30,7 @@ ARCHIVE_MEMBERS: Final[int] = 1_000_000
 
 MEMBER_BYTES: Final[int] = 256 << 20
 """Bytes of one member of an archive: a document is handed to Spark whole."""
+
+INFERRED_ROWS_MAX: Final[int] = 1_000_000
+"""Different paths, and attributes at them, that the documents may have which a schema is inferred
+from; past it they are refused with ``schema.samples``."""

@@ -34,7 +34,7 @@ these can tell what a name in another language cannot."""
 LEVEL_BETWEEN: Final = 0.85
 """What is heard across a level that the other schema does not have, as a part."""
 
-ROOT_BELOW: Final = 0.5
+ROOT_BELOW: Final = 0.3
 """What a root hears from above in a pair with a node that is no root."""
 
 CHANGE_MIN: Final = 1e-3
