@@ -22,7 +22,7 @@ OPTIONAL_PROBABILITY = 0.7
 """Of an element or attribute that need not be there."""
 
 REPEATS_MEAN = 1.5
-"""Repetitions of what is small: days, books, instructors of a course."""
+"""Repetitions of what is few: days, books, instructors of a course, courses of an instructor."""
 
 BRANCH_MEAN = 4.0
 """Repetitions of what holds courses, and of courses in it, below the outermost of them."""
@@ -114,7 +114,8 @@ class CatalogueDocuments:
                 yield None
         elif path in self._spine:
             yield None
-            for _ in range(geometric(BRANCH_MEAN, draft.rnd)):
+            is_few = self._meanings[Place(path[:-1])].path[-1].local == "instructor"
+            for _ in range(geometric(REPEATS_MEAN if is_few else BRANCH_MEAN, draft.rnd)):
                 if draft.is_full:
                     return
                 yield None
