@@ -8,6 +8,7 @@
 //! * [`xpath`]: what a subscriber can say;
 //! * [`select`]: the exact evaluator of one query (fragments, explanations, verification);
 //! * `index` and `matching`: all subscriptions at once;
+//! * [`rewriting`]: documents of other schemas, on their way to subscriptions;
 //! * [`keywords`]: subscriptions of words.
 //!
 //! Only `python` (feature `python`) knows that Python exists.
@@ -18,6 +19,7 @@ pub mod keywords;
 pub mod matching;
 pub mod reader;
 pub mod records;
+pub mod rewriting;
 pub mod select;
 pub mod values;
 pub mod xpath;

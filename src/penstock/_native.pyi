@@ -1,6 +1,6 @@
 """The native core, private: everything public wraps it. A test compares this with the module."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from os import PathLike
 from typing import Any, Literal, Self, TypeAlias, final
 
@@ -115,6 +115,44 @@ class Matcher:
     ) -> tuple[list[list[_Node]], _Summary | None, _Refusal | None]: ...
     def explain(self, document: Buffer, id: str) -> tuple[_Explanation | None, _Refusal | None]: ...
     def query(self, id: str) -> str | None: ...
+
+@final
+class Mapping:
+    def __new__(
+        cls,
+        nodes: Sequence[tuple[int, tuple[str, str], bool, Sequence[tuple[Any, ...]]]],
+        attributes: int,
+        copies_max: int,
+        held_bytes_max: int,
+    ) -> Self: ...
+
+def match_mapped(
+    matcher: Matcher, document: Buffer, mapping: Mapping
+) -> tuple[Handles, dict[str, int], _Refusal | None]: ...
+def match_batch_mapped(
+    matcher: Matcher,
+    keywords: KeywordMatcher | None,
+    documents: Buffer,
+    offsets: Buffer,
+    mappings: list[Mapping],
+    rows: list[int | None],
+) -> tuple[bytes, bytes, list[str], list[tuple[int, _Refusal]], dict[str, int]]: ...
+def select_mapped(
+    matcher: Matcher, document: Buffer, mapping: Mapping, ids: list[str]
+) -> tuple[
+    list[
+        list[
+            tuple[
+                Literal["element", "attribute", "text", "content"],
+                tuple[str, str] | None,
+                tuple[int, int, bool],
+                list[tuple[str, str]],
+            ]
+        ]
+    ],
+    _Summary | None,
+    _Refusal | None,
+]: ...
 
 @final
 class Handles:

@@ -527,6 +527,11 @@ ERRORS: dict[str, ErrorSpec] = {
         "a document is too deep once a mapping has rewritten it",
         "Operators that insert or move down make it deeper: raise the limit `depth`.",
     ),
+    "mapping.held": ErrorSpec(
+        DocumentError,
+        "a mapping would hold back more of a document than the limit",
+        "An operator waits for the end of a large element: cut the document into smaller ones.",
+    ),
     "mapping.uneven": ErrorSpec(
         MappingError,
         "there are not as many mappings as documents",

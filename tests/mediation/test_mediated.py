@@ -12,7 +12,7 @@ from university import DOCUMENT, MAPPING
 from penstock.documents import Document, Fragment, Header, Limits, read_events
 from penstock.errors import DocumentError, MappingError
 from penstock.matching import KeywordIndex, Matcher, SubscriptionIndex, both
-from penstock.mediation import Mapping, MediatedMatcher, reference
+from penstock.mediation import Mapping, MediatedMatcher, limits
 
 ENGINES = ["shared", "yfilter", "reference"]
 
@@ -256,12 +256,32 @@ class TestLimits:
     def test_a_document_that_would_be_copied_too_often_is_refused(
         self, engine: str, monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        monkeypatch.setattr(reference, "COPIES_MAX", 3)
+        monkeypatch.setattr(limits, "COPIES_MAX", 3)
         mapping = mapping_of("l\n  a*\n    => exchange b\n    b*\n    c*\n")
         document = b"<l><a><b/><b/><b/><c/></a></l>"
         matches = mediated(["//c"], engine).match(document, mapping)
         assert isinstance(matches.errors[0], DocumentError)
         assert matches.errors[0].code == "mapping.copies"
+
+
+@pytest.mark.parametrize("engine", ["shared", "yfilter"])
+def test_a_document_of_which_too_much_waits_is_refused(
+    engine: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(limits, "HELD_BYTES_MAX", 200)
+    short, long = (b"<course><time>%s</time></course>" % (b"9" * count) for count in (9, 200))
+    matcher = mediated(["//schedule"], engine)
+    assert set(matcher.match(short, mapping_of(SCHEDULE))) == {"//schedule"}
+    (reason,) = matcher.match(long, mapping_of(SCHEDULE)).errors
+    assert reason.code == "mapping.held"
+    assert reason.where is not None
+
+
+def test_what_waits_is_counted() -> None:
+    document = b"<course><time>9</time><title>%s</title></course>" % (b"Data" * 1000)
+    work = mediated(["//schedule"]).match(document, mapping_of(SCHEDULE)).counters.work
+    assert 0 < work.held_bytes < 200
+    assert mediated(["//title"]).match(document, None).counters.work.held_bytes == 0
 
 
 def test_an_unknown_way_is_refused() -> None:

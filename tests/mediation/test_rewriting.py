@@ -13,7 +13,7 @@ from penstock.mediation import (
     GlobalElement,
     GlobalText,
     Mapping,
-    reference,
+    limits,
     rewrite,
 )
 
@@ -179,7 +179,7 @@ r
 
 
 def test_copies_are_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(reference, "COPIES_MAX", 3)
+    monkeypatch.setattr(limits, "COPIES_MAX", 3)
     document = "<r><a><n>N</n><b/>{}</a></r>"
     assert "<n>N</n>" in xml(AUTHORS, document.format("<b/>"))
     with pytest.raises(DocumentError, match="more than 3 nodes would be copied") as caught:

@@ -5,16 +5,17 @@ use super::matcher::KeywordMatcher;
 use crate::events::Handler;
 use crate::matching::matcher::{Matched, Matcher};
 use crate::matching::pool::Worker;
-use crate::matching::source::{MatchError, Source};
+use crate::matching::source::MatchError;
+use crate::matching::through::Through;
 
 /// A document that is read for paths.
-struct ForPaths<'a, 's> {
+struct ForPaths<'a, 't, 's> {
     paths: &'a Matcher,
     worker: &'a mut Worker,
-    source: &'a mut Source<'s>,
+    through: &'a mut Through<'t, 's>,
 }
 
-impl Reading for ForPaths<'_, '_> {
+impl Reading for ForPaths<'_, '_, '_> {
     type Read = Matched;
 
     fn names_table(&self) -> u64 {
@@ -23,22 +24,22 @@ impl Reading for ForPaths<'_, '_> {
 
     fn read<H: Handler>(&mut self, handler: &mut H) -> Result<Matched, MatchError> {
         self.paths
-            .matches_by(self.worker, self.source, Some(handler))
+            .matches_by(self.worker, self.through, Some(handler))
     }
 }
 
-/// The subscriptions of either kind that match a document. Handles of keyword subscriptions come after
-/// all those of paths.
+/// The subscriptions of either kind that match a document; of keywords, as it is. Handles of keyword
+/// subscriptions come after all those of paths.
 pub fn match_both(
     paths: &Matcher,
     keywords: &KeywordMatcher,
-    source: &mut Source<'_>,
+    through: &mut Through<'_, '_>,
 ) -> Result<Matched, MatchError> {
     let mut worker = paths.pool().take();
     let matched = keywords.matches_beside(&mut ForPaths {
         paths,
         worker: &mut worker,
-        source,
+        through,
     });
     paths.pool().put(worker);
     let (of_keywords, mut matched) = matched?;

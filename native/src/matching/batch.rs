@@ -21,9 +21,9 @@ pub struct Batch {
     pub counters: Counters,
 }
 
-/// Matches each of `documents` by `matches`; one that is refused matches nothing and stops nothing.
+/// Matches each of `documents` by `matches`, which is told the row; one that is refused matches nothing and stops nothing.
 pub fn match_all<'a>(
-    matches: impl Fn(&mut Source<'_>) -> Result<Matched, MatchError>,
+    matches: impl Fn(usize, &mut Source<'_>) -> Result<Matched, MatchError>,
     documents: impl Iterator<Item = &'a [u8]>,
 ) -> Batch {
     let mut batch = Batch {
@@ -32,7 +32,7 @@ pub fn match_all<'a>(
     };
     let mut places: HashMap<u32, i32, foldhash::fast::RandomState> = HashMap::default();
     for (row, document) in documents.enumerate() {
-        match matches(&mut Source::Bytes(document)) {
+        match matches(row, &mut Source::Bytes(document)) {
             Ok(matched) => {
                 batch.counters += matched.counters;
                 for handle in matched.handles {

@@ -6,19 +6,21 @@
 
 use std::sync::{Arc, OnceLock};
 
-use super::beside::{Beside, Joined};
+use super::beside::Beside;
 use super::classes::{ClassSet, Classes};
 use super::engines::{SharedEngine, YFilterEngine};
-use super::pool::{arrange, Pool, Worker};
+use super::pool::{arrange, NumberedReader, Pool, Worker};
 use super::run::Run;
 use super::source::{MatchError, Source};
+use super::through::{Passage, Read, Through};
 use super::yfilter::{NfaRun, SharedNfa};
 use crate::index::numbering::Numbered;
 use crate::index::store::Snapshot;
 use crate::reader::Summary;
+use crate::rewriting::fragments::Fragment;
+use crate::rewriting::{Mapping, Memory};
 use crate::select::{
-    explain, Explanation, Node, Options as SelectOptions, Outcome, Selection, Selector, Wanted,
-    CANDIDATES_MAX,
+    explain, Explanation, Node, Options as SelectOptions, Outcome, Selector, Wanted, CANDIDATES_MAX,
 };
 use crate::xpath::ast::Query;
 
@@ -48,6 +50,10 @@ pub struct Counters {
     pub caches_dropped: u64,
     /// The memory of the cache, about.
     pub cache_bytes: u64,
+    /// Elements that the mapping's local schema does not have.
+    pub unknown: u64,
+    /// What the rewriter held at once, at most.
+    pub held_bytes: u64,
 }
 
 impl std::ops::AddAssign for Counters {
@@ -59,6 +65,8 @@ impl std::ops::AddAssign for Counters {
         self.states_made += other.states_made;
         self.caches_dropped += other.caches_dropped;
         self.cache_bytes = self.cache_bytes.max(other.cache_bytes);
+        self.unknown += other.unknown;
+        self.held_bytes = self.held_bytes.max(other.held_bytes);
     }
 }
 
@@ -93,25 +101,38 @@ impl Matcher {
         }
     }
 
-    /// The subscriptions that match a document.
+    /// The subscriptions that match a document as it is.
     pub fn matches(&self, source: &mut Source<'_>) -> Result<Matched, MatchError> {
+        self.matches_through(&mut Through::plain(source))
+    }
+
+    /// The subscriptions that match a document.
+    pub fn matches_through(&self, through: &mut Through<'_, '_>) -> Result<Matched, MatchError> {
         let mut worker = self.pool.take();
-        let matched = self.matches_by(&mut worker, source, None);
+        let matched = self.matches_by(&mut worker, through, None);
         self.pool.put(worker);
         matched
     }
 
     /// The subscriptions that match a document that is read by a worker of the pool, while another may
-    /// hear it too.
+    /// hear it as it is.
     pub fn matches_by(
         &self,
         worker: &mut Worker,
-        source: &mut Source<'_>,
+        through: &mut Through<'_, '_>,
         beside: Option<&mut dyn Beside>,
     ) -> Result<Matched, MatchError> {
         match self.engine {
-            Engine::Shared => self.match_shared(worker, source, beside),
-            Engine::YFilter => self.match_yfilter(worker, source, beside),
+            Engine::Shared => self.match_shared(worker, through, beside),
+            Engine::YFilter => self.match_yfilter(worker, through, beside),
+        }
+    }
+
+    fn passage<'w>(&self, reader: &'w mut NumberedReader, memory: &'w mut Memory) -> Passage<'w> {
+        Passage {
+            reader,
+            memory,
+            depth_max: self.pool.options.reader.limits.depth as u64,
         }
     }
 
@@ -123,7 +144,7 @@ impl Matcher {
     fn match_shared(
         &self,
         worker: &mut Worker,
-        source: &mut Source<'_>,
+        through: &mut Through<'_, '_>,
         mut beside: Option<&mut dyn Beside>,
     ) -> Result<Matched, MatchError> {
         let limits = self.pool.options.run;
@@ -134,17 +155,13 @@ impl Matcher {
         for (segment, run) in &mut worker.runs {
             run.begin(segment, names);
         }
-        let summary = source.read(
-            &mut worker.reader.reader,
-            &mut Joined {
-                engine: SharedEngine {
-                    runs: &mut worker.runs,
-                },
-                beside: &mut beside,
-            },
-        )?;
+        let engine = SharedEngine {
+            runs: &mut worker.runs,
+        };
+        let mut passage = self.passage(&mut worker.reader, &mut worker.rewriting);
+        let read = passage.read(through, engine, &mut beside)?;
         let mut matched = Matched {
-            counters: counters_of(&summary),
+            counters: counters_of_read(&read),
             ..Matched::default()
         };
         for (_, run) in &worker.runs {
@@ -155,7 +172,7 @@ impl Matcher {
             matched.counters.cache_bytes += run.cache_bytes() as u64;
         }
         let runs = std::mem::take(&mut worker.runs);
-        let collected = self.collect(worker, source, &mut matched, |at| runs[at].1.results());
+        let collected = self.collect(worker, through, &mut matched, |at| runs[at].1.results());
         worker.runs = runs;
         collected.map(|()| matched)
     }
@@ -163,7 +180,7 @@ impl Matcher {
     fn match_yfilter(
         &self,
         worker: &mut Worker,
-        source: &mut Source<'_>,
+        through: &mut Through<'_, '_>,
         mut beside: Option<&mut dyn Beside>,
     ) -> Result<Matched, MatchError> {
         let views = &self.numbered.snapshot.views;
@@ -182,22 +199,18 @@ impl Matcher {
         for (nfa, (_, run)) in nfas.iter().zip(&mut worker.nfa_runs) {
             run.begin(nfa, names);
         }
-        let summary = source.read(
-            &mut worker.reader.reader,
-            &mut Joined {
-                engine: YFilterEngine {
-                    nfas,
-                    runs: &mut worker.nfa_runs,
-                },
-                beside: &mut beside,
-            },
-        )?;
+        let engine = YFilterEngine {
+            nfas,
+            runs: &mut worker.nfa_runs,
+        };
+        let mut passage = self.passage(&mut worker.reader, &mut worker.rewriting);
+        let read = passage.read(through, engine, &mut beside)?;
         let mut matched = Matched {
-            counters: counters_of(&summary),
+            counters: counters_of_read(&read),
             ..Matched::default()
         };
         let runs = std::mem::take(&mut worker.nfa_runs);
-        let collected = self.collect(worker, source, &mut matched, |at| runs[at].1.results());
+        let collected = self.collect(worker, through, &mut matched, |at| runs[at].1.results());
         worker.nfa_runs = runs;
         collected.map(|()| matched)
     }
@@ -206,7 +219,7 @@ impl Matcher {
     fn collect<'a, S: ClassSet + 'a>(
         &self,
         worker: &mut Worker,
-        source: &mut Source<'_>,
+        through: &mut Through<'_, '_>,
         matched: &mut Matched,
         results: impl Fn(usize) -> (&'a S, &'a Classes),
     ) -> Result<(), MatchError> {
@@ -224,7 +237,7 @@ impl Matcher {
             return Ok(());
         }
         matched.counters.verified = unsure.len() as u64;
-        let (outcomes, _) = self.evaluate(worker, source, &unsure, SelectOptions::default())?;
+        let (outcomes, _) = self.evaluate(worker, through, &unsure, SelectOptions::default())?;
         for (&(at, class), outcome) in unsure.iter().zip(&outcomes) {
             if outcome.matched {
                 self.numbered.add_handles(at, class, &mut matched.handles);
@@ -244,7 +257,7 @@ impl Matcher {
     fn evaluate(
         &self,
         worker: &mut Worker,
-        source: &mut Source<'_>,
+        through: &mut Through<'_, '_>,
         classes: &[(usize, u32)],
         options: SelectOptions,
     ) -> Result<(Vec<Outcome>, Summary), MatchError> {
@@ -261,9 +274,8 @@ impl Matcher {
             })
             .collect();
         let borrowed: Vec<&Selector> = selectors.iter().map(|selector| &**selector).collect();
-        let mut selection = Selection::new(&borrowed, options);
-        let summary = source.read(&mut worker.reader.reader, &mut selection)?;
-        Ok((selection.finish(), summary))
+        self.passage(&mut worker.reader, &mut worker.rewriting)
+            .evaluate(through, &borrowed, options)
     }
 
     /// The nodes that each of these subscriptions selects in a document.
@@ -272,22 +284,53 @@ impl Matcher {
         source: &mut Source<'_>,
         handles: &[u32],
     ) -> Result<(Vec<Vec<Node>>, Summary), MatchError> {
-        let classes: Vec<(usize, u32)> = handles
-            .iter()
-            .map(|&handle| self.numbered.class_of(handle))
-            .collect();
         let mut worker = self.pool.take();
-        let options = SelectOptions {
-            wanted: Wanted::All,
-            ..SelectOptions::default()
-        };
-        let outcomes = self.evaluate(&mut worker, source, &classes, options);
+        let outcomes = self.select_by(&mut worker, &mut Through::plain(source), handles);
         self.pool.put(worker);
         let (outcomes, summary) = outcomes?;
         Ok((
             outcomes.into_iter().map(|outcome| outcome.nodes).collect(),
             summary,
         ))
+    }
+
+    fn select_by(
+        &self,
+        worker: &mut Worker,
+        through: &mut Through<'_, '_>,
+        handles: &[u32],
+    ) -> Result<(Vec<Outcome>, Summary), MatchError> {
+        let classes: Vec<(usize, u32)> = handles
+            .iter()
+            .map(|&handle| self.numbered.class_of(handle))
+            .collect();
+        let options = SelectOptions {
+            wanted: Wanted::All,
+            ..SelectOptions::default()
+        };
+        self.evaluate(worker, through, &classes, options)
+    }
+
+    /// The parts of the original that each of these subscriptions selects in what a mapping makes of
+    /// it.
+    pub fn select_mapped(
+        &self,
+        source: &mut Source<'_>,
+        mapping: &Mapping,
+        handles: &[u32],
+    ) -> Result<(Vec<Vec<Fragment>>, Summary), MatchError> {
+        let mut worker = self.pool.take();
+        let mut through = Through {
+            source,
+            mapping: Some(mapping),
+        };
+        let selected = self.select_by(&mut worker, &mut through, handles);
+        let cut = selected.and_then(|(outcomes, summary)| {
+            let mut passage = self.passage(&mut worker.reader, &mut worker.rewriting);
+            Ok((passage.cut(through.source, &outcomes)?, summary))
+        });
+        self.pool.put(worker);
+        cut
     }
 
     /// The query of a handle in normal form, and why it selects something or nothing.
@@ -309,6 +352,14 @@ impl Matcher {
     /// The subscriptions.
     pub fn numbered(&self) -> &Numbered {
         &self.numbered
+    }
+}
+
+fn counters_of_read(read: &Read) -> Counters {
+    Counters {
+        unknown: read.unknown,
+        held_bytes: read.held_bytes,
+        ..counters_of(&read.summary)
     }
 }
 

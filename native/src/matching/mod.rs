@@ -27,5 +27,6 @@ pub mod sites;
 pub mod source;
 #[cfg(test)]
 mod tests;
+pub mod through;
 pub mod told;
 pub mod yfilter;

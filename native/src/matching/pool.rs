@@ -10,6 +10,7 @@ use super::yfilter::NfaRun;
 use crate::index::segment::Segment;
 use crate::index::store::Snapshot;
 use crate::reader::{Reader, ReaderOptions};
+use crate::rewriting::Memory;
 use crate::select::Selector;
 
 /// How a matcher works.
@@ -59,6 +60,7 @@ pub struct Worker {
     pub(super) runs: Vec<(Arc<Segment>, Run)>,
     pub(super) nfa_runs: Vec<(Arc<Segment>, NfaRun)>,
     pub(super) selectors: HashMap<(u64, u32), Arc<Selector>>,
+    pub(super) rewriting: Memory,
 }
 
 impl Worker {
@@ -77,6 +79,7 @@ impl Work for Worker {
             runs: Vec::new(),
             nfa_runs: Vec::new(),
             selectors: HashMap::new(),
+            rewriting: Memory::default(),
         }
     }
 }

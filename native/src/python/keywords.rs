@@ -33,6 +33,7 @@ use crate::matching::batch::match_all;
 use crate::matching::matcher::Matcher as PathMatcher;
 use crate::matching::pool::Pools;
 use crate::matching::source::{MatchError, Source};
+use crate::matching::through::Through;
 
 /// Folded words, ascending, and `all` or `any`; or code, message and offset in characters.
 type ParsedTuple = (
@@ -264,7 +265,7 @@ impl KeywordMatcher {
     ) -> PyResult<BatchTuple<'py>> {
         let documents = Documents::new(&documents, &offsets)?;
         let (batch, ids) = py.detach(|| {
-            let matches = |source: &mut Source<'_>| self.matcher.matches(source);
+            let matches = |_, source: &mut Source<'_>| self.matcher.matches(source);
             with_ids(&*self.matcher, match_all(matches, documents.iter()))
         });
         batch_tuple(py, batch, ids)
@@ -369,7 +370,7 @@ fn or_refusal<T>(found: Result<T, MatchError>) -> PyResult<(Option<T>, Option<Re
 }
 
 /// Both kinds of matchers, whose handles go on from one to the other.
-struct Both<'a>(&'a PathMatcher, &'a NativeMatcher);
+pub(super) struct Both<'a>(pub &'a PathMatcher, pub &'a NativeMatcher);
 
 impl Ids for Both<'_> {
     fn id(&self, handle: u32) -> &str {
@@ -389,7 +390,9 @@ pub fn match_both<'py>(
     let documents = Documents::new(&documents, &offsets)?;
     let (paths, keywords) = (&*paths.matcher, &*keywords.matcher);
     let (batch, ids) = py.detach(|| {
-        let matches = |source: &mut Source<'_>| both::match_both(paths, keywords, source);
+        let matches = |_, source: &mut Source<'_>| {
+            both::match_both(paths, keywords, &mut Through::plain(source))
+        };
         with_ids(&Both(paths, keywords), match_all(matches, documents.iter()))
     });
     batch_tuple(py, batch, ids)

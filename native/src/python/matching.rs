@@ -178,6 +178,16 @@ pub struct Matcher {
     pub(super) matcher: Arc<NativeMatcher>,
 }
 
+impl Matcher {
+    /// The handles of subscriptions.
+    pub(super) fn handles(&self, ids: &[String]) -> PyResult<Vec<u32>> {
+        let unknown = |id: &String| PyValueError::new_err(format!("no subscription `{id}`"));
+        let numbered = self.matcher.numbered();
+        let handle = |id: &String| numbered.handle(id).ok_or_else(|| unknown(id));
+        ids.iter().map(handle).collect()
+    }
+}
+
 /// `(kind, name of an attribute, spans, namespaces in scope)`; a span is `(start, end, from entity)`.
 type NodeTuple = (
     &'static str,
@@ -257,7 +267,7 @@ impl Matcher {
     ) -> PyResult<BatchTuple<'py>> {
         let documents = Documents::new(&documents, &offsets)?;
         let (batch, ids) = py.detach(|| {
-            let matches = |source: &mut Source<'_>| self.matcher.matches(source);
+            let matches = |_, source: &mut Source<'_>| self.matcher.matches(source);
             with_ids(&*self.matcher, match_all(matches, documents.iter()))
         });
         batch_tuple(py, batch, ids)
@@ -272,14 +282,7 @@ impl Matcher {
         ids: Vec<String>,
     ) -> PyResult<SelectedTuple> {
         let bytes = bytes_of(&document)?;
-        let unknown = |id: &String| PyValueError::new_err(format!("no subscription `{id}`"));
-        let handle = |id: &String| {
-            self.matcher
-                .numbered()
-                .handle(id)
-                .ok_or_else(|| unknown(id))
-        };
-        let handles = ids.iter().map(handle).collect::<PyResult<Vec<u32>>>()?;
+        let handles = self.handles(&ids)?;
         match py.detach(|| self.matcher.select(&mut Source::Bytes(bytes), &handles)) {
             Ok((selected, summary)) => {
                 let tuples = |nodes: Vec<Node>| nodes.into_iter().map(node_tuple).collect();

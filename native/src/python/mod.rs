@@ -10,6 +10,7 @@ mod matching;
 mod outcomes;
 mod reader;
 mod records;
+mod rewriting;
 mod select;
 mod xpath;
 
@@ -42,5 +43,9 @@ fn _native(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<keywords::KeywordMatcher>()?;
     module.add_function(wrap_pyfunction!(keywords::match_both, module)?)?;
     module.add_function(wrap_pyfunction!(select::select, module)?)?;
+    module.add_class::<rewriting::Mapping>()?;
+    module.add_function(wrap_pyfunction!(rewriting::match_mapped, module)?)?;
+    module.add_function(wrap_pyfunction!(rewriting::match_batch_mapped, module)?)?;
+    module.add_function(wrap_pyfunction!(rewriting::select_mapped, module)?)?;
     Ok(())
 }

@@ -59,6 +59,8 @@ fn counters_dict<'py>(py: Python<'py>, counters: &Counters) -> PyResult<Bound<'p
     dict.set_item("states_made", counters.states_made)?;
     dict.set_item("caches_dropped", counters.caches_dropped)?;
     dict.set_item("cache_bytes", counters.cache_bytes)?;
+    dict.set_item("unknown", counters.unknown)?;
+    dict.set_item("held_bytes", counters.held_bytes)?;
     Ok(dict)
 }
 

@@ -61,15 +61,15 @@ class NativeMatching:
 
     def match(self, document: Buffer) -> Outcome:
         """Match a document that is in memory."""
-        return _outcome(*self.of_core.match_bytes(document))
+        return outcome_of(*self.of_core.match_bytes(document))
 
     def match_file(self, path: str | PathLike[str]) -> Outcome:
         """Match a file's content as it is read."""
-        return _outcome(*self.of_core.match_file(path))
+        return outcome_of(*self.of_core.match_file(path))
 
     def match_chunks(self, chunks: Iterable[Buffer]) -> Outcome:
         """Match a document that comes in pieces."""
-        return _outcome(*self.of_core.match_chunks(chunks))
+        return outcome_of(*self.of_core.match_chunks(chunks))
 
     def match_batch(self, documents: pa.LargeBinaryArray) -> BatchOutcome:
         """Match each document of an array without nulls."""
@@ -149,7 +149,8 @@ def _plain(buffer: pa.Buffer | None) -> memoryview:
     return memoryview(b"" if buffer is None else buffer).cast("B")
 
 
-def _outcome(handles: Handles, counters: Mapping[str, int], refusal: Refusal | None) -> Outcome:
+def outcome_of(handles: Handles, counters: Mapping[str, int], refusal: Refusal | None) -> Outcome:
+    """What became of a document."""
     error = None if refusal is None else document_error(refusal)
     return Outcome(handles, Work(**counters), error)
 

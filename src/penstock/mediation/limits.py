@@ -8,6 +8,13 @@ COPIES_MAX: Final[int] = 1_000_000
 """Elements and texts that Exchange and Downgrade may copy while one document is rewritten; past it
 the document is refused with ``mapping.copies``."""
 
+HELD_BYTES_MAX: Final[int] = 256 << 20
+"""Memory for what a native rewriter holds back of one document at once because an operator blocks;
+past it the document is refused with ``mapping.held``."""
+
+COMPILED_MAX: Final[int] = 1_000
+"""Mappings that one matcher keeps ready for the native core; past it they are made ready anew."""
+
 DOMAIN_LENGTH_MAX: Final[int] = 100
 """Characters in the name of a domain; a longer one is refused with ``schema.domain``."""
 

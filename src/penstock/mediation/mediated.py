@@ -13,9 +13,12 @@ from penstock.matching import BatchMatches, KeywordMatcher, Matcher, Matches
 from penstock.matching.batch import BinaryArray, match_batch
 from penstock.matching.engine import BatchOutcome, Buffer, EngineMatcher, Outcome
 from penstock.matching.matcher import bytes_of
+from penstock.matching.native_engine import NativeMatcher
+from penstock.matching.native_keywords import NativeKeywordMatcher
 from penstock.matching.results import Counters, Names
-from penstock.matching.together import InTurn, joined, joined_batches
+from penstock.matching.together import InOneReading, InTurn, joined, joined_batches
 from penstock.mediation.mapping import Mapping as SchemaMapping
+from penstock.mediation.native_rewriting import NativeRewriting
 from penstock.mediation.plain_rewriting import PlainRewriting
 
 Way: TypeAlias = Literal["sdr", "nddr", "iddr"]
@@ -88,9 +91,11 @@ class MediatedMatcher:
         self._matcher = matcher
         self._keywords: EngineMatcher | None = None
         self._paths: Rewriting | None = None
+        self._in_one_reading = False
         engine = matcher.engine
         if isinstance(engine, InTurn):
-            self._keywords, self._paths = engine.keywords, _rewriting(engine.paths)
+            self._keywords, self._paths = engine.keywords, _rewriting(engine.paths, engine.keywords)
+            self._in_one_reading = isinstance(engine, InOneReading)
         elif isinstance(matcher, KeywordMatcher):
             self._keywords = engine
         else:
@@ -183,7 +188,7 @@ class MediatedMatcher:
         if self._paths is None:
             return self._matcher.engine.match_batch(documents)
         outcome = self._paths.match_batch(documents, mappings)
-        if self._keywords is None:
+        if self._keywords is None or self._in_one_reading:
             return outcome
         return joined_batches(outcome, self._keywords.match_batch(documents))
 
@@ -199,5 +204,8 @@ class _Rows:
         return self._mediated._match_rows(documents, self._mappings)
 
 
-def _rewriting(paths: EngineMatcher) -> Rewriting:
+def _rewriting(paths: EngineMatcher, keywords: EngineMatcher | None = None) -> Rewriting:
+    if isinstance(paths, NativeMatcher):
+        beside = keywords if isinstance(keywords, NativeKeywordMatcher) else None
+        return NativeRewriting(paths, beside)
     return PlainRewriting(paths, paths.limits)

@@ -25,6 +25,7 @@ from penstock.documents import (
     TextBreak,
 )
 from penstock.errors import error
+from penstock.mediation import limits
 from penstock.mediation.global_document import (
     Applied,
     GlobalDocument,
@@ -33,7 +34,6 @@ from penstock.mediation.global_document import (
     GlobalText,
     merged,
 )
-from penstock.mediation.limits import COPIES_MAX
 from penstock.mediation.mapping import Mapping
 from penstock.mediation.operators import (
     Downgrade,
@@ -170,8 +170,9 @@ class _Rewriting:
         while waiting:
             made = waiting.pop()
             self._copied += 1 + sum(isinstance(each, Text) for each in made.children)
-            if self._copied > COPIES_MAX:
-                raise error("mapping.copies", f"more than {COPIES_MAX} nodes would be copied")
+            if self._copied > limits.COPIES_MAX:
+                message = f"more than {limits.COPIES_MAX} nodes would be copied"
+                raise error("mapping.copies", message)
             made.children = [
                 replace(each, attributes=list(each.attributes))
                 if isinstance(each, _Element)

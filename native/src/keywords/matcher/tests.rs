@@ -13,6 +13,7 @@ use crate::index::store::{AddError, Index};
 use crate::matching::matcher::{Engine, Matcher};
 use crate::matching::pool::MatcherOptions;
 use crate::matching::run::RunLimits;
+use crate::matching::through::Through;
 use crate::reader::ReaderOptions;
 use crate::xpath::Namespaces;
 
@@ -294,7 +295,8 @@ fn both_kinds_match_in_one_reading() {
                 .filter(|&id| id != "b" || keyword_engine != KeywordEngine::Slca)
                 .collect();
             let source = &mut Source::Bytes(document.as_bytes());
-            let matched = match_both(&paths, &keywords, source).expect("well-formed");
+            let matched =
+                match_both(&paths, &keywords, &mut Through::plain(source)).expect("well-formed");
             let handles = matched.handles.iter();
             let mut ids: Vec<&str> = handles
                 .map(|&handle| id_of_both(&paths, &keywords, handle))
@@ -304,7 +306,7 @@ fn both_kinds_match_in_one_reading() {
             assert_eq!(matched.counters.elements, elements);
         }
         let source = &mut Source::Bytes(b"<n>");
-        assert!(match_both(&paths, &keywords, source).is_err());
+        assert!(match_both(&paths, &keywords, &mut Through::plain(source)).is_err());
     }
 }
 

@@ -1,0 +1,367 @@
+//! An element with operators: where its children go.
+
+use super::mapping::{Operators, PlaceId, Way};
+use super::memory::{Frame, State, NO_STATE};
+use super::origins::Origins;
+use super::rewriter::Rewriter;
+use super::trees::NodeId;
+use crate::events::{Attribute, Context, Handler, NameId, Span, Stop};
+
+/// Attributes of most elements fit in here; more take memory of their own.
+const FEW: usize = 8;
+
+/// Attributes that are put together for one start tag.
+pub(super) struct Attributes<'a> {
+    few: [Attribute<'a>; FEW],
+    count: usize,
+    many: Vec<Attribute<'a>>,
+}
+
+impl<'a> Attributes<'a> {
+    pub fn new() -> Attributes<'a> {
+        let none = Attribute {
+            name: NameId(0),
+            value: "",
+            span: Span::default(),
+        };
+        Attributes {
+            few: [none; FEW],
+            count: 0,
+            many: Vec::new(),
+        }
+    }
+
+    pub fn push(&mut self, attribute: Attribute<'a>) {
+        if self.many.is_empty() && self.count < FEW {
+            self.few[self.count] = attribute;
+            self.count += 1;
+            return;
+        }
+        if self.many.is_empty() {
+            self.many.extend(self.few);
+        }
+        self.many.push(attribute);
+    }
+
+    pub fn as_slice(&self) -> &[Attribute<'a>] {
+        if self.many.is_empty() {
+            &self.few[..self.count]
+        } else {
+            &self.many
+        }
+    }
+
+    fn as_mut_slice(&mut self) -> &mut [Attribute<'a>] {
+        if self.many.is_empty() {
+            &mut self.few[..self.count]
+        } else {
+            &mut self.many
+        }
+    }
+}
+
+impl<'m, H: Handler> Rewriter<'m, H> {
+    /// The operators at a place.
+    #[inline]
+    pub(super) fn operators(&self, place: PlaceId) -> &'m Operators {
+        let operators = self.mapping.places[place as usize].operators.as_deref();
+        operators.expect("where there is a state there are operators")
+    }
+
+    fn state(&mut self) -> &mut State {
+        let state = self.top().state;
+        &mut self.memory.states[state as usize]
+    }
+
+    /// Whether the children of the innermost open element wait for its end.
+    #[inline]
+    pub(super) fn is_waiting(&self) -> bool {
+        let state = self.top().state;
+        state != NO_STATE && self.memory.states[state as usize].waits
+    }
+
+    /// Opens the frame of an element; `span` is its range, where it is known.
+    pub(super) fn open_frame(&mut self, place: PlaceId, span: Option<Span>) {
+        let has_operators = self.mapping.places[place as usize].operators.is_some();
+        let state = if has_operators {
+            self.open_state(span)
+        } else {
+            NO_STATE
+        };
+        self.memory.frames.push(Frame { place, state });
+    }
+
+    fn open_state(&mut self, span: Option<Span>) -> u32 {
+        let memory = &mut *self.memory;
+        if memory.states.len() == memory.states_open {
+            memory.states.push(State::default());
+        }
+        let state = &mut memory.states[memory.states_open];
+        let (mut waiting, mut aside) = (
+            std::mem::take(&mut state.waiting),
+            std::mem::take(&mut state.aside),
+        );
+        waiting.clear();
+        aside.clear();
+        *state = State {
+            // Its own start tag has passed, if it is an element at all.
+            upgrades: !self.output.is_outside(),
+            span,
+            mark: memory.trees.mark(),
+            waiting,
+            aside,
+            ..State::default()
+        };
+        memory.states_open += 1;
+        u32::try_from(memory.states_open - 1).expect("depth is limited")
+    }
+
+    /// Closes the frame of an element that has ended.
+    pub(super) fn close_frame(&mut self) {
+        let frame = self.memory.frames.pop();
+        if frame.is_some_and(|frame| frame.state != NO_STATE) {
+            self.memory.states_open -= 1;
+        }
+    }
+
+    /// Where a child goes.
+    pub(super) fn way_of(&mut self, place: PlaceId) -> Way {
+        let frame = self.top();
+        if frame.state == NO_STATE {
+            return Way::Stays;
+        }
+        let operators = self.operators(frame.place);
+        let state = self.state();
+        if !state.decided && (state.waits || operators.waiting.contains(&place)) {
+            state.waits = true;
+            return Way::Waits;
+        }
+        match operators.way_of(place) {
+            Way::Upgraded if !state.upgrades => Way::Stays,
+            way => way,
+        }
+    }
+
+    /// Lets the element end before its children, or an inserted path begin, where they pass so.
+    pub(super) fn prepare_to_pass(&mut self, context: &dyn Context) -> Result<(), Stop> {
+        let operators = self.operators(self.top().place);
+        let state = self.state();
+        let ends = operators.ends_early && state.upgrades && !state.ended;
+        let opens = operators.opens_path && !state.path_open;
+        state.ended |= ends;
+        state.path_open |= opens;
+        if ends {
+            let span = self.span_of_open();
+            self.output.end(span)?;
+        }
+        if opens {
+            self.output
+                .start_path(context, &self.bound, &operators.paths[0])?;
+        }
+        Ok(())
+    }
+
+    /// The range of the innermost open element, or a sign for it.
+    fn span_of_open(&mut self) -> Span {
+        if !H::SPANS {
+            return Span::default();
+        }
+        if let Some(span) = self.state().span {
+            return span;
+        }
+        let sign = Origins::sign(self.output.origins.add(Vec::new(), None));
+        self.state().span = Some(sign);
+        sign
+    }
+
+    /// Sets a child aside.
+    pub(super) fn set_aside(&mut self, way: Way, node: NodeId) {
+        let state = self.state();
+        match way {
+            Way::Waits => state.waiting.push(node),
+            _ => state.aside.push((way, node)),
+        }
+    }
+
+    /// A piece of text among children that wait.
+    pub(super) fn wait_with_text(&mut self, text: &str, span: Span) {
+        let before = self.state().waiting.last().copied();
+        let span = H::SPANS.then_some(span);
+        let (node, is_new) = self.memory.trees.add_text(before, text, span);
+        if is_new {
+            self.set_aside(Way::Waits, node);
+        }
+    }
+
+    /// A comment or processing instruction among children that wait.
+    pub(super) fn wait_with_break(&mut self) {
+        let node = self.memory.trees.add_break(H::SPANS);
+        self.set_aside(Way::Waits, node);
+    }
+
+    /// An element begins whose place is here; `whole` is its range where it is known already.
+    #[inline]
+    pub(super) fn enter(
+        &mut self,
+        context: &dyn Context,
+        place: PlaceId,
+        name: NameId,
+        attributes: &[Attribute<'_>],
+        tag: Span,
+        whole: Option<Span>,
+    ) -> Result<(), Stop> {
+        // Unknown places have numbers past all others.
+        let Some(known) = self.mapping.places.get(place as usize) else {
+            self.output.start(context, name, attributes, tag)?;
+            let state = NO_STATE;
+            self.memory.frames.push(Frame { place, state });
+            return Ok(());
+        };
+        let name = self.bound.renamed(known.renamed).unwrap_or(name);
+        match known.operators.as_deref() {
+            None => {
+                self.output.start(context, name, attributes, tag)?;
+                let state = NO_STATE;
+                self.memory.frames.push(Frame { place, state });
+                Ok(())
+            }
+            Some(operators) => {
+                self.start_with(context, operators, name, attributes, tag, place, whole)
+            }
+        }
+    }
+
+    #[allow(clippy::too_many_arguments)]
+    fn start_with(
+        &mut self,
+        context: &dyn Context,
+        operators: &'m Operators,
+        name: NameId,
+        attributes: &[Attribute<'_>],
+        tag: Span,
+        place: PlaceId,
+        whole: Option<Span>,
+    ) -> Result<(), Stop> {
+        let is_top = self.output.is_outside();
+        if operators.to_elements.is_empty() && operators.attribute_names.is_empty() {
+            self.output.start(context, name, attributes, tag)?;
+        } else {
+            let mut kept = Attributes::new();
+            for attribute in attributes {
+                let symbol = self.bound.symbol(attribute.name);
+                if !operators.to_elements.iter().any(|(own, ..)| *own == symbol) {
+                    kept.push(*attribute);
+                }
+            }
+            self.rename_attributes(operators, kept.as_mut_slice());
+            self.output.start(context, name, kept.as_slice(), tag)?;
+        }
+        self.open_frame(place, whole);
+        self.state().upgrades = !is_top;
+        for &(attribute, name, place) in &operators.to_elements {
+            let name_id = self.bound.name(attribute);
+            if let Some(found) = attributes.iter().find(|each| each.name == name_id) {
+                let name = self.bound.name(name);
+                self.make_element(context, name, place, found.value)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Gives attributes their new names all at once; where two would have one name, those that were
+    /// renamed keep theirs.
+    fn rename_attributes(&mut self, operators: &Operators, attributes: &mut [Attribute<'_>]) {
+        let stays = self.keeping_their_names(operators, attributes);
+        for (at, attribute) in attributes.iter_mut().enumerate() {
+            let own = self.bound.symbol(attribute.name);
+            let new = self.new_name(operators, attribute.name);
+            let Some(new) = new.filter(|_| !stays.get(at).is_some_and(|stays| *stays)) else {
+                continue;
+            };
+            attribute.name = new;
+            if H::SPANS {
+                let sign = self.output.origins.add(vec![attribute.span], Some(own));
+                attribute.span = Origins::sign(sign);
+            }
+        }
+    }
+
+    /// Which attributes keep their names, if any does though it should have another: one has that which
+    /// keeps its own.
+    fn keeping_their_names(
+        &self,
+        operators: &Operators,
+        attributes: &[Attribute<'_>],
+    ) -> Vec<bool> {
+        let new_name = |at: usize| self.new_name(operators, attributes[at].name);
+        let mut stays = Vec::new();
+        loop {
+            let kept = |at: usize, stays: &[bool]| {
+                stays.get(at).map_or(new_name(at).is_none(), |own| *own)
+            };
+            let taken = |name: NameId, stays: &[bool]| {
+                (0..attributes.len()).any(|at| attributes[at].name == name && kept(at, stays))
+            };
+            let gives_way = |at: &usize| {
+                !kept(*at, &stays) && new_name(*at).is_some_and(|name| taken(name, &stays))
+            };
+            let Some(found) = (0..attributes.len()).find(gives_way) else {
+                return stays;
+            };
+            if stays.is_empty() {
+                stays = (0..attributes.len())
+                    .map(|at| new_name(at).is_none())
+                    .collect();
+            }
+            stays[found] = true;
+        }
+    }
+
+    fn new_name(&self, operators: &Operators, name: NameId) -> Option<NameId> {
+        let symbol = self.bound.symbol(name);
+        let mut renamed = operators.attribute_names.iter();
+        let &(_, new) = renamed.find(|(old, _)| *old == symbol)?;
+        Some(self.bound.name(new))
+    }
+
+    /// An attribute becomes a child of the innermost open element.
+    fn make_element(
+        &mut self,
+        context: &dyn Context,
+        name: NameId,
+        place: PlaceId,
+        value: &str,
+    ) -> Result<(), Stop> {
+        let way = self.way_of(place);
+        let span = self.span_of_open();
+        match way {
+            Way::Stays | Way::Passes => {
+                if way == Way::Passes {
+                    self.prepare_to_pass(context)?;
+                }
+                self.output.start(context, name, &[], Span::default())?;
+                if !value.is_empty() {
+                    self.output.text(value, span)?;
+                }
+                self.output.end(span)
+            }
+            way => {
+                let span = H::SPANS.then_some(span);
+                let node = self.memory.trees.add_made(place, name, value, span);
+                self.set_aside(way, node);
+                self.check_held()
+            }
+        }
+    }
+
+    /// The innermost open element has been read: its range is known.
+    pub(super) fn note_end(&mut self, span: Span) {
+        if !H::SPANS {
+            return;
+        }
+        match self.state().span {
+            Some(sign) => self.output.origins.settle(sign, span),
+            None => self.state().span = Some(span),
+        }
+    }
+}

@@ -1,0 +1,52 @@
+//! Downgrade: once an element has been read, its children that waited are moved into each other.
+
+use super::placing::Task;
+use super::rewriter::Rewriter;
+use crate::events::{Handler, Stop};
+
+impl<H: Handler> Rewriter<'_, H> {
+    /// Moves children of the innermost open element that waited; what is left goes where the other
+    /// operators say.
+    pub(super) fn decide(&mut self) -> Result<(), Stop> {
+        let frame = self.top();
+        let state = &mut self.memory.states[frame.state as usize];
+        (state.waits, state.decided) = (false, true);
+        let mut nodes = std::mem::take(&mut state.waiting);
+        for (moving, target) in &self.operators(frame.place).downgrades {
+            let trees = &mut self.memory.trees;
+            let moves = |place| moving.contains(&place);
+            let has_target = nodes.iter().any(|&node| trees.node(node).place == *target);
+            if !has_target {
+                continue; // they stay
+            }
+            let mut moved = Vec::new();
+            nodes.retain(|&node| {
+                let stays = !moves(trees.node(node).place);
+                if !stays {
+                    moved.push(node);
+                }
+                stays
+            });
+            if moved.is_empty() {
+                continue;
+            }
+            let mut targets = 0;
+            for node in &mut nodes {
+                if trees.node(*node).place == *target {
+                    let mut children = trees.children(*node).to_vec();
+                    children.extend(&moved);
+                    *node = trees.with_children(*node, &children);
+                    targets += 1;
+                }
+            }
+            let weights = moved.iter().map(|&node| trees.node(node).weight);
+            let weight = weights.fold(0, u32::saturating_add);
+            self.count_copies(targets - 1, weight)?;
+        }
+        self.check_held()?;
+        let children = nodes.drain(..).rev().map(Task::Child);
+        self.memory.tasks.extend(children);
+        self.memory.states[frame.state as usize].waiting = nodes;
+        Ok(())
+    }
+}

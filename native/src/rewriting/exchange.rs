@@ -1,0 +1,72 @@
+//! Exchange, on kept trees: each child of one kind gets, as its last child, the parent without them.
+//!
+//! The children share that parent: nothing is copied, only counted.
+
+use super::mapping::{PlaceId, UNKNOWN};
+use super::rewriter::Rewriter;
+use super::trees::NodeId;
+use crate::events::{Handler, Stop};
+
+impl<H: Handler> Rewriter<'_, H> {
+    /// Applies the mapping's Exchanges, one after the other, to kept trees that stand side by side.
+    pub(super) fn exchange(&mut self, nodes: &mut Vec<NodeId>) -> Result<(), Stop> {
+        for &(parent, child) in &self.mapping.exchanges {
+            self.exchange_among(nodes, parent, child)?;
+        }
+        Ok(())
+    }
+
+    /// Applies one Exchange to siblings and all in them; whether anything changed.
+    fn exchange_among(
+        &mut self,
+        nodes: &mut Vec<NodeId>,
+        parent: PlaceId,
+        child: PlaceId,
+    ) -> Result<bool, Stop> {
+        let mut is_changed = false;
+        let mut at = 0;
+        while at < nodes.len() {
+            let node = nodes[at];
+            let place = self.memory.trees.node(node).place;
+            if place == parent {
+                let turned = self.turned(node, child)?;
+                is_changed |= turned != [node];
+                let count = turned.len();
+                nodes.splice(at..=at, turned);
+                at += count;
+                continue;
+            }
+            // Known elements nest no deeper than the schema: these calls within calls are few.
+            if self.memory.trees.node(node).is_element() && place != UNKNOWN {
+                let mut children = self.memory.trees.children(node).to_vec();
+                if self.exchange_among(&mut children, parent, child)? {
+                    nodes[at] = self.memory.trees.with_children(node, &children);
+                    is_changed = true;
+                }
+            }
+            at += 1;
+        }
+        Ok(is_changed)
+    }
+
+    /// What stands in the node's place once it has changed places with its children of one kind.
+    fn turned(&mut self, node: NodeId, child: PlaceId) -> Result<Vec<NodeId>, Stop> {
+        let trees = &mut self.memory.trees;
+        let children = trees.children(node).iter();
+        let (inner, rest): (Vec<NodeId>, Vec<NodeId>) =
+            children.partition(|&&each| trees.node(each).place == child);
+        if inner.is_empty() {
+            return Ok(vec![node]);
+        }
+        let rest = trees.with_children(node, &rest);
+        let weight = trees.node(rest).weight;
+        let mut turned = Vec::with_capacity(inner.len());
+        for &each in &inner {
+            let mut children = trees.children(each).to_vec();
+            children.push(rest);
+            turned.push(trees.with_children(each, &children));
+        }
+        self.count_copies(inner.len() - 1, weight)?;
+        Ok(turned)
+    }
+}

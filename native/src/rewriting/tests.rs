@@ -1,0 +1,286 @@
+//! Each operator on small documents; that all of them together do what the definition says is compared
+//! in Python, where the definition is.
+
+use super::*;
+use crate::events::{Context, Handler, Refusal, Span, StartElement, Stop};
+use crate::reader::{Reader, ReaderOptions};
+
+const AMPLE: Limits = Limits {
+    copies_max: 1_000,
+    held_bytes_max: 1 << 20,
+};
+
+/// Writes what it hears, with the ranges of elements.
+#[derive(Default)]
+struct Heard {
+    xml: String,
+    open: Vec<String>,
+    ended: Vec<(String, Span)>,
+}
+
+impl Handler for Heard {
+    const SPANS: bool = true;
+
+    fn start_element(
+        &mut self,
+        context: &dyn Context,
+        element: &StartElement<'_>,
+    ) -> Result<(), Stop> {
+        let name = context.names().get(element.name).1;
+        self.xml += &format!("<{name}");
+        for attribute in element.attributes {
+            let own = context.names().get(attribute.name).1;
+            self.xml += &format!(" {own}={}", attribute.value);
+        }
+        self.xml += ">";
+        self.open.push(name.to_owned());
+        Ok(())
+    }
+
+    fn end_element(&mut self, span: Span, _end_tag: Span) -> Result<(), Stop> {
+        let name = self.open.pop().expect("balanced");
+        self.xml += &format!("</{name}>");
+        self.ended.push((name, span));
+        Ok(())
+    }
+
+    fn text(&mut self, text: &str, _span: Span) -> Result<(), Stop> {
+        self.xml += text;
+        Ok(())
+    }
+
+    fn text_break(&mut self) -> Result<(), Stop> {
+        self.xml += "|";
+        Ok(())
+    }
+}
+
+fn name(local: &str) -> (String, String) {
+    (String::new(), local.to_owned())
+}
+
+/// A schema: each node with its parent's number, name, whether it has text, and operators.
+fn mapping(nodes: &[(u32, &str, bool, Vec<Operator>)], attributes: usize) -> Mapping {
+    mapping_within(nodes, attributes, AMPLE)
+}
+
+fn mapping_within(
+    nodes: &[(u32, &str, bool, Vec<Operator>)],
+    attributes: usize,
+    limits: Limits,
+) -> Mapping {
+    let node = |(parent, local, text, operators): &(u32, &str, bool, Vec<Operator>)| LocalNode {
+        parent: *parent,
+        name: name(local),
+        text: *text,
+        operators: operators.clone(),
+    };
+    let nodes: Vec<LocalNode> = nodes.iter().map(node).collect();
+    Mapping::new(&nodes, attributes, limits)
+}
+
+fn rewritten_to(
+    mapping: &Mapping,
+    document: &str,
+    depth_max: u64,
+) -> Result<Rewritten<Heard>, Refusal> {
+    let mut reader = Reader::new(ReaderOptions::default());
+    let mut memory = Memory::default();
+    memory.begin(mapping, 1, reader.names_mut());
+    let mut rewriter = Rewriter::new(mapping, &mut memory, depth_max, Heard::default());
+    reader.read_slice(document.as_bytes(), &mut rewriter)?;
+    Ok(rewriter.finish())
+}
+
+fn rewritten(mapping: &Mapping, document: &str) -> Rewritten<Heard> {
+    rewritten_to(mapping, document, 100).expect("it is sound")
+}
+
+fn xml(mapping: &Mapping, document: &str) -> String {
+    rewritten(mapping, document).inner.xml
+}
+
+#[test]
+fn names_change_and_the_rest_passes() {
+    let mapping = mapping(
+        &[
+            (0, "", false, vec![]),
+            (0, "a", true, vec![Operator::Rename(name("z"))]),
+            (
+                1,
+                "b",
+                true,
+                vec![Operator::RenameAttribute(name("x"), name("y"))],
+            ),
+        ],
+        0,
+    );
+    let document = "<a>1<b x='2' w='3'/>4<!-- -->5<c><b x='6'/></c></a>";
+    let found = rewritten(&mapping, document);
+    assert_eq!(
+        found.inner.xml,
+        "<z>1<b y=2 w=3></b>4|5<c><b x=6></b></c></z>"
+    );
+    assert_eq!((found.unknown, found.held_bytes_peak), (2, 0));
+}
+
+#[test]
+fn a_renamed_attribute_gives_way_to_one_that_has_the_name() {
+    let renames = vec![
+        Operator::RenameAttribute(name("x"), name("y")),
+        Operator::RenameAttribute(name("w"), name("x")),
+    ];
+    let mapping = mapping(&[(0, "", false, vec![]), (0, "a", false, renames)], 0);
+    assert_eq!(xml(&mapping, "<a w='1' x='2'/>"), "<a x=1 y=2></a>");
+    assert_eq!(
+        xml(&mapping, "<a w='1' x='2' y='3'/>"),
+        "<a w=1 x=2 y=3></a>"
+    );
+}
+
+#[test]
+fn attributes_become_elements_before_all_others() {
+    let operators = vec![
+        Operator::ToElement(name("x"), name("made"), 3),
+        Operator::Insert(vec![name("s")], Some(vec![2, 3])),
+    ];
+    let nodes = [
+        (0, "", false, vec![]),
+        (0, "a", true, operators),
+        (1, "b", false, vec![]),
+    ];
+    let mapping = mapping(&nodes, 1);
+    assert_eq!(
+        xml(&mapping, "<a x='v' y='w'>t<b/>u</a>"),
+        "<a y=w>tu<s><made>v</made><b></b></s></a>"
+    );
+    assert_eq!(xml(&mapping, "<a>t</a>"), "<a>t</a>");
+}
+
+#[test]
+fn an_upgrade_of_all_without_text_does_not_wait() {
+    let nodes = [
+        (0, "", false, vec![]),
+        (0, "r", false, vec![]),
+        (1, "a", false, vec![Operator::Upgrade(None)]),
+        (2, "b", false, vec![]),
+    ];
+    let mapping = mapping(&nodes, 0);
+    let found = rewritten(&mapping, "<r><a> <b/> <b/></a></r>");
+    assert_eq!(found.inner.xml, "<r><a> </a><b></b> <b></b></r>");
+    assert_eq!(found.held_bytes_peak, 0);
+    let (_, early) = found.inner.ended[0];
+    let spans = found.origins.resolve(&[early]);
+    assert_eq!((spans[0].start, spans[0].end), (3, 20));
+}
+
+#[test]
+fn a_downgrade_without_a_target_moves_nothing() {
+    let nodes = [
+        (0, "", false, vec![]),
+        (0, "a", true, vec![Operator::Downgrade(vec![2], 3)]),
+        (1, "b", false, vec![]),
+        (1, "c", false, vec![]),
+    ];
+    let mapping = mapping(&nodes, 0);
+    assert_eq!(xml(&mapping, "<a>1<b/>2</a>"), "<a>1<b></b>2</a>");
+    assert_eq!(
+        xml(&mapping, "<a>1<b/>2<c>3</c>4<c/></a>"),
+        "<a>12<c>3<b></b></c>4<c><b></b></c></a>"
+    );
+}
+
+#[test]
+fn an_exchange_at_the_root_gives_a_forest_that_an_insert_can_wrap() {
+    let nodes = |above: Vec<Operator>| {
+        [
+            (0, "", false, above),
+            (0, "a", false, vec![Operator::Exchange(2)]),
+            (1, "b", false, vec![]),
+            (1, "c", false, vec![]),
+        ]
+    };
+    let document = "<a><b>1</b><c/><b>2</b></a>";
+    assert_eq!(
+        xml(&mapping(&nodes(vec![]), 0), document),
+        "<b>1<a><c></c></a></b><b>2<a><c></c></a></b>"
+    );
+    let wrap = vec![Operator::Insert(vec![name("w")], Some(vec![2]))];
+    let wrapped = mapping(&nodes(wrap), 0);
+    assert_eq!(
+        xml(&wrapped, document),
+        "<w><b>1<a><c></c></a></b><b>2<a><c></c></a></b></w>"
+    );
+    assert_eq!(xml(&wrapped, "<a><c/></a>"), "<a><c></c></a>");
+}
+
+#[test]
+fn an_inserted_element_stands_for_what_was_moved_into_it() {
+    let insert = Operator::Insert(vec![name("s"), name("t")], Some(vec![2]));
+    let nodes = [
+        (0, "", false, vec![]),
+        (0, "a", false, vec![insert]),
+        (1, "b", false, vec![]),
+        (1, "c", false, vec![]),
+    ];
+    let mapping = mapping(&nodes, 0);
+    let found = rewritten(&mapping, "<a><b/><b/><c/><b/></a>");
+    assert_eq!(
+        found.inner.xml,
+        "<a><c></c><s><t><b></b><b></b><b></b></t></s></a>"
+    );
+    for (local, span) in &found.inner.ended {
+        let spans = found.origins.resolve(&[*span]);
+        let ranges: Vec<(u64, u64)> = spans.iter().map(|each| (each.start, each.end)).collect();
+        if local == "s" || local == "t" {
+            assert_eq!(ranges, [(3, 11), (15, 19)]);
+        }
+    }
+}
+
+#[test]
+fn past_a_limit_the_document_is_stopped() {
+    let nodes = [
+        (0, "", false, vec![]),
+        (0, "a", false, vec![Operator::Exchange(2)]),
+        (1, "b", false, vec![]),
+    ];
+    let document = "<a><b/><b/><b/></a>";
+    let stopped = |limits: Limits, depth_max: u64| {
+        let mapping = mapping_within(&nodes, 0, limits);
+        let refusal = rewritten_to(&mapping, document, depth_max);
+        refusal.err().map(|refusal| refusal.code)
+    };
+    assert_eq!(stopped(AMPLE, 2), None);
+    assert_eq!(stopped(AMPLE, 1), Some("mapping.depth"));
+    let few = Limits {
+        copies_max: 1,
+        ..AMPLE
+    };
+    assert_eq!(stopped(few, 2), Some("mapping.copies"));
+    let little = Limits {
+        held_bytes_max: 100,
+        ..AMPLE
+    };
+    assert_eq!(stopped(little, 2), Some("mapping.held"));
+}
+
+#[test]
+fn deep_trees_are_kept_and_placed_without_calls_within_calls() {
+    let insert = Operator::Insert(vec![name("s")], Some(vec![2]));
+    let nodes = [
+        (0, "", false, vec![]),
+        (0, "a", false, vec![insert]),
+        (1, "b", false, vec![]),
+    ];
+    let mapping = mapping(&nodes, 0);
+    let depth = 900;
+    let document = format!(
+        "<a><b>{}{}</b></a>",
+        "<c>".repeat(depth),
+        "</c>".repeat(depth)
+    );
+    let found = rewritten_to(&mapping, &document, 1_000).expect("it is sound");
+    assert_eq!(found.unknown, depth as u64);
+    assert!(found.inner.xml.starts_with("<a><s><b><c>"));
+}
