@@ -105,10 +105,12 @@ def _paths(tree: GlobalElement, top: str) -> Iterator[str]:
         for child in node.children:
             if isinstance(child, TextBreak):
                 continue
-            test = _test(child.name) if isinstance(child, GlobalElement) else "text()"
+            if isinstance(child, GlobalElement):
+                test, value = _test(child.name), ""
+            else:
+                test, value = "text()", _equal(child.text)
             counts[test] += 1
-            step = f"{path}/{test}[{counts[test]}]"
-            waiting.append((child, step if test != "text()" else step + _equal(child.text)))
+            waiting.append((child, f"{path}/{test}[{counts[test]}]{value}"))
         for test, count in counts.items():
             yield f"{path}[{test}[last()][position() = {count}]]"
 

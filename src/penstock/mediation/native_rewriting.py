@@ -156,15 +156,15 @@ def _plain(operator: Operator, numbers: Mapping[Place, int]) -> tuple[Any, ...]:
             return "rename-attribute", attribute, name
         case ToElement(node, attribute, name):
             return "to-element", attribute, name, numbers[Place(node, attribute)]
-        case Insert(_, path, None):
-            return "insert", list(path), None
         case Insert(_, path, children):
-            return "insert", list(path), sorted(numbers[each] for each in children)
-        case Upgrade(_, None):
-            return "upgrade", None
+            return "insert", list(path), _numbered(children, numbers)
         case Upgrade(_, children):
-            return "upgrade", sorted(numbers[each] for each in children)
+            return "upgrade", _numbered(children, numbers)
         case Downgrade(_, children, target):
-            return "downgrade", sorted(numbers[each] for each in children), numbers[target]
+            return "downgrade", _numbered(children, numbers), numbers[target]
         case Exchange(_, child):
             return "exchange", numbers[Place(child)]
+
+
+def _numbered(children: frozenset[Place] | None, numbers: Mapping[Place, int]) -> list[int] | None:
+    return None if children is None else sorted(numbers[each] for each in children)
