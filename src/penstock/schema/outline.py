@@ -10,6 +10,7 @@ import re
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field, fields
 
+from penstock.documents import Name
 from penstock.errors import PenstockError, Where, error
 from penstock.language.universe import Occurs
 from penstock.schema.labels import Labels
@@ -84,8 +85,8 @@ class _Draft:
     node: SchemaNode
     path: NodePath
     where: Where
-    attributes: list[SchemaAttribute] = field(default_factory=list)
-    children: list[_Draft] = field(default_factory=list)
+    attributes: dict[Name, SchemaAttribute] = field(default_factory=dict)
+    children: dict[Name, _Draft] = field(default_factory=dict)
 
 
 def print_tree(tree: SchemaTree) -> str:
@@ -220,9 +221,9 @@ class _Reader:
         if found is None or name is None or not self._open:
             raise self._refuse("expected an attribute of a node: `@name` or `@name?`", line.where)
         owner = self._open[-1]
-        if any(each.name == name for each in owner.attributes):
+        if name in owner.attributes:
             raise self._refuse(f"a second attribute {found['label']!r}", line.where)
-        owner.attributes.append(SchemaAttribute(name, required=not found["sign"]))
+        owner.attributes[name] = SchemaAttribute(name, required=not found["sign"])
 
     def _node(self, line: Line) -> None:
         self._close_to(line)
@@ -243,10 +244,10 @@ class _Reader:
             if occurs != ONCE:
                 raise self._refuse("a root occurs once", line.where)
             self._root = draft
-        elif any(each.node.name == name for each in above.children):
+        elif name in above.children:
             raise self._refuse(f"a second child {found['label']!r}", line.where)
         else:
-            above.children.append(draft)
+            above.children[name] = draft
         self._open.append(draft)
 
 
@@ -271,15 +272,15 @@ def lines_of(text: str) -> Iterator[Line]:
 def _finished(root: _Draft) -> SchemaNode:
     drafts = [root]
     for draft in drafts:
-        drafts.extend(draft.children)
+        drafts.extend(draft.children.values())
     nodes: dict[int, SchemaNode] = {}
     for draft in reversed(drafts):
         nodes[id(draft)] = SchemaNode(
             draft.node.name,
             draft.node.occurs,
             draft.node.text,
-            tuple(draft.attributes),
-            tuple(nodes.pop(id(child)) for child in draft.children),
+            tuple(draft.attributes.values()),
+            tuple(nodes.pop(id(child)) for child in draft.children.values()),
             draft.node.cut,
         )
     return nodes[id(root)]
