@@ -567,13 +567,15 @@ ERRORS: dict[str, ErrorSpec] = {
     ),
     "mediation.carried": ErrorSpec(
         DocumentError,
-        "the mapping in the document's header cannot be read",
-        "Try the mapping file with `penstock mapping check` before it is sent along.",
+        "the mapping in the document's header cannot be read, or is too large",
+        "Replay the dead letter with `--mapping FILE`, another mapping; a large one is registered,"
+        " and named by its digest.",
     ),
     "mediation.digest": ErrorSpec(
         DocumentError,
         "the mapping in the document's header is not the one that the header names",
-        "Send the mapping whose digest `penstock mapping check --json` tells, or no digest.",
+        "`penstock mapping check --json` tells a mapping's digest; replay the dead letter with"
+        " `--mapping FILE`, which sends both.",
     ),
     "mediation.mapping": ErrorSpec(
         DocumentError,

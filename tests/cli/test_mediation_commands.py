@@ -178,3 +178,15 @@ def test_explain_follows_the_header_or_a_file(mapping: str) -> None:
     words = penstock("explain", "quist", "opera/named")
     assert words.out.startswith("quist matched:"), "keywords hear what was sent"
     assert words.err == ""
+
+
+def test_a_dead_letter_is_replayed_with_another_mapping(mapping: str) -> None:
+    with Workspace.open(Path()) as workspace:
+        wrong = {**carrying(opera_mapping()), "day": "monday"} | {"mapping-digest": "sha256:0"}
+        workspace.publish([Document(b"<season>", Header(publisher="opera", id="1", fields=wrong))])
+        process(workspace)
+    assert penstock("dead-letters", "replay", "1", "--mapping", mapping).code == 0
+    with Workspace.open(Path()) as workspace:
+        process(workspace)
+        (_, again) = workspace.dead_letters.all()
+    assert again.fields == {"day": "monday", **carrying(opera_mapping())}

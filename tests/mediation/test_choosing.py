@@ -95,6 +95,8 @@ def test_a_carried_mapping_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
     with pytest.raises(DocumentError, match="more than 20") as refused:
         chooser().choose(header(mapping=CARRIED.to_text()))
     assert refused.value.code == "mediation.carried"
+    with pytest.raises(DocumentError, match="more than 20"):
+        carrying(CARRIED)
 
 
 def test_a_mapping_is_read_once_however_it_comes() -> None:

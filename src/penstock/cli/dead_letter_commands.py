@@ -70,9 +70,13 @@ def _replay(
         Path | None,
         typer.Option("--with", help="Publish this instead, as the same document.", **A_FILE),
     ] = None,
+    mapping: Annotated[
+        Path | None,
+        typer.Option(help="A mapping file to send along, in place of what was sent.", **A_FILE),
+    ] = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Publish dead letters once more, after a fix or with a fixed document.
+    """Publish dead letters once more, after a fix, with a fixed document or another mapping.
 
     Each keeps its identity and gets a new number. A dead letter is replayed once: what is refused
     again is a new dead letter.
@@ -90,6 +94,7 @@ def _replay(
             everything=everything,
             code=code,
             fixed=fixed,
+            mapping=mapping,
             as_json=as_json,
         )
     )

@@ -10,9 +10,11 @@ from rich.table import Table
 from rich.text import Text
 
 from penstock.cli.console import ExitCode, note, out, plural, print_json, print_table
+from penstock.cli.mappings import read_mapping
 from penstock.cli.results import decoded
 from penstock.errors import Where
 from penstock.language import with_caret
+from penstock.mediation import carrying
 from penstock.workspace import Workspace
 from penstock.workspace.dead_letters import DeadLetters, Letter, Outcome
 
@@ -98,13 +100,15 @@ def replay(
     everything: bool,
     code: str | None,
     fixed: Path | None,
+    mapping: Path | None,
     as_json: bool,
 ) -> ExitCode:
     """Publishes dead letters once more; those that were replayed before are left alone."""
+    carried = None if mapping is None else carrying(read_mapping(mapping, as_json=as_json))
     with Workspace.open(folder) as workspace:
         letters = _chosen(workspace.dead_letters, names, everything=everything, code=code)
         content = None if fixed is None else fixed.read_bytes()
-        done = workspace.dead_letters.replay(letters, content)
+        done = workspace.dead_letters.replay(letters, content, fields=carried)
     if as_json:
         for letter in done:
             print_json(

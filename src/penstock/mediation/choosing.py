@@ -20,8 +20,16 @@ text's."""
 
 
 def carrying(mapping: Mapping) -> dict[str, str]:
-    """The fields of a header that carries a mapping."""
-    return {MAPPING_FIELD: mapping.to_text(), DIGEST_FIELD: mapping.digest}
+    """The fields of a header that carries a mapping.
+
+    Raises
+    ------
+    DocumentError
+        ``mediation.carried``: the mapping is too large to be sent along.
+    """
+    text = mapping.to_text()
+    _check_size(text)
+    return {MAPPING_FIELD: text, DIGEST_FIELD: mapping.digest}
 
 
 class MappingChooser:
@@ -77,10 +85,7 @@ class MappingChooser:
         raise error("mediation.schema", message)
 
     def _carried(self, text: str, digest: str | None) -> Mapping:
-        size = len(text.encode())
-        if size > CARRIED_MAPPING_BYTES_MAX:
-            told = f"the mapping in the header has {size} bytes, more than"
-            raise error("mediation.carried", f"{told} {CARRIED_MAPPING_BYTES_MAX}")
+        _check_size(text)
         try:
             known = self._cache.read(text)
         except MappingError as reason:
@@ -95,6 +100,13 @@ class MappingChooser:
         if text is None:
             raise error("mediation.mapping", f"nobody registered a mapping {digest}")
         return self._cache.read(text, digest).mapping
+
+
+def _check_size(text: str) -> None:
+    size = len(text.encode())
+    if size > CARRIED_MAPPING_BYTES_MAX:
+        told = f"the mapping in the header has {size} bytes, more than"
+        raise error("mediation.carried", f"{told} {CARRIED_MAPPING_BYTES_MAX}")
 
 
 def _unreadable(reason: MappingError) -> PenstockError:

@@ -22,9 +22,9 @@ MAPPINGS_CACHED_MAX: Final[int] = 1_000
 """Mappings that a router keeps as they were read, by digest; past it the one not used for longest
 is read again when it is needed."""
 
-CARRIED_MAPPING_BYTES_MAX: Final[int] = 1 << 20
-"""Bytes of a mapping in a document's header; past it the document is refused with
-``mediation.carried``."""
+CARRIED_MAPPING_BYTES_MAX: Final[int] = 64 << 10
+"""Bytes of a mapping in a document's header, where anyone may put one; past it the document is
+refused with ``mediation.carried``. A larger mapping is registered, and named by its digest."""
 
 LOCAL_SCHEMAS_MAX: Final[int] = 100_000
 """Local schemas that a mediator knows; one more is refused with ``mediation.limit``."""

@@ -127,7 +127,13 @@ class DeadLetters:
             steps.append(Step("accepted", at, None))
         return steps
 
-    def replay(self, letters: Sequence[Letter], fixed: bytes | None = None) -> list[Letter]:
+    def replay(
+        self,
+        letters: Sequence[Letter],
+        fixed: bytes | None = None,
+        *,
+        fields: Mapping[str, str] | None = None,
+    ) -> list[Letter]:
         """Publish dead letters once more, those that were not yet.
 
         Parameters
@@ -136,6 +142,8 @@ class DeadLetters:
             Which.
         fixed
             What to publish in place of the refused bytes, under the same identity.
+        fields
+            Fields of the header that are added, or take the place of what was there.
 
         Returns
         -------
@@ -143,10 +151,12 @@ class DeadLetters:
         """
         done: list[Letter] = []
         for start in range(0, len(letters), CONTENTS_AT_ONCE):
-            done += self._replay(letters[start : start + CONTENTS_AT_ONCE], fixed)
+            done += self._replay(letters[start : start + CONTENTS_AT_ONCE], fixed, fields or {})
         return done
 
-    def _replay(self, letters: Sequence[Letter], fixed: bytes | None) -> list[Letter]:
+    def _replay(
+        self, letters: Sequence[Letter], fixed: bytes | None, fields: Mapping[str, str]
+    ) -> list[Letter]:
         contents = {} if fixed is not None else self._contents([each.sequence for each in letters])
         at = stored(now())
         with self._database.writing() as connection:
@@ -159,7 +169,10 @@ class DeadLetters:
                 [
                     (
                         letter.document,
-                        _document(letter, contents[letter.sequence] if fixed is None else fixed),
+                        Document(
+                            contents[letter.sequence] if fixed is None else fixed,
+                            _header(letter, fields),
+                        ),
                     )
                     for letter in fresh
                 ],
@@ -253,6 +266,7 @@ def _letter(row: Mapping[str, Any], outcome: Outcome, replay: int | None) -> Let
     )
 
 
-def _document(letter: Letter, content: bytes) -> Document:
-    header = Header(publisher=letter.publisher, schema=letter.schema, fields=letter.fields)
-    return Document(content, header)
+def _header(letter: Letter, fields: Mapping[str, str]) -> Header:
+    return Header(
+        publisher=letter.publisher, schema=letter.schema, fields={**letter.fields, **fields}
+    )
