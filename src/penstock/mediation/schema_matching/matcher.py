@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Final
 
@@ -13,11 +13,12 @@ from penstock.mediation.limits import MATCHED_PAIRS_MAX
 from penstock.mediation.matching import Rating, SchemaMatching
 from penstock.mediation.schema_matching.assignment import assigned
 from penstock.mediation.schema_matching.flooding import flooded
-from penstock.mediation.schema_matching.kinds import Content, content_of, kind_similarities
-from penstock.mediation.schema_matching.name_similarity import Matrix, name_similarities
-from penstock.mediation.schema_matching.sides import NO_PARENT, Side
-from penstock.mediation.schema_matching.value_similarity import value_similarity
-from penstock.mediation.schema_matching.words import Abbreviations, Words
+from penstock.mediation.schema_matching.kinds import kind_similarities
+from penstock.mediation.schema_matching.name_similarity import Matrix
+from penstock.mediation.schema_matching.place_names import place_name_similarities
+from penstock.mediation.schema_matching.sides import Side
+from penstock.mediation.schema_matching.value_similarity import value_similarities
+from penstock.mediation.schema_matching.words import Abbreviations
 from penstock.schema import Place, SampleValues, SchemaTree
 
 SCORE_MIN: Final = 0.5
@@ -36,18 +37,6 @@ NAMES_WEIGHT: Final = 0.57
 KINDS_WEIGHT: Final = 0.13
 VALUES_WEIGHT: Final = 0.3
 """How much each counts of what a pair is worth by itself; without values the others share it."""
-
-CONTEXT_WEIGHT: Final = 0.3
-"""How much of a name is that of its parent."""
-
-NAMING_WORDS: Final = frozenset({"name", "text", "value"})
-"""A value called so is the value of its parent: ``instructor/name`` of ``instructor``."""
-
-SPLIT_NAME: Final = 0.95
-"""What it is worth when the name on one side is that of parent and child on the other."""
-
-SPLIT_NAME_MIN: Final = 0.85
-"""How alike these must be to count at all."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -157,9 +146,9 @@ class _Evidence:
         values: tuple[SampleValues, SampleValues],
     ) -> None:
         self._local, self._target = local, target
-        self._names = _names(local, target, abbreviations)
+        self._names = place_name_similarities(local, target, abbreviations)
         self._kinds = kind_similarities(local, target)
-        self._values = _values(local, target, *values)
+        self._values = value_similarities(local, target, *values)
         own = _weighted(self._names, self._kinds, self._values)
         self._score, self._structure = flooded(own, local, target)
 
@@ -195,57 +184,6 @@ class _Evidence:
         is_in_row = others[0][best[0]] >= others[1][best[1]]
         pair = (row, best[0]) if is_in_row else (best[1], column)
         return self._local.places[pair[0]], self._target.places[pair[1]]
-
-
-def _names(local: Side, target: Side, abbreviations: Abbreviations) -> Matrix:
-    """How alike names are, by themselves and together with those of their parents."""
-    own, in_context, held = _phrases(local, abbreviations)
-    other_own, other_in_context, other_held = _phrases(target, abbreviations)
-    phrases = sorted({*own, *in_context, *held})
-    other_phrases = sorted({*other_own, *other_in_context, *other_held})
-    alike = name_similarities(phrases, other_phrases)
-    numbers = {words: number for number, words in enumerate(phrases)}
-    other_numbers = {words: number for number, words in enumerate(other_phrases)}
-
-    def between(rows: Sequence[Words], columns: Sequence[Words]) -> Matrix:
-        picked = [numbers[words] for words in rows], [other_numbers[words] for words in columns]
-        found: Matrix = alike[np.ix_(*picked)]
-        return found
-
-    context = between(in_context, other_in_context)
-    plain = between(own, other_own) * (1 - CONTEXT_WEIGHT + CONTEXT_WEIGHT * context)
-    split = np.maximum(between(own, other_in_context), between(in_context, other_own))
-    split = np.maximum(split, np.maximum(between(own, other_held), between(held, other_own)))
-    return np.maximum(plain, np.where(split >= SPLIT_NAME_MIN, SPLIT_NAME * split, 0.0))
-
-
-def _phrases(side: Side, abbreviations: Abbreviations) -> tuple[list[Words], ...]:
-    """The words of each place's name; with those of its parent; and what its value is."""
-    own = [abbreviations.words((place.attribute or place.path[-1]).local) for place in side.places]
-    in_context, held = list(own), list(own)
-    for number, parent in enumerate(side.parents.tolist()):
-        if parent != NO_PARENT:
-            in_context[number] = (*own[parent], *own[number])
-            is_value = content_of(side, number) is Content.VALUE
-            if is_value and set(own[number]) <= NAMING_WORDS:
-                held[number] = own[parent]
-    return own, in_context, held
-
-
-def _values(local: Side, target: Side, here: SampleValues, there: SampleValues) -> Matrix:
-    """How alike values are; not a number where one side has none."""
-    found = np.full((len(local), len(target)), np.nan)
-    columns = [
-        (number, there.places[place])
-        for number, place in enumerate(target.places)
-        if place in there.places
-    ]
-    for row, place in enumerate(local.places):
-        sketch = here.places.get(place)
-        if sketch is not None:
-            for column, other in columns:
-                found[row, column] = value_similarity(sketch, other)
-    return found
 
 
 def _weighted(names: Matrix, kinds: Matrix, values: Matrix) -> Matrix:

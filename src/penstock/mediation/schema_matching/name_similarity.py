@@ -57,20 +57,25 @@ def name_similarities(locals_: Sequence[Words], targets: Sequence[Words]) -> Mat
 
 def _by_words(locals_: Sequence[Words], targets: Sequence[Words]) -> Matrix:
     """The mean, over the words of both names, of how alike each is to its best in the other."""
-    rows = [word for words in locals_ for word in words]
-    columns = [word for words in targets for word in words]
-    alike = word_similarities(rows, columns)
-    first_row, first_column = _starts(locals_), _starts(targets)
-    best_of_rows = np.maximum.reduceat(alike, first_row, axis=0)
-    best_of_columns = np.maximum.reduceat(alike, first_column, axis=1)
-    total = np.add.reduceat(best_of_rows, first_column, axis=1)
-    total += np.add.reduceat(best_of_columns, first_row, axis=0)
-    lengths = np.add.outer([len(words) for words in locals_], [len(words) for words in targets])
-    return total / lengths
+    words = sorted({word for name in locals_ for word in name})
+    others = sorted({word for name in targets for word in name})
+    alike = word_similarities(words, others)
+    here, there = _counts(locals_, words), _counts(targets, others)
+    # A column for each word of the other side, then its sum over the words of each name there.
+    total = np.stack([alike[row > 0].max(axis=0) for row in here]) @ there.T
+    total += (np.stack([alike[:, row > 0].max(axis=1) for row in there]) @ here.T).T
+    total /= np.add.outer(here.sum(axis=1), there.sum(axis=1))
+    return total
 
 
-def _starts(names: Sequence[Words]) -> npt.NDArray[np.int64]:
-    return np.cumsum([0, *(len(words) for words in names[:-1])])
+def _counts(names: Sequence[Words], words: Sequence[str]) -> Matrix:
+    """How often each name has each of these words."""
+    numbers = {word: number for number, word in enumerate(words)}
+    found = np.zeros((len(names), len(words)))
+    for row, name in enumerate(names):
+        for word in name:
+            found[row, numbers[word]] += 1
+    return found
 
 
 def _by_letters(locals_: Sequence[Words], targets: Sequence[Words]) -> Matrix:
@@ -80,20 +85,16 @@ def _by_letters(locals_: Sequence[Words], targets: Sequence[Words]) -> Matrix:
     )
 
 
-def word_similarities(rows: Sequence[str], columns: Sequence[str]) -> Matrix:
+def word_similarities(words: Sequence[str], others: Sequence[str]) -> Matrix:
     """How alike words are: equal, one short for the other, or written alike."""
-    some, others = sorted(set(rows)), sorted(set(columns))
-    alike = _edit_similarities(some, others)
+    alike = _edit_similarities(words, others)
     by_letter: dict[str, list[int]] = {}
     for column, other in enumerate(others):
         by_letter.setdefault(other[0], []).append(column)
-    for row, word in enumerate(some):
+    for row, word in enumerate(words):
         for column in by_letter.get(word[0], ()):
             alike[row, column] = max(alike[row, column], _short_form(word, others[column]))
-    places = {word: number for number, word in enumerate(some)}
-    other_places = {word: number for number, word in enumerate(others)}
-    picked = [places[word] for word in rows], [other_places[word] for word in columns]
-    return alike[np.ix_(*picked)]
+    return alike
 
 
 def _edit_similarities(rows: Sequence[str], columns: Sequence[str]) -> Matrix:

@@ -5,13 +5,35 @@ from __future__ import annotations
 import math
 from typing import Final
 
-from penstock.schema import ValueKind, ValueSketch
+import numpy as np
+
+from penstock.mediation.schema_matching.name_similarity import Matrix
+from penstock.mediation.schema_matching.sides import Side
+from penstock.schema import SampleValues, ValueKind, ValueSketch
 
 SHAPE_MAX: Final = 0.8
 """What values are worth that look alike and share nothing: two publishers seldom share any."""
 
 KINDS_WEIGHT: Final = 0.7
 """How much of looking alike is the kinds of values; the rest is their length."""
+
+
+def value_similarities(
+    local: Side, target: Side, here: SampleValues, there: SampleValues
+) -> Matrix:
+    """How alike values are; not a number where one side has none."""
+    found = np.full((len(local), len(target)), np.nan)
+    columns = [
+        (number, there.places[place])
+        for number, place in enumerate(target.places)
+        if place in there.places
+    ]
+    for row, place in enumerate(local.places):
+        sketch = here.places.get(place)
+        if sketch is not None:
+            for column, other in columns:
+                found[row, column] = value_similarity(sketch, other)
+    return found
 
 
 def value_similarity(one: ValueSketch, other: ValueSketch) -> float:
