@@ -134,6 +134,16 @@ def test_a_document_carries_its_mapping(mapping: str) -> None:
     )
 
 
+def test_publishing_tells_of_a_schema_that_nobody_registered(mapping: str) -> None:
+    options = ("--publisher", "opera", "--schema", "season")
+    told = "nobody registered the schema `season` of `opera`"
+    assert told in penstock("publish", str(OPERA), *options).err
+    assert penstock("publish", str(OPERA), *options, "--json").rows[-1]["refusal"] == told
+    register(mapping)
+    assert "season" not in penstock("publish", str(OPERA), *options).err
+    assert "refusal" not in penstock("publish", str(OPERA), *options, "--json").rows[-1]
+
+
 def test_a_mapping_that_cannot_be_read_is_not_sent(mapping: str, tmp_path: Path) -> None:
     Path(mapping).write_text("no mapping", encoding="utf-8")
     done = penstock("publish", str(OPERA), "--mapping", mapping)

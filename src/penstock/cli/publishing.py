@@ -11,7 +11,8 @@ from rich.table import Table
 from penstock.cli.console import ExitCode, note, plural, print_json, print_table, progress
 from penstock.cli.mappings import read_mapping
 from penstock.documents import Document, Header
-from penstock.mediation import carrying
+from penstock.errors import DocumentError
+from penstock.mediation import MappingChooser, carrying
 from penstock.workspace import Receipt, Workspace
 
 
@@ -41,12 +42,25 @@ def run(
             new += receipt.new
             known += not receipt.new
             (_show_json if as_json else _show_text)(path, receipt)
+        refusal = _refusal(workspace, header)
     if as_json:
-        print_json({"type": "summary", "published": new, "known": known})
+        refused = {} if refusal is None else {"refusal": refusal}
+        print_json({"type": "summary", "published": new, "known": known, **refused})
     else:
         told = f", {known:,} known already" if known else ""
         note(f"{plural(new, 'document')} published{told}")
+        if refusal is not None:
+            note(f"note: {refusal}; by default `penstock run` refuses such documents")
     return ExitCode.DONE
+
+
+def _refusal(workspace: Workspace, header: Header) -> str | None:
+    """Why documents with this header would be refused now; what they need may come later."""
+    try:
+        MappingChooser(workspace.mediation.read().table()).choose(header)
+    except DocumentError as reason:
+        return reason.message
+    return None
 
 
 def login_name() -> str:
