@@ -298,6 +298,18 @@ def test_a_rating_that_is_not_written_so_is_refused(rating: str) -> None:
     assert caught.value.where.line == 2
 
 
+def test_places_in_no_pair_are_written_as_they_would_be_in_pairs() -> None:
+    local = tree("namespace p urn:p\np:a\n  p:b text\n")
+    target = tree("namespace q urn:q\nq:a\n  q:zzz text\n")
+    assert match_schemas(local, target).to_text().splitlines()[1:] == [
+        "namespace n1 urn:p",
+        "namespace n2 urn:q",
+        "/n1:a /n2:a 0.90",
+        "# in no pair, local: /n1:a/n1:b",
+        "# in no pair, global: /n2:a/n2:zzz",
+    ]
+
+
 def test_scores_are_from_0_to_1() -> None:
     with pytest.raises(MappingError, match="from 0 to 1"):
         Rating(1.5)

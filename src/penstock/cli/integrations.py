@@ -53,8 +53,9 @@ def integrate(
         found = extend(before, trees, abbreviations=table)
     if output is not None:
         write(output, found.schema.to_text())
-    for file, matching in zip(files, found.matchings, strict=bool(files)):
-        write(file, matching.to_text())
+    if files:
+        for file, matching, missing in zip(files, found.matchings, found.unplaced, strict=True):
+            write(file, matching.to_text(each.place for each in missing))
     if as_json:
         print_json(_as_dict(found, locals_, trees))
         return ExitCode.DONE

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
+from itertools import chain
 
 from penstock.errors import Where, error
 from penstock.schema import Labels, Place, SchemaTree
@@ -83,12 +84,18 @@ class SchemaMatching:
                 ratings[places[0]] = _rating(words[2:], line.where)
         return cls(tuple(pairs), ratings)
 
-    def to_text(self) -> str:
-        """The matching file: read again, it gives the same matching."""
+    def to_text(
+        self, unmatched_local: Iterable[Place] = (), unmatched_target: Iterable[Place] = ()
+    ) -> str:
+        """The matching file: read again, it gives the same matching.
+
+        Places in no pair stand in it as comments, written as they would be in pairs.
+        """
+        rest = [("local", place) for place in unmatched_local]
+        rest += [("global", place) for place in unmatched_target]
         labels = Labels.for_names(
             name
-            for pair in self.pairs
-            for place in pair
+            for place in (*chain.from_iterable(self.pairs), *(place for _, place in rest))
             for name in (*place.path, place.attribute)
             if name is not None
         )
@@ -99,6 +106,7 @@ class SchemaMatching:
             rating = f" {self.ratings[local]}" if local in self.ratings else ""
             target = f"{row[1]:{widths[1]}}" if rating else row[1]
             lines.append(f"{row[0]:{widths[0]}} {target}{rating}")
+        lines += [f"# in no pair, {side}: {labels.place_text(place)}" for side, place in rest]
         return "\n".join(lines) + "\n"
 
     @property

@@ -80,10 +80,7 @@ class ProposedMatching:
 
     def to_text(self) -> str:
         """The matching file, with comments that say what is in no pair."""
-        rest = [f"# in no pair, local: {place}" for place in self.unmatched_local]
-        rest += [f"# in no pair, global: {place}" for place in self.unmatched_target]
-        # Any string is a namespace to XML, also one of several lines.
-        return self.matching.to_text() + "".join(f"{' '.join(line.split())}\n" for line in rest)
+        return self.matching.to_text(self.unmatched_local, self.unmatched_target)
 
 
 def match_schemas(
