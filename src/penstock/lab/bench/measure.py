@@ -17,6 +17,9 @@ from time import perf_counter
 Work = Callable[[], object]
 """Something to be timed; what it returns is dropped."""
 
+Clock = Callable[[], float]
+"""Seconds: ``perf_counter`` of the world, ``process_time`` that this process was at work."""
+
 
 @dataclass(frozen=True, slots=True)
 class Timing:
@@ -35,15 +38,17 @@ class Timing:
         return max(self.seconds) / min(self.seconds)
 
 
-def once(work: Work) -> float:
+def once(work: Work, *, clock: Clock = perf_counter) -> float:
     """Seconds that one run takes."""
     with _no_garbage_collection():
-        begin = perf_counter()
+        begin = clock()
         work()
-        return perf_counter() - begin
+        return clock() - begin
 
 
-def interleaved(sides: Mapping[str, Work], *, repeats: int) -> dict[str, Timing]:
+def interleaved(
+    sides: Mapping[str, Work], *, repeats: int, clock: Clock = perf_counter
+) -> dict[str, Timing]:
     """Times each side ``repeats`` times, in turn; each round begins with another side."""
     assert sides
     assert repeats >= 1
@@ -52,7 +57,7 @@ def interleaved(sides: Mapping[str, Work], *, repeats: int) -> dict[str, Timing]
     for turn in range(repeats):
         begin = turn % len(names)
         for name in names[begin:] + names[:begin]:
-            seconds[name].append(once(sides[name]))
+            seconds[name].append(once(sides[name], clock=clock))
     return {name: Timing(tuple(times)) for name, times in seconds.items()}
 
 

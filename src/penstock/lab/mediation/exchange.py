@@ -20,9 +20,6 @@ COURSES: NodePath = tuple(
     Name("", name) for name in ("lecturers", "department", "lecturer", "course")
 )
 
-DOCUMENTS = 5
-"""Of each number of repetitions."""
-
 
 def by_repetition(scale: Scale, tell: Tell) -> Finding:
     """Figure 5(d)."""
@@ -31,7 +28,7 @@ def by_repetition(scale: Scale, tell: Tell) -> Finding:
     for count in scale.repetitions:
         tell(f"lab mediation: {count} courses a lecturer")
         source = CatalogueDocuments(one, repeats={COURSES: count})
-        sent = [sent_of(one, each) for each in source.documents(DOCUMENTS, scale.size, SEED)]
+        sent = [sent_of(one, each) for each in source.documents(scale.catalogues, scale.size, SEED)]
         found = measure(sent, scale.subscriptions[0], scale.repeats, ("nddr", "iddr"))
         grown = mean(len(each.rewritten) / len(each.document) for each in sent)
         nddr, iddr = found.ways["nddr"], found.ways["iddr"]
