@@ -19,8 +19,8 @@ from penstock.mediation import Mapping, MappingCache, MediatedMatcher, Way
 COLUMNS = ("querying ms", "transmission ms", "T ms", "NDDR under it %")
 
 HOW = (
-    "Querying is the processor's time for documents of all catalogues, transmission simulated: store and"
-    " forward, a mapping in the header, and for SDR the global document beside the original.",
+    "Querying is the processor's time for documents of all catalogues. Transmission is simulated:"
+    " store and forward, a mapping in the header, for SDR the global document beside the original.",
     "SDR's querying has the mediator's rewriting, once, beside the routers' matching.",
 )
 
