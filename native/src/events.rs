@@ -120,6 +120,15 @@ pub trait Handler {
     fn text(&mut self, text: &str, span: Span) -> Result<(), Stop>;
     /// A comment or processing instruction: the next text is another node.
     fn text_break(&mut self) -> Result<(), Stop>;
+    /// A subtree begins that a rewriter has to tell several times, in several places. Whoever knows it
+    /// says so, and is not told; else its events follow, and then [`Handler::end_repeated`].
+    fn begin_repeated(&mut self, _number: u32) -> Result<bool, Stop> {
+        Ok(false)
+    }
+    /// It has been told.
+    fn end_repeated(&mut self, _number: u32) {}
+    /// The numbers of subtrees will be those of others.
+    fn forget_repeated(&mut self) {}
 }
 
 /// Expanded names by number. Ids are dense, from 0, and stay valid while the table lives.

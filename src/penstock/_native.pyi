@@ -116,6 +116,20 @@ class Matcher:
     def explain(self, document: Buffer, id: str) -> tuple[_Explanation | None, _Refusal | None]: ...
     def query(self, id: str) -> str | None: ...
 
+_Part: TypeAlias = tuple[
+    Literal["element", "attribute", "text", "content"],
+    tuple[str, str] | None,
+    tuple[int, int, bool],
+    list[tuple[str, str]],
+]
+_Row: TypeAlias = tuple[
+    Literal["element", "attribute", "text"],
+    int,
+    int,
+    list[tuple[int, int, bool]],
+    tuple[str, str] | None,
+]
+
 @final
 class Mapping:
     def __new__(
@@ -127,7 +141,7 @@ class Mapping:
     ) -> Self: ...
 
 def match_mapped(
-    matcher: Matcher, document: Buffer, mapping: Mapping
+    matcher: Matcher, document: Buffer, mapping: Mapping, takes_once: bool
 ) -> tuple[Handles, dict[str, int], _Refusal | None]: ...
 def match_batch_mapped(
     matcher: Matcher,
@@ -136,23 +150,29 @@ def match_batch_mapped(
     offsets: Buffer,
     mappings: list[Mapping],
     rows: list[int | None],
+    takes_once: bool,
 ) -> tuple[bytes, bytes, list[str], list[tuple[int, _Refusal]], dict[str, int]]: ...
 def select_mapped(
     matcher: Matcher, document: Buffer, mapping: Mapping, ids: list[str]
 ) -> tuple[
-    list[
-        list[
-            tuple[
-                Literal["element", "attribute", "text", "content"],
-                tuple[str, str] | None,
-                tuple[int, int, bool],
-                list[tuple[str, str]],
-            ]
-        ]
-    ],
+    list[list[_Part]],
     _Summary | None,
     _Refusal | None,
 ]: ...
+
+@final
+class DocumentRewriter:
+    def __new__(cls, limits: dict[str, int]) -> Self: ...
+    def write(
+        self, document: Buffer, mapping: Mapping, table: bool
+    ) -> tuple[
+        list[tuple[bytes, list[_Row]]], tuple[int, int, _Summary] | None, _Refusal | None
+    ]: ...
+    def cut(
+        self,
+        document: Buffer,
+        wanted: list[tuple[str, tuple[int, int, bool], tuple[str, str] | None]],
+    ) -> tuple[list[_Part], _Summary | None, _Refusal | None]: ...
 
 @final
 class Handles:

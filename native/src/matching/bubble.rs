@@ -233,6 +233,9 @@ impl Run {
             }
         }
         self.values.truncate(start);
+        if self.repeats.is_around(self.frames.len()) {
+            self.repeats.note_values(&passed);
+        }
         for (value, asked) in passed.drain(..) {
             self.hold(segment, value, asked);
         }

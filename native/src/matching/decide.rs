@@ -61,15 +61,16 @@ pub(super) struct Work {
 }
 
 impl Run {
-    /// Decides what the open elements' attributes meet at the innermost element's path; those of
-    /// elements that began before element number `before` did so when that one was at the path.
+    /// Decides what the open elements' attributes meet at a path, at or below that of the innermost
+    /// element; those of elements that began before element number `before` did so when that one was at
+    /// the path.
     pub(super) fn decide_by_attributes(
         &mut self,
         segment: &Segment,
+        path: u32,
         before: u64,
     ) -> Result<(), Stop> {
         let mut met = std::mem::take(&mut self.work.met);
-        let path = self.frames.last().expect("an element is open").path;
         self.sites.prepare(segment, &mut self.automaton, path);
         let sites = self.automaton.paths[path as usize].sites;
         let mut found = std::mem::take(&mut self.work.found);
@@ -89,7 +90,13 @@ impl Run {
             let (depth, value) = self.attributes[at];
             let told = &mut self.automaton.told;
             self.sites.meet(segment, site, &value, told, &mut met.nodes);
+            // What elements around a copied subtree decide, they decide again for each copy.
+            let around = self.repeats.pause();
+            if depth >= around {
+                self.repeats.resume(around);
+            }
             self.settle(segment, depth, &mut met.nodes)?;
+            self.repeats.resume(around);
         }
         self.suspect_all(segment, &mut met.suspected);
         self.work.found = found;
@@ -302,7 +309,13 @@ impl Run {
     }
 
     /// Lets `node` wait for the element at `place`, which stands for the trie node `structural`.
-    fn wait_for(&mut self, node: u32, structural: u32, place: usize) -> Result<(), Stop> {
+    pub(super) fn wait_for(
+        &mut self,
+        node: u32,
+        structural: u32,
+        place: usize,
+    ) -> Result<(), Stop> {
+        self.repeats.note_wait(place, node, structural);
         let frame = &mut self.frames[place];
         if self.waiting.known.insert((frame.started, node, structural)) {
             frame.waiting += 1;

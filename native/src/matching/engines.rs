@@ -10,6 +10,8 @@ use crate::index::segment::Segment;
 /// The default engine.
 pub(super) struct SharedEngine<'a> {
     pub runs: &'a mut [(Arc<Segment>, Run)],
+    /// Whether subtrees that a mapping repeats are taken once.
+    pub takes_once: bool,
 }
 
 impl Handler for SharedEngine<'_> {
@@ -47,6 +49,33 @@ impl Handler for SharedEngine<'_> {
             run.text_break(segment);
         }
         Ok(())
+    }
+
+    fn begin_repeated(&mut self, number: u32) -> Result<bool, Stop> {
+        if !self.takes_once {
+            return Ok(false);
+        }
+        let is_known = self.runs.iter().all(|(_, run)| run.knows_repeated(number));
+        for (segment, run) in self.runs.iter_mut() {
+            if is_known {
+                run.repeat(segment, number)?;
+            } else {
+                run.begin_repeated(segment, number);
+            }
+        }
+        Ok(is_known)
+    }
+
+    fn end_repeated(&mut self, number: u32) {
+        for (_, run) in self.runs.iter_mut() {
+            run.end_repeated(number);
+        }
+    }
+
+    fn forget_repeated(&mut self) {
+        for (_, run) in self.runs.iter_mut() {
+            run.forget_repeated();
+        }
     }
 }
 

@@ -130,6 +130,9 @@ impl Run {
                 passed.push(node);
             }
         }
+        if !passed.is_empty() && self.repeats.is_around(self.frames.len()) {
+            self.repeats.give_up(); // the order of nodes is that of each copy
+        }
         for node in passed.drain(..) {
             self.firsts.meet(own, node);
         }

@@ -54,6 +54,8 @@ pub struct Counters {
     pub unknown: u64,
     /// What the rewriter held at once, at most.
     pub held_bytes: u64,
+    /// Copies of subtrees that did not have to be run, since one was.
+    pub copies_known: u64,
 }
 
 impl std::ops::AddAssign for Counters {
@@ -67,6 +69,7 @@ impl std::ops::AddAssign for Counters {
         self.cache_bytes = self.cache_bytes.max(other.cache_bytes);
         self.unknown += other.unknown;
         self.held_bytes = self.held_bytes.max(other.held_bytes);
+        self.copies_known += other.copies_known;
     }
 }
 
@@ -157,6 +160,7 @@ impl Matcher {
         }
         let engine = SharedEngine {
             runs: &mut worker.runs,
+            takes_once: through.takes_once,
         };
         let mut passage = self.passage(&mut worker.reader, &mut worker.rewriting);
         let read = passage.read(through, engine, &mut beside)?;
@@ -169,6 +173,8 @@ impl Matcher {
             matched.counters.paths_made += counters.paths_made;
             matched.counters.states_made += counters.states_made;
             matched.counters.caches_dropped += counters.caches_dropped;
+            // All segments take a copy so, or none does.
+            matched.counters.copies_known = counters.copies_known;
             matched.counters.cache_bytes += run.cache_bytes() as u64;
         }
         let runs = std::mem::take(&mut worker.runs);
@@ -323,6 +329,7 @@ impl Matcher {
         let mut through = Through {
             source,
             mapping: Some(mapping),
+            takes_once: false,
         };
         let selected = self.select_by(&mut worker, &mut through, handles);
         let cut = selected.and_then(|(outcomes, summary)| {

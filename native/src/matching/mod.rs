@@ -21,6 +21,7 @@ mod joints;
 pub mod letters;
 pub mod matcher;
 pub mod pool;
+mod repeats;
 pub mod run;
 mod site_building;
 pub mod sites;

@@ -16,6 +16,7 @@ use super::firsts::Firsts;
 use super::gather::Value;
 use super::holding::NOTHING;
 use super::letters::NONE;
+use super::repeats::Repeats;
 use super::sites::Sites;
 use super::told::Told;
 use crate::events::{Attribute, NameId, Names, Stop};
@@ -68,6 +69,8 @@ pub struct RunCounters {
     pub states_made: u64,
     /// How often the cache was dropped.
     pub caches_dropped: u64,
+    /// Copies of subtrees that did not have to be run.
+    pub copies_known: u64,
 }
 
 /// A segment's working memory, kept from document to document.
@@ -92,6 +95,7 @@ pub struct Run {
     /// Values on their way up, each with what is asked of it.
     pub(super) passed: Vec<(Value, u32)>,
     pub(super) firsts: Firsts,
+    pub(super) repeats: Repeats,
     /// Text nodes so far.
     pub(super) text_nodes: u64,
     elements: u64,
@@ -120,6 +124,7 @@ impl Run {
             found: Vec::new(),
             passed: Vec::new(),
             firsts: Firsts::new(segment),
+            repeats: Repeats::default(),
             text_nodes: 0,
             elements: 0,
             document_began: 0,
@@ -135,6 +140,7 @@ impl Run {
         self.values.clear();
         self.attributes.clear();
         self.firsts.clear();
+        self.repeats.begin();
         self.waiting.clear();
         self.automaton.told.clear();
         self.candidates.clear();
@@ -232,7 +238,7 @@ impl Run {
         // What the open elements' attributes decide is decided now, once for each set of them.
         let since = self.frames.last().expect("just pushed").attributes_since;
         if before < since && duties & Path::DECIDES != 0 {
-            self.decide_by_attributes(segment, before)?;
+            self.decide_by_attributes(segment, path, before)?;
         }
         Ok(())
     }
@@ -240,7 +246,11 @@ impl Run {
     /// A piece of text.
     #[inline]
     pub fn text(&mut self, segment: &Segment, piece: &str) {
+        if self.repeats.is_around(self.frames.len()) {
+            self.repeats.give_up(); // it may become one text with what follows
+        }
         if self.string_values.gatherer.count() > 0 {
+            self.repeats.note_text(piece);
             self.string_values.gatherer.feed(segment, piece);
         }
         if !self.texts.slots.is_empty() {
@@ -251,6 +261,9 @@ impl Run {
     /// A comment or processing instruction: the text node before it is whole.
     #[inline]
     pub fn text_break(&mut self, segment: &Segment) {
+        if self.repeats.is_around(self.frames.len()) {
+            self.repeats.give_up();
+        }
         self.end_text_node(segment);
     }
 
@@ -286,6 +299,22 @@ impl Run {
         Ok(())
     }
 
+    /// How many elements there were, in this document and those before it.
+    pub(super) fn elements_so_far(&self) -> u64 {
+        self.elements
+    }
+
+    /// Another element is at a path that this document has; which was there before.
+    pub(super) fn see_again(&mut self, path: u32) -> u64 {
+        self.elements += 1;
+        self.automaton.see(path, self.elements, self.document_began)
+    }
+
+    /// A copy did not have to be run.
+    pub(super) fn count_known_copy(&mut self) {
+        self.counters.copies_known += 1;
+    }
+
     fn drop_cache_past_bound(&mut self, segment: &Segment) {
         if self.cache_bytes() > self.limits.cache_bytes_max {
             self.automaton.clear(segment);
@@ -315,6 +344,7 @@ impl Run {
         };
         self.automaton.clear(segment);
         self.sites.clear();
+        self.repeats.clear();
         self.sizes_before = (0, 0);
         self.forgotten_before = self.elements + 1;
         let mut path = ROOT_PATH;

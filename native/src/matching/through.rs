@@ -16,6 +16,8 @@ pub struct Through<'a, 's> {
     pub source: &'a mut Source<'s>,
     /// From its schema to the global one; without a mapping it is matched as it is.
     pub mapping: Option<&'a Mapping>,
+    /// Whether the matcher takes subtrees once that the mapping repeats.
+    pub takes_once: bool,
 }
 
 impl<'a, 's> Through<'a, 's> {
@@ -24,6 +26,7 @@ impl<'a, 's> Through<'a, 's> {
         Through {
             source,
             mapping: None,
+            takes_once: false,
         }
     }
 }

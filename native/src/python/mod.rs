@@ -12,6 +12,7 @@ mod reader;
 mod records;
 mod rewriting;
 mod select;
+mod writing;
 mod xpath;
 
 /// The private extension module `penstock._native`; `_native.pyi` describes it.
@@ -44,6 +45,7 @@ fn _native(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(keywords::match_both, module)?)?;
     module.add_function(wrap_pyfunction!(select::select, module)?)?;
     module.add_class::<rewriting::Mapping>()?;
+    module.add_class::<writing::DocumentRewriter>()?;
     module.add_function(wrap_pyfunction!(rewriting::match_mapped, module)?)?;
     module.add_function(wrap_pyfunction!(rewriting::match_batch_mapped, module)?)?;
     module.add_function(wrap_pyfunction!(rewriting::select_mapped, module)?)?;

@@ -61,6 +61,7 @@ fn counters_dict<'py>(py: Python<'py>, counters: &Counters) -> PyResult<Bound<'p
     dict.set_item("cache_bytes", counters.cache_bytes)?;
     dict.set_item("unknown", counters.unknown)?;
     dict.set_item("held_bytes", counters.held_bytes)?;
+    dict.set_item("copies_known", counters.copies_known)?;
     Ok(dict)
 }
 

@@ -24,7 +24,7 @@ use crate::xpath::ast::Kind;
 /// A mapping from a local schema to the global one.
 #[pyclass(frozen, module = "penstock._native")]
 pub struct Mapping {
-    mapping: Arc<NativeMapping>,
+    pub(super) mapping: Arc<NativeMapping>,
 }
 
 /// Parent, name, whether it has text, operators.
@@ -95,12 +95,14 @@ pub fn match_mapped<'py>(
     matcher: &Matcher,
     document: PyBuffer<u8>,
     mapping: &Mapping,
+    takes_once: bool,
 ) -> PyResult<OutcomeTuple<'py>> {
     let bytes = bytes_of(&document)?;
     let matched = py.detach(|| {
         matcher.matcher.matches_through(&mut Through {
             source: &mut Source::Bytes(bytes),
             mapping: Some(&mapping.mapping),
+            takes_once,
         })
     });
     outcome(py, &matcher.matcher, matched)
@@ -109,7 +111,8 @@ pub fn match_mapped<'py>(
 /// Matches documents as `match_batch` does, each through the mapping whose number `rows` has, if any;
 /// against keywords too, where they are given, as the documents are.
 #[pyfunction]
-#[pyo3(signature = (matcher, keywords, documents, offsets, mappings, rows))]
+#[pyo3(signature = (matcher, keywords, documents, offsets, mappings, rows, takes_once))]
+#[allow(clippy::too_many_arguments)]
 pub fn match_batch_mapped<'py>(
     py: Python<'py>,
     matcher: &Matcher,
@@ -118,6 +121,7 @@ pub fn match_batch_mapped<'py>(
     offsets: PyBuffer<u8>,
     mappings: Vec<PyRef<'py, Mapping>>,
     rows: Vec<Option<usize>>,
+    takes_once: bool,
 ) -> PyResult<BatchTuple<'py>> {
     let documents = Documents::new(&documents, &offsets)?;
     let mappings: Vec<&NativeMapping> = mappings.iter().map(|each| &*each.mapping).collect();
@@ -128,6 +132,7 @@ pub fn match_batch_mapped<'py>(
             let through = &mut Through {
                 source,
                 mapping: rows[row].map(|number| mappings[number]),
+                takes_once,
             };
             match keywords {
                 Some(keywords) => match_both(paths, keywords, through),
@@ -144,7 +149,7 @@ pub fn match_batch_mapped<'py>(
 }
 
 /// `(kind, name of an attribute, range, namespaces in scope)`
-type FragmentTuple = (
+pub(super) type FragmentTuple = (
     &'static str,
     Option<(String, String)>,
     (u64, u64, bool),
@@ -185,7 +190,7 @@ pub fn select_mapped(
     }
 }
 
-fn fragment_tuple(fragment: &Fragment) -> FragmentTuple {
+pub(super) fn fragment_tuple(fragment: &Fragment) -> FragmentTuple {
     let kind = match fragment.wanted.kind {
         Kind::Element if fragment.is_content => "content",
         Kind::Element => "element",

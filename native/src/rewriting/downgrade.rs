@@ -39,6 +39,9 @@ impl<H: Handler> Rewriter<'_, H> {
                     targets += 1;
                 }
             }
+            if targets > 1 {
+                moved.iter().for_each(|&node| trees.set_repeated(node));
+            }
             let weights = moved.iter().map(|&node| trees.node(node).weight);
             let weight = weights.fold(0, u32::saturating_add);
             self.count_copies(targets - 1, weight)?;

@@ -59,6 +59,9 @@ impl<H: Handler> Rewriter<'_, H> {
             return Ok(vec![node]);
         }
         let rest = trees.with_children(node, &rest);
+        if inner.len() > 1 {
+            trees.set_repeated(rest);
+        }
         let weight = trees.node(rest).weight;
         let mut turned = Vec::with_capacity(inner.len());
         for &each in &inner {

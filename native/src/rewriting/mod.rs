@@ -29,6 +29,7 @@ pub mod rewriter;
 #[cfg(test)]
 mod tests;
 mod trees;
+pub mod writer;
 
 pub use forest::TreeByTree;
 pub use mapping::{Limits, LocalNode, Mapping, Operator};

@@ -19,6 +19,8 @@ pub(super) enum Task {
     Children(NodeId, u32),
     /// A kept element ends.
     Leave(NodeId),
+    /// A kept element that takes several places has taken one.
+    EndRepeated(NodeId),
     /// What an element set aside takes its place; the element's range is this.
     Finish(Span),
     /// An element with operators ends.
@@ -54,6 +56,7 @@ impl<H: Handler> Rewriter<'_, H> {
                     self.child(context, child)?;
                 }
                 Task::Leave(node) => self.leave(self.memory.trees.span(node))?,
+                Task::EndRepeated(node) => self.output.inner.end_repeated(node),
                 Task::Finish(span) => self.finish_element(span),
                 Task::End(span) => {
                     let state = self.top().state;
@@ -70,7 +73,11 @@ impl<H: Handler> Rewriter<'_, H> {
                     let path = &self.operators(place).paths[path as usize];
                     self.output.end_path(path)?;
                 }
-                Task::Drop(mark) => self.memory.trees.drop_past(mark),
+                Task::Drop(mark) => {
+                    if self.memory.trees.drop_past(mark) {
+                        self.output.inner.forget_repeated();
+                    }
+                }
             }
         }
         Ok(())
@@ -112,6 +119,13 @@ impl<H: Handler> Rewriter<'_, H> {
             _ => {}
         }
         let span = trees.span(node);
+        if kept.is_repeated() {
+            if self.output.inner.begin_repeated(node)? {
+                return Ok(());
+            }
+            self.memory.tasks.push(Task::EndRepeated(node));
+        }
+        let trees = &self.memory.trees;
         self.memory.tasks.push(Task::Leave(node));
         if !trees.children(node).is_empty() {
             self.memory.tasks.push(Task::Children(node, 0));

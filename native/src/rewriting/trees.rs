@@ -33,7 +33,15 @@ pub struct Node {
     pub weight: u32,
 }
 
+/// Set in how many attributes an element has where it takes several places.
+const REPEATED: u32 = 1 << 31;
+
 impl Node {
+    /// Whether it takes several places.
+    pub fn is_repeated(&self) -> bool {
+        self.attributes_count & REPEATED != 0
+    }
+
     /// Whether it is an element.
     pub fn is_element(&self) -> bool {
         self.place != TEXT && self.place != BREAK
@@ -72,6 +80,8 @@ pub struct Trees {
     /// The open elements, each with where its children begin in `pending`.
     open: Vec<(NodeId, usize)>,
     pending: Vec<NodeId>,
+    /// Past all nodes that take several places.
+    repeated_end: usize,
 }
 
 fn number(size: usize) -> u32 {
@@ -97,14 +107,25 @@ impl Trees {
         }
     }
 
-    /// Drops what came after the mark.
-    pub fn drop_past(&mut self, mark: Mark) {
+    /// Notes that a node takes several places.
+    pub fn set_repeated(&mut self, id: NodeId) {
+        if self.node(id).is_element() {
+            self.nodes[id as usize].attributes_count |= REPEATED;
+            self.repeated_end = self.repeated_end.max(id as usize + 1);
+        }
+    }
+
+    /// Drops what came after the mark; whether nodes that take several places may be among it.
+    pub fn drop_past(&mut self, mark: Mark) -> bool {
+        let is_repeated = self.repeated_end > mark.nodes;
+        self.repeated_end = self.repeated_end.min(mark.nodes);
         self.nodes.truncate(mark.nodes);
         self.spans.truncate(mark.nodes);
         self.children.truncate(mark.children);
         self.texts.truncate(mark.texts);
         self.attributes.truncate(mark.attributes);
         self.attribute_spans.truncate(mark.attribute_spans);
+        is_repeated
     }
 
     /// The memory of what is kept.
@@ -144,7 +165,7 @@ impl Trees {
     pub fn for_attributes(&self, id: NodeId, mut visit: impl FnMut(NameId, &str, Span)) {
         let node = self.node(id);
         let own = &self.attributes[node.attributes_first as usize..];
-        for kept in &own[..node.attributes_count as usize] {
+        for kept in &own[..(node.attributes_count & !REPEATED) as usize] {
             let value = &self.texts[kept.first as usize..][..kept.count as usize];
             let span = self.attribute_spans.get(kept.span as usize);
             visit(kept.name, value, span.copied().unwrap_or_default());

@@ -43,6 +43,8 @@ class Work:
     held_bytes: int = field(default=0, compare=False)
     """What a rewriter held back at once because an operator blocks; of several documents, the
     most."""
+    copies_known: int = field(default=0, compare=False)
+    """Subtrees that a mapping repeats and that the matcher did not have to look at again."""
 
     def __add__(self, other: Work) -> Work:
         return Work(
@@ -55,6 +57,7 @@ class Work:
             caches_dropped=self.caches_dropped + other.caches_dropped,
             cache_bytes=max(self.cache_bytes, other.cache_bytes),
             held_bytes=max(self.held_bytes, other.held_bytes),
+            copies_known=self.copies_known + other.copies_known,
         )
 
 

@@ -37,7 +37,9 @@ from penstock.mediation.operators import (
 )
 from penstock.mediation.query_rewriting import QueryRewriter
 from penstock.mediation.reference import rewrite
+from penstock.mediation.static_rewriting import DocumentWriter
 from penstock.mediation.transform import Transformed
+from penstock.mediation.tree_matching import Written
 
 if TYPE_CHECKING:
     from penstock.mediation.integration import Integration as Integration
@@ -55,6 +57,7 @@ __all__ = [
     "Applied",
     "Comparison",
     "Derivation",
+    "DocumentWriter",
     "Downgrade",
     "Exchange",
     "GlobalDocument",
@@ -86,6 +89,7 @@ __all__ = [
     "Unreached",
     "Upgrade",
     "Way",
+    "Written",
     "carrying",
     "compare",
     "derive",

@@ -20,6 +20,7 @@ from penstock.matching.together import InOneReading, InTurn, joined, joined_batc
 from penstock.mediation.mapping import Mapping as SchemaMapping
 from penstock.mediation.native_rewriting import NativeRewriting
 from penstock.mediation.plain_rewriting import PlainRewriting
+from penstock.mediation.static_rewriting import StaticRewriting
 
 Way: TypeAlias = Literal["sdr", "nddr", "iddr"]
 """Where a document is rewritten.
@@ -94,12 +95,13 @@ class MediatedMatcher:
         self._in_one_reading = False
         engine = matcher.engine
         if isinstance(engine, InTurn):
-            self._keywords, self._paths = engine.keywords, _rewriting(engine.paths, engine.keywords)
-            self._in_one_reading = isinstance(engine, InOneReading)
+            self._keywords = engine.keywords
+            self._paths = _rewriting(way, engine.paths, engine.keywords)
+            self._in_one_reading = way != "sdr" and isinstance(engine, InOneReading)
         elif isinstance(matcher, KeywordMatcher):
             self._keywords = engine
         else:
-            self._paths = _rewriting(engine)
+            self._paths = _rewriting(way, engine)
 
     def match(
         self,
@@ -204,8 +206,10 @@ class _Rows:
         return self._mediated._match_rows(documents, self._mappings)
 
 
-def _rewriting(paths: EngineMatcher, keywords: EngineMatcher | None = None) -> Rewriting:
-    if isinstance(paths, NativeMatcher):
-        beside = keywords if isinstance(keywords, NativeKeywordMatcher) else None
-        return NativeRewriting(paths, beside)
-    return PlainRewriting(paths, paths.limits)
+def _rewriting(way: Way, paths: EngineMatcher, keywords: EngineMatcher | None = None) -> Rewriting:
+    if not isinstance(paths, NativeMatcher):
+        return PlainRewriting(paths)
+    if way == "sdr":
+        return StaticRewriting(paths)
+    beside = keywords if isinstance(keywords, NativeKeywordMatcher) else None
+    return NativeRewriting(paths, beside, takes_once=way == "iddr")

@@ -26,6 +26,10 @@ Bindings: TypeAlias = tuple[tuple[str, str], ...]
 """Prefixes and URIs in scope."""
 
 
+Range: TypeAlias = tuple[Kind, Span, Name | None]
+"""What a range is a part of, and what an attribute is called in the original."""
+
+
 @dataclass(frozen=True, slots=True)
 class Origin:
     """What a node of a global document stands for."""
@@ -80,9 +84,8 @@ def fragments_of(
     content: bytes, context: Context, scopes: Scopes, origins: Iterable[Origin]
 ) -> tuple[Fragment, ...]:
     """The fragments that nodes stand for: one a range, each once, in the order of the original."""
-    wanted = {(origin.kind, span, origin.name) for origin in origins for span in origin.spans}
     found = []
-    for kind, span, name in sorted(wanted, key=_place):
+    for kind, span, name in ranges_of(origins):
         own_kind, namespaces = scopes.at(kind, span)
         found.append(
             Fragment.cut(
@@ -97,7 +100,12 @@ def fragments_of(
     return tuple(found)
 
 
-def _place(wanted: tuple[Kind, Span, Name | None]) -> tuple[int, int, str, Name]:
-    """In the order of the document, what holds another before it."""
-    kind, span, name = wanted
-    return span.start, -span.end, kind, name or Name("", "")
+def ranges_of(origins: Iterable[Origin]) -> list[Range]:
+    """The ranges of nodes, each once, in the order of the document, what holds another first."""
+
+    def place(wanted: Range) -> tuple[int, int, str, Name, bool]:
+        kind, span, name = wanted
+        return span.start, -span.end, kind, name or Name("", ""), span.from_entity
+
+    wanted = {(origin.kind, span, origin.name) for origin in origins for span in origin.spans}
+    return sorted(wanted, key=place)

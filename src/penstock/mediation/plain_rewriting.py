@@ -6,9 +6,6 @@ What the native ways of rewriting are compared with, and what serves where they 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
-
-import pyarrow as pa
 
 from penstock.documents import (
     Context,
@@ -16,7 +13,6 @@ from penstock.documents import (
     Event,
     Fragment,
     Kind,
-    Limits,
     Span,
     StartElement,
     Text,
@@ -24,100 +20,62 @@ from penstock.documents import (
     read_summary,
     write,
 )
-from penstock.errors import DocumentError, error
-from penstock.matching.engine import BatchOutcome, Buffer, EngineMatcher, Outcome
-from penstock.matching.plain import batch_of
-from penstock.matching.results import Names, Work
+from penstock.errors import error
+from penstock.matching.engine import Buffer
+from penstock.matching.results import Work
 from penstock.mediation.global_document import GlobalDocument, GlobalElement, GlobalText
 from penstock.mediation.mapping import Mapping as SchemaMapping
 from penstock.mediation.originals import Origin, Scopes, fragments_of
 from penstock.mediation.reference import rewrite
+from penstock.mediation.tree_matching import Origins, TreeMatching, Written
 
 
-@dataclass(frozen=True, slots=True)
-class _Rewritten:
-    """A document, and what it is to subscriptions."""
-
-    events: Sequence[Event]
-    document: GlobalDocument
-
-    def written(self) -> Iterator[tuple[GlobalElement, bytes]]:
-        """Each tree of the global document, and as it is written."""
-        for tree, events in zip(self.document.trees, self.document.events(), strict=True):
-            yield tree, write(events).encode()
-
-    def elements(self) -> int:
-        """How many elements the original has."""
-        return sum(isinstance(event, StartElement) for event in self.events)
-
-
-class PlainRewriting:
+class PlainRewriting(TreeMatching):
     """Rewrites documents by the reference, for an engine of path subscriptions of any kind."""
 
-    def __init__(self, paths: EngineMatcher, limits: Limits) -> None:
-        self._paths = paths
-        self._limits = limits
-
-    def match(self, document: Buffer, mapping: SchemaMapping) -> Outcome:
-        """Match a document that is in memory."""
-        try:
-            rewritten = self._rewritten(document, mapping)
-        except DocumentError as reason:
-            return Outcome(Names(), error=reason)
-        ids: dict[str, None] = {}
-        for _, content in rewritten.written():
-            outcome = self._paths.match(content)
-            if outcome.error is not None:
-                return Outcome(Names(), error=outcome.error)
-            ids |= dict.fromkeys(outcome.handles.ids())
+    def _written(self, document: Buffer, mapping: SchemaMapping) -> Written:
+        events = self._read(document)
+        rewritten = self._rewritten(events, mapping)
         work = Work(
             bytes_read=len(memoryview(document)),
-            elements=rewritten.elements(),
-            unknown=rewritten.document.unknown,
+            elements=sum(isinstance(event, StartElement) for event in events),
+            unknown=rewritten.unknown,
         )
-        return Outcome(Names(ids), work)
+        return Written(tuple(tree for _, tree in _trees(rewritten)), work)
 
-    def match_batch(
-        self, documents: pa.LargeBinaryArray, mappings: Sequence[SchemaMapping | None]
-    ) -> BatchOutcome:
-        """Match each document of an array without nulls, each with its mapping or as it is."""
+    def _origins(self, document: Buffer, mapping: SchemaMapping) -> Iterator[tuple[bytes, Origins]]:
+        for tree, content in _trees(self._rewritten(self._read(document), mapping)):
+            written = read_events(content, limits=self._paths.limits)
+            yield content, dict(_origins_in(tree, written))
 
-        def outcomes() -> Iterator[Outcome]:
-            for row, mapping in zip(documents, mappings, strict=True):
-                document = row.as_py()
-                if mapping is None:
-                    yield self._paths.match(document)
-                else:
-                    yield self.match(document, mapping)
-
-        return batch_of(outcomes())
-
-    def select(
-        self, document: Buffer, mapping: SchemaMapping, subscriptions: Sequence[str]
+    def _cut(
+        self, document: Buffer, wanted: Mapping[str, Sequence[Origin]]
     ) -> Mapping[str, tuple[Fragment, ...]]:
-        """What each of these subscriptions selects, as parts of the original."""
         original = bytes(document)
-        rewritten = self._rewritten(original, mapping)
-        found: dict[str, list[Origin]] = {name: [] for name in subscriptions}
-        for tree, content in rewritten.written():
-            origins = dict(_origins(tree, read_events(content, limits=self._limits)))
-            for name, selected in self._paths.select(content, subscriptions).items():
-                found[name] += [origins[each.kind, each.spans[0]] for each in selected]
-        context = Context.of(original, read_summary(original, limits=self._limits))
-        scopes = Scopes.of(rewritten.events)
+        context = Context.of(original, read_summary(original, limits=self._paths.limits))
+        scopes = Scopes.of(self._read(original))
         return {
             name: fragments_of(original, context, scopes, origins)
-            for name, origins in found.items()
+            for name, origins in wanted.items()
         }
 
-    def _rewritten(self, document: Buffer, mapping: SchemaMapping) -> _Rewritten:
-        events = read_events(bytes(document), limits=self._limits)
-        rewritten = _Rewritten(events, rewrite(mapping, events))
-        for each in rewritten.document.events():
-            if _depth(each) > self._limits.depth:
-                message = f"the global document is more than {self._limits.depth} elements deep"
+    def _read(self, document: Buffer) -> list[Event]:
+        return read_events(bytes(document), limits=self._paths.limits)
+
+    def _rewritten(self, events: Iterable[Event], mapping: SchemaMapping) -> GlobalDocument:
+        rewritten = rewrite(mapping, events)
+        depth_max = self._paths.limits.depth
+        for each in rewritten.events():
+            if _depth(each) > depth_max:
+                message = f"the global document is more than {depth_max} elements deep"
                 raise error("mapping.depth", message)
         return rewritten
+
+
+def _trees(document: GlobalDocument) -> Iterator[tuple[GlobalElement, bytes]]:
+    """Each tree, and as it is written."""
+    for tree, events in zip(document.trees, document.events(), strict=True):
+        yield tree, write(events).encode()
 
 
 def _depth(events: Iterable[Event]) -> int:
@@ -132,10 +90,10 @@ def _depth(events: Iterable[Event]) -> int:
     return deepest
 
 
-def _origins(
+def _origins_in(
     tree: GlobalElement, events: Iterable[Event]
 ) -> Iterator[tuple[tuple[Kind, Span], Origin]]:
-    """What each node of a tree stands for, by its kind and place in the tree as it is written."""
+    """What each node of a tree stands for; ``events`` are those of the tree as it is written."""
     nodes = _in_document_order(tree)
     opened: list[GlobalElement] = []
     for event in events:
