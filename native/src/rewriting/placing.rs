@@ -2,6 +2,7 @@
 //!
 //! The work to be done is a stack of tasks, not calls within calls: trees are as deep as documents.
 
+use super::children::Attributes;
 use super::mapping::{PlaceId, Way, UNKNOWN};
 use super::memory::NO_STATE;
 use super::rewriter::Rewriter;
@@ -137,7 +138,7 @@ impl<H: Handler> Rewriter<'_, H> {
             shapes.push((name, values.len(), value.len(), span));
             values.push_str(value);
         });
-        let mut attributes = super::children::Attributes::new();
+        let mut attributes = Attributes::new();
         for (name, first, count, span) in shapes {
             attributes.push(Attribute {
                 name,
