@@ -15,12 +15,13 @@ use hashbrown::HashMap;
 use super::holding::{Holding, Holdings, NOTHING};
 use super::letters::{Letters, NONE};
 use super::sites::PathSites;
+use super::steps::{StepTables, Steps};
 use super::told::{Mask, Told};
 use crate::index::segment::{Comparison, Segment, SlotRecord, StepEdge, ROOT, VERIFY};
 
 type Table<K, V> = HashMap<K, V, foldhash::fast::RandomState>;
 
-/// Where a letter leads, by number and letter.
+/// Where a letter leads from a state, by number and letter.
 type Moves = HashMap<u64, u32, BuildHasherDefault<Spread>>;
 
 fn key(number: u32, letter: u32) -> u64 {
@@ -114,6 +115,8 @@ pub struct Path {
     pub first_child: u32,
     /// The next such path with the same parent, or [`NONE`].
     pub next_sibling: u32,
+    /// Where each letter leads that was ever read here.
+    steps: Steps,
 }
 
 impl Path {
@@ -129,6 +132,12 @@ impl Path {
     pub const TEXTS: u32 = 16;
     /// Some of the classes that match as soon as an element gets here must be verified.
     pub const SUSPECTS: u32 = 32;
+    /// Something is asked of the string-value, be it that there is one.
+    pub const VALUES: u32 = 64;
+    /// Joint conditions have to be looked at.
+    pub const JOINS: u32 = 128;
+    /// Something may have to be passed on to the parent.
+    pub const PASSES: u32 = 256;
 
     /// What an element in `state` that has `holding` must do.
     fn duties_of(state: &State, holding: &Holding) -> u32 {
@@ -143,6 +152,9 @@ impl Path {
             | when(compared != 0, Path::GATHERS)
             | when(!state.conditional.is_empty(), Path::DECIDES)
             | when(holding.text_asked != [0; SlotRecord::VIEWS], Path::TEXTS)
+            | when(holding.value_asked != [0; SlotRecord::VIEWS], Path::VALUES)
+            | when(holding.joins, Path::JOINS)
+            | when(holding.reaches_up, Path::PASSES)
     }
 }
 
@@ -165,7 +177,7 @@ pub struct Automaton {
     pub arena: Vec<u32>,
     /// The classes that match at a state.
     pub masks: Vec<Mask>,
-    children: Moves,
+    steps: StepTables,
     transitions: Moves,
     by_digest: Table<u128, u32>,
     reached: Vec<u32>,
@@ -181,10 +193,10 @@ impl Automaton {
             letters: Letters::new(segment),
             states: Vec::new(),
             paths: Vec::new(),
-            holdings: Holdings::default(),
+            holdings: Holdings::new(segment),
             arena: Vec::new(),
             masks: Vec::new(),
-            children: Moves::default(),
+            steps: StepTables::default(),
             transitions: Moves::default(),
             by_digest: Table::default(),
             reached: Vec::new(),
@@ -202,7 +214,7 @@ impl Automaton {
         self.holdings.clear();
         self.arena.clear();
         self.masks.clear();
-        self.children.clear();
+        self.steps.clear();
         self.transitions.clear();
         self.by_digest.clear();
         self.reached.clear();
@@ -219,6 +231,7 @@ impl Automaton {
             parent: ROOT_PATH,
             first_child: NONE,
             next_sibling: NONE,
+            steps: Steps::default(),
         });
     }
 
@@ -228,7 +241,8 @@ impl Automaton {
             + self.masks.len() * size_of::<Mask>()
             + self.told.bytes()
             + self.states.len() * (size_of::<State>() + 40)
-            + self.paths.len() * (size_of::<Path>() + 20)
+            + self.paths.len() * size_of::<Path>()
+            + self.steps.bytes()
             + self.transitions.len() * 20
             + self.holdings.bytes()
     }
@@ -242,7 +256,7 @@ impl Automaton {
     /// The path one letter longer, if it is known.
     #[inline]
     pub fn known_child(&self, path: u32, letter: u32) -> Option<u32> {
-        self.children.get(&key(path, letter)).copied()
+        self.steps.find(self.paths[path as usize].steps, letter)
     }
 
     /// The path one letter longer.
@@ -307,8 +321,10 @@ impl Automaton {
             parent,
             first_child: NONE,
             next_sibling: NONE,
+            steps: Steps::default(),
         });
-        self.children.insert(key(parent, letter), child);
+        let steps = &mut self.paths[parent as usize].steps;
+        self.steps.insert(steps, letter, child);
         child
     }
 

@@ -93,39 +93,38 @@ impl Run {
     }
 
     /// The text node, if there is one, is whole.
-    #[inline]
+    #[inline(always)]
     pub(super) fn end_text_node(&mut self, segment: &Segment) {
         if self.texts.gatherer.count() > 0 {
-            self.texts.gatherer.end();
-            self.text_nodes += 1;
-            let frame = self.frames.last().expect("text is inside an element");
-            let holding = self.automaton.paths[frame.path as usize].holding;
-            self.hold_node(
-                segment,
-                holding,
-                |run| &mut run.texts,
-                true,
-                self.text_nodes,
-            );
+            self.hold_text_node(segment);
         }
+    }
+
+    fn hold_text_node(&mut self, segment: &Segment) {
+        self.texts.gatherer.end();
+        self.text_nodes += 1;
+        let frame = self.frames.last().expect("text is inside an element");
+        let holding = self.automaton.paths[frame.path as usize].holding;
+        self.hold_node(
+            segment,
+            holding,
+            |run| &mut run.texts,
+            true,
+            self.text_nodes,
+        );
     }
 
     /// Holds the innermost element's string-value, as far as `holding` says.
     #[inline]
     pub(super) fn hold_value(&mut self, segment: &Segment, holding: u32, gathered: bool) {
-        if gathered {
-            self.string_values.gatherer.end();
-        }
-        if self.automaton.holdings.get(holding).value_asked != [0; SlotRecord::VIEWS] {
-            let order = self.frames.last().expect("an element is open").started;
-            self.hold_node(
-                segment,
-                holding,
-                |run| &mut run.string_values,
-                gathered,
-                order,
-            );
-        }
+        let order = self.frames.last().expect("an element is open").started;
+        self.hold_node(
+            segment,
+            holding,
+            |run| &mut run.string_values,
+            gathered,
+            order,
+        );
     }
 
     /// Holds a node of the innermost element, the last that was gathered of its kind.

@@ -10,6 +10,7 @@ use bytemuck::{Pod, Zeroable};
 use hashbrown::HashMap;
 use xxhash_rust::xxh3::xxh3_128;
 
+use super::sites::has_few_slots;
 use crate::index::segment::{Comparison, Segment, SlotRecord};
 
 /// A slot that an element holds, and what is asked of its values.
@@ -26,6 +27,8 @@ pub const DECIDES: u32 = 1 << Comparison::COUNT;
 
 /// Set in what is asked of a slot where it matters which of its nodes is the first.
 pub const FIRST: u32 = DECIDES << 1;
+
+const _: () = assert!(FIRST <= 1 << (u16::BITS - 1));
 
 /// Values of one slot of an element go to another slot of its parent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Pod, Zeroable)]
@@ -73,6 +76,8 @@ pub struct Holding {
     pub attributes: bool,
     /// Whether joint conditions have to be looked at.
     pub joins: bool,
+    /// Whether something may have to be passed on to the parent.
+    pub reaches_up: bool,
     /// Whether children may have to pass something on.
     reaches_down: bool,
 }
@@ -86,6 +91,10 @@ type Table<K, V> = HashMap<K, V, foldhash::fast::RandomState>;
 pub struct Holdings {
     holdings: Vec<Holding>,
     held: Vec<Held>,
+    /// Where the segment has few slots: what is asked of each, for one holding after the other.
+    asked: Vec<u16>,
+    /// How many slots that are; 0 where they are many.
+    slots: usize,
     passes: Vec<Pass>,
     lists: Table<u128, Span>,
     by_digest: Table<u128, u32>,
@@ -101,11 +110,19 @@ struct Work {
     passes: Vec<Pass>,
 }
 
-impl Default for Holdings {
-    fn default() -> Holdings {
+impl Holdings {
+    /// For elements of which `segment` asks something.
+    pub fn new(segment: &Segment) -> Holdings {
+        let slots = if has_few_slots(segment) {
+            segment.slots.len()
+        } else {
+            0
+        };
         Holdings {
             holdings: vec![Holding::default()],
             held: Vec::new(),
+            asked: vec![0; slots],
+            slots,
             passes: Vec::new(),
             lists: Table::default(),
             by_digest: Table::default(),
@@ -113,13 +130,12 @@ impl Default for Holdings {
             work: Work::default(),
         }
     }
-}
 
-impl Holdings {
     /// Forgets all but [`NOTHING`].
     pub fn clear(&mut self) {
         self.holdings.truncate(1);
         self.held.clear();
+        self.asked.truncate(self.slots);
         self.passes.clear();
         self.lists.clear();
         self.by_digest.clear();
@@ -130,6 +146,7 @@ impl Holdings {
     pub fn bytes(&self) -> usize {
         (self.holdings.len() - 1) * (size_of::<Holding>() + 40)
             + self.held.len() * size_of::<Held>()
+            + (self.asked.len() - self.slots) * 2
             + self.passes.len() * size_of::<Pass>()
             + self.known.len() * 32
             + self.lists.len() * 40
@@ -144,6 +161,9 @@ impl Holdings {
     /// What is asked of a slot that the holding has; 0 where it does not have it.
     #[inline]
     pub fn asked(&self, holding: u32, slot: u32) -> u32 {
+        if self.slots != 0 {
+            return u32::from(self.asked[holding as usize * self.slots + slot as usize]);
+        }
         let holding = &self.holdings[holding as usize];
         if holding.bits >> (slot % 64) & 1 == 0 {
             return 0;
@@ -280,12 +300,15 @@ impl Holdings {
             own,
             inherited,
             passes,
+            reaches_up: !work.passes.is_empty(),
             ..Holding::default()
         };
         let all = own.of(&self.held).iter().chain(inherited.of(&self.held));
         for held in all {
             holding.bits |= 1 << (held.slot % 64);
-            holding.reaches_down |= segment.slots[held.slot as usize].kind == SlotRecord::DEEP;
+            let is_deep = segment.slots[held.slot as usize].kind == SlotRecord::DEEP;
+            holding.reaches_down |= is_deep;
+            holding.reaches_up |= is_deep;
             let source = segment.source_slot(held.slot);
             match source.kind {
                 SlotRecord::ATTRIBUTE => holding.attributes = true,
@@ -294,6 +317,14 @@ impl Holdings {
                 SlotRecord::CHILD => holding.reaches_down = true,
                 SlotRecord::JOINT => holding.joins = true,
                 _ => {}
+            }
+        }
+        if self.slots != 0 {
+            let first = self.asked.len();
+            self.asked.resize(first + self.slots, 0);
+            for held in own.of(&self.held).iter().chain(inherited.of(&self.held)) {
+                // All that can be asked for are a dozen bits.
+                self.asked[first + held.slot as usize] |= held.asked as u16;
             }
         }
         let number = self.holdings.len() as u32;

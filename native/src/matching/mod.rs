@@ -26,6 +26,7 @@ pub mod run;
 mod site_building;
 pub mod sites;
 pub mod source;
+mod steps;
 #[cfg(test)]
 mod tests;
 pub mod through;

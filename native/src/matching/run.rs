@@ -14,7 +14,6 @@ use super::classes::Classes;
 use super::decide::{Waiting, Work};
 use super::firsts::Firsts;
 use super::gather::Value;
-use super::holding::NOTHING;
 use super::letters::NONE;
 use super::repeats::Repeats;
 use super::sites::Sites;
@@ -272,14 +271,19 @@ impl Run {
     pub fn end(&mut self, segment: &Segment) -> Result<(), Stop> {
         self.end_text_node(segment);
         let frame = *self.frames.last().expect("the reader balances tags");
-        let holding = self.automaton.paths[frame.path as usize].holding;
-        if holding != NOTHING {
+        let Path {
+            holding, duties, ..
+        } = self.automaton.paths[frame.path as usize];
+        if frame.gathers {
+            self.string_values.gatherer.end();
+        }
+        if duties & Path::VALUES != 0 {
             self.hold_value(segment, holding, frame.gathers);
         }
         if self.firsts.len() > frame.firsts {
             self.settle_firsts(segment, holding, frame.firsts);
         }
-        if self.automaton.holdings.get(holding).joins {
+        if duties & Path::JOINS != 0 {
             self.settle_joints(segment, holding, frame.values);
         }
         if self.frames.last().expect("still open").has_content {
@@ -291,7 +295,11 @@ impl Run {
         self.attributes.truncate(frame.attributes);
         self.frames.pop();
         if self.values.len() > frame.values {
-            self.pass_on(segment, holding, frame.values);
+            if duties & Path::PASSES != 0 {
+                self.pass_on(segment, holding, frame.values);
+            } else {
+                self.values.truncate(frame.values);
+            }
         }
         if self.firsts.len() > frame.firsts {
             self.pass_firsts_on(segment, holding, frame.firsts);

@@ -21,8 +21,10 @@ pub struct Mask {
 
 const WORD: usize = u32::BITS as usize;
 
-/// So many words of the set are looked at together.
+/// So many words of the set, a line of the processor's cache, are looked at together.
 const BLOCK: usize = 16;
+
+const MARKS: usize = u64::BITS as usize;
 
 /// Makes masks of items that are sorted by number.
 pub fn masks<'a, T>(
@@ -51,6 +53,8 @@ struct Numbered {
 /// A set of classes, filled and emptied once a document. How classes are numbered outlives it.
 pub struct Told {
     words: Vec<u32>,
+    /// A bit for each block of words that may have a class: few documents reach many of them.
+    marks: Vec<u64>,
     /// By number.
     classes: Vec<Numbered>,
     /// By number: the literal of the condition.
@@ -70,6 +74,7 @@ impl Told {
     pub fn new(count: usize) -> Told {
         Told {
             words: Vec::new(),
+            marks: Vec::new(),
             classes: Vec::new(),
             literals: Vec::new(),
             tags: Vec::new(),
@@ -85,7 +90,15 @@ impl Told {
 
     /// Empties the set.
     pub fn clear(&mut self) {
-        self.words.fill(0);
+        for at in 0..self.marks.len() {
+            let mut marks = std::mem::take(&mut self.marks[at]);
+            while marks != 0 {
+                let block = at * MARKS + marks.trailing_zeros() as usize;
+                let end = self.words.len().min((block + 1) * BLOCK);
+                self.words[block * BLOCK..end].fill(0);
+                marks &= marks - 1;
+            }
+        }
     }
 
     /// Empties the set and forgets the numbering: no mask made before may be told any more.
@@ -97,19 +110,26 @@ impl Told {
         self.literals.clear();
         self.tags.clear();
         self.words.clear();
+        self.marks.clear();
     }
 
     /// Adds a class.
     #[inline]
     pub fn insert(&mut self, class: u32) {
         let number = self.number(class) as usize;
-        self.words[number / WORD] |= 1 << (number % WORD);
+        self.add(number / WORD, 1 << (number % WORD));
+    }
+
+    #[inline]
+    fn add(&mut self, word: usize, bits: u32) {
+        self.words[word] |= bits;
+        self.marks[word / (BLOCK * MARKS)] |= 1 << (word / BLOCK % MARKS);
     }
 
     /// Adds the classes of a mask.
     #[inline]
     pub fn tell(&mut self, mask: Mask) {
-        self.words[mask.word as usize] |= mask.bits;
+        self.add(mask.word as usize, mask.bits);
     }
 
     /// Adds those classes of a mask whose condition has this literal.
@@ -126,19 +146,21 @@ impl Told {
             met ^= u32::from(literals[at as usize] != literal) << at;
             rest &= rest - 1;
         }
-        self.words[mask.word as usize] |= met;
+        self.add(mask.word as usize, met);
     }
 
     /// Adds those classes of a mask whose condition has a wanted literal.
     #[inline]
     pub fn tell_wanted(&mut self, mask: Mask, wanted: Wanted) {
         let literals = &self.literals[mask.word as usize];
-        let mut rest = mask.bits;
+        let (mut rest, mut met) = (mask.bits, 0);
         while rest != 0 {
             let at = rest.trailing_zeros();
-            let met = wanted.contains(literals[at as usize]);
-            self.words[mask.word as usize] |= u32::from(met) << at;
+            met |= u32::from(wanted.contains(literals[at as usize])) << at;
             rest &= rest - 1;
+        }
+        if met != 0 {
+            self.add(mask.word as usize, met);
         }
     }
 
@@ -177,6 +199,9 @@ impl Told {
                     condition: NONE,
                 });
                 if number.is_multiple_of(WORD) {
+                    if self.words.len().is_multiple_of(BLOCK * MARKS) {
+                        self.marks.push(0);
+                    }
                     self.words.push(0);
                     self.literals.push([NONE; WORD]);
                     self.tags.push([0; WORD]);
@@ -224,17 +249,19 @@ impl ClassSet for Told {
 
     #[inline]
     fn for_each(&self, mut act: impl FnMut(u32)) {
-        // Few documents match many classes: most of the set is passed over many words at a time.
-        for (block, words) in self.words.chunks(BLOCK).enumerate() {
-            if words.iter().fold(0, |all, word| all | word) == 0 {
-                continue;
-            }
-            for (at, &word) in words.iter().enumerate() {
-                let mut bits = word;
-                while bits != 0 {
-                    let bit = bits.trailing_zeros() as usize;
-                    act(self.classes[(block * BLOCK + at) * WORD + bit].class);
-                    bits &= bits - 1;
+        for (at, &marks) in self.marks.iter().enumerate() {
+            let mut marks = marks;
+            while marks != 0 {
+                let first = (at * MARKS + marks.trailing_zeros() as usize) * BLOCK;
+                marks &= marks - 1;
+                let words = &self.words[first..self.words.len().min(first + BLOCK)];
+                for (word, &bits) in (first..).zip(words) {
+                    let mut bits = bits;
+                    while bits != 0 {
+                        let bit = bits.trailing_zeros() as usize;
+                        act(self.classes[word * WORD + bit].class);
+                        bits &= bits - 1;
+                    }
                 }
             }
         }
