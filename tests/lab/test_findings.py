@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -71,3 +72,12 @@ def test_without_matplotlib_it_is_told_before_anything_is_measured(
     assert caught.value.code == "lab.plots"
     assert "penstock[lab]" in caught.value.hint
     assert isinstance(caught.value, ImportError)
+
+
+def test_panels_that_are_to_be_compared_have_one_scale() -> None:
+    pytest.importorskip("matplotlib")
+    assert TABLE.chart is not None
+    apart = plots._figure(TABLE, TABLE.chart)
+    assert len({axes.get_ylim()[1] for axes in apart.axes}) == 2
+    alike = plots._figure(TABLE, replace(TABLE.chart, one_scale=True))
+    assert len({axes.get_ylim()[1] for axes in alike.axes}) == 1

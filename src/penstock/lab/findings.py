@@ -26,6 +26,8 @@ class Chart:
     lines: tuple[str, ...]
     y_label: str
     logarithmic: bool = False
+    one_scale: bool = False
+    """Whether all panels have the same scale, so that they can be compared."""
 
 
 @dataclass(frozen=True, slots=True)

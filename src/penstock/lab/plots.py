@@ -78,4 +78,8 @@ def _figure(finding: Finding, chart: Chart) -> Figure:
             axes.set_ylabel(chart.y_label)
             figure.legend(loc="outside lower center", ncols=len(chart.lines), frameon=False)
         axes.grid(alpha=0.3)
+    if chart.one_scale:
+        top = max(axes.get_ylim()[1] for axes in figure.axes)
+        for axes in figure.axes:
+            axes.set_ylim(top=top)
     return figure
