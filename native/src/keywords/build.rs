@@ -2,10 +2,10 @@
 
 use hashbrown::HashMap;
 
+use super::filing::Filing;
 use super::listen::{Mode, Queries, WordId};
 use super::lists::OrLists;
 use super::segment::{ClassWords, KeywordSegment};
-use super::trie::AndTrie;
 use super::vocabulary::Vocabulary;
 use crate::index::flat::TextsBuilder;
 use crate::index::roster::RosterBuilder;
@@ -83,7 +83,7 @@ impl Build for KeywordBuilder {
         }
         let queries = lay(&self.classes, &ranks);
         KeywordSegment {
-            all: AndTrie::build(&queries),
+            all: Filing::build(&queries),
             any: OrLists::build(&queries),
             vocabulary: Vocabulary::new(texts.finish()),
             queries,

@@ -1,9 +1,17 @@
 //! What is recorded of a document while it is heard: elements and the words in them.
 
+use super::filing::Places;
 use super::listen::WordId;
 
 /// No element.
 pub const NONE: u32 = u32::MAX;
+
+/// In the places of a word: it is there. A word of these places alone is in the window's first element and
+/// in nothing inside of it.
+pub const HERE: Places = 1;
+
+/// So many children of the first element have a place of their own, the others share.
+const SECTIONS: u32 = Places::BITS - 1;
 
 /// That an element directly contains a word.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -27,27 +35,54 @@ pub struct Window {
     occurrences: Vec<Occurrence>,
     /// The innermost open element.
     current: u32,
-    /// For each word of the vocabulary the element it was heard in last.
-    latest: Vec<u32>,
+    /// For each word of the vocabulary.
+    heard: Vec<Heard>,
+    /// The words that were heard, each once.
+    words: Vec<WordId>,
+    /// The places of a word that is heard now.
+    places: Places,
+    /// How many children the first element has so far.
+    sections: u32,
 }
+
+/// What is known of a word.
+#[derive(Clone, Copy, Debug)]
+struct Heard {
+    /// The element it was heard in last.
+    latest: u32,
+    /// [`HERE`], and a bit for each child of the first element that it is in.
+    places: Places,
+}
+
+const UNHEARD: Heard = Heard {
+    latest: NONE,
+    places: 0,
+};
 
 impl Window {
     /// Empties the window, for a vocabulary of so many words.
     pub fn clear(&mut self, word_count: usize) {
-        for occurrence in &self.occurrences {
-            self.latest[occurrence.word as usize] = NONE;
+        for &word in &self.words {
+            self.heard[word as usize] = UNHEARD;
         }
-        self.latest.resize(word_count, NONE);
+        self.heard.resize(word_count, UNHEARD);
+        self.words.clear();
         self.parents.clear();
         self.lasts.clear();
         self.occurrences.clear();
         self.current = NONE;
+        self.places = HERE;
+        self.sections = 0;
     }
 
     /// An element begins.
     #[inline]
     pub fn open(&mut self) {
         let element = self.parents.len() as u32;
+        if self.current == 0 {
+            self.places = HERE | 2 << (self.sections % SECTIONS);
+            self.sections += 1;
+        }
         self.parents.push(self.current);
         self.lasts.push(NONE);
         self.current = element;
@@ -56,9 +91,13 @@ impl Window {
     /// The open element, of which there must be one in the window, contains a word.
     #[inline]
     pub fn word(&mut self, word: WordId) {
-        let latest = &mut self.latest[word as usize];
-        if *latest != self.current {
-            *latest = self.current;
+        let heard = &mut self.heard[word as usize];
+        if heard.latest != self.current {
+            if heard.places == 0 {
+                self.words.push(word);
+            }
+            heard.latest = self.current;
+            heard.places |= self.places;
             self.occurrences.push(Occurrence {
                 word,
                 element: self.current,
@@ -72,6 +111,22 @@ impl Window {
         let element = self.current as usize;
         self.lasts[element] = self.parents.len() as u32 - 1;
         self.current = self.parents[element];
+        if self.current == 0 {
+            self.places = HERE;
+        }
+    }
+
+    /// The words that were heard, each once.
+    #[inline]
+    pub fn words(&self) -> &[WordId] {
+        &self.words
+    }
+
+    /// In which children of the first element a word is. Words that have no more than [`HERE`] in
+    /// common are together in no child.
+    #[inline]
+    pub fn places(&self, word: WordId) -> Places {
+        self.heard[word as usize].places
     }
 
     /// The innermost open element, or [`NONE`] where all of the window's are closed.

@@ -121,7 +121,7 @@ impl Hearing {
             let SegmentMemory {
                 matching, matched, ..
             } = memory;
-            matching.finish(&segment.all, &segment.any, matched);
+            matching.finish(&segment.queries, &segment.all, &segment.any, matched);
         }
         Ok(read)
     }

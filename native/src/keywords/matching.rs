@@ -3,9 +3,9 @@
 use crate::events::{Context, Span, StartElement, Stop};
 use crate::matching::classes::{ClassSet, Classes};
 
-use super::listen::{Listener, WordId};
+use super::filing::{Filing, Places, Search};
+use super::listen::{Listener, Queries, WordId};
 use super::lists::OrLists;
-use super::trie::{AndTrie, Walk};
 
 /// Hears which words a document has.
 ///
@@ -14,7 +14,7 @@ use super::trie::{AndTrie, Walk};
 #[derive(Default)]
 pub struct Matching {
     words: Classes,
-    walk: Walk,
+    search: Search,
 }
 
 impl Matching {
@@ -22,17 +22,23 @@ impl Matching {
     pub fn new(word_count: usize) -> Matching {
         Matching {
             words: Classes::new(word_count),
-            walk: Walk::default(),
+            search: Search::default(),
         }
     }
 
     /// Adds the queries that the document heard since the last call matches.
-    pub fn finish(&mut self, all: &AndTrie, any: &OrLists, matched: &mut Classes) {
+    pub fn finish(
+        &mut self,
+        queries: &dyn Queries,
+        all: &Filing,
+        any: &OrLists,
+        matched: &mut Classes,
+    ) {
         let words = self.words.list();
-        let is_there = |word| self.words.contains(word);
-        all.walk(&mut self.walk, words, is_there, |query| {
-            matched.insert(query)
-        });
+        let places = |word| Places::from(self.words.contains(word));
+        for found in all.search(&mut self.search, queries, words, places) {
+            matched.insert(found.query);
+        }
         if !any.is_empty() {
             for &query in words.iter().flat_map(|&word| any.get(word)) {
                 matched.insert(query);
@@ -69,7 +75,6 @@ impl Listener for Matching {
 mod tests {
     use proptest::prelude::*;
 
-    use super::super::listen::Queries;
     use super::super::testing::{queries, trees, Document};
     use super::*;
 
@@ -79,12 +84,12 @@ mod tests {
             documents in prop::collection::vec(trees(6, 20), 1..4),
             queries in queries(6, 12),
         ) {
-            let (all, any) = (AndTrie::build(&queries), OrLists::build(&queries));
+            let (all, any) = (Filing::build(&queries), OrLists::build(&queries));
             let mut matching = Matching::new(queries.word_count());
             for tree in documents {
                 tree.feed(&mut matching).unwrap();
                 let mut matched = Classes::new(queries.count());
-                matching.finish(&all, &any, &mut matched);
+                matching.finish(&queries, &all, &any, &mut matched);
                 let document = Document::new(&tree);
                 for query in 0..queries.count() as u32 {
                     let answers = document.answers(queries.mode(query), queries.words(query));

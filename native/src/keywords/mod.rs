@@ -9,6 +9,7 @@ pub mod ear;
 mod eights;
 pub mod elements;
 pub mod engines;
+pub mod filing;
 pub mod folded;
 pub mod folding;
 pub mod kale;
@@ -29,7 +30,6 @@ pub mod segment;
 pub mod store;
 #[cfg(test)]
 pub mod testing;
-pub mod trie;
 mod unit;
 pub mod vocabulary;
 pub mod words;

@@ -5,11 +5,15 @@ use crate::events::{Span, Stop};
 use super::and::Which;
 use super::answers::Answer;
 use super::elements::NONE;
+use super::filing::{Complete, Places};
 use super::folded::{Frame, Part};
 use super::listen::WordId;
 use super::notes::Ending;
-use super::run::{check_answers, Answering, State};
+use super::run::{check_answers, Answering, Parts, State};
 use super::unit::Unit;
+
+/// The places of a word of which no more is known than that it is there.
+const ANYWHERE: Places = Places::MAX;
 
 impl<const DETAILS: bool> Answering<'_, DETAILS> {
     /// Empties the window: closed elements are answered and folded into those that are open, which
@@ -89,8 +93,9 @@ impl<const DETAILS: bool> Answering<'_, DETAILS> {
         let end = start + (start..occurrences.len()).take_while(is_inside).count();
         if start < end {
             let word_count = self.parts.queries.word_count();
-            state.postings.gather(&occurrences[start..end], word_count);
-            let outside = state.frames[frame].kept.clone();
+            (state.postings).gather(&occurrences[start..end], word_count, |_| true);
+            self.find_complete();
+            let outside = self.state.frames[frame].kept.clone();
             self.answer_all(outside.as_ref())?;
             let most = self.witnesses();
             let State {
@@ -102,11 +107,32 @@ impl<const DETAILS: bool> Answering<'_, DETAILS> {
                 complete,
                 ..
             } = &mut *self.state;
-            complete.sort_unstable();
+            let complete = numbers(complete);
             let mut unit = Unit::new(window, postings, notes, *base, outside.as_ref());
-            frames[frame].fold(&mut unit, complete, self.parts.queries, most);
+            frames[frame].fold(&mut unit, &complete, self.parts.queries, most);
         }
         Ok(end)
+    }
+
+    /// Lists the AND queries all of whose words are in the postings.
+    fn find_complete(&mut self) {
+        let state = &mut *self.state;
+        let places = |word| {
+            if state.postings.contains(word) {
+                ANYWHERE
+            } else {
+                0
+            }
+        };
+        let words = state.postings.words();
+        let all = self.parts.all;
+        state.complete.clear();
+        (state.complete).extend_from_slice(all.search(
+            &mut state.search,
+            self.parts.queries,
+            words,
+            places,
+        ));
     }
 
     /// A word after the window was folded once.
@@ -149,30 +175,28 @@ impl<const DETAILS: bool> Answering<'_, DETAILS> {
             self.state.notes.close_outside();
         }
         frame.end(most);
-        self.answer_frame(&frame)?;
+        let complete = self.answer_frame(&frame)?;
         if let Some(parent) = self.state.frames.last_mut() {
-            parent.fold(&mut frame, &self.state.complete, self.parts.queries, most);
+            parent.fold(&mut frame, &complete, self.parts.queries, most);
         }
         Ok(())
     }
 
-    /// Answers the queries for a frame's element itself, and lists those that are complete in it.
-    fn answer_frame(&mut self, frame: &Frame) -> Result<(), Stop> {
+    /// Answers the queries for a frame's element itself; those that are complete in it.
+    fn answer_frame(&mut self, frame: &Frame) -> Result<Vec<u32>, Stop> {
         let State {
             words,
-            walk,
-            complete,
+            search,
             pairs,
             ranked,
             ..
         } = &mut *self.state;
         words.clear();
-        complete.clear();
         frame.words(&mut |word, _| words.push(word));
-        let is_there = |word| frame.contains(word);
-        (self.parts.all).walk(walk, words, is_there, |query| complete.push(query));
-        complete.sort_unstable();
-        for &query in &*complete {
+        let places = |word| Places::from(frame.contains(word));
+        let Parts { queries, all, .. } = self.parts;
+        let complete = numbers(all.search(search, queries, words, places));
+        for &query in &complete {
             let words = self.parts.queries.words(query);
             let answers = frame.is_smallest(query)
                 || self.options.which == Which::Compact
@@ -192,6 +216,13 @@ impl<const DETAILS: bool> Answering<'_, DETAILS> {
             }
             check_answers(pairs.len() + ranked.held(), &self.options)?;
         }
-        Ok(())
+        Ok(complete)
     }
+}
+
+/// The numbers of queries, ascending.
+fn numbers(complete: &[Complete]) -> Vec<u32> {
+    let mut numbers: Vec<u32> = complete.iter().map(|found| found.query).collect();
+    numbers.sort_unstable();
+    numbers
 }

@@ -8,12 +8,12 @@ use super::listen::WordId;
 pub struct Postings {
     /// For each word of the vocabulary its place among those present, or [`NONE`].
     places: Vec<u32>,
-    /// A bit for each word of the vocabulary that is present: all of them stay at hand.
-    bits: Vec<u64>,
     present: Vec<WordId>,
     /// For each word present where its elements are.
     ranges: Vec<Range>,
     elements: Vec<u32>,
+    /// The occurrences that are gathered.
+    wanted: Vec<Occurrence>,
 }
 
 /// Where a word's elements are among all.
@@ -26,21 +26,29 @@ pub struct Range {
 }
 
 impl Postings {
-    /// Replaces what was there by these, of a vocabulary of so many words.
-    pub fn gather(&mut self, occurrences: &[Occurrence], word_count: usize) {
+    /// Replaces what was there by those of these that have a word wanted, of a vocabulary of so many
+    /// words.
+    pub fn gather(
+        &mut self,
+        occurrences: &[Occurrence],
+        word_count: usize,
+        is_wanted: impl Fn(WordId) -> bool,
+    ) {
         for &word in &self.present {
             self.places[word as usize] = NONE;
-            self.bits[word as usize / 64] = 0;
         }
         self.places.resize(word_count, NONE);
-        self.bits.resize(word_count.div_ceil(64), 0);
         self.present.clear();
         self.ranges.clear();
+        self.wanted.clear();
         for occurrence in occurrences {
+            if !is_wanted(occurrence.word) {
+                continue;
+            }
+            self.wanted.push(*occurrence);
             let place = &mut self.places[occurrence.word as usize];
             if *place == NONE {
                 *place = self.present.len() as u32;
-                self.bits[occurrence.word as usize / 64] |= 1 << (occurrence.word % 64);
                 self.present.push(occurrence.word);
                 self.ranges.push(Range { start: 0, end: 0 });
             }
@@ -54,8 +62,8 @@ impl Postings {
             start += len;
         }
         self.elements.clear();
-        self.elements.resize(occurrences.len(), 0);
-        for occurrence in occurrences {
+        self.elements.resize(self.wanted.len(), 0);
+        for occurrence in &self.wanted {
             let place = self.places[occurrence.word as usize];
             let end = &mut self.ranges[place as usize].end;
             self.elements[*end as usize] = occurrence.element;
@@ -80,7 +88,7 @@ impl Postings {
     /// Whether a word occurs.
     #[inline]
     pub fn contains(&self, word: WordId) -> bool {
-        self.bits[word as usize / 64] >> (word % 64) & 1 == 1
+        self.places[word as usize] != NONE
     }
 
     /// Where the elements of a word are; nowhere for one that does not occur.
@@ -143,12 +151,12 @@ mod tests {
         let heard = [(1, 0), (1, 1), (1, 0), (0, 2)];
         let heard = heard.map(|(word, element)| Occurrence { word, element });
         let mut postings = Postings::default();
-        postings.gather(&heard, 3);
+        postings.gather(&heard, 3, |_| true);
         assert_eq!(postings.get(1), [0, 1]);
         assert_eq!(postings.get(0), [2]);
         assert_eq!(postings.get(2), [0_u32; 0]);
         assert_eq!(postings.words(), [1, 0]);
-        postings.gather(&[], 3);
+        postings.gather(&[], 3, |_| true);
         assert!(!postings.contains(1) && postings.words().is_empty());
     }
 

@@ -6,18 +6,18 @@
 use std::sync::Arc;
 
 use crate::events::{Context, Span, StartElement, Stop};
-use crate::matching::classes::Classes;
+use crate::matching::classes::{ClassSet, Classes};
 
 use super::and::{Conjunctions, Which};
 use super::answers::{Answer, Ranked};
-use super::elements::{Window, NONE};
+use super::elements::{Window, HERE, NONE};
+use super::filing::{Complete, Filing, Search};
 use super::folded::Frame;
 use super::listen::{Listener, Queries, WordId};
 use super::lists::OrLists;
 use super::notes::{Kept, Notes};
 use super::or::Disjunctions;
 use super::postings::Postings;
-use super::trie::{AndTrie, Walk};
 use super::unit::Unit;
 
 /// Queries as the default engine reads them.
@@ -26,7 +26,7 @@ pub struct Parts<'a> {
     /// All of them.
     pub queries: &'a dyn Queries,
     /// The AND queries by their words.
-    pub all: &'a AndTrie,
+    pub all: &'a Filing,
     /// The OR queries by their words.
     pub any: &'a OrLists,
 }
@@ -88,8 +88,11 @@ pub struct State {
     pub(super) is_folded: bool,
     pub(super) open: Vec<u32>,
     pub(super) words: Vec<WordId>,
-    pub(super) walk: Walk,
-    pub(super) complete: Vec<u32>,
+    pub(super) search: Search,
+    pub(super) complete: Vec<Complete>,
+    /// Words of the queries that are answered on the postings, out of so many.
+    wanted: Classes,
+    word_count: usize,
     /// OR queries that have a word of the document, out of so many queries.
     any: Classes,
     query_count: usize,
@@ -124,7 +127,7 @@ impl<'a, const DETAILS: bool> Answering<'a, DETAILS> {
         }
     }
 
-    /// Answers the AND queries on what the postings hold.
+    /// Answers the AND queries that are complete, on what the postings hold.
     pub(super) fn answer_all(&mut self, outside: Option<&Arc<Kept>>) -> Result<(), Stop> {
         let State {
             window,
@@ -132,19 +135,19 @@ impl<'a, const DETAILS: bool> Answering<'a, DETAILS> {
             conjunctions,
             notes,
             base,
-            walk,
             complete,
             pairs,
             ranked,
             ..
         } = &mut *self.state;
-        complete.clear();
-        let is_there = |word| postings.contains(word);
-        (self.parts.all).walk(walk, postings.words(), is_there, |query| {
-            complete.push(query)
-        });
         let mut unit = Unit::new(window, postings, notes, *base, outside);
-        for &query in &*complete {
+        for found in &*complete {
+            let query = found.query;
+            if !DETAILS && found.places == HERE {
+                // No element but the first contains all words.
+                pairs.push((query, *base));
+                continue;
+            }
             let words = self.parts.queries.words(query);
             conjunctions.answers(
                 window,
@@ -162,7 +165,7 @@ impl<'a, const DETAILS: bool> Answering<'a, DETAILS> {
             );
             check_answers(pairs.len() + ranked.held(), &self.options)?;
         }
-        Ok(())
+        check_answers(pairs.len() + ranked.held(), &self.options)
     }
 
     /// Answers the OR queries on what the postings hold: the whole document.
@@ -177,12 +180,6 @@ impl<'a, const DETAILS: bool> Answering<'a, DETAILS> {
             ranked,
             ..
         } = &mut *self.state;
-        any.clear();
-        for &word in postings.words() {
-            for &query in self.parts.any.get(word) {
-                any.insert(query);
-            }
-        }
         let mut unit = Unit::new(window, postings, notes, 0, None);
         for &query in any.list() {
             let words = self.parts.queries.words(query);
@@ -201,18 +198,48 @@ impl<'a, const DETAILS: bool> Answering<'a, DETAILS> {
 
     /// Answers a document that the window holds whole.
     fn answer_document(&mut self) -> Result<(), Stop> {
+        self.find_queries();
         let state = &mut *self.state;
         let word_count = self.parts.queries.word_count();
-        state
-            .postings
-            .gather(state.window.occurrences(), word_count);
+        (state.postings).gather(state.window.occurrences(), word_count, |word| {
+            state.wanted.contains(word)
+        });
         self.answer_all(None)?;
-        if !self.parts.any.is_empty() && self.options.which == Which::Compact {
-            self.answer_any()?;
-        }
+        self.answer_any()?;
         self.state.window.clear(word_count);
         self.state.notes.clear_window();
         Ok(())
+    }
+
+    /// Lists the queries that a document has answers to, and the words whose postings tell which.
+    fn find_queries(&mut self) {
+        let Parts { queries, all, any } = self.parts;
+        let state = &mut *self.state;
+        let window = &state.window;
+        let places = |word| window.places(word);
+        state.complete.clear();
+        (state.complete).extend_from_slice(all.search(
+            &mut state.search,
+            queries,
+            window.words(),
+            places,
+        ));
+        state.wanted.clear();
+        let is_open = |found: &&Complete| DETAILS || found.places != HERE;
+        for found in state.complete.iter().filter(is_open) {
+            let words = queries.words(found.query).iter();
+            words.for_each(|&word| state.wanted.insert(word));
+        }
+        state.any.clear();
+        if any.is_empty() || self.options.which != Which::Compact {
+            return;
+        }
+        for &word in window.words() {
+            for &query in any.get(word) {
+                state.any.insert(query);
+                state.wanted.insert(word);
+            }
+        }
     }
 }
 
@@ -235,6 +262,10 @@ impl State {
         if self.query_count != parts.queries.count() {
             self.query_count = parts.queries.count();
             self.any = Classes::new(self.query_count);
+        }
+        if self.word_count != parts.queries.word_count() {
+            self.word_count = parts.queries.word_count();
+            self.wanted = Classes::new(self.word_count);
         }
         self.base = 0;
         self.frames.clear();

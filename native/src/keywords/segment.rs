@@ -3,9 +3,9 @@
 //! Equal queries are one *class*. Words are numbered in the order of their texts, so that the numbers of a
 //! class, ascending, tell its canonical text.
 
+use super::filing::Filing;
 use super::listen::{Mode, Queries, WordId};
 use super::lists::OrLists;
-use super::trie::AndTrie;
 use super::vocabulary::Vocabulary;
 use crate::index::flat::Flat;
 use crate::index::format::{damaged, roster_sections, OpenError, Sections, Stored};
@@ -55,7 +55,7 @@ pub struct KeywordSegment {
     /// The distinct queries.
     pub queries: ClassWords,
     /// Finds the classes all of whose words are there.
-    pub all: AndTrie,
+    pub all: Filing,
     /// Finds the classes any of whose words is there.
     pub any: OrLists,
     /// The subscriptions.
@@ -82,7 +82,7 @@ impl Part for KeywordSegment {
 
 impl Stored for KeywordSegment {
     const MAGIC: &'static [u8; 16] = b"penstock-words\r\n";
-    const VERSION: u32 = 1;
+    const VERSION: u32 = 2;
 
     fn sections(&self) -> Vec<&[u8]> {
         let own = [
@@ -94,7 +94,8 @@ impl Stored for KeywordSegment {
             self.queries.words.as_bytes(),
             self.queries.modes.as_bytes(),
             self.all.starts.as_bytes(),
-            self.all.nodes.as_bytes(),
+            self.all.seconds.as_bytes(),
+            self.all.rows.as_bytes(),
             self.any.starts.as_bytes(),
             self.any.queries.as_bytes(),
         ];
@@ -117,9 +118,10 @@ impl Stored for KeywordSegment {
                 word_count: vocabulary.count(),
             },
             vocabulary,
-            all: AndTrie {
+            all: Filing {
                 starts: sections.flat()?,
-                nodes: sections.flat()?,
+                seconds: sections.flat()?,
+                rows: sections.flat()?,
             },
             any: OrLists {
                 starts: sections.flat()?,

@@ -1,0 +1,309 @@
+//! Which AND queries have all their words in a document.
+//!
+//! A query is filed under the two of its words that the fewest queries have: it is looked at only where
+//! both are in the document. What is looked at stands side by side, and nothing is branched on: whether a
+//! word is there cannot be foretold.
+
+use bytemuck::{Pod, Zeroable};
+
+use crate::index::flat::Flat;
+
+use super::listen::{Mode, Queries, WordId};
+
+/// Words of a query that stand in its row, besides the two it is filed under. A longer query's others are
+/// looked up once all these are there.
+pub const ROW_WORDS: usize = 4;
+
+/// In [`Row::query`]: the query has more words than the row.
+const IS_LONG: u32 = 1 << 31;
+
+/// A word that queries are filed under, behind another one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Pod, Zeroable)]
+#[repr(C)]
+pub struct Second {
+    /// The word; the first one again for queries of one word.
+    pub word: WordId,
+    /// The first of its rows; they end where those of the next one begin.
+    pub rows: u32,
+}
+
+/// A query that is filed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Pod, Zeroable)]
+#[repr(C)]
+pub struct Row {
+    /// Its number, and whether it has words that do not stand here.
+    query: u32,
+    /// The rarest of its other words; that it is filed under where it has fewer.
+    words: [WordId; ROW_WORDS],
+}
+
+/// The AND queries, filed.
+pub struct Filing {
+    /// For each word the first [`Second`] behind it; one more than there are words.
+    pub starts: Flat<u32>,
+    /// All of them, and one more that ends the last one's rows.
+    pub seconds: Flat<Second>,
+    /// The queries.
+    pub rows: Flat<Row>,
+}
+
+/// What is known of a word in a document: 0 where it is not there. The places of a query's words come
+/// together by AND.
+pub type Places = u32;
+
+/// A query all of whose words are there.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Complete {
+    /// Its number.
+    pub query: u32,
+    /// What the places of all its words have in common.
+    pub places: Places,
+}
+
+/// Memory of a search, kept so that it is used again.
+#[derive(Debug, Default)]
+pub struct Search {
+    /// Where both words are there: the rows, and what their places have in common.
+    reached: Vec<(u32, u32, Places)>,
+    complete: Vec<Complete>,
+}
+
+impl Filing {
+    /// All AND queries.
+    pub fn build(queries: &dyn Queries) -> Filing {
+        let keys = Keys::new(queries);
+        let mut starts = vec![0_u32; queries.word_count() + 1];
+        let mut seconds: Vec<Second> = Vec::new();
+        let mut rows = Vec::with_capacity(keys.order.len());
+        let mut before = None;
+        for &at in &keys.order {
+            let key = keys.get(at);
+            let (first, second) = (key[0], key[key.len().min(2) - 1]);
+            if before != Some((first, second)) {
+                before = Some((first, second));
+                starts[first as usize + 1] += 1;
+                seconds.push(Second {
+                    word: second,
+                    rows: rows.len() as u32,
+                });
+            }
+            let others = key.get(2..).unwrap_or_default();
+            let mut words = [second; ROW_WORDS];
+            for (word, &other) in words.iter_mut().zip(others) {
+                *word = other;
+            }
+            let query = keys.queries[at as usize];
+            assert!(query < IS_LONG, "fewer than 2^31 queries");
+            let is_long = others.len() > ROW_WORDS;
+            rows.push(Row {
+                query: query | if is_long { IS_LONG } else { 0 },
+                words,
+            });
+        }
+        seconds.push(Second {
+            word: 0,
+            rows: rows.len() as u32,
+        });
+        for word in 1..starts.len() {
+            starts[word] += starts[word - 1];
+        }
+        Filing {
+            starts: starts.into(),
+            seconds: seconds.into(),
+            rows: rows.into(),
+        }
+    }
+
+    /// The queries all of whose words are there; `words` are those that are, in any order, each once.
+    #[inline]
+    pub fn search<'m>(
+        &self,
+        memory: &'m mut Search,
+        queries: &dyn Queries,
+        words: &[WordId],
+        places_of: impl Fn(WordId) -> Places,
+    ) -> &'m [Complete] {
+        let Search { reached, complete } = memory;
+        let mut count = 0;
+        for &word in words {
+            let start = self.starts[word as usize] as usize;
+            let end = self.starts[word as usize + 1] as usize;
+            let places = places_of(word);
+            make_room(reached, count + end - start);
+            let to = &mut reached[count..count + end - start];
+            let mut found = 0;
+            for two in self.seconds[start..=end].windows(2) {
+                let places = places & places_of(two[0].word);
+                to[found] = (two[0].rows, two[1].rows, places);
+                found += usize::from(places != 0);
+            }
+            count += found;
+        }
+        let mut complete_count = 0;
+        for &(start, end, places) in &reached[..count] {
+            let rows = &self.rows[start as usize..end as usize];
+            make_room(complete, complete_count + rows.len());
+            let to = &mut complete[complete_count..complete_count + rows.len()];
+            let mut found = 0;
+            for row in rows {
+                let [a, b, c, d] = row.words.map(&places_of);
+                let places = places & a & b & c & d;
+                to[found] = Complete {
+                    query: row.query,
+                    places,
+                };
+                found += usize::from(places != 0);
+            }
+            complete_count += found;
+        }
+        let mut kept = 0;
+        for at in 0..complete_count {
+            let mut found = complete[at];
+            if found.query & IS_LONG != 0 {
+                found.query &= !IS_LONG;
+                let words = queries.words(found.query).iter();
+                let places = words.map(|&word| places_of(word));
+                found.places = places.fold(found.places, |all, places| all & places);
+            }
+            complete[kept] = found;
+            kept += usize::from(found.places != 0);
+        }
+        &complete[..kept]
+    }
+}
+
+/// Makes room for so many, without a say what stands there.
+#[inline]
+fn make_room<T: Default + Clone>(values: &mut Vec<T>, count: usize) {
+    if values.len() < count {
+        values.resize(2 * count, T::default());
+    }
+}
+
+/// The words of each AND query, rarest first, in the order in which they are laid out.
+struct Keys {
+    ends: Vec<usize>,
+    words: Vec<WordId>,
+    queries: Vec<u32>,
+    order: Vec<u32>,
+}
+
+impl Keys {
+    fn new(queries: &dyn Queries) -> Keys {
+        let count = u32::try_from(queries.count()).expect("fewer than 2^32 queries");
+        let conjunctions = (0..count).filter(|&query| queries.mode(query) == Mode::All);
+        let mut keys = Keys {
+            ends: vec![0],
+            words: Vec::new(),
+            queries: conjunctions.collect(),
+            order: Vec::new(),
+        };
+        let mut frequency = vec![0_u32; queries.word_count()];
+        for &query in &keys.queries {
+            for &word in queries.words(query) {
+                frequency[word as usize] += 1;
+            }
+        }
+        for &query in &keys.queries {
+            let start = keys.words.len();
+            keys.words.extend_from_slice(queries.words(query));
+            keys.words[start..].sort_unstable_by_key(|&word| (frequency[word as usize], word));
+            keys.ends.push(keys.words.len());
+        }
+        let mut order: Vec<u32> = (0..keys.queries.len() as u32).collect();
+        order.sort_unstable_by_key(|&at| (keys.get(at), at));
+        keys.order = order;
+        keys
+    }
+
+    fn get(&self, at: u32) -> &[WordId] {
+        &self.words[self.ends[at as usize]..self.ends[at as usize + 1]]
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+
+    use proptest::prelude::*;
+
+    use super::super::testing::{queries, QueryList};
+    use super::*;
+
+    fn found(queries: &QueryList, words: &BTreeSet<WordId>) -> Vec<u32> {
+        let listed: Vec<WordId> = words.iter().copied().collect();
+        let mut memory = Search::default();
+        let places = |word| Places::from(words.contains(&word));
+        let found = Filing::build(queries).search(&mut memory, queries, &listed, places);
+        let mut found: Vec<u32> = found.iter().map(|found| found.query).collect();
+        found.sort_unstable();
+        found
+    }
+
+    #[test]
+    fn queries_are_filed_under_their_rarest_words() {
+        let words = [vec![0, 1], vec![0, 1, 2], vec![2, 3], vec![2, 4]];
+        let queries = QueryList::new(words.map(|words| (Mode::All, words)));
+        let filing = Filing::build(&queries);
+        // 0 1 has two rows; 2, which most have, comes behind in 3 2 and 4 2.
+        assert_eq!(*filing.starts, [0, 1, 1, 1, 2, 3]);
+        assert_eq!(filing.rows.len(), 4);
+        assert_eq!(found(&queries, &BTreeSet::from([0, 1, 2])), [0, 1]);
+        assert_eq!(found(&queries, &BTreeSet::from([2, 4])), [3]);
+    }
+
+    #[test]
+    fn two_queries_of_the_same_words_are_both_found() {
+        let queries = QueryList::new([
+            (Mode::All, vec![0, 1]),
+            (Mode::All, vec![1, 0]),
+            (Mode::All, vec![0, 1, 2, 2]),
+        ]);
+        assert_eq!(found(&queries, &BTreeSet::from([0, 1])), [0, 1]);
+        assert_eq!(found(&queries, &BTreeSet::from([0, 1, 2])), [0, 1, 2]);
+    }
+
+    #[test]
+    fn without_queries_nothing_is_found() {
+        let none = QueryList::default().with_words(3);
+        assert_eq!(found(&none, &BTreeSet::from([0, 2])), [0_u32; 0]);
+    }
+
+    #[test]
+    fn places_that_all_words_have_in_common_are_told() {
+        let queries = QueryList::new([
+            (Mode::All, vec![0, 1, 2]),
+            (Mode::All, vec![2, 3]),
+            (Mode::All, (0..8).collect()),
+        ]);
+        let filing = Filing::build(&queries);
+        let places = |word: WordId| !(2 << word);
+        let words: Vec<WordId> = (0..8).collect();
+        let mut memory = Search::default();
+        let mut found = filing
+            .search(&mut memory, &queries, &words, places)
+            .to_vec();
+        found.sort_unstable();
+        let places: Vec<Places> = found.iter().map(|found| !found.places).collect();
+        assert_eq!(places, [0b1110, 0b11000, 0b1_1111_1110]);
+    }
+
+    proptest! {
+        #[test]
+        fn a_query_is_found_where_all_its_words_are(
+            queries in queries(16, 20),
+            long in prop::collection::vec(prop::collection::vec(0..16_u32, 6..16), 0..5),
+            words in prop::collection::btree_set(0..16_u32, 0..16),
+        ) {
+            let drawn = (0..queries.count() as u32).map(|query| (queries.mode(query), queries.words(query).to_vec()));
+            let long = long.into_iter().map(|words| (Mode::All, words));
+            let queries = QueryList::new(drawn.chain(long)).with_words(16);
+            let complete = |&query: &u32| {
+                queries.mode(query) == Mode::All
+                    && queries.words(query).iter().all(|word| words.contains(word))
+            };
+            let expected: Vec<u32> = (0..queries.count() as u32).filter(complete).collect();
+            prop_assert_eq!(found(&queries, &words), expected);
+        }
+    }
+}
