@@ -5,7 +5,6 @@
 
 #![no_main]
 
-use std::convert::Infallible;
 use std::sync::Arc;
 
 use libfuzzer_sys::fuzz_target;
@@ -84,25 +83,26 @@ fn outcome(
 fn in_pieces(text: &str) -> Vec<String> {
     let (mut pieces, mut heard) = (Pieces::default(), Heard(Vec::new()));
     for piece in text.split_inclusive(|character| character as u32 % PIECES_END_AT == 0) {
-        let Ok(()) = pieces.piece(piece, &mut heard);
+        let mut rest = pieces.piece(piece);
+        while !rest.is_empty() {
+            pieces.cut(&mut heard);
+            rest = pieces.piece(rest);
+        }
     }
-    let Ok(()) = pieces.end(&mut heard);
+    pieces.end();
+    pieces.cut(&mut heard);
     heard.0
 }
 
 struct Heard(Vec<String>);
 
 impl Words for Heard {
-    type Stop = Infallible;
-
-    fn raw(&mut self, word: RawWord<'_>) -> Result<(), Infallible> {
+    fn raw(&mut self, _: usize, word: RawWord<'_>) {
         let small = word.bytes.to_ascii_lowercase();
         self.0.push(String::from_utf8(small).expect("words are UTF-8"));
-        Ok(())
     }
 
-    fn folded(&mut self, word: &str) -> Result<(), Infallible> {
+    fn folded(&mut self, _: usize, word: &str) {
         self.0.push(word.to_owned());
-        Ok(())
     }
 }

@@ -38,6 +38,19 @@ impl<T: Pod> Flat<T> {
         })
     }
 
+    /// Fetches a value from memory, without waiting for it: it will be asked for soon.
+    #[inline]
+    pub fn fetch(&self, at: usize) {
+        #[cfg(target_arch = "x86_64")]
+        if at < self.len {
+            use std::arch::x86_64::{_mm_prefetch, _MM_HINT_T0};
+            // SAFETY: it is the address of a value, and nothing is read.
+            unsafe { _mm_prefetch::<_MM_HINT_T0>(self.first.add(at).cast()) };
+        }
+        #[cfg(not(target_arch = "x86_64"))]
+        let _ = at;
+    }
+
     /// The bytes, as they are written to a file.
     pub fn as_bytes(&self) -> &[u8] {
         bytemuck::cast_slice(self)

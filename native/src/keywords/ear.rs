@@ -1,6 +1,7 @@
 //! Hears the words of a document and tells those that queries have to the engines.
-
-use std::convert::Infallible;
+//!
+//! Texts are short and many. So they are collected, with marks where elements begin and end, and cut
+//! together: the engines hear everything in its order, some time later.
 
 use super::listen::{Listener, WordId};
 use super::pieces::Pieces;
@@ -8,38 +9,109 @@ use super::vocabulary::{Key, Vocabulary};
 use super::words::{Cutter, RawWord, Words};
 use crate::events::{Context, Handler, NameId, Names, Span, StartElement, Stop};
 
+/// The engines are told at the latest when so many beginnings, names and ends are marked.
+const MARKS_MAX: usize = 1 << 12;
+
 /// One engine's seat: it is told the words of its own vocabulary.
 pub struct Seat<'a, L> {
     /// The words it knows.
     pub vocabulary: &'a Vocabulary,
-    /// What is known of names.
-    pub names: &'a mut NameWords,
+    /// Its memory.
+    pub memory: &'a mut SeatMemory,
     /// The engine.
     pub listener: L,
 }
 
+/// What an engine's seat remembers; kept from one document to the next.
+#[derive(Default)]
+pub struct SeatMemory {
+    names: NameWords,
+    /// The words that the texts have, each with its place.
+    found: Vec<(u32, WordId)>,
+}
+
+/// What was heard and not told yet; kept from one document to the next so that its memory is used again.
+#[derive(Default)]
+pub struct Heard {
+    texts: Pieces,
+    /// Each with the place in the texts that it stands at.
+    marks: Vec<(u32, Mark)>,
+}
+
+/// What stands between texts.
+#[derive(Clone, Copy)]
+enum Mark {
+    Open,
+    /// Of the element that is open, or of an attribute.
+    Name(NameId),
+    Close,
+}
+
 /// A handler of the reader's events that tells words to engines.
 pub struct Ear<'e, 's, L> {
-    pieces: &'e mut Pieces,
-    seats: Seats<'e, 's, L>,
+    heard: &'e mut Heard,
+    seats: &'e mut [Seat<'s, L>],
+    /// How many elements are open.
+    depth: usize,
     /// Where the last piece of a text ended that may go on.
     text_end: Option<u64>,
 }
 
-struct Seats<'e, 's, L>(&'e mut [Seat<'s, L>]);
-
 impl<'e, 's, L: Listener> Ear<'e, 's, L> {
     /// An ear for one document; `table` numbers the table of names that the reader uses.
-    pub fn new(pieces: &'e mut Pieces, seats: &'e mut [Seat<'s, L>], table: u64) -> Self {
-        pieces.clear();
+    pub fn new(heard: &'e mut Heard, seats: &'e mut [Seat<'s, L>], table: u64) -> Self {
+        heard.texts.clear();
+        heard.marks.clear();
         for seat in seats.iter_mut() {
-            seat.names.use_table(table);
+            seat.memory.names.use_table(table);
         }
         Ear {
-            pieces,
-            seats: Seats(seats),
+            heard,
+            seats,
+            depth: 0,
             text_end: None,
         }
+    }
+
+    #[inline]
+    fn mark(&mut self, mark: Mark) {
+        // Far fewer than 2^32 bytes of text are held.
+        let place = self.heard.texts.bytes() as u32;
+        self.heard.marks.push((place, mark));
+    }
+
+    #[inline]
+    fn name(&mut self, names: &Names, name: NameId) {
+        for seat in self.seats.iter_mut() {
+            seat.memory.names.learn(seat.vocabulary, names, name);
+        }
+        self.mark(Mark::Name(name));
+    }
+
+    #[inline]
+    fn piece(&mut self, piece: &str) -> Result<(), Stop> {
+        let mut rest = self.heard.texts.piece(piece);
+        while !rest.is_empty() {
+            self.tell()?;
+            rest = self.heard.texts.piece(rest);
+        }
+        Ok(())
+    }
+
+    /// Tells the engines what was heard.
+    fn tell(&mut self) -> Result<(), Stop> {
+        let Heard { texts, marks } = &mut *self.heard;
+        let mut lookup = Lookup {
+            seats: self.seats,
+            asked: Asked::default(),
+        };
+        texts.cut(&mut lookup);
+        lookup.answer();
+        for seat in self.seats.iter_mut() {
+            seat.tell(marks)?;
+        }
+        marks.clear();
+        Ok(())
     }
 
     /// Tells where a piece of text is, and what is between it and the piece before: a CDATA section
@@ -52,7 +124,7 @@ impl<'e, 's, L: Listener> Ear<'e, 's, L> {
             from_entity: false,
         });
         self.text_end = Some(span.end);
-        for seat in self.seats.0.iter_mut() {
+        for seat in self.seats.iter_mut() {
             if let Some(between) = between {
                 seat.listener.text(between)?;
             }
@@ -61,9 +133,10 @@ impl<'e, 's, L: Listener> Ear<'e, 's, L> {
         Ok(())
     }
 
-    fn end_text(&mut self) -> Result<(), Stop> {
+    #[inline]
+    fn end_text(&mut self) {
         self.text_end = None;
-        self.pieces.end(&mut self.seats)
+        self.heard.texts.end();
     }
 }
 
@@ -76,25 +149,43 @@ impl<L: Listener> Handler for Ear<'_, '_, L> {
         context: &dyn Context,
         element: &StartElement<'_>,
     ) -> Result<(), Stop> {
-        self.end_text()?;
-        for seat in self.seats.0.iter_mut() {
-            seat.listener.open(context, element)?;
-            seat.name(context.names(), element.name)?;
-            for attribute in element.attributes {
-                seat.name(context.names(), attribute.name)?;
+        self.end_text();
+        self.depth += 1;
+        if L::DETAILS {
+            self.tell()?;
+            for seat in self.seats.iter_mut() {
+                seat.listener.open()?;
+                seat.listener.tag(context, element);
             }
+        } else {
+            if self.heard.marks.len() >= MARKS_MAX {
+                self.tell()?;
+            }
+            self.mark(Mark::Open);
         }
+        self.name(context.names(), element.name);
         for attribute in element.attributes {
-            self.pieces.whole(attribute.value, &mut self.seats)?;
+            self.name(context.names(), attribute.name);
+            self.piece(attribute.value)?;
+            self.heard.texts.end();
         }
         Ok(())
     }
 
     #[inline]
     fn end_element(&mut self, span: Span, end_tag: Span) -> Result<(), Stop> {
-        self.end_text()?;
-        let mut seats = self.seats.0.iter_mut();
-        seats.try_for_each(|seat| seat.listener.close(span, end_tag))
+        self.end_text();
+        self.depth -= 1;
+        if L::DETAILS {
+            self.tell()?;
+            let mut seats = self.seats.iter_mut();
+            return seats.try_for_each(|seat| seat.listener.close(span, end_tag));
+        }
+        self.mark(Mark::Close);
+        if self.depth == 0 {
+            self.tell()?;
+        }
+        Ok(())
     }
 
     #[inline]
@@ -102,44 +193,103 @@ impl<L: Listener> Handler for Ear<'_, '_, L> {
         if L::DETAILS {
             self.tell_text(span)?;
         }
-        self.pieces.piece(text, &mut self.seats)
+        self.piece(text)
     }
 
+    #[inline]
     fn text_break(&mut self) -> Result<(), Stop> {
-        self.end_text()
+        self.end_text();
+        Ok(())
     }
 }
 
-impl<L: Listener> Words for Seats<'_, '_, L> {
-    type Stop = Stop;
+/// Looks words up for all seats, some time after they are asked for: meanwhile memory is fetched.
+struct Lookup<'e, 's, L> {
+    seats: &'e mut [Seat<'s, L>],
+    asked: Asked,
+}
 
-    #[inline]
-    fn raw(&mut self, word: RawWord<'_>) -> Result<(), Stop> {
-        let key = Key::of_raw(word);
-        for seat in self.0.iter_mut() {
-            if let Some(word) = seat.vocabulary.find_raw(word, key) {
-                seat.listener.word(word)?;
-            }
+/// So many words are asked for before the first is looked up.
+const ASKED_MAX: usize = 32;
+
+/// Short words that are asked for.
+#[derive(Default)]
+struct Asked {
+    words: [(u32, Key); ASKED_MAX],
+    count: usize,
+}
+
+impl<L> Lookup<'_, '_, L> {
+    /// Looks up what is asked for.
+    fn answer(&mut self) {
+        for seat in self.seats.iter_mut() {
+            let asked = &self.asked.words[..self.asked.count];
+            seat.vocabulary.find_short(asked, &mut seat.memory.found);
         }
-        Ok(())
+        self.asked.count = 0;
     }
 
-    fn folded(&mut self, word: &str) -> Result<(), Stop> {
-        let key = Key::of(word);
-        for seat in self.0.iter_mut() {
-            if let Some(word) = seat.vocabulary.find(word, key) {
-                seat.listener.word(word)?;
+    /// Looks up a word at once.
+    #[cold]
+    fn find(&mut self, at: usize, find: impl Fn(&Vocabulary) -> Option<WordId>) {
+        self.answer();
+        for seat in self.seats.iter_mut() {
+            if let Some(word) = find(seat.vocabulary) {
+                seat.memory.found.push((at as u32, word));
             }
         }
-        Ok(())
+    }
+}
+
+impl<L> Words for Lookup<'_, '_, L> {
+    #[inline]
+    fn raw(&mut self, at: usize, word: RawWord<'_>) {
+        let key = Key::of_raw(word);
+        if key.is_long() {
+            return self.find(at, |vocabulary| vocabulary.find_raw(word, key));
+        }
+        for seat in self.seats.iter() {
+            seat.vocabulary.fetch(key);
+        }
+        self.asked.words[self.asked.count] = (at as u32, key);
+        self.asked.count += 1;
+        if self.asked.count == ASKED_MAX {
+            self.answer();
+        }
+    }
+
+    fn folded(&mut self, at: usize, word: &str) {
+        let key = Key::of(word);
+        self.find(at, |vocabulary| vocabulary.find(word, key));
     }
 }
 
 impl<L: Listener> Seat<'_, L> {
-    #[inline]
-    fn name(&mut self, names: &Names, name: NameId) -> Result<(), Stop> {
-        let words = self.names.of(self.vocabulary, names, name);
-        words.iter().try_for_each(|&word| self.listener.word(word))
+    /// Tells the engine what was heard: words that were found, and what is marked between them.
+    fn tell(&mut self, marks: &[(u32, Mark)]) -> Result<(), Stop> {
+        let Seat {
+            memory, listener, ..
+        } = self;
+        let mut found = memory.found.iter().peekable();
+        for &(place, mark) in marks {
+            while let Some(&(_, word)) = found.next_if(|&&(at, _)| at < place) {
+                listener.word(word)?;
+            }
+            match mark {
+                Mark::Open => listener.open()?,
+                Mark::Name(name) => {
+                    for &word in memory.names.of(name) {
+                        listener.word(word)?;
+                    }
+                }
+                Mark::Close => listener.close(Span::default(), Span::default())?,
+            }
+        }
+        for &(_, word) in found {
+            listener.word(word)?;
+        }
+        memory.found.clear();
+        Ok(())
     }
 }
 
@@ -164,32 +314,37 @@ impl NameWords {
         }
     }
 
-    /// The words of a local name that the vocabulary has.
+    /// The words that the vocabulary has of a name that was learnt.
     #[inline]
-    fn of(&mut self, vocabulary: &Vocabulary, names: &Names, name: NameId) -> &[WordId] {
-        let (start, end) = match self.ranges.get(name.0 as usize) {
-            Some(&range) if range != UNKNOWN => range,
-            _ => self.learn(vocabulary, names, name),
-        };
+    fn of(&self, name: NameId) -> &[WordId] {
+        let (start, end) = self.ranges[name.0 as usize];
         &self.words[start as usize..end as usize]
     }
 
+    /// Learns a name.
+    #[inline]
+    fn learn(&mut self, vocabulary: &Vocabulary, names: &Names, name: NameId) {
+        match self.ranges.get(name.0 as usize) {
+            Some(&range) if range != UNKNOWN => {}
+            _ => self.cut(vocabulary, names, name),
+        }
+    }
+
     #[cold]
-    fn learn(&mut self, vocabulary: &Vocabulary, names: &Names, name: NameId) -> (u32, u32) {
+    fn cut(&mut self, vocabulary: &Vocabulary, names: &Names, name: NameId) {
         let (_, local) = names.get(name);
         let start = self.words.len() as u32;
         let mut found = Found {
             vocabulary,
             words: &mut self.words,
         };
-        let Ok(()) = Cutter::default().cut(local, &mut found);
+        Cutter::default().cut(local, &mut found);
         let range = (start, self.words.len() as u32);
         let at = name.0 as usize;
         if self.ranges.len() <= at {
             self.ranges.resize(at + 1, UNKNOWN);
         }
         self.ranges[at] = range;
-        range
     }
 }
 
@@ -200,17 +355,13 @@ struct Found<'a> {
 }
 
 impl Words for Found<'_> {
-    type Stop = Infallible;
-
-    fn raw(&mut self, word: RawWord<'_>) -> Result<(), Infallible> {
+    fn raw(&mut self, _: usize, word: RawWord<'_>) {
         let found = self.vocabulary.find_raw(word, Key::of_raw(word));
         self.words.extend(found);
-        Ok(())
     }
 
-    fn folded(&mut self, word: &str) -> Result<(), Infallible> {
+    fn folded(&mut self, _: usize, word: &str) {
         self.words.extend(self.vocabulary.find(word, Key::of(word)));
-        Ok(())
     }
 }
 
@@ -221,15 +372,20 @@ mod tests {
     use crate::reader::{Reader, ReaderOptions};
 
     /// Tells what it hears as text.
-    struct Told<'a> {
+    struct Told<'a, const DETAILS: bool> {
         vocabulary: &'a Vocabulary,
         text: String,
     }
 
-    impl Listener for Told<'_> {
-        fn open(&mut self, context: &dyn Context, e: &StartElement<'_>) -> Result<(), Stop> {
-            self.text += &format!("<{} ", context.names().get(e.name).1);
+    impl<const DETAILS: bool> Listener for Told<'_, DETAILS> {
+        const DETAILS: bool = DETAILS;
+        fn open(&mut self) -> Result<(), Stop> {
+            self.text += "< ";
             Ok(())
+        }
+        fn tag(&mut self, context: &dyn Context, element: &StartElement<'_>) {
+            assert_eq!(self.text.pop(), Some(' '));
+            self.text += &format!("{} ", context.names().get(element.name).1);
         }
         fn word(&mut self, word: WordId) -> Result<(), Stop> {
             self.text += &format!("{} ", self.vocabulary.words.get(word));
@@ -241,7 +397,12 @@ mod tests {
         }
     }
 
+    /// What listeners hear that want no details.
     fn heard(vocabularies: &[&str], document: &str) -> Vec<String> {
+        heard_by::<false>(vocabularies, document)
+    }
+
+    fn heard_by<const DETAILS: bool>(vocabularies: &[&str], document: &str) -> Vec<String> {
         let vocabularies: Vec<Vocabulary> = vocabularies
             .iter()
             .map(|words| {
@@ -252,21 +413,22 @@ mod tests {
                 Vocabulary::new(texts.finish())
             })
             .collect();
-        let mut names: Vec<NameWords> = vocabularies.iter().map(|_| NameWords::default()).collect();
-        let mut seats: Vec<Seat<'_, Told<'_>>> = vocabularies
+        let mut memories: Vec<SeatMemory> =
+            vocabularies.iter().map(|_| SeatMemory::default()).collect();
+        let mut seats: Vec<Seat<'_, Told<'_, DETAILS>>> = vocabularies
             .iter()
-            .zip(&mut names)
-            .map(|(vocabulary, names)| Seat {
+            .zip(&mut memories)
+            .map(|(vocabulary, memory)| Seat {
                 vocabulary,
-                names,
+                memory,
                 listener: Told {
                     vocabulary,
                     text: String::new(),
                 },
             })
             .collect();
-        let mut pieces = Pieces::default();
-        let mut ear = Ear::new(&mut pieces, &mut seats, 1);
+        let mut kept = Heard::default();
+        let mut ear = Ear::new(&mut kept, &mut seats, 1);
         let mut reader = Reader::new(ReaderOptions::default());
         // Twice: the second time names are known.
         for _ in 0..2 {
@@ -274,7 +436,7 @@ mod tests {
                 .read_slice(document.as_bytes(), &mut ear)
                 .expect("well-formed");
         }
-        let told = ear.seats.0.iter().map(|seat| seat.listener.text.as_str());
+        let told = ear.seats.iter().map(|seat| seat.listener.text.as_str());
         told.map(|text| {
             let (first, second) = text.split_at(text.len() / 2);
             assert_eq!(first, second);
@@ -288,7 +450,7 @@ mod tests {
         let document = "<news-item xmlns:p='urn:coast' p:storm-level='High wind'>Gale\
              <b>Storm</b> warning</news-item>";
         assert_eq!(
-            heard(&["coast gale high item level news storm warning"], document),
+            heard_by::<true>(&["coast gale high item level news storm warning"], document),
             ["<news-item news item storm level high gale <b storm > warning > "]
         );
     }
@@ -299,7 +461,7 @@ mod tests {
              <a>st&or;<![CDATA[m]]> st<!-- -->orm st<?p?>orm st<b/>orm</a>";
         assert_eq!(
             heard(&["orm st storm"], document),
-            ["<a storm st orm st orm st <b > orm > "]
+            ["< storm st orm st orm st < > orm > "]
         );
     }
 
@@ -307,7 +469,28 @@ mod tests {
     fn each_seat_hears_its_own_words() {
         assert_eq!(
             heard(&["a c", "é b"], "<a x='b'>C É e\u{301} d</a>"),
-            ["<a a c > ", "<a b é é > "]
+            ["< a c > ", "< b é é > "]
         );
+    }
+
+    #[test]
+    fn however_much_there_is_words_stay_with_their_elements() {
+        // More text and more elements than are told at once; in between a word that never ends.
+        let long = "日".repeat(10_000);
+        let item = format!("<b a='x'>a <c>{}</c> b</b>", "x y ".repeat(40));
+        let document = format!(
+            "<a>{}{long} a {}</a>",
+            item.repeat(300),
+            "<b/>".repeat(5_000)
+        );
+        let quiet = heard(&["a b"], &document);
+        let item = "< b a a < > b > ".repeat(300);
+        assert_eq!(quiet, [format!("< a {item}a {}> ", "< b > ".repeat(5_000))]);
+        let in_detail = heard_by::<true>(&["a b"], &document);
+        for name in ["<a ", "<b ", "<c "] {
+            assert!(in_detail[0].contains(name));
+        }
+        let nameless = in_detail[0].replace("<a ", "< ").replace("<b ", "< ");
+        assert_eq!([nameless.replace("<c ", "< ")], quiet[..]);
     }
 }

@@ -28,30 +28,44 @@ pub struct Block {
     pub words: u64,
     /// What else must not be passed over between words: underscores, and all else beyond ASCII.
     pub others: u64,
+    /// What may hold two letters or digits together.
+    pub links: u64,
 }
 
 impl Block {
+    /// How many bytes there are at most.
+    pub const BYTES: usize = 64;
+
+    /// What only a closer look can tell: others, and links between two that may be held together.
+    #[inline]
+    pub fn closer(&self) -> u64 {
+        self.others | self.words << 1 & self.links & (self.words | self.others) >> 1
+    }
+
     /// The bytes from a place on, which is not past the end.
     #[inline]
     pub fn at(bytes: &[u8], at: usize) -> Block {
-        let len = (bytes.len() - at).min(64);
-        let mut bits = Bits::default();
-        for lane in 0..len.div_ceil(16) {
-            let start = at + lane * 16;
-            let first = eight_at(bytes, start);
-            let second = eight_at(bytes, (start + 8).min(bytes.len()));
-            let sixteen = Bits::of(first, second);
-            bits.plain |= sixteen.plain << (lane * 16);
-            bits.others |= sixteen.others << (lane * 16);
-            bits.leads |= sixteen.leads << (lane * 16);
-            bits.lasts |= sixteen.lasts << (lane * 16);
+        let rest = &bytes[at..];
+        match rest.first_chunk() {
+            Some(block) => Block::new(Block::BYTES, block),
+            None => {
+                let mut block = [0; Block::BYTES];
+                block[..rest.len()].copy_from_slice(rest);
+                Block::new(rest.len(), &block)
+            }
         }
+    }
+
+    #[inline(always)]
+    fn new(len: usize, block: &[u8; Block::BYTES]) -> Block {
+        let bits = Bits::of(block);
         let letters = bits.leads & bits.lasts >> 1;
         let words = bits.plain | letters | letters << 1;
         Block {
             len,
             words,
             others: bits.others & !words,
+            links: bits.links,
         }
     }
 }
@@ -65,9 +79,37 @@ pub fn first_bits(count: usize) -> u64 {
     }
 }
 
+/// The first sixteen bytes of a word in a text, capital letters of ASCII made small, as two numbers; zeros
+/// where the word is shorter.
+#[inline(always)]
+pub fn folded_sixteen(text: &[u8], start: usize, len: usize) -> [u64; 2] {
+    // The text goes on behind most words, so that all sixteen are read without asking how long it is.
+    let [first, second] = match text[start..].first_chunk::<16>() {
+        Some(sixteen) => {
+            let sixteen = u128::from_le_bytes(*sixteen);
+            [sixteen as u64, (sixteen >> 64) as u64]
+        }
+        None => [0, 8].map(|at| eight_at(text, (start + at).min(text.len()))),
+    };
+    let masks = SIXTEEN[len.min(16)];
+    [fold_ascii(first & masks[0]), fold_ascii(second & masks[1])]
+}
+
+/// All bits of the first bytes of sixteen, by their number.
+static SIXTEEN: [[u64; 2]; 17] = {
+    let mut masks = [[0; 2]; 17];
+    let mut count = 1;
+    while count <= 16 {
+        masks[count] = masks[count - 1];
+        masks[count][(count - 1) / 8] |= 0xff << ((count - 1) % 8 * 8);
+        count += 1;
+    }
+    masks
+};
+
 /// All bits of the first so many bytes.
 #[inline]
-pub fn first_bytes(count: usize) -> u64 {
+fn first_bytes(count: usize) -> u64 {
     first_bits(count.min(8) * 8)
 }
 
@@ -99,19 +141,32 @@ struct Bits {
     leads: u64,
     /// Second bytes of the small letters among them.
     lasts: u64,
+    /// `:`, `;`, `,`, `.` and `'`.
+    links: u64,
 }
 
 /// With the instructions that every such processor has.
 #[cfg(target_arch = "x86_64")]
 impl Bits {
-    /// Of sixteen bytes.
-    #[inline]
-    fn of(first: u64, second: u64) -> Bits {
+    /// Of the bytes of a block.
+    #[inline(always)]
+    fn of(block: &[u8; Block::BYTES]) -> Bits {
+        let mut bits = Bits::default();
+        let (sixteens, _) = block.as_chunks();
+        for (lane, sixteen) in sixteens.iter().enumerate() {
+            bits.add(lane * 16, &Bits::of_sixteen(sixteen));
+        }
+        bits
+    }
+
+    #[inline(always)]
+    fn of_sixteen(sixteen: &[u8; 16]) -> Bits {
         use std::arch::x86_64::{
             __m128i, _mm_and_si128, _mm_andnot_si128, _mm_cmpeq_epi8, _mm_cmpgt_epi8,
-            _mm_movemask_epi8, _mm_or_si128, _mm_set1_epi8, _mm_set_epi64x,
+            _mm_loadu_si128, _mm_movemask_epi8, _mm_or_si128, _mm_set1_epi8,
         };
-        // SAFETY: these need SSE2, which is part of the architecture.
+        // SAFETY: these need SSE2, which is part of the architecture; sixteen bytes are read, wherever
+        // they stand.
         unsafe {
             let all = |byte: u8| _mm_set1_epi8(byte as i8);
             let gather = |bytes: __m128i| _mm_movemask_epi8(bytes) as u32 as u64;
@@ -120,15 +175,20 @@ impl Bits {
                 let from = _mm_cmpgt_epi8(bytes, all(first.wrapping_sub(1)));
                 _mm_and_si128(from, _mm_cmpgt_epi8(all(last.wrapping_add(1)), bytes))
             };
-            let bytes = _mm_set_epi64x(second as i64, first as i64);
+            let bytes = _mm_loadu_si128(sixteen.as_ptr().cast());
             let letters = between(_mm_or_si128(bytes, all(0x20)), b'a', b'z');
             let underscores = _mm_cmpeq_epi8(bytes, all(b'_'));
             let division = _mm_cmpeq_epi8(bytes, all(0xb7));
+            // Two that differ in one bit at a time.
+            let colons = _mm_cmpeq_epi8(_mm_or_si128(bytes, all(1)), all(b';'));
+            let stops = _mm_cmpeq_epi8(_mm_or_si128(bytes, all(2)), all(b'.'));
+            let apostrophes = _mm_cmpeq_epi8(bytes, all(b'\''));
             Bits {
                 plain: gather(_mm_or_si128(letters, between(bytes, b'0', b'9'))),
                 others: gather(_mm_or_si128(underscores, bytes)),
                 leads: gather(_mm_cmpeq_epi8(bytes, all(0xc3))),
                 lasts: gather(_mm_andnot_si128(division, between(bytes, 0xa0, 0xbf))),
+                links: gather(_mm_or_si128(apostrophes, _mm_or_si128(colons, stops))),
             }
         }
     }
@@ -136,38 +196,50 @@ impl Bits {
 
 #[cfg(not(target_arch = "x86_64"))]
 impl Bits {
-    /// Of sixteen bytes.
-    fn of(first: u64, second: u64) -> Bits {
-        Bits::of_any(first, second)
+    /// Of the bytes of a block.
+    fn of(block: &[u8; Block::BYTES]) -> Bits {
+        Bits::of_any(block)
     }
 }
 
-#[cfg(any(test, not(target_arch = "x86_64")))]
 impl Bits {
-    /// Of sixteen bytes, on any processor.
-    #[inline]
-    fn of_any(first: u64, second: u64) -> Bits {
-        let (first, second) = (Bits::of_eight(first), Bits::of_eight(second));
-        Bits {
-            plain: first.plain | second.plain << 8,
-            others: first.others | second.others << 8,
-            leads: first.leads | second.leads << 8,
-            lasts: first.lasts | second.lasts << 8,
-        }
+    /// Adds those of some of the bytes, the first of which stands at a place.
+    #[inline(always)]
+    fn add(&mut self, place: usize, some: &Bits) {
+        self.plain |= some.plain << place;
+        self.others |= some.others << place;
+        self.leads |= some.leads << place;
+        self.lasts |= some.lasts << place;
+        self.links |= some.links << place;
     }
 
-    #[inline]
+    /// Of the bytes of a block, on any processor.
+    #[cfg(any(test, not(target_arch = "x86_64")))]
+    fn of_any(block: &[u8; Block::BYTES]) -> Bits {
+        let mut bits = Bits::default();
+        let (eights, _) = block.as_chunks();
+        for (lane, eight) in eights.iter().enumerate() {
+            bits.add(lane * 8, &Bits::of_eight(u64::from_le_bytes(*eight)));
+        }
+        bits
+    }
+
+    #[cfg(any(test, not(target_arch = "x86_64")))]
     fn of_eight(eight: u64) -> Bits {
         // The top bits, side by side.
         let gather = |bytes: u64| ((bytes & TOPS) >> 7).wrapping_mul(0x0102_0408_1020_4080) >> 56;
         let low = eight & !TOPS;
         let letters = between(low | repeat(0x20), b'a', b'z');
         let lasts = between(low, 0x20, 0x3f) & !between(low, 0x37, 0x37);
+        let colons = between(low, b':', b';');
+        let stops = between(low | repeat(2), b'.', b'.');
+        let links = colons | stops | between(low, b'\'', b'\'');
         Bits {
             plain: gather((letters | between(low, b'0', b'9')) & !eight),
             others: gather(between(low, b'_', b'_') | eight),
             leads: gather(between(low, 0x43, 0x43) & eight),
             lasts: gather(lasts & eight),
+            links: gather(links & !eight),
         }
     }
 }
@@ -219,12 +291,26 @@ mod tests {
 
     proptest! {
         #[test]
-        fn any_processor_tells_the_same(first in any::<u64>(), second in any::<u64>()) {
-            prop_assert_eq!(Bits::of(first, second), Bits::of_any(first, second));
+        fn any_processor_tells_the_same(bytes in prop::collection::vec(any::<u8>(), Block::BYTES)) {
+            let block = bytes.first_chunk().expect("as many bytes");
+            prop_assert_eq!(Bits::of(block), Bits::of_any(block));
         }
 
         #[test]
-        fn a_block_tells_words_from_others(text in "[aZ09_ .!éÿß÷×Ā\u{a0}“日]{0,40}", at in 0..20_usize) {
+        fn sixteen_bytes_of_a_word_are_folded(text in "[a-zA-Z@\\[é]{0,40}", start in 0..20_usize, len in 0..20_usize) {
+            let bytes = text.as_bytes();
+            let start = start.min(bytes.len());
+            let len = len.min(bytes.len() - start);
+            let mut expected = [0; 16];
+            for (to, from) in expected.iter_mut().zip(&bytes[start..start + len]) {
+                *to = from.to_ascii_lowercase();
+            }
+            let [first, second] = folded_sixteen(bytes, start, len);
+            prop_assert_eq!([first.to_le_bytes(), second.to_le_bytes()].concat(), expected);
+        }
+
+        #[test]
+        fn a_block_tells_words_from_others(text in "[aZ09_ .,:;'!éÿß÷×Ā\u{a0}“日]{0,40}", at in 0..20_usize) {
             let bytes = text.as_bytes();
             let at = (0..=at.min(bytes.len())).rev().find(|&at| text.is_char_boundary(at)).unwrap_or(0);
             let block = Block::at(bytes, at);
@@ -236,6 +322,7 @@ mod tests {
                 for bit in (place..place + character.len_utf8()).filter(|_| place + character.len_utf8() <= block.len) {
                     prop_assert_eq!(block.words >> bit & 1 == 1, is_word);
                     prop_assert_eq!(block.others >> bit & 1 == 1, is_other);
+                    prop_assert_eq!(block.links >> bit & 1 == 1, ".,:;'".contains(character));
                 }
             }
         }

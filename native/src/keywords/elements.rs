@@ -37,8 +37,9 @@ pub struct Window {
     current: u32,
     /// For each word of the vocabulary.
     heard: Vec<Heard>,
-    /// The words that were heard, each once.
+    /// The words that were heard, each once; so many of these.
     words: Vec<WordId>,
+    word_count: usize,
     /// The places of a word that is heard now.
     places: Places,
     /// How many children the first element has so far.
@@ -62,11 +63,12 @@ const UNHEARD: Heard = Heard {
 impl Window {
     /// Empties the window, for a vocabulary of so many words.
     pub fn clear(&mut self, word_count: usize) {
-        for &word in &self.words {
+        for &word in &self.words[..self.word_count] {
             self.heard[word as usize] = UNHEARD;
         }
         self.heard.resize(word_count, UNHEARD);
-        self.words.clear();
+        self.words.resize(word_count + 1, 0);
+        self.word_count = 0;
         self.parents.clear();
         self.lasts.clear();
         self.occurrences.clear();
@@ -93,9 +95,9 @@ impl Window {
     pub fn word(&mut self, word: WordId) {
         let heard = &mut self.heard[word as usize];
         if heard.latest != self.current {
-            if heard.places == 0 {
-                self.words.push(word);
-            }
+            // Without a branch: whether it is the first time cannot be foretold.
+            self.words[self.word_count] = word;
+            self.word_count += usize::from(heard.places == 0);
             heard.latest = self.current;
             heard.places |= self.places;
             self.occurrences.push(Occurrence {
@@ -119,7 +121,7 @@ impl Window {
     /// The words that were heard, each once.
     #[inline]
     pub fn words(&self) -> &[WordId] {
-        &self.words
+        &self.words[..self.word_count]
     }
 
     /// In which children of the first element a word is. Words that have no more than [`HERE`] in

@@ -2,12 +2,11 @@
 
 use super::and::Which;
 use super::counters::EngineCounters;
-use super::ear::{Ear, Seat};
+use super::ear::{Ear, Heard, Seat};
 use super::kale::engine::Kale;
 use super::kemb::told::{Told, Want};
 use super::kemb::Kemb;
 use super::listen::Listener;
-use super::pieces::Pieces;
 use super::run::{Answering, Options, Parts};
 use super::segment::KeywordSegment;
 use super::store::KeywordSnapshot;
@@ -67,12 +66,12 @@ pub trait Reading {
 
 /// Reads a document to listeners, one a segment.
 pub(super) fn hear<L: Listener, R: Reading>(
-    pieces: &mut Pieces,
+    heard: &mut Heard,
     seats: &mut [Seat<'_, L>],
     reading: &mut R,
 ) -> Result<R::Read, MatchError> {
     let names_table = reading.names_table();
-    reading.read(&mut Ear::new(pieces, seats, names_table))
+    reading.read(&mut Ear::new(heard, seats, names_table))
 }
 
 impl Hearing {
@@ -112,11 +111,11 @@ impl Hearing {
             memory.matching.clear();
             seats.push(Seat {
                 vocabulary: &segment.vocabulary,
-                names: &mut memory.names,
+                memory: &mut memory.seat,
                 listener: &mut memory.matching,
             });
         }
-        let read = hear(&mut self.pieces, &mut seats, reading)?;
+        let read = hear(&mut self.heard, &mut seats, reading)?;
         for (segment, memory) in &mut self.segments {
             let SegmentMemory {
                 matching, matched, ..
@@ -137,12 +136,12 @@ impl Hearing {
         for (segment, memory) in &mut self.segments {
             seats.push(Seat {
                 vocabulary: &segment.vocabulary,
-                names: &mut memory.names,
+                memory: &mut memory.seat,
                 listener: Answering::<false>::new(parts(segment), options, &mut memory.state),
             });
             found.push(&mut memory.answers);
         }
-        let read = hear(&mut self.pieces, &mut seats, reading)?;
+        let read = hear(&mut self.heard, &mut seats, reading)?;
         for (seat, answers) in seats.into_iter().zip(found) {
             answers.extend_from_slice(seat.listener.finish());
         }
@@ -159,11 +158,11 @@ impl Hearing {
         for ((segment, memory), kale) in self.segments.iter_mut().zip(kales) {
             seats.push(Seat {
                 vocabulary: &segment.vocabulary,
-                names: &mut memory.names,
+                memory: &mut memory.seat,
                 listener: memory.kale.hear(kale, want),
             });
         }
-        let read = hear(&mut self.pieces, &mut seats, reading)?;
+        let read = hear(&mut self.heard, &mut seats, reading)?;
         seats.into_iter().for_each(|seat| seat.listener.finish());
         for (_, memory) in &mut self.segments {
             take_told(memory.kale.told(), &mut memory.matched, &mut memory.answers);
@@ -182,11 +181,11 @@ impl Hearing {
         for ((segment, memory), kemb) in self.segments.iter_mut().zip(kembs) {
             seats.push(Seat {
                 vocabulary: &segment.vocabulary,
-                names: &mut memory.names,
+                memory: &mut memory.seat,
                 listener: memory.kemb.hear(kemb, want),
             });
         }
-        let read = hear(&mut self.pieces, &mut seats, reading)?;
+        let read = hear(&mut self.heard, &mut seats, reading)?;
         seats.into_iter().for_each(|seat| seat.listener.finish());
         for (_, memory) in &mut self.segments {
             counters.add(memory.kemb.counters());

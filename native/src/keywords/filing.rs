@@ -14,6 +14,9 @@ use super::listen::{Mode, Queries, WordId};
 /// looked up once all these are there.
 pub const ROW_WORDS: usize = 4;
 
+/// Memory is fetched so many words or rows before it is needed.
+const FETCHED_AHEAD: usize = 8;
+
 /// In [`Row::query`]: the query has more words than the row.
 const IS_LONG: u32 = 1 << 31;
 
@@ -125,7 +128,10 @@ impl Filing {
     ) -> &'m [Complete] {
         let Search { reached, complete } = memory;
         let mut count = 0;
-        for &word in words {
+        for (at, &word) in words.iter().enumerate() {
+            if let Some(&later) = words.get(at + FETCHED_AHEAD) {
+                self.seconds.fetch(self.starts[later as usize] as usize);
+            }
             let start = self.starts[word as usize] as usize;
             let end = self.starts[word as usize + 1] as usize;
             let places = places_of(word);
@@ -139,11 +145,15 @@ impl Filing {
             }
             count += found;
         }
-        let mut complete_count = 0;
-        for &(start, end, places) in &reached[..count] {
+        let reached = &reached[..count];
+        let mut count = 0;
+        for (at, &(start, end, places)) in reached.iter().enumerate() {
+            if let Some(later) = reached.get(at + FETCHED_AHEAD) {
+                self.rows.fetch(later.0 as usize);
+            }
             let rows = &self.rows[start as usize..end as usize];
-            make_room(complete, complete_count + rows.len());
-            let to = &mut complete[complete_count..complete_count + rows.len()];
+            make_room(complete, count + rows.len());
+            let to = &mut complete[count..count + rows.len()];
             let mut found = 0;
             for row in rows {
                 let [a, b, c, d] = row.words.map(&places_of);
@@ -154,10 +164,10 @@ impl Filing {
                 };
                 found += usize::from(places != 0);
             }
-            complete_count += found;
+            count += found;
         }
         let mut kept = 0;
-        for at in 0..complete_count {
+        for at in 0..count {
             let mut found = complete[at];
             if found.query & IS_LONG != 0 {
                 found.query &= !IS_LONG;

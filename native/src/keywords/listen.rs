@@ -31,10 +31,12 @@ pub trait Queries {
 /// The words of an element's name and attributes follow its `open` at once; those of its text come
 /// between its children's `open` and `close`, as they stand. A word may come again.
 pub trait Listener {
-    /// Whether spans are read and [`Listener::text`] is called.
+    /// Whether spans are read, and [`Listener::tag`] and [`Listener::text`] are called.
     const DETAILS: bool = false;
     /// An element begins.
-    fn open(&mut self, context: &dyn Context, element: &StartElement<'_>) -> Result<(), Stop>;
+    fn open(&mut self) -> Result<(), Stop>;
+    /// Its start tag.
+    fn tag(&mut self, _context: &dyn Context, _element: &StartElement<'_>) {}
     /// The element that is open directly contains this word.
     fn word(&mut self, word: WordId) -> Result<(), Stop>;
     /// A piece of the text that the open element directly contains; pieces may lie side by side.
@@ -50,8 +52,13 @@ impl<L: Listener> Listener for &mut L {
     const DETAILS: bool = L::DETAILS;
 
     #[inline]
-    fn open(&mut self, context: &dyn Context, element: &StartElement<'_>) -> Result<(), Stop> {
-        (**self).open(context, element)
+    fn open(&mut self) -> Result<(), Stop> {
+        (**self).open()
+    }
+
+    #[inline]
+    fn tag(&mut self, context: &dyn Context, element: &StartElement<'_>) {
+        (**self).tag(context, element);
     }
 
     #[inline]

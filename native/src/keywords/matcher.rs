@@ -154,10 +154,10 @@ impl KeywordMatcher {
         let (found, summary) = self.alone(source, |hearing, reading| {
             let mut seats = [Seat {
                 vocabulary: &wanted.vocabulary,
-                names: &mut memory.names,
+                memory: &mut memory.seat,
                 listener: Answering::<true>::new(parts(&wanted), options, &mut memory.state),
             }];
-            let summary = hear(&mut hearing.pieces, &mut seats, reading)?;
+            let summary = hear(&mut hearing.heard, &mut seats, reading)?;
             let [seat] = seats;
             Ok((seat.listener.finish(), summary))
         })?;

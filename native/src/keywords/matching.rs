@@ -1,6 +1,6 @@
 //! Which queries have an answer in a document at all.
 
-use crate::events::{Context, Span, StartElement, Stop};
+use crate::events::{Span, Stop};
 use crate::matching::classes::{ClassSet, Classes};
 
 use super::filing::{Filing, Places, Search};
@@ -55,7 +55,7 @@ impl Matching {
 
 impl Listener for Matching {
     #[inline]
-    fn open(&mut self, _: &dyn Context, _: &StartElement<'_>) -> Result<(), Stop> {
+    fn open(&mut self) -> Result<(), Stop> {
         Ok(())
     }
 

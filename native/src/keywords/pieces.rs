@@ -1,97 +1,104 @@
-//! Words of text that comes in pieces: a word that a piece ends in is kept until the text goes on.
+//! Texts whose words are cut together: many short ones, one behind the other, or pieces of a long one.
 //!
-//! White space always ends a word, so that what is kept is the run of text since the last of it. Text
-//! without white space is bounded, too: past a limit, what is certain is handed out, and a word that is
-//! too long to be one is kept only as what it means for the text that follows.
+//! White space always ends a word, so that texts are kept apart by it, and of a text that goes on only the
+//! run since the last of it is kept. Text without white space is bounded, too: past a limit, what is
+//! certain is handed out, and a word that is too long to be one is kept only as what it means for the
+//! text that follows.
 
 use unicode_segmentation::UnicodeSegmentation;
 
-use super::scan::PlainWord;
-use super::words::{Cutter, Rest, Words};
+use super::words::{Cutter, RawWord, Words};
 
 /// Transparent to the rules of UAX #29 wherever it stands inside of a word.
 const FILLER: char = '\u{301}';
 
-/// Cuts text that comes in pieces.
+/// Stands between texts.
+const BETWEEN: char = '\n';
+
+/// So many bytes of text are cut together.
+const TEXT_BYTES_MAX: usize = 1 << 14;
+
+/// Texts to be cut.
 pub struct Pieces {
     cutter: Cutter,
-    kept: String,
-    /// What that is.
-    rest: Rest,
+    texts: String,
+    bytes_max: usize,
 }
 
 impl Default for Pieces {
     fn default() -> Pieces {
-        Pieces::new(Cutter::default())
+        Pieces::new(Cutter::default(), TEXT_BYTES_MAX)
     }
 }
 
 impl Pieces {
-    fn new(cutter: Cutter) -> Pieces {
-        Pieces {
+    fn new(cutter: Cutter, bytes_max: usize) -> Pieces {
+        let pieces = Pieces {
             cutter,
-            kept: String::new(),
-            rest: Rest::Mark(0),
-        }
-    }
-
-    /// Hands out the words of a text that goes on neither before nor after.
-    #[inline]
-    pub fn whole<W: Words>(&mut self, text: &str, words: &mut W) -> Result<(), W::Stop> {
-        self.cutter.cut(text, words)
-    }
-
-    /// Another piece of the text.
-    #[inline]
-    pub fn piece<W: Words>(&mut self, mut piece: &str, words: &mut W) -> Result<(), W::Stop> {
-        if !self.kept.is_empty() {
-            match memchr::memchr3(b' ', b'\n', b'\t', piece.as_bytes()) {
-                None => return self.keep(piece, words),
-                Some(space) => {
-                    self.keep(&piece[..space], words)?;
-                    self.end(words)?;
-                    piece = &piece[space..];
-                }
-            }
-        }
-        let rest = self.cutter.cut_open(piece, words)?;
-        let (Rest::Mark(start) | Rest::Word(PlainWord { start, .. }) | Rest::Other(start)) = rest;
-        let kept = &piece[start..];
-        self.keep(kept, words)?;
-        if kept.len() > self.kept_bytes_max() {
-            // Something else is kept in its place.
-            return Ok(());
-        }
-        self.rest = match rest {
-            Rest::Mark(_) => Rest::Mark(0),
-            Rest::Word(word) => Rest::Word(PlainWord {
-                start: 0,
-                end: word.end - start,
-                ..word
-            }),
-            Rest::Other(_) => Rest::Other(0),
+            texts: String::new(),
+            bytes_max,
         };
-        Ok(())
+        assert!(
+            pieces.kept_bytes_max() < bytes_max,
+            "there is room for more"
+        );
+        pieces
+    }
+
+    /// Another piece of the text; what of it there is no room for before the texts are cut.
+    #[inline]
+    #[must_use]
+    pub fn piece<'p>(&mut self, mut piece: &'p str) -> &'p str {
+        if self.is_between() {
+            piece = &piece[piece.bytes().take_while(is_space).count()..];
+        }
+        let room = self.bytes_max - self.texts.len();
+        let mut taken = piece.len();
+        if taken > room {
+            let fits = |&at: &usize| piece.is_char_boundary(at);
+            taken = (0..=room).rev().find(fits).expect("a text begins at 0");
+        }
+        self.texts.push_str(&piece[..taken]);
+        &piece[taken..]
     }
 
     /// The text ends.
     #[inline]
-    pub fn end<W: Words>(&mut self, words: &mut W) -> Result<(), W::Stop> {
-        if self.kept.is_empty() {
-            return Ok(());
+    pub fn end(&mut self) {
+        if !self.is_between() {
+            self.texts.push(BETWEEN);
         }
-        let cut = match self.rest {
-            Rest::Mark(_) => Ok(()),
-            Rest::Word(word) => self.cutter.tell(self.kept.as_bytes(), word, words),
-            Rest::Other(_) => self.cutter.cut(&self.kept, words),
-        };
-        self.clear();
-        cut
     }
 
-    /// Forgets what is kept.
+    /// How many bytes of text there are to be cut.
+    #[inline]
+    pub fn bytes(&self) -> usize {
+        self.texts.len()
+    }
+
+    /// Whether nothing is there that the next piece could belong to.
+    #[inline]
+    fn is_between(&self) -> bool {
+        self.texts
+            .bytes()
+            .next_back()
+            .is_none_or(|last| is_space(&last))
+    }
+
+    /// Hands out all words but those that the next piece may change.
+    pub fn cut<W: Words>(&mut self, words: &mut W) {
+        let mut spaces = self.texts.rmatch_indices(char::is_whitespace);
+        let end = spaces.next().map_or(0, |(at, space)| at + space.len());
+        self.cutter.cut(&self.texts[..end], words);
+        self.texts.drain(..end);
+        if self.texts.len() > self.kept_bytes_max() {
+            self.relieve(&mut Behind { end, words });
+        }
+    }
+
+    /// Forgets all texts.
     pub fn clear(&mut self) {
-        self.kept.clear();
+        self.texts.clear();
     }
 
     /// More than two shortened segments ever have.
@@ -99,46 +106,26 @@ impl Pieces {
         self.cutter.unfolded_bytes_max() * 4 + 256
     }
 
-    #[inline]
-    fn keep<W: Words>(&mut self, mut piece: &str, words: &mut W) -> Result<(), W::Stop> {
-        self.rest = Rest::Other(0);
-        while self.kept.len() + piece.len() > self.kept_bytes_max() {
-            let room = self.kept_bytes_max() - self.kept.len();
-            let fits = |&at: &usize| piece.is_char_boundary(at);
-            let end = (0..=room).rev().find(fits).expect("a text begins at 0");
-            self.kept.push_str(&piece[..end]);
-            piece = &piece[end..];
-            self.relieve(words)?;
-        }
-        self.kept.push_str(piece);
-        Ok(())
-    }
-
-    /// Hands out what later text cannot change, and shortens what is too long to be a word.
+    /// Hands out what later text cannot change of a run without white space, and shortens what is too long
+    /// to be a word.
     ///
     /// Whether a segment begins at a place depends on the two characters before and the two after it, not
     /// counting those that only extend others. So it is certain of each segment but the last, and of
     /// the last one if it has two characters that count.
     #[cold]
-    fn relieve<W: Words>(&mut self, words: &mut W) -> Result<(), W::Stop> {
-        if let Some((at, space)) = self.kept.rmatch_indices(char::is_whitespace).next() {
-            let end = at + space.len();
-            self.cutter.cut(&self.kept[..at], words)?;
-            self.kept.drain(..end);
-        }
+    fn relieve<W: Words>(&mut self, words: &mut W) {
         let (mut before, mut last) = (0, 0);
-        for (start, _) in self.kept.split_word_bound_indices() {
+        for (start, _) in self.texts.split_word_bound_indices() {
             (before, last) = (last, start);
         }
-        let certain = match Units::of(&self.kept[last..]).count {
+        let certain = match Units::of(&self.texts[last..]).count {
             0 | 1 => before,
             _ => last,
         };
-        self.cutter.cut(&self.kept[..certain], words)?;
-        let shortened =
-            [&self.kept[certain..last], &self.kept[last..]].map(|segment| self.shortened(segment));
-        self.kept = shortened.concat();
-        Ok(())
+        self.cutter.cut(&self.texts[..certain], words);
+        let shortened = [&self.texts[certain..last], &self.texts[last..]]
+            .map(|segment| self.shortened(segment));
+        self.texts = shortened.concat();
     }
 
     /// A segment that means the same to the text that follows: itself, or one that is still too long to be
@@ -161,6 +148,29 @@ impl Pieces {
         }
         let (first, rest) = units.last(units.count);
         format!("{first}{filler}{rest}")
+    }
+}
+
+/// White space of ASCII, as XML has it.
+#[inline]
+fn is_space(byte: &u8) -> bool {
+    matches!(byte, b' ' | b'\n' | b'\t' | b'\r')
+}
+
+/// Words of text that stands behind other text.
+struct Behind<'w, W> {
+    /// Where that ends.
+    end: usize,
+    words: &'w mut W,
+}
+
+impl<W: Words> Words for Behind<'_, W> {
+    fn raw(&mut self, at: usize, word: RawWord<'_>) {
+        self.words.raw(self.end + at, word);
+    }
+
+    fn folded(&mut self, at: usize, word: &str) {
+        self.words.folded(self.end + at, word);
     }
 }
 
@@ -225,21 +235,68 @@ mod tests {
 
     const WORD_BYTES_MAX: usize = 8;
 
+    /// With little room, or with much.
+    fn cutters() -> [Pieces; 2] {
+        [400, 4_000].map(|bytes_max| Pieces::new(Cutter::new(WORD_BYTES_MAX), bytes_max))
+    }
+
     fn in_pieces(pieces: &[&str]) -> Vec<String> {
-        let mut heard = Folded::default();
-        let mut cutter = Pieces::new(Cutter::new(WORD_BYTES_MAX));
-        for piece in pieces {
-            let Ok(()) = cutter.piece(piece, &mut heard);
-            assert!(cutter.kept.len() <= cutter.kept_bytes_max());
-        }
-        let Ok(()) = cutter.end(&mut heard);
-        heard.0
+        let [little, much] = cutters().map(|mut cutter| {
+            let mut heard = Folded::default();
+            for piece in pieces {
+                let mut rest = cutter.piece(piece);
+                while !rest.is_empty() {
+                    cutter.cut(&mut heard);
+                    assert!(cutter.bytes() <= cutter.kept_bytes_max());
+                    rest = cutter.piece(rest);
+                }
+            }
+            cutter.end();
+            cutter.cut(&mut heard);
+            assert_eq!(cutter.bytes(), 0);
+            heard.0
+        });
+        assert_eq!(little, much);
+        little
     }
 
     fn at_once(text: &str) -> Vec<String> {
         let mut heard = Folded::default();
-        let Ok(()) = Cutter::new(WORD_BYTES_MAX).cut(text, &mut heard);
+        Cutter::new(WORD_BYTES_MAX).cut(text, &mut heard);
         heard.0
+    }
+
+    /// Where words begin.
+    struct Beginnings(Vec<usize>);
+
+    impl Words for Beginnings {
+        fn raw(&mut self, at: usize, _: RawWord<'_>) {
+            self.0.push(at);
+        }
+
+        fn folded(&mut self, at: usize, _: &str) {
+            self.0.push(at);
+        }
+    }
+
+    #[test]
+    fn each_word_is_told_with_its_place_among_the_texts() {
+        let runs = [("日", Some(11)), ("été.", None), ("ab!", Some(11))];
+        for (long, first) in runs.map(|(run, first)| (run.repeat(200), first)) {
+            let [mut pieces, _] = cutters();
+            for text in ["a bc ", "\n d", "Ça"] {
+                assert_eq!(pieces.piece(text), "");
+                pieces.end();
+            }
+            let left = pieces.piece(&long).len();
+            let mut beginnings = Beginnings(Vec::new());
+            pieces.cut(&mut beginnings);
+            assert!(left > 0);
+            assert_eq!(beginnings.0[..4], [0, 2, 5, 7]);
+            // A word that may go on is not told, nor one that is too long.
+            assert_eq!(beginnings.0.get(4), first.as_ref());
+            assert!(beginnings.0.is_sorted());
+        }
     }
 
     #[test]

@@ -16,6 +16,11 @@ pub struct Postings {
     wanted: Vec<Occurrence>,
 }
 
+const NOWHERE: Occurrence = Occurrence {
+    word: 0,
+    element: NONE,
+};
+
 /// Where a word's elements are among all.
 #[derive(Clone, Copy, Debug)]
 pub struct Range {
@@ -40,12 +45,15 @@ impl Postings {
         self.places.resize(word_count, NONE);
         self.present.clear();
         self.ranges.clear();
-        self.wanted.clear();
+        self.wanted.resize(occurrences.len() + 1, NOWHERE);
+        let mut count = 0;
         for occurrence in occurrences {
-            if !is_wanted(occurrence.word) {
-                continue;
-            }
-            self.wanted.push(*occurrence);
+            // Without a branch: it cannot be foretold.
+            self.wanted[count] = *occurrence;
+            count += usize::from(is_wanted(occurrence.word));
+        }
+        self.wanted.truncate(count);
+        for occurrence in &self.wanted {
             let place = &mut self.places[occurrence.word as usize];
             if *place == NONE {
                 *place = self.present.len() as u32;

@@ -302,15 +302,16 @@ impl<const DETAILS: bool> Listener for Answering<'_, DETAILS> {
     const DETAILS: bool = DETAILS;
 
     #[inline]
-    fn open(&mut self, context: &dyn Context, element: &StartElement<'_>) -> Result<(), Stop> {
+    fn open(&mut self) -> Result<(), Stop> {
         if self.state.held() >= self.options.window_max {
             self.fold()?;
         }
         self.state.window.open();
-        if DETAILS {
-            self.state.notes.open(context, element);
-        }
         Ok(())
+    }
+
+    fn tag(&mut self, context: &dyn Context, element: &StartElement<'_>) {
+        self.state.notes.open(context, element);
     }
 
     #[inline]

@@ -88,8 +88,7 @@ impl Stored for KeywordSegment {
         let own = [
             self.vocabulary.words.ends.as_bytes(),
             self.vocabulary.words.bytes.as_bytes(),
-            self.vocabulary.keys.as_bytes(),
-            self.vocabulary.places.as_bytes(),
+            self.vocabulary.buckets.as_bytes(),
             self.queries.starts.as_bytes(),
             self.queries.words.as_bytes(),
             self.queries.modes.as_bytes(),
@@ -107,8 +106,7 @@ impl Stored for KeywordSegment {
     fn from_sections(sections: &mut Sections<'_>) -> Result<KeywordSegment, OpenError> {
         let vocabulary = Vocabulary {
             words: sections.texts()?,
-            keys: sections.flat()?,
-            places: sections.flat()?,
+            buckets: sections.flat()?,
         };
         let segment = KeywordSegment {
             queries: ClassWords {
@@ -131,8 +129,7 @@ impl Stored for KeywordSegment {
         };
         let classes = segment.queries.count();
         let words = segment.vocabulary.count();
-        let sound = segment.vocabulary.places.len().is_power_of_two()
-            && segment.vocabulary.keys.len() == words
+        let sound = !segment.vocabulary.buckets.is_empty()
             && segment.queries.starts.len() == classes + 1
             && segment.roster.class_count() == classes
             && segment.all.starts.len() == words + 1

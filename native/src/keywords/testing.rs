@@ -114,14 +114,17 @@ impl Tree {
         listener: &mut L,
     ) -> Result<(), Stop> {
         let start_tag = next(offset, &self.start_tag());
-        listener.open(
-            context,
-            &StartElement {
-                name: context.names().find("", "e").expect("interned"),
-                attributes: &[],
-                span: start_tag,
-            },
-        )?;
+        listener.open()?;
+        if L::DETAILS {
+            listener.tag(
+                context,
+                &StartElement {
+                    name: context.names().find("", "e").expect("interned"),
+                    attributes: &[],
+                    span: start_tag,
+                },
+            );
+        }
         self.tag.iter().try_for_each(|&word| listener.word(word))?;
         for item in &self.items {
             match item {
@@ -283,9 +286,11 @@ mod tests {
         struct Spans(Vec<Span>);
         impl Listener for Spans {
             const DETAILS: bool = true;
-            fn open(&mut self, _: &dyn Context, e: &StartElement<'_>) -> Result<(), Stop> {
-                self.0.push(e.span);
+            fn open(&mut self) -> Result<(), Stop> {
                 Ok(())
+            }
+            fn tag(&mut self, _: &dyn Context, element: &StartElement<'_>) {
+                self.0.push(element.span);
             }
             fn word(&mut self, _: WordId) -> Result<(), Stop> {
                 Ok(())

@@ -3,47 +3,64 @@
 //! A word of up to sixteen bytes is its own key: it is found without looking at any text. Longer ones have
 //! their hash for a key. Words of ASCII are folded on the way, so that nothing is copied.
 
+use bytemuck::{Pod, Zeroable};
+
 use super::eights::{eight_at, fold_ascii};
 use super::listen::WordId;
 use super::words::RawWord;
 use crate::index::flat::{Flat, Texts};
 
-/// No word stands at a place.
-const EMPTY: u64 = u64::MAX;
+/// Words of one bucket.
+const BUCKET_WORDS: usize = 3;
 
-/// Words by number, and a table that finds them: open addressing, at most half full.
-///
-/// A document asks for every word it has, so that the table is kept small: a place is a word's number
-/// behind its tag, which alone tells most words apart, and the keys stand by themselves.
+/// So many buckets are there for a hundred words: few overflow.
+const BUCKETS_PERCENT: usize = 67;
+
+/// Marks the key of a long word: no text has such bytes.
+const LONG: u64 = u64::MAX;
+
+/// Words by number, and a table that finds them.
 pub struct Vocabulary {
     /// Folded, ascending, each once.
     pub words: Texts,
-    /// By word: what it is found by.
-    pub keys: Flat<[u64; 2]>,
-    /// A power of two of them.
-    pub places: Flat<u64>,
+    /// By hash; at least one.
+    pub buckets: Flat<Bucket>,
+}
+
+/// A few words whose hashes are near. A document asks for every word it has, and what takes time is to wait
+/// for memory: all that is asked of a bucket is one cache line.
+#[derive(Clone, Copy, Debug, Pod, Zeroable)]
+#[repr(C, align(64))]
+pub struct Bucket {
+    /// What the words are found by; zeros where there is none.
+    keys: [[u64; 2]; BUCKET_WORDS],
+    words: [WordId; BUCKET_WORDS],
+    /// 1 where words that belong here stand in the next bucket.
+    overflows: u32,
 }
 
 impl Vocabulary {
     /// A vocabulary of these words, which are folded and distinct.
     pub fn new(words: Texts) -> Vocabulary {
         let count = WordId::try_from(words.count()).expect("fewer than 2^32 words");
-        let size = (words.count() * 2).max(2).next_power_of_two();
-        let mut places = vec![EMPTY; size];
-        let mut keys = Vec::with_capacity(words.count());
+        let mut buckets = vec![Bucket::zeroed(); words.count() * BUCKETS_PERCENT / 100 + 1];
         for word in 0..count {
             let key = Key::of(words.get(word));
-            let mut at = key.place(size);
-            while places[at] != EMPTY {
-                at = (at + 1) & (size - 1);
-            }
-            places[at] = u64::from(key.tag()) << 32 | u64::from(word);
-            keys.push(key.key);
+            let mut at = key.place(buckets.len());
+            let slot = loop {
+                let is_free = |key: &[u64; 2]| *key == [0; 2];
+                match buckets[at].keys.iter().position(is_free) {
+                    Some(slot) => break slot,
+                    None => buckets[at].overflows = 1,
+                }
+                at = (at + 1) % buckets.len();
+            };
+            buckets[at].keys[slot] = key.key;
+            buckets[at].words[slot] = word;
         }
         Vocabulary {
             words,
-            keys: keys.into(),
-            places: places.into(),
+            buckets: buckets.into(),
         }
     }
 
@@ -69,25 +86,59 @@ impl Vocabulary {
         })
     }
 
+    /// Tells those of these words, which are no more than their keys, that there are, each with what it comes
+    /// with.
+    #[inline]
+    pub fn find_short<T: Copy + Default>(&self, words: &[(T, Key)], found: &mut Vec<(T, WordId)>) {
+        let mut count = found.len();
+        found.resize(count + words.len(), Default::default());
+        for &(with, key) in words {
+            let bucket = &self.buckets[key.place(self.buckets.len())];
+            let [first, second, third] = bucket
+                .keys
+                .map(|known| (known[0] ^ key.key[0]) | (known[1] ^ key.key[1]) == 0);
+            // Without a branch: where a word stands cannot be foretold.
+            let slot = usize::from(second) + 2 * usize::from(third);
+            found[count] = (with, bucket.words[slot]);
+            let is_here = first | second | third;
+            count += usize::from(is_here);
+            if !is_here & (bucket.overflows != 0) {
+                if let Some(word) = self.find_by(key, |_| false) {
+                    found[count] = (with, word);
+                    count += 1;
+                }
+            }
+        }
+        found.truncate(count);
+    }
+
+    /// Fetches what will tell the number of a word, without waiting for it.
+    #[inline]
+    pub fn fetch(&self, key: Key) {
+        self.buckets.fetch(key.place(self.buckets.len()));
+    }
+
     #[inline(always)]
     fn find_by(&self, key: Key, is_it: impl Fn(&[u8]) -> bool) -> Option<WordId> {
-        let places = &*self.places;
-        let tag = key.tag();
-        let mut at = key.place(places.len());
-        loop {
-            let place = places[at];
-            if place == EMPTY {
+        let mut at = key.place(self.buckets.len());
+        for _ in 0..self.buckets.len() {
+            let bucket = &self.buckets[at];
+            for (slot, known) in bucket.keys.iter().enumerate() {
+                let word = bucket.words[slot];
+                if *known == key.key && (!key.is_long() || is_it(self.bytes(word))) {
+                    return Some(word);
+                }
+            }
+            if bucket.overflows == 0 {
                 return None;
             }
-            let word = place as WordId;
-            if (place >> 32) as u32 == tag
-                && self.keys[word as usize] == key.key
-                && (!key.is_long || is_it(self.bytes(word)))
-            {
-                return Some(word);
-            }
-            at = (at + 1) & (places.len() - 1);
+            at = if at + 1 == self.buckets.len() {
+                0
+            } else {
+                at + 1
+            };
         }
+        None
     }
 
     fn bytes(&self, word: WordId) -> &[u8] {
@@ -97,12 +148,11 @@ impl Vocabulary {
 }
 
 /// What a folded word is found by. It stands in files: another function is another version.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Key {
     /// Of a short word its bytes, of a long one the hash.
     key: [u64; 2],
     hash: u64,
-    is_long: bool,
 }
 
 const SHORT_BYTES_MAX: usize = 16;
@@ -126,31 +176,26 @@ impl Key {
     fn new(bytes: &[u8], sixteen: [u64; 2], fold: impl Fn(u64) -> u64) -> Key {
         let mut hash = mix(sixteen);
         if bytes.len() <= SHORT_BYTES_MAX {
-            return Key {
-                key: sixteen,
-                hash,
-                is_long: false,
-            };
+            return Key { key: sixteen, hash };
         }
         for at in (SHORT_BYTES_MAX..bytes.len()).step_by(8) {
             hash = mix([hash, fold(eight_at(bytes, at))]);
         }
         Key {
-            key: [hash, 0],
+            key: [hash, LONG],
             hash,
-            is_long: true,
         }
     }
 
-    /// Tells most words apart, and the short from the long.
+    /// Whether the word is more than its key.
     #[inline]
-    fn tag(self) -> u32 {
-        (self.hash >> 33 << 1) as u32 | u32::from(self.is_long)
+    pub fn is_long(self) -> bool {
+        self.key[1] == LONG
     }
 
     #[inline]
-    fn place(self, size: usize) -> usize {
-        self.hash as usize & (size - 1)
+    fn place(self, buckets: usize) -> usize {
+        ((u128::from(self.hash) * buckets as u128) >> 64) as usize
     }
 }
 

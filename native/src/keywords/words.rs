@@ -5,26 +5,22 @@
 //! Where words stand between spaces, even those need not be asked, and text is cut many bytes at a time.
 //! From where any other character has a say to the end of its run, text is cut by `unicode-segmentation`.
 
-use std::convert::Infallible;
-
 use unicode_segmentation::UnicodeSegmentation;
 
-use super::eights::{eight_at, first_bits, first_bytes, fold_ascii, Block};
+use super::eights::{first_bits, folded_sixteen, Block};
 use super::folding::{fold_into, fold_latin, SHRINKING_MAX};
-use super::scan::{kind, scan, PlainWord, Scanned, STARTS};
+use super::scan::{scan, PlainWord, Scanned};
 
 /// Longer words, in bytes of their folded form, are no words: no query has one, and a document's are
 /// passed over.
 pub const WORD_BYTES_MAX: usize = 256;
 
-/// Takes the words of a text in their order.
+/// Takes the words of a text in their order, each with the place in the text that it begins at.
 pub trait Words {
-    /// Why no more words are wanted.
-    type Stop;
     /// A word that folding changes in capital letters of ASCII alone.
-    fn raw(&mut self, word: RawWord<'_>) -> Result<(), Self::Stop>;
+    fn raw(&mut self, at: usize, word: RawWord<'_>);
     /// Any other word, folded.
-    fn folded(&mut self, word: &str) -> Result<(), Self::Stop>;
+    fn folded(&mut self, at: usize, word: &str);
 }
 
 /// A word as it stands, not folded: of ASCII and small accented letters of Latin-1.
@@ -41,14 +37,9 @@ impl<'a> RawWord<'a> {
     /// The word from `start` to `end` in a text.
     #[inline(always)]
     fn within(text: &'a [u8], start: usize, end: usize) -> RawWord<'a> {
-        let bytes = &text[start..end];
-        // The text goes on behind most words, so that all sixteen are read without asking how long it is.
-        let first = eight_at(text, start) & first_bytes(bytes.len());
-        let rest = bytes.len().saturating_sub(8);
-        let second = eight_at(text, (start + 8).min(text.len())) & first_bytes(rest);
         RawWord {
-            bytes,
-            sixteen: [first, second].map(fold_ascii),
+            bytes: &text[start..end],
+            sixteen: folded_sixteen(text, start, end - start),
         }
     }
 
@@ -66,27 +57,7 @@ enum Cut {
     /// To here; what follows takes a closer look.
     Scan(usize),
     /// To the end of the text.
-    End(Rest),
-}
-
-/// What a text ends in whose last bytes, of ASCII, are in no word.
-fn mark_at_end(last: &[u8], text_bytes: usize) -> Rest {
-    // What comes may extend the last character.
-    let mark = last.last().filter(|byte| !byte.is_ascii_whitespace());
-    Rest::Mark(text_bytes - usize::from(mark.is_some()))
-}
-
-/// What a text ends in that may go on.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Rest {
-    /// From here on, where that is not the end already, one character that is in no word. What comes may
-    /// extend it.
-    Mark(usize),
-    /// A word of ASCII and accented Latin letters, and nothing behind it but what could hold it and more
-    /// together.
-    Word(PlainWord),
-    /// From here on, text of any kind.
-    Other(usize),
+    End,
 }
 
 /// Cuts texts.
@@ -116,175 +87,129 @@ impl Cutter {
     }
 
     /// Hands out the words of a text that goes on neither before nor after.
-    #[inline]
-    pub fn cut<W: Words>(&mut self, text: &str, words: &mut W) -> Result<(), W::Stop> {
-        match self.cut_open(text, words)? {
-            Rest::Mark(_) => Ok(()),
-            Rest::Word(word) => self.tell(text.as_bytes(), word, words),
-            Rest::Other(start) => self.cut_run(&text[start..], words),
-        }
-    }
-
-    /// Hands out the words of a text that may go on, and tells what of it must be cut with what comes.
-    pub fn cut_open<W: Words>(&mut self, text: &str, words: &mut W) -> Result<Rest, W::Stop> {
-        let bytes = text.as_bytes();
+    pub fn cut<W: Words>(&mut self, text: &str, words: &mut W) {
         let mut at = 0;
         loop {
-            match self.cut_block(bytes, at, words)? {
-                Cut::Until(end) => at = end,
-                Cut::Scan(from) => match self.cut_scanned(text, from, words)? {
-                    Ok(end) => at = end,
-                    Err(rest) => return Ok(rest),
+            at = match self.cut_block(text.as_bytes(), at, words) {
+                Cut::Until(end) => end,
+                Cut::Scan(from) => match self.cut_scanned(text, from, words) {
+                    Some(end) => end,
+                    None => return,
                 },
-                Cut::End(rest) => return Ok(rest),
+                Cut::End => return,
             }
         }
     }
 
     /// Hands out the words of the next few bytes, up to the first that takes a closer look.
     #[inline]
-    fn cut_block<W: Words>(
-        &mut self,
-        bytes: &[u8],
-        at: usize,
-        words: &mut W,
-    ) -> Result<Cut, W::Stop> {
+    fn cut_block<W: Words>(&mut self, bytes: &[u8], at: usize, words: &mut W) -> Cut {
         let block = Block::at(bytes, at);
         let is_last = at + block.len == bytes.len();
-        let mut left = block.words;
+        // What the last byte is to the words beside it is seen only with what follows, in the next block.
+        let seen = if is_last { u64::MAX } else { u64::MAX >> 1 };
+        let closer = block.closer() & seen;
+        // Of the words that are handed out, this is behind the last bytes: what takes a closer look may
+        // belong to the word in front of it.
+        let end = match (closer, is_last) {
+            (0, true) => block.len,
+            (0, false) => Block::BYTES - 2,
+            _ => (closer.trailing_zeros() as usize).saturating_sub(1),
+        };
+        let mut starts = block.words & !(block.words << 1);
+        let mut lasts = block.words & !(block.words >> 1) & first_bits(end);
         let mut passed = 0;
-        while left != 0 {
-            let start = left.trailing_zeros() as usize;
-            let end = start + (!(left >> start)).trailing_zeros() as usize;
-            let word = PlainWord {
-                start: at + start,
-                end: at + end,
-                needs_table: false,
-            };
-            if block.others & first_bits(start) & !first_bits(passed) != 0 {
-                return Ok(Cut::Scan(at + passed));
+        while lasts != 0 {
+            let start = at + starts.trailing_zeros() as usize;
+            passed = lasts.trailing_zeros() as usize + 1;
+            starts &= starts - 1;
+            lasts &= lasts - 1;
+            if at + passed - start <= self.word_bytes_max {
+                words.raw(start, RawWord::within(bytes, start, at + passed));
             }
-            if end >= block.len {
-                return Ok(match start {
-                    _ if is_last => Cut::End(Rest::Word(word)),
-                    0 => Cut::Scan(at),
-                    _ => Cut::Until(word.start),
-                });
-            }
-            let next = kind(bytes[word.end]);
-            let is_mark = next & STARTS == 0;
-            let ends = next == 0
-                || is_mark
-                    && bytes
-                        .get(word.end + 1)
-                        .is_some_and(|&after| kind(after) & STARTS == 0);
-            if !ends {
-                return Ok(Cut::Scan(word.start));
-            }
-            if end - start <= self.word_bytes_max {
-                words.raw(RawWord::within(bytes, word.start, word.end))?;
-            }
-            left &= !first_bits(end);
-            passed = end;
         }
-        if block.others & !first_bits(passed) != 0 {
-            return Ok(Cut::Scan(at + passed));
+        match (closer, is_last, starts) {
+            (0, true, _) => Cut::End,
+            // What comes may extend the last character.
+            (0, false, 0) => Cut::Until(at + block.len - 1),
+            (0, false, _) if starts & 1 == 0 => Cut::Until(at + starts.trailing_zeros() as usize),
+            _ => Cut::Scan(at + passed),
         }
-        if is_last {
-            return Ok(Cut::End(mark_at_end(&bytes[at + passed..], bytes.len())));
-        }
-        // What comes may extend the last character.
-        Ok(Cut::Until(at + block.len - 1))
     }
 
-    /// Hands out the next word, by a closer look: where to go on, or what the text ends in.
-    fn cut_scanned<W: Words>(
-        &mut self,
-        text: &str,
-        from: usize,
-        words: &mut W,
-    ) -> Result<Result<usize, Rest>, W::Stop> {
-        let bytes = text.as_bytes();
-        Ok(match scan(bytes, from) {
-            Scanned::Word(word) => match &bytes[word.end..] {
-                [] => Err(Rest::Word(word)),
-                [mark] if kind(*mark) != 0 => Err(Rest::Word(word)),
-                _ => {
-                    self.tell(bytes, word, words)?;
-                    Ok(word.end)
-                }
-            },
+    /// Hands out the next word, by a closer look: where to go on, if there is more.
+    fn cut_scanned<W: Words>(&mut self, text: &str, from: usize, words: &mut W) -> Option<usize> {
+        match scan(text.as_bytes(), from) {
+            Scanned::Word(word) => {
+                self.tell(text.as_bytes(), word, words);
+                Some(word.end)
+            }
             Scanned::Other { start, place } => {
                 let mut rest = text[place..].char_indices();
                 match rest.find(|(_, character)| character.is_whitespace()) {
-                    None => Err(Rest::Other(start)),
+                    None => {
+                        self.cut_run(text, start, text.len(), words);
+                        None
+                    }
                     Some((space, character)) => {
-                        self.cut_run(&text[start..place + space], words)?;
-                        Ok(place + space + character.len_utf8())
+                        self.cut_run(text, start, place + space, words);
+                        Some(place + space + character.len_utf8())
                     }
                 }
             }
-            Scanned::End => Err(mark_at_end(&bytes[from..], bytes.len())),
-        })
+            Scanned::End => None,
+        }
     }
 
     /// Hands out a word of a text.
     #[inline]
-    pub fn tell<W: Words>(
-        &mut self,
-        text: &[u8],
-        word: PlainWord,
-        words: &mut W,
-    ) -> Result<(), W::Stop> {
+    fn tell<W: Words>(&mut self, text: &[u8], word: PlainWord, words: &mut W) {
+        let PlainWord { start, end, .. } = word;
         if word.needs_table {
-            return self.tell_latin(&text[word.start..word.end], words);
+            self.tell_latin(start, &text[start..end], words);
+        } else if end - start <= self.word_bytes_max {
+            words.raw(start, RawWord::within(text, start, end));
         }
-        if word.end - word.start > self.word_bytes_max {
-            return Ok(());
-        }
-        words.raw(RawWord::within(text, word.start, word.end))
     }
 
-    fn tell_latin<W: Words>(&mut self, word: &[u8], words: &mut W) -> Result<(), W::Stop> {
+    fn tell_latin<W: Words>(&mut self, at: usize, word: &[u8], words: &mut W) {
         if word.len() > self.unfolded_bytes_max() {
-            return Ok(());
+            return;
         }
         fold_latin(word, &mut self.folded);
-        if self.folded.len() > self.word_bytes_max {
-            return Ok(());
+        if self.folded.len() <= self.word_bytes_max {
+            words.folded(at, &self.folded);
         }
-        words.folded(&self.folded)
     }
 
-    /// Text without white space.
+    /// A part of a text without white space.
     #[cold]
-    fn cut_run<W: Words>(&mut self, run: &str, words: &mut W) -> Result<(), W::Stop> {
-        for word in run.unicode_words() {
+    fn cut_run<W: Words>(&mut self, text: &str, start: usize, end: usize, words: &mut W) {
+        for (at, word) in text[start..end].unicode_word_indices() {
             if word.len() > self.unfolded_bytes_max() {
                 continue;
             }
             if word.is_ascii() {
-                let all = PlainWord {
-                    start: 0,
-                    end: word.len(),
+                let word = PlainWord {
+                    start: start + at,
+                    end: start + at + word.len(),
                     needs_table: false,
                 };
-                self.tell(word.as_bytes(), all, words)?;
+                self.tell(text.as_bytes(), word, words);
                 continue;
             }
             fold_into(word, &mut self.folded);
             if self.folded.len() <= self.word_bytes_max {
-                words.folded(&self.folded)?;
+                words.folded(start + at, &self.folded);
             }
         }
-        Ok(())
     }
 }
 
 /// The words of a text, folded.
 pub fn words_of(text: &str) -> Vec<String> {
     let mut words = Folded::default();
-    let Ok(()) = Cutter::default().cut(text, &mut words);
+    Cutter::default().cut(text, &mut words);
     words.0
 }
 
@@ -293,18 +218,14 @@ pub fn words_of(text: &str) -> Vec<String> {
 pub(super) struct Folded(pub Vec<String>);
 
 impl Words for Folded {
-    type Stop = Infallible;
-
-    fn raw(&mut self, word: RawWord<'_>) -> Result<(), Infallible> {
+    fn raw(&mut self, _: usize, word: RawWord<'_>) {
         let small = word.bytes.to_ascii_lowercase();
         self.0
             .push(String::from_utf8(small).expect("words are UTF-8"));
-        Ok(())
     }
 
-    fn folded(&mut self, word: &str) -> Result<(), Infallible> {
+    fn folded(&mut self, _: usize, word: &str) {
         self.0.push(word.to_owned());
-        Ok(())
     }
 }
 

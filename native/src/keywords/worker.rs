@@ -2,11 +2,10 @@
 
 use std::sync::Arc;
 
-use super::ear::NameWords;
+use super::ear::{Heard, SeatMemory};
 use super::kale::engine::KaleRun;
 use super::kemb::run::Run;
 use super::matching::Matching;
-use super::pieces::Pieces;
 use super::run::State;
 use super::segment::KeywordSegment;
 use crate::matching::classes::Classes;
@@ -23,14 +22,14 @@ pub struct KeywordWorker {
 /// What hearing a document needs.
 #[derive(Default)]
 pub(super) struct Hearing {
-    pub pieces: Pieces,
+    pub heard: Heard,
     /// In the order of the snapshot's views.
     pub segments: Vec<(Arc<KeywordSegment>, SegmentMemory)>,
 }
 
 /// What belongs to one segment.
 pub(super) struct SegmentMemory {
-    pub names: NameWords,
+    pub seat: SeatMemory,
     pub matching: Matching,
     pub state: State,
     pub kale: KaleRun,
@@ -44,7 +43,7 @@ pub(super) struct SegmentMemory {
 impl SegmentMemory {
     pub fn new(segment: &KeywordSegment) -> SegmentMemory {
         SegmentMemory {
-            names: NameWords::default(),
+            seat: SeatMemory::default(),
             matching: Matching::new(segment.vocabulary.count()),
             state: State::default(),
             kale: KaleRun::default(),

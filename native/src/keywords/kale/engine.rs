@@ -1,7 +1,7 @@
 //! KALE as an engine: a stack for each AND query, OR queries on what is kept.
 
 use super::{AllQueries, AllStacks};
-use crate::events::{Context, Span, StartElement, Stop};
+use crate::events::{Span, Stop};
 use crate::keywords::kemb::any::{AnyQueries, AnyRun};
 use crate::keywords::kemb::kept::Kept;
 use crate::keywords::kemb::limits::Limits;
@@ -95,7 +95,7 @@ impl KaleHearing<'_> {
 }
 
 impl Listener for KaleHearing<'_> {
-    fn open(&mut self, _: &dyn Context, _: &StartElement<'_>) -> Result<(), Stop> {
+    fn open(&mut self) -> Result<(), Stop> {
         self.run.limits.check_element(self.run.element_count)?;
         if self.keeps {
             self.run.kept.open(self.run.element_count);

@@ -18,7 +18,7 @@ use super::nfa::{AcceptId, Active, Nfa};
 use super::relevant::Relevant;
 use super::told::{Told, Want};
 use super::Kemb;
-use crate::events::{Context, Span, StartElement, Stop};
+use crate::events::{Span, Stop};
 use crate::keywords::kale::AllStacks;
 use crate::keywords::listen::{Listener, WordId};
 
@@ -262,7 +262,7 @@ impl Hearing<'_> {
 }
 
 impl Listener for Hearing<'_> {
-    fn open(&mut self, _: &dyn Context, _: &StartElement<'_>) -> Result<(), Stop> {
+    fn open(&mut self) -> Result<(), Stop> {
         let run = &mut *self.run;
         if run.depth == run.frames.len() {
             run.frames.push(Frame::default());

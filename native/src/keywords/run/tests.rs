@@ -310,8 +310,10 @@ fn what_came_out_of_an_entity_is_told_as_its_reference_once() {
     let mut state = State::default();
     let mut run = Answering::<true>::new(parts, Options::default(), &mut state);
     let context = context();
-    run.open(&context, &open(root)).unwrap();
-    run.open(&context, &open(reference)).unwrap();
+    for span in [root, reference] {
+        run.open().unwrap();
+        run.tag(&context, &open(span));
+    }
     run.text(reference).unwrap();
     run.word(1).unwrap();
     run.close(reference, reference).unwrap();
@@ -327,7 +329,7 @@ fn what_came_out_of_an_entity_is_told_as_its_reference_once() {
 fn a_warm_run_allocates_nothing() {
     struct Deaf;
     impl Listener for Deaf {
-        fn open(&mut self, _: &dyn Context, _: &StartElement<'_>) -> Result<(), Stop> {
+        fn open(&mut self) -> Result<(), Stop> {
             Ok(())
         }
         fn word(&mut self, _: WordId) -> Result<(), Stop> {

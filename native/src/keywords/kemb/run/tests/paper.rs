@@ -9,7 +9,7 @@ use std::collections::BTreeSet;
 
 use hashbrown::HashMap;
 
-use crate::events::{Context, Span, StartElement, Stop};
+use crate::events::{Span, Stop};
 use crate::keywords::kemb::nfa::{StateId, INITIAL};
 use crate::keywords::kemb::relevant::Relevant;
 use crate::keywords::kemb::rules::RuleId;
@@ -146,8 +146,8 @@ impl Watch<'_> {
 }
 
 impl Listener for Watch<'_> {
-    fn open(&mut self, context: &dyn Context, tag: &StartElement<'_>) -> Result<(), Stop> {
-        self.hearing.open(context, tag)
+    fn open(&mut self) -> Result<(), Stop> {
+        self.hearing.open()
     }
 
     fn word(&mut self, word: WordId) -> Result<(), Stop> {
