@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import pickle
+
 import pytest
 from keyword_engines import NATIVE_KEYWORD_WAYS, keyword_matcher
 from native_engines import needs_native
@@ -33,11 +35,17 @@ def test_or_wants_a_document_that_can_be_held() -> None:
         with pytest.raises(DocumentError) as caught:
             matcher.answers(large, ids)
         assert caught.value.code == "keywords.or-too-large"
-    # So is the match, where it is to say what of the document is returned.
+    # A match that is to say what of the document is returned says it of the others.
     matches = matcher.match(large, fragments=True)
-    assert matches.ids == ()
-    assert [error.code for error in matches.errors] == ["keywords.or-too-large"]
-    assert matches.counters.refused == 1
+    assert set(matches) == {"any", "all"}
+    assert matches.errors == ()
+    assert matches.untold == {"any"}
+    (whole,) = matches.fragments["all"]
+    assert set(matches.fragments) == {"all"}
+    assert whole.to_xml().startswith("<r><a>x</a><a>y</a>")
+    assert pickle.loads(pickle.dumps(matches)).untold == {"any"}
+    only_any = keyword_matcher("postings", {"any": "x OR y"}).match(large, fragments=True)
+    assert (only_any.ids, only_any.untold, dict(only_any.fragments)) == (("any",), {"any"}, {})
 
 
 def test_an_element_with_more_pieces_of_text_than_are_kept() -> None:

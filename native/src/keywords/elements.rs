@@ -6,12 +6,15 @@ use super::listen::WordId;
 /// No element.
 pub const NONE: u32 = u32::MAX;
 
-/// In the places of a word: it is there. A word of these places alone is in the window's first element and
-/// in nothing inside of it.
+/// In the places of a word: it is there. Words that have nothing else in common, but for [`MANY`], are
+/// together in the window's first element and in nothing inside of it.
 pub const HERE: Places = 1;
 
+/// In the places of a word: more than one element directly contains it.
+pub const MANY: Places = 1 << (Places::BITS - 1);
+
 /// So many children of the first element have a place of their own, the others share.
-const SECTIONS: u32 = Places::BITS - 1;
+const SECTIONS: u32 = Places::BITS - 2;
 
 /// That an element directly contains a word.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -51,7 +54,7 @@ pub struct Window {
 struct Heard {
     /// The element it was heard in last.
     latest: u32,
-    /// [`HERE`], and a bit for each child of the first element that it is in.
+    /// [`HERE`], a bit for each child of the first element that it is in, and maybe [`MANY`].
     places: Places,
 }
 
@@ -99,7 +102,8 @@ impl Window {
             self.words[self.word_count] = word;
             self.word_count += usize::from(heard.places == 0);
             heard.latest = self.current;
-            heard.places |= self.places;
+            let again = Places::from(heard.places != 0);
+            heard.places |= self.places | (again * MANY);
             self.occurrences.push(Occurrence {
                 word,
                 element: self.current,
@@ -124,8 +128,7 @@ impl Window {
         &self.words[..self.word_count]
     }
 
-    /// In which children of the first element a word is. Words that have no more than [`HERE`] in
-    /// common are together in no child.
+    /// In which children of the first element a word is, and in how many elements.
     #[inline]
     pub fn places(&self, word: WordId) -> Places {
         self.heard[word as usize].places

@@ -20,6 +20,8 @@ pub trait Queries {
     fn count(&self) -> usize;
     /// A query's words, ascending, each once, at least one.
     fn words(&self, query: u32) -> &[WordId];
+    /// Fetches from memory where a query's words are, without waiting: they will be asked for soon.
+    fn fetch(&self, _query: u32) {}
     /// How many of them an answer holds.
     fn mode(&self, query: u32) -> Mode;
     /// How many words the vocabulary has.

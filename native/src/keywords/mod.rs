@@ -4,6 +4,7 @@ pub mod and;
 pub mod answers;
 pub mod both;
 pub mod build;
+pub mod containing;
 pub mod counters;
 pub mod ear;
 mod eights;

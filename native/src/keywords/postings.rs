@@ -87,7 +87,7 @@ impl Postings {
         }
     }
 
-    /// The words that occur, each once, in no order.
+    /// The words that occur, each once, as they came first.
     #[inline]
     pub fn words(&self) -> &[WordId] {
         &self.present
@@ -97,6 +97,12 @@ impl Postings {
     #[inline]
     pub fn contains(&self, word: WordId) -> bool {
         self.places[word as usize] != NONE
+    }
+
+    /// The place of a word that occurs among [`Postings::words`].
+    #[inline]
+    pub fn place(&self, word: WordId) -> usize {
+        self.places[word as usize] as usize
     }
 
     /// Where the elements of a word are; nowhere for one that does not occur.

@@ -8,9 +8,10 @@ use std::sync::Arc;
 use crate::events::{Context, Span, StartElement, Stop};
 use crate::matching::classes::{ClassSet, Classes};
 
-use super::and::{Conjunctions, Which};
+use super::and::{Conjunctions, Stretch, Which};
 use super::answers::{Answer, Ranked};
-use super::elements::{Window, HERE, NONE};
+use super::containing::{Containing, ELEMENTS_MAX};
+use super::elements::{Window, HERE, MANY, NONE};
 use super::filing::{Complete, Filing, Search};
 use super::folded::Frame;
 use super::listen::{Listener, Queries, WordId};
@@ -77,6 +78,7 @@ impl Default for Options {
 pub struct State {
     pub(super) window: Window,
     pub(super) postings: Postings,
+    pub(super) containing: Containing,
     pub(super) conjunctions: Conjunctions,
     pub(super) disjunctions: Disjunctions,
     pub(super) notes: Notes,
@@ -132,6 +134,7 @@ impl<'a, const DETAILS: bool> Answering<'a, DETAILS> {
         let State {
             window,
             postings,
+            containing,
             conjunctions,
             notes,
             base,
@@ -143,26 +146,26 @@ impl<'a, const DETAILS: bool> Answering<'a, DETAILS> {
         let mut unit = Unit::new(window, postings, notes, *base, outside);
         for found in &*complete {
             let query = found.query;
-            if !DETAILS && found.places == HERE {
+            if !DETAILS && found.places | MANY == HERE | MANY {
                 // No element but the first contains all words.
                 pairs.push((query, *base));
                 continue;
             }
             let words = self.parts.queries.words(query);
-            conjunctions.answers(
-                window,
-                postings,
-                words,
-                self.options.which,
-                |element, kept| {
-                    if DETAILS {
-                        let answer = unit.answer(words, element, kept, self.options.witnesses_max);
-                        ranked.push(query, answer, self.options.limit);
-                    } else {
-                        pairs.push((query, *base + element));
-                    }
-                },
-            );
+            let mut answer = |element: u32, kept: &[Stretch]| {
+                if DETAILS {
+                    let answer = unit.answer(words, element, kept, self.options.witnesses_max);
+                    ranked.push(query, answer, self.options.limit);
+                } else {
+                    pairs.push((query, *base + element));
+                }
+            };
+            if found.places & MANY == 0 && window.elements() <= ELEMENTS_MAX {
+                let element = containing.last(postings, words);
+                answer(element, &[(element, window.last(element))]);
+            } else {
+                conjunctions.answers(window, postings, words, self.options.which, answer);
+            }
             check_answers(pairs.len() + ranked.held(), &self.options)?;
         }
         check_answers(pairs.len() + ranked.held(), &self.options)
@@ -204,6 +207,9 @@ impl<'a, const DETAILS: bool> Answering<'a, DETAILS> {
         (state.postings).gather(state.window.occurrences(), word_count, |word| {
             state.wanted.contains(word)
         });
+        if state.window.elements() <= ELEMENTS_MAX {
+            state.containing.gather(&state.window, &state.postings);
+        }
         self.answer_all(None)?;
         self.answer_any()?;
         self.state.window.clear(word_count);
@@ -225,8 +231,10 @@ impl<'a, const DETAILS: bool> Answering<'a, DETAILS> {
             places,
         ));
         state.wanted.clear();
-        let is_open = |found: &&Complete| DETAILS || found.places != HERE;
-        for found in state.complete.iter().filter(is_open) {
+        let is_open = |found: &&Complete| DETAILS || found.places | MANY != HERE | MANY;
+        let open = || state.complete.iter().filter(is_open);
+        open().for_each(|found| queries.fetch(found.query));
+        for found in open() {
             let words = queries.words(found.query).iter();
             words.for_each(|&word| state.wanted.insert(word));
         }

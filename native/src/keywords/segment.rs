@@ -36,6 +36,11 @@ impl Queries for ClassWords {
     }
 
     #[inline]
+    fn fetch(&self, class: u32) {
+        self.words.fetch(self.starts[class as usize] as usize);
+    }
+
+    #[inline]
     fn mode(&self, class: u32) -> Mode {
         match self.modes[class as usize] {
             0 => Mode::All,

@@ -100,9 +100,9 @@ impl Vocabulary {
             // Without a branch: where a word stands cannot be foretold.
             let slot = usize::from(second) + 2 * usize::from(third);
             found[count] = (with, bucket.words[slot]);
-            let is_here = first | second | third;
-            count += usize::from(is_here);
-            if !is_here & (bucket.overflows != 0) {
+            let is_here = u32::from(first | second | third);
+            count += is_here as usize;
+            if bucket.overflows > is_here {
                 if let Some(word) = self.find_by(key, |_| false) {
                     found[count] = (with, word);
                     count += 1;

@@ -10,13 +10,11 @@ use pyo3::types::{PyDict, PyTuple};
 
 use super::answers::{answer_tuple, AnswerTuple};
 use super::buffers::{bytes_of, Chunks, Documents};
-use super::matching::Matcher;
 use super::outcomes::{
-    batch_tuple, outcome, query_error, with_ids, BatchTuple, Ids, OutcomeTuple, QueryErrorTuple,
+    batch_tuple, outcome, query_error, with_ids, BatchTuple, OutcomeTuple, QueryErrorTuple,
 };
 use super::reader::{io_error, options, refusal_tuple, summary_tuple, RefusalTuple, SummaryTuple};
 use crate::index::format::{self, OpenError};
-use crate::keywords::both::{self, id_of_both};
 use crate::keywords::engines::KeywordEngine;
 use crate::keywords::kemb::limits::KEPT_MAX;
 use crate::keywords::kemb::nfa::{NFA_STATES_MAX, NFA_WORDS_MAX};
@@ -30,10 +28,8 @@ use crate::keywords::store::KeywordIndex as NativeIndex;
 use crate::keywords::words::{words_of, WORD_BYTES_MAX};
 use crate::keywords::worker::KeywordWorker;
 use crate::matching::batch::match_all;
-use crate::matching::matcher::Matcher as PathMatcher;
 use crate::matching::pool::Pools;
 use crate::matching::source::{MatchError, Source};
-use crate::matching::through::Through;
 
 /// Folded words, ascending, and `all` or `any`; or code, message and offset in characters.
 type ParsedTuple = (
@@ -367,33 +363,4 @@ fn or_refusal<T>(found: Result<T, MatchError>) -> PyResult<(Option<T>, Option<Re
         Err(MatchError::Refused(refusal)) => Ok((None, Some(refusal_tuple(refusal)))),
         Err(MatchError::Io(error)) => Err(io_error(error)),
     }
-}
-
-/// Both kinds of matchers, whose handles go on from one to the other.
-pub(super) struct Both<'a>(pub &'a PathMatcher, pub &'a NativeMatcher);
-
-impl Ids for Both<'_> {
-    fn id(&self, handle: u32) -> &str {
-        id_of_both(self.0, self.1, handle)
-    }
-}
-
-/// Matches documents as `match_batch` does, against subscriptions of both kinds in one reading.
-#[pyfunction]
-pub fn match_both<'py>(
-    py: Python<'py>,
-    paths: &Matcher,
-    keywords: &KeywordMatcher,
-    documents: PyBuffer<u8>,
-    offsets: PyBuffer<u8>,
-) -> PyResult<BatchTuple<'py>> {
-    let documents = Documents::new(&documents, &offsets)?;
-    let (paths, keywords) = (&*paths.matcher, &*keywords.matcher);
-    let (batch, ids) = py.detach(|| {
-        let matches = |_, source: &mut Source<'_>| {
-            both::match_both(paths, keywords, &mut Through::plain(source))
-        };
-        with_ids(&Both(paths, keywords), match_all(matches, documents.iter()))
-    });
-    batch_tuple(py, batch, ids)
 }

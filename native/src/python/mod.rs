@@ -3,6 +3,7 @@
 use pyo3::prelude::*;
 
 mod answers;
+mod both;
 mod buffers;
 mod explaining;
 mod keywords;
@@ -42,7 +43,7 @@ fn _native(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(keywords::keyword_limits, module)?)?;
     module.add_class::<keywords::KeywordIndex>()?;
     module.add_class::<keywords::KeywordMatcher>()?;
-    module.add_function(wrap_pyfunction!(keywords::match_both, module)?)?;
+    module.add_class::<both::BothMatcher>()?;
     module.add_function(wrap_pyfunction!(select::select, module)?)?;
     module.add_class::<rewriting::Mapping>()?;
     module.add_class::<writing::DocumentRewriter>()?;

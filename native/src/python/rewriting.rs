@@ -8,8 +8,9 @@ use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::PyTuple;
 
+use super::both::Both;
 use super::buffers::{bytes_of, Documents};
-use super::keywords::{Both, KeywordMatcher};
+use super::keywords::KeywordMatcher;
 use super::matching::Matcher;
 use super::outcomes::{batch_tuple, outcome, with_ids, BatchTuple, OutcomeTuple};
 use super::reader::{io_error, refusal_tuple, summary_tuple, RefusalTuple, SummaryTuple};

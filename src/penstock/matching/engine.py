@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from os import PathLike
-from typing import Protocol, TypeAlias
+from typing import Final, Protocol, TypeAlias
 
 import pyarrow as pa
 
@@ -70,6 +70,10 @@ class BatchOutcome:
     work: Work
 
 
+OR_TOO_LARGE: Final = "keywords.or-too-large"
+"""The refusal of a sound document: what keywords with ``OR`` select in it cannot be told."""
+
+
 class EngineMatcher(Protocol):
     """A snapshot of an index that matches documents; safe to share between threads."""
 
@@ -92,7 +96,11 @@ class EngineMatcher(Protocol):
     def select(
         self, document: Buffer, subscriptions: Sequence[str]
     ) -> Mapping[str, tuple[Fragment, ...]]:
-        """What each of these subscriptions selects in a document that is known to be sound."""
+        """What each of these subscriptions selects in a document that is known to be sound.
+
+        Those of which it cannot be told in bounded memory, which are keywords with ``OR`` in a
+        large document, are left out.
+        """
 
     def explain(self, document: Buffer, subscription: str) -> Explanation | None:
         """Why the document meets the subscription or does not; ``None`` if there is none such."""

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import mmap
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import partial
 from os import PathLike
 
 from penstock.documents import Document, Fragment
@@ -37,7 +38,8 @@ class Matcher:
         document
             Its bytes, in any encoding that the reader knows.
         fragments
-            Also return what each query selected.
+            Also return what each query selected, as far as it can be told: see
+            :attr:`Matches.untold`.
         """
         data = bytes_of(document)
         return self._matches(self._engine.match(data), data if fragments else None)
@@ -70,7 +72,11 @@ class Matcher:
     def select(
         self, document: Buffer | Document, ids: Sequence[str]
     ) -> Mapping[str, tuple[Fragment, ...]]:
-        """What each of these subscriptions selects in a document that was matched before."""
+        """What each of these subscriptions selects in a document that was matched before.
+
+        Those of which it cannot be told in bounded memory, which are keywords with ``OR`` in a
+        document past :data:`~penstock.matching.limits.KEYWORD_WINDOW_MAX`, are left out.
+        """
         return self._engine.select(bytes_of(document), ids)
 
     def explain(self, document: Buffer | Document, id: str) -> Explanation:  # noqa: A002
@@ -87,22 +93,36 @@ class Matcher:
         return explanation
 
     def _matches(self, outcome: Outcome, to_select_in: Buffer | None) -> Matches:
-        selected = None
-        if to_select_in is not None and len(outcome.handles):
-            try:
-                selected = self._engine.select(to_select_in, outcome.handles.ids())
-            except DocumentError as reason:  # to say where it matches takes more than matching it
-                outcome = Outcome(Names(), error=reason)
-        return Matches(
-            outcome.handles,
-            counters=Counters.of_one(
-                matches=len(outcome.handles),
-                refused=outcome.error is not None,
-                work=outcome.work,
-            ),
-            errors=() if outcome.error is None else (outcome.error,),
-            fragments=selected,
-        )
+        if to_select_in is None:
+            return matches_of(outcome)
+        return matches_of(outcome, partial(self._engine.select, to_select_in))
+
+
+def matches_of(
+    outcome: Outcome,
+    select: Callable[[Sequence[str]], Mapping[str, tuple[Fragment, ...]]] | None = None,
+) -> Matches:
+    """What became of one document; with what ``select`` tells of the subscriptions it meets."""
+    selected: Mapping[str, tuple[Fragment, ...]] = {}
+    untold: list[str] = []
+    if select is not None and len(outcome.handles):
+        ids = outcome.handles.ids()
+        try:
+            selected = select(ids)
+            untold = [name for name in ids if name not in selected]
+        except DocumentError as reason:  # to say where it matches takes more than matching it
+            outcome = Outcome(Names(), error=reason)
+    return Matches(
+        outcome.handles,
+        counters=Counters.of_one(
+            matches=len(outcome.handles),
+            refused=outcome.error is not None,
+            work=outcome.work,
+        ),
+        errors=() if outcome.error is None else (outcome.error,),
+        fragments=selected,
+        untold=untold,
+    )
 
 
 def bytes_of(document: Buffer | Document) -> Buffer:

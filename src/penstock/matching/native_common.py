@@ -15,7 +15,7 @@ from penstock.matching.engine import BatchOutcome, Buffer, Outcome
 from penstock.matching.results import Handles, IndexStats, Work
 
 if TYPE_CHECKING:
-    from penstock._native import Index, KeywordIndex, KeywordMatcher, Matcher
+    from penstock._native import BothMatcher, Index, KeywordIndex, KeywordMatcher, Matcher
 
 _OFFSET_BYTES = 8
 """Of an offset in an Arrow array of large binaries."""
@@ -57,7 +57,7 @@ class NativeHeld:
 class NativeMatching:
     """A matcher of the native core; the interpreter is released while it works."""
 
-    of_core: Matcher | KeywordMatcher
+    of_core: Matcher | KeywordMatcher | BothMatcher
 
     def match(self, document: Buffer) -> Outcome:
         """Match a document that is in memory."""
@@ -74,6 +74,12 @@ class NativeMatching:
     def match_batch(self, documents: pa.LargeBinaryArray) -> BatchOutcome:
         """Match each document of an array without nulls."""
         return batch_outcome(documents, self.of_core.match_batch)
+
+
+class NativeSnapshot(NativeMatching):
+    """A matcher of one kind of subscriptions, which knows their queries."""
+
+    of_core: Matcher | KeywordMatcher
 
     def contains(self, subscription: str) -> bool:
         """Whether there is such a subscription."""

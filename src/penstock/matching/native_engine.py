@@ -14,7 +14,7 @@ from penstock.matching.limits import CACHE_BYTES_MAX, UNDECIDED_MAX
 from penstock.matching.lines import Lines
 from penstock.matching.native_common import (
     NativeHeld,
-    NativeMatching,
+    NativeSnapshot,
     context_of,
     document_error,
     loaded_index,
@@ -65,7 +65,7 @@ class NativeIndex(NativeHeld):
         )
 
 
-class NativeMatcher(NativeMatching):
+class NativeMatcher(NativeSnapshot):
     """A matcher of the native core."""
 
     of_core: Matcher

@@ -9,14 +9,14 @@ from typing import TYPE_CHECKING, TypeAlias
 
 from penstock.documents import Context, Fragment, Limits, Span
 from penstock.errors import DocumentError, QueryError
-from penstock.language.keywords import parse_keywords
+from penstock.language.keywords import Mode, parse_keywords
 from penstock.matching.answers import Answer, Form, KeywordWitnesses, path_returns, put_together
-from penstock.matching.engine import Buffer
+from penstock.matching.engine import OR_TOO_LARGE, Buffer
 from penstock.matching.limits import WITNESSES_MAX
 from penstock.matching.lines import Lines
 from penstock.matching.native_common import (
     NativeHeld,
-    NativeMatching,
+    NativeSnapshot,
     Refusal,
     context_of,
     document_error,
@@ -67,7 +67,7 @@ class NativeKeywordIndex(NativeHeld):
         return NativeKeywordMatcher(self._index.matcher(engine, limits.by_name(), discard), limits)
 
 
-class NativeKeywordMatcher(NativeMatching):
+class NativeKeywordMatcher(NativeSnapshot):
     """A matcher of keyword subscriptions of the native core."""
 
     of_core: KeywordMatcher
@@ -110,8 +110,22 @@ class NativeKeywordMatcher(NativeMatching):
     def select(
         self, document: Buffer, subscriptions: Sequence[str]
     ) -> Mapping[str, tuple[Fragment, ...]]:
-        """The path returns of these subscriptions in a document that is known to be sound."""
-        return path_returns(self.answers(document, subscriptions, "paths", None))
+        """The path returns of these subscriptions in a document that is known to be sound.
+
+        One that is too large to be answered to keywords with ``OR`` is answered to the others.
+        """
+        try:
+            found = self.answers(document, subscriptions, "paths", None)
+        except DocumentError as reason:
+            if reason.code != OR_TOO_LARGE:
+                raise
+            others = [name for name in subscriptions if not self._is_any(name)]
+            found = self.answers(document, others, "paths", None) if others else {}
+        return path_returns(found)
+
+    def _is_any(self, subscription: str) -> bool:
+        text = self.of_core.query(subscription)
+        return text is not None and parse_keywords(text).mode is Mode.ANY
 
     def explain(self, document: Buffer, subscription: str) -> Explanation | None:
         """Why the document meets the subscription or does not; ``None`` if there is none such."""

@@ -6,7 +6,7 @@ somebody asks for them: of a thousand matches most are only counted.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Protocol
@@ -135,11 +135,12 @@ class Matches:
     one bad document must not stop a stream. :meth:`raise_for_errors` is for those who want that.
     """
 
-    __slots__ = ("_handles", "_ids", "_set", "counters", "errors", "fragments")
+    __slots__ = ("_handles", "_ids", "_set", "counters", "errors", "fragments", "untold")
 
     errors: tuple[DocumentError, ...]
     counters: Counters
     fragments: Mapping[str, tuple[Fragment, ...]]
+    untold: frozenset[str]
 
     def __init__(
         self,
@@ -148,6 +149,7 @@ class Matches:
         counters: Counters,
         errors: tuple[DocumentError, ...] = (),
         fragments: Mapping[str, tuple[Fragment, ...]] | None = None,
+        untold: Iterable[str] = (),
     ) -> None:
         self._handles = handles
         self._ids: tuple[str, ...] | None = None
@@ -156,6 +158,9 @@ class Matches:
         self.errors = errors
         self.fragments = MappingProxyType(dict(fragments or {}))
         """The parts of the document that each query selected; empty unless they were asked for."""
+        self.untold = frozenset(untold)
+        """Where fragments were asked for: the ids for which they cannot be told in bounded memory.
+        They are of keywords with ``OR``, and the document is a large one."""
 
     @property
     def ids(self) -> tuple[str, ...]:
@@ -187,7 +192,8 @@ class Matches:
 
     def __reduce__(self) -> tuple[object, ...]:
         # Handles mean nothing away from their matcher: names travel.
-        return (_resolved, (self.ids, self.counters, self.errors, dict(self.fragments)))
+        fragments = dict(self.fragments)
+        return (_resolved, (self.ids, self.counters, self.errors, fragments, self.untold))
 
 
 class Names(tuple[str, ...]):
@@ -205,8 +211,9 @@ def _resolved(
     counters: Counters,
     errors: tuple[DocumentError, ...],
     fragments: Mapping[str, tuple[Fragment, ...]],
+    untold: frozenset[str],
 ) -> Matches:
-    return Matches(Names(ids), counters=counters, errors=errors, fragments=fragments)
+    return Matches(Names(ids), counters=counters, errors=errors, fragments=fragments, untold=untold)
 
 
 @dataclass(frozen=True, slots=True)

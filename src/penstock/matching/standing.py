@@ -36,7 +36,8 @@ class StandingQueries:
         return len(self._index)
 
     def __repr__(self) -> str:
-        return f"<{type(self).__name__}: {len(self)} subscriptions, engine {self._engine}>"
+        count = "1 subscription" if len(self) == 1 else f"{len(self)} subscriptions"
+        return f"<{type(self).__name__}: {count}, engine {self._engine}>"
 
     def stats(self) -> IndexStats:
         """What the index holds."""

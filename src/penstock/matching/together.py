@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import itertools
-import struct
 from collections.abc import Iterable, Mapping, Sequence
-from functools import partial
 from os import PathLike
 from typing import Any
 
@@ -14,17 +12,17 @@ import pyarrow as pa
 from penstock.documents import Fragment
 from penstock.matching.engine import BatchOutcome, Buffer, EngineMatcher, Outcome
 from penstock.matching.matcher import Matcher
-from penstock.matching.native_common import batch_outcome, document_error
+from penstock.matching.native_common import NativeMatching
 from penstock.matching.native_engine import NativeMatcher
 from penstock.matching.native_keywords import NativeKeywordMatcher
-from penstock.matching.results import Explanation, Names, Work
+from penstock.matching.results import Explanation, Names
 from penstock.native import native
 
 
 def both(paths: Matcher, keywords: Matcher) -> Matcher:
     """A matcher over the subscriptions of two, of XPath and of keywords, whose ids all differ.
 
-    Where both are the native core's, each document that is in memory is read once for both.
+    Where both are the native core's, each document is read once for both.
 
     Examples
     --------
@@ -71,14 +69,14 @@ class InTurn:
     def select(
         self, document: Buffer, subscriptions: Sequence[str]
     ) -> Mapping[str, tuple[Fragment, ...]]:
-        """What each of these subscriptions selects in a document that is known to be sound."""
+        """What each of these subscriptions selects in a document, of those it can be told of."""
         of_keywords = [name for name in subscriptions if self.keywords.contains(name)]
         of_paths = [name for name in subscriptions if not self.keywords.contains(name)]
         found: dict[str, tuple[Fragment, ...]] = {}
         for engine, names in ((self.paths, of_paths), (self.keywords, of_keywords)):
             if names:
                 found |= engine.select(document, names)
-        return {name: found[name] for name in subscriptions}
+        return {name: found[name] for name in subscriptions if name in found}
 
     def explain(self, document: Buffer, subscription: str) -> Explanation | None:
         """Why the document meets the subscription or does not; ``None`` if there is none such."""
@@ -90,24 +88,12 @@ class InTurn:
         return self.paths.contains(subscription) or self.keywords.contains(subscription)
 
 
-class InOneReading(InTurn):
-    """Two engines of the native core; only files and streams are read twice, or kept."""
+class InOneReading(NativeMatching, InTurn):
+    """Two engines of the native core, to which each document is read once."""
 
     def __init__(self, paths: NativeMatcher, keywords: NativeKeywordMatcher) -> None:
-        super().__init__(paths, keywords)
-        self._match = partial(native.match_both, paths.of_core, keywords.of_core)
-
-    def match(self, document: Buffer) -> Outcome:
-        """Match a document that is in memory."""
-        offsets = struct.pack("=2q", 0, len(memoryview(document)))
-        _, _, ids, refusals, counters = self._match(document, offsets)
-        # Of a single document, all ids that occur are its own.
-        error = document_error(refusals[0][1]) if refusals else None
-        return Outcome(Names(ids), Work(**counters), error)
-
-    def match_batch(self, documents: pa.LargeBinaryArray) -> BatchOutcome:
-        """Match each document of an array without nulls."""
-        return batch_outcome(documents, self._match)
+        InTurn.__init__(self, paths, keywords)
+        self.of_core = native.BothMatcher(paths.of_core, keywords.of_core)
 
 
 def joined(paths: Outcome, keywords: Outcome) -> Outcome:

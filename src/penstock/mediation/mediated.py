@@ -3,19 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from functools import partial
 from typing import Literal, Protocol, TypeAlias, get_args
 
 import pyarrow as pa
 
 from penstock.documents import Document, Fragment
-from penstock.errors import DocumentError, error
+from penstock.errors import error
 from penstock.matching import BatchMatches, KeywordMatcher, Matcher, Matches
 from penstock.matching.batch import BinaryArray, match_batch
 from penstock.matching.engine import BatchOutcome, Buffer, EngineMatcher, Outcome
-from penstock.matching.matcher import bytes_of
+from penstock.matching.matcher import bytes_of, matches_of
 from penstock.matching.native_engine import NativeMatcher
 from penstock.matching.native_keywords import NativeKeywordMatcher
-from penstock.matching.results import Counters, Names
 from penstock.matching.together import InOneReading, InTurn, joined, joined_batches
 from penstock.mediation.mapping import Mapping as SchemaMapping
 from penstock.mediation.native_rewriting import NativeRewriting
@@ -127,22 +127,8 @@ class MediatedMatcher:
         outcome = self._paths.match(content, mapping)
         if self._keywords is not None:
             outcome = joined(outcome, self._keywords.match(content))
-        selected = None
-        if fragments and len(outcome.handles):
-            try:
-                selected = self.select(content, mapping, outcome.handles.ids())
-            except DocumentError as reason:  # to say where it matches takes more than matching it
-                outcome = Outcome(Names(), error=reason)
-        return Matches(
-            outcome.handles,
-            counters=Counters.of_one(
-                matches=len(outcome.handles),
-                refused=outcome.error is not None,
-                work=outcome.work,
-            ),
-            errors=() if outcome.error is None else (outcome.error,),
-            fragments=selected,
-        )
+        select = partial(self.select, content, mapping) if fragments else None
+        return matches_of(outcome, select)
 
     def match_batch(
         self, documents: BinaryArray, mappings: Sequence[SchemaMapping | None]
@@ -182,7 +168,7 @@ class MediatedMatcher:
             found |= self._paths.select(content, mapping, of_paths)
         if of_keywords:
             found |= keywords.select(content, of_keywords)
-        return {name: found[name] for name in ids}
+        return {name: found[name] for name in ids if name in found}
 
     def _match_rows(
         self, documents: pa.LargeBinaryArray, mappings: Sequence[SchemaMapping | None]

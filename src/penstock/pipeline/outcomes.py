@@ -6,11 +6,10 @@ options are found by taking rows, not by joining.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from functools import partial
-from typing import Any, Final, TypeAlias
+from typing import Any, Final
 
 import numpy as np
 import numpy.typing as npt
@@ -28,9 +27,6 @@ from penstock.workspace.versions import OpenVersion
 
 BATCH_BYTES_MAX: Final = 4 << 20
 """Documents are matched, and their matches handed on, about so many bytes at a time."""
-
-TOO_LARGE: Final = "keywords.or-too-large"
-"""The refusal of a sound document: what keywords select in it cannot be told."""
 
 Numbers = npt.NDArray[np.int64]
 
@@ -152,31 +148,12 @@ class Matching:
             document: Any = contents[number]
             ids = [str(row) for row in outcomes.subscriptions[of_document]]
             mapping = outcomes.chosen.of(number)
-            select = partial(self.version.mediated.select, document.as_py(), mapping)
-            selected = _selected(select, ids)
+            selected = self.version.mediated.select(document.as_py(), mapping, ids)
             for place, id_ in zip(of_document, ids, strict=True):
                 if id_ in selected:
                     rows[place] = [_fragment_row(fragment) for fragment in selected[id_]]
         made: pa.Array[Any] = pa.array(rows, FRAGMENTS)
         return made
-
-
-Selected: TypeAlias = Mapping[str, tuple[Fragment, ...]]
-"""What subscriptions select in a document, by their ids."""
-
-
-def _selected(select: Callable[[Sequence[str]], Selected], ids: Sequence[str]) -> Selected:
-    """What each subscription selects, without those for which the document is too large."""
-    try:
-        return select(ids)
-    except DocumentError as reason:
-        if reason.code != TOO_LARGE:
-            raise
-    if len(ids) == 1:
-        return {}
-    # One that asks too much takes nothing from the others; by halves, since each takes a reading.
-    half = len(ids) // 2
-    return {**_selected(select, ids[:half]), **_selected(select, ids[half:])}
 
 
 def _with_refusals(faults: pa.StructArray, refused: Mapping[int, DocumentError]) -> pa.StructArray:

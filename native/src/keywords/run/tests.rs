@@ -326,6 +326,19 @@ fn what_came_out_of_an_entity_is_told_as_its_reference_once() {
 }
 
 #[test]
+fn children_that_share_a_place_are_told_apart() {
+    // More children than places: word 0 is in the first, and 1 in one that may share its place.
+    for other in 1..80 {
+        let mut children = vec![leaf(&[]); 80];
+        children[0] = leaf(&[0]);
+        children[other] = leaf(&[1, 2]);
+        let queries = all(&[&[0, 1], &[1, 2], &[0, 3]]);
+        let found = ids(&element(&[3], children), &queries, Options::default()).unwrap();
+        assert_eq!(found, [(0, 0), (1, other as u32 + 1), (2, 0)]);
+    }
+}
+
+#[test]
 fn a_warm_run_allocates_nothing() {
     struct Deaf;
     impl Listener for Deaf {
