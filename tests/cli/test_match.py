@@ -8,6 +8,9 @@ from pathlib import Path
 import pytest
 from commands import penstock, penstock_process
 
+from penstock.matching import Matcher, Matches
+from penstock.matching.results import Names
+
 GOOD = "<news><item lang='en'><price>7</price></item><item lang='fr'/></news>"
 OTHER = "<weather/>"
 BROKEN = "<news>\n  <item>\n</news>"
@@ -107,6 +110,23 @@ def test_a_subscription_file_with_a_fault_is_refused_whole(folder: Path) -> None
 def test_fragments_are_shown_under_their_document(folder: Path) -> None:
     done = penstock("match", "--fragments", "subs.txt", "good.xml")
     assert "french: <item lang='fr'/>" in done.out
+
+
+def test_what_cannot_be_told_of_a_document_is_said(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def told(matcher: Matcher, path: Path, *, fragments: bool) -> Matches:
+        matches = Matcher.match(matcher, path.read_bytes(), fragments=fragments)
+        some = {id_: parts for id_, parts in matches.fragments.items() if id_ != "cheap"}
+        counters = matches.counters
+        return Matches(Names(matches.ids), counters=counters, fragments=some, untold=["cheap"])
+
+    monkeypatch.setattr(Matcher, "match_file", told)
+    shown = penstock("match", "--fragments", "subs.txt", "good.xml").out
+    assert "cheap: (the document is too large" in shown
+    assert "french: <item lang='fr'/>" in shown
+    row = penstock("match", "--json", "--fragments", "subs.txt", "good.xml").rows[0]
+    assert (row["untold"], list(row["fragments"])) == (["cheap"], ["french"])
 
 
 def test_json_lines(folder: Path) -> None:

@@ -47,6 +47,7 @@ def test_an_index_is_a_collection_of_ids(way: str) -> None:
     assert 7 not in index
     assert index.query("one") == "Storm Coast"
     assert "2 subscriptions" in repr(index)
+    assert "1 subscription," in repr(keyword_index(way, {"one": "storm"}))
 
 
 def test_equal_queries_are_one(way: str) -> None:

@@ -13,7 +13,9 @@ from pipeline_data import subscription_table
 from penstock.documents import Fragment
 from penstock.errors import DocumentError
 from penstock.matching import Matcher
+from penstock.pipeline import outcomes as outcomes_module
 from penstock.pipeline.outcomes import Matching
+from penstock.workspace.schemas import MORE
 from penstock.workspace.versions import open_version, write_version
 
 QUERIES = {
@@ -69,6 +71,24 @@ def test_a_document_too_large_for_some_is_selected_in_for_the_others(
     found = fragments_of(matching)
     assert {name for name, parts in found.items() if parts is None} == {"ben.any", "carl.any"}
     assert (found["anna.path"], found["dora.path"]) == (["<item/>"], ["<item/>"])
+
+
+def test_a_delivery_that_leaves_fragments_out_says_so(
+    matching: Matching, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(outcomes_module, "DELIVERY_FRAGMENTS_MAX", 2)
+    document = b"<news><item/><item/><item/><item/></news>"
+    contents = pa.array([document, b"<news><item/><item/></news>"])
+    outcomes = matching.match(pa.RecordBatch.from_arrays([contents], names=["content"]))
+    (names,) = matching.subscriptions(outcomes, ["subscription"])
+    given = matching.fragments(contents, outcomes, wanted=np.full(len(names), True))
+    of_paths = [
+        [(part["kind"], part["xml"]) for part in parts or ()]
+        for name, parts in zip(names.to_pylist(), given.to_pylist(), strict=True)
+        if name == "anna.path"
+    ]
+    item = ("element", "<item/>")
+    assert of_paths == [[item, item, (MORE, "<!-- 2 more -->")], [item, item]]
 
 
 def test_what_must_not_happen_is_not_passed_over(

@@ -40,6 +40,9 @@ FLAGGED_MAX = 1_000
 """Files of up to so many subscriptions are searched for those that can never match: that takes some
 hundred microseconds each, too long for a million."""
 
+UNTOLD = "(the document is too large to tell which part of it holds some of these keywords)"
+"""In place of fragments, for keywords with ``OR``."""
+
 
 def run(
     subscriptions: Path,
@@ -111,8 +114,10 @@ class _Text:
         if not matches.errors:
             self._row(path, str(len(ids)), Text(", ".join(ids)))
         console = out()
-        for id_ in ids if matches.fragments else ():
-            for fragment in matches.fragments[id_]:
+        for id_ in ids:
+            if id_ in matches.untold:
+                console.print(f"    {id_}: {UNTOLD}", soft_wrap=True)
+            for fragment in matches.fragments.get(id_, ()):
                 console.print(
                     Text.assemble(f"    {id_}: ", (one_line(fragment), "cyan")), soft_wrap=True
                 )
@@ -172,11 +177,14 @@ class _Json:
             "outcome": _outcome(matches),
             "ids": sorted(matches.ids, key=self._order.__getitem__),
         }
-        if matches.fragments:
+        if matches.fragments or matches.untold:
             row["fragments"] = {
                 id_: [fragment_as_dict(fragment) for fragment in matches.fragments[id_]]
                 for id_ in row["ids"]
+                if id_ in matches.fragments
             }
+        if matches.untold:
+            row["untold"] = sorted(matches.untold)
         if matches.errors:
             row["error"] = error_as_dict(matches.errors[0])
         if explanation is not None:

@@ -22,7 +22,8 @@ from penstock.matching import BatchMatches
 from penstock.matching.batch import error_array
 from penstock.mediation import MappingChooser
 from penstock.pipeline.mediating import Chosen, choose
-from penstock.workspace.schemas import FRAGMENTS, TIME
+from penstock.workspace.limits import DELIVERY_FRAGMENTS_MAX
+from penstock.workspace.schemas import FRAGMENTS, MORE, TIME
 from penstock.workspace.versions import OpenVersion
 
 BATCH_BYTES_MAX: Final = 4 << 20
@@ -137,7 +138,9 @@ class Matching:
         """What each match selected: null where it is not ``wanted``.
 
         Null too where it cannot be told in bounded memory: any of several keywords in a document
-        that is too large. Whoever is delivered it is given the document whole.
+        that is too large. Whoever is delivered it is given the document whole. Past
+        :data:`~penstock.workspace.limits.DELIVERY_FRAGMENTS_MAX` a last one tells how many are
+        left out.
         """
         rows: list[list[dict[str, Any]] | None] = [None] * len(wanted)
         places = np.flatnonzero(wanted)
@@ -151,7 +154,7 @@ class Matching:
             selected = self.version.mediated.select(document.as_py(), mapping, ids)
             for place, id_ in zip(of_document, ids, strict=True):
                 if id_ in selected:
-                    rows[place] = [_fragment_row(fragment) for fragment in selected[id_]]
+                    rows[place] = _fragment_rows(selected[id_])
         made: pa.Array[Any] = pa.array(rows, FRAGMENTS)
         return made
 
@@ -192,6 +195,14 @@ def _in_force(subscriptions: pa.Table, at: datetime) -> npt.NDArray[np.bool_] | 
     lasting = compute.fill_null(compute.greater(expires, now), True)
     found: npt.NDArray[np.bool_] = compute.and_(started, lasting).to_numpy()
     return found
+
+
+def _fragment_rows(fragments: Sequence[Fragment]) -> list[dict[str, Any]]:
+    rows = [_fragment_row(fragment) for fragment in fragments[:DELIVERY_FRAGMENTS_MAX]]
+    left_out = len(fragments) - len(rows)
+    if left_out:
+        rows.append({"kind": MORE, "spans": [], "xml": f"<!-- {left_out} more -->"})
+    return rows
 
 
 def _fragment_row(fragment: Fragment) -> dict[str, Any]:

@@ -49,3 +49,7 @@ FOLLOW_HOURS: Final[int] = 1
 LEFTOVER_HOURS: Final[int] = 24
 """How old a file that nothing uses must be before it counts as left over: a younger one may belong
 to work that goes on."""
+
+DELIVERY_FRAGMENTS_MAX: Final[int] = 1_000
+"""Fragments that a delivery has at most, the first in the document; of keywords, the best answers.
+One more of the kind `more` follows them where there were others, and says how many."""

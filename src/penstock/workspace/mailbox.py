@@ -45,6 +45,8 @@ class FragmentText:
     """What a query selected, as XML that stands alone."""
 
     kind: str
+    """What of the document it is; :data:`~penstock.workspace.schemas.MORE` for the last one of a
+    delivery that leaves fragments out."""
     spans: tuple[tuple[int, int], ...]
     """Where it stands in the document's bytes."""
     xml: str

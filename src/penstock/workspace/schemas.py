@@ -71,6 +71,9 @@ FRAGMENTS: Final = pa.list_(
 )
 """What a query selected: ranges of the original bytes, and a piece of XML that stands alone."""
 
+MORE: Final = "more"
+"""The kind of a last fragment that is none: its XML, a comment, says how many are left out."""
+
 MATCHES: Final = pa.schema(
     [
         _required("document", pa.string()),
