@@ -41,6 +41,9 @@ type RowTuple = (
     Option<(String, String)>,
 );
 
+/// `(kind, range, name of an attribute)`
+type WantedTuple = (String, SpanTuple, Option<(String, String)>);
+
 /// Trees with their tables; elements that are not known, bytes held, summary; or why it was refused.
 type WrittenTuple<'py> = (
     Vec<(Bound<'py, PyBytes>, Vec<RowTuple>)>,
@@ -154,13 +157,12 @@ impl DocumentRewriter {
         })
     }
 
-    /// The parts of a document at these ranges `(kind, range, name of an attribute)`, each once, in the
-    /// order of the document.
+    /// The parts of a document at these ranges, each once, in the order of the document.
     fn cut(
         &self,
         py: Python<'_>,
         document: PyBuffer<u8>,
-        wanted: Vec<(String, SpanTuple, Option<(String, String)>)>,
+        wanted: Vec<WantedTuple>,
     ) -> PyResult<(
         Vec<FragmentTuple>,
         Option<SummaryTuple>,

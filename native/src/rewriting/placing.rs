@@ -131,6 +131,10 @@ impl<H: Handler> Rewriter<'_, H> {
         if !trees.children(node).is_empty() {
             self.memory.tasks.push(Task::Children(node, 0));
         }
+        let whole = H::SPANS.then_some(span);
+        if !kept.has_attributes() {
+            return self.enter(context, kept.place, kept.name, &[], span, whole);
+        }
         let mut values = std::mem::take(&mut self.memory.values);
         values.clear();
         let mut shapes = Vec::new();
@@ -146,7 +150,6 @@ impl<H: Handler> Rewriter<'_, H> {
                 span,
             });
         }
-        let whole = H::SPANS.then_some(span);
         let entered = self.enter(
             context,
             kept.place,

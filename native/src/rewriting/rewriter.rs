@@ -135,6 +135,10 @@ impl<'m, H: Handler> Rewriter<'m, H> {
     /// A tree is kept to its end.
     fn kept(&mut self, node: NodeId) -> Result<(), Stop> {
         let keeping = self.keeping.take().expect("a tree was kept");
+        if let (Some(way), true) = (keeping.way, self.mapping.exchanges.is_empty()) {
+            self.set_aside(way, node);
+            return Ok(());
+        }
         let mut nodes = vec![node];
         self.exchange(&mut nodes)?;
         self.check_held()?;

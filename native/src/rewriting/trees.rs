@@ -37,6 +37,11 @@ pub struct Node {
 const REPEATED: u32 = 1 << 31;
 
 impl Node {
+    /// Whether it has attributes.
+    pub fn has_attributes(&self) -> bool {
+        self.attributes_count & !REPEATED != 0
+    }
+
     /// Whether it takes several places.
     pub fn is_repeated(&self) -> bool {
         self.attributes_count & REPEATED != 0
