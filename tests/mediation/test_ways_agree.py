@@ -6,6 +6,8 @@ from collections.abc import Mapping as Mapped
 from collections.abc import Sequence
 from typing import get_args
 
+import pyarrow as pa
+import pytest
 from hypothesis import given
 from mediation_cases import NAMESPACES, cases, paths_to_all_nodes, query_texts
 
@@ -14,6 +16,18 @@ from penstock.matching import Matcher, SubscriptionIndex
 from penstock.mediation import Mapping, MediatedMatcher, Way
 
 WAYS: tuple[Way, ...] = get_args(Way)
+
+SHOP = """penstock mapping 1
+a
+  @x?
+  => to-element @x as made
+  => downgrade (c) into b
+  => insert s (b, @x)
+  b* text
+    c*
+  c* text
+"""
+"""Operators that meet: what one moves, another moves again."""
 
 
 def matcher_of(queries: Sequence[str], engine: str) -> Matcher:
@@ -55,3 +69,34 @@ def test_any_query_selects_what_the_definition_says(
 ) -> None:
     mapping, document = case
     check(mapping, document, queries)
+
+
+@pytest.mark.parametrize("encoding", ["utf-16", "iso-8859-1"])
+def test_ranges_are_of_the_original_bytes_in_any_encoding(encoding: str) -> None:
+    mapping = Mapping.from_text(SHOP)
+    text = (
+        f'<?xml version="1.0" encoding="{encoding}"?><a x="é"><b>é<c>1</c></b><c>é</c><b>2</b></a>'
+    )
+    document = text.encode(encoding)
+    check(mapping, document, [*paths_to_all_nodes(mapping, document), "//s", "//c | //b"])
+
+
+def test_deep_documents_are_rewritten_like_shallow_ones() -> None:
+    mapping = Mapping.from_text(SHOP)
+    deep = "<d>" * 400 + "x" + "</d>" * 400
+    document = f"<a x='1'><b>{deep}<c/></b><b/><c>{deep}</c></a>".encode()
+    check(mapping, document, ["//d[. = 'x'][not(d)]", "//s/b//d", "/a/s/b/c", "//b/c"])
+
+
+def test_documents_of_many_mappings_take_turns_in_one_matcher() -> None:
+    mappings = [
+        Mapping.from_text(f"penstock mapping 1\na\n  => insert w{number} (b)\n  b*\n")
+        for number in range(20)
+    ]
+    queries = [f"/a/w{number}/b" for number in range(20)]
+    matcher = matcher_of(queries, "shared")
+    for way in WAYS:
+        mediated = MediatedMatcher(matcher, way=way)
+        rows = pa.array([b"<a><b/></a>"] * 40)
+        batch = mediated.match_batch(rows, mappings * 2)
+        assert batch.ids.to_pylist() == [[query] for query in queries * 2]

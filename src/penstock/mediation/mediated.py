@@ -125,7 +125,7 @@ class MediatedMatcher:
             return self._matcher.match(document, fragments=fragments)
         content = bytes_of(document)
         outcome = self._paths.match(content, mapping)
-        if self._keywords is not None:
+        if self._keywords is not None and not self._in_one_reading:
             outcome = joined(outcome, self._keywords.match(content))
         select = partial(self.select, content, mapping) if fragments else None
         return matches_of(outcome, select)

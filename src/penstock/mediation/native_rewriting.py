@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import struct
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, TypeAlias
 
@@ -19,6 +20,7 @@ from penstock.matching.native_common import (
 )
 from penstock.matching.native_engine import NativeMatcher
 from penstock.matching.native_keywords import NativeKeywordMatcher
+from penstock.matching.results import Names, Work
 from penstock.mediation.compiled import CompiledMappings
 from penstock.mediation.mapping import Mapping as SchemaMapping
 from penstock.native import native
@@ -52,7 +54,21 @@ class NativeRewriting:
         self._takes_once = takes_once
 
     def match(self, document: Buffer, mapping: SchemaMapping) -> Outcome:
-        """Match a document that is in memory, against path subscriptions only."""
+        """Match a document that is in memory, in one reading where there are keywords too."""
+        if self._keywords is not None:
+            offsets = struct.pack("=2q", 0, len(memoryview(document)))
+            _, _, ids, refusals, counters = native.match_batch_mapped(
+                self._paths,
+                self._keywords,
+                document,
+                offsets,
+                [self._mappings.of(mapping)],
+                [0],
+                self._takes_once,
+            )
+            # Of a single document, all ids that occur are its own.
+            error = document_error(refusals[0][1]) if refusals else None
+            return Outcome(Names(ids), Work(**counters), error)
         return outcome_of(
             *native.match_mapped(
                 self._paths, document, self._mappings.of(mapping), self._takes_once
