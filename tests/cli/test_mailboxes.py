@@ -153,7 +153,7 @@ def test_following_goes_on_with_what_is_delivered(run: Callable[[], None], tmp_p
         stderr=subprocess.PIPE,
         text=True,
     )
-    deadline = threading.Timer(60, follower.kill)  # else a fault would wait for ever
+    deadline = threading.Timer(300, follower.kill)  # else a fault would wait for ever
     deadline.start()
     try:
         assert follower.stdout is not None
