@@ -70,7 +70,8 @@ def _operators(draw: st.DrawFn, local: SchemaTree, kinds: Sequence[type[Operator
     if kind is Upgrade:
         return Upgrade(node, draw(st.one_of(children, st.none())))
     if kind is Downgrade:
-        target = draw(st.sampled_from(own))
+        # Now and then the parent, which an Exchange may have made a child: copies get children.
+        target = draw(st.sampled_from([*own, *above]))
         return Downgrade(node, draw(children) - {target}, target)
     return Exchange(node, draw(st.sampled_from(own or [Place(node)])).path)
 

@@ -307,10 +307,12 @@ impl Trees {
         id
     }
 
-    /// The same element with other children.
+    /// The same element with other children. It takes one place, however many the element takes.
     pub fn with_children(&mut self, id: NodeId, children: &[NodeId]) -> NodeId {
         let span = self.spans.get(id as usize).copied();
-        let made = self.push(*self.node(id), span);
+        let mut node = *self.node(id);
+        node.attributes_count &= !REPEATED;
+        let made = self.push(node, span);
         self.set_children(made, children);
         made
     }
