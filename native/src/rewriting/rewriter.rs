@@ -137,7 +137,7 @@ impl<'m, H: Handler> Rewriter<'m, H> {
         let keeping = self.keeping.take().expect("a tree was kept");
         if let (Some(way), true) = (keeping.way, self.mapping.exchanges.is_empty()) {
             self.set_aside(way, node);
-            return Ok(());
+            return self.check_held();
         }
         let mut nodes = vec![node];
         self.exchange(&mut nodes)?;

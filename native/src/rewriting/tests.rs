@@ -266,6 +266,28 @@ fn past_a_limit_the_document_is_stopped() {
 }
 
 #[test]
+fn elements_without_content_count_as_held_too() {
+    let insert = Operator::Insert(vec![name("s")], Some(vec![2]));
+    let nodes = [
+        (0, "", false, vec![]),
+        (0, "a", false, vec![insert]),
+        (1, "b", false, vec![]),
+    ];
+    let little = Limits {
+        held_bytes_max: 1_000,
+        ..AMPLE
+    };
+    let mapping = mapping_within(&nodes, 0, little);
+    let stopped = |count: usize| {
+        let document = format!("<a>{}</a>", "<b/>".repeat(count));
+        let refusal = rewritten_to(&mapping, &document, 10);
+        refusal.err().map(|refusal| refusal.code)
+    };
+    assert_eq!(stopped(5), None);
+    assert_eq!(stopped(1_000), Some("mapping.held"));
+}
+
+#[test]
 fn deep_trees_are_kept_and_placed_without_calls_within_calls() {
     let insert = Operator::Insert(vec![name("s")], Some(vec![2]));
     let nodes = [
