@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pickle
 from collections.abc import Sequence
+from typing import get_args
 
 import pyarrow as pa
 import pytest
@@ -12,7 +13,7 @@ from university import DOCUMENT, MAPPING
 from penstock.documents import Document, Fragment, Header, Limits, read_events
 from penstock.errors import DocumentError, MappingError
 from penstock.matching import KeywordIndex, Matcher, SubscriptionIndex, both
-from penstock.mediation import Mapping, MediatedMatcher, limits
+from penstock.mediation import Mapping, MediatedMatcher, Way, limits
 
 ENGINES = ["shared", "yfilter", "reference"]
 
@@ -275,6 +276,21 @@ def test_a_document_of_which_too_much_waits_is_refused(
     (reason,) = matcher.match(long, mapping_of(SCHEDULE)).errors
     assert reason.code == "mapping.held"
     assert reason.where is not None
+
+
+@pytest.mark.parametrize("way", get_args(Way))
+def test_where_too_much_waits_to_tell_what_is_selected_the_match_stays(
+    way: Way, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    document = b"<course>%s</course>" % (b"<time>9</time>" * 20)
+    matcher = matcher_of(["//schedule"])
+    work = MediatedMatcher(matcher, way=way).match(document, mapping_of(SCHEDULE)).counters.work
+    monkeypatch.setattr(limits, "HELD_BYTES_MAX", work.held_bytes)
+    matches = MediatedMatcher(matcher, way=way).match(
+        document, mapping_of(SCHEDULE), fragments=True
+    )
+    assert matches.ids == ("//schedule",)
+    assert (dict(matches.fragments), list(matches.untold)) == ({}, ["//schedule"])
 
 
 def test_what_waits_is_counted() -> None:

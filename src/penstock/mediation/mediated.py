@@ -9,7 +9,7 @@ from typing import Literal, Protocol, TypeAlias, get_args
 import pyarrow as pa
 
 from penstock.documents import Document, Fragment
-from penstock.errors import error
+from penstock.errors import DocumentError, error
 from penstock.matching import BatchMatches, KeywordMatcher, Matcher, Matches
 from penstock.matching.batch import BinaryArray, match_batch
 from penstock.matching.engine import BatchOutcome, Buffer, EngineMatcher, Outcome
@@ -154,18 +154,21 @@ class MediatedMatcher:
 
         A node that stands for several ranges of the original gives a fragment for each; what the
         mapping copied gives its original once. They come in the order of the original.
+
+        Left out are those of which it cannot be told in bounded memory: as for
+        :meth:`~penstock.matching.Matcher.select`, and all paths where too much waits.
         """
         if mapping is None or self._paths is None:
             return self._matcher.select(document, ids)
         content = bytes_of(document)
         keywords = self._keywords
         if keywords is None:
-            return self._paths.select(content, mapping, ids)
+            return _selected(self._paths, content, mapping, ids)
         of_keywords = [name for name in ids if keywords.contains(name)]
         of_paths = [name for name in ids if not keywords.contains(name)]
         found: dict[str, tuple[Fragment, ...]] = {}
         if of_paths:
-            found |= self._paths.select(content, mapping, of_paths)
+            found |= _selected(self._paths, content, mapping, of_paths)
         if of_keywords:
             found |= keywords.select(content, of_keywords)
         return {name: found[name] for name in ids if name in found}
@@ -190,6 +193,17 @@ class _Rows:
 
     def match_batch(self, documents: pa.LargeBinaryArray) -> BatchOutcome:
         return self._mediated._match_rows(documents, self._mappings)
+
+
+def _selected(
+    paths: Rewriting, document: Buffer, mapping: SchemaMapping, ids: Sequence[str]
+) -> Mapping[str, tuple[Fragment, ...]]:
+    try:
+        return paths.select(document, mapping, ids)
+    except DocumentError as reason:
+        if reason.code != "mapping.held":
+            raise
+        return {}  # ranges are held too, so a document that could be matched can be too large here
 
 
 def _rewriting(way: Way, paths: EngineMatcher, keywords: EngineMatcher | None = None) -> Rewriting:
