@@ -444,7 +444,8 @@ ERRORS: dict[str, ErrorSpec] = {
     "schema.root": ErrorSpec(
         SchemaError,
         "no element can be the root, or the given root is not declared",
-        "Name the elements a document may begin with: `roots=[...]`.",
+        "Name what a document begins with: `roots=[...]`, or on the command line `penstock schema"
+        " show FILE --root ELEMENT`, which prints a schema file that every command takes.",
     ),
     "schema.endless": ErrorSpec(
         SchemaError,
@@ -464,7 +465,8 @@ ERRORS: dict[str, ErrorSpec] = {
     "schema.xsd": ErrorSpec(
         SchemaError,
         "the XSD is not a valid one, or needs something that may not be read",
-        "What it includes must be files in its own folder or below: nothing else is loaded.",
+        "Mend what the message names; what it includes must be files in its own folder or below:"
+        " nothing else is loaded.",
     ),
     "schema.samples": ErrorSpec(
         SchemaError,
@@ -516,6 +518,12 @@ ERRORS: dict[str, ErrorSpec] = {
         MappingError,
         "two attributes of a node would have the same name",
         "Give one of them another name.",
+    ),
+    "mapping.name": ErrorSpec(
+        MappingError,
+        "an operator gives a name that XML does not allow",
+        "Names are letters, digits, `-`, `_` and `.`; `xmlns` is no attribute, and its namespace"
+        " has no names.",
     ),
     "mapping.copies": ErrorSpec(
         DocumentError,

@@ -67,6 +67,11 @@ def test_the_header_decides(given: Header, chosen: Mapping | None) -> None:
             "the mapping in the header: .* at line 4, column 6 .mapping.syntax",
         ),
         (
+            header(mapping='penstock mapping 1\nnamespace p "\\ud800"\n\np:a\n'),
+            "mediation.carried",
+            "the mapping in the header: expected `namespace PREFIX URI`",
+        ),
+        (
             header(mapping=CARRIED.to_text(), mapping_digest=REGISTERED.digest),
             "mediation.digest",
             f"is {CARRIED.digest}, and the header says {REGISTERED.digest}",

@@ -196,6 +196,17 @@ def test_which_operators_block(operator: Operator, blocks: bool) -> None:
             "mapping.attribute",
             "it has another attribute y",
         ),
+        ([Rename(A, Name("", "no name"))], "mapping.name", "nothing can be called 'no name'"),
+        ([Rename(A, Name("", "p:n"))], "mapping.name", "nothing can be called 'p:n'"),
+        ([Rename(A, Name("\ud800", "n"))], "mapping.name", "nothing can be called"),
+        ([Insert(A, (N, Name("", "")), None)], "mapping.name", "Insert at /a: nothing can be"),
+        ([ToElement(A, Name("", "x"), Name("", "1"))], "mapping.name", "called '1'"),
+        ([Rename(A, Name("", "xmlns"), Name("", "x"))], "mapping.name", "called 'xmlns'"),
+        (
+            [Rename(A, Name("http://www.w3.org/2000/xmlns/", "n"))],
+            "mapping.name",
+            "Rename at /a: nothing can be called",
+        ),
     ],
 )
 def test_what_cannot_be_applied_is_refused(
@@ -265,3 +276,10 @@ def test_an_operator_that_cannot_be_applied_is_refused_at_its_line() -> None:
 def test_a_schema_file_is_no_mapping() -> None:
     with pytest.raises(MappingError, match="`penstock mapping 1`"):
         Mapping.from_text("penstock schema 1\na\n")
+
+
+@pytest.mark.parametrize("uri", [r'"\ud800"', r'"\u0000"', "http://www.w3.org/2000/xmlns/"])
+def test_what_can_be_no_namespace_is_refused(uri: str) -> None:
+    with pytest.raises(MappingError, match="expected `namespace PREFIX URI`") as caught:
+        Mapping.from_text(f"penstock mapping 1\nnamespace p {uri}\n\np:a\n")
+    assert caught.value.code == "mapping.syntax"

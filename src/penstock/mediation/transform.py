@@ -22,6 +22,7 @@ from penstock.mediation.operators import (
     Upgrade,
 )
 from penstock.schema import NodePath, Place, SchemaAttribute, SchemaNode, SchemaTree
+from penstock.schema.labels import is_attribute_name, is_element_name
 
 ABOVE = Name("", "")
 """The name of the virtual node above the root, which no element can have."""
@@ -136,6 +137,7 @@ class Transformation:
         by_node: dict[NodePath, list[Operator]] = {}
         for operator in self._operators:
             self._node(operator)
+            self._require_names(operator)
             if not isinstance(operator, Exchange):
                 by_node.setdefault(operator.node, []).append(operator)
         self._apply_all(self.above, by_node.get((), []))
@@ -176,6 +178,20 @@ class Transformation:
         if draft is self.above and not isinstance(operator, Insert):
             raise self._refuse("mapping.node", operator, "only Insert can be used above the root")
         return draft
+
+    def _require_names(self, operator: Operator) -> None:
+        """What is given a new name can be written as XML, as SDR does."""
+        match operator:
+            case Rename(name=name, attribute=None) | ToElement(name=name):
+                wrong = [] if is_element_name(name) else [name]
+            case Rename(name=name):
+                wrong = [] if is_attribute_name(name) else [name]
+            case Insert(path=path):
+                wrong = [name for name in path if not is_element_name(name)]
+            case _:
+                wrong = []
+        if wrong:
+            raise self._refuse("mapping.name", operator, f"nothing can be called {str(wrong[0])!r}")
 
     def _children(
         self, operator: Operator, parent: Draft, places: Iterable[Place] | None

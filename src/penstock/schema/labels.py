@@ -7,14 +7,30 @@ import re
 from collections.abc import Iterable, Iterator
 
 from penstock.documents import Name
-from penstock.schema.namespaces import XML_NAMESPACE
+from penstock.schema.namespaces import XML_NAMESPACE, XMLNS_NAMESPACE
 from penstock.schema.scanner import NAME_CHAR, NAME_START
 from penstock.schema.tree import NodePath, Place
 
 _PART = f"[{NAME_START.replace(':', '')}][{NAME_CHAR.replace(':', '')}]*"
+_LOCAL = re.compile(_PART)
 _PLAIN_URI = re.compile(r'[^\s"]\S*')
+_CHARACTERS = re.compile("[\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]*")
 LABEL = re.compile(f"(?:{_PART}:)?{_PART}")
 """A name with a prefix or without."""
+
+
+def is_element_name(name: Name) -> bool:
+    """Whether XML allows an element of this name."""
+    return bool(_LOCAL.fullmatch(name.local)) and _is_namespace(name.uri)
+
+
+def is_attribute_name(name: Name) -> bool:
+    """Whether XML allows an attribute of this name that declares no namespace."""
+    return is_element_name(name) and name != Name("", "xmlns")
+
+
+def _is_namespace(uri: str) -> bool:
+    return bool(_CHARACTERS.fullmatch(uri)) and uri != XMLNS_NAMESPACE
 
 
 class Labels:
@@ -62,7 +78,7 @@ class Labels:
                 return False
         elif not _PLAIN_URI.fullmatch(words[2]):
             return False
-        return isinstance(uri, str) and self.declare(words[1], uri)
+        return isinstance(uri, str) and _is_namespace(uri) and self.declare(words[1], uri)
 
     def label(self, name: Name) -> str:
         """A name as it is written."""

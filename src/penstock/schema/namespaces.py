@@ -9,6 +9,7 @@ from penstock.language.universe import Name
 from penstock.schema.model import Attribute, Default
 
 XML_NAMESPACE = "http://www.w3.org/XML/1998/namespace"
+XMLNS_NAMESPACE = "http://www.w3.org/2000/xmlns/"
 
 
 def is_namespace_declaration(attribute: str) -> bool:
