@@ -26,9 +26,6 @@ NEW_NAMES = st.builds(Name, st.sampled_from(["", "", "urn:new"]), st.sampled_fro
 PATH_NAMES = st.builds(Name, st.sampled_from(["", "", "urn:new"]), st.sampled_from("stuv"))
 """Others, so that no inserted element is taken for another one."""
 
-NEW_PATHS = st.lists(PATH_NAMES, min_size=1, max_size=2).map(tuple)
-
-
 KINDS: tuple[type[Operator], ...] = (Rename, ToElement, Insert, Upgrade, Downgrade, Exchange)
 
 
@@ -47,8 +44,15 @@ def _eligible(local: SchemaTree, kind: type[Operator]) -> list[NodePath]:
 
 
 @st.composite
-def _operators(draw: st.DrawFn, local: SchemaTree, kinds: Sequence[type[Operator]]) -> Operator:
+def _operators(
+    draw: st.DrawFn,
+    local: SchemaTree,
+    kinds: Sequence[type[Operator]],
+    other_names: st.SearchStrategy[Name],
+) -> Operator:
     """An operator that may well be valid."""
+    new_names = NEW_NAMES | other_names
+    new_paths = st.lists(PATH_NAMES | other_names, min_size=1, max_size=2).map(tuple)
     kind = draw(st.sampled_from([kind for kind in kinds if _eligible(local, kind)]))
     node = draw(st.sampled_from(_eligible(local, kind)))
     attributes = [place.attribute for place in local.places() if place.path == node]
@@ -61,12 +65,12 @@ def _operators(draw: st.DrawFn, local: SchemaTree, kinds: Sequence[type[Operator
         st.frozensets(st.sampled_from([*near, *above] or own), min_size=1, max_size=2),
     )
     if kind is Rename:
-        return Rename(node, draw(NEW_NAMES), draw(st.sampled_from(attributes)))
+        return Rename(node, draw(new_names), draw(st.sampled_from(attributes)))
     if kind is ToElement:
         attribute = draw(st.sampled_from([each for each in attributes if each is not None]))
-        return ToElement(node, attribute, draw(NEW_NAMES))
+        return ToElement(node, attribute, draw(new_names))
     if kind is Insert:
-        return Insert(node, draw(NEW_PATHS), draw(st.one_of(children, st.none())))
+        return Insert(node, draw(new_paths), draw(st.one_of(children, st.none())))
     if kind is Upgrade:
         return Upgrade(node, draw(st.one_of(children, st.none())))
     if kind is Downgrade:
@@ -82,10 +86,15 @@ def mappings(
     local: SchemaTree,
     most: int = 8,
     kinds: Sequence[type[Operator]] = KINDS,
+    other_names: st.SearchStrategy[Name] | None = None,
 ) -> Mapping:
-    """A valid mapping of up to so many operators of these kinds."""
+    """A valid mapping of up to so many operators of these kinds.
+
+    ``other_names`` are given too, beside those that no schema has.
+    """
+    others = st.nothing() if other_names is None else other_names
     kept: list[Operator] = []
-    for operator in draw(st.lists(_operators(local, kinds), min_size=1, max_size=most)):
+    for operator in draw(st.lists(_operators(local, kinds, others), min_size=1, max_size=most)):
         if _is_valid(local, [*kept, operator]):
             kept.append(operator)
     return Mapping(local, tuple(kept))

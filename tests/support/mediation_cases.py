@@ -9,7 +9,7 @@ from dataclasses import replace
 from hypothesis import strategies as st
 from mapping_strategies import mappings
 from query_strategies import Vocabulary, queries
-from schema_strategies import documents_of, schema_trees
+from schema_strategies import NAMES, documents_of, schema_trees
 
 from penstock.documents import Name, TextBreak, read_events
 from penstock.language.printing import to_text
@@ -72,7 +72,7 @@ def cases(draw: st.DrawFn) -> tuple[Mapping, bytes]:
     document = draw(documents_of(of))
     if kind != "valid":
         document = draw(_peppered(document))
-    return draw(mappings(tree, most=12)), document
+    return draw(mappings(tree, most=12, other_names=NAMES)), document
 
 
 def query_texts() -> st.SearchStrategy[list[str]]:
