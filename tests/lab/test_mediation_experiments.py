@@ -9,9 +9,9 @@ import pytest
 from penstock.documents import Name
 from penstock.lab import mediation
 from penstock.lab.catalogues import CATALOGUES, Catalogue, CatalogueDocuments, catalogue
+from penstock.lab.catalogues.sent import index_of, sent_of
 from penstock.lab.catalogues.subscriptions import subscriptions
 from penstock.lab.findings import Finding
-from penstock.lab.mediation.data import index_of, sent_of
 from penstock.lab.mediation.exchange import COURSES, TURNED
 from penstock.lab.mediation.loopback import respond_for_real
 from penstock.lab.mediation.network import linear, respond, tree

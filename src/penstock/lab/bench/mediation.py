@@ -12,16 +12,22 @@ from dataclasses import dataclass
 from functools import partial
 from statistics import mean, median
 
-from penstock.documents import read_events
 from penstock.lab.bench.budgets import check_all
 from penstock.lab.bench.machine import this_machine
 from penstock.lab.bench.measure import Timing, interleaved
 from penstock.lab.bench.report import Figure, Report, Tell
 from penstock.lab.bench.workloads import SEED
 from penstock.lab.catalogues import CATALOGUES, CatalogueDocuments
+from penstock.lab.catalogues.sent import (
+    Sent,
+    index_of,
+    match_rewritten,
+    match_through,
+    sent_of,
+)
 from penstock.lab.catalogues.subscriptions import subscriptions
-from penstock.matching import Matcher, SubscriptionIndex
-from penstock.mediation import Mapping, MediatedMatcher, rewrite
+from penstock.matching import Matcher
+from penstock.mediation import MediatedMatcher
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,25 +56,13 @@ FEW = 10
 """Subscriptions with which there is little to match, and most that is done is to rewrite."""
 
 
-@dataclass(frozen=True, slots=True)
-class Sent:
-    """A document with its mapping, and what it says under the global schema."""
-
-    document: bytes
-    mapping: Mapping
-    rewritten: bytes
-
-
 def draw(setting: Setting) -> list[Sent]:
     """The documents."""
-    found = []
-    for one in CATALOGUES[: setting.catalogues]:
-        source = CatalogueDocuments(one)
-        for size in setting.sizes:
-            document = source.document(size, SEED)
-            rewritten = rewrite(one.mapping, read_events(document)).to_xml().encode()
-            found.append(Sent(document, one.mapping, rewritten))
-    return found
+    return [
+        sent_of(one, CatalogueDocuments(one).document(size, SEED))
+        for one in CATALOGUES[: setting.catalogues]
+        for size in setting.sizes
+    ]
 
 
 def run(*, quick: bool, tell: Tell) -> Report:
@@ -79,7 +73,7 @@ def run(*, quick: bool, tell: Tell) -> Report:
     plain = matcher_of(setting.subscriptions)
     mediated = MediatedMatcher(plain)
     tell("bench mediation: matching through mappings, and what is global already")
-    matches = match_all(plain, sent)
+    matches = match_rewritten(plain, sent)
     assert match_through(mediated, sent) == matches
     times = timed(plain, sent, setting.repeats)
     few = timed(matcher_of(FEW), sent, setting.repeats)
@@ -119,18 +113,14 @@ def run(*, quick: bool, tell: Tell) -> Report:
 
 def matcher_of(count: int) -> Matcher:
     """So many subscriptions to the global schema."""
-    queries = subscriptions(count, SEED)
-    index = SubscriptionIndex()
-    errors = index.add_many([f"s{number}" for number in range(count)], queries)
-    assert not errors, next(iter(errors.values()))
-    return index.matcher()
+    return index_of(subscriptions(count, SEED)).matcher()
 
 
 def timed(matcher: Matcher, sent: Sequence[Sent], repeats: int) -> dict[str, Timing]:
     """Both sides in turn."""
     mediated = MediatedMatcher(matcher)
     works = {
-        "plain": partial(match_all, matcher, sent),
+        "plain": partial(match_rewritten, matcher, sent),
         "nddr": partial(match_through, mediated, sent),
     }
     for work in works.values():
@@ -148,13 +138,3 @@ def held_shares(mediated: MediatedMatcher, setting: Setting) -> list[tuple[str, 
             work = mediated.match(document, one.mapping).counters.work
             found.append((f"{one.name}, {size // 1000} KB", 100 * work.held_bytes / len(document)))
     return found
-
-
-def match_all(matcher: Matcher, sent: Sequence[Sent]) -> int:
-    """Matches what is global already; gives the number of matches."""
-    return sum(len(matcher.match(each.rewritten)) for each in sent)
-
-
-def match_through(mediated: MediatedMatcher, sent: Sequence[Sent]) -> int:
-    """Matches every document through its mapping; gives the number of matches."""
-    return sum(len(mediated.match(each.document, each.mapping)) for each in sent)

@@ -2,17 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cache, partial
 from time import process_time
 
-from penstock.documents import read_events
 from penstock.lab.bench.measure import interleaved
-from penstock.lab.catalogues import CATALOGUES, Catalogue, CatalogueDocuments
+from penstock.lab.catalogues import CATALOGUES, CatalogueDocuments
+from penstock.lab.catalogues.sent import (
+    Sent,
+    index_of,
+    match_rewritten,
+    match_through,
+    sent_of,
+)
 from penstock.lab.catalogues.subscriptions import subscriptions
-from penstock.matching import Matcher, SubscriptionIndex
-from penstock.mediation import Mapping, MediatedMatcher, Way, rewrite
+from penstock.matching import Matcher
+from penstock.mediation import MediatedMatcher, Way
 
 SEED = 1
 """Two runs measure the same work."""
@@ -25,20 +31,6 @@ WAYS: tuple[Way, ...] = ("sdr", "nddr", "iddr")
 """In the paper's order."""
 
 
-@dataclass(frozen=True, slots=True)
-class Sent:
-    """A document with its mapping, and what it says under the global schema."""
-
-    catalogue: Catalogue
-    document: bytes
-    rewritten: bytes
-
-    @property
-    def mapping(self) -> Mapping:
-        """From its schema to the global one."""
-        return self.catalogue.mapping
-
-
 @cache
 def draw(catalogues: int, size_bytes: int) -> tuple[Sent, ...]:
     """A document of this size from each of the first catalogues."""
@@ -46,21 +38,6 @@ def draw(catalogues: int, size_bytes: int) -> tuple[Sent, ...]:
     return tuple(
         sent_of(each, CatalogueDocuments(each).document(size_bytes, SEED)) for each in chosen
     )
-
-
-def sent_of(catalogue: Catalogue, document: bytes) -> Sent:
-    """A document, rewritten once."""
-    made = rewrite(catalogue.mapping, read_events(document)).to_xml()
-    return Sent(catalogue, document, made.encode())
-
-
-def index_of(queries: Iterable[str]) -> SubscriptionIndex:
-    """A new index of queries, numbered."""
-    listed = list(queries)
-    index = SubscriptionIndex()
-    errors = index.add_many([f"s{number}" for number in range(len(listed))], listed)
-    assert not errors, next(iter(errors.values()))
-    return index
 
 
 @cache
@@ -93,18 +70,12 @@ def measure(sent: Sequence[Sent], count: int, repeats: int, ways: Sequence[Way] 
     What counts is the processor's time, as in the paper.
     """
     plain = matcher_of(count)
-    works: dict[str, Callable[[], int]] = {
-        "plain": lambda: sum(len(plain.match(each.rewritten)) for each in sent)
-    }
+    works: dict[str, Callable[[], int]] = {"plain": partial(match_rewritten, plain, sent)}
     for way in ways:
-        works[way] = partial(_match_through, MediatedMatcher(plain, way=way), sent)
+        works[way] = partial(match_through, MediatedMatcher(plain, way=way), sent)
     # The automaton grows once, and all ways find the same.
     matches = {work() for work in works.values()}
     assert len(matches) == 1, matches
     times = interleaved(works, repeats=repeats, clock=process_time)
     seconds = {name: timing.median / len(sent) for name, timing in times.items()}
     return Querying(seconds["plain"], {way: seconds[way] for way in ways})
-
-
-def _match_through(mediated: MediatedMatcher, sent: Sequence[Sent]) -> int:
-    return sum(len(mediated.match(each.document, each.mapping)) for each in sent)

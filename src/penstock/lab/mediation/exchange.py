@@ -7,8 +7,9 @@ from statistics import mean, median
 from penstock.documents import Name
 from penstock.lab.bench.report import Tell
 from penstock.lab.catalogues import CatalogueDocuments, catalogue
+from penstock.lab.catalogues.sent import sent_of
 from penstock.lab.findings import Cell, Chart, Finding
-from penstock.lab.mediation.data import SEED, draw, matcher_of, measure, sent_of
+from penstock.lab.mediation.data import SEED, draw, matcher_of, measure
 from penstock.lab.mediation.scale import Scale
 from penstock.mediation import MediatedMatcher
 from penstock.schema import NodePath

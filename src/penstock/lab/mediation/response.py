@@ -9,8 +9,9 @@ from statistics import mean
 
 from penstock.lab.bench.measure import once
 from penstock.lab.bench.report import Tell
+from penstock.lab.catalogues.sent import Sent
 from penstock.lab.findings import Cell, Chart, Finding
-from penstock.lab.mediation.data import WAYS, Querying, Sent, draw, matcher_of, measure
+from penstock.lab.mediation.data import WAYS, Querying, draw, matcher_of, measure
 from penstock.lab.mediation.loopback import Handle, respond_for_real
 from penstock.lab.mediation.network import Response, Topology, linear, respond, tree
 from penstock.lab.mediation.scale import MEGABIT, Scale

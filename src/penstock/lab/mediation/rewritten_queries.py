@@ -11,9 +11,10 @@ from penstock.errors import MappingError
 from penstock.lab.bench.measure import once
 from penstock.lab.bench.report import Tell
 from penstock.lab.catalogues import CATALOGUES, Catalogue
+from penstock.lab.catalogues.sent import index_of
 from penstock.lab.catalogues.subscriptions import subscriptions
 from penstock.lab.findings import Finding
-from penstock.lab.mediation.data import SEED, index_of
+from penstock.lab.mediation.data import SEED
 from penstock.lab.mediation.scale import Scale
 from penstock.language import Query, parse, to_text
 from penstock.mediation import Mapping, QueryRewriter

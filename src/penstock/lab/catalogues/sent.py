@@ -1,0 +1,46 @@
+"""Documents of catalogues as they are sent, and what they say under the global schema."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+from penstock.documents import read_events
+from penstock.lab.catalogues.collection import Catalogue
+from penstock.matching import Matcher, SubscriptionIndex
+from penstock.mediation import Mapping, MediatedMatcher, rewrite
+
+
+@dataclass(frozen=True, slots=True)
+class Sent:
+    """A document with its mapping, and what it says under the global schema."""
+
+    catalogue: Catalogue
+    document: bytes
+    mapping: Mapping
+    rewritten: bytes
+
+
+def sent_of(catalogue: Catalogue, document: bytes) -> Sent:
+    """A document, rewritten once."""
+    made = rewrite(catalogue.mapping, read_events(document)).to_xml()
+    return Sent(catalogue, document, catalogue.mapping, made.encode())
+
+
+def index_of(queries: Iterable[str]) -> SubscriptionIndex:
+    """A new index of queries, numbered."""
+    listed = list(queries)
+    index = SubscriptionIndex()
+    errors = index.add_many([f"s{number}" for number in range(len(listed))], listed)
+    assert not errors, next(iter(errors.values()))
+    return index
+
+
+def match_rewritten(matcher: Matcher, sent: Sequence[Sent]) -> int:
+    """Matches what is global already; gives the number of matches."""
+    return sum(len(matcher.match(each.rewritten)) for each in sent)
+
+
+def match_through(mediated: MediatedMatcher, sent: Sequence[Sent]) -> int:
+    """Matches every document through its mapping; gives the number of matches."""
+    return sum(len(mediated.match(each.document, each.mapping)) for each in sent)
