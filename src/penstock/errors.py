@@ -587,7 +587,8 @@ ERRORS: dict[str, ErrorSpec] = {
     ),
     "mediation.mapping": ErrorSpec(
         DocumentError,
-        "the document's header names a mapping by digest that nobody registered",
+        "the document's mapping is named by a digest that nobody registered, or cannot be read any"
+        " more",
         "Register it with `penstock mapping register`, then replay the dead letter; or send the"
         " mapping itself.",
     ),

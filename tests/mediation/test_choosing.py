@@ -11,6 +11,7 @@ from penstock.mediation import (
     Mapping,
     MappingCache,
     MappingChooser,
+    MappingTable,
     Mediator,
     UnknownSchema,
     carrying,
@@ -93,6 +94,13 @@ def test_unknown_schemas_are_matched_as_they_are_where_one_says_so() -> None:
     assert choose(header("katalog")) == REGISTERED
     with pytest.raises(DocumentError):
         choose(header(mapping=BAD))
+
+
+def test_a_registered_mapping_that_cannot_be_read_refuses_its_documents() -> None:
+    table = MappingTable({("south", "katalog"): "sha256:1"}, texts={"sha256:1": BAD})
+    with pytest.raises(DocumentError, match="sha256:1 cannot be read any more") as refused:
+        MappingChooser(table).choose(header("katalog"))
+    assert refused.value.code == "mediation.mapping"
 
 
 def test_a_carried_mapping_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -99,7 +99,11 @@ class MappingChooser:
         text = self._table.texts.get(digest)
         if text is None:
             raise error("mediation.mapping", f"nobody registered a mapping {digest}")
-        return self._cache.read(text, digest).mapping
+        try:
+            return self._cache.read(text, digest).mapping
+        except MappingError as reason:  # registered when other things were allowed
+            message = f"the mapping {digest} cannot be read any more: {reason}"
+            raise error("mediation.mapping", message) from reason
 
 
 def _check_size(text: str) -> None:
