@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator
+from itertools import islice
 from typing import TYPE_CHECKING
 
 import pytest
@@ -42,15 +43,17 @@ SHORT_LIVED = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"
 for options in ("SPARK_SUBMIT_OPTS", "SPARK_DAEMON_JAVA_OPTS"):
     os.environ.setdefault(options, SHORT_LIVED)
 
-BEGUN_FIRST = {
+# The tests of these files take a minute each, or wait for a process of their own.
+BEGUN_FIRST = (
     "test_kills.py",
     "test_full_disk.py",
+    "test_running.py",
+    "test_reading_connect.py",
     "test_bench.py",
     "test_documentation.py",
-    "test_reading_connect.py",
-    "test_running.py",
-    "test_kemb_experiments.py",
-}
+)
+# The tests of each of these files share an experiment, which takes longer than they do.
+KEPT_TOGETHER = ("test_kemb_experiments.py", "test_mediation_experiments.py")
 
 
 @pytest.fixture(scope="session")
@@ -67,18 +70,24 @@ def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkSession]:
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Marks the tests that share a Spark session: `make test` runs them in one process.
 
-    Those that take a minute each come first, for every process: each begins with its share of the
-    list, and begun last, everything else would wait for them.
+    Those that take long come first, for every process: each begins with its share of the list, and
+    begun last, everything else would wait for them.
     """
     for item in items:
         if "spark" in getattr(item, "fixturenames", ()):
             item.add_marker("spark")
-    long = [item for item in items if item.path.name in BEGUN_FIRST]
-    short = [item for item in items if item.path.name not in BEGUN_FIRST]
     processes = int(os.environ.get("PYTEST_XDIST_WORKER_COUNT", "1"))
-    share = -(-len(short) // processes)
-    shares = ((long[at::processes], short[at * share :][:share]) for at in range(processes))
-    items[:] = [item for first, rest in shares for item in (*first, *rest)]
+    shares: list[list[pytest.Item]] = [[] for _ in range(processes)]
+    long = [item for name in BEGUN_FIRST for item in items if item.path.name == name]
+    for at, item in enumerate(long):
+        shares[at % processes].append(item)
+    for at, name in enumerate(KEPT_TOGETHER):
+        shares[-1 - at % processes].extend(item for item in items if item.path.name == name)
+    rest = (item for item in items if item.path.name not in (*BEGUN_FIRST, *KEPT_TOGETHER))
+    size = -(-len(items) // processes)
+    for share in shares:
+        share.extend(islice(rest, max(size - len(share), 0)))
+    items[:] = [item for share in shares for item in share]
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:

@@ -146,6 +146,8 @@ def test_following_goes_on_with_what_is_delivered(run: Callable[[], None], tmp_p
     penstock("subscribe", "anna", "//*")
     penstock("publish", "a.xml", "--publisher", "me")
     run()
+    # A shell without job control lets what it starts in the background ignore interrupts.
+    signal.signal(signal.SIGINT, signal.default_int_handler)
     follower = subprocess.Popen(
         [sys.executable, "-u", "-m", "penstock", "mailbox", "anna", "--follow", "--json"],
         env={**os.environ, "PYTHONPATH": str(ROOT / "src")},
@@ -153,7 +155,7 @@ def test_following_goes_on_with_what_is_delivered(run: Callable[[], None], tmp_p
         stderr=subprocess.PIPE,
         text=True,
     )
-    deadline = threading.Timer(300, follower.kill)  # else a fault would wait for ever
+    deadline = threading.Timer(120, follower.kill)  # else a fault would wait for ever
     deadline.start()
     try:
         assert follower.stdout is not None
