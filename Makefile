@@ -19,8 +19,8 @@ NATIVE_SOURCES := native/Cargo.toml $(shell find native/src)
 FUZZ_EXAMPLES ?= 2000
 FUZZ_SECONDS ?= 300
 
-# Twice the processors: the longest tests wait for processes of their own most of the time.
-TEST_PROCESSES ?= $(shell echo $$((2 * $$(getconf _NPROCESSORS_ONLN))))
+# One more than there are processors: the longest tests wait for processes of their own most of the time.
+TEST_PROCESSES ?= $(shell echo $$((1 + $$(getconf _NPROCESSORS_ONLN))))
 
 # How often `make soak` kills the pipeline.
 SOAK_KILLS ?= 100

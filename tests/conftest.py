@@ -19,7 +19,7 @@ pytest.register_assert_rewrite("case_contract", "index_contract", "result_contra
 # The same examples in every ordinary run, so that a failure is the change's and nobody else's.
 settings.register_profile(
     "pinned",
-    max_examples=60,
+    max_examples=40,
     derandomize=True,
     database=None,
     deadline=None,
@@ -78,11 +78,11 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
             item.add_marker("spark")
     processes = int(os.environ.get("PYTEST_XDIST_WORKER_COUNT", "1"))
     shares: list[list[pytest.Item]] = [[] for _ in range(processes)]
+    for at, name in enumerate(KEPT_TOGETHER):
+        shares[-1 - at % processes].extend(item for item in items if item.path.name == name)
     long = [item for name in BEGUN_FIRST for item in items if item.path.name == name]
     for at, item in enumerate(long):
         shares[at % processes].append(item)
-    for at, name in enumerate(KEPT_TOGETHER):
-        shares[-1 - at % processes].extend(item for item in items if item.path.name == name)
     rest = (item for item in items if item.path.name not in (*BEGUN_FIRST, *KEPT_TOGETHER))
     size = -(-len(items) // processes)
     for share in shares:

@@ -93,8 +93,19 @@ def test_commands_print_what_the_page_shows(page: str, playground: Path) -> None
             assert same(shown, done.stdout), f"{page}:{block.line}: {command} prints\n{done.stdout}"
 
 
+def uses_spark(page: str) -> bool:
+    blocks = code_blocks(ROOT / page)
+    return any("(spark" in block.text for block in blocks if block.language == "python")
+
+
 @in_the_cores_words
-@pytest.mark.parametrize("page", pages_with("python"))
+@pytest.mark.parametrize(
+    "page",
+    [
+        pytest.param(page, marks=pytest.mark.spark if uses_spark(page) else ())
+        for page in pages_with("python")
+    ],
+)
 def test_python_examples_run(page: str, playground: Path, request: pytest.FixtureRequest) -> None:
     """All blocks of a page share their names; each is a transcript, or plain code that runs.
 
@@ -102,7 +113,7 @@ def test_python_examples_run(page: str, playground: Path, request: pytest.Fixtur
     """
     names: dict[str, object] = {"__name__": "__main__"}
     blocks = [block for block in code_blocks(ROOT / page) if block.language == "python"]
-    if any("(spark" in block.text for block in blocks):
+    if uses_spark(page):
         names["spark"] = request.getfixturevalue("spark")
     for block in blocks:
         where = f"{page}:{block.line}"

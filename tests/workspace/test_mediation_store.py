@@ -118,3 +118,13 @@ def test_mappings_that_are_far_away_are_copied_once(
     uri = write_mappings("store://mappings", workspace.mediation.read().table())
     assert open_mappings(uri).choose(KATALOG) == MAPPING
     assert [path.name for path in (tmp_path / "cache").iterdir()] == [uri.rpartition("/")[2]]
+
+
+def test_mappings_in_a_relative_folder_are_found_from_every_other(
+    workspace: Workspace, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    uri = write_mappings("mappings", workspace.mediation.read().table())
+    (tmp_path / "elsewhere").mkdir()
+    monkeypatch.chdir("elsewhere")
+    assert open_mappings(uri).choose(KATALOG) == MAPPING

@@ -39,8 +39,8 @@ def write_mappings(folder: str, table: MappingTable) -> str:
     """
     content = table.to_text().encode()
     name = f"{hashlib.sha256(content).hexdigest()}{SUFFIX}"
-    uri = f"{folder.rstrip('/')}/{name}"
     place = Folder.at(folder)
+    uri = f"{place.uri.rstrip('/')}/{name}"
     if _is_sound(uri):
         place.touch(name)
         return uri

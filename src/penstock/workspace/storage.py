@@ -38,7 +38,9 @@ class Folder:
         """The folder at a path or a URI."""
         parts = urlsplit(uri)
         if len(parts.scheme) <= 1:  # a drive's letter is no scheme
-            return cls(uri, Path(uri))
+            # Those who read from it may be at work in another folder.
+            path = Path(uri).absolute()
+            return cls(str(path), path)
         if parts.scheme == "file":
             return cls(uri, Path(unquote(parts.path)))
         return cls(uri, None, locate(uri))

@@ -290,4 +290,4 @@ def _parts(uri: str) -> tuple[str, str]:
 
 
 def _uri(folder: str, digest: str) -> str:
-    return f"{folder.rstrip('/')}/{digest}"
+    return f"{Folder.at(folder).uri.rstrip('/')}/{digest}"
