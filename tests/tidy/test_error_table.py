@@ -11,7 +11,7 @@ from repository import NATIVE, SOURCE, TESTS, files_under
 
 from penstock.errors import ERRORS, PenstockError, error
 
-TABLE = SOURCE / "penstock" / "errors.py"
+TABLE = SOURCE / "penstock" / "errors"
 RUST_TESTS = "#[cfg(test)]"
 ROOMS = "|".join(sorted({code.partition(".")[0] for code in ERRORS}))
 A_CODE = re.compile(rf"""["']((?:{ROOMS})\.[a-z][a-z0-9_-]*)["']""")
@@ -41,7 +41,10 @@ def codes_used() -> set[str]:
     """Codes that product code names outside the table."""
     sources = files_under(SOURCE, ".py") + files_under(NATIVE / "src", ".rs")
     return {
-        code for path in sources if path != TABLE for code in codes_in(source_and_tests(path)[0])
+        code
+        for path in sources
+        if path.parent != TABLE
+        for code in codes_in(source_and_tests(path)[0])
     }
 
 
@@ -54,6 +57,16 @@ def text_of_the_tests() -> str:
     ]
     texts += [source_and_tests(path)[1] for path in files_under(NATIVE / "src", ".rs")]
     return "\n".join(texts)
+
+
+def test_every_code_stands_in_one_module() -> None:
+    # Where the modules' rows come together, the later of two would silently win.
+    rows = [
+        code
+        for path in files_under(TABLE, ".py")
+        for code in codes_in(path.read_text(encoding="utf-8"))
+    ]
+    assert sorted(rows) == sorted(ERRORS)
 
 
 @pytest.mark.parametrize("code", sorted(ERRORS))

@@ -1,11 +1,12 @@
-"""The classes of Penstock's errors; :mod:`penstock.errors` is the table of them, and their door.
+"""The classes of Penstock's errors, and what the table says of each code.
 
-Every class is also a builtin's subclass, so that callers who know nothing of Penstock can still
-catch sensibly.
+:mod:`penstock.errors` is their door. Every class is also a builtin's subclass, so that callers
+who know nothing of Penstock can still catch sensibly.
 """
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import NamedTuple
 
 
@@ -116,22 +117,16 @@ class NativeMissingWarning(RuntimeWarning):
     """The native core is absent, and the references serve."""
 
 
-# People import them from the table, and tracebacks should say the same.
-for _each in (
-    Where,
-    PenstockError,
-    DocumentError,
-    QueryError,
-    RecordsError,
-    SchemaError,
-    MappingError,
-    WorkloadError,
-    IndexFileError,
-    UnknownSubscriptionError,
-    EngineError,
-    WorkspaceError,
-    NativeMissingError,
-    MissingPackageError,
-    NativeMissingWarning,
-):
-    _each.__module__ = "penstock.errors"
+@dataclass(frozen=True, slots=True)
+class ErrorSpec:
+    """One row of the table."""
+
+    cls: type[PenstockError]
+    meaning: str
+    hint: str
+
+
+# People import them from the package, and tracebacks should say the same.
+for _each in [each for each in globals().values() if isinstance(each, type)]:
+    if _each.__module__ == __name__:
+        _each.__module__ = "penstock.errors"

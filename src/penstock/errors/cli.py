@@ -1,0 +1,28 @@
+"""The errors of subscription files, as the commands read them."""
+
+from __future__ import annotations
+
+from penstock.errors.classes import ErrorSpec, SubscriptionFileError
+
+ERRORS: dict[str, ErrorSpec] = {
+    "subscription-file.encoding": ErrorSpec(
+        SubscriptionFileError,
+        "a subscription file is not UTF-8",
+        "Save the file as UTF-8.",
+    ),
+    "subscription-file.line": ErrorSpec(
+        SubscriptionFileError,
+        "a line of a subscription file is no subscription",
+        "A line is an id, a tab, and a query; in a .jsonl file, an object with id and query.",
+    ),
+    "subscription-file.directive": ErrorSpec(
+        SubscriptionFileError,
+        "a directive of a subscription file is unknown or incomplete",
+        "Write `@namespace PREFIX=URI`, `@default-namespace URI`, or `@kind keywords`.",
+    ),
+    "subscription-file.not-json": ErrorSpec(
+        SubscriptionFileError,
+        "a line of a .jsonl subscription file is not JSON",
+        "Write one JSON object a line, or rename the file if it holds lines of text.",
+    ),
+}

@@ -1,0 +1,13 @@
+"""The error of a native core that is missing."""
+
+from __future__ import annotations
+
+from penstock.errors.classes import ErrorSpec, NativeMissingError
+
+ERRORS: dict[str, ErrorSpec] = {
+    "native.missing": ErrorSpec(
+        NativeMissingError,
+        "the native core is not there and PENSTOCK_REQUIRE_NATIVE is set",
+        "Install Rust 1.88 or newer and run `make setup`; `penstock doctor` shows what failed.",
+    ),
+}
