@@ -44,6 +44,9 @@ if TYPE_CHECKING:
     from penstock.mediation import Mediator as Mediator
     from penstock.schema import SchemaTree as SchemaTree
 
+__version__ = "0.1.0"
+"""The package's own version takes it from here."""
+
 _HOMES = {
     "Answer": "penstock.matching",
     "BatchMatches": "penstock.matching",

@@ -9,6 +9,8 @@ from typing import Any
 
 from repository import DOCS, NATIVE, ROOT
 
+from penstock import __version__
+
 ITSELF = {"penstock-native"}
 """The fuzz targets depend on the crate they test."""
 
@@ -47,8 +49,8 @@ def test_the_page_lists_exactly_what_is_used() -> None:
 def test_licence_and_changelog_are_of_this_version() -> None:
     settings = read(ROOT / "pyproject.toml")["project"]
     crate = read(NATIVE / "Cargo.toml")["package"]
-    assert settings["version"] == crate["version"]
+    assert __version__ == crate["version"]
     assert settings["license"] == crate["license"] == "Apache-2.0"
     assert "Apache License" in (ROOT / "LICENSE").read_text(encoding="utf-8")
     changelog = (ROOT / "CHANGELOG.md").read_text(encoding="utf-8")
-    assert f"## {settings['version']}" in changelog
+    assert f"## {__version__}" in changelog

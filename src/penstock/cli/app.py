@@ -5,7 +5,6 @@ Those modules are imported when their command runs, so that ``penstock --help`` 
 
 from __future__ import annotations
 
-import importlib.metadata
 import warnings
 from pathlib import Path
 from typing import Annotated
@@ -13,6 +12,7 @@ from typing import Annotated
 import typer
 from typer.core import TyperGroup
 
+from penstock import __version__
 from penstock.cli.console import ExitCode, json_wanted, show_error, show_failure, show_warning
 from penstock.cli.domain_commands import domain_app
 from penstock.cli.generate_commands import generate_app
@@ -70,7 +70,7 @@ app = typer.Typer(
 
 def _print_version(wanted: bool) -> None:
     if wanted:
-        typer.echo(f"penstock {importlib.metadata.version('penstock')}")
+        typer.echo(f"penstock {__version__}")
         raise typer.Exit
 
 
