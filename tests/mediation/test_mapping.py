@@ -22,7 +22,15 @@ from penstock.mediation import (
     ToElement,
     Upgrade,
 )
-from penstock.schema import NodePath, Place, read_tree
+from penstock.mediation.transform import transform
+from penstock.schema import (
+    NodePath,
+    Place,
+    SchemaAttribute,
+    SchemaNode,
+    SchemaTree,
+    read_tree,
+)
 
 TREE = read_tree("""penstock schema 1
 a
@@ -283,3 +291,34 @@ def test_what_can_be_no_namespace_is_refused(uri: str) -> None:
     with pytest.raises(MappingError, match="expected `namespace PREFIX URI`") as caught:
         Mapping.from_text(f"penstock mapping 1\nnamespace p {uri}\n\np:a\n")
     assert caught.value.code == "mapping.syntax"
+
+
+class CountedName(Name):
+    """A name that counts how often it is compared."""
+
+    compared = 0
+
+    def __eq__(self, other: object) -> bool:
+        CountedName.compared += 1
+        return tuple(self) == other
+
+    __hash__ = Name.__hash__
+
+
+def comparisons(attributes: int) -> int:
+    """How often names are compared while a chain of so many attributes is renamed, and more."""
+
+    def names() -> list[Name]:
+        return [CountedName("", f"x{number}") for number in range(attributes + 1)]
+
+    schema = SchemaNode(Name("", "a"), attributes=tuple(map(SchemaAttribute, names()[:-1])))
+    renames = [Rename(A, new, old) for old, new in zip(names(), names()[1:], strict=False)]
+    made = [ToElement(A, old, new) for old, new in zip(names(), names()[:-1], strict=False)]
+    CountedName.compared = 0
+    for operators in (renames, made):
+        transform(SchemaTree(schema), operators)
+    return CountedName.compared
+
+
+def test_many_attributes_of_one_node_take_no_more_than_their_share() -> None:
+    assert 0 < comparisons(800) < 3 * comparisons(400)

@@ -7,59 +7,6 @@ use super::rewriter::Rewriter;
 use super::trees::NodeId;
 use crate::events::{Attribute, Context, Handler, NameId, Span, Stop};
 
-/// Attributes of most elements fit in here; more take memory of their own.
-const FEW: usize = 8;
-
-/// Attributes that are put together for one start tag.
-pub(super) struct Attributes<'a> {
-    few: [Attribute<'a>; FEW],
-    count: usize,
-    many: Vec<Attribute<'a>>,
-}
-
-impl<'a> Attributes<'a> {
-    pub fn new() -> Attributes<'a> {
-        let none = Attribute {
-            name: NameId(0),
-            value: "",
-            span: Span::default(),
-        };
-        Attributes {
-            few: [none; FEW],
-            count: 0,
-            many: Vec::new(),
-        }
-    }
-
-    pub fn push(&mut self, attribute: Attribute<'a>) {
-        if self.many.is_empty() && self.count < FEW {
-            self.few[self.count] = attribute;
-            self.count += 1;
-            return;
-        }
-        if self.many.is_empty() {
-            self.many.extend(self.few);
-        }
-        self.many.push(attribute);
-    }
-
-    pub fn as_slice(&self) -> &[Attribute<'a>] {
-        if self.many.is_empty() {
-            &self.few[..self.count]
-        } else {
-            &self.many
-        }
-    }
-
-    fn as_mut_slice(&mut self) -> &mut [Attribute<'a>] {
-        if self.many.is_empty() {
-            &mut self.few[..self.count]
-        } else {
-            &mut self.many
-        }
-    }
-}
-
 impl<'m, H: Handler> Rewriter<'m, H> {
     /// The operators at a place.
     #[inline]
@@ -132,7 +79,7 @@ impl<'m, H: Handler> Rewriter<'m, H> {
         }
         let operators = self.operators(frame.place);
         let state = self.state();
-        if !state.decided && (state.waits || operators.waiting.contains(&place)) {
+        if !state.decided && (state.waits || operators.waiting.has(place)) {
             state.waits = true;
             return Way::Waits;
         }
@@ -243,85 +190,32 @@ impl<'m, H: Handler> Rewriter<'m, H> {
         whole: Option<Span>,
     ) -> Result<(), Stop> {
         let is_top = self.output.is_outside();
-        if operators.to_elements.is_empty() && operators.attribute_names.is_empty() {
+        if operators.made_of.is_empty() && operators.attribute_names.is_empty() {
             self.output.start(context, name, attributes, tag)?;
         } else {
-            let mut kept = Attributes::new();
-            for attribute in attributes {
-                let symbol = self.bound.symbol(attribute.name);
-                if !operators.to_elements.iter().any(|(own, ..)| *own == symbol) {
-                    kept.push(*attribute);
-                }
-            }
-            self.rename_attributes(operators, kept.as_mut_slice());
-            self.output.start(context, name, kept.as_slice(), tag)?;
+            let staying = self.staying(operators, attributes);
+            self.output.start(context, name, staying.as_slice(), tag)?;
         }
         self.open_frame(place, whole);
         self.state().upgrades = !is_top;
-        for &(attribute, name, place) in &operators.to_elements {
-            let name_id = self.bound.name(attribute);
-            if let Some(found) = attributes.iter().find(|each| each.name == name_id) {
-                let name = self.bound.name(name);
-                self.make_element(context, name, place, found.value)?;
-            }
+        if operators.made_of.is_empty() {
+            return Ok(());
         }
+        // By the attributes that are there: a mapping can name many more.
+        let mut made = std::mem::take(&mut self.memory.made);
+        made.clear();
+        for (at, attribute) in attributes.iter().enumerate() {
+            let number = operators.made_of.get(self.bound.symbol(attribute.name));
+            made.extend(number.map(|number| (number, at)));
+        }
+        made.sort_unstable();
+        for &(number, at) in &made {
+            let (name, place) = operators.to_elements[number as usize];
+            let name = self.bound.name(name);
+            self.make_element(context, name, place, attributes[at].value)?;
+        }
+        self.memory.made = made;
         Ok(())
-    }
-
-    /// Gives attributes their new names all at once; where two would have one name, those that were
-    /// renamed keep theirs.
-    fn rename_attributes(&mut self, operators: &Operators, attributes: &mut [Attribute<'_>]) {
-        let stays = self.keeping_their_names(operators, attributes);
-        for (at, attribute) in attributes.iter_mut().enumerate() {
-            let own = self.bound.symbol(attribute.name);
-            let new = self.new_name(operators, attribute.name);
-            let Some(new) = new.filter(|_| !stays.get(at).is_some_and(|stays| *stays)) else {
-                continue;
-            };
-            attribute.name = new;
-            if H::SPANS {
-                let sign = self.output.origins.add(vec![attribute.span], Some(own));
-                attribute.span = Origins::sign(sign);
-            }
-        }
-    }
-
-    /// Which attributes keep their names, if any does though it should have another: one has that which
-    /// keeps its own.
-    fn keeping_their_names(
-        &self,
-        operators: &Operators,
-        attributes: &[Attribute<'_>],
-    ) -> Vec<bool> {
-        let new_name = |at: usize| self.new_name(operators, attributes[at].name);
-        let mut stays = Vec::new();
-        loop {
-            let kept = |at: usize, stays: &[bool]| {
-                stays.get(at).map_or(new_name(at).is_none(), |own| *own)
-            };
-            let taken = |name: NameId, stays: &[bool]| {
-                (0..attributes.len()).any(|at| attributes[at].name == name && kept(at, stays))
-            };
-            let gives_way = |at: &usize| {
-                !kept(*at, &stays) && new_name(*at).is_some_and(|name| taken(name, &stays))
-            };
-            let Some(found) = (0..attributes.len()).find(gives_way) else {
-                return stays;
-            };
-            if stays.is_empty() {
-                stays = (0..attributes.len())
-                    .map(|at| new_name(at).is_none())
-                    .collect();
-            }
-            stays[found] = true;
-        }
-    }
-
-    fn new_name(&self, operators: &Operators, name: NameId) -> Option<NameId> {
-        let symbol = self.bound.symbol(name);
-        let mut renamed = operators.attribute_names.iter();
-        let &(_, new) = renamed.find(|(old, _)| *old == symbol)?;
-        Some(self.bound.name(new))
     }
 
     /// An attribute becomes a child of the innermost open element.

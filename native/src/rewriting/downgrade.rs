@@ -12,10 +12,19 @@ impl<H: Handler> Rewriter<'_, H> {
         let state = &mut self.memory.states[frame.state as usize];
         (state.waits, state.decided) = (false, true);
         let mut nodes = std::mem::take(&mut state.waiting);
-        for (moving, target) in &self.operators(frame.place).downgrades {
+        let operators = self.operators(frame.place);
+        let trees = &self.memory.trees;
+        let places = nodes.iter().map(|&node| trees.node(node).place);
+        let mut meant: Vec<u32> = places
+            .filter_map(|place| operators.downgraded_by.get(place))
+            .collect();
+        meant.sort_unstable();
+        meant.dedup();
+        for number in meant {
+            let target = operators.downgrades[number as usize];
             let trees = &mut self.memory.trees;
-            let moves = |place| moving.contains(&place);
-            let has_target = nodes.iter().any(|&node| trees.node(node).place == *target);
+            let moves = |place| operators.downgraded_by.get(place) == Some(number);
+            let has_target = nodes.iter().any(|&node| trees.node(node).place == target);
             if !has_target {
                 continue; // they stay
             }
@@ -27,12 +36,9 @@ impl<H: Handler> Rewriter<'_, H> {
                 }
                 stays
             });
-            if moved.is_empty() {
-                continue;
-            }
             let mut targets = 0;
             for node in &mut nodes {
-                if trees.node(*node).place == *target {
+                if trees.node(*node).place == target {
                     let mut children = trees.children(*node).to_vec();
                     children.extend(&moved);
                     *node = trees.with_children(*node, &children);

@@ -4,6 +4,8 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use hashbrown::HashMap;
 
+use super::lookup::Lookup;
+
 /// The number of a node of the local schema, or of an attribute that becomes an element.
 pub type PlaceId = u32;
 
@@ -81,7 +83,7 @@ pub struct Mapping {
 #[derive(Debug)]
 pub(super) struct Place {
     /// By name.
-    children: Vec<(Symbol, PlaceId)>,
+    children: Lookup<PlaceId>,
     /// The new name, if it has one.
     pub renamed: Symbol,
     /// Whether it may change places with a child.
@@ -91,7 +93,7 @@ pub(super) struct Place {
 }
 
 /// Where a child of an element goes.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Way {
     /// It stays, and passes at once.
     Stays,
@@ -108,16 +110,24 @@ pub(super) enum Way {
 /// What is done at an element beyond giving it another name.
 #[derive(Debug, Default)]
 pub(super) struct Operators {
-    /// Attribute, name, place of the element.
-    pub to_elements: Vec<(Symbol, Symbol, PlaceId)>,
-    pub attribute_names: Vec<(Symbol, Symbol)>,
-    pub downgrades: Vec<(Vec<PlaceId>, PlaceId)>,
+    /// The elements that are made of attributes, in order: name and place.
+    pub to_elements: Vec<(Symbol, PlaceId)>,
+    /// Which of them each attribute becomes.
+    pub made_of: Lookup<u32>,
+    /// The new names of attributes.
+    pub attribute_names: Lookup<Symbol>,
+    /// The old names by the new ones.
+    pub renamed_from: Lookup<Symbol>,
+    /// What each Downgrade moves others into, in order.
+    pub downgrades: Vec<PlaceId>,
+    /// The Downgrade that moves each child; there is at most one.
+    pub downgraded_by: Lookup<u32>,
     /// Inserted paths.
     pub paths: Vec<Vec<Symbol>>,
     /// Children that a Downgrade moves, or moves others into.
-    pub waiting: Vec<PlaceId>,
+    pub waiting: Lookup<()>,
     /// Where children go that an operator names.
-    pub ways: Vec<(PlaceId, Way)>,
+    pub ways: Lookup<Way>,
     /// Where all others go.
     pub others: Option<Way>,
     /// Whether what passes does so in the first inserted path.
@@ -141,8 +151,9 @@ impl Mapping {
         for (number, node) in nodes.iter().enumerate().skip(1) {
             let name = symbols.of(&node.name);
             let number = u32::try_from(number).expect("fewer than 2^32 nodes");
-            places[node.parent as usize].children.push((name, number));
+            places[node.parent as usize].children.add(name, number);
         }
+        places.iter_mut().for_each(|place| place.children.settle());
         places.extend((0..attributes).map(|_| Place::default()));
         let exchanges = nodes.iter().zip(0..).flat_map(|(node, number)| {
             node.operators.iter().filter_map(move |each| match each {
@@ -184,7 +195,7 @@ impl Symbols {
 impl Default for Place {
     fn default() -> Place {
         Place {
-            children: Vec::new(),
+            children: Lookup::default(),
             renamed: NO_SYMBOL,
             exchanges: false,
             operators: None,
@@ -208,6 +219,7 @@ impl Place {
                 }
             }
         }
+        operators.settle();
         place.operators = is_any.then(|| Box::new(operators));
         place
     }
@@ -215,31 +227,34 @@ impl Place {
     /// The child of this name.
     #[inline]
     pub fn child(&self, name: Symbol) -> PlaceId {
-        // Schema nodes have few children: looking at each beats anything cleverer.
-        match self.children.iter().find(|(own, _)| *own == name) {
-            Some(&(_, place)) if name != NO_SYMBOL => place,
-            _ => UNKNOWN,
-        }
+        self.children.get(name).unwrap_or(UNKNOWN)
     }
 }
 
 impl Operators {
     fn add(&mut self, operator: &Operator, text: bool, is_above: bool, symbols: &mut Symbols) {
         match operator {
-            Operator::RenameAttribute(attribute, name) => self
-                .attribute_names
-                .push((symbols.of(attribute), symbols.of(name))),
+            Operator::RenameAttribute(attribute, name) => {
+                let (attribute, name) = (symbols.of(attribute), symbols.of(name));
+                self.attribute_names.add(attribute, name);
+                self.renamed_from.add(name, attribute);
+            }
             Operator::ToElement(attribute, name, place) => {
-                let made = (symbols.of(attribute), symbols.of(name), *place);
-                self.to_elements.push(made);
+                let number = numbered(&self.to_elements);
+                self.made_of.add(symbols.of(attribute), number);
+                self.to_elements.push((symbols.of(name), *place));
             }
             Operator::Downgrade(children, target) => {
-                self.waiting.extend(children);
-                self.waiting.push(*target);
-                self.downgrades.push((children.clone(), *target));
+                let number = numbered(&self.downgrades);
+                for &child in children {
+                    self.downgraded_by.add(child, number);
+                    self.waiting.add(child, ());
+                }
+                self.waiting.add(*target, ());
+                self.downgrades.push(*target);
             }
             Operator::Insert(path, children) => {
-                let kept = Way::Inserted(u32::try_from(self.paths.len()).expect("few paths"));
+                let kept = Way::Inserted(numbered(&self.paths));
                 self.paths
                     .push(path.iter().map(|name| symbols.of(name)).collect());
                 // Above the root all is moved or nothing, and without text everything that follows.
@@ -263,10 +278,19 @@ impl Operators {
         }
     }
 
+    fn settle(&mut self) {
+        self.made_of.settle();
+        self.attribute_names.settle();
+        self.renamed_from.settle();
+        self.downgraded_by.settle();
+        self.waiting.settle();
+        self.ways.settle();
+    }
+
     /// Notes where children go; what an operator before this one takes is no child any more.
     fn moves(&mut self, children: Option<&[PlaceId]>, way: Way) {
         match children {
-            Some(children) => self.ways.extend(children.iter().map(|&child| (child, way))),
+            Some(children) => children.iter().for_each(|&child| self.ways.add(child, way)),
             None => {
                 self.others.get_or_insert(way);
             }
@@ -276,10 +300,12 @@ impl Operators {
     /// Where a child goes, what waits for a target set aside.
     #[inline]
     pub fn way_of(&self, place: PlaceId) -> Way {
-        let named = self.ways.iter().find(|(own, _)| *own == place);
-        match named {
-            Some(&(_, way)) if place != UNKNOWN => way,
-            _ => self.others.unwrap_or(Way::Stays),
-        }
+        let named = self.ways.get(place);
+        named.or(self.others).unwrap_or(Way::Stays)
     }
+}
+
+/// The number of the next of these.
+fn numbered<T>(those_before: &[T]) -> u32 {
+    u32::try_from(those_before.len()).expect("fewer than 2^32 operators")
 }

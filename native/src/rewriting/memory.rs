@@ -28,6 +28,8 @@ pub struct Memory {
     pub(super) tasks: Vec<Task>,
     /// The values of a kept element's attributes while it is placed.
     pub(super) values: String,
+    /// Which elements an element's attributes become, and of which they are made.
+    pub(super) made: Vec<(u32, usize)>,
 }
 
 /// The reader's names, for what is placed when the reader is not at hand.

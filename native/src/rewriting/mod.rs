@@ -14,12 +14,14 @@
 //! [`origins`] leads from nodes of the rewritten document back to the original bytes, and
 //! [`fragments`] cuts them out.
 
+mod attributes;
 pub mod bound;
 mod children;
 mod downgrade;
 mod exchange;
 pub mod forest;
 pub mod fragments;
+mod lookup;
 pub mod mapping;
 pub mod memory;
 pub mod origins;

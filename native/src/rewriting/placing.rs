@@ -2,7 +2,7 @@
 //!
 //! The work to be done is a stack of tasks, not calls within calls: trees are as deep as documents.
 
-use super::children::Attributes;
+use super::attributes::Attributes;
 use super::mapping::{PlaceId, Way, UNKNOWN};
 use super::memory::NO_STATE;
 use super::rewriter::Rewriter;
@@ -183,21 +183,22 @@ impl<H: Handler> Rewriter<'_, H> {
     fn finish_element(&mut self, span: Span) {
         let frame = self.top();
         let operators = self.operators(frame.place);
-        let state = &self.memory.states[frame.state as usize];
+        let state = &mut self.memory.states[frame.state as usize];
+        // Inserted paths in their order, the rest behind them; what is in each keeps its order.
+        state.aside.sort_by_key(|(way, _)| *way);
+        let behind = |(way, _): &(Way, NodeId)| *way < Way::Upgraded;
+        let (inserted, upgraded) = state.aside.split_at(state.aside.partition_point(behind));
         let tasks = &mut self.memory.tasks;
         tasks.push(Task::Drop(state.mark));
         let insert = |tasks: &mut Vec<Task>| {
-            for number in (0..operators.paths.len() as u32).rev() {
-                let way = Way::Inserted(number);
-                let moved = state.aside.iter().rev().filter(|(own, _)| *own == way);
-                let before = tasks.len();
+            let same_way = |one: &(Way, NodeId), other: &(Way, NodeId)| one.0 == other.0;
+            for moved in inserted.chunk_by(same_way).rev() {
+                let Way::Inserted(number) = moved[0].0 else {
+                    unreachable!("what is set aside is inserted or upgraded");
+                };
                 tasks.push(Task::EndPath(frame.place, number));
-                tasks.extend(moved.map(|&(_, node)| Task::Place(node)));
-                if tasks.len() == before + 1 {
-                    tasks.pop(); // nothing would be in it
-                } else {
-                    tasks.push(Task::StartPath(frame.place, number));
-                }
+                tasks.extend(moved.iter().rev().map(|&(_, node)| Task::Place(node)));
+                tasks.push(Task::StartPath(frame.place, number));
             }
         };
         // Inserted paths are children like others: where all are moved behind the element, so are they.
@@ -205,9 +206,7 @@ impl<H: Handler> Rewriter<'_, H> {
         if inserts_behind {
             insert(tasks);
         }
-        let upgraded = state.aside.iter().rev();
-        let upgraded = upgraded.filter(|(way, _)| *way == Way::Upgraded);
-        tasks.extend(upgraded.map(|&(_, node)| Task::Place(node)));
+        tasks.extend(upgraded.iter().rev().map(|&(_, node)| Task::Place(node)));
         tasks.push(Task::End(span));
         if !inserts_behind {
             insert(tasks);

@@ -113,7 +113,7 @@ class _Rules:
         """Attributes whose images are children of the node's, or can be moved to where they are."""
         siblings = {self._image(child.place) for child in draft.children}
         found = []
-        for attribute in draft.attributes:
+        for attribute in draft.attributes.values():
             goal, name = self._image(attribute.place), attribute.place.attribute
             if goal is None or image is None or name is None:
                 continue
@@ -195,7 +195,7 @@ class _Rules:
         """New names of attributes that stay attributes of the node, unless the name is in use."""
         owner = self._image(draft.place)
         names: dict[Place, Name] = {}
-        for attribute in draft.attributes:
+        for attribute in draft.attributes.values():
             if attribute.name not in converted:
                 image = self._images.get(attribute.place)
                 is_its_own = image is not None and image.path == owner

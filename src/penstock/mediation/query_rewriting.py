@@ -265,7 +265,7 @@ class QueryRewriter:
         if step.kind is Kind.ATTRIBUTE:
             found = [
                 Exists(Path((_attribute(attribute.place.attribute, conditions),)))
-                for attribute in draft.attributes
+                for attribute in draft.attributes.values()
                 if attribute.place.attribute is not None and _passes(step.test, attribute.name)
             ]
             return either((Alternative((each,)),) for each in found)

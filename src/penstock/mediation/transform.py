@@ -6,6 +6,7 @@ root down. So an operator is checked against the schema as it is when its turn c
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
@@ -47,7 +48,8 @@ class Draft:
     occurs: Occurs
     text: bool
     cut: bool = False
-    attributes: list[DraftAttribute] = field(default_factory=list)
+    attributes: dict[Name, DraftAttribute] = field(default_factory=dict)
+    """By the names that they have in the local schema."""
     children: list[Draft] = field(default_factory=list)
     parent: Draft | None = None
 
@@ -62,12 +64,20 @@ class Draft:
         return tuple(reversed(names))
 
     def add(self, *children: Draft) -> None:
-        """Append children, taken from wherever they were."""
+        """Append children, taken from the parent that they had."""
+        if children and children[0].parent is not None:
+            children[0].parent.release(children)
         for child in children:
-            if child.parent is not None:
-                child.parent.children.remove(child)
             child.parent = self
-            self.children.append(child)
+        self.children += children
+
+    def release(self, children: Sequence[Draft]) -> None:
+        """Let children of this node go, all at once: there can be thousands."""
+        if len(children) == 1:
+            self.children.remove(children[0])
+            return
+        released = set(children)
+        self.children[:] = [child for child in self.children if child not in released]
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,10 +128,10 @@ class Transformation:
             self._by_place[Place(path[:-1])].add(self._draft(path, node))
 
     def _draft(self, path: NodePath, node: SchemaNode) -> Draft:
-        attributes = [
-            DraftAttribute(Place(path, each.name), each.name, each.required)
+        attributes = {
+            each.name: DraftAttribute(Place(path, each.name), each.name, each.required)
             for each in node.attributes
-        ]
+        }
         draft = Draft(Place(path), node.name, node.occurs, node.text, node.cut, attributes)
         self._by_place[Place(path)] = draft
         return draft
@@ -158,9 +168,10 @@ class Transformation:
         places: dict[Place, Place] = {}
         for place, draft in self._by_place.items():
             if place.path:
-                places[place] = Place(draft.path)
-                for attribute in draft.attributes:
-                    places[attribute.place] = Place(draft.path, attribute.name)
+                path = draft.path
+                places[place] = Place(path)
+                for attribute in draft.attributes.values():
+                    places[attribute.place] = Place(path, attribute.name)
         root = _merged([_finished(child) for child in self.above.children])[0]
         return Transformed(SchemaTree(root, self._local.cut_at), places, tuple(self._remarks))
 
@@ -202,7 +213,9 @@ class Transformation:
         else:
             listed = sorted(places, key=str)
             found = [self._child(operator, parent, place) for place in listed]
-            found.sort(key=parent.children.index)
+            if len(found) > 1:
+                numbers = {child: number for number, child in enumerate(parent.children)}
+                found.sort(key=numbers.__getitem__)
         if not found:
             raise self._refuse("mapping.children", operator, "there are no children to move")
         return found
@@ -238,10 +251,10 @@ class Transformation:
     def _apply_all(self, draft: Draft, operators: Sequence[Operator]) -> None:
         self._require_one_upgrade([each for each in operators if isinstance(each, Upgrade)])
         self._require_apart([each for each in operators if isinstance(each, Insert)])
+        made = [self._to_element(draft, each) for each in operators if isinstance(each, ToElement)]
+        draft.children[:0] = made
         for operator in operators:
             match operator:
-                case ToElement():
-                    self._to_element(draft, operator)
                 case Downgrade():
                     self._downgrade(draft, operator)
                 case Insert():
@@ -263,19 +276,17 @@ class Transformation:
                 raise self._refuse("mapping.repeated", operator, "write one Insert for this path")
             paths.add(operator.path)
 
-    def _to_element(self, draft: Draft, operator: ToElement) -> None:
-        place = Place(operator.node, operator.attribute)
-        found = next((each for each in draft.attributes if each.place == place), None)
+    def _to_element(self, draft: Draft, operator: ToElement) -> Draft:
+        """The child that an attribute becomes; it comes before all others."""
+        found = draft.attributes.pop(operator.attribute, None)
         if found is None:
             raise self._refuse(
                 "mapping.node", operator, f"it has no attribute {operator.attribute}, or no longer"
             )
-        draft.attributes.remove(found)
-        made = Draft(place, operator.name, Occurs(found.required, many=False), text=True)
+        made = Draft(found.place, operator.name, Occurs(found.required, many=False), text=True)
         made.parent = draft
-        before = sum(1 for each in draft.children if each.place and each.place.attribute)
-        draft.children.insert(before, made)
-        self._by_place[place] = made
+        self._by_place[found.place] = made
+        return made
 
     def _downgrade(self, draft: Draft, operator: Downgrade) -> None:
         moved = self._children(operator, draft, operator.children)
@@ -307,8 +318,8 @@ class Transformation:
         if parent is None or parent is self.above:
             raise self._refuse("mapping.root", operator, "nothing can stand beside the root")
         place = parent.children.index(draft) + 1
+        draft.release(moved)
         for each in moved:
-            draft.children.remove(each)
             each.parent = parent
             each.occurs = _through(draft.occurs, each.occurs)
         parent.children[place:place] = moved
@@ -322,15 +333,14 @@ class Transformation:
             if operator.attribute is None:
                 draft.name = operator.name
                 continue
-            place = Place(operator.node, operator.attribute)
-            found = next((each for each in draft.attributes if each.place == place), None)
+            found = draft.attributes.get(operator.attribute)
             if found is None:
                 message = f"it has no attribute {operator.attribute}, or no longer"
                 raise self._refuse("mapping.node", operator, message)
             found.name = operator.name
-        names = [each.name for each in draft.attributes]
+        names = Counter(each.name for each in draft.attributes.values())
         for operator in operators:
-            if operator.attribute is not None and names.count(operator.name) > 1:
+            if operator.attribute is not None and names[operator.name] > 1:
                 message = f"it has another attribute {operator.name}"
                 raise self._refuse("mapping.attribute", operator, message)
 
@@ -341,7 +351,7 @@ def _through(outer: Occurs, inner: Occurs) -> Occurs:
 
 
 def _finished(draft: Draft) -> SchemaNode:
-    attributes = (SchemaAttribute(each.name, each.required) for each in draft.attributes)
+    attributes = (SchemaAttribute(each.name, each.required) for each in draft.attributes.values())
     return SchemaNode(
         draft.name,
         draft.occurs,
