@@ -151,7 +151,10 @@ def match_batch_mapped(
     mappings: list[Mapping],
     rows: list[int | None],
     takes_once: bool,
-) -> tuple[bytes, bytes, list[str], list[tuple[int, _Refusal]], dict[str, int]]: ...
+) -> tuple[
+    tuple[bytes, bytes, list[str], list[tuple[int, _Refusal]], dict[str, int]],
+    list[tuple[int, int]],
+]: ...
 def select_mapped(
     matcher: Matcher, document: Buffer, mapping: Mapping, ids: list[str]
 ) -> tuple[

@@ -17,6 +17,8 @@ pub struct Batch {
     pub handles: Vec<u32>,
     /// The refused documents, by row.
     pub refusals: Vec<(usize, Refusal)>,
+    /// The documents with elements that their mappings' schemas do not have, by row, and how many.
+    pub unknown: Vec<(usize, u64)>,
     /// Added up.
     pub counters: Counters,
 }
@@ -34,6 +36,9 @@ pub fn match_all<'a>(
     for (row, document) in documents.enumerate() {
         match matches(row, &mut Source::Bytes(document)) {
             Ok(matched) => {
+                if matched.counters.unknown > 0 {
+                    batch.unknown.push((row, matched.counters.unknown));
+                }
                 batch.counters += matched.counters;
                 for handle in matched.handles {
                     let place = *places.entry(handle).or_insert_with(|| {

@@ -110,7 +110,8 @@ pub fn match_mapped<'py>(
 }
 
 /// Matches documents as `match_batch` does, each through the mapping whose number `rows` has, if any;
-/// against keywords too, where they are given, as the documents are.
+/// against keywords too, where they are given, as the documents are. Also tells, by row, how many elements
+/// their mappings' schemas do not have, where there are any.
 #[pyfunction]
 #[pyo3(signature = (matcher, keywords, documents, offsets, mappings, rows, takes_once))]
 #[allow(clippy::too_many_arguments)]
@@ -123,12 +124,12 @@ pub fn match_batch_mapped<'py>(
     mappings: Vec<PyRef<'py, Mapping>>,
     rows: Vec<Option<usize>>,
     takes_once: bool,
-) -> PyResult<BatchTuple<'py>> {
+) -> PyResult<(BatchTuple<'py>, Vec<(usize, u64)>)> {
     let documents = Documents::new(&documents, &offsets)?;
     let mappings: Vec<&NativeMapping> = mappings.iter().map(|each| &*each.mapping).collect();
     let paths = &*matcher.matcher;
     let keywords = keywords.map(|keywords| &*keywords.matcher);
-    let (batch, ids) = py.detach(|| {
+    let (mut batch, ids) = py.detach(|| {
         let matches = |row: usize, source: &mut Source<'_>| {
             let through = &mut Through {
                 source,
@@ -146,7 +147,8 @@ pub fn match_batch_mapped<'py>(
             None => with_ids(paths, batch),
         }
     });
-    batch_tuple(py, batch, ids)
+    let unknown = std::mem::take(&mut batch.unknown);
+    Ok((batch_tuple(py, batch, ids)?, unknown))
 }
 
 /// `(kind, name of an attribute, range, namespaces in scope)`

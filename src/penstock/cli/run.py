@@ -126,6 +126,9 @@ class _Totals:
         )
         if self.past:
             note(f"and {plural(self.past, 'delivery', 'deliveries')} of past documents")
+        if counts["unknown_elements"]:
+            unknown = plural(counts["unknown_elements"], "element")
+            note(f"{unknown} that local schemas do not have: `penstock status` shows whose")
         if counts["dead"]:
             note("`penstock dead-letters list` shows what was refused and why")
 

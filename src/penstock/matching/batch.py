@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Protocol, TypeAlias
 
 import pyarrow as pa
@@ -39,6 +39,9 @@ class BatchMatches:
     errors: pa.StructArray
     """Of type :data:`ERROR_TYPE`: null where the document was sound."""
     counters: Counters
+    unknown: Mapping[int, int] = field(default_factory=dict)
+    """Where documents were matched by mappings: how many elements a document has that its mapping's
+    schema does not have, by row; only documents that have some."""
 
     def __len__(self) -> int:
         return len(self.ids)
@@ -69,6 +72,7 @@ def match_batch(matcher: RowsMatcher, documents: BinaryArray) -> BatchMatches:
         ids=ids,
         errors=error_array(errors, len(array)),
         counters=_counters(ids, refused=len(errors), work=outcome.work),
+        unknown={rows[position]: count for position, count in outcome.unknown.items()},
     )
 
 

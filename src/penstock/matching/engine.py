@@ -9,7 +9,7 @@ the plain ``reference``.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from os import PathLike
 from typing import Final, Protocol, TypeAlias
 
@@ -68,6 +68,9 @@ class BatchOutcome:
     errors: Mapping[int, DocumentError]
     """The refused documents by position."""
     work: Work
+    unknown: Mapping[int, int] = field(default_factory=dict)
+    """How many elements a document has that its mapping's schema does not have, by position; only
+    documents that have some."""
 
 
 OR_TOO_LARGE: Final = "keywords.or-too-large"

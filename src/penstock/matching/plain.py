@@ -86,18 +86,22 @@ def batch_of(outcomes: Iterable[Outcome]) -> BatchOutcome:
     offsets, indices, work = [0], [], NO_WORK
     dictionary: dict[str, int] = {}
     errors: dict[int, DocumentError] = {}
+    unknown: dict[int, int] = {}
     for row, outcome in enumerate(outcomes):
         if outcome.error is not None:
             errors[row] = outcome.error
         indices += [dictionary.setdefault(name, len(dictionary)) for name in outcome.handles.ids()]
         offsets.append(len(indices))
         work += outcome.work
+        if outcome.work.unknown:
+            unknown[row] = outcome.work.unknown
     return BatchOutcome(
         list_offsets=pa.array(offsets, pa.int32()),
         indices=pa.array(indices, pa.int32()),
         ids=pa.array(dictionary.keys(), pa.string()),
         errors=errors,
         work=work,
+        unknown=unknown,
     )
 
 

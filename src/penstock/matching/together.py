@@ -119,6 +119,7 @@ def joined_batches(paths: BatchOutcome, keywords: BatchOutcome) -> BatchOutcome:
         ids=pa.array([*paths.ids.to_pylist(), *keywords.ids.to_pylist()], pa.string()),
         errors={**keywords.errors, **paths.errors},
         work=paths.work,
+        unknown={row: n for row, n in paths.unknown.items() if row not in keywords.errors},
     )
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import struct
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, TypeAlias
 
 import pyarrow as pa
@@ -57,7 +58,7 @@ class NativeRewriting:
         """Match a document that is in memory, in one reading where there are keywords too."""
         if self._keywords is not None:
             offsets = struct.pack("=2q", 0, len(memoryview(document)))
-            _, _, ids, refusals, counters = native.match_batch_mapped(
+            (_, _, ids, refusals, counters), _ = native.match_batch_mapped(
                 self._paths,
                 self._keywords,
                 document,
@@ -94,12 +95,16 @@ class NativeRewriting:
                 compiled.append(self._mappings.of(mapping))
             rows.append(numbers[id(mapping)])
 
+        unknown: dict[int, int] = {}
+
         def match(content: memoryview, offsets: memoryview) -> BatchTuple:
-            return native.match_batch_mapped(
+            batch, of_rows = native.match_batch_mapped(
                 self._paths, self._keywords, content, offsets, compiled, rows, self._takes_once
             )
+            unknown.update(of_rows)
+            return batch
 
-        return batch_outcome(documents, match)
+        return replace(batch_outcome(documents, match), unknown=unknown)
 
     def select(
         self, document: Buffer, mapping: SchemaMapping, subscriptions: Sequence[str]

@@ -8,7 +8,7 @@ from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 import numpy as np
 import pyarrow as pa
@@ -72,32 +72,42 @@ class _Sums:
         self._last_sequence: int | None = None
         self._alone: Counter[str] = Counter()
         # A document that meets several shards has a row from each.
-        self._sharded: dict[int, tuple[str, int]] = {}
+        self._sharded: dict[int, _Document] = {}
 
     def add(self, outcomes: pa.RecordBatch) -> None:
-        names = (ROW, "outcome", "bytes", "sequence")
+        names = (ROW, "sequence", *_Document._fields)
         columns = [outcomes.column(name).to_pylist() for name in names]
-        for row, outcome, size, sequence in zip(*columns, strict=True):
+        for row, sequence, *rest in zip(*columns, strict=True):
             self._last_sequence = max(sequence, self._last_sequence or sequence)
+            document = _Document(*rest)
             if row is None:
-                self._count(self._alone, outcome, size)
-            elif outcome != "unmatched" or row not in self._sharded:
-                self._sharded[row] = (outcome, size)
-
-    @staticmethod
-    def _count(sums: Counter[str], outcome: str, size: int) -> None:
-        sums["documents"] += 1
-        sums[outcome] += 1
-        sums["bytes"] += size
+                _count(self._alone, document)
+            elif document.outcome != "unmatched" or row not in self._sharded:
+                self._sharded[row] = document
 
     def as_dict(self) -> dict[str, Any]:
         sums = self._alone.copy()
-        for outcome, size in self._sharded.values():
-            self._count(sums, outcome, size)
+        for document in self._sharded.values():
+            _count(sums, document)
         return {
             "sums": {**sums, "deliveries": self.deliveries},
             "last_sequence": self._last_sequence,
         }
+
+
+class _Document(NamedTuple):
+    """What is counted of a document: the names are those of columns."""
+
+    outcome: str
+    bytes: int
+    unknown_elements: int
+
+
+def _count(sums: Counter[str], document: _Document) -> None:
+    sums["documents"] += 1
+    sums[document.outcome] += 1
+    sums["bytes"] += document.bytes
+    sums["unknown_elements"] += document.unknown_elements
 
 
 def _by_bucket(deliveries: pa.RecordBatch) -> Iterator[tuple[int, pa.RecordBatch]]:

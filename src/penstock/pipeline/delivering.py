@@ -42,6 +42,8 @@ class BatchCounts:
     dead: int = 0
     deliveries: int = 0
     bytes: int = 0
+    unknown_elements: int = 0
+    """Elements that the schemas of the documents' mappings do not have."""
 
 
 def deliver(
@@ -101,8 +103,9 @@ def deliver(
     >>> table = spark.createDataFrame([("<price>7</price>",), ("<price>",)], "xml string")
     >>> batch = read_column(spark, table, "xml", publisher="me")
     >>> noon = datetime(2026, 5, 1, 12, tzinfo=UTC)
-    >>> deliver(batch, version, tables, stream="prices", batch=0, at=noon)
-    BatchCounts(documents=2, matched=1, unmatched=0, dead=1, deliveries=1, bytes=23)
+    >>> counts = deliver(batch, version, tables, stream="prices", batch=0, at=noon)
+    >>> counts.documents, counts.matched, counts.unmatched, counts.dead, counts.deliveries
+    (2, 1, 0, 1, 1)
     >>> deliver(batch, version, tables, stream="prices", batch=0, at=noon)  # once only
     """
     shards = checked_versions(versions, mode)

@@ -20,7 +20,7 @@ from penstock.matching.batch import ERROR_TYPE
 from penstock.mediation import MappingChooser
 from penstock.pipeline.outcomes import Matching, Outcomes, slices
 from penstock.workspace.mapping_versions import open_mappings
-from penstock.workspace.schemas import DOCUMENTS, MATCHES
+from penstock.workspace.schemas import DOCUMENTS, MATCHES, UNKNOWN
 from penstock.workspace.versions import open_version
 
 Mode: TypeAlias = Literal["PERMISSIVE", "DROPMALFORMED", "FAILFAST"]
@@ -42,11 +42,13 @@ OUTCOMES: Final = pa.schema(
         *DOCUMENTS.remove(DOCUMENTS.get_field_index("content")),
         pa.field("matches", pa.list_(pa.field("element", _MATCH, nullable=False)), nullable=False),
         pa.field("error", ERROR_TYPE),
+        UNKNOWN,
     ]
 )
-"""A row for each document: its header, its matches, and the error where it was refused."""
+"""A row for each document: its header, its matches, the error where it was refused, and how many
+elements its mapping's schema does not have."""
 
-_HEADER: Final = OUTCOMES.names[:-2]
+_HEADER: Final = [name for name in DOCUMENTS.names if name != "content"]
 
 
 def match_documents(
@@ -85,8 +87,9 @@ def match_documents(
 
     Returns
     -------
-    A row for each document, with its header, ``matches`` (subscription and fragments) and
-    ``error`` (code, message, offset, line, column, hint). Rows are in no order.
+    A row for each document, with its header, ``matches`` (subscription and fragments), ``error``
+    (code, message, offset, line, column, hint) and ``unknown_elements``: how many its mapping's
+    schema does not have. Rows are in no order.
 
     Examples
     --------
@@ -201,17 +204,18 @@ def _outcomes_of(
             *(documents.column(name) for name in kept),
             lists.cast(OUTCOMES.field("matches").type),
             outcomes.faults,
+            pa.array(outcomes.unknown),
         ],
-        names=[*kept, "matches", "error"],
+        names=[*kept, "matches", "error", UNKNOWN.name],
     )
     return rows.filter(outcomes.faults.is_null()) if mode == "DROPMALFORMED" else rows
 
 
 def _merged(matched: DataFrame, schema: StructType) -> DataFrame:
-    """One row a document of the rows that its shards gave; the error is the same in all."""
+    """One row a document of the rows that its shards gave; the rest is the same in all."""
     merged = matched.groupBy(ROW).agg(
         *(f.first(name).alias(name) for name in _HEADER),
         f.flatten(f.collect_list("matches")).alias("matches"),
-        f.first("error").alias("error"),
+        *(f.first(name).alias(name) for name in ("error", UNKNOWN.name)),
     )
     return merged.select(schema.names)

@@ -72,6 +72,9 @@ class Outcomes:
     chosen: Chosen
     """The mappings by which the documents were matched."""
 
+    unknown: Numbers
+    """How many elements each document has that its mapping's schema does not have."""
+
     @property
     def matches_each(self) -> Numbers:
         """How many matches each document has."""
@@ -115,7 +118,9 @@ class Matching:
             kept = self._in_force[subscriptions]
             documents, subscriptions = documents[kept], subscriptions[kept]
         faults = _with_refusals(found.errors, chosen.refused)
-        return Outcomes(documents, subscriptions, faults, chosen)
+        unknown = np.zeros(len(contents), np.int64)
+        unknown[list(found.unknown)] = list(found.unknown.values())
+        return Outcomes(documents, subscriptions, faults, chosen, unknown)
 
     def _found(self, contents: pa.Array[Any], chosen: Chosen) -> BatchMatches:
         if not chosen.mappings:

@@ -110,4 +110,6 @@ def counts_of(tables: Tables, stream: str, batch: int) -> dict[str, int] | None:
         filter=(pc.field("stream") == stream) & (pc.field("batch") == batch),
     )
     rows: list[dict[str, int]] = found.to_pylist()
-    return rows[0] if rows else None
+    if not rows:
+        return None
+    return rows[0] | {"unknown_elements": rows[0]["unknown_elements"] or 0}

@@ -16,7 +16,7 @@ from penstock.documents import Limits
 from penstock.pipeline.matching import ROW, Mode, by_shard, chooser_of, refuse_malformed
 from penstock.pipeline.outcomes import Matching, Outcomes, byte_lengths, slices
 from penstock.workspace.delta import TableWriter
-from penstock.workspace.schemas import DEAD_LETTERS, DELIVERIES, DOCUMENTS, LOG
+from penstock.workspace.schemas import DEAD_LETTERS, DELIVERIES, DOCUMENTS, LOG, UNKNOWN
 from penstock.workspace.tables import Tables
 from penstock.workspace.versions import open_version
 
@@ -37,6 +37,7 @@ HANDED_ON: Final = pa.schema(
         pa.field(ROW, pa.int64()),
         pa.field("outcome", pa.string()),
         pa.field("bytes", pa.int64()),
+        UNKNOWN,
         pa.field("file", pa.string()),
     ]
 )
@@ -86,6 +87,7 @@ class SettingDown:
         dead: TableWriter,
     ) -> None:
         columns: dict[str, Any] = {name: documents.column(name) for name in DOCUMENTS.names}
+        columns[UNKNOWN.name] = pa.array(outcomes.unknown)
         columns["batch"] = pa.repeat(pa.scalar(self.batch, pa.int64()), documents.num_rows)
         sound = outcomes.faults.is_null()
         log.write(pa.table(columns).filter(sound))
@@ -127,6 +129,7 @@ def _outcomes(documents: pa.RecordBatch, outcomes: Outcomes) -> pa.RecordBatch:
         "sequence": documents.column("sequence"),
         "outcome": pa.array(np.where(refused, "dead", matched), pa.string()),
         "bytes": byte_lengths(documents.column("content")),
+        UNKNOWN.name: pa.array(outcomes.unknown),
     }
     if ROW in documents.schema.names:
         columns[ROW] = documents.column(ROW)

@@ -21,7 +21,7 @@ from typing import Any, Final
 import pyarrow as pa
 import pyarrow.dataset as ds
 import pyarrow.parquet as pq
-from deltalake import CommitProperties, DeltaTable, Transaction
+from deltalake import CommitProperties, DeltaTable, Schema, Transaction
 from deltalake.transaction import AddAction
 from pyarrow.fs import FileSystem, LocalFileSystem, SubTreeFileSystem
 
@@ -168,12 +168,20 @@ def dataset_of(table: str) -> ds.Dataset:
 
 
 def create_table(table: str, schema: pa.Schema, *, partition_by: Sequence[str] = ()) -> None:
-    """Make an empty table where there is none."""
+    """Make an empty table where there is none; add the columns that one of before lacks."""
     if DeltaTable.is_deltatable(table):
+        _add_columns(DeltaTable(table), schema)
         return
     if "://" not in table:
         os.makedirs(table, exist_ok=True)
     DeltaTable.create(table, schema, mode="ignore", partition_by=list(partition_by))
+
+
+def _add_columns(table: DeltaTable, schema: pa.Schema) -> None:
+    known = {field.name for field in table.schema().fields}
+    missing = [field for field in Schema.from_arrow(schema).fields if field.name not in known]
+    if missing:
+        table.alter.add_columns(missing)
 
 
 def last_batch(table: str, stream: str) -> int | None:

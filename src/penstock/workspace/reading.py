@@ -16,13 +16,24 @@ from penstock.workspace.tables import Tables
 
 
 def rows_of(
-    table: str, where: ds.Expression | None = None, columns: Sequence[str] | None = None
+    table: str,
+    where: ds.Expression | None = None,
+    columns: Sequence[str] | None = None,
+    *,
+    schema: pa.Schema | None = None,
 ) -> pa.Table | None:
-    """Rows of a table as it is now; ``None`` where nothing has made the table yet."""
+    """Rows of a table as it is now; ``None`` where nothing has made the table yet.
+
+    With ``schema``, columns that it has and an older table lacks are null.
+    """
     if not DeltaTable.is_deltatable(table):
         return None
     names = None if columns is None else list(columns)
-    return dataset_of(table).to_table(filter=where, columns=names)
+    dataset: Any = dataset_of(table)
+    if schema is not None:
+        dataset = dataset.replace_schema(schema)
+    rows: pa.Table = dataset.to_table(filter=where, columns=names)
+    return rows
 
 
 def sequences_in(table: str, sequences: Collection[int]) -> set[int]:

@@ -2,6 +2,9 @@
 
 Times are UTC to the microsecond. A *sequence* is the place of a document in the order of
 publishing. Spark's form of the same schemas is derived in :mod:`penstock.pipeline.schemas`.
+
+Tables outlive versions of Penstock: a column that is added later may be null, and
+:meth:`~penstock.workspace.tables.Tables.create` adds it to tables that were made without it.
 """
 
 from __future__ import annotations
@@ -32,7 +35,11 @@ _HEADER: Final = [
 DOCUMENTS: Final = pa.schema([*_HEADER, _required("content", pa.binary())])
 """Documents as published: the inbox, and what the pipeline reads."""
 
-LOG: Final = pa.schema([*DOCUMENTS, _required("batch", pa.int64())])
+UNKNOWN: Final = pa.field("unknown_elements", pa.int64())
+"""How many elements documents have that the schemas of their mappings do not have. Null in what was
+written before there was this column."""
+
+LOG: Final = pa.schema([*DOCUMENTS, _required("batch", pa.int64()), UNKNOWN])
 """The documents table: those that were matched, whether or not anyone wanted them, with the batch
 that took them."""
 
@@ -130,6 +137,7 @@ COUNTS: Final = pa.schema(
         _required("bytes", pa.int64()),
         pa.field("last_sequence", pa.int64()),
         _required("finished_at", TIME),
+        UNKNOWN,
     ]
 )
 """What became of each batch: ``documents = matched + unmatched + dead``."""

@@ -8,8 +8,20 @@ from typing import Any
 import pyarrow.compute as pc
 import pyarrow.dataset as ds
 
+from penstock.workspace import schemas
 from penstock.workspace.reading import rows_of
 from penstock.workspace.tables import BACKFILL, Tables
+
+
+@dataclass(frozen=True, slots=True)
+class Strays:
+    """Documents of a publisher that have elements which their mapping's schema does not have."""
+
+    publisher: str
+    schema: str
+    """As their headers name it; empty where they carry a mapping and name none."""
+    documents: int
+    elements: int
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -28,6 +40,8 @@ class Status:
     matched: int
     unmatched: int
     dead: int
+    strays: tuple[Strays, ...]
+    """Whose documents have left their schemas, among those that are kept; most elements first."""
     deliveries: int
     mailboxes: dict[str, int]
     """Deliveries by subscriber, those with most first."""
@@ -43,6 +57,21 @@ def counts_of(tables: Tables) -> dict[str, int]:
         return found
     found |= {name: compute.sum(rows.column(name)).as_py() for name in names}
     return found | {"last_sequence": compute.max(rows.column("last_sequence")).as_py() or 0}
+
+
+def strays_of(tables: Tables) -> tuple[Strays, ...]:
+    """Whose documents have elements that their mappings' schemas do not have."""
+    keys, unknown = ["publisher", "schema"], schemas.UNKNOWN.name
+    where = ds.field(unknown) > 0
+    rows = rows_of(tables.documents, where, [*keys, unknown], schema=schemas.LOG)
+    if rows is None:
+        return ()
+    grouped = rows.group_by(keys).aggregate([([], "count_all"), (unknown, "sum")])
+    ordered = grouped.sort_by(
+        [(f"{unknown}_sum", "descending"), *((key, "ascending") for key in keys)]
+    )
+    columns = [ordered.column(name) for name in (*keys, "count_all", f"{unknown}_sum")]
+    return tuple(Strays(*row) for row in zip(*(each.to_pylist() for each in columns), strict=True))
 
 
 def past_deliveries(tables: Tables) -> int:

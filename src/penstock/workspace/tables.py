@@ -40,7 +40,7 @@ class Tables:
         return f"{self.root}/counts"
 
     def create(self) -> None:
-        """Make those that are not there yet."""
+        """Make those that are not there yet, and add columns that older ones lack."""
         create_table(self.documents, schemas.LOG)
         create_table(self.deliveries, schemas.DELIVERIES, partition_by=["bucket"])
         create_table(self.dead_letters, schemas.DEAD_LETTERS)

@@ -17,7 +17,7 @@ from penstock.workspace.inbox import Inbox, Published
 from penstock.workspace.locks import holding
 from penstock.workspace.mailbox import Mailbox
 from penstock.workspace.mediation_store import MediationStore
-from penstock.workspace.status import Status, counts_of, deliveries_by_subscriber
+from penstock.workspace.status import Status, counts_of, deliveries_by_subscriber, strays_of
 from penstock.workspace.subscriptions import SubscriptionStore
 from penstock.workspace.tables import Tables
 
@@ -124,6 +124,7 @@ class Workspace:
             local_schemas=len(mediator.local_schemas),
             waiting=self.inbox.count_after(last),
             **counts,
+            strays=strays_of(self.tables),
             deliveries=sum(mailboxes.values()),
             mailboxes=mailboxes,
         )

@@ -1,0 +1,69 @@
+"""What the tables say of a workspace, those of before too."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pytest
+
+from penstock.workspace import schemas
+from penstock.workspace.delta import TableWriter, commit_batch, create_table
+from penstock.workspace.reading import rows_of
+from penstock.workspace.status import Strays, strays_of
+from penstock.workspace.tables import Tables
+
+MONDAY = datetime(2026, 5, 4, tzinfo=UTC)
+OLD_LOG = schemas.LOG.remove(schemas.LOG.get_field_index(schemas.UNKNOWN.name))
+"""The documents table of before unknown elements were told."""
+
+
+@pytest.fixture
+def tables(tmp_path: Path) -> Tables:
+    return Tables(str(tmp_path))
+
+
+def commit(tables: Tables, schema: pa.Schema, batch: int, *rows: tuple[str, str, int]) -> None:
+    """Documents of publishers and schemas, with so many unknown elements."""
+    writer = TableWriter(tables.documents, schema)
+    for publisher, name, unknown in rows:
+        row: dict[str, Any] = {
+            "document": "d",
+            "publisher": publisher,
+            "schema": name,
+            "fields": [],
+            "sequence": 1,
+            "published_at": MONDAY,
+            "content": b"<d/>",
+            "batch": batch,
+            "unknown_elements": unknown,
+        }
+        writer.write(pa.Table.from_pylist([row], schema=schema))
+    commit_batch(tables.documents, writer.close(), stream="s", batch=batch)
+
+
+def test_strays_are_told_by_publisher_and_schema(tables: Tables) -> None:
+    assert strays_of(tables) == ()
+    tables.create()
+    assert strays_of(tables) == ()
+    opera, club = ("opera", "season"), ("club", "season")
+    commit(tables, schemas.LOG, 0, (*opera, 2), (*club, 7), (*opera, 3), (*opera, 0))
+    assert strays_of(tables) == (Strays(*club, 1, 7), Strays(*opera, 2, 5))
+
+
+def test_a_table_of_before_is_read_and_gets_the_column(tables: Tables) -> None:
+    create_table(tables.documents, OLD_LOG)
+    commit(tables, OLD_LOG, 0, ("opera", "season", 2))
+    assert strays_of(tables) == ()
+    for _ in range(2):
+        tables.create()
+    commit(tables, schemas.LOG, 1, ("opera", "season", 3))
+    rows = rows_of(tables.documents, columns=["batch", "unknown_elements"])
+    assert rows is not None
+    assert sorted(rows.to_pylist(), key=lambda row: row["batch"]) == [
+        {"batch": 0, "unknown_elements": None},
+        {"batch": 1, "unknown_elements": 3},
+    ]
+    assert strays_of(tables) == (Strays("opera", "season", 1, 3),)
