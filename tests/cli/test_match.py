@@ -10,6 +10,7 @@ from commands import penstock, penstock_process
 
 from penstock.matching import Matcher, Matches
 from penstock.matching.results import Names
+from penstock.mediation import Mapping
 
 GOOD = "<news><item lang='en'><price>7</price></item><item lang='fr'/></news>"
 OTHER = "<weather/>"
@@ -182,3 +183,65 @@ def test_long_rows_are_whole_in_a_pipe(folder: Path) -> None:
     )
     (row,) = done.out.splitlines()
     assert row.rstrip().endswith(", ".join(ids))
+
+
+@pytest.fixture
+def german(folder: Path) -> Path:
+    """A document of another schema, which the subscriptions meet through a mapping."""
+    (folder / "german.xml").write_text(
+        "<nachrichten>\n<meldung sprache='fr' preis='7'/><neu/></nachrichten>", encoding="utf-8"
+    )
+    (folder / "german.mapping").write_text(
+        "penstock mapping 1\n"
+        "nachrichten\n"
+        "  => rename news\n"
+        "  meldung*\n"
+        "    @preis?\n"
+        "    => to-element @preis as price\n"
+        "    @sprache?\n"
+        "    => rename @sprache lang\n"
+        "    => rename item\n",
+        encoding="utf-8",
+    )
+    return folder
+
+
+@pytest.mark.parametrize("engine", ["shared", "yfilter", "reference"])
+def test_documents_meet_subscriptions_through_a_mapping(german: Path, engine: str) -> None:
+    with (german / "subs.txt").open("a", encoding="utf-8") as file:
+        file.write("@kind keywords\nwords\tmeldung\n")
+    assert penstock("match", "subs.txt", "german.xml").out.split() == ["german.xml", "1", "words"]
+    options = ("--mapping", "german.mapping", "--engine", engine)
+    done = penstock("match", *options, "--fragments", "subs.txt", "german.xml")
+    assert done.out.splitlines()[0].split() == ["german.xml", "3", "cheap,", "french,", "words"]
+    original = "<meldung sprache='fr' preis='7'/>"
+    assert done.out.splitlines()[1:3] == [f"    cheap: {original}", f"    french: {original}"]
+    assert done.err.splitlines()[0] == (
+        "german.xml: 1 element that the local schema does not know passed unchanged"
+    )
+    explained = penstock("match", *options, "--explain", "cheap", "subs.txt", "german.xml")
+    assert "/item[price < 10] is /news[1]/item[1] (line 2)" in explained.out
+    assert "of the document as the global schema has it" in explained.err
+    words = penstock("match", *options, "--explain", "words", "subs.txt", "german.xml")
+    assert "/nachrichten[1]/meldung[1]" in words.out
+    assert "global schema" not in words.err
+
+
+def test_what_a_mapping_did_is_in_the_json_too(german: Path) -> None:
+    options = ("--mapping", "german.mapping", "--json", "--fragments", "--explain", "cheap")
+    row, summary = penstock("match", *options, "subs.txt", "german.xml").rows
+    assert (row["ids"], row["unknown_elements"]) == (["cheap", "french"], 1)
+    assert row["fragments"]["cheap"][0]["ranges"] == [[14, 47]]
+    assert [step["path"] for step in row["explanation"]["steps"]] == [
+        "/news[1]",
+        "/news[1]/item[1]",
+    ]
+    mapping = Mapping.from_text((german / "german.mapping").read_text(encoding="utf-8"))
+    assert (summary["mapping"], summary["work"]["unknown"]) == (mapping.digest, 1)
+
+
+def test_a_mapping_that_cannot_be_read_is_refused_with_its_place(german: Path) -> None:
+    (german / "german.mapping").write_text("penstock mapping 1\na\n  => sing\n")
+    done = penstock("match", "--mapping", "german.mapping", "subs.txt", "german.xml")
+    assert (done.code, done.out) == (3, "")
+    assert "error: german.mapping:3:6: " in done.err

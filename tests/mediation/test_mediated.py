@@ -11,7 +11,7 @@ import pytest
 from university import DOCUMENT, MAPPING
 
 from penstock.documents import Document, Fragment, Header, Limits, read_events
-from penstock.errors import DocumentError, MappingError
+from penstock.errors import DocumentError, MappingError, UnknownSubscriptionError
 from penstock.matching import KeywordIndex, Matcher, SubscriptionIndex, both
 from penstock.mediation import Mapping, MediatedMatcher, Way, limits
 
@@ -319,3 +319,50 @@ def test_matches_with_fragments_can_be_pickled() -> None:
     again = pickle.loads(pickle.dumps(matches))
     assert again.ids == matches.ids
     assert again.fragments == matches.fragments
+
+
+def unmatched(text: str) -> str:
+    """The line of an explanation that says where a query ended."""
+    return text.splitlines()[1].strip()
+
+
+@pytest.mark.parametrize("way", get_args(Way))
+@pytest.mark.parametrize("engine", ["shared", "reference"])
+def test_matches_are_explained_on_the_global_document(engine: str, way: Way) -> None:
+    paths = matcher_of(["/lecture[@number = '7']/title", "/course", "/a[b]"], engine)
+    keywords = KeywordIndex()
+    keywords.add("sent", "course")
+    matcher = MediatedMatcher(both(paths, keywords.matcher()), way=way)
+    document, mapping = b"<course id='7'>\n<title/></course>", mapping_of(RENAME)
+    found = matcher.explain(document, mapping, "/lecture[@number = '7']/title")
+    assert [(each.witness.path, each.witness.line) for each in found.steps] == [
+        ("/lecture[1]", 1),
+        ("/lecture[1]/title[1]", 2),
+    ]
+    assert unmatched(str(matcher.explain(document, mapping, "/course"))).startswith("step 1 of")
+    assert matcher.explain(document, None, "/course").matched
+    assert matcher.explain(document, mapping, "sent").matched, "keywords hear what was sent"
+    with pytest.raises(UnknownSubscriptionError, match="no subscription `nobody`"):
+        matcher.explain(document, mapping, "nobody")
+
+
+@pytest.mark.parametrize("engine", ["shared", "reference"])
+def test_of_a_forest_the_tree_that_matched_is_explained(engine: str) -> None:
+    mapping = mapping_of("author\n  => exchange article\n  article*\n    @n\n")
+    matcher = mediated(["/article[@n = 2]", "/article[@n = 3]"], engine)
+    document = b"<author><article n='1'/><article n='2'/></author>"
+    assert matcher.explain(document, mapping, "/article[@n = 2]").matched
+    failed = matcher.explain(document, mapping, "/article[@n = 3]")
+    assert unmatched(str(failed)).startswith("step 1 of /article[@n = 3]: [@n = 3] holds for none")
+
+
+@pytest.mark.parametrize("way", get_args(Way))
+@pytest.mark.parametrize("engine", ["shared", "reference"])
+def test_a_document_that_was_refused_is_explained_by_the_refusal(engine: str, way: Way) -> None:
+    small = Limits(depth=2)
+    matcher = MediatedMatcher(matcher_of(["/s/s/a"], engine, small), way=way)
+    deep = mapping_of("\n=> insert s/s (a)\na\n")
+    for document, code in ((b"<c>", "xml.unclosed"), (b"<a/>", "mapping.depth")):
+        found = matcher.explain(document, deep, "/s/s/a")
+        assert found.error is not None
+        assert (found.query, found.matched, found.error.code) == ("/s/s/a", False, code)

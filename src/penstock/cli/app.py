@@ -98,6 +98,12 @@ def _match(
         str | None,
         typer.Option(metavar="ID", help="Also say why this subscription matches, or does not."),
     ] = None,
+    mapping: Annotated[
+        Path | None,
+        typer.Option(
+            help="A mapping file: an XPath meets what it makes of the documents.", **A_FILE
+        ),
+    ] = None,
     engine: Annotated[
         Engine | None, typer.Option(help="Match with another engine than the default one.")
     ] = None,
@@ -109,7 +115,8 @@ def _match(
     """Match documents against the subscriptions of a file.
 
     One row a document: its name, the number of matches, the ids in the order of the file. A
-    document or a subscription that is refused is told on stderr and does not stop the rest.
+    document or a subscription that is refused is told on stderr and does not stop the rest. With a
+    mapping, fragments are still those of the documents as they are.
     """
     from penstock.cli import match
 
@@ -119,6 +126,7 @@ def _match(
             documents,
             fragments=fragments,
             explain=explain,
+            mapping=mapping,
             engine=engine,
             strict=strict,
             as_json=as_json,

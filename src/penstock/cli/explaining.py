@@ -8,11 +8,10 @@ from pathlib import Path
 from rich.text import Text
 
 from penstock.cli.console import ExitCode, error_as_dict, note, out, print_json
-from penstock.cli.mappings import read_mapping
+from penstock.cli.mappings import OF_THE_GLOBAL_DOCUMENT, read_mapping
 from penstock.cli.results import explanation_as_dict, one_line
-from penstock.documents import read_events, write
 from penstock.matching import Explanation, KeywordIndex, SubscriptionIndex
-from penstock.mediation import Mapping, MappingChooser, rewrite
+from penstock.mediation import Mapping, MappingChooser, MediatedMatcher
 from penstock.workspace import StoredSubscription, Workspace
 from penstock.workspace.lookup import find_document
 
@@ -46,7 +45,7 @@ def run(
     else:
         _show_text(explanation)
         if chosen is not None:
-            note("of the document as the global schema has it: see `penstock mapping apply`")
+            note(OF_THE_GLOBAL_DOCUMENT)
     return ExitCode.DONE
 
 
@@ -71,13 +70,7 @@ def _explanation(
         namespaces=wanted.namespaces,
         default_namespace=wanted.default_namespace,
     )
-    matcher = paths.matcher()
-    if mapping is None:
-        return matcher.explain(content, wanted.id)
-    made = rewrite(mapping, read_events(content))
-    # Several trees where the mapping turned the root round: a match in one will do.
-    each = [matcher.explain(write(events).encode(), wanted.id) for events in made.events()]
-    return next((explanation for explanation in each if explanation.matched), each[0])
+    return MediatedMatcher(paths.matcher()).explain(content, mapping, wanted.id)
 
 
 def _of_keywords(wanted: StoredSubscription, content: bytes) -> Explanation:

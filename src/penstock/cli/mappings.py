@@ -33,6 +33,9 @@ from penstock.mediation import (
 from penstock.schema import SchemaTree, read_schema_file
 from penstock.schema.files import read_text
 
+OF_THE_GLOBAL_DOCUMENT = "of the document as the global schema has it: see `penstock mapping apply`"
+"""What an explanation of a document with a mapping is of."""
+
 
 def derive_one(local: Path, target: Path, matching: Path, *, as_json: bool) -> ExitCode:
     """Prints the mapping; what it does not do is told on stderr."""
@@ -117,10 +120,15 @@ def apply(mapping: Path, documents: Sequence[Path], *, trace: bool, as_json: boo
         sys.stdout.write(made.to_xml())
         for step in steps:
             note(f"{path}:{step['line']}: {step['operator']}: {step['what']}")
-        if made.unknown:
-            unknown = plural(made.unknown, "element")
-            note(f"{path}: {unknown} that the local schema does not know passed unchanged")
+        tell_unknown(path, made.unknown)
     return ExitCode.REFUSED if refused else ExitCode.DONE
+
+
+def tell_unknown(path: Path, unknown: int) -> None:
+    """Say how many elements of a document its mapping could do nothing with, if there are any."""
+    if unknown:
+        elements = plural(unknown, "element")
+        note(f"{path}: {elements} that the local schema does not know passed unchanged")
 
 
 def _steps(mapping: Mapping, made: GlobalDocument, content: bytes) -> Iterator[dict[str, Any]]:

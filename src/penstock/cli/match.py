@@ -23,6 +23,7 @@ from penstock.cli.console import (
     progress,
     show_error,
 )
+from penstock.cli.mappings import OF_THE_GLOBAL_DOCUMENT, read_mapping, tell_unknown
 from penstock.cli.results import explanation_as_dict, fragment_as_dict, one_line
 from penstock.cli.subscription_file import Entry, Refused
 from penstock.errors import SubscriptionFileError
@@ -30,11 +31,11 @@ from penstock.matching import (
     Counters,
     Explanation,
     KeywordIndex,
-    Matcher,
     Matches,
     SubscriptionIndex,
     both,
 )
+from penstock.mediation import Mapping, MediatedMatcher
 
 FLAGGED_MAX = 1_000
 """Files of up to so many subscriptions are searched for those that can never match: that takes some
@@ -50,11 +51,13 @@ def run(
     *,
     fragments: bool,
     explain: str | None,
+    mapping: Path | None,
     engine: str | None,
     strict: bool,
     as_json: bool,
 ) -> ExitCode:
     """Matches each document in turn; what is refused is told and does not stop the rest."""
+    through = None if mapping is None else read_mapping(mapping, as_json=as_json)
     paths = SubscriptionIndex(engine=engine)
     keywords = KeywordIndex(engine=engine if engine == "reference" else None)
     try:
@@ -63,7 +66,7 @@ def run(
         show_error(error, place=place_of(subscriptions, error), as_json=as_json)
         return ExitCode.REFUSED
     order, refused = subscription_file.add_all(paths, keywords, given)
-    show: _Text | _Json = _Json(order) if as_json else _Text(order, documents)
+    show: _Text | _Json = _Json(order, through) if as_json else _Text(order, documents)
     for each in refused:
         show.subscription(each, each.place(subscriptions))
     if len(given) <= FLAGGED_MAX:
@@ -72,19 +75,23 @@ def run(
     matcher = paths.matcher()
     if len(keywords):
         matcher = both(matcher, keywords.matcher())
+    mediated = MediatedMatcher(matcher)
     counters = Counters()
     for path in progress(documents, "matching"):
-        matches = matcher.match_file(path, fragments=fragments)
+        if through is None:
+            matches = matcher.match_file(path, fragments=fragments)
+        else:
+            matches = mediated.match(path.read_bytes(), through, fragments=fragments)
         counters += matches.counters
-        told = _explain(matcher, path, explain) if explain is not None else None
+        told = None
+        if explain is not None:
+            told = mediated.explain(path.read_bytes(), through, explain)
         show.document(path, matches, told)
+    if not (through is None or explain is None or explain in keywords or as_json):
+        note(OF_THE_GLOBAL_DOCUMENT)
     show.summary(counters, len(paths) + len(keywords), len(refused))
     something_refused = bool(refused) or counters.refused > 0
     return ExitCode.REFUSED if strict and something_refused else ExitCode.DONE
-
-
-def _explain(matcher: Matcher, path: Path, subscription: str) -> Explanation:
-    return matcher.explain(path.read_bytes(), subscription)
 
 
 def _outcome(matches: Matches) -> str:
@@ -113,6 +120,7 @@ class _Text:
         ids = sorted(matches.ids, key=self._order.__getitem__)
         if not matches.errors:
             self._row(path, str(len(ids)), Text(", ".join(ids)))
+        tell_unknown(path, matches.counters.work.unknown)
         console = out()
         for id_ in ids:
             if id_ in matches.untold:
@@ -147,8 +155,9 @@ class _Text:
 class _Json:
     """JSON Lines: an object a refused subscription, an object a document, and the summary."""
 
-    def __init__(self, order: dict[str, int]) -> None:
+    def __init__(self, order: dict[str, int], mapping: Mapping | None) -> None:
         self._order = order
+        self._mapping = mapping
 
     def subscription(self, refused: Refused, place: str) -> None:
         print_json(
@@ -185,6 +194,8 @@ class _Json:
             }
         if matches.untold:
             row["untold"] = sorted(matches.untold)
+        if self._mapping is not None:
+            row["unknown_elements"] = matches.counters.work.unknown
         if matches.errors:
             row["error"] = error_as_dict(matches.errors[0])
         if explanation is not None:
@@ -198,5 +209,6 @@ class _Json:
                 **asdict(counters),
                 "subscriptions": subscriptions,
                 "subscriptions_refused": refused,
+                **({} if self._mapping is None else {"mapping": self._mapping.digest}),
             }
         )

@@ -10,7 +10,7 @@ import pyarrow as pa
 
 from penstock.documents import Document, Fragment
 from penstock.errors import DocumentError, error
-from penstock.matching import BatchMatches, KeywordMatcher, Matcher, Matches
+from penstock.matching import BatchMatches, Explanation, KeywordMatcher, Matcher, Matches
 from penstock.matching.batch import BinaryArray, match_batch
 from penstock.matching.engine import BatchOutcome, Buffer, EngineMatcher, Outcome
 from penstock.matching.matcher import bytes_of, matches_of
@@ -20,7 +20,8 @@ from penstock.matching.together import InOneReading, InTurn, joined, joined_batc
 from penstock.mediation.mapping import Mapping as SchemaMapping
 from penstock.mediation.native_rewriting import NativeRewriting
 from penstock.mediation.plain_rewriting import PlainRewriting
-from penstock.mediation.static_rewriting import StaticRewriting
+from penstock.mediation.static_rewriting import DocumentWriter, StaticRewriting
+from penstock.mediation.tree_matching import TreeMatching, Written
 
 Way: TypeAlias = Literal["sdr", "nddr", "iddr"]
 """Where a document is rewritten.
@@ -172,6 +173,38 @@ class MediatedMatcher:
         if of_keywords:
             found |= keywords.select(content, of_keywords)
         return {name: found[name] for name in ids if name in found}
+
+    def explain(
+        self,
+        document: Buffer | Document,
+        mapping: SchemaMapping | None,
+        id: str,  # noqa: A002
+    ) -> Explanation:
+        """Say why a document meets a subscription, or at which step it does not.
+
+        A path sees what the mapping makes of the document, so its steps and lines are those of the
+        global document, as ``penstock mapping apply`` prints it.
+
+        Raises
+        ------
+        UnknownSubscriptionError
+            The snapshot has no such subscription.
+        """
+        of_keywords = self._keywords is not None and self._keywords.contains(id)
+        if mapping is None or self._paths is None or of_keywords:
+            return self._matcher.explain(document, id)
+        try:
+            written = self._written(bytes_of(document), mapping)
+        except DocumentError as reason:
+            return Explanation(id, self._matcher.explain(document, id).query, error=reason)
+        each = [self._matcher.explain(tree, id) for tree in written.trees]
+        # Several trees where the mapping turned the root round: a match in one will do.
+        return next((found for found in each if found.matched), each[0])
+
+    def _written(self, document: Buffer, mapping: SchemaMapping) -> Written:
+        if isinstance(self._paths, TreeMatching):
+            return self._paths.written(document, mapping)
+        return DocumentWriter(self._matcher.engine.limits).write(document, mapping)
 
     def _match_rows(
         self, documents: pa.LargeBinaryArray, mappings: Sequence[SchemaMapping | None]

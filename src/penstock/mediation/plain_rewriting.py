@@ -33,7 +33,8 @@ from penstock.mediation.tree_matching import Origins, TreeMatching, Written
 class PlainRewriting(TreeMatching):
     """Rewrites documents by the reference, for an engine of path subscriptions of any kind."""
 
-    def _written(self, document: Buffer, mapping: SchemaMapping) -> Written:
+    def written(self, document: Buffer, mapping: SchemaMapping) -> Written:
+        """The global document."""
         events = self._read(document)
         rewritten = self._rewritten(events, mapping)
         work = Work(

@@ -64,7 +64,8 @@ class StaticRewriting(TreeMatching):
         super().__init__(paths)
         self._writer = DocumentWriter(paths.limits)
 
-    def _written(self, document: Buffer, mapping: SchemaMapping) -> Written:
+    def written(self, document: Buffer, mapping: SchemaMapping) -> Written:
+        """The global document."""
         return self._writer.write(document, mapping)
 
     def _origins(self, document: Buffer, mapping: SchemaMapping) -> Iterator[tuple[bytes, Origins]]:

@@ -43,7 +43,7 @@ class TreeMatching(ABC):
         self._paths = paths
 
     @abstractmethod
-    def _written(self, document: Buffer, mapping: SchemaMapping) -> Written:
+    def written(self, document: Buffer, mapping: SchemaMapping) -> Written:
         """The global document; raises the reason for which a document is refused."""
 
     @abstractmethod
@@ -59,7 +59,7 @@ class TreeMatching(ABC):
     def match(self, document: Buffer, mapping: SchemaMapping) -> Outcome:
         """Match a document that is in memory."""
         try:
-            written = self._written(document, mapping)
+            written = self.written(document, mapping)
         except DocumentError as reason:
             return Outcome(Names(), error=reason)
         ids: dict[str, None] = {}
