@@ -25,6 +25,16 @@ def test_show_prints_a_schema_file_that_is_read_again(tmp_path: Path) -> None:
     assert penstock("schema", "show", str(again)).out == done.out
 
 
+def test_show_says_which_global_schema_it_is(tmp_path: Path) -> None:
+    path = tmp_path / "global.schema"
+    path.write_text(
+        "penstock schema 1\ndomain courses version 2 after sha256:1f\n\ncatalogue\n", "utf-8"
+    )
+    assert penstock("schema", "show", str(path)).out == path.read_text("utf-8")
+    (row,) = penstock("schema", "show", "--json", str(path)).rows
+    assert (row["domain"], row["version"], row["predecessor"]) == ("courses", 2, "sha256:1f")
+
+
 def test_show_as_json() -> None:
     told = json.loads(penstock("schema", "show", "--json", str(GLOBAL)).out)
     assert told["nodes"][1] == {

@@ -237,3 +237,21 @@ def test_a_global_schema_only_grows(before: SchemaTree, schemas: list[SchemaTree
     new = set(found.schema.tree.places()) - set(before.places())
     assert new == set(found.added)
     assert (found.schema.version, found.schema.predecessor) in ((1, None), (2, schema.digest))
+
+
+@settings(max_examples=FEWER)
+@given(schema_trees(), schema_trees())
+def test_a_schema_that_joins_twice_brings_nothing_new(
+    before: SchemaTree, schema: SchemaTree
+) -> None:
+    once = extend(GlobalSchema("d", 1, before), [schema])
+    twice = extend(once.schema, [schema])
+    assert (twice.schema, twice.added) == (once.schema, ())
+
+
+def test_a_schema_whose_places_look_different_beside_what_it_added_joins_once() -> None:
+    # At first `a` in `b` looks like the root; beside the new `b` it is what it is, and new too.
+    before = "a\n  @x?\n  @y?\n"
+    schema = "g\n  @z?\n  b text\n    @w\n    @v?\n    a* text\n      @y\n      @x\n    b* text\n"
+    once = extended(before, schema)
+    assert extend(once.schema, [tree(schema)]).schema == once.schema

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Sequence
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any, Final
 
@@ -21,7 +22,8 @@ from penstock.schema import (
     print_tree,
     read_schema_file,
 )
-from penstock.schema.outline import SIGNS
+from penstock.schema.files import read_text
+from penstock.schema.outline import SIGNS, Edition, read_outline
 
 SPARK_ADVISED_BYTES: Final = 256 << 20
 """Of more sample documents it is said that Spark could read them. It is never started unasked."""
@@ -48,20 +50,29 @@ def chosen_root(summary: SampleSummary, root: str | None) -> Name | None:
 
 
 def show(schema: Path, *, root: str | None, as_json: bool) -> ExitCode:
-    """Prints the tree of a schema."""
+    """Prints the tree of a schema; of a global one also which it is."""
     with told(schema, as_json=as_json):
         tree = read_schema_file(schema, root=root)
-    print_schema(tree, as_json=as_json)
+        edition = _edition(schema)
+    print_schema(tree, edition, as_json=as_json)
     return ExitCode.DONE
 
 
-def print_schema(tree: SchemaTree, *, as_json: bool) -> None:
+def _edition(schema: Path) -> Edition | None:
+    """Which global schema a file holds, if it is one; it could be read."""
+    if schema.suffix in (".dtd", ".xsd"):
+        return None
+    return read_outline(read_text(schema, "schema.file"), "schema", "schema.file").edition
+
+
+def print_schema(tree: SchemaTree, edition: Edition | None = None, *, as_json: bool) -> None:
     """Prints a tree as a schema file, or as JSON."""
     if not as_json:
-        sys.stdout.write(print_tree(tree))
+        sys.stdout.write(print_tree(tree, edition))
         return
     print_json(
         {
+            **({} if edition is None else asdict(edition)),
             "nodes": [_as_dict(path, node) for path, node in tree.nodes().items()],
             "cut_at": sorted(tree.cut_at),
             "remarks": list(tree.remarks),

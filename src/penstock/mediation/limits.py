@@ -40,6 +40,10 @@ MATCHED_PAIRS_MAX: Final[int] = 4_000_000
 """Places of one schema times places of the other, when schemas are matched automatically; past it
 they are refused with ``mapping.pairs``."""
 
+JOINS_MAX: Final[int] = 4
+"""How often a local schema is let join a global one anew, because it would add something else if it
+joined once more; past it the last result counts. Once was always enough so far."""
+
 ALTERNATIVES_MAX: Final[int] = 256
 """Alternatives of conditions that a query may have while it is rewritten for a local schema; past
 it the query is refused with ``mapping.query``."""

@@ -89,8 +89,8 @@ class _Draft:
     children: dict[Name, _Draft] = field(default_factory=dict)
 
 
-def print_tree(tree: SchemaTree) -> str:
-    """A schema file: the outline of the tree.
+def print_tree(tree: SchemaTree, edition: Edition | None = None) -> str:
+    """A schema file: the outline of the tree; of a global schema with its ``edition``.
 
     >>> from penstock.schema import SchemaGraph
     >>> dtd = "<!ELEMENT a (b+)> <!ATTLIST a n CDATA #IMPLIED> <!ELEMENT b (#PCDATA)>"
@@ -101,7 +101,8 @@ def print_tree(tree: SchemaTree) -> str:
       @n?
       b+ text
     """
-    return print_schema(tree, [f"# {remark}" for remark in tree.remarks])
+    named = [] if edition is None else [str(edition)]
+    return print_schema(tree, [*named, *(f"# {remark}" for remark in tree.remarks)])
 
 
 def print_schema(tree: SchemaTree, head: Iterable[str]) -> str:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from penstock.errors import error
 from penstock.mediation.global_schema import GlobalSchema
-from penstock.mediation.integration.joining import Unplaced, join
+from penstock.mediation.integration.joining import Unplaced, join, join_for_good
 from penstock.mediation.integration.majority import by_majority
 from penstock.mediation.matching import SchemaMatching
 from penstock.mediation.schema_matching import Abbreviations
@@ -79,12 +79,13 @@ def extend(
     """Let local schemas join a global one; it gets a new version where that changes it.
 
     Every place stays where it is and keeps its name. Places are added, and cardinalities widened.
+    A local schema that has joined before brings nothing new.
     """
     table = abbreviations or Abbreviations.shipped()
     tree = schema.tree
     matchings, unplaced, added = [], [], list[Place]()
     for local in locals_:
-        joined = join(tree, local, table)
+        joined = join_for_good(tree, local, table)
         tree = joined.tree
         matchings.append(joined.matching)
         unplaced.append(joined.unplaced)

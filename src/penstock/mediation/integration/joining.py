@@ -5,6 +5,7 @@ No place of the global schema goes away or gets another name; its cardinalities 
 
 from __future__ import annotations
 
+from collections.abc import Set
 from dataclasses import dataclass
 
 from penstock.mediation.integration.facts import (
@@ -16,6 +17,7 @@ from penstock.mediation.integration.facts import (
     parent_of,
     tree_of,
 )
+from penstock.mediation.limits import JOINS_MAX
 from penstock.mediation.matching import Rating, SchemaMatching
 from penstock.mediation.schema_matching import Abbreviations, match_schemas
 from penstock.schema import Place, SchemaTree
@@ -44,7 +46,36 @@ class Joined:
 
 def join(target: SchemaTree, local: SchemaTree, abbreviations: Abbreviations) -> Joined:
     """Let a local schema join a global tree."""
-    proposed = match_schemas(local, target, abbreviations=abbreviations).matching
+    return _joined(
+        target, local, match_schemas(local, target, abbreviations=abbreviations).matching
+    )
+
+
+def join_for_good(target: SchemaTree, local: SchemaTree, abbreviations: Abbreviations) -> Joined:
+    """Let a local schema join a global tree so that, joining again, it changes nothing.
+
+    Beside what a schema has added, its other places can look like something else than before. Then
+    those pairs count, and it joins the global tree anew.
+    """
+    known = set(target.places())
+    joined = join(target, local, abbreviations)
+    for _ in range(JOINS_MAX):
+        again = match_schemas(local, joined.tree, abbreviations=abbreviations).matching
+        if _joined(joined.tree, local, again).tree == joined.tree:
+            break
+        joined = _joined(target, local, _among(again, known))
+    return joined
+
+
+def _among(matching: SchemaMatching, known: Set[Place]) -> SchemaMatching:
+    """The pairs of a matching with these global places."""
+    pairs = tuple((place, image) for place, image in matching.pairs if image in known)
+    kept = {place for place, _ in pairs}
+    ratings = {place: rating for place, rating in matching.ratings.items() if place in kept}
+    return SchemaMatching(pairs, ratings)
+
+
+def _joined(target: SchemaTree, local: SchemaTree, proposed: SchemaMatching) -> Joined:
     joining = _Joining(target, local, proposed)
     joining.place_all()
     pairs = tuple(
