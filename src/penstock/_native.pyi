@@ -100,6 +100,7 @@ class Index:
 
 @final
 class Matcher:
+    def reading_within(self, limits: dict[str, int]) -> Matcher: ...
     def match_bytes(self, document: Buffer) -> tuple[Handles, dict[str, int], _Refusal | None]: ...
     def match_file(
         self, path: str | PathLike[str]

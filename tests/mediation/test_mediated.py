@@ -264,6 +264,53 @@ class TestLimits:
         assert isinstance(matches.errors[0], DocumentError)
         assert matches.errors[0].code == "mapping.copies"
 
+    @pytest.mark.parametrize(
+        ("inside", "copied"),
+        [
+            (b"<c/>", 2),
+            (b"<c>%s</c>" % (b"x" * 63), 3),
+            (b"<c>%s</c>" % (b"x" * 64), 4),
+            ("<c>{}</c>".format("ß" * 32).encode(), 4),
+            (b"<c>%s<!-- -->%s</c>" % (b"x" * 40, b"x" * 40), 4),
+            (b"<c>%s<![CDATA[%s]]></c>" % (b"x" * 40, b"x" * 40), 4),
+            (b"<c k='%s' l='%s'/>" % (b"x" * 60, b"x" * 70), 4),
+        ],
+    )
+    def test_what_is_long_counts_as_several_copies(
+        self, engine: str, inside: bytes, copied: int, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        mapping = mapping_of("l\n  a*\n    => exchange b\n    b*\n    c*\n")
+        document = b"<l><a><b/><b/>%s</a></l>" % inside
+        for most, codes in ((copied, []), (copied - 1, ["mapping.copies"])):
+            monkeypatch.setattr(limits, "COPIES_MAX", most)
+            for way in get_args(Way):
+                matcher = MediatedMatcher(matcher_of(["//c"], engine), way=way)
+                errors = matcher.match(document, mapping).errors
+                assert [each.code for each in errors] == codes
+
+    @pytest.mark.parametrize(
+        ("document", "small"),
+        [
+            (b"<a k='1'><b/></a>", Limits(document_bytes=20)),
+            (b"<p:a xmlns:p='urn:p' p:k='1'/>", Limits(attributes=2)),
+            (b"<a k='&#9;&#9;&#9;&#9;'/>", Limits(tag_bytes=26)),
+            (b"<a k='1'/>", Limits(name_bytes=4)),
+        ],
+    )
+    @pytest.mark.parametrize("way", get_args(Way))
+    def test_the_readers_limits_are_for_documents_as_they_are_published(
+        self, engine: str, way: Way, document: bytes, small: Limits
+    ) -> None:
+        mapping = mapping_of(
+            "namespace p urn:p\na\n  => insert inserted (b)\n  @k\n  => rename @k p:renamed\n  b?\n"
+        )
+        queries = ["//@*", "//inserted"]
+        matcher = MediatedMatcher(matcher_of(queries, engine, small), way=way)
+        matches = matcher.match(document, mapping, fragments=True)
+        assert matches.errors == ()
+        assert "//@*" in matches
+        assert matcher.explain(document, mapping, "//@*").matched
+
 
 @pytest.mark.parametrize("engine", ["shared", "yfilter"])
 def test_a_document_of_which_too_much_waits_is_refused(

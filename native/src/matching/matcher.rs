@@ -16,7 +16,7 @@ use super::through::{Passage, Read, Through};
 use super::yfilter::{NfaRun, SharedNfa};
 use crate::index::numbering::Numbered;
 use crate::index::store::Snapshot;
-use crate::reader::Summary;
+use crate::reader::{Limits, Summary};
 use crate::rewriting::fragments::Fragment;
 use crate::rewriting::{Mapping, Memory};
 use crate::select::{
@@ -102,6 +102,14 @@ impl Matcher {
             pool,
             nfas: OnceLock::new(),
         }
+    }
+
+    /// The same, reading documents within other limits. It keeps its own memory.
+    pub fn reading_within(&self, limits: Limits) -> Matcher {
+        let mut options = self.pool.options.clone();
+        options.reader.limits = limits;
+        let pool = Arc::new(Pool::new(options));
+        Matcher::new(self.numbered.snapshot.clone(), self.engine, pool)
     }
 
     /// The subscriptions that match a document as it is.

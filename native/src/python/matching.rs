@@ -229,6 +229,14 @@ fn node_tuple(node: Node) -> NodeTuple {
 
 #[pymethods]
 impl Matcher {
+    /// The same, reading documents within other limits.
+    fn reading_within(&self, limits: &Bound<'_, PyDict>) -> PyResult<Matcher> {
+        let limits = options(limits, Vec::new(), false)?.limits;
+        Ok(Matcher {
+            matcher: Arc::new(self.matcher.reading_within(limits)),
+        })
+    }
+
     /// Matches a document that is in memory.
     fn match_bytes<'py>(
         &self,

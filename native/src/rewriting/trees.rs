@@ -29,9 +29,13 @@ pub struct Node {
     count: u32,
     attributes_first: u32,
     attributes_count: u32,
-    /// How many elements and texts a copy of it has.
+    /// How many elements and texts a copy of it has, long ones counted as several.
     pub weight: u32,
 }
+
+/// A text counts as one more node for each so many bytes, and so do the values of an element's
+/// attributes: else a few nodes could be copied into gigabytes. Python's `COPIED_NODE_BYTES`.
+const NODE_BYTES: u32 = 64;
 
 /// Set in how many attributes an element has where it takes several places.
 const REPEATED: u32 = 1 << 31;
@@ -168,13 +172,17 @@ impl Trees {
 
     /// Calls `visit` with each attribute of an element.
     pub fn for_attributes(&self, id: NodeId, mut visit: impl FnMut(NameId, &str, Span)) {
-        let node = self.node(id);
-        let own = &self.attributes[node.attributes_first as usize..];
-        for kept in &own[..(node.attributes_count & !REPEATED) as usize] {
+        for kept in self.attributes_of(id) {
             let value = &self.texts[kept.first as usize..][..kept.count as usize];
             let span = self.attribute_spans.get(kept.span as usize);
             visit(kept.name, value, span.copied().unwrap_or_default());
         }
+    }
+
+    fn attributes_of(&self, id: NodeId) -> &[KeptAttribute] {
+        let node = self.node(id);
+        let own = &self.attributes[node.attributes_first as usize..];
+        &own[..(node.attributes_count & !REPEATED) as usize]
     }
 
     /// The place of the innermost open element.
@@ -261,7 +269,9 @@ impl Trees {
         let first = number(self.texts.len());
         self.texts.push_str(piece);
         if let Some(id) = before.filter(|&id| self.grows(id, first)) {
-            self.nodes[id as usize].count += number(piece.len());
+            let node = &mut self.nodes[id as usize];
+            node.count += number(piece.len());
+            node.weight = 1 + node.count / NODE_BYTES;
             if let (Some(own), Some(span)) = (self.spans.get_mut(id as usize), span) {
                 own.end = span.end;
                 own.from_entity |= span.from_entity;
@@ -271,7 +281,7 @@ impl Trees {
         let node = Node {
             first,
             count: number(piece.len()),
-            weight: 1,
+            weight: 1 + number(piece.len()) / NODE_BYTES,
             ..Node::leaf(TEXT)
         };
         (self.push(node, span), true)
@@ -319,7 +329,9 @@ impl Trees {
 
     fn set_children(&mut self, id: NodeId, children: &[NodeId]) {
         let weights = children.iter().map(|&child| self.node(child).weight);
-        let weight = weights.fold(1, u32::saturating_add);
+        let values = self.attributes_of(id).iter().map(|each| each.count);
+        let own = 1 + values.fold(0, u32::saturating_add) / NODE_BYTES;
+        let weight = weights.fold(own, u32::saturating_add);
         let first = number(self.children.len());
         self.children.extend_from_slice(children);
         let node = &mut self.nodes[id as usize];

@@ -74,6 +74,10 @@ class NativeMatcher(NativeSnapshot):
         self.of_core = matcher
         self.limits = limits
 
+    def reading_within(self, limits: Limits) -> NativeMatcher:
+        """The same, reading documents within other limits."""
+        return NativeMatcher(self.of_core.reading_within(limits.by_name()), limits)
+
     def select(
         self, document: Buffer, subscriptions: Sequence[str]
     ) -> Mapping[str, tuple[Fragment, ...]]:

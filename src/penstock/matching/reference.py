@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence
+from copy import copy
 from dataclasses import asdict, dataclass
 from os import PathLike
 
@@ -99,6 +100,12 @@ class ReferenceMatcher(PlainMatcher):
         self._alike: dict[Query, list[str]] = defaultdict(list)
         for each in subscriptions:
             self._alike[each.query].append(each.given.id)
+
+    def reading_within(self, limits: Limits) -> ReferenceMatcher:
+        """The same, reading documents within other limits."""
+        made = copy(self)
+        made.limits = limits
+        return made
 
     def match(self, document: Buffer) -> Outcome:
         """Match a document that is in memory."""

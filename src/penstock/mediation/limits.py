@@ -8,6 +8,11 @@ COPIES_MAX: Final[int] = 1_000_000
 """Elements and texts that Exchange and Downgrade may copy while one document is rewritten; past it
 the document is refused with ``mapping.copies``."""
 
+COPIED_NODE_BYTES: Final[int] = 64
+"""For each so many bytes a text that is copied counts as one node more, and so do the values of an
+element's attributes: a few nodes could be copied into gigabytes. Fixed: the native core has the
+same."""
+
 HELD_BYTES_MAX: Final[int] = 256 << 20
 """Memory for what a native rewriter holds back of one document at once because an operator blocks;
 past it the document is refused with ``mapping.held``."""

@@ -16,12 +16,13 @@ from penstock.matching.engine import BatchOutcome, Buffer, EngineMatcher, Outcom
 from penstock.matching.matcher import bytes_of, matches_of
 from penstock.matching.native_engine import NativeMatcher
 from penstock.matching.native_keywords import NativeKeywordMatcher
+from penstock.matching.reference import ReferenceMatcher
 from penstock.matching.together import InOneReading, InTurn, joined, joined_batches
 from penstock.mediation.mapping import Mapping as SchemaMapping
 from penstock.mediation.native_rewriting import NativeRewriting
 from penstock.mediation.plain_rewriting import PlainRewriting
-from penstock.mediation.static_rewriting import DocumentWriter, StaticRewriting
-from penstock.mediation.tree_matching import TreeMatching, Written
+from penstock.mediation.static_rewriting import StaticRewriting
+from penstock.mediation.tree_matching import TreeMatching
 
 Way: TypeAlias = Literal["sdr", "nddr", "iddr"]
 """Where a document is rewritten.
@@ -92,16 +93,19 @@ class MediatedMatcher:
             raise error("mapping.way", f"there is no way `{way}`")
         self._matcher = matcher
         self._keywords: EngineMatcher | None = None
+        self._path_engine: EngineMatcher | None = None
         self._paths: Rewriting | None = None
         self._in_one_reading = False
         engine = matcher.engine
         if isinstance(engine, InTurn):
             self._keywords = engine.keywords
+            self._path_engine = engine.paths
             self._paths = _rewriting(way, engine.paths, engine.keywords)
             self._in_one_reading = way != "sdr" and isinstance(engine, InOneReading)
         elif isinstance(matcher, KeywordMatcher):
             self._keywords = engine
         else:
+            self._path_engine = engine
             self._paths = _rewriting(way, engine)
 
     def match(
@@ -191,20 +195,12 @@ class MediatedMatcher:
             The snapshot has no such subscription.
         """
         of_keywords = self._keywords is not None and self._keywords.contains(id)
-        if mapping is None or self._paths is None or of_keywords:
+        if mapping is None or self._path_engine is None or of_keywords:
             return self._matcher.explain(document, id)
-        try:
-            written = self._written(bytes_of(document), mapping)
-        except DocumentError as reason:
-            return Explanation(id, self._matcher.explain(document, id).query, error=reason)
-        each = [self._matcher.explain(tree, id) for tree in written.trees]
-        # Several trees where the mapping turned the root round: a match in one will do.
-        return next((found for found in each if found.matched), each[0])
-
-    def _written(self, document: Buffer, mapping: SchemaMapping) -> Written:
-        if isinstance(self._paths, TreeMatching):
-            return self._paths.written(document, mapping)
-        return DocumentWriter(self._matcher.engine.limits).write(document, mapping)
+        explanation = _on_trees(self._path_engine).explain(bytes_of(document), mapping, id)
+        if explanation is None:
+            raise error("subscription.unknown", f"there is no subscription `{id}`")
+        return explanation
 
     def _match_rows(
         self, documents: pa.LargeBinaryArray, mappings: Sequence[SchemaMapping | None]
@@ -240,9 +236,14 @@ def _selected(
 
 
 def _rewriting(way: Way, paths: EngineMatcher, keywords: EngineMatcher | None = None) -> Rewriting:
-    if not isinstance(paths, NativeMatcher):
-        return PlainRewriting(paths)
-    if way == "sdr":
-        return StaticRewriting(paths)
+    if way == "sdr" or not isinstance(paths, NativeMatcher):
+        return _on_trees(paths)
     beside = keywords if isinstance(keywords, NativeKeywordMatcher) else None
     return NativeRewriting(paths, beside, takes_once=way == "iddr")
+
+
+def _on_trees(paths: EngineMatcher) -> TreeMatching:
+    if isinstance(paths, NativeMatcher):
+        return StaticRewriting(paths)
+    assert isinstance(paths, ReferenceMatcher), "path subscriptions have no other engine"
+    return PlainRewriting(paths)

@@ -46,7 +46,7 @@ class PlainRewriting(TreeMatching):
 
     def _origins(self, document: Buffer, mapping: SchemaMapping) -> Iterator[tuple[bytes, Origins]]:
         for tree, content in _trees(self._rewritten(self._read(document), mapping)):
-            written = read_events(content, limits=self._paths.limits)
+            written = read_events(content, limits=self._of_trees.limits)
             yield content, dict(_origins_in(tree, written))
 
     def _cut(

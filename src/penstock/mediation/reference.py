@@ -169,7 +169,10 @@ class _Rewriting:
         waiting = [top]
         while waiting:
             made = waiting.pop()
-            self._copied += 1 + sum(isinstance(each, Text) for each in made.children)
+            values = sum(len(each.value.encode()) for each in made.attributes)
+            texts = [len(each.text.encode()) for each in made.children if isinstance(each, Text)]
+            self._copied += 1 + values // limits.COPIED_NODE_BYTES
+            self._copied += sum(1 + size // limits.COPIED_NODE_BYTES for size in texts)
             if self._copied > limits.COPIES_MAX:
                 message = f"more than {limits.COPIES_MAX} nodes would be copied"
                 raise error("mapping.copies", message)

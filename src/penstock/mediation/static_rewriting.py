@@ -6,14 +6,14 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from penstock.documents import Fragment, Limits, Name, Span
-from penstock.matching.engine import Buffer, EngineMatcher
+from penstock.matching.engine import Buffer
 from penstock.matching.native_common import context_of, document_error, summary_of
 from penstock.matching.results import Work
 from penstock.mediation.compiled import CompiledMappings
 from penstock.mediation.mapping import Mapping as SchemaMapping
 from penstock.mediation.native_rewriting import fragment_of
 from penstock.mediation.originals import Origin, ranges_of
-from penstock.mediation.tree_matching import Origins, TreeMatching, Written
+from penstock.mediation.tree_matching import Origins, PathMatcher, TreeMatching, Written
 from penstock.native import native
 
 if TYPE_CHECKING:
@@ -60,7 +60,7 @@ class DocumentWriter:
 class StaticRewriting(TreeMatching):
     """Writes global documents and matches those, with an engine that knows nothing of mappings."""
 
-    def __init__(self, paths: EngineMatcher) -> None:
+    def __init__(self, paths: PathMatcher) -> None:
         super().__init__(paths)
         self._writer = DocumentWriter(paths.limits)
 

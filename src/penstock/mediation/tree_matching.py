@@ -5,15 +5,15 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import TypeAlias
+from typing import Protocol, TypeAlias
 
 import pyarrow as pa
 
-from penstock.documents import Fragment, Kind, Span
+from penstock.documents import Fragment, Kind, Limits, Span
 from penstock.errors import DocumentError
 from penstock.matching.engine import BatchOutcome, Buffer, EngineMatcher, Outcome
 from penstock.matching.plain import batch_of
-from penstock.matching.results import Names, Work
+from penstock.matching.results import Explanation, Names, Work
 from penstock.mediation.mapping import Mapping as SchemaMapping
 from penstock.mediation.originals import Origin
 
@@ -36,11 +36,29 @@ class Written:
         return sum(map(len, self.trees))
 
 
-class TreeMatching(ABC):
-    """Matches each tree of the global document by itself, as it is written."""
+class PathMatcher(EngineMatcher, Protocol):
+    """An engine of path subscriptions."""
 
-    def __init__(self, paths: EngineMatcher) -> None:
+    def reading_within(self, limits: Limits) -> PathMatcher:
+        """The same, reading documents within other limits."""
+
+
+_OF_SIZE = ("document_bytes", "attributes", "name_bytes", "value_bytes", "tag_bytes")
+_ANY_SIZE = 1 << 62
+
+
+class TreeMatching(ABC):
+    """Matches each tree of the global document by itself, as it is written.
+
+    The reader's limits are for documents as they are published. What is written of one may be
+    larger; how deep it may be, and what may be copied, was bounded when it was made.
+    """
+
+    def __init__(self, paths: PathMatcher) -> None:
         self._paths = paths
+        self._of_trees = paths.reading_within(
+            replace(paths.limits, **dict.fromkeys(_OF_SIZE, _ANY_SIZE))
+        )
 
     @abstractmethod
     def written(self, document: Buffer, mapping: SchemaMapping) -> Written:
@@ -64,7 +82,7 @@ class TreeMatching(ABC):
             return Outcome(Names(), error=reason)
         ids: dict[str, None] = {}
         for tree in written.trees:
-            outcome = self._paths.match(tree)
+            outcome = self._of_trees.match(tree)
             if outcome.error is not None:
                 return Outcome(Names(), error=outcome.error)
             ids |= dict.fromkeys(outcome.handles.ids())
@@ -85,13 +103,26 @@ class TreeMatching(ABC):
 
         return batch_of(outcomes())
 
+    def explain(
+        self, document: Buffer, mapping: SchemaMapping, subscription: str
+    ) -> Explanation | None:
+        """Why the global document meets the subscription or does not; ``None`` if there is none."""
+        try:
+            written = self.written(document, mapping)
+        except DocumentError as reason:
+            found = self._paths.explain(document, subscription)
+            return found and Explanation(subscription, found.query, error=reason)
+        each = [self._of_trees.explain(tree, subscription) for tree in written.trees]
+        # Several trees where the mapping turned the root round: a match in one will do.
+        return next((found for found in each if found is not None and found.matched), each[0])
+
     def select(
         self, document: Buffer, mapping: SchemaMapping, subscriptions: Sequence[str]
     ) -> Mapping[str, tuple[Fragment, ...]]:
         """What each of these subscriptions selects, as parts of the original."""
         found: dict[str, list[Origin]] = {name: [] for name in subscriptions}
         for tree, origins in self._origins(document, mapping):
-            for name, selected in self._paths.select(tree, subscriptions).items():
+            for name, selected in self._of_trees.select(tree, subscriptions).items():
                 for each in selected:
                     origin = origins[each.kind, each.spans[0]]
                     # An attribute that was not renamed is called in the original as it is here.
