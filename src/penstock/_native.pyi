@@ -4,7 +4,7 @@ from collections.abc import Iterable, Sequence
 from os import PathLike
 from typing import Any, Literal, Self, TypeAlias, final
 
-from typing_extensions import Buffer
+from typing_extensions import Buffer, disjoint_base
 
 __version__: str
 BUILD_PROFILE: str
@@ -98,19 +98,19 @@ class Index:
         self, engine: str, limits: dict[str, int], cache_bytes_max: int, undecided_max: int
     ) -> Matcher: ...
 
+_Outcome: TypeAlias = tuple[Handles, dict[str, int], _Refusal | None]
+_Batch: TypeAlias = tuple[bytes, bytes, list[str], list[tuple[int, _Refusal]], dict[str, int]]
+
+@disjoint_base
+class DocumentMatcher:
+    def match_bytes(self, document: Buffer) -> _Outcome: ...
+    def match_file(self, path: str | PathLike[str]) -> _Outcome: ...
+    def match_chunks(self, chunks: Iterable[Buffer]) -> _Outcome: ...
+    def match_batch(self, documents: Buffer, offsets: Buffer) -> _Batch: ...
+
 @final
-class Matcher:
+class Matcher(DocumentMatcher):
     def reading_within(self, limits: dict[str, int]) -> Matcher: ...
-    def match_bytes(self, document: Buffer) -> tuple[Handles, dict[str, int], _Refusal | None]: ...
-    def match_file(
-        self, path: str | PathLike[str]
-    ) -> tuple[Handles, dict[str, int], _Refusal | None]: ...
-    def match_chunks(
-        self, chunks: Iterable[Buffer]
-    ) -> tuple[Handles, dict[str, int], _Refusal | None]: ...
-    def match_batch(
-        self, documents: Buffer, offsets: Buffer
-    ) -> tuple[bytes, bytes, list[str], list[tuple[int, _Refusal]], dict[str, int]]: ...
     def select(
         self, document: Buffer, ids: list[str]
     ) -> tuple[list[list[_Node]], _Summary | None, _Refusal | None]: ...
@@ -143,7 +143,7 @@ class Mapping:
 
 def match_mapped(
     matcher: Matcher, document: Buffer, mapping: Mapping, takes_once: bool
-) -> tuple[Handles, dict[str, int], _Refusal | None]: ...
+) -> _Outcome: ...
 def match_batch_mapped(
     matcher: Matcher,
     keywords: KeywordMatcher | None,
@@ -152,10 +152,7 @@ def match_batch_mapped(
     mappings: list[Mapping],
     rows: list[int | None],
     takes_once: bool,
-) -> tuple[
-    tuple[bytes, bytes, list[str], list[tuple[int, _Refusal]], dict[str, int]],
-    list[tuple[int, int]],
-]: ...
+) -> tuple[_Batch, list[tuple[int, int]]]: ...
 def select_mapped(
     matcher: Matcher, document: Buffer, mapping: Mapping, ids: list[str]
 ) -> tuple[
@@ -219,17 +216,7 @@ _Answer: TypeAlias = tuple[
 ]
 
 @final
-class KeywordMatcher:
-    def match_bytes(self, document: Buffer) -> tuple[Handles, dict[str, int], _Refusal | None]: ...
-    def match_file(
-        self, path: str | PathLike[str]
-    ) -> tuple[Handles, dict[str, int], _Refusal | None]: ...
-    def match_chunks(
-        self, chunks: Iterable[Buffer]
-    ) -> tuple[Handles, dict[str, int], _Refusal | None]: ...
-    def match_batch(
-        self, documents: Buffer, offsets: Buffer
-    ) -> tuple[bytes, bytes, list[str], list[tuple[int, _Refusal]], dict[str, int]]: ...
+class KeywordMatcher(DocumentMatcher):
     def counters(self) -> dict[str, int]: ...
     def answer_ids(
         self, document: Buffer
@@ -241,15 +228,5 @@ class KeywordMatcher:
     def query(self, id: str) -> str | None: ...
 
 @final
-class BothMatcher:
+class BothMatcher(DocumentMatcher):
     def __new__(cls, paths: Matcher, keywords: KeywordMatcher) -> Self: ...
-    def match_bytes(self, document: Buffer) -> tuple[Handles, dict[str, int], _Refusal | None]: ...
-    def match_file(
-        self, path: str | PathLike[str]
-    ) -> tuple[Handles, dict[str, int], _Refusal | None]: ...
-    def match_chunks(
-        self, chunks: Iterable[Buffer]
-    ) -> tuple[Handles, dict[str, int], _Refusal | None]: ...
-    def match_batch(
-        self, documents: Buffer, offsets: Buffer
-    ) -> tuple[bytes, bytes, list[str], list[tuple[int, _Refusal]], dict[str, int]]: ...

@@ -9,12 +9,12 @@ use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyTuple};
 
 use super::answers::{answer_tuple, AnswerTuple};
-use super::buffers::{bytes_of, Chunks, Documents};
-use super::outcomes::{
-    batch_tuple, outcome, query_error, with_ids, BatchTuple, OutcomeTuple, QueryErrorTuple,
-};
-use super::reader::{io_error, options, refusal_tuple, summary_tuple, RefusalTuple, SummaryTuple};
-use crate::index::format::{self, OpenError};
+use super::buffers::bytes_of;
+use super::document_matcher::DocumentMatcher;
+use super::indexes::{add_each, handles_of, loaded_tuple, LoadedTuple, QueryErrorTuple};
+use super::outcomes::{found_tuple, or_refusal, FoundTuple};
+use super::reader::{options, RefusalTuple};
+use crate::index::format;
 use crate::keywords::engines::KeywordEngine;
 use crate::keywords::kemb::limits::KEPT_MAX;
 use crate::keywords::kemb::nfa::{NFA_STATES_MAX, NFA_WORDS_MAX};
@@ -27,9 +27,8 @@ use crate::keywords::run::{ANSWERS_MAX, WINDOW_MAX, WITNESSES_MAX};
 use crate::keywords::store::KeywordIndex as NativeIndex;
 use crate::keywords::words::{words_of, WORD_BYTES_MAX};
 use crate::keywords::worker::KeywordWorker;
-use crate::matching::batch::match_all;
 use crate::matching::pool::Pools;
-use crate::matching::source::{MatchError, Source};
+use crate::matching::source::Source;
 
 /// Folded words, ascending, and `all` or `any`; or code, message and offset in characters.
 type ParsedTuple = (
@@ -87,9 +86,6 @@ pub struct KeywordIndex {
     pools: Pools<KeywordWorker>,
 }
 
-/// An index, or the code and message of what is wrong with its file.
-type LoadedTuple = (Option<KeywordIndex>, Option<(&'static str, String)>);
-
 impl KeywordIndex {
     fn lock(&self) -> MutexGuard<'_, NativeIndex> {
         self.index.lock().unwrap_or_else(PoisonError::into_inner)
@@ -105,18 +101,12 @@ impl KeywordIndex {
 
     /// Opens an index file: the index, or the code and message of what is wrong with the file.
     #[staticmethod]
-    fn load(py: Python<'_>, path: PathBuf) -> PyResult<LoadedTuple> {
-        match py.detach(|| format::open(&path)) {
-            Ok(segment) => {
-                let index = KeywordIndex {
-                    index: Mutex::new(NativeIndex::from_segment(segment)),
-                    pools: Pools::default(),
-                };
-                Ok((Some(index), None))
-            }
-            Err(OpenError::Io(error)) => Err(error.into()),
-            Err(OpenError::Refused(code, message)) => Ok((None, Some((code, message)))),
-        }
+    fn load(py: Python<'_>, path: PathBuf) -> PyResult<LoadedTuple<KeywordIndex>> {
+        let opened = py.detach(|| format::open(&path));
+        loaded_tuple(opened.map(|segment| KeywordIndex {
+            index: Mutex::new(NativeIndex::from_segment(segment)),
+            pools: Pools::default(),
+        }))
     }
 
     /// Writes an index file.
@@ -140,13 +130,7 @@ impl KeywordIndex {
         }
         Ok(py.detach(|| {
             let mut index = self.lock();
-            let mut errors = Vec::new();
-            for (position, (id, query)) in ids.iter().zip(&queries).enumerate() {
-                if let Err(error) = index.add(id, query) {
-                    errors.push(query_error(position, id, error));
-                }
-            }
-            errors
+            add_each(&ids, &queries, |id, query| index.add(id, query))
         }))
     }
 
@@ -189,7 +173,7 @@ impl KeywordIndex {
         engine: &str,
         limits: &Bound<'_, PyDict>,
         discard: bool,
-    ) -> PyResult<KeywordMatcher> {
+    ) -> PyResult<Py<KeywordMatcher>> {
         let engine = match (engine, discard) {
             ("postings", _) => KeywordEngine::Postings,
             ("slca", _) => KeywordEngine::Slca,
@@ -200,73 +184,21 @@ impl KeywordIndex {
         let pool = self.pools.get(options(limits, Vec::new(), false)?);
         let matcher = py.detach(|| {
             let snapshot = self.lock().snapshot();
-            NativeMatcher::new(snapshot, engine, pool)
+            Arc::new(NativeMatcher::new(snapshot, engine, pool))
         });
-        Ok(KeywordMatcher {
-            matcher: Arc::new(matcher),
-        })
+        let base = DocumentMatcher::of(Arc::clone(&matcher));
+        Py::new(py, base.add_subclass(KeywordMatcher { matcher }))
     }
 }
 
-/// The answers of each subscription, and what reading the document gave; or why it was refused.
-type AnswersTuple = (
-    Vec<Vec<AnswerTuple>>,
-    Option<SummaryTuple>,
-    Option<RefusalTuple>,
-);
-
 /// A snapshot of an index of keyword subscriptions that matches documents.
-#[pyclass(frozen, module = "penstock._native")]
+#[pyclass(frozen, extends = DocumentMatcher, module = "penstock._native")]
 pub struct KeywordMatcher {
     pub(super) matcher: Arc<NativeMatcher>,
 }
 
 #[pymethods]
 impl KeywordMatcher {
-    /// Matches a document that is in memory.
-    fn match_bytes<'py>(
-        &self,
-        py: Python<'py>,
-        document: PyBuffer<u8>,
-    ) -> PyResult<OutcomeTuple<'py>> {
-        let bytes = bytes_of(&document)?;
-        let matched = py.detach(|| self.matcher.matches(&mut Source::Bytes(bytes)));
-        outcome(py, &self.matcher, matched)
-    }
-
-    /// Matches a file's content.
-    fn match_file<'py>(&self, py: Python<'py>, path: PathBuf) -> PyResult<OutcomeTuple<'py>> {
-        let matched = py.detach(|| self.matcher.matches(&mut Source::File(&path)));
-        outcome(py, &self.matcher, matched)
-    }
-
-    /// Matches a document that comes in pieces.
-    fn match_chunks<'py>(
-        &self,
-        py: Python<'py>,
-        chunks: &Bound<'py, PyAny>,
-    ) -> PyResult<OutcomeTuple<'py>> {
-        let chunks = Chunks::new(chunks)?;
-        let matched = py.detach(|| self.matcher.matches(&mut Source::stream(Box::new(chunks))));
-        outcome(py, &self.matcher, matched)
-    }
-
-    /// Matches documents that stand in one buffer, at `offsets` (64-bit, one more than
-    /// documents): `(starts, indices, ids, refusals by row, counters)`, the first two as 32-bit.
-    fn match_batch<'py>(
-        &self,
-        py: Python<'py>,
-        documents: PyBuffer<u8>,
-        offsets: PyBuffer<u8>,
-    ) -> PyResult<BatchTuple<'py>> {
-        let documents = Documents::new(&documents, &offsets)?;
-        let (batch, ids) = py.detach(|| {
-            let matches = |_, source: &mut Source<'_>| self.matcher.matches(source);
-            with_ids(&*self.matcher, match_all(matches, documents.iter()))
-        });
-        batch_tuple(py, batch, ids)
-    }
-
     /// The numbers of the elements that answer each subscription that has an answer, the root's being 0;
     /// or why the document was refused.
     fn answer_ids<'py>(
@@ -306,25 +238,19 @@ impl KeywordMatcher {
         document: PyBuffer<u8>,
         ids: Vec<String>,
         limit: Option<usize>,
-    ) -> PyResult<AnswersTuple> {
+    ) -> PyResult<FoundTuple<AnswerTuple>> {
         let bytes = bytes_of(&document)?;
-        let unknown = |id: &String| PyValueError::new_err(format!("no subscription `{id}`"));
-        let numbered = self.matcher.numbered();
-        let handle = |id: &String| numbered.handle(id).ok_or_else(|| unknown(id));
-        let handles = ids.iter().map(handle).collect::<PyResult<Vec<u32>>>()?;
+        let handles = handles_of(self.matcher.numbered(), &ids)?;
         let limit = limit.unwrap_or(usize::MAX);
-        let found = py.detach(|| {
+        found_tuple(py.detach(|| {
             let source = &mut Source::Bytes(bytes);
             let (answers, segment, summary) = self.matcher.answers(source, &handles, limit)?;
             let tuples = answers.into_iter().map(|answers| {
                 let tuple = |answer| answer_tuple(&segment, answer);
                 answers.into_iter().map(tuple).collect()
             });
-            Ok((tuples.collect(), summary_tuple(summary)))
-        });
-        let (found, refusal) = or_refusal(found)?;
-        let (answers, summary) = found.unzip();
-        Ok((answers.unwrap_or_default(), summary, refusal))
+            Ok((tuples.collect(), summary))
+        }))
     }
 
     /// What the engine `kemb` holds, and what it did for all documents so far; empty for other engines.
@@ -353,14 +279,5 @@ impl KeywordMatcher {
     fn query(&self, id: &str) -> Option<&str> {
         let numbered = self.matcher.numbered();
         numbered.handle(id).map(|handle| numbered.source(handle))
-    }
-}
-
-/// A value, or why the document was refused.
-fn or_refusal<T>(found: Result<T, MatchError>) -> PyResult<(Option<T>, Option<RefusalTuple>)> {
-    match found {
-        Ok(value) => Ok((Some(value), None)),
-        Err(MatchError::Refused(refusal)) => Ok((None, Some(refusal_tuple(refusal)))),
-        Err(MatchError::Io(error)) => Err(io_error(error)),
     }
 }

@@ -8,19 +8,18 @@ use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 
-use super::buffers::{bytes_of, Chunks, Documents};
+use super::buffers::bytes_of;
+use super::document_matcher::DocumentMatcher;
 use super::explaining::{explanation_tuple, ExplanationTuple};
-use super::outcomes::{
-    batch_tuple, outcome, query_error, with_ids, BatchTuple, OutcomeTuple, QueryErrorTuple,
-};
-use super::reader::{io_error, options, refusal_tuple, summary_tuple, RefusalTuple, SummaryTuple};
-use crate::index::format::{self, OpenError};
+use super::indexes::{add_each, handles_of, loaded_tuple, LoadedTuple, QueryErrorTuple};
+use super::outcomes::{found_tuple, or_refusal, FoundTuple};
+use super::reader::{options, RefusalTuple};
+use crate::index::format;
 use crate::index::store::Index as NativeIndex;
-use crate::matching::batch::match_all;
 use crate::matching::matcher::{Engine, Matcher as NativeMatcher};
 use crate::matching::pool::{MatcherOptions, Pools};
 use crate::matching::run::RunLimits;
-use crate::matching::source::{MatchError, Source};
+use crate::matching::source::Source;
 use crate::select::Node;
 use crate::xpath::ast::Kind;
 use crate::xpath::Namespaces;
@@ -38,9 +37,6 @@ impl Index {
     }
 }
 
-/// An index, or the code and message of what is wrong with its file.
-type LoadedTuple = (Option<Index>, Option<(&'static str, String)>);
-
 #[pymethods]
 impl Index {
     #[new]
@@ -53,21 +49,12 @@ impl Index {
 
     /// Opens an index file: the index, or the code and message of what is wrong with the file.
     #[staticmethod]
-    fn load(py: Python<'_>, path: PathBuf) -> PyResult<LoadedTuple> {
-        match py.detach(|| format::open(&path)) {
-            Ok(segment) => {
-                let index = Mutex::new(NativeIndex::from_segment(segment));
-                Ok((
-                    Some(Index {
-                        index,
-                        pools: Pools::default(),
-                    }),
-                    None,
-                ))
-            }
-            Err(OpenError::Io(error)) => Err(error.into()),
-            Err(OpenError::Refused(code, message)) => Ok((None, Some((code, message)))),
-        }
+    fn load(py: Python<'_>, path: PathBuf) -> PyResult<LoadedTuple<Index>> {
+        let opened = py.detach(|| format::open(&path));
+        loaded_tuple(opened.map(|segment| Index {
+            index: Mutex::new(NativeIndex::from_segment(segment)),
+            pools: Pools::default(),
+        }))
     }
 
     /// Writes an index file.
@@ -103,13 +90,9 @@ impl Index {
         };
         Ok(py.detach(|| {
             let mut index = self.lock();
-            let mut errors = Vec::new();
-            for (position, (id, query)) in ids.iter().zip(&queries).enumerate() {
-                if let Err(error) = index.add(id, query, &namespaces) {
-                    errors.push(query_error(position, id, error));
-                }
-            }
-            errors
+            add_each(&ids, &queries, |id, query| {
+                index.add(id, query, &namespaces)
+            })
         }))
     }
 
@@ -150,7 +133,7 @@ impl Index {
         limits: &Bound<'_, PyDict>,
         cache_bytes_max: usize,
         undecided_max: usize,
-    ) -> PyResult<Matcher> {
+    ) -> PyResult<Py<Matcher>> {
         let engine = match engine {
             "shared" => Engine::Shared,
             "yfilter" => Engine::YFilter,
@@ -166,25 +149,21 @@ impl Index {
         };
         let pool = self.pools.get(options);
         let snapshot = py.detach(|| self.lock().snapshot());
-        Ok(Matcher {
-            matcher: Arc::new(NativeMatcher::new(snapshot, engine, pool)),
-        })
+        Matcher::new(py, NativeMatcher::new(snapshot, engine, pool))
     }
 }
 
 /// A snapshot of an index that matches documents.
-#[pyclass(frozen, module = "penstock._native")]
+#[pyclass(frozen, extends = DocumentMatcher, module = "penstock._native")]
 pub struct Matcher {
     pub(super) matcher: Arc<NativeMatcher>,
 }
 
 impl Matcher {
-    /// The handles of subscriptions.
-    pub(super) fn handles(&self, ids: &[String]) -> PyResult<Vec<u32>> {
-        let unknown = |id: &String| PyValueError::new_err(format!("no subscription `{id}`"));
-        let numbered = self.matcher.numbered();
-        let handle = |id: &String| numbered.handle(id).ok_or_else(|| unknown(id));
-        ids.iter().map(handle).collect()
+    fn new(py: Python<'_>, matcher: NativeMatcher) -> PyResult<Py<Matcher>> {
+        let matcher = Arc::new(matcher);
+        let base = DocumentMatcher::of(Arc::clone(&matcher));
+        Py::new(py, base.add_subclass(Matcher { matcher }))
     }
 }
 
@@ -194,13 +173,6 @@ type NodeTuple = (
     Option<(String, String)>,
     Vec<(u64, u64, bool)>,
     Vec<(String, String)>,
-);
-
-/// What each subscription selects, and what reading the document gave; or why it was refused.
-type SelectedTuple = (
-    Vec<Vec<NodeTuple>>,
-    Option<SummaryTuple>,
-    Option<RefusalTuple>,
 );
 
 fn node_tuple(node: Node) -> NodeTuple {
@@ -230,55 +202,9 @@ fn node_tuple(node: Node) -> NodeTuple {
 #[pymethods]
 impl Matcher {
     /// The same, reading documents within other limits.
-    fn reading_within(&self, limits: &Bound<'_, PyDict>) -> PyResult<Matcher> {
+    fn reading_within(&self, py: Python<'_>, limits: &Bound<'_, PyDict>) -> PyResult<Py<Matcher>> {
         let limits = options(limits, Vec::new(), false)?.limits;
-        Ok(Matcher {
-            matcher: Arc::new(self.matcher.reading_within(limits)),
-        })
-    }
-
-    /// Matches a document that is in memory.
-    fn match_bytes<'py>(
-        &self,
-        py: Python<'py>,
-        document: PyBuffer<u8>,
-    ) -> PyResult<OutcomeTuple<'py>> {
-        let bytes = bytes_of(&document)?;
-        let matched = py.detach(|| self.matcher.matches(&mut Source::Bytes(bytes)));
-        outcome(py, &self.matcher, matched)
-    }
-
-    /// Matches a file's content.
-    fn match_file<'py>(&self, py: Python<'py>, path: PathBuf) -> PyResult<OutcomeTuple<'py>> {
-        let matched = py.detach(|| self.matcher.matches(&mut Source::File(&path)));
-        outcome(py, &self.matcher, matched)
-    }
-
-    /// Matches a document that comes in pieces.
-    fn match_chunks<'py>(
-        &self,
-        py: Python<'py>,
-        chunks: &Bound<'py, PyAny>,
-    ) -> PyResult<OutcomeTuple<'py>> {
-        let chunks = Chunks::new(chunks)?;
-        let matched = py.detach(|| self.matcher.matches(&mut Source::stream(Box::new(chunks))));
-        outcome(py, &self.matcher, matched)
-    }
-
-    /// Matches documents that stand in one buffer, at `offsets` (64-bit, one more than
-    /// documents): `(starts, indices, ids, refusals by row, counters)`, the first two as 32-bit.
-    fn match_batch<'py>(
-        &self,
-        py: Python<'py>,
-        documents: PyBuffer<u8>,
-        offsets: PyBuffer<u8>,
-    ) -> PyResult<BatchTuple<'py>> {
-        let documents = Documents::new(&documents, &offsets)?;
-        let (batch, ids) = py.detach(|| {
-            let matches = |_, source: &mut Source<'_>| self.matcher.matches(source);
-            with_ids(&*self.matcher, match_all(matches, documents.iter()))
-        });
-        batch_tuple(py, batch, ids)
+        Matcher::new(py, self.matcher.reading_within(limits))
     }
 
     /// What each of these subscriptions selects in a document, and what reading it gave; or why it
@@ -288,23 +214,15 @@ impl Matcher {
         py: Python<'_>,
         document: PyBuffer<u8>,
         ids: Vec<String>,
-    ) -> PyResult<SelectedTuple> {
+    ) -> PyResult<FoundTuple<NodeTuple>> {
         let bytes = bytes_of(&document)?;
-        let handles = self.handles(&ids)?;
-        match py.detach(|| self.matcher.select(&mut Source::Bytes(bytes), &handles)) {
-            Ok((selected, summary)) => {
-                let tuples = |nodes: Vec<Node>| nodes.into_iter().map(node_tuple).collect();
-                Ok((
-                    selected.into_iter().map(tuples).collect(),
-                    Some(summary_tuple(summary)),
-                    None,
-                ))
-            }
-            Err(MatchError::Refused(refusal)) => {
-                Ok((Vec::new(), None, Some(refusal_tuple(refusal))))
-            }
-            Err(MatchError::Io(error)) => Err(io_error(error)),
-        }
+        let handles = handles_of(self.matcher.numbered(), &ids)?;
+        found_tuple(py.detach(|| {
+            let source = &mut Source::Bytes(bytes);
+            let (selected, summary) = self.matcher.select(source, &handles)?;
+            let tuples = |nodes: Vec<Node>| nodes.into_iter().map(node_tuple).collect();
+            Ok((selected.into_iter().map(tuples).collect(), summary))
+        }))
     }
 
     /// Why a document meets a subscription or not; or why the document was refused. Nothing where
@@ -319,11 +237,10 @@ impl Matcher {
         let Some(handle) = self.matcher.numbered().handle(id) else {
             return Ok((None, None));
         };
-        match py.detach(|| self.matcher.explain(&mut Source::Bytes(bytes), handle)) {
-            Ok((query, told)) => Ok((Some(explanation_tuple(py, &query, &told)?), None)),
-            Err(MatchError::Refused(refusal)) => Ok((None, Some(refusal_tuple(refusal)))),
-            Err(MatchError::Io(error)) => Err(io_error(error)),
-        }
+        let explained = py.detach(|| self.matcher.explain(&mut Source::Bytes(bytes), handle));
+        let (explained, refusal) = or_refusal(explained)?;
+        let tuple = explained.map(|(query, told)| explanation_tuple(py, &query, &told));
+        Ok((tuple.transpose()?, refusal))
     }
 
     /// The query of a subscription as it was given.

@@ -5,7 +5,9 @@ use pyo3::prelude::*;
 mod answers;
 mod both;
 mod buffers;
+mod document_matcher;
 mod explaining;
+mod indexes;
 mod keywords;
 mod matching;
 mod outcomes;
@@ -35,6 +37,7 @@ fn _native(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<reader::DocumentReader>()?;
     module.add_class::<records::RecordCutter>()?;
     module.add_function(wrap_pyfunction!(xpath::parse_query, module)?)?;
+    module.add_class::<document_matcher::DocumentMatcher>()?;
     module.add_class::<matching::Index>()?;
     module.add_class::<matching::Matcher>()?;
     module.add_class::<outcomes::Handles>()?;

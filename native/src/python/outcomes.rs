@@ -5,12 +5,12 @@ use std::sync::Arc;
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict};
 
-use super::reader::{io_error, refusal_tuple, RefusalTuple};
-use crate::index::store::AddError;
+use super::reader::{io_error, refusal_tuple, summary_tuple, RefusalTuple, SummaryTuple};
 use crate::keywords::matcher::KeywordMatcher;
 use crate::matching::batch::Batch;
 use crate::matching::matcher::{Counters, Matched, Matcher};
 use crate::matching::source::MatchError;
+use crate::reader::Summary;
 
 /// Knows the ids of handles.
 pub(super) trait Ids: Send + Sync {
@@ -30,25 +30,6 @@ impl Ids for KeywordMatcher {
     }
 }
 
-/// `(position, code, message, offset in characters)`
-pub(super) type QueryErrorTuple = (usize, &'static str, String, Option<usize>);
-
-/// Why the subscription at a position was not added.
-pub(super) fn query_error(position: usize, id: &str, error: AddError) -> QueryErrorTuple {
-    match error {
-        AddError::Query(refusal) => (
-            position,
-            refusal.code,
-            refusal.message,
-            Some(refusal.offset_characters),
-        ),
-        AddError::Duplicate => {
-            let message = format!("there is a subscription `{id}` already");
-            (position, "subscription.duplicate", message, None)
-        }
-    }
-}
-
 /// The counters by name.
 fn counters_dict<'py>(py: Python<'py>, counters: &Counters) -> PyResult<Bound<'py, PyDict>> {
     let dict = PyDict::new(py);
@@ -65,22 +46,46 @@ fn counters_dict<'py>(py: Python<'py>, counters: &Counters) -> PyResult<Bound<'p
     Ok(dict)
 }
 
+/// A value, or why the document was refused.
+pub(super) fn or_refusal<T>(
+    found: Result<T, MatchError>,
+) -> PyResult<(Option<T>, Option<RefusalTuple>)> {
+    match found {
+        Ok(value) => Ok((Some(value), None)),
+        Err(MatchError::Refused(refusal)) => Ok((None, Some(refusal_tuple(refusal)))),
+        Err(MatchError::Io(error)) => Err(io_error(error)),
+    }
+}
+
+/// What each subscription has in a document, and what reading the document gave; or why it was refused.
+pub(super) type FoundTuple<T> = (Vec<Vec<T>>, Option<SummaryTuple>, Option<RefusalTuple>);
+
+/// What was found in a document.
+pub(super) fn found_tuple<T>(
+    found: Result<(Vec<Vec<T>>, Summary), MatchError>,
+) -> PyResult<FoundTuple<T>> {
+    let (found, refusal) = or_refusal(found)?;
+    let (found, summary) = found.unzip();
+    Ok((
+        found.unwrap_or_default(),
+        summary.map(summary_tuple),
+        refusal,
+    ))
+}
+
 /// `(handles, counters, refusal)`
 pub(super) type OutcomeTuple<'py> = (Handles, Bound<'py, PyDict>, Option<RefusalTuple>);
 
 /// What became of a document.
-pub(super) fn outcome<'py, I: Ids + 'static>(
+pub(super) fn outcome<'py>(
     py: Python<'py>,
-    ids: &Arc<I>,
+    ids: Arc<dyn Ids>,
     matched: Result<Matched, MatchError>,
 ) -> PyResult<OutcomeTuple<'py>> {
-    let (matched, refusal) = match matched {
-        Ok(matched) => (matched, None),
-        Err(MatchError::Refused(refusal)) => (Matched::default(), Some(refusal_tuple(refusal))),
-        Err(MatchError::Io(error)) => return Err(io_error(error)),
-    };
+    let (matched, refusal) = or_refusal(matched)?;
+    let matched = matched.unwrap_or_default();
     let handles = Handles {
-        ids: Arc::clone(ids) as Arc<dyn Ids>,
+        ids,
         handles: matched.handles,
     };
     Ok((handles, counters_dict(py, &matched.counters)?, refusal))
@@ -96,7 +101,7 @@ pub(super) type BatchTuple<'py> = (
 );
 
 /// A batch, and the ids of its handles.
-pub(super) fn with_ids(ids: &impl Ids, batch: Batch) -> (Batch, Vec<String>) {
+pub(super) fn with_ids(ids: &(impl Ids + ?Sized), batch: Batch) -> (Batch, Vec<String>) {
     let id = |&handle: &u32| ids.id(handle).to_owned();
     let ids = batch.handles.iter().map(id).collect();
     (batch, ids)

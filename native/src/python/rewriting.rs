@@ -10,13 +10,15 @@ use pyo3::types::PyTuple;
 
 use super::both::Both;
 use super::buffers::{bytes_of, Documents};
+use super::indexes::handles_of;
 use super::keywords::KeywordMatcher;
 use super::matching::Matcher;
-use super::outcomes::{batch_tuple, outcome, with_ids, BatchTuple, OutcomeTuple};
-use super::reader::{io_error, refusal_tuple, summary_tuple, RefusalTuple, SummaryTuple};
+use super::outcomes::{
+    batch_tuple, found_tuple, outcome, with_ids, BatchTuple, FoundTuple, OutcomeTuple,
+};
 use crate::keywords::both::match_both;
 use crate::matching::batch::match_all;
-use crate::matching::source::{MatchError, Source};
+use crate::matching::source::Source;
 use crate::matching::through::Through;
 use crate::rewriting::fragments::Fragment;
 use crate::rewriting::{Limits, LocalNode, Mapping as NativeMapping, Operator};
@@ -106,7 +108,7 @@ pub fn match_mapped<'py>(
             takes_once,
         })
     });
-    outcome(py, &matcher.matcher, matched)
+    outcome(py, matcher.matcher.clone(), matched)
 }
 
 /// Matches documents as `match_batch` does, each through the mapping whose number `rows` has, if any;
@@ -162,35 +164,22 @@ pub(super) type FragmentTuple = (
 /// The parts of the original that each of these subscriptions selects in what a mapping makes of it,
 /// and what reading it gave; or why it was refused.
 #[pyfunction]
-#[allow(clippy::type_complexity)]
 pub fn select_mapped(
     py: Python<'_>,
     matcher: &Matcher,
     document: PyBuffer<u8>,
     mapping: &Mapping,
     ids: Vec<String>,
-) -> PyResult<(
-    Vec<Vec<FragmentTuple>>,
-    Option<SummaryTuple>,
-    Option<RefusalTuple>,
-)> {
+) -> PyResult<FoundTuple<FragmentTuple>> {
     let bytes = bytes_of(&document)?;
-    let handles = matcher.handles(&ids)?;
-    let selected = py.detach(|| {
+    let handles = handles_of(matcher.matcher.numbered(), &ids)?;
+    found_tuple(py.detach(|| {
         let source = &mut Source::Bytes(bytes);
-        matcher
-            .matcher
-            .select_mapped(source, &mapping.mapping, &handles)
-    });
-    match selected {
-        Ok((selected, summary)) => {
-            let tuples = |fragments: &Vec<Fragment>| fragments.iter().map(fragment_tuple).collect();
-            let selected = selected.iter().map(tuples).collect();
-            Ok((selected, Some(summary_tuple(summary)), None))
-        }
-        Err(MatchError::Refused(refusal)) => Ok((Vec::new(), None, Some(refusal_tuple(refusal)))),
-        Err(MatchError::Io(error)) => Err(io_error(error)),
-    }
+        let native = &matcher.matcher;
+        let (selected, summary) = native.select_mapped(source, &mapping.mapping, &handles)?;
+        let tuples = |fragments: &Vec<Fragment>| fragments.iter().map(fragment_tuple).collect();
+        Ok((selected.iter().map(tuples).collect(), summary))
+    }))
 }
 
 pub(super) fn fragment_tuple(fragment: &Fragment) -> FragmentTuple {

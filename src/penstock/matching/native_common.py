@@ -15,7 +15,7 @@ from penstock.matching.engine import BatchOutcome, Buffer, Outcome
 from penstock.matching.results import Handles, IndexStats, Work
 
 if TYPE_CHECKING:
-    from penstock._native import BothMatcher, Index, KeywordIndex, KeywordMatcher, Matcher
+    from penstock._native import DocumentMatcher, Index, KeywordIndex, KeywordMatcher, Matcher
 
 _OFFSET_BYTES = 8
 """Of an offset in an Arrow array of large binaries."""
@@ -57,7 +57,7 @@ class NativeHeld:
 class NativeMatching:
     """A matcher of the native core; the interpreter is released while it works."""
 
-    of_core: Matcher | KeywordMatcher | BothMatcher
+    of_core: DocumentMatcher
 
     def match(self, document: Buffer) -> Outcome:
         """Match a document that is in memory."""

@@ -1,0 +1,61 @@
+//! What indexes of every kind have in common for Python.
+
+use pyo3::exceptions::PyValueError;
+use pyo3::prelude::*;
+
+use crate::index::format::OpenError;
+use crate::index::numbering::Numbered;
+use crate::index::store::{AddError, Part};
+
+/// An index, or the code and message of what is wrong with its file.
+pub(super) type LoadedTuple<I> = (Option<I>, Option<(&'static str, String)>);
+
+/// What opening an index file gave.
+pub(super) fn loaded_tuple<I>(opened: Result<I, OpenError>) -> PyResult<LoadedTuple<I>> {
+    match opened {
+        Ok(index) => Ok((Some(index), None)),
+        Err(OpenError::Io(error)) => Err(error.into()),
+        Err(OpenError::Refused(code, message)) => Ok((None, Some((code, message)))),
+    }
+}
+
+/// `(position, code, message, offset in characters)`
+pub(super) type QueryErrorTuple = (usize, &'static str, String, Option<usize>);
+
+/// Adds what can be added; why the rest was not.
+pub(super) fn add_each(
+    ids: &[String],
+    queries: &[String],
+    mut add: impl FnMut(&str, &str) -> Result<(), AddError>,
+) -> Vec<QueryErrorTuple> {
+    let pairs = ids.iter().zip(queries).enumerate();
+    pairs
+        .filter_map(|(position, (id, query))| {
+            let error = add(id, query).err()?;
+            Some(query_error(position, id, error))
+        })
+        .collect()
+}
+
+/// Why the subscription at a position was not added.
+fn query_error(position: usize, id: &str, error: AddError) -> QueryErrorTuple {
+    match error {
+        AddError::Query(refusal) => (
+            position,
+            refusal.code,
+            refusal.message,
+            Some(refusal.offset_characters),
+        ),
+        AddError::Duplicate => {
+            let message = format!("there is a subscription `{id}` already");
+            (position, "subscription.duplicate", message, None)
+        }
+    }
+}
+
+/// The handles of subscriptions.
+pub(super) fn handles_of<S: Part>(numbered: &Numbered<S>, ids: &[String]) -> PyResult<Vec<u32>> {
+    let unknown = |id: &String| PyValueError::new_err(format!("no subscription `{id}`"));
+    let handle = |id: &String| numbered.handle(id).ok_or_else(|| unknown(id));
+    ids.iter().map(handle).collect()
+}
