@@ -135,22 +135,8 @@ class SubscriptionIndex(StandingQueries):
         limits = Limits() if limits is None else limits
         return Matcher(self._index.matcher(wanted, limits))
 
-    @classmethod
-    def load(cls, path: str | PathLike[str]) -> SubscriptionIndex:
-        """Open a saved index.
-
-        Raises
-        ------
-        IndexFileError
-            ``index.not-an-index``, ``index.damaged``, ``index.too-new`` or ``index.too-old``.
-        """
-        loaded = cls.__new__(cls)
-        loaded._engine, loaded._index = _opened(path)
-        return loaded
-
-
-def _opened(path: str | PathLike[str]) -> tuple[str, EngineIndex]:
-    """The engine whose file this is, and the index in it."""
-    if magic_of(path, (NATIVE_MAGIC, REFERENCE_MAGIC)) == REFERENCE_MAGIC:
-        return "reference", ReferenceIndex.load(path)
-    return chosen("shared", ENGINES), NativeIndex.load(path)
+    @staticmethod
+    def _opened(path: str | PathLike[str]) -> tuple[str, EngineIndex]:
+        if magic_of(path, (NATIVE_MAGIC, REFERENCE_MAGIC)) == REFERENCE_MAGIC:
+            return "reference", ReferenceIndex.load(path)
+        return chosen("shared", ENGINES), NativeIndex.load(path)

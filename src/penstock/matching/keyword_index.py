@@ -101,22 +101,8 @@ class KeywordIndex(StandingQueries):
         limits = Limits() if limits is None else limits
         return KeywordMatcher(self._index.matcher(wanted, limits, discard=discard))
 
-    @classmethod
-    def load(cls, path: str | PathLike[str]) -> KeywordIndex:
-        """Open a saved index.
-
-        Raises
-        ------
-        IndexFileError
-            ``index.not-an-index``, ``index.damaged``, ``index.too-new`` or ``index.too-old``.
-        """
-        loaded = cls.__new__(cls)
-        loaded._engine, loaded._index = _opened(path)
-        return loaded
-
-
-def _opened(path: str | PathLike[str]) -> tuple[str, KeywordEngineIndex]:
-    """The engine whose file this is, and the index in it."""
-    if magic_of(path, (NATIVE_MAGIC, KEYWORD_MAGIC)) == KEYWORD_MAGIC:
-        return "reference", ReferenceKeywordIndex.load(path)
-    return chosen("postings", KEYWORD_ENGINES), NativeKeywordIndex.load(path)
+    @staticmethod
+    def _opened(path: str | PathLike[str]) -> tuple[str, KeywordEngineIndex]:
+        if magic_of(path, (NATIVE_MAGIC, KEYWORD_MAGIC)) == KEYWORD_MAGIC:
+            return "reference", ReferenceKeywordIndex.load(path)
+        return chosen("postings", KEYWORD_ENGINES), NativeKeywordIndex.load(path)

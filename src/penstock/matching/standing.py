@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from os import PathLike
+from typing import Self
 
 from penstock.errors import PenstockError, QueryError, error
 from penstock.matching.engine import HeldQueries
@@ -11,11 +13,29 @@ from penstock.matching.results import IndexStats
 from penstock.native import native
 
 
-class StandingQueries:
+class StandingQueries(ABC):
     """Standing queries by id."""
 
     _engine: str
     _index: HeldQueries
+
+    @classmethod
+    def load(cls, path: str | PathLike[str]) -> Self:
+        """Open a saved index.
+
+        Raises
+        ------
+        IndexFileError
+            ``index.not-an-index``, ``index.damaged``, ``index.too-new`` or ``index.too-old``.
+        """
+        loaded = cls.__new__(cls)
+        loaded._engine, loaded._index = cls._opened(path)
+        return loaded
+
+    @staticmethod
+    @abstractmethod
+    def _opened(path: str | PathLike[str]) -> tuple[str, HeldQueries]:
+        """The engine whose file this is, and the index in it."""
 
     def remove(self, id: str) -> None:  # noqa: A002
         """Remove a subscription; matchers made before still have it."""

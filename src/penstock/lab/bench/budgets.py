@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import StrEnum
 
@@ -206,7 +207,7 @@ class Check:
         return self.budget.limit / self.value if self.value > 0 else float("inf")
 
 
-def check_all(bench: str, values: dict[str, float]) -> tuple[Check, ...]:
+def check_all(bench: str, values: Mapping[str, float]) -> tuple[Check, ...]:
     """Checks every budget of a bench; each needs its value, and each value its budget."""
     budgets = {budget.key: budget for budget in BUDGETS if budget.bench == bench}
     assert budgets.keys() == values.keys(), (budgets.keys(), values.keys())

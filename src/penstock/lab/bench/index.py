@@ -8,8 +8,6 @@ from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
 
-from penstock.lab.bench.budgets import check_all
-from penstock.lab.bench.machine import this_machine
 from penstock.lab.bench.measure import once, resident_bytes
 from penstock.lab.bench.report import Figure, Report, Tell
 from penstock.lab.bench.workloads import Setting, draw
@@ -64,10 +62,9 @@ def run(*, quick: bool, tell: Tell) -> Report:
             )
         )
     change = statistics.median(change_seconds)
-    return Report(
-        bench="index",
+    return Report.made_here(
+        "index",
         quick=quick,
-        machine=this_machine(),
         figures=(
             Figure("subscriptions", count, ""),
             Figure("build", build, "s"),
@@ -75,14 +72,7 @@ def run(*, quick: bool, tell: Tell) -> Report:
             Figure("load, and make a matcher", load_seconds, "s"),
             Figure("memory after the last build, a subscription", memory / count, "bytes"),
         ),
-        checks=check_all(
-            "index",
-            {
-                "build": build / count * 1e6,
-                "saved": saved_bytes / count,
-                "change": change,
-            },
-        ),
+        values={"build": build / count * 1e6, "saved": saved_bytes / count, "change": change},
     )
 
 

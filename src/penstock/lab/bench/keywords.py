@@ -8,15 +8,13 @@ queries have three to six words, so that all of them fit into KEMB's automaton.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import partial
 from random import Random
 
-from penstock.lab.bench.budgets import check_all
-from penstock.lab.bench.machine import this_machine
 from penstock.lab.bench.measure import Timing, interleaved
 from penstock.lab.bench.reading import reading_of
-from penstock.lab.bench.report import Figure, Report, Tell
+from penstock.lab.bench.report import Found, Report, Tell
 from penstock.lab.bench.workloads import SEED
 from penstock.lab.workload import KEYWORD_WORKLOADS, KeywordWorkload
 from penstock.matching import KeywordIndex, KeywordMatcher
@@ -54,18 +52,6 @@ SPARE_SHARE = 3
 GROWTH_DOCUMENTS = 20
 
 
-@dataclass(slots=True)
-class Found:
-    """What the parts add to."""
-
-    values: dict[str, float] = field(default_factory=dict)
-    figures: list[Figure] = field(default_factory=list)
-
-    def figure(self, what: str, value: float, unit: str) -> None:
-        """Notes a figure that has no budget."""
-        self.figures.append(Figure(what, value, unit))
-
-
 def run(*, quick: bool, tell: Tell) -> Report:
     """Both kinds of queries, then growth with what people write."""
     setting = QUICK if quick else FULL
@@ -73,13 +59,7 @@ def run(*, quick: bool, tell: Tell) -> Report:
     for kind, name in (("words", "keywords-words"), ("paths", "keywords-paths")):
         _one_kind(kind, KEYWORD_WORKLOADS[name], setting, found, tell)
     _growth(KEYWORD_WORKLOADS["keywords-words"], setting, found, tell)
-    return Report(
-        bench="keywords",
-        quick=quick,
-        machine=this_machine(),
-        figures=tuple(found.figures),
-        checks=check_all("keywords", found.values),
-    )
+    return found.report("keywords", quick=quick)
 
 
 def index_of(queries: Sequence[str]) -> KeywordIndex:

@@ -12,8 +12,6 @@ from dataclasses import dataclass
 from functools import partial
 from statistics import mean, median
 
-from penstock.lab.bench.budgets import check_all
-from penstock.lab.bench.machine import this_machine
 from penstock.lab.bench.measure import Timing, interleaved
 from penstock.lab.bench.report import Figure, Report, Tell
 from penstock.lab.bench.workloads import SEED
@@ -102,13 +100,7 @@ def run(*, quick: bool, tell: Tell) -> Report:
         "nddr": times["nddr"].median / times["plain"].median,
         "held": mean(shares),
     }
-    return Report(
-        bench="mediation",
-        quick=quick,
-        machine=this_machine(),
-        figures=figures,
-        checks=check_all("mediation", values),
-    )
+    return Report.made_here("mediation", quick=quick, figures=figures, values=values)
 
 
 def matcher_of(count: int) -> Matcher:

@@ -9,16 +9,14 @@ from __future__ import annotations
 import tempfile
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 
-from penstock.lab.bench.budgets import check_all
-from penstock.lab.bench.machine import this_machine
 from penstock.lab.bench.measure import interleaved, once
 from penstock.lab.bench.memory import memory_of_matching
 from penstock.lab.bench.reading import reading_of
-from penstock.lab.bench.report import Figure, Report, Tell
+from penstock.lab.bench.report import Found, Report, Tell
 from penstock.lab.bench.workloads import Setting, Subject, draw
 from penstock.matching import Matcher, SubscriptionIndex
 
@@ -56,18 +54,6 @@ QUICK = Settings(
 )
 
 
-@dataclass(slots=True)
-class Found:
-    """What the parts add to."""
-
-    values: dict[str, float] = field(default_factory=dict)
-    figures: list[Figure] = field(default_factory=list)
-
-    def figure(self, what: str, value: float, unit: str) -> None:
-        """Notes a figure that has no budget."""
-        self.figures.append(Figure(what, value, unit))
-
-
 def run(*, quick: bool, tell: Tell) -> Report:
     """All parts, one after the other."""
     settings = QUICK if quick else FULL
@@ -84,13 +70,7 @@ def run(*, quick: bool, tell: Tell) -> Report:
     ):
         tell(f"bench paths: {name}, generating")
         _against_yfilter(name, draw(workload, setting), setting, found, tell)
-    return Report(
-        bench="paths",
-        quick=quick,
-        machine=this_machine(),
-        figures=tuple(found.figures),
-        checks=check_all("paths", found.values),
-    )
+    return found.report("paths", quick=quick)
 
 
 def match_all(matcher: Matcher, documents: Sequence[bytes]) -> int:

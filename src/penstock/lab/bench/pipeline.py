@@ -18,8 +18,6 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from penstock.lab.bench.budgets import check_all
-from penstock.lab.bench.machine import this_machine
 from penstock.lab.bench.measure import interleaved
 from penstock.lab.bench.report import Figure, Report, Tell
 from penstock.lab.bench.rivals import rival_figures
@@ -77,13 +75,7 @@ def run(*, quick: bool, tell: Tell) -> Report:
             some = subject.documents[: min(RIVAL_DOCUMENTS, setting.documents // 10)]
             few = documents.limit(len(some))
             figures += rival_figures(few, some, subject.queries)
-    return Report(
-        bench="pipeline",
-        quick=quick,
-        machine=this_machine(),
-        figures=tuple(figures),
-        checks=check_all("pipeline", values),
-    )
+    return Report.made_here("pipeline", quick=quick, figures=figures, values=values)
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator
-from dataclasses import asdict, dataclass
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
-from penstock.lab.bench.budgets import Check
-from penstock.lab.bench.machine import Machine
+from penstock.lab.bench.budgets import Check, check_all
+from penstock.lab.bench.machine import Machine, this_machine
 
 Tell = Callable[[str], None]
 """Called with what a bench is doing, for whoever waits."""
@@ -33,6 +33,13 @@ class Report:
     machine: Machine
     figures: tuple[Figure, ...]
     checks: tuple[Check, ...]
+
+    @classmethod
+    def made_here(
+        cls, bench: str, *, quick: bool, figures: Iterable[Figure], values: Mapping[str, float]
+    ) -> Report:
+        """What a bench found on this machine, its values held to their budgets."""
+        return cls(bench, quick, this_machine(), tuple(figures), check_all(bench, values))
 
     @property
     def met(self) -> bool:
@@ -80,6 +87,22 @@ class Report:
         (folder / f"{self.bench}.txt").write_text(text, encoding="utf-8")
         data = json.dumps(self.as_dict(), indent=2, ensure_ascii=False) + "\n"
         (folder / f"{self.bench}.json").write_text(data, encoding="utf-8")
+
+
+@dataclass(slots=True)
+class Found:
+    """What the parts of a bench add to."""
+
+    values: dict[str, float] = field(default_factory=dict)
+    figures: list[Figure] = field(default_factory=list)
+
+    def figure(self, what: str, value: float, unit: str) -> None:
+        """Notes a figure that has no budget."""
+        self.figures.append(Figure(what, value, unit))
+
+    def report(self, bench: str, *, quick: bool) -> Report:
+        """All of it, held to the budgets."""
+        return Report.made_here(bench, quick=quick, figures=self.figures, values=self.values)
 
 
 def said(check: Check) -> str:
