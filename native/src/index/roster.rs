@@ -1,5 +1,7 @@
 //! Who subscribes to what: the subscriptions of a segment, by handle, and their classes.
 
+use std::ops::Range;
+
 use super::flat::{Flat, TextTable, Texts, TextsBuilder};
 
 /// The subscriptions of a segment. Those with equal queries have the same class.
@@ -29,11 +31,18 @@ impl Roster {
         self.class_starts.len() - 1
     }
 
-    /// The handles of a class.
+    /// Where the handles of a class stand in `class_handles`.
     #[inline]
-    pub fn handles_of(&self, class: u32) -> &[u32] {
-        &self.class_handles[self.class_starts[class as usize] as usize
-            ..self.class_starts[class as usize + 1] as usize]
+    pub fn seats_of(&self, class: u32) -> Range<u32> {
+        self.class_starts[class as usize]..self.class_starts[class as usize + 1]
+    }
+
+    /// Where a handle stands in `class_handles`.
+    pub fn seat_of(&self, handle: u32) -> u32 {
+        let seats = self.seats_of(self.handle_classes[handle as usize]);
+        let of_class = &self.class_handles[seats.start as usize..seats.end as usize];
+        // Those of a class stand there in the order in which they were added.
+        seats.start + of_class.partition_point(|&other| other < handle) as u32
     }
 
     /// The handle of an id.

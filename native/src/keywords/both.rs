@@ -57,3 +57,13 @@ pub fn id_of_both<'a>(paths: &'a Matcher, keywords: &'a KeywordMatcher, handle: 
         None => paths.numbered().id(handle),
     }
 }
+
+/// The order of the handles that [`match_both`] gives: subscriptions of paths first, and those of a kind
+/// as they were added.
+pub fn order_of_both(paths: &Matcher, keywords: &KeywordMatcher, handle: u32) -> u32 {
+    let of_paths = paths.numbered().count();
+    match handle.checked_sub(of_paths) {
+        Some(of_keywords) => of_paths + keywords.numbered().added_before(of_keywords),
+        None => paths.numbered().added_before(handle),
+    }
+}

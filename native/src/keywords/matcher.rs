@@ -204,12 +204,10 @@ impl KeywordMatcher {
     fn handles(&self, hearing: &Hearing) -> Vec<u32> {
         let mut handles = Vec::new();
         for (at, (_, memory)) in hearing.segments.iter().enumerate() {
-            match self.numbered.plain_base(at) {
-                Some(base) => memory.matched.for_each(|class| handles.push(base + class)),
-                None => memory
-                    .matched
-                    .for_each(|class| self.numbered.add_handles(at, class, &mut handles)),
-            }
+            let telling = self.numbered.telling(at);
+            memory
+                .matched
+                .for_each(|class| telling.add(class, &mut handles));
         }
         handles
     }
@@ -217,9 +215,10 @@ impl KeywordMatcher {
     fn answered(&self, hearing: &Hearing) -> Vec<Answered> {
         let mut answered = Vec::new();
         for (at, (_, memory)) in hearing.segments.iter().enumerate() {
+            let telling = self.numbered.telling(at);
             for of_class in memory.answers.chunk_by(|a, b| a.0 == b.0) {
                 let mut handles = Vec::new();
-                self.numbered.add_handles(at, of_class[0].0, &mut handles);
+                telling.add(of_class[0].0, &mut handles);
                 if !handles.is_empty() {
                     let elements = of_class.iter().map(|answer| answer.1).collect();
                     answered.push(Answered { handles, elements });

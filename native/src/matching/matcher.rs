@@ -237,34 +237,32 @@ impl Matcher {
         matched: &mut Matched,
         results: impl Fn(usize) -> (&'a S, &'a Classes),
     ) -> Result<(), MatchError> {
+        let mut handles = std::mem::take(&mut worker.handles);
+        handles.clear();
         let mut unsure = Vec::new();
         for at in 0..self.numbered.snapshot.views.len() {
             let (sure, candidates) = results(at);
-            self.add_all_handles(at, sure, &mut matched.handles);
+            let telling = self.numbered.telling(at);
+            sure.for_each(|class| telling.add(class, &mut handles));
             let open = candidates
                 .list()
                 .iter()
                 .filter(|&&class| !sure.contains(class));
             unsure.extend(open.map(|&class| (at, class)));
         }
-        if unsure.is_empty() {
-            return Ok(());
-        }
-        matched.counters.verified = unsure.len() as u64;
-        let (outcomes, _) = self.evaluate(worker, through, &unsure, SelectOptions::default())?;
-        for (&(at, class), outcome) in unsure.iter().zip(&outcomes) {
-            if outcome.matched {
-                self.numbered.add_handles(at, class, &mut matched.handles);
+        if !unsure.is_empty() {
+            matched.counters.verified = unsure.len() as u64;
+            let (outcomes, _) =
+                self.evaluate(worker, through, &unsure, SelectOptions::default())?;
+            for (&(at, class), outcome) in unsure.iter().zip(&outcomes) {
+                if outcome.matched {
+                    self.numbered.telling(at).add(class, &mut handles);
+                }
             }
         }
+        matched.handles = handles.as_slice().into();
+        worker.handles = handles;
         Ok(())
-    }
-
-    fn add_all_handles(&self, at: usize, classes: &impl ClassSet, handles: &mut Vec<u32>) {
-        match self.numbered.plain_base(at) {
-            Some(base) => classes.for_each(|class| handles.push(base + class)),
-            None => classes.for_each(|class| self.numbered.add_handles(at, class, handles)),
-        }
     }
 
     /// Evaluates classes, each by its place among the views and its number, exactly.

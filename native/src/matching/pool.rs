@@ -61,6 +61,8 @@ pub struct Worker {
     pub(super) nfa_runs: Vec<(Arc<Segment>, NfaRun)>,
     pub(super) selectors: HashMap<(u64, u32), Arc<Selector>>,
     pub(super) rewriting: Memory,
+    /// Of the document at hand: grows once, where a list for each document would grow with each.
+    pub(super) handles: Vec<u32>,
 }
 
 impl Worker {
@@ -80,6 +82,7 @@ impl Work for Worker {
             nfa_runs: Vec::new(),
             selectors: HashMap::new(),
             rewriting: Memory::default(),
+            handles: Vec::new(),
         }
     }
 }

@@ -10,7 +10,7 @@ use super::document_matcher::{DocumentMatcher, Matches};
 use super::keywords::KeywordMatcher;
 use super::matching::Matcher;
 use super::outcomes::Ids;
-use crate::keywords::both::{id_of_both, match_both};
+use crate::keywords::both::{id_of_both, match_both, order_of_both};
 use crate::keywords::matcher::KeywordMatcher as NativeKeywordMatcher;
 use crate::matching::matcher::{Matched, Matcher as NativeMatcher};
 use crate::matching::source::{MatchError, Source};
@@ -26,6 +26,10 @@ where
 {
     fn id(&self, handle: u32) -> &str {
         id_of_both(&self.0, &self.1, handle)
+    }
+
+    fn order(&self, handle: u32) -> u32 {
+        order_of_both(&self.0, &self.1, handle)
     }
 }
 

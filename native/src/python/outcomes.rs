@@ -16,17 +16,28 @@ use crate::reader::Summary;
 pub(super) trait Ids: Send + Sync {
     /// The id of a handle.
     fn id(&self, handle: u32) -> &str;
+
+    /// Subscriptions in this order are in that in which they were added.
+    fn order(&self, handle: u32) -> u32;
 }
 
 impl Ids for Matcher {
     fn id(&self, handle: u32) -> &str {
         self.numbered().id(handle)
     }
+
+    fn order(&self, handle: u32) -> u32 {
+        self.numbered().added_before(handle)
+    }
 }
 
 impl Ids for KeywordMatcher {
     fn id(&self, handle: u32) -> &str {
         self.numbered().id(handle)
+    }
+
+    fn order(&self, handle: u32) -> u32 {
+        self.numbered().added_before(handle)
     }
 }
 
@@ -144,7 +155,7 @@ impl Handles {
     fn ids(&self, py: Python<'_>) -> Vec<String> {
         py.detach(|| {
             let mut handles = self.handles.clone();
-            handles.sort_unstable();
+            handles.sort_by_cached_key(|&handle| self.ids.order(handle));
             handles
                 .into_iter()
                 .map(|handle| self.ids.id(handle).to_owned())
