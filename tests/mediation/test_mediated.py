@@ -8,6 +8,7 @@ from typing import get_args
 
 import pyarrow as pa
 import pytest
+from native_engines import native_engines, needs_native
 from university import DOCUMENT, MAPPING
 
 from penstock.documents import Document, Fragment, Header, Limits, read_events
@@ -15,7 +16,8 @@ from penstock.errors import DocumentError, MappingError, UnknownSubscriptionErro
 from penstock.matching import KeywordIndex, Matcher, SubscriptionIndex, both
 from penstock.mediation import Mapping, MediatedMatcher, Way, limits
 
-ENGINES = ["shared", "yfilter", "reference"]
+ENGINES = [*native_engines, "reference"]
+SHARED_AND_REFERENCE = [pytest.param("shared", marks=needs_native), "reference"]
 
 
 def mapping_of(text: str) -> Mapping:
@@ -23,7 +25,7 @@ def mapping_of(text: str) -> Mapping:
 
 
 def matcher_of(
-    queries: Sequence[str], engine: str = "shared", limits: Limits | None = None
+    queries: Sequence[str], engine: str | None = None, limits: Limits | None = None
 ) -> Matcher:
     index = SubscriptionIndex(engine=engine)
     refused = index.add_many(queries, queries, namespaces={"p": "urn:p"}, default_namespace=None)
@@ -32,7 +34,7 @@ def matcher_of(
 
 
 def mediated(
-    queries: Sequence[str], engine: str = "shared", limits: Limits | None = None
+    queries: Sequence[str], engine: str | None = None, limits: Limits | None = None
 ) -> MediatedMatcher:
     return MediatedMatcher(matcher_of(queries, engine, limits))
 
@@ -41,7 +43,7 @@ def pieces(fragments: Sequence[Fragment]) -> list[str]:
     return ["".join(piece.decode() for piece in each.pieces) for each in fragments]
 
 
-def selected(mapping: str, document: str, query: str, engine: str = "shared") -> list[str]:
+def selected(mapping: str, document: str, query: str, engine: str | None = None) -> list[str]:
     """What a query selects, of the original."""
     matches = mediated([query], engine).match(
         document.encode(), mapping_of(mapping), fragments=True
@@ -114,7 +116,8 @@ class TestMatches:
         (reason,) = matches.errors
         assert reason.code == "xml.end-tag"
         assert reason.where is not None
-        assert reason.where.offset == document.index(b"</course>")
+        # The native reader points at the tag, Expat at the name in it.
+        assert 0 <= reason.where.offset - document.index(b"</course>") <= len("</")
         assert matches.counters.refused == 1
 
 
@@ -312,7 +315,7 @@ class TestLimits:
         assert matcher.explain(document, mapping, "//@*").matched
 
 
-@pytest.mark.parametrize("engine", ["shared", "yfilter"])
+@pytest.mark.parametrize("engine", native_engines)
 def test_a_document_of_which_too_much_waits_is_refused(
     engine: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -325,6 +328,7 @@ def test_a_document_of_which_too_much_waits_is_refused(
     assert reason.where is not None
 
 
+@needs_native
 @pytest.mark.parametrize("way", get_args(Way))
 def test_where_too_much_waits_to_tell_what_is_selected_the_match_stays(
     way: Way, monkeypatch: pytest.MonkeyPatch
@@ -340,6 +344,7 @@ def test_where_too_much_waits_to_tell_what_is_selected_the_match_stays(
     assert (dict(matches.fragments), list(matches.untold)) == ({}, ["//schedule"])
 
 
+@needs_native
 def test_what_waits_is_counted() -> None:
     document = b"<course><time>9</time><title>%s</title></course>" % (b"Data" * 1000)
     work = mediated(["//schedule"]).match(document, mapping_of(SCHEDULE)).counters.work
@@ -374,7 +379,7 @@ def unmatched(text: str) -> str:
 
 
 @pytest.mark.parametrize("way", get_args(Way))
-@pytest.mark.parametrize("engine", ["shared", "reference"])
+@pytest.mark.parametrize("engine", SHARED_AND_REFERENCE)
 def test_matches_are_explained_on_the_global_document(engine: str, way: Way) -> None:
     paths = matcher_of(["/lecture[@number = '7']/title", "/course", "/a[b]"], engine)
     keywords = KeywordIndex()
@@ -393,7 +398,7 @@ def test_matches_are_explained_on_the_global_document(engine: str, way: Way) -> 
         matcher.explain(document, mapping, "nobody")
 
 
-@pytest.mark.parametrize("engine", ["shared", "reference"])
+@pytest.mark.parametrize("engine", SHARED_AND_REFERENCE)
 def test_of_a_forest_the_tree_that_matched_is_explained(engine: str) -> None:
     mapping = mapping_of("author\n  => exchange article\n  article*\n    @n\n")
     matcher = mediated(["/article[@n = 2]", "/article[@n = 3]"], engine)
@@ -404,7 +409,7 @@ def test_of_a_forest_the_tree_that_matched_is_explained(engine: str) -> None:
 
 
 @pytest.mark.parametrize("way", get_args(Way))
-@pytest.mark.parametrize("engine", ["shared", "reference"])
+@pytest.mark.parametrize("engine", SHARED_AND_REFERENCE)
 def test_a_document_that_was_refused_is_explained_by_the_refusal(engine: str, way: Way) -> None:
     small = Limits(depth=2)
     matcher = MediatedMatcher(matcher_of(["/s/s/a"], engine, small), way=way)

@@ -10,10 +10,14 @@ import pyarrow as pa
 import pytest
 from hypothesis import given
 from mediation_cases import NAMESPACES, cases, paths_to_all_nodes, query_texts
+from native_engines import NATIVE_ENGINES, needs_native
 
 from penstock.documents import Fragment
 from penstock.matching import Matcher, SubscriptionIndex
 from penstock.mediation import Mapping, MediatedMatcher, Way
+
+# It is the native engines that are compared with the definition.
+pytestmark = needs_native
 
 WAYS: tuple[Way, ...] = get_args(Way)
 
@@ -48,7 +52,7 @@ def found(
 
 def check(mapping: Mapping, document: bytes, queries: Sequence[str]) -> None:
     expected = found(MediatedMatcher(matcher_of(queries, "reference")), mapping, document)
-    for engine in ("shared", "yfilter"):
+    for engine in NATIVE_ENGINES:
         matcher = matcher_of(queries, engine)
         for way in WAYS:
             mediated = MediatedMatcher(matcher, way=way)
