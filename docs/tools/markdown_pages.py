@@ -22,7 +22,8 @@ def parser() -> MarkdownIt:
 
 def pages() -> list[Path]:
     """Every page, those at the root first."""
-    return [*sorted(ROOT.glob("*.md")), *sorted(DOCS.rglob("*.md"))]
+    beside = [*sorted(ROOT.glob("*.md")), ROOT / "benchmarks" / "README.md"]
+    return [*beside, *sorted(DOCS.rglob("*.md"))]
 
 
 @dataclass(frozen=True, slots=True)

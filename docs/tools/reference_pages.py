@@ -66,9 +66,14 @@ def commands_page() -> str:
         "[Exit codes](exit-codes.md) are stable. `NO_COLOR` is respected, and a pipe gets neither",
         "colour nor wrapped lines.\n",
     ]
-    for path, command in _commands(typer.main.get_command(app), ("penstock",)):
+    for path, command in every_command():
         lines += _command(path, command)
     return "\n".join(lines).rstrip() + "\n"
+
+
+def every_command() -> Iterator[tuple[tuple[str, ...], TyperCommand]]:
+    """Every command by the words that call it, ``penstock`` first."""
+    return _commands(typer.main.get_command(app), ("penstock",))
 
 
 def _commands(

@@ -4,21 +4,26 @@ from __future__ import annotations
 
 import doctest
 import os
+import re
+import shlex
 import shutil
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
 from markdown_pages import CodeBlock, broken_links, code_blocks, links, local_target, pages
-from reference_pages import PAGES
+from reference_pages import PAGES, every_command
 from repository import DOCS, ROOT, relative
 
+from penstock.mediation import Mapping, SchemaMatching
+from penstock.mediation.schema_matching.words import Abbreviations
 from penstock.native import native
+from penstock.schema.outline import read_tree
 
 LANGUAGES = {"python", "console", "sh", "text", "json", "xml", "rust", "toml"}
-"""Blocks in these languages; ``python`` and ``console`` are run."""
+"""Blocks in these languages; ``python`` and ``console`` are run, commands in ``sh`` are checked."""
 
 in_the_cores_words = pytest.mark.skipif(
     native is None, reason="pages show refusals in the native core's words"
@@ -91,6 +96,44 @@ def test_commands_print_what_the_page_shows(page: str, playground: Path) -> None
                 check=False,
             )
             assert same(shown, done.stdout), f"{page}:{block.line}: {command} prints\n{done.stdout}"
+
+
+def commands_shown() -> Iterator[tuple[str, list[str]]]:
+    """Every ``penstock`` command that a page shows without running it, with its place."""
+    for page in pages():
+        for block in code_blocks(page):
+            for line in block.text.replace("\\\n", " ").splitlines():
+                if block.language == "sh" and line.lstrip().startswith("penstock "):
+                    place = f"{relative(page)}:{block.line}"
+                    yield place, shlex.split(line.split("  #")[0])[1:]
+
+
+def test_commands_that_are_only_shown_exist_with_their_options() -> None:
+    commands = {path[1:]: command for path, command in every_command()}
+    unknown = []
+    for place, words in commands_shown():
+        command = commands.get(tuple(words[:1])) or commands.get(tuple(words[:2]))
+        options = {name for each in command.params for name in each.opts} if command else set()
+        if not command or not {word for word in words if word.startswith("-")} <= options:
+            unknown.append(f"{place}: penstock {' '.join(words)}")
+    assert unknown == []
+
+
+READERS: dict[str, Callable[[str], object]] = {
+    "schema": read_tree,
+    "matching": SchemaMatching.from_text,
+    "abbreviations": Abbreviations.from_text,
+    "mapping": Mapping.from_text,
+}
+"""What reads a file that begins with ``penstock KIND 1``."""
+
+
+def test_files_that_are_shown_can_be_read() -> None:
+    for page in pages():
+        for block in code_blocks(page):
+            kind = re.match(r"penstock (\w+) 1$", block.text, re.MULTILINE)
+            if block.language == "text" and kind:
+                READERS[kind[1]](block.text)
 
 
 def uses_spark(page: str) -> bool:
