@@ -138,6 +138,8 @@ impl Path {
     pub const JOINS: u32 = 128;
     /// Something may have to be passed on to the parent.
     pub const PASSES: u32 = 256;
+    /// There is something to do at the end of every element here.
+    pub const ENDS: u32 = Path::GATHERS | Path::VALUES | Path::JOINS;
 
     /// What an element in `state` that has `holding` must do.
     fn duties_of(state: &State, holding: &Holding) -> u32 {
@@ -275,12 +277,19 @@ impl Automaton {
         let seen = &mut self.paths[path as usize];
         let before = std::mem::replace(&mut seen.last_seen, element);
         if before < began {
-            seen.first_child = NONE;
-            let parent = seen.parent;
-            let sibling = std::mem::replace(&mut self.paths[parent as usize].first_child, path);
-            self.paths[path as usize].next_sibling = sibling;
+            self.link(path);
         }
         before
+    }
+
+    /// Adds a path that this document did not have before to those below its parent.
+    #[inline]
+    pub fn link(&mut self, path: u32) {
+        let seen = &mut self.paths[path as usize];
+        seen.first_child = NONE;
+        let parent = seen.parent;
+        let sibling = std::mem::replace(&mut self.paths[parent as usize].first_child, path);
+        self.paths[path as usize].next_sibling = sibling;
     }
 
     /// Tells the classes that match at a path.

@@ -5,15 +5,14 @@
 //! ([`super::holding`]).
 
 use super::automaton::Path;
-use super::gather::{compact, find, measure, Gatherer, Value};
+use super::gather::{compact, Gatherer, Value};
 use super::holding::{DECIDES, FIRST, NOTHING};
 use super::letters::NONE;
 use super::run::Run;
-use crate::events::{Attribute, Names};
 use crate::index::segment::{Comparison, Segment, SlotRecord};
 
 /// Past this many values, those of one element are compacted for the first time.
-pub(super) const COMPACTED_PAST: usize = 64;
+pub(super) const COMPACTED_PAST: u32 = 64;
 
 /// What is gathered of one kind of node, and the slots that such nodes feed.
 pub(super) struct Nodes {
@@ -35,47 +34,6 @@ impl Nodes {
 }
 
 impl Run {
-    /// Holds the attributes of the innermost element, as far as `holding` says.
-    pub(super) fn hold_attributes(
-        &mut self,
-        segment: &Segment,
-        names: &Names,
-        holding: u32,
-        attributes: &[Attribute<'_>],
-    ) {
-        for attribute in attributes {
-            let fed = self
-                .automaton
-                .letters
-                .attribute_slots(segment, names, attribute.name);
-            for at in fed {
-                let slot = self.automaton.letters.attribute_slot(at);
-                let asked = self.automaton.holdings.asked(holding, slot);
-                if asked != 0 {
-                    self.hold_attribute(segment, attribute.value, slot, asked);
-                }
-            }
-        }
-    }
-
-    #[inline]
-    fn hold_attribute(&mut self, segment: &Segment, text: &str, slot: u32, asked: u32) {
-        let view = segment.source_slot(slot).view as usize;
-        if view == SlotRecord::WHOLE {
-            let (literal, number) = measure(segment, text, asked);
-            let value = Value {
-                slot,
-                literal,
-                number,
-            };
-            self.hold(segment, value, asked);
-        } else {
-            find(segment, text, view, &mut self.found);
-            let order = self.frames.last().expect("an element is open").started;
-            self.hold_found(segment, slot, asked, order);
-        }
-    }
-
     /// Adds a piece to the text node, where the innermost element holds it.
     pub(super) fn feed_text_node(&mut self, segment: &Segment, piece: &str) {
         let Some(frame) = self.frames.last() else {
@@ -165,7 +123,7 @@ impl Run {
     }
 
     /// Holds what was found in a node that stands at `order`, and forgets it.
-    fn hold_found(&mut self, segment: &Segment, slot: u32, asked: u32, order: u64) {
+    pub(super) fn hold_found(&mut self, segment: &Segment, slot: u32, asked: u32, order: u64) {
         let mut found = std::mem::take(&mut self.found);
         if asked & FIRST != 0 {
             self.hold_first(slot, order, &found);
@@ -198,17 +156,19 @@ impl Run {
         self.values.push(value);
         let depth = self.frames.len() - 1;
         let frame = &mut self.frames[depth];
+        frame.busy = true;
         if asked & DECIDES != 0 {
             if segment.slots[value.slot as usize].kind == SlotRecord::ATTRIBUTE {
-                self.attributes.push((depth, value));
-                frame.attributes_since = frame.started;
+                self.attributes
+                    .push_held(depth, frame.started, value, asked);
             } else {
                 frame.has_content = true;
             }
         }
-        if self.values.len() - frame.values > frame.compacted_past {
+        if self.values.len() - frame.values > frame.compacted_past as usize {
             compact(segment, &mut self.values, frame.values);
-            frame.compacted_past = COMPACTED_PAST.max(2 * (self.values.len() - frame.values));
+            let kept = (self.values.len() - frame.values) as u32;
+            frame.compacted_past = COMPACTED_PAST.max(kept.saturating_mul(2));
         }
     }
 

@@ -76,9 +76,11 @@ impl Wanted {
         let up_to = |count: u32| Wanted { first: 0, count };
         let equal = || {
             let first = below();
+            // At most zero has two.
+            let equals = segment.numbers[first as usize..].iter();
             Wanted {
                 first,
-                count: not_above() - first,
+                count: equals.take_while(|&&number| number == known).count() as u32,
             }
         };
         match Comparison::from_number(comparison) {

@@ -9,10 +9,12 @@
 use hashbrown::HashSet;
 
 use super::alignment::PathTests;
+use super::attributes::OpenAttribute;
 use super::conditions::{groups, met};
+use super::gather::Value;
 use super::letters::NONE;
 use super::run::Run;
-use super::sites::SiteId;
+use super::sites::{PathSites, SiteId};
 use crate::events::Stop;
 use crate::index::segment::{Origin, Segment, SlotRecord, DIRECT, VERIFY};
 
@@ -41,23 +43,27 @@ impl Waiting {
     }
 }
 
-/// What values met, beyond classes that match.
+/// Work in progress, kept to save allocations.
 #[derive(Default)]
-struct Met {
+pub(super) struct Work {
     /// Nodes whose condition holds.
     nodes: Vec<u32>,
     /// Nodes whose condition would hold, if the path could be aligned so.
     suspected: Vec<u32>,
-}
-
-/// Work in progress, kept to save allocations.
-#[derive(Default)]
-pub(super) struct Work {
-    met: Met,
     /// Places in the run's attributes, and the sites that ask for them.
-    found: Vec<(usize, SiteId)>,
+    found: Vec<(u32, SiteId)>,
     below: Vec<u32>,
     tests: PathTests,
+}
+
+impl Work {
+    /// Drops what a document that was refused left.
+    pub(super) fn clear(&mut self) {
+        self.nodes.clear();
+        self.suspected.clear();
+        self.found.clear();
+        self.below.clear();
+    }
 }
 
 impl Run {
@@ -70,37 +76,75 @@ impl Run {
         path: u32,
         before: u64,
     ) -> Result<(), Stop> {
-        let mut met = std::mem::take(&mut self.work.met);
         self.sites.prepare(segment, &mut self.automaton, path);
         let sites = self.automaton.paths[path as usize].sites;
-        let mut found = std::mem::take(&mut self.work.found);
         // First all sites are found, then all are asked, so that the searches wait for memory together.
-        for at in (0..self.attributes.len()).rev() {
-            let (depth, value) = self.attributes[at];
-            if self.frames[depth].started < before {
+        for (at, attribute) in self.attributes.list().iter().enumerate().rev() {
+            let &OpenAttribute {
+                depth,
+                slot,
+                started,
+                ..
+            } = attribute;
+            if started < before {
                 break;
             }
-            let site = self.sites.find(segment, sites, depth, value.slot);
-            found.extend(site.map(|site| (at, site)));
-            let told = &mut self.automaton.told;
-            self.sites
-                .suspect(segment, sites, &value, told, &mut met.suspected);
-        }
-        for (at, site) in found.drain(..) {
-            let (depth, value) = self.attributes[at];
-            let told = &mut self.automaton.told;
-            self.sites.meet(segment, site, &value, told, &mut met.nodes);
-            // What elements around a copied subtree decide, they decide again for each copy.
-            let around = self.repeats.pause();
-            if depth >= around {
-                self.repeats.resume(around);
+            if let Some(site) = self.sites.find(segment, sites, depth, slot) {
+                self.work.found.push((at as u32, site));
             }
-            self.settle(segment, depth, &mut met.nodes)?;
+        }
+        if sites.any {
+            self.suspect_by_attributes(segment, sites, before);
+        }
+        while let Some((at, site)) = self.work.found.pop() {
+            let at = at as usize;
+            let Some(value) = self.attributes.value(segment, at) else {
+                continue;
+            };
+            let nodes = &mut self.work.nodes;
+            self.sites
+                .meet(segment, site, &value, &mut self.automaton.told, nodes);
+            if !nodes.is_empty() {
+                let place = self.attributes.list()[at].depth as usize;
+                self.settle_attribute(segment, place)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// What the open elements' attributes decide at a path that is too deep to align must be verified.
+    #[cold]
+    fn suspect_by_attributes(&mut self, segment: &Segment, sites: PathSites, before: u64) {
+        for at in (0..self.attributes.len()).rev() {
+            if self.attributes.list()[at].started < before {
+                break;
+            }
+            if let Some(value) = self.attributes.value(segment, at) {
+                self.suspect_by(segment, sites, &value);
+            }
+        }
+        self.suspect_all(segment);
+    }
+
+    /// Suspects what `value` would lead to, if the path, which is too deep to align, could be aligned so.
+    #[cold]
+    fn suspect_by(&mut self, segment: &Segment, sites: PathSites, value: &Value) {
+        if let Some(site) = self.sites.find_anywhere(segment, sites, value.slot) {
+            let suspected = &mut self.work.suspected;
+            self.sites
+                .meet(segment, site, value, &mut self.automaton.told, suspected);
+        }
+    }
+
+    /// Takes note of what was met by an attribute of the element at `place`.
+    fn settle_attribute(&mut self, segment: &Segment, place: usize) -> Result<(), Stop> {
+        // What elements around a copied subtree decide, they decide again for each copy.
+        let around = self.repeats.pause();
+        if place >= around {
             self.repeats.resume(around);
         }
-        self.suspect_all(segment, &mut met.suspected);
-        self.work.found = found;
-        self.work.met = met;
+        self.settle(segment, place)?;
+        self.repeats.resume(around);
         Ok(())
     }
 
@@ -108,15 +152,14 @@ impl Run {
     pub(super) fn decide_by_content(&mut self, segment: &Segment) -> Result<(), Stop> {
         let place = self.frames.len() - 1;
         let frame = self.frames[place];
-        let mut met = std::mem::take(&mut self.work.met);
         let mut below = std::mem::take(&mut self.work.below);
-        self.meet_at(segment, frame.path, place, &mut met);
+        self.meet_at(segment, frame.path, place);
         below.push(self.automaton.paths[frame.path as usize].first_child);
         while let Some(mut path) = below.pop() {
             while path != NONE {
                 let seen = self.automaton.paths[path as usize];
                 if seen.last_seen > frame.started {
-                    self.meet_at(segment, path, place, &mut met);
+                    self.meet_at(segment, path, place);
                     below.push(seen.first_child);
                 }
                 path = seen.next_sibling;
@@ -124,39 +167,37 @@ impl Run {
         }
         self.work.below = below;
         if frame.started < self.forgotten_before {
-            self.meet_forgotten(segment, frame.values, &mut met.suspected);
+            self.meet_forgotten(segment, frame.values);
         }
-        self.settle(segment, place, &mut met.nodes)?;
-        self.suspect_all(segment, &mut met.suspected);
-        self.work.met = met;
+        self.settle(segment, place)?;
+        self.suspect_all(segment);
         Ok(())
     }
 
     #[inline]
-    fn meet_at(&mut self, segment: &Segment, path: u32, place: usize, met: &mut Met) {
+    fn meet_at(&mut self, segment: &Segment, path: u32, place: usize) {
         self.sites.prepare(segment, &mut self.automaton, path);
         let sites = self.automaton.paths[path as usize].sites;
-        for value in &self.values[self.frames[place].values..] {
-            if segment.slots[value.slot as usize].kind != SlotRecord::ATTRIBUTE {
-                let told = &mut self.automaton.told;
-                if let Some(site) = self.sites.find(segment, sites, place, value.slot) {
-                    self.sites.meet(segment, site, value, told, &mut met.nodes);
-                }
-                self.sites
-                    .suspect(segment, sites, value, told, &mut met.suspected);
+        for at in self.frames[place].values..self.values.len() {
+            let value = self.values[at];
+            if segment.slots[value.slot as usize].kind == SlotRecord::ATTRIBUTE {
+                continue;
+            }
+            let site = self.sites.find(segment, sites, place as u32, value.slot);
+            if let Some(site) = site {
+                let (told, nodes) = (&mut self.automaton.told, &mut self.work.nodes);
+                self.sites.meet(segment, site, &value, told, nodes);
+            }
+            if sites.any {
+                self.suspect_by(segment, sites, &value);
             }
         }
     }
 
     /// Takes note of what was met by the element at `place`.
     #[inline]
-    fn settle(
-        &mut self,
-        segment: &Segment,
-        place: usize,
-        nodes: &mut Vec<u32>,
-    ) -> Result<(), Stop> {
-        while let Some(node) = nodes.pop() {
+    fn settle(&mut self, segment: &Segment, place: usize) -> Result<(), Stop> {
+        while let Some(node) = self.work.nodes.pop() {
             self.accept(segment, node);
             if node & DIRECT == 0 && !segment.conditions_of(node).is_empty() {
                 let structural = structural_of(segment, node);
@@ -166,17 +207,19 @@ impl Run {
         Ok(())
     }
 
-    /// Everything behind some nodes might match.
+    /// Everything behind the suspected nodes might match.
     #[inline]
-    fn suspect_all(&mut self, segment: &Segment, nodes: &mut Vec<u32>) {
-        while let Some(node) = nodes.pop() {
+    fn suspect_all(&mut self, segment: &Segment) {
+        while let Some(node) = self.work.suspected.pop() {
             self.suspect(segment, node);
         }
     }
 
     /// What matches at forgotten paths might need of the innermost element, wherever it stands.
     #[cold]
-    fn meet_forgotten(&mut self, segment: &Segment, values: usize, suspected: &mut Vec<u32>) {
+    fn meet_forgotten(&mut self, segment: &Segment, values: usize) {
+        self.hold_kept_attributes(segment);
+        let suspected = &mut self.work.suspected;
         for &node in &self.forgotten {
             for of_step in groups(segment.conditions_of(node), |condition| condition.step) {
                 met(segment, of_step, &self.values[values..], suspected);
@@ -207,6 +250,7 @@ impl Run {
     /// Decides what waited for the innermost element.
     #[cold]
     pub(super) fn decide_waiting(&mut self, segment: &Segment) -> Result<(), Stop> {
+        self.hold_kept_attributes(segment);
         let place = self.frames.len() - 1;
         let frame = self.frames[place];
         let mut nodes = Vec::new();
@@ -291,7 +335,8 @@ impl Run {
         wanted: u32,
         below: usize,
     ) -> Result<(), Stop> {
-        let letters = self.frames[..=below].iter().map(|frame| frame.letter);
+        let paths = self.frames[..=below].iter().map(|frame| frame.path);
+        let letters = paths.map(|path| self.automaton.paths[path as usize].letter);
         if !self.work.tests.of_letters(&self.automaton, letters) {
             self.suspect(segment, node);
             return Ok(());
@@ -319,6 +364,7 @@ impl Run {
         let frame = &mut self.frames[place];
         if self.waiting.known.insert((frame.started, node, structural)) {
             frame.waiting += 1;
+            frame.busy = true;
             self.waiting.list.push(Undecided {
                 place: place as u32,
                 node,

@@ -14,6 +14,30 @@ pub(super) struct SharedEngine<'a> {
     pub takes_once: bool,
 }
 
+impl SharedEngine<'_> {
+    /// Does something with each run. Most indexes have one segment, and a loop would be as much work as
+    /// an end tag.
+    #[inline(always)]
+    fn each(
+        &mut self,
+        mut act: impl FnMut(&Segment, &mut Run) -> Result<(), Stop>,
+    ) -> Result<(), Stop> {
+        match &mut *self.runs {
+            [(segment, run)] => act(segment, run),
+            runs => each_of_many(runs, act),
+        }
+    }
+}
+
+#[inline(never)]
+fn each_of_many(
+    runs: &mut [(Arc<Segment>, Run)],
+    mut act: impl FnMut(&Segment, &mut Run) -> Result<(), Stop>,
+) -> Result<(), Stop> {
+    runs.iter_mut()
+        .try_for_each(|(segment, run)| act(segment, run))
+}
+
 impl Handler for SharedEngine<'_> {
     const SPANS: bool = false;
 
@@ -23,32 +47,27 @@ impl Handler for SharedEngine<'_> {
         context: &dyn Context,
         element: &StartElement<'_>,
     ) -> Result<(), Stop> {
-        for (segment, run) in self.runs.iter_mut() {
-            run.start(segment, context.names(), element.name, element.attributes)?;
-        }
-        Ok(())
+        self.each(|segment, run| run.start(segment, context, element))
     }
 
     #[inline]
     fn end_element(&mut self, _span: Span, _end_tag: Span) -> Result<(), Stop> {
-        self.runs
-            .iter_mut()
-            .try_for_each(|(segment, run)| run.end(segment))
+        self.each(|segment, run| run.end(segment))
     }
 
     #[inline]
     fn text(&mut self, text: &str, _span: Span) -> Result<(), Stop> {
-        for (segment, run) in self.runs.iter_mut() {
+        self.each(|segment, run| {
             run.text(segment, text);
-        }
-        Ok(())
+            Ok(())
+        })
     }
 
     fn text_break(&mut self) -> Result<(), Stop> {
-        for (segment, run) in self.runs.iter_mut() {
+        self.each(|segment, run| {
             run.text_break(segment);
-        }
-        Ok(())
+            Ok(())
+        })
     }
 
     fn begin_repeated(&mut self, number: u32) -> Result<bool, Stop> {

@@ -67,7 +67,9 @@ impl Firsts {
 impl Run {
     /// Takes note of a node in a slot of the innermost element, with the literals found in it.
     pub(super) fn hold_first(&mut self, slot: u32, order: u64, literals: &[u32]) {
-        let start = self.frames.last().expect("an element is open").firsts;
+        let frame = self.frames.last_mut().expect("an element is open");
+        frame.busy = true;
+        let start = frame.firsts;
         let literals = literals.into();
         self.firsts.meet(
             start,
@@ -107,11 +109,12 @@ impl Run {
     /// parent.
     pub(super) fn pass_firsts_on(&mut self, segment: &Segment, holding: u32, start: usize) {
         let mut passed = std::mem::take(&mut self.firsts.passed);
-        let (above, own) = match self.frames.last() {
-            Some(parent) => (
-                self.automaton.paths[parent.path as usize].holding,
-                parent.firsts,
-            ),
+        let (above, own) = match self.frames.last_mut() {
+            Some(parent) => {
+                parent.busy = true;
+                let path = &self.automaton.paths[parent.path as usize];
+                (path.holding, parent.firsts)
+            }
             None => (NOTHING, 0),
         };
         let holdings = &self.automaton.holdings;

@@ -159,11 +159,15 @@ impl Holdings {
     }
 
     /// What is asked of a slot that the holding has; 0 where it does not have it.
-    #[inline]
+    #[inline(always)]
     pub fn asked(&self, holding: u32, slot: u32) -> u32 {
         if self.slots != 0 {
             return u32::from(self.asked[holding as usize * self.slots + slot as usize]);
         }
+        self.asked_among_many(holding, slot)
+    }
+
+    fn asked_among_many(&self, holding: u32, slot: u32) -> u32 {
         let holding = &self.holdings[holding as usize];
         if holding.bits >> (slot % 64) & 1 == 0 {
             return 0;

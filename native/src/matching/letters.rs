@@ -7,7 +7,7 @@ use std::ops::Range;
 
 use hashbrown::HashMap;
 
-use crate::events::{NameId, Names};
+use crate::events::{Context, NameId};
 use crate::index::segment::{Segment, SlotRecord};
 
 /// No letter, no slot.
@@ -20,14 +20,24 @@ pub struct Letter {
     pub tests: Vec<u32>,
 }
 
+/// A slot that attributes feed.
+#[derive(Clone, Copy, Debug)]
+pub struct AttributeSlot {
+    /// The slot.
+    pub slot: u32,
+    /// Whether it is one of the attribute's own element that looks at the whole value: what the value is
+    /// worth may then wait until a match asks.
+    pub waits: bool,
+}
+
 /// The alphabet of a segment, filled as names come.
 pub struct Letters {
     letters: Vec<Letter>,
     numbers: HashMap<Vec<u32>, u32>,
     // By name test: the slots that an attribute which meets it feeds.
-    attribute_slots: HashMap<u32, Vec<u32>>,
+    attribute_slots: HashMap<u32, Vec<AttributeSlot>>,
     // The slots that attributes feed, those of one name together.
-    slots: Vec<u32>,
+    slots: Vec<AttributeSlot>,
     // By name id of the reader whose table is in use.
     of_name: Vec<u32>,
     slots_of_name: Vec<Option<Range<u32>>>,
@@ -39,11 +49,14 @@ const UNKNOWN: u32 = u32::MAX - 1;
 impl Letters {
     /// The alphabet of `segment`, still empty.
     pub fn new(segment: &Segment) -> Letters {
-        let mut attribute_slots: HashMap<u32, Vec<u32>> = HashMap::new();
+        let mut attribute_slots: HashMap<u32, Vec<AttributeSlot>> = HashMap::new();
         for slot in 0..segment.slots.len() as u32 {
             let source = segment.source_slot(slot);
             if source.kind == SlotRecord::ATTRIBUTE {
-                attribute_slots.entry(source.test).or_default().push(slot);
+                let own = segment.slots[slot as usize].kind == SlotRecord::ATTRIBUTE;
+                let waits = own && source.view as usize == SlotRecord::WHOLE;
+                let fed = AttributeSlot { slot, waits };
+                attribute_slots.entry(source.test).or_default().push(fed);
             }
         }
         Letters {
@@ -69,16 +82,16 @@ impl Letters {
 
     /// The letter of a name.
     #[inline]
-    pub fn of(&mut self, segment: &Segment, names: &Names, name: NameId) -> u32 {
+    pub fn of(&mut self, segment: &Segment, context: &dyn Context, name: NameId) -> u32 {
         match self.of_name.get(name.0 as usize) {
             Some(&letter) if letter != UNKNOWN => letter,
-            _ => self.learn(segment, names, name),
+            _ => self.learn(segment, context, name),
         }
     }
 
     #[cold]
-    fn learn(&mut self, segment: &Segment, names: &Names, name: NameId) -> u32 {
-        let (uri, local) = names.get(name);
+    fn learn(&mut self, segment: &Segment, context: &dyn Context, name: NameId) -> u32 {
+        let (uri, local) = context.names().get(name);
         let tests = segment.tests_met(uri, local);
         let number = match self.numbers.get(&tests) {
             Some(&number) => number,
@@ -100,24 +113,29 @@ impl Letters {
     pub fn attribute_slots(
         &mut self,
         segment: &Segment,
-        names: &Names,
+        context: &dyn Context,
         name: NameId,
     ) -> Range<u32> {
         match self.slots_of_name.get(name.0 as usize) {
             Some(Some(places)) => places.clone(),
-            _ => self.learn_attribute(segment, names, name),
+            _ => self.learn_attribute(segment, context, name),
         }
     }
 
     /// The slot at one of those places.
     #[inline]
-    pub fn attribute_slot(&self, place: u32) -> u32 {
+    pub fn attribute_slot(&self, place: u32) -> AttributeSlot {
         self.slots[place as usize]
     }
 
     #[cold]
-    fn learn_attribute(&mut self, segment: &Segment, names: &Names, name: NameId) -> Range<u32> {
-        let (uri, local) = names.get(name);
+    fn learn_attribute(
+        &mut self,
+        segment: &Segment,
+        context: &dyn Context,
+        name: NameId,
+    ) -> Range<u32> {
+        let (uri, local) = context.names().get(name);
         let start = self.slots.len() as u32;
         for test in segment.tests_met(uri, local) {
             self.slots

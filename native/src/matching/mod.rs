@@ -1,14 +1,16 @@
 //! All subscriptions at once.
 //!
 //! [`matcher`] is the door. The default engine is [`run`] (one reading of a document for one segment)
-//! on [`automaton`] (structure), [`holding`], [`gather`] and [`conditions`] (values), `bubble` (on their way
-//! up), [`sites`] (which values matter where), `decide` (all together) and [`told`] (what matches);
-//! [`yfilter`] is the baseline.
+//! on [`automaton`] (structure), [`holding`], [`gather`] and [`conditions`] (values), `attributes` and `bubble`
+//! (as they come, and on their way up), [`sites`] (which values matter where), `decide` (all together) and
+//! [`told`] (what matches); [`yfilter`] is the baseline.
 
 pub mod alignment;
+mod attributes;
 pub mod automaton;
 pub mod batch;
 pub mod beside;
+mod bound;
 mod bubble;
 pub mod classes;
 pub mod conditions;

@@ -8,6 +8,7 @@
 
 use hashbrown::HashSet;
 
+use super::attributes::OpenAttributes;
 use super::automaton::{Automaton, Path, ROOT_PATH};
 use super::bubble::{Nodes, COMPACTED_PAST};
 use super::classes::Classes;
@@ -18,7 +19,7 @@ use super::letters::NONE;
 use super::repeats::Repeats;
 use super::sites::Sites;
 use super::told::Told;
-use crate::events::{Attribute, NameId, Names, Stop};
+use crate::events::{Context, StartElement, Stop};
 use crate::index::segment::{Segment, SlotRecord};
 
 /// How much a run may keep.
@@ -37,8 +38,8 @@ pub struct RunLimits {
 pub struct Frame {
     /// Its path.
     pub path: u32,
-    /// Its letter.
-    pub letter: u32,
+    /// How many undecided matches wait for it.
+    pub waiting: u32,
     /// Its number in the run's count of elements.
     pub started: u64,
     /// Where its values begin.
@@ -49,14 +50,12 @@ pub struct Frame {
     pub firsts: usize,
     /// The number of the innermost element, itself included, that has attributes some match looks at.
     pub attributes_since: u64,
-    /// How many undecided matches wait for it.
-    pub waiting: u32,
-    /// Whether its string-value is being gathered.
-    pub gathers: bool,
+    /// Past this many values, its own are compacted.
+    pub compacted_past: u32,
     /// Whether it has values of its content that conditions look at.
     pub has_content: bool,
-    /// Past this many values, its own are compacted.
-    pub compacted_past: usize,
+    /// Whether there is something to do when it ends.
+    pub busy: bool,
 }
 
 /// What a run counted in one document.
@@ -78,8 +77,7 @@ pub struct Run {
     pub(super) sites: Sites,
     pub(super) frames: Vec<Frame>,
     pub(super) values: Vec<Value>,
-    // Those of the open elements' attributes once more, each with its element's depth.
-    pub(super) attributes: Vec<(usize, Value)>,
+    pub(super) attributes: OpenAttributes,
     pub(super) waiting: Waiting,
     pub(super) work: Work,
     pub(super) candidates: Classes,
@@ -97,29 +95,34 @@ pub struct Run {
     pub(super) repeats: Repeats,
     /// Text nodes so far.
     pub(super) text_nodes: u64,
-    elements: u64,
-    document_began: u64,
-    counters: RunCounters,
-    sizes_before: (usize, usize),
+    /// Whether some condition looks at text.
+    hears_text: bool,
+    pub(super) elements: u64,
+    pub(super) document_began: u64,
+    pub(super) counters: RunCounters,
+    pub(super) sizes_before: (usize, usize),
 }
 
 impl Run {
     /// Working memory for `segment`.
     pub fn new(segment: &Segment, limits: RunLimits) -> Run {
+        let string_values = Nodes::new(segment, SlotRecord::VALUE);
+        let texts = Nodes::new(segment, SlotRecord::TEXT);
         Run {
+            hears_text: !string_values.slots.is_empty() || !texts.slots.is_empty(),
             automaton: Automaton::new(segment),
             sites: Sites::default(),
             frames: Vec::new(),
             values: Vec::new(),
-            attributes: Vec::new(),
+            attributes: OpenAttributes::default(),
             waiting: Waiting::default(),
             work: Work::default(),
             candidates: Classes::new(segment.class_count()),
             forgotten_before: 0,
             forgotten: HashSet::default(),
             limits,
-            string_values: Nodes::new(segment, SlotRecord::VALUE),
-            texts: Nodes::new(segment, SlotRecord::TEXT),
+            string_values,
+            texts,
             found: Vec::new(),
             passed: Vec::new(),
             firsts: Firsts::new(segment),
@@ -141,6 +144,7 @@ impl Run {
         self.firsts.clear();
         self.repeats.begin();
         self.waiting.clear();
+        self.work.clear();
         self.automaton.told.clear();
         self.candidates.clear();
         self.string_values.gatherer.clear();
@@ -175,76 +179,93 @@ impl Run {
     }
 
     /// A start tag.
-    #[inline]
+    #[inline(never)]
     pub fn start(
         &mut self,
         segment: &Segment,
-        names: &Names,
-        name: NameId,
-        attributes: &[Attribute<'_>],
+        context: &dyn Context,
+        element: &StartElement<'_>,
     ) -> Result<(), Stop> {
         self.end_text_node(segment);
-        let letter = self.automaton.letters.of(segment, names, name);
+        let letter = self.automaton.letters.of(segment, context, element.name);
         let (parent, attributes_since) = match self.frames.last() {
             Some(frame) => (frame.path, frame.attributes_since),
             None => (ROOT_PATH, 0),
         };
-        let made = self.automaton.paths.len();
-        let mut path = self.automaton.child(segment, parent, letter);
-        if self.automaton.paths.len() != made && self.cache_bytes() > self.limits.cache_bytes_max {
-            path = self.drop_cache(segment, letter);
-        }
+        let path = match self.automaton.known_child(parent, letter) {
+            Some(path) => path,
+            None => self.make_path(segment, parent, letter),
+        };
         self.elements += 1;
-        let before = self.automaton.see(path, self.elements, self.document_began);
+        let seen = &mut self.automaton.paths[path as usize];
+        let before = std::mem::replace(&mut seen.last_seen, self.elements);
         let Path {
-            state,
-            duties,
-            holding,
-            ..
-        } = self.automaton.paths[path as usize];
-        if before < self.document_began && duties & Path::ACCEPTS != 0 {
-            self.automaton.tell_accepts(path);
-            if duties & Path::SUSPECTS != 0 {
-                let candidates = self.automaton.states[state as usize].candidates;
-                for &class in self.automaton.list(candidates) {
-                    self.candidates.insert(class);
-                }
+            duties, holding, ..
+        } = *seen;
+        if before < self.document_began {
+            self.automaton.link(path);
+            if duties & Path::ACCEPTS != 0 {
+                self.accept_all(path);
             }
         }
-        let gathers = duties & Path::GATHERS != 0;
-        if gathers {
-            let asked = self.automaton.holdings.get(holding).value_asked;
-            self.string_values
-                .gatherer
-                .begin(asked[SlotRecord::PARTS] != 0);
+        if duties & Path::GATHERS != 0 {
+            self.begin_value(holding);
         }
         self.frames.push(Frame {
             path,
-            letter,
+            waiting: 0,
             started: self.elements,
             values: self.values.len(),
             attributes: self.attributes.len(),
             firsts: self.firsts.len(),
             attributes_since,
-            waiting: 0,
-            gathers,
-            has_content: false,
             compacted_past: COMPACTED_PAST,
+            has_content: false,
+            busy: duties & Path::ENDS != 0,
         });
-        if duties & Path::ATTRIBUTES != 0 && !attributes.is_empty() {
-            self.hold_attributes(segment, names, holding, attributes);
+        if duties & Path::ATTRIBUTES != 0 && !element.attributes.is_empty() {
+            self.hold_attributes(segment, context, (holding, duties), element.attributes);
         }
         // What the open elements' attributes decide is decided now, once for each set of them.
-        let since = self.frames.last().expect("just pushed").attributes_since;
-        if before < since && duties & Path::DECIDES != 0 {
-            self.decide_by_attributes(segment, path, before)?;
+        if duties & Path::DECIDES != 0 {
+            let since = self.frames.last().expect("just pushed").attributes_since;
+            if before < since {
+                return self.decide_by_attributes(segment, path, before);
+            }
         }
         Ok(())
     }
 
+    /// Tells the classes that match at a path, as soon as an element gets there.
+    #[inline(never)]
+    fn accept_all(&mut self, path: u32) {
+        self.automaton.tell_accepts(path);
+        let Path { duties, state, .. } = self.automaton.paths[path as usize];
+        if duties & Path::SUSPECTS != 0 {
+            let candidates = self.automaton.states[state as usize].candidates;
+            for &class in self.automaton.list(candidates) {
+                self.candidates.insert(class);
+            }
+        }
+    }
+
+    #[inline(never)]
+    fn begin_value(&mut self, holding: u32) {
+        let asked = self.automaton.holdings.get(holding).value_asked;
+        self.string_values
+            .gatherer
+            .begin(asked[SlotRecord::PARTS] != 0);
+    }
+
     /// A piece of text.
-    #[inline]
+    #[inline(always)]
     pub fn text(&mut self, segment: &Segment, piece: &str) {
+        if self.hears_text {
+            self.take_text(segment, piece);
+        }
+    }
+
+    fn take_text(&mut self, segment: &Segment, piece: &str) {
         if self.repeats.is_around(self.frames.len()) {
             self.repeats.give_up(); // it may become one text with what follows
         }
@@ -267,18 +288,31 @@ impl Run {
     }
 
     /// An end tag.
-    #[inline]
+    #[inline(always)]
     pub fn end(&mut self, segment: &Segment) -> Result<(), Stop> {
         self.end_text_node(segment);
-        let frame = *self.frames.last().expect("the reader balances tags");
+        let frame = self.frames.last().expect("the reader balances tags");
+        if frame.busy {
+            return self.end_busy(segment);
+        }
+        self.attributes.truncate(frame.attributes);
+        self.frames.pop();
+        Ok(())
+    }
+
+    /// The end of an element that holds something, or that some match waits for.
+    #[inline(never)]
+    fn end_busy(&mut self, segment: &Segment) -> Result<(), Stop> {
+        let frame = *self.frames.last().expect("an element is open");
         let Path {
             holding, duties, ..
         } = self.automaton.paths[frame.path as usize];
-        if frame.gathers {
+        let gathers = duties & Path::GATHERS != 0;
+        if gathers {
             self.string_values.gatherer.end();
         }
         if duties & Path::VALUES != 0 {
-            self.hold_value(segment, holding, frame.gathers);
+            self.hold_value(segment, holding, gathers);
         }
         if self.firsts.len() > frame.firsts {
             self.settle_firsts(segment, holding, frame.firsts);
@@ -321,47 +355,5 @@ impl Run {
     /// A copy did not have to be run.
     pub(super) fn count_known_copy(&mut self) {
         self.counters.copies_known += 1;
-    }
-
-    fn drop_cache_past_bound(&mut self, segment: &Segment) {
-        if self.cache_bytes() > self.limits.cache_bytes_max {
-            self.automaton.clear(segment);
-            self.automaton.told.forget();
-            self.sites.clear();
-            self.counters.caches_dropped += 1;
-        }
-    }
-
-    /// Drops the cache in the middle of a document and finds the open elements' paths again; returns
-    /// that of `letter` below them. Which paths were seen is lost, so what depends on it is verified.
-    #[cold]
-    fn drop_cache(&mut self, segment: &Segment, letter: u32) -> u32 {
-        for seen in self
-            .automaton
-            .paths
-            .iter()
-            .filter(|path| path.last_seen >= self.document_began)
-        {
-            let state = self.automaton.states[seen.state as usize];
-            self.forgotten
-                .extend(self.automaton.list(state.conditional));
-        }
-        self.counters = RunCounters {
-            caches_dropped: self.counters.caches_dropped + 1,
-            ..self.counters()
-        };
-        self.automaton.clear(segment);
-        self.sites.clear();
-        self.repeats.clear();
-        self.sizes_before = (0, 0);
-        self.forgotten_before = self.elements + 1;
-        let mut path = ROOT_PATH;
-        for at in 0..self.frames.len() {
-            path = self.automaton.child(segment, path, self.frames[at].letter);
-            self.frames[at].path = path;
-            self.automaton
-                .see(path, self.frames[at].started, self.document_began);
-        }
-        self.automaton.child(segment, path, letter)
     }
 }

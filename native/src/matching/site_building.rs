@@ -81,7 +81,7 @@ impl Sites {
         PathSites {
             start: start as u32,
             depth: first as u8,
-            count: (self.of_paths.len() - start) as u8,
+            count: (self.of_paths.len() - start - usize::from(any)) as u8,
             any,
         }
     }

@@ -123,9 +123,9 @@ pub struct PathSites {
     pub(super) start: u32,
     /// The depth of the first level.
     pub(super) depth: u8,
-    /// How many levels there are.
+    /// How many levels there are, for one depth after the other.
     pub(super) count: u8,
-    /// Whether the last of them stands for depths that are not known.
+    /// Whether one more follows, which stands for depths that are not known.
     pub(super) any: bool,
 }
 
@@ -181,35 +181,26 @@ impl Sites {
         &self,
         segment: &Segment,
         of_path: PathSites,
-        depth: usize,
+        depth: u32,
         slot: u32,
     ) -> Option<SiteId> {
-        let at = (depth as u32).wrapping_sub(u32::from(of_path.depth));
-        let known = u32::from(of_path.count) - u32::from(of_path.any);
-        if at >= known {
+        let at = depth.wrapping_sub(u32::from(of_path.depth));
+        if at >= u32::from(of_path.count) {
             return None;
         }
         let level = self.of_paths[(of_path.start + at) as usize];
         self.site(segment, level, slot)
     }
 
-    /// Adds the nodes that `value` would lead to, if the path, which is too deep to align, could be
-    /// aligned so.
-    #[inline]
-    pub fn suspect(
+    /// The site of a path, which has a level for depths that are not known, that asks there for a slot.
+    pub fn find_anywhere(
         &self,
         segment: &Segment,
         of_path: PathSites,
-        value: &Value,
-        told: &mut Told,
-        nodes: &mut Vec<u32>,
-    ) {
-        if of_path.any {
-            let last = of_path.start + u32::from(of_path.count) - 1;
-            if let Some(site) = self.site(segment, self.of_paths[last as usize], value.slot) {
-                self.meet(segment, site, value, told, nodes);
-            }
-        }
+        slot: u32,
+    ) -> Option<SiteId> {
+        let last = of_path.start + u32::from(of_path.count);
+        self.site(segment, self.of_paths[last as usize], slot)
     }
 
     /// Tells the classes that match when the slot of a site has `value`, and adds the nodes that need
@@ -223,10 +214,31 @@ impl Sites {
         told: &mut Told,
         nodes: &mut Vec<u32>,
     ) {
+        let asks = &self.asks[site.0 as usize..];
+        for (at, &ask) in asks.iter().enumerate() {
+            if ask.kind() != Ask::EQUAL {
+                return self.meet_otherwise(segment, &asks[at..], value, told, nodes);
+            }
+            told.tell_equal(ask.mask(), value.literal);
+            if ask.head & Ask::LAST != 0 {
+                return;
+            }
+        }
+    }
+
+    /// The same for what a site asks after equality of texts, which comes first.
+    #[inline(never)]
+    fn meet_otherwise(
+        &self,
+        segment: &Segment,
+        asks: &[Ask],
+        value: &Value,
+        told: &mut Told,
+        nodes: &mut Vec<u32>,
+    ) {
         let mut compared = (Ask::EQUAL, Wanted::only(value.literal));
-        for &ask in &self.asks[site.0 as usize..] {
+        for &ask in asks {
             match ask.kind() {
-                Ask::EQUAL => told.tell_equal(ask.mask(), value.literal),
                 Ask::OTHERS => self.meet_others(segment, ask.body, value, nodes),
                 comparison => {
                     if compared.0 != comparison {
@@ -236,13 +248,13 @@ impl Sites {
                 }
             }
             if ask.head & Ask::LAST != 0 {
-                break;
+                return;
             }
         }
     }
 
     /// Where the site of a slot begins.
-    #[inline]
+    #[inline(always)]
     fn site(&self, segment: &Segment, level: u32, slot: u32) -> Option<SiteId> {
         let level = &self.levels[level as usize..];
         let bits = u64::from(level[0]) | u64::from(level[1]) << 32;
@@ -254,11 +266,10 @@ impl Sites {
             let before = (bits & (bit - 1)).count_ones() as usize;
             return Some(SiteId(level[2 + before]));
         }
-        let (slots, sites) = level[3..].split_at(level[2] as usize);
-        let at = slots.binary_search(&slot).ok()?;
-        Some(SiteId(sites[at]))
+        site_among_many(level, slot)
     }
 
+    #[inline(never)]
     fn meet_others(&self, segment: &Segment, others: u32, value: &Value, nodes: &mut Vec<u32>) {
         let others = self.others[others as usize];
         for run in others.runs.of(&self.runs) {
@@ -272,6 +283,13 @@ impl Sites {
             met_by(segment, range.of(&segment.conditions), value, nodes);
         }
     }
+}
+
+/// Where the site of a slot begins, in a level of a segment with many slots.
+fn site_among_many(level: &[u32], slot: u32) -> Option<SiteId> {
+    let (slots, sites) = level[3..].split_at(level[2] as usize);
+    let at = slots.binary_search(&slot).ok()?;
+    Some(SiteId(sites[at]))
 }
 
 /// Whether each slot has a bit of its own in a level.

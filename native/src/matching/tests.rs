@@ -14,6 +14,7 @@ use crate::reader::{Reader, ReaderOptions};
 use crate::select::{Options, Selection, Selector};
 use crate::xpath::{normalise, parse, Namespaces};
 
+mod kept;
 mod nested;
 
 const AMPLE: RunLimits = RunLimits {
