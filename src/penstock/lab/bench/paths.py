@@ -26,6 +26,9 @@ GROWTH_SMALL = 1_000
 YFILTER_DOCUMENTS_SHARE = 20
 """The baseline is timed on this fraction of the documents: it is that much slower."""
 
+TOLD_AGAIN = 4
+"""So many more subscribers has each query where the cost of telling is measured."""
+
 
 @dataclass(frozen=True, slots=True)
 class Settings:
@@ -149,28 +152,29 @@ def _growth(subject: Subject, setting: Setting, found: Found, tell: Tell) -> Non
 def _dense(subject: Subject, setting: Setting, found: Found, tell: Tell) -> None:
     """What a match adds: all the time on top of reading, over the matches.
 
-    What telling a match costs, finding it left out, shows where each query has two subscribers:
-    what is found is the same, and told twice.
+    What telling a match costs, finding it left out, shows where each query has more subscribers:
+    what is found is the same, and told more often. What is left where nothing can match is the
+    price of hearing the document at all.
     """
     documents = subject.documents
     index = subject.index()
-    matcher = index.matcher()
-    twice = subject.index()
-    twice.add_many([f"{id_}-again" for id_ in subject.ids], subject.queries)
-    doubled = twice.matcher()
+    crowded = subject.index()
+    for turn in range(TOLD_AGAIN):
+        crowded.add_many([f"{id_}-{turn}" for id_ in subject.ids], subject.queries)
+    idle = SubscriptionIndex()
+    idle.add("none", "/no-such-root")
+    matchers = {"once": index.matcher(), "crowded": crowded.matcher(), "idle": idle.matcher()}
     tell("bench paths: dense, warm")
-    matches = match_all(matcher, documents)
-    assert match_all(doubled, documents) == 2 * matches
+    counts = {side: match_all(matcher, documents) for side, matcher in matchers.items()}
+    matches = counts["once"]
+    assert counts == {"once": matches, "crowded": (1 + TOLD_AGAIN) * matches, "idle": 0}
     times = interleaved(
-        {
-            "reader": reading_of(documents),
-            "matcher": partial(match_all, matcher, documents),
-            "doubled": partial(match_all, doubled, documents),
-        },
+        {"reader": reading_of(documents)}
+        | {side: partial(match_all, matcher, documents) for side, matcher in matchers.items()},
         repeats=setting.repeats,
     )
-    reader, once_told, twice_told = (
-        times[side].median for side in ("reader", "matcher", "doubled")
+    reader, once_told, told_again, hearing = (
+        times[side].median for side in ("reader", "once", "crowded", "idle")
     )
     found.values["dense_match"] = (once_told - reader) / matches * 1e9
     tell("bench paths: dense, the YFilter-like engine")
@@ -178,7 +182,14 @@ def _dense(subject: Subject, setting: Setting, found: Found, tell: Tell) -> None
     found.figure("dense: matches a document", matches / len(documents), "")
     found.figure("dense: share of the reader's throughput", reader / once_told, "x")
     found.figure(
-        "dense: telling a match that was found", (twice_told - once_told) / matches * 1e9, "ns"
+        "dense: telling a match that was found",
+        (told_again - once_told) / (TOLD_AGAIN * matches) * 1e9,
+        "ns",
+    )
+    found.figure(
+        "dense: hearing a document of which nothing matches, over the same matches",
+        (hearing - reader) / matches * 1e9,
+        "ns",
     )
 
 
