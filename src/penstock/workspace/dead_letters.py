@@ -14,7 +14,7 @@ from datetime import datetime
 from enum import StrEnum
 from typing import Any
 
-import pyarrow.dataset as ds
+import pyarrow.compute as pc
 
 from penstock.documents import Document, Header
 from penstock.errors import Where, error
@@ -81,7 +81,7 @@ class DeadLetters:
 
     def all(self, code: str | None = None) -> list[Letter]:
         """All dead letters, or those of one error code, in publishing order."""
-        where = None if code is None else ds.field("code") == code
+        where = None if code is None else pc.field("code") == code
         return self._letters(where)
 
     def get(self, name: str) -> Letter:
@@ -92,9 +92,9 @@ class DeadLetters:
         WorkspaceError
             ``dead-letter.unknown``
         """
-        where = ds.field("document") == name
+        where = pc.field("document") == name
         if name.isdecimal():
-            where = where | (ds.field("sequence") == int(name))
+            where = where | (pc.field("sequence") == int(name))
         found = self._letters(where)
         if not found:
             raise error("dead-letter.unknown", f"there is no dead letter `{name}`")
@@ -106,7 +106,7 @@ class DeadLetters:
 
     def history(self, letter: Letter) -> list[Step]:
         """What happened to the document, from its first refusal on."""
-        refusals = self._letters(ds.field("document") == letter.document)
+        refusals = self._letters(pc.field("document") == letter.document)
         refused = {each.sequence: each for each in refusals}
         replays = self._replays()
         replay_of = {replay.sequence: of for of, replay in replays.items()}
@@ -197,7 +197,7 @@ class DeadLetters:
             for place, letter in enumerate(fresh)
         ]
 
-    def _letters(self, where: ds.Expression | None) -> list[Letter]:
+    def _letters(self, where: pc.Expression | None) -> list[Letter]:
         columns = [name for name in DEAD_LETTERS.names if name not in ("content", "batch")]
         found = rows_of(self._tables.dead_letters, where, columns)
         if found is None:
@@ -223,7 +223,7 @@ class DeadLetters:
     def _contents(self, sequences: Collection[int]) -> dict[int, bytes]:
         found = rows_of(
             self._tables.dead_letters,
-            ds.field("sequence").isin(sorted(sequences)),
+            pc.field("sequence").isin(sorted(sequences)),
             ["sequence", "content"],
         )
         assert found is not None, "whoever has a letter read it from the table"

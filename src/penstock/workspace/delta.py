@@ -16,14 +16,17 @@ import uuid
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 import pyarrow as pa
-import pyarrow.dataset as ds
 import pyarrow.parquet as pq
 from deltalake import CommitProperties, DeltaTable, Schema, Transaction
 from deltalake.transaction import AddAction
 from pyarrow.fs import FileSystem, LocalFileSystem, SubTreeFileSystem
+
+if TYPE_CHECKING:
+    # It imports pandas, and most commands read no table.
+    import pyarrow.dataset as ds
 
 FILE_BYTES_MAX: Final = 256 << 20
 """A writer starts another file past so many bytes of rows."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any, Final
 
-import pyarrow.dataset as ds
+import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from penstock.documents import Document, Header
@@ -28,9 +28,9 @@ def find_document(workspace: Workspace, name: str) -> Document:
     WorkspaceError
         ``document.unknown``
     """
-    where = ds.field("document") == name
+    where = pc.field("document") == name
     if name.isdecimal():
-        where = where | (ds.field("sequence") == int(name))
+        where = where | (pc.field("sequence") == int(name))
     for table in (workspace.tables.documents, workspace.tables.dead_letters):
         found = rows_of(table, where, _COLUMNS)
         if found is not None and found.num_rows:

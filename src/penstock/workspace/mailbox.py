@@ -14,7 +14,6 @@ from typing import Any
 
 import pyarrow as pa
 import pyarrow.compute as pc
-import pyarrow.dataset as ds
 from deltalake import DeltaTable
 
 from penstock.workspace.buckets import bucket_of
@@ -82,7 +81,7 @@ class Mailbox:
         """All deliveries, or those of batches not before a time, as rows of :data:`HEADERS`."""
         where = self._mine()
         if since is not None:
-            where = where & (ds.field("delivered_at") >= since)
+            where = where & (pc.field("delivered_at") >= since)
         found = rows_of(self._tables.deliveries, where, HEADERS.names)
         if found is None:
             return HEADERS.empty_table()
@@ -119,7 +118,7 @@ class Mailbox:
     def _opened(self, headers: pa.Table) -> Iterator[Delivery]:
         rows: list[dict[str, Any]] = headers.to_pylist()
         sequences = [row["sequence"] for row in rows]
-        where = self._mine() & ds.field("sequence").isin(sorted(set(sequences)))
+        where = self._mine() & pc.field("sequence").isin(sorted(set(sequences)))
         found = rows_of(self._tables.deliveries, where, ["delivery", "fragments"])
         assert found is not None, "whoever has headers read them from the table"
         fragments = {row["delivery"]: row["fragments"] for row in found.to_pylist()}
@@ -133,9 +132,9 @@ class Mailbox:
                 content=contents.get(row["sequence"]) if parts is None else None,
             )
 
-    def _mine(self) -> ds.Expression:
-        bucket = ds.field("bucket") == bucket_of(self.subscriber)
-        return bucket & (ds.field("subscriber") == self.subscriber)
+    def _mine(self) -> pc.Expression:
+        bucket = pc.field("bucket") == bucket_of(self.subscriber)
+        return bucket & (pc.field("subscriber") == self.subscriber)
 
     def _version(self) -> int:
         table = self._tables.deliveries

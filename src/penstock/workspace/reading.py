@@ -7,7 +7,7 @@ from itertools import islice
 from typing import Any
 
 import pyarrow as pa
-import pyarrow.dataset as ds
+import pyarrow.compute as pc
 from deltalake import DeltaTable
 
 from penstock.workspace.delta import dataset_of
@@ -17,7 +17,7 @@ from penstock.workspace.tables import Tables
 
 def rows_of(
     table: str,
-    where: ds.Expression | None = None,
+    where: pc.Expression | None = None,
     columns: Sequence[str] | None = None,
     *,
     schema: pa.Schema | None = None,
@@ -40,7 +40,7 @@ def sequences_in(table: str, sequences: Collection[int]) -> set[int]:
     """Which of these documents a table has, by their places in the order of publishing."""
     if not sequences:
         return set()
-    found = rows_of(table, ds.field("sequence").isin(sorted(sequences)), ["sequence"])
+    found = rows_of(table, pc.field("sequence").isin(sorted(sequences)), ["sequence"])
     return set() if found is None else {int(each) for each in _values(found, "sequence")}
 
 
@@ -50,7 +50,7 @@ def contents_of(tables: Tables, sequences: Sequence[int]) -> Iterator[tuple[int,
     while pack := list(islice(waiting, CONTENTS_AT_ONCE)):
         found = rows_of(
             tables.documents,
-            ds.field("sequence").isin(sorted(set(pack))),
+            pc.field("sequence").isin(sorted(set(pack))),
             ["sequence", "content"],
         )
         known: dict[int, bytes] = {}

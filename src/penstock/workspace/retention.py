@@ -15,7 +15,6 @@ from pathlib import Path
 
 import pyarrow as pa
 import pyarrow.compute as pc
-import pyarrow.dataset as ds
 import pyarrow.parquet as pq
 from deltalake import DeltaTable
 
@@ -94,7 +93,7 @@ def processed_files(workspace: Workspace) -> list[Path]:
 def _sequences_up_to(workspace: Workspace, last: int) -> set[int]:
     found: set[int] = set()
     for table in (workspace.tables.documents, workspace.tables.dead_letters):
-        rows = rows_of(table, ds.field("sequence") <= last, ["sequence"])
+        rows = rows_of(table, pc.field("sequence") <= last, ["sequence"])
         if rows is not None:
             found.update(row["sequence"] for row in rows.to_pylist())
     return found
@@ -122,14 +121,14 @@ def _size(path: Path) -> int:
 def _rows(
     what: str, table: str, column: str, before: datetime, *, keep_last: bool = False
 ) -> Removal:
-    where = ds.field(column) < pa.scalar(before, pa.timestamp("us", "UTC"))
+    where = pc.field(column) < pa.scalar(before, pa.timestamp("us", "UTC"))
     condition = f"{column} < '{before.isoformat()}'"
     if keep_last:
         # How far the inbox is processed stands in the last of them.
         everything = rows_of(table, None, ["batch", "last_sequence"])
         last = None if everything is None else pc.max(everything.column("last_sequence")).as_py()
         last = 0 if last is None else last
-        where = where & (ds.field("last_sequence") < last)
+        where = where & (pc.field("last_sequence") < last)
         condition += f" AND last_sequence < {last}"
     rows = rows_of(table, where, [column])
     count = 0 if rows is None else rows.num_rows
@@ -158,7 +157,7 @@ def _vacuum(name: str, table: str) -> Removal:
 
 def _identities(workspace: Workspace, before: datetime) -> Removal:
     """Documents that would be known if they were published again."""
-    where = ds.field("published_at") < pa.scalar(before, pa.timestamp("us", "UTC"))
+    where = pc.field("published_at") < pa.scalar(before, pa.timestamp("us", "UTC"))
     rows = rows_of(workspace.tables.documents, where, ["sequence"])
     last = None if rows is None else pc.max(rows.column("sequence")).as_py()
     inbox = workspace.inbox

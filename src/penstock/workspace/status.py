@@ -6,7 +6,6 @@ from dataclasses import dataclass
 from typing import Any
 
 import pyarrow.compute as pc
-import pyarrow.dataset as ds
 
 from penstock.workspace import schemas
 from penstock.workspace.reading import rows_of
@@ -62,7 +61,7 @@ def counts_of(tables: Tables) -> dict[str, int]:
 def strays_of(tables: Tables) -> tuple[Strays, ...]:
     """Whose documents have elements that their mappings' schemas do not have."""
     keys, unknown = ["publisher", "schema"], schemas.UNKNOWN.name
-    where = ds.field(unknown) > 0
+    where = pc.field(unknown) > 0
     rows = rows_of(tables.documents, where, [*keys, unknown], schema=schemas.LOG)
     if rows is None:
         return ()
@@ -81,9 +80,9 @@ def past_deliveries(tables: Tables) -> int:
     return 0 if rows is None else compute.sum(rows.column("deliveries")).as_py() or 0
 
 
-def _of_the_past() -> ds.Expression:
+def _of_the_past() -> pc.Expression:
     compute: Any = pc
-    condition: ds.Expression = compute.starts_with(ds.field("stream"), BACKFILL)
+    condition: pc.Expression = compute.starts_with(pc.field("stream"), BACKFILL)
     return condition
 
 
