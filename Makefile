@@ -11,6 +11,8 @@ VENV := .venv
 BIN := $(VENV)/bin
 # Read by `penstock doctor`, which looks for it under sys.prefix.
 BUILD_LOG := $(VENV)/native-build.log
+# Used by every JVM of the tests (tests/support/jvm_options.py).
+SPARK_CLASSES := $(VENV)/spark-classes.jsa
 
 # The folders are listed too: a deleted file changes nothing but its folder.
 NATIVE_SOURCES := native/Cargo.toml $(shell find native/src)
@@ -51,11 +53,11 @@ python-lint: setup
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 
-python-tests: setup
+python-tests: setup $(SPARK_CLASSES)
 	$(BIN)/python -m pytest --quiet -m 'not spark' --numprocesses $(TEST_PROCESSES) --dist worksteal
 
 # In one process: each would start a Spark of its own.
-spark-tests: setup
+spark-tests: setup $(SPARK_CLASSES)
 	$(BIN)/python -m pytest --quiet -m spark
 
 # With the release profile: what `setup` compiled for the build itself serves here too.
@@ -113,6 +115,12 @@ $(VENV)/.installed: $(VENV)/.made pyproject.toml $(NATIVE_SOURCES)
 	@$(BIN)/python -m pip install --verbose --editable '.[dev,lab]' >$(BUILD_LOG) 2>&1 \
 		|| { tail -n 40 $(BUILD_LOG) >&2; exit 1; }
 	@touch $@
+
+# Two dozen JVMs start in half the time with it; where it cannot be made, they start without.
+$(SPARK_CLASSES): $(VENV)/.installed
+	@echo "keeping the classes of Spark for the JVMs of the tests"
+	@$(BIN)/python tests/support/keep_spark_classes.py >$(VENV)/spark-classes.log 2>&1 \
+		|| echo "not kept: see $(VENV)/spark-classes.log" >&2
 
 # A shell command that prints the first suitable Python, or says what is wrong. PYTHON=... wins.
 define find_python

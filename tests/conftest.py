@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 from hypothesis import HealthCheck, settings
+from jvm_options import set_jvm_options
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -38,10 +39,7 @@ settings.register_profile(
 settings.load_profile("long" if FUZZ_EXAMPLES else "pinned")
 
 
-# Most JVMs of the tests live for seconds: the optimising compiler would take a third of their time.
-SHORT_LIVED = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"
-for options in ("SPARK_SUBMIT_OPTS", "SPARK_DAEMON_JAVA_OPTS"):
-    os.environ.setdefault(options, SHORT_LIVED)
+set_jvm_options()
 
 # The tests of these files take a minute each, or wait for a process of their own.
 BEGUN_FIRST = (

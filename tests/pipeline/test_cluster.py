@@ -14,7 +14,7 @@ from pipeline_data import document_table, expected_matches
 from pipeline_process import PipelineProcess
 from query_kinds import kind_of
 from spark_clients import apart, match_and_deliver
-from spark_cluster import EXECUTOR_MEMORY, SPARK_HOME, SparkCluster
+from spark_cluster import EXECUTOR_SETTINGS, SPARK_HOME, SparkCluster
 from spark_session import need_java
 
 from penstock.documents import Document, Header
@@ -111,7 +111,7 @@ def test_a_cluster_that_loses_a_worker_delivers_the_same(
         tmp_path / "run",
         *("--master", cluster.master, "--files-per-batch", "1"),
         *("--conf", "spark.driver.host=127.0.0.1"),
-        *("--conf", f"spark.executor.memory={EXECUTOR_MEMORY}"),
+        *EXECUTOR_SETTINGS,
     ) as run:
         until(lambda: counts.documents() > 0, run)
         cluster.kill_worker()

@@ -16,6 +16,7 @@ from types import TracebackType
 from typing import Self
 
 import pyspark
+from jvm_options import JVM_OPTIONS
 from processes import kill_session
 from repository import SOURCE, TESTS
 
@@ -24,7 +25,10 @@ SPARK_HOME = Path(pyspark.__file__).parent
 START_SECONDS_MAX = 600
 """How long a process may take to be ready, on a machine with much else to do."""
 
-EXECUTOR_MEMORY = "512m"
+EXECUTOR_SETTINGS = (
+    *("--conf", "spark.executor.memory=512m"),
+    *("--conf", f"spark.executor.extraJavaOptions={JVM_OPTIONS}"),
+)
 
 
 class SparkProcess:
@@ -71,7 +75,7 @@ def environment(folder: Path, memory: str) -> dict[str, str]:
         "SPARK_LOCAL_DIRS": str(folder),
         # Also the Connect server's, whatever is said of a driver's memory.
         "SPARK_DAEMON_MEMORY": memory,
-        "SPARK_DAEMON_JAVA_OPTS": f"-Djava.io.tmpdir={folder}",
+        "SPARK_DAEMON_JAVA_OPTS": f"{JVM_OPTIONS} -Djava.io.tmpdir={folder}",
         "PYSPARK_PYTHON": sys.executable,
         # On a real cluster Penstock is installed there; here it is not installed at all.
         "PYTHONPATH": os.pathsep.join([str(SOURCE), str(TESTS / "support")]),
@@ -128,7 +132,7 @@ class SparkCluster:
             *("--conf", "spark.connect.grpc.binding.address=127.0.0.1"),
             *("--conf", "spark.ui.enabled=false"),
             *("--conf", "spark.driver.host=127.0.0.1"),
-            *("--conf", f"spark.executor.memory={EXECUTOR_MEMORY}"),
+            *EXECUTOR_SETTINGS,
             "spark-internal",
             memory="1g",
         )
