@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import os
 from collections.abc import Iterator
 from itertools import islice
@@ -86,6 +87,12 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     for share in shares:
         share.extend(islice(rest, max(size - len(share), 0)))
     items[:] = [item for share in shares for item in share]
+
+
+def pytest_collection_finish() -> None:
+    """The tests are there to the end: no later collection of garbage looks at them again."""
+    gc.collect()
+    gc.freeze()
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
