@@ -12,16 +12,17 @@ import pyarrow as pa
 from deltalake import write_deltalake
 from penstock.cli import main
 
+table, *given = sys.argv[1:]
 written = threading.Event()
 
 def write():
     while True:
-        write_deltalake(sys.argv[1], pa.table({"number": [1]}), mode="append")
+        write_deltalake(table, pa.table({"number": [1]}), mode="append")
         written.set()
 
 threading.Thread(target=write, daemon=True).start()
 written.wait()
-sys.argv = ["penstock", *sys.argv[2:]]
+sys.argv = ["penstock", *given]
 main()
 """
 
