@@ -103,6 +103,13 @@ def test_the_good_records_come_before_the_fault_and_then_the_rest() -> None:
     assert rest.start == 20
 
 
+@pytest.mark.parametrize("between", ["<!-- -->", "<?p?>", "<!-- --><?p?><!-- -->"])
+def test_texts_apart_stay_apart_in_a_record_that_is_written_anew(between: str) -> None:
+    document = f"<!DOCTYPE a [<!ENTITY e '1'>]><a><b>&e;{between}2<c/>{between}3{between}</b></a>"
+    (record,) = cut(document.encode(), "/a/b")
+    assert record.content == b"<b>1<!---->2<c></c>3</b>"
+
+
 def test_a_record_out_of_an_entity_is_refused() -> None:
     records = cut(b"<!DOCTYPE a [<!ENTITY e '<b/>'>]><a><b>1</b>&e;</a>", "/a/b")
     assert [record.fault and record.fault.code for record in records] == [

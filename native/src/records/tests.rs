@@ -102,6 +102,13 @@ fn a_record_that_is_too_long_is_marked_and_the_next_is_whole() {
 }
 
 #[test]
+fn texts_apart_stay_apart_in_a_record_that_is_written_anew() {
+    let document = b"<!DOCTYPE a [<!ENTITY e '1'>]><a><b>&e;<!-- -->2<c/><?p?>3<?p?></b></a>";
+    let (contents, _, _) = cut(document, options(&["a", "b"], 64));
+    assert_eq!(contents, ["<b>1<!---->2<c></c>3</b>"]);
+}
+
+#[test]
 fn a_record_out_of_an_entity_is_refused() {
     let document = b"<!DOCTYPE a [<!ENTITY e '<b/>'>]><a><b/>&e;</a>";
     let (contents, _, end) = cut(document, options(&["a", "b"], 64));

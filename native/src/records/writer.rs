@@ -14,6 +14,9 @@ pub(super) struct Writer {
     pub text: String,
     names: Vec<String>,
     scopes: Vec<Scope>,
+    /// Whether text was the last that was written, and whether a comment or instruction came since.
+    is_behind_text: bool,
+    is_broken: bool,
 }
 
 impl Writer {
@@ -23,6 +26,11 @@ impl Writer {
         self.names.clear();
         self.scopes.clear();
         self.scopes.push(Scope::new());
+        self.end_text();
+    }
+
+    fn end_text(&mut self) {
+        (self.is_behind_text, self.is_broken) = (false, false);
     }
 
     /// Writes what `scope` declares differently from the scope around it.
@@ -75,6 +83,7 @@ impl Handler for Writer {
         self.text.push('>');
         self.names.push(name);
         self.scopes.push(scope);
+        self.end_text();
         Ok(())
     }
 
@@ -82,15 +91,21 @@ impl Handler for Writer {
         let name = self.names.pop().expect("an open element");
         self.text.extend(["</", &name, ">"]);
         self.scopes.pop();
+        self.end_text();
         Ok(())
     }
 
     fn text(&mut self, text: &str, _: Span) -> Result<(), Stop> {
+        if self.is_behind_text && self.is_broken {
+            self.text.push_str("<!---->"); // keeps apart what was apart
+        }
         push_escaped(text, "&<>\r", &mut self.text);
+        (self.is_behind_text, self.is_broken) = (true, false);
         Ok(())
     }
 
     fn text_break(&mut self) -> Result<(), Stop> {
+        self.is_broken = true;
         Ok(())
     }
 }
