@@ -7,13 +7,45 @@ use super::rewriter::Rewriter;
 use super::trees::NodeId;
 use crate::events::{Handler, Stop};
 
+/// So many Exchanges of a mapping are all tried, whether or not their nodes are there.
+const FEW: usize = 4;
+
 impl<H: Handler> Rewriter<'_, H> {
     /// Applies the mapping's Exchanges, one after the other, to kept trees that stand side by side.
     pub(super) fn exchange(&mut self, nodes: &mut Vec<NodeId>) -> Result<(), Stop> {
-        for &(parent, child) in &self.mapping.exchanges {
-            self.exchange_among(nodes, parent, child)?;
+        let exchanges = &self.mapping.exchanges;
+        if exchanges.len() <= FEW {
+            return exchanges.iter().try_for_each(|&(parent, child)| {
+                self.exchange_among(nodes, parent, child).map(|_| ())
+            });
+        }
+        for place in self.exchanging(nodes) {
+            let first = exchanges.partition_point(|&(parent, _)| parent < place);
+            let own = exchanges[first..].iter();
+            for &(parent, child) in own.take_while(|&&(parent, _)| parent == place) {
+                self.exchange_among(nodes, parent, child)?;
+            }
         }
         Ok(())
+    }
+
+    /// The places among kept trees that have Exchanges, in the order of these: a mapping can have many
+    /// more. Exchanges move nodes about, and none comes to another place of the schema.
+    fn exchanging(&self, nodes: &[NodeId]) -> Vec<PlaceId> {
+        let trees = &self.memory.trees;
+        let mut found = Vec::new();
+        let mut waiting = nodes.to_vec();
+        while let Some(node) = waiting.pop() {
+            let place = trees.node(node).place;
+            // Texts have no place there, nor unknown elements, and what is in these is unknown too.
+            if let Some(known) = self.mapping.places.get(place as usize) {
+                found.extend(known.exchanges.then_some(place));
+                waiting.extend(trees.children(node));
+            }
+        }
+        found.sort_unstable();
+        found.dedup();
+        found
     }
 
     /// Applies one Exchange to siblings and all in them; whether anything changed.

@@ -306,3 +306,41 @@ fn deep_trees_are_kept_and_placed_without_calls_within_calls() {
     assert_eq!(found.unknown, depth as u64);
     assert!(found.inner.xml.starts_with("<a><s><b><c>"));
 }
+
+#[test]
+fn of_many_exchanges_those_are_applied_whose_nodes_are_there() {
+    let mut nodes = vec![(0, "", false, vec![]), (0, "r", false, vec![])];
+    let names: Vec<String> = (0..10).map(|number| format!("b{number}")).collect();
+    for name in &names {
+        let own = u32::try_from(nodes.len()).expect("few");
+        nodes.push((1, name, false, vec![Operator::Exchange(own + 1)]));
+        nodes.push((own, "c", false, vec![]));
+    }
+    assert_eq!(
+        xml(
+            &mapping(&nodes, 0),
+            "<r><b7><c/>x<c/></b7><b2><y/></b2><b3><c/></b3></r>"
+        ),
+        "<r><c><b7>x</b7></c><c><b7>x</b7></c><b2><y></y></b2><c><b3></b3></c></r>"
+    );
+    // Two of one node, below another that has one.
+    let (turned, both) = (
+        Operator::Exchange(2),
+        vec![Operator::Exchange(3), Operator::Exchange(4)],
+    );
+    let mut inner = vec![
+        (0, "", false, vec![]),
+        (0, "r", false, vec![turned]),
+        (1, "b", false, both),
+        (2, "c", false, vec![]),
+        (2, "d", false, vec![]),
+    ];
+    let few = mapping(&inner, 0);
+    for name in &names {
+        let own = u32::try_from(inner.len()).expect("few");
+        inner.push((1, name, false, vec![Operator::Exchange(own + 1)]));
+        inner.push((own, "c", false, vec![]));
+    }
+    let document = "<r><b><c/><d/></b><x/></r>";
+    assert_eq!(xml(&mapping(&inner, 0), document), xml(&few, document));
+}
