@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 from commands import penstock, penstock_process
+from native_engines import native_engines
 
 from penstock.matching import Matcher, Matches
 from penstock.matching.results import Names
@@ -206,7 +207,7 @@ def german(folder: Path) -> Path:
     return folder
 
 
-@pytest.mark.parametrize("engine", ["shared", "yfilter", "reference"])
+@pytest.mark.parametrize("engine", [*native_engines, "reference"])
 def test_documents_meet_subscriptions_through_a_mapping(german: Path, engine: str) -> None:
     with (german / "subs.txt").open("a", encoding="utf-8") as file:
         file.write("@kind keywords\nwords\tmeldung\n")
