@@ -87,7 +87,7 @@ fuzz: setup ## Search for counterexamples at length: generated tests, then the f
 	PENSTOCK_FUZZ_EXAMPLES=$(FUZZ_EXAMPLES) $(BIN)/python -m pytest --quiet -m hypothesis \
 		--numprocesses auto --dist worksteal
 	@if ! cargo +nightly fuzz --version >/dev/null 2>&1; then \
-		echo "fuzz targets: not run, they need nightly Rust and cargo-fuzz" >&2; \
+		echo "fuzz targets: not run, they need nightly Rust and cargo-fuzz (rustup toolchain install nightly, cargo install cargo-fuzz)" >&2; \
 	else cd native; for target in $$(cargo +nightly fuzz list); do \
 		(set -x; cargo +nightly fuzz run "$$target" -- -max_total_time=$(FUZZ_SECONDS)); \
 	done; fi
