@@ -12,7 +12,7 @@ use penstock_native::keywords::engines::KeywordEngine;
 use penstock_native::keywords::matcher::KeywordMatcher;
 use penstock_native::keywords::pieces::Pieces;
 use penstock_native::keywords::store::KeywordIndex;
-use penstock_native::keywords::words::{words_of, RawWord, Words};
+use penstock_native::keywords::words::{words_of, Folded};
 use penstock_native::matching::pool::Pool;
 use penstock_native::matching::source::{MatchError, Source};
 use penstock_native::reader::ReaderOptions;
@@ -81,7 +81,7 @@ fn outcome(
 }
 
 fn in_pieces(text: &str) -> Vec<String> {
-    let (mut pieces, mut heard) = (Pieces::default(), Heard(Vec::new()));
+    let (mut pieces, mut heard) = (Pieces::default(), Folded::default());
     for piece in text.split_inclusive(|character| character as u32 % PIECES_END_AT == 0) {
         let mut rest = pieces.piece(piece);
         while !rest.is_empty() {
@@ -92,17 +92,4 @@ fn in_pieces(text: &str) -> Vec<String> {
     pieces.end();
     pieces.cut(&mut heard);
     heard.0
-}
-
-struct Heard(Vec<String>);
-
-impl Words for Heard {
-    fn raw(&mut self, _: usize, word: RawWord<'_>) {
-        let small = word.bytes.to_ascii_lowercase();
-        self.0.push(String::from_utf8(small).expect("words are UTF-8"));
-    }
-
-    fn folded(&mut self, _: usize, word: &str) {
-        self.0.push(word.to_owned());
-    }
 }

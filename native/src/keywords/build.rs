@@ -3,6 +3,7 @@
 use hashbrown::HashMap;
 
 use super::filing::Filing;
+use super::learning::Refiled;
 use super::listen::{Mode, Queries, WordId};
 use super::lists::OrLists;
 use super::segment::{ClassWords, KeywordSegment};
@@ -83,7 +84,8 @@ impl Build for KeywordBuilder {
         }
         let queries = lay(&self.classes, &ranks);
         KeywordSegment {
-            all: Filing::build(&queries),
+            all: Filing::build(&queries, &[]),
+            refiled: Refiled::default(),
             any: OrLists::build(&queries),
             vocabulary: Vocabulary::new(texts.finish()),
             queries,

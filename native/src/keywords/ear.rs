@@ -4,9 +4,10 @@
 //! together: the engines hear everything in its order, some time later.
 
 use super::listen::{Listener, WordId};
+use super::lookup::{Asked, Lookup};
+use super::names::NameWords;
 use super::pieces::Pieces;
-use super::vocabulary::{Key, Vocabulary};
-use super::words::{Cutter, RawWord, Words};
+use super::vocabulary::Vocabulary;
 use crate::events::{Context, Handler, NameId, Names, Span, StartElement, Stop};
 
 /// The engines are told at the latest when so many beginnings, names and ends are marked.
@@ -26,14 +27,23 @@ pub struct Seat<'a, L> {
 #[derive(Default)]
 pub struct SeatMemory {
     names: NameWords,
-    /// The words that the texts have, each with its place.
-    found: Vec<(u32, WordId)>,
+    /// The words that the texts have.
+    pub(super) found: Found,
+}
+
+/// Words that were found in texts, in their order.
+#[derive(Default)]
+pub(super) struct Found {
+    /// Where in the texts each of them stands.
+    pub places: Vec<u32>,
+    pub words: Vec<WordId>,
 }
 
 /// What was heard and not told yet; kept from one document to the next so that its memory is used again.
 #[derive(Default)]
 pub struct Heard {
     texts: Pieces,
+    asked: Asked,
     /// Each with the place in the texts that it stands at.
     marks: Vec<(u32, Mark)>,
 }
@@ -41,8 +51,9 @@ pub struct Heard {
 /// What stands between texts.
 #[derive(Clone, Copy)]
 enum Mark {
-    Open,
-    /// Of the element that is open, or of an attribute.
+    /// An element of that name begins.
+    Open(NameId),
+    /// A name of the element that is open, or of an attribute.
     Name(NameId),
     Close,
 }
@@ -81,11 +92,10 @@ impl<'e, 's, L: Listener> Ear<'e, 's, L> {
     }
 
     #[inline]
-    fn name(&mut self, names: &Names, name: NameId) {
+    fn learn(&mut self, names: &Names, name: NameId) {
         for seat in self.seats.iter_mut() {
             seat.memory.names.learn(seat.vocabulary, names, name);
         }
-        self.mark(Mark::Name(name));
     }
 
     #[inline]
@@ -100,11 +110,12 @@ impl<'e, 's, L: Listener> Ear<'e, 's, L> {
 
     /// Tells the engines what was heard.
     fn tell(&mut self) -> Result<(), Stop> {
-        let Heard { texts, marks } = &mut *self.heard;
-        let mut lookup = Lookup {
-            seats: self.seats,
-            asked: Asked::default(),
-        };
+        let Heard {
+            texts,
+            asked,
+            marks,
+        } = &mut *self.heard;
+        let mut lookup = Lookup::new(self.seats, asked);
         texts.cut(&mut lookup);
         lookup.answer();
         for seat in self.seats.iter_mut() {
@@ -151,21 +162,23 @@ impl<L: Listener> Handler for Ear<'_, '_, L> {
     ) -> Result<(), Stop> {
         self.end_text();
         self.depth += 1;
+        self.learn(context.names(), element.name);
         if L::DETAILS {
             self.tell()?;
             for seat in self.seats.iter_mut() {
                 seat.listener.open()?;
                 seat.listener.tag(context, element);
             }
+            self.mark(Mark::Name(element.name));
         } else {
             if self.heard.marks.len() >= MARKS_MAX {
                 self.tell()?;
             }
-            self.mark(Mark::Open);
+            self.mark(Mark::Open(element.name));
         }
-        self.name(context.names(), element.name);
         for attribute in element.attributes {
-            self.name(context.names(), attribute.name);
+            self.learn(context.names(), attribute.name);
+            self.mark(Mark::Name(attribute.name));
             self.piece(attribute.value)?;
             self.heard.texts.end();
         }
@@ -203,165 +216,38 @@ impl<L: Listener> Handler for Ear<'_, '_, L> {
     }
 }
 
-/// Looks words up for all seats, some time after they are asked for: meanwhile memory is fetched.
-struct Lookup<'e, 's, L> {
-    seats: &'e mut [Seat<'s, L>],
-    asked: Asked,
-}
-
-/// So many words are asked for before the first is looked up.
-const ASKED_MAX: usize = 32;
-
-/// Short words that are asked for.
-#[derive(Default)]
-struct Asked {
-    words: [(u32, Key); ASKED_MAX],
-    count: usize,
-}
-
-impl<L> Lookup<'_, '_, L> {
-    /// Looks up what is asked for.
-    fn answer(&mut self) {
-        for seat in self.seats.iter_mut() {
-            let asked = &self.asked.words[..self.asked.count];
-            seat.vocabulary.find_short(asked, &mut seat.memory.found);
-        }
-        self.asked.count = 0;
-    }
-
-    /// Looks up a word at once.
-    #[cold]
-    fn find(&mut self, at: usize, find: impl Fn(&Vocabulary) -> Option<WordId>) {
-        self.answer();
-        for seat in self.seats.iter_mut() {
-            if let Some(word) = find(seat.vocabulary) {
-                seat.memory.found.push((at as u32, word));
-            }
-        }
-    }
-}
-
-impl<L> Words for Lookup<'_, '_, L> {
-    #[inline]
-    fn raw(&mut self, at: usize, word: RawWord<'_>) {
-        let key = Key::of_raw(word);
-        if key.is_long() {
-            return self.find(at, |vocabulary| vocabulary.find_raw(word, key));
-        }
-        for seat in self.seats.iter() {
-            seat.vocabulary.fetch(key);
-        }
-        self.asked.words[self.asked.count] = (at as u32, key);
-        self.asked.count += 1;
-        if self.asked.count == ASKED_MAX {
-            self.answer();
-        }
-    }
-
-    fn folded(&mut self, at: usize, word: &str) {
-        let key = Key::of(word);
-        self.find(at, |vocabulary| vocabulary.find(word, key));
-    }
-}
-
 impl<L: Listener> Seat<'_, L> {
     /// Tells the engine what was heard: words that were found, and what is marked between them.
     fn tell(&mut self, marks: &[(u32, Mark)]) -> Result<(), Stop> {
         let Seat {
             memory, listener, ..
         } = self;
-        let mut found = memory.found.iter().peekable();
+        let Found { places, words } = &mut memory.found;
+        // Behind all marks.
+        places.push(u32::MAX);
+        let mut told = 0;
         for &(place, mark) in marks {
-            while let Some(&(_, word)) = found.next_if(|&&(at, _)| at < place) {
-                listener.word(word)?;
+            let mut end = told;
+            while places[end] < place {
+                end += 1;
+            }
+            if end > told {
+                listener.words(&words[told..end])?;
+                told = end;
             }
             match mark {
-                Mark::Open => listener.open()?,
-                Mark::Name(name) => {
-                    for &word in memory.names.of(name) {
-                        listener.word(word)?;
-                    }
+                Mark::Open(name) => {
+                    listener.open()?;
+                    listener.words(memory.names.of(name))?;
                 }
+                Mark::Name(name) => listener.words(memory.names.of(name))?,
                 Mark::Close => listener.close(Span::default(), Span::default())?,
             }
         }
-        for &(_, word) in found {
-            listener.word(word)?;
-        }
-        memory.found.clear();
+        listener.words(&words[told..])?;
+        places.clear();
+        words.clear();
         Ok(())
-    }
-}
-
-/// The words of names, each name cut once.
-#[derive(Default)]
-pub struct NameWords {
-    table: u64,
-    /// By name: where its words begin and end.
-    ranges: Vec<(u32, u32)>,
-    words: Vec<WordId>,
-}
-
-const UNKNOWN: (u32, u32) = (u32::MAX, 0);
-
-impl NameWords {
-    /// Says which table of names the ids come from; another one than before starts anew.
-    fn use_table(&mut self, table: u64) {
-        if self.table != table {
-            self.table = table;
-            self.ranges.clear();
-            self.words.clear();
-        }
-    }
-
-    /// The words that the vocabulary has of a name that was learnt.
-    #[inline]
-    fn of(&self, name: NameId) -> &[WordId] {
-        let (start, end) = self.ranges[name.0 as usize];
-        &self.words[start as usize..end as usize]
-    }
-
-    /// Learns a name.
-    #[inline]
-    fn learn(&mut self, vocabulary: &Vocabulary, names: &Names, name: NameId) {
-        match self.ranges.get(name.0 as usize) {
-            Some(&range) if range != UNKNOWN => {}
-            _ => self.cut(vocabulary, names, name),
-        }
-    }
-
-    #[cold]
-    fn cut(&mut self, vocabulary: &Vocabulary, names: &Names, name: NameId) {
-        let (_, local) = names.get(name);
-        let start = self.words.len() as u32;
-        let mut found = Found {
-            vocabulary,
-            words: &mut self.words,
-        };
-        Cutter::default().cut(local, &mut found);
-        let range = (start, self.words.len() as u32);
-        let at = name.0 as usize;
-        if self.ranges.len() <= at {
-            self.ranges.resize(at + 1, UNKNOWN);
-        }
-        self.ranges[at] = range;
-    }
-}
-
-/// Collects the words that a vocabulary has.
-struct Found<'a> {
-    vocabulary: &'a Vocabulary,
-    words: &'a mut Vec<WordId>,
-}
-
-impl Words for Found<'_> {
-    fn raw(&mut self, _: usize, word: RawWord<'_>) {
-        let found = self.vocabulary.find_raw(word, Key::of_raw(word));
-        self.words.extend(found);
-    }
-
-    fn folded(&mut self, _: usize, word: &str) {
-        self.words.extend(self.vocabulary.find(word, Key::of(word)));
     }
 }
 

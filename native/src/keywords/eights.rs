@@ -13,13 +13,6 @@ const fn between(bytes: u64, first: u8, last: u8) -> u64 {
     (bytes + repeat(0x80 - first)) & !(bytes + repeat(0x7f - last))
 }
 
-/// The capital letters of ASCII among eight bytes made small.
-#[inline]
-pub fn fold_ascii(bytes: u64) -> u64 {
-    let capitals = between(bytes & !TOPS, b'A', b'Z') & !bytes & TOPS;
-    bytes | capitals >> 2
-}
-
 /// Up to 64 bytes of text, a bit for each, the first one lowest.
 pub struct Block {
     /// How many bytes there are.
@@ -79,10 +72,9 @@ pub fn first_bits(count: usize) -> u64 {
     }
 }
 
-/// The first sixteen bytes of a word in a text, capital letters of ASCII made small, as two numbers; zeros
-/// where the word is shorter.
+/// The first sixteen bytes of a word in a text as two numbers, zeros where the word is shorter.
 #[inline(always)]
-pub fn folded_sixteen(text: &[u8], start: usize, len: usize) -> [u64; 2] {
+pub fn sixteen_at(text: &[u8], start: usize, len: usize) -> [u64; 2] {
     // The text goes on behind most words, so that all sixteen are read without asking how long it is.
     let [first, second] = match text[start..].first_chunk::<16>() {
         Some(sixteen) => {
@@ -92,7 +84,7 @@ pub fn folded_sixteen(text: &[u8], start: usize, len: usize) -> [u64; 2] {
         None => [0, 8].map(|at| eight_at(text, (start + at).min(text.len()))),
     };
     let masks = SIXTEEN[len.min(16)];
-    [fold_ascii(first & masks[0]), fold_ascii(second & masks[1])]
+    [first & masks[0], second & masks[1]]
 }
 
 /// All bits of the first bytes of sixteen, by their number.
@@ -145,64 +137,57 @@ struct Bits {
     links: u64,
 }
 
-/// With the instructions that every such processor has.
-#[cfg(target_arch = "x86_64")]
 impl Bits {
     /// Of the bytes of a block.
     #[inline(always)]
     fn of(block: &[u8; Block::BYTES]) -> Bits {
+        #[cfg(target_arch = "x86_64")]
+        if std::arch::is_x86_feature_detected!("avx2") {
+            // SAFETY: the processor has what it needs.
+            return unsafe { Bits::of_wide(block) };
+        }
+        Bits::of_any(block)
+    }
+
+    /// Of the bytes of a block, 32 at a time.
+    #[cfg(target_arch = "x86_64")]
+    #[target_feature(enable = "avx2")]
+    fn of_wide(block: &[u8; Block::BYTES]) -> Bits {
+        use std::arch::x86_64::{
+            __m256i, _mm256_and_si256, _mm256_andnot_si256, _mm256_cmpeq_epi8, _mm256_cmpgt_epi8,
+            _mm256_loadu_si256, _mm256_movemask_epi8, _mm256_or_si256, _mm256_set1_epi8,
+        };
+        let all = |byte: u8| _mm256_set1_epi8(byte as i8);
+        let gather = |bytes: __m256i| u64::from(_mm256_movemask_epi8(bytes) as u32);
+        // Bytes beyond ASCII are negative here, and so below all of ASCII.
+        let between = |bytes: __m256i, first: u8, last: u8| {
+            let from = _mm256_cmpgt_epi8(bytes, all(first.wrapping_sub(1)));
+            _mm256_and_si256(from, _mm256_cmpgt_epi8(all(last.wrapping_add(1)), bytes))
+        };
         let mut bits = Bits::default();
-        let (sixteens, _) = block.as_chunks();
-        for (lane, sixteen) in sixteens.iter().enumerate() {
-            bits.add(lane * 16, &Bits::of_sixteen(sixteen));
+        let (halves, _) = block.as_chunks::<32>();
+        for (lane, half) in halves.iter().enumerate() {
+            // SAFETY: 32 bytes are read, wherever they stand.
+            let bytes = unsafe { _mm256_loadu_si256(half.as_ptr().cast()) };
+            let letters = between(_mm256_or_si256(bytes, all(0x20)), b'a', b'z');
+            let underscores = _mm256_cmpeq_epi8(bytes, all(b'_'));
+            let division = _mm256_cmpeq_epi8(bytes, all(0xb7));
+            // Two that differ in one bit at a time.
+            let colons = _mm256_cmpeq_epi8(_mm256_or_si256(bytes, all(1)), all(b';'));
+            let stops = _mm256_cmpeq_epi8(_mm256_or_si256(bytes, all(2)), all(b'.'));
+            let apostrophes = _mm256_cmpeq_epi8(bytes, all(b'\''));
+            let some = Bits {
+                plain: gather(_mm256_or_si256(letters, between(bytes, b'0', b'9'))),
+                others: gather(_mm256_or_si256(underscores, bytes)),
+                leads: gather(_mm256_cmpeq_epi8(bytes, all(0xc3))),
+                lasts: gather(_mm256_andnot_si256(division, between(bytes, 0xa0, 0xbf))),
+                links: gather(_mm256_or_si256(apostrophes, _mm256_or_si256(colons, stops))),
+            };
+            bits.add(lane * 32, &some);
         }
         bits
     }
 
-    #[inline(always)]
-    fn of_sixteen(sixteen: &[u8; 16]) -> Bits {
-        use std::arch::x86_64::{
-            __m128i, _mm_and_si128, _mm_andnot_si128, _mm_cmpeq_epi8, _mm_cmpgt_epi8,
-            _mm_loadu_si128, _mm_movemask_epi8, _mm_or_si128, _mm_set1_epi8,
-        };
-        // SAFETY: these need SSE2, which is part of the architecture; sixteen bytes are read, wherever
-        // they stand.
-        unsafe {
-            let all = |byte: u8| _mm_set1_epi8(byte as i8);
-            let gather = |bytes: __m128i| _mm_movemask_epi8(bytes) as u32 as u64;
-            // Bytes beyond ASCII are negative here, and so below all of ASCII.
-            let between = |bytes: __m128i, first: u8, last: u8| {
-                let from = _mm_cmpgt_epi8(bytes, all(first.wrapping_sub(1)));
-                _mm_and_si128(from, _mm_cmpgt_epi8(all(last.wrapping_add(1)), bytes))
-            };
-            let bytes = _mm_loadu_si128(sixteen.as_ptr().cast());
-            let letters = between(_mm_or_si128(bytes, all(0x20)), b'a', b'z');
-            let underscores = _mm_cmpeq_epi8(bytes, all(b'_'));
-            let division = _mm_cmpeq_epi8(bytes, all(0xb7));
-            // Two that differ in one bit at a time.
-            let colons = _mm_cmpeq_epi8(_mm_or_si128(bytes, all(1)), all(b';'));
-            let stops = _mm_cmpeq_epi8(_mm_or_si128(bytes, all(2)), all(b'.'));
-            let apostrophes = _mm_cmpeq_epi8(bytes, all(b'\''));
-            Bits {
-                plain: gather(_mm_or_si128(letters, between(bytes, b'0', b'9'))),
-                others: gather(_mm_or_si128(underscores, bytes)),
-                leads: gather(_mm_cmpeq_epi8(bytes, all(0xc3))),
-                lasts: gather(_mm_andnot_si128(division, between(bytes, 0xa0, 0xbf))),
-                links: gather(_mm_or_si128(apostrophes, _mm_or_si128(colons, stops))),
-            }
-        }
-    }
-}
-
-#[cfg(not(target_arch = "x86_64"))]
-impl Bits {
-    /// Of the bytes of a block.
-    fn of(block: &[u8; Block::BYTES]) -> Bits {
-        Bits::of_any(block)
-    }
-}
-
-impl Bits {
     /// Adds those of some of the bytes, the first of which stands at a place.
     #[inline(always)]
     fn add(&mut self, place: usize, some: &Bits) {
@@ -214,7 +199,6 @@ impl Bits {
     }
 
     /// Of the bytes of a block, on any processor.
-    #[cfg(any(test, not(target_arch = "x86_64")))]
     fn of_any(block: &[u8; Block::BYTES]) -> Bits {
         let mut bits = Bits::default();
         let (eights, _) = block.as_chunks();
@@ -224,7 +208,6 @@ impl Bits {
         bits
     }
 
-    #[cfg(any(test, not(target_arch = "x86_64")))]
     fn of_eight(eight: u64) -> Bits {
         // The top bits, side by side.
         let gather = |bytes: u64| ((bytes & TOPS) >> 7).wrapping_mul(0x0102_0408_1020_4080) >> 56;
@@ -280,15 +263,6 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    #[test]
-    fn eight_bytes_fold_as_each_of_them() {
-        for byte in 0..=u8::MAX {
-            let bytes = [b'a', byte, b'Z', byte, 0, 0x7f, b'@', b'['];
-            let folded = fold_ascii(u64::from_le_bytes(bytes)).to_le_bytes();
-            assert_eq!(folded.as_slice(), bytes.to_ascii_lowercase());
-        }
-    }
-
     proptest! {
         #[test]
         fn any_processor_tells_the_same(bytes in prop::collection::vec(any::<u8>(), Block::BYTES)) {
@@ -297,15 +271,15 @@ mod tests {
         }
 
         #[test]
-        fn sixteen_bytes_of_a_word_are_folded(text in "[a-zA-Z@\\[é]{0,40}", start in 0..20_usize, len in 0..20_usize) {
+        fn sixteen_bytes_of_a_word_are_read(text in "[a-zé]{0,40}", start in 0..20_usize, len in 0..20_usize) {
             let bytes = text.as_bytes();
             let start = start.min(bytes.len());
             let len = len.min(bytes.len() - start);
             let mut expected = [0; 16];
             for (to, from) in expected.iter_mut().zip(&bytes[start..start + len]) {
-                *to = from.to_ascii_lowercase();
+                *to = *from;
             }
-            let [first, second] = folded_sixteen(bytes, start, len);
+            let [first, second] = sixteen_at(bytes, start, len);
             prop_assert_eq!([first.to_le_bytes(), second.to_le_bytes()].concat(), expected);
         }
 

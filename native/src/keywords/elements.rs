@@ -93,22 +93,26 @@ impl Window {
         self.current = element;
     }
 
-    /// The open element, of which there must be one in the window, contains a word.
+    /// The open element, of which there must be one in the window, contains these words.
     #[inline]
-    pub fn word(&mut self, word: WordId) {
-        let heard = &mut self.heard[word as usize];
-        if heard.latest != self.current {
+    pub fn words_heard(&mut self, heard: &[WordId]) {
+        let (element, places) = (self.current, self.places);
+        let (known, list) = (&mut self.heard[..], &mut self.words[..]);
+        let mut count = self.word_count;
+        for &word in heard {
+            let known = &mut known[word as usize];
+            if known.latest == element {
+                continue;
+            }
             // Without a branch: whether it is the first time cannot be foretold.
-            self.words[self.word_count] = word;
-            self.word_count += usize::from(heard.places == 0);
-            heard.latest = self.current;
-            let again = Places::from(heard.places != 0);
-            heard.places |= self.places | (again * MANY);
-            self.occurrences.push(Occurrence {
-                word,
-                element: self.current,
-            });
+            let is_new = known.places == 0;
+            list[count] = word;
+            count += usize::from(is_new);
+            known.latest = element;
+            known.places |= places | (Places::from(!is_new) * MANY);
+            self.occurrences.push(Occurrence { word, element });
         }
+        self.word_count = count;
     }
 
     /// The open element, of which there must be one in the window, ends.

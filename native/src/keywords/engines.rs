@@ -120,7 +120,8 @@ impl Hearing {
             let SegmentMemory {
                 matching, matched, ..
             } = memory;
-            matching.finish(&segment.queries, &segment.all, &segment.any, matched);
+            matching.finish(&segment.queries, segment.filing(), &segment.any, matched);
+            segment.learn(matching.learnt());
         }
         Ok(read)
     }
@@ -144,6 +145,9 @@ impl Hearing {
         let read = hear(&mut self.heard, &mut seats, reading)?;
         for (seat, answers) in seats.into_iter().zip(found) {
             answers.extend_from_slice(seat.listener.finish());
+        }
+        for (segment, memory) in &self.segments {
+            segment.learn(&memory.state.search.learnt);
         }
         Ok(read)
     }
@@ -208,7 +212,7 @@ fn take_told(told: &Told, matched: &mut Classes, answers: &mut Vec<(u32, u32)>) 
 pub(super) fn parts(segment: &KeywordSegment) -> Parts<'_> {
     Parts {
         queries: &segment.queries,
-        all: &segment.all,
+        all: segment.filing(),
         any: &segment.any,
     }
 }

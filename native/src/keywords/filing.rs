@@ -1,20 +1,20 @@
 //! Which AND queries have all their words in a document.
 //!
-//! A query is filed under the two of its words that the fewest queries have: it is looked at only where
-//! both are in the document. What is looked at stands side by side, and nothing is branched on: whether a
+//! A query is filed under its two rarest words: it is looked at only where both are in the document. What is looked at stands side by side, and nothing is branched on: whether a
 //! word is there cannot be foretold.
 
 use bytemuck::{Pod, Zeroable};
 
 use crate::index::flat::Flat;
 
+use super::learning::Learnt;
 use super::listen::{Mode, Queries, WordId};
 
 /// Words of a query that stand in its row, besides the two it is filed under. A longer query's others are
 /// looked up once all these are there.
 pub const ROW_WORDS: usize = 4;
 
-/// Memory is fetched so many words or rows before it is needed.
+/// Memory is fetched so many lists of rows before it is needed.
 const FETCHED_AHEAD: usize = 8;
 
 /// In [`Row::query`]: the query has more words than the row.
@@ -66,15 +66,21 @@ pub struct Complete {
 /// Memory of a search, kept so that it is used again.
 #[derive(Debug, Default)]
 pub struct Search {
-    /// Where both words are there: the rows, and what their places have in common.
-    reached: Vec<(u32, u32, Places)>,
-    complete: Vec<Complete>,
+    firsts: Vec<Reached>,
+    reached: Vec<Reached>,
+    likely: Vec<(u32, Places)>,
+    /// What was learnt from the searches.
+    pub learnt: Learnt,
 }
 
+/// From where to where to go on, and the places of the words so far.
+type Reached = (u32, u32, Places);
+
 impl Filing {
-    /// All AND queries.
-    pub fn build(queries: &dyn Queries) -> Filing {
-        let keys = Keys::new(queries);
+    /// All AND queries; `counts` says of the words in how many documents they were, where that is known. Of
+    /// words alike the rarest is that which the fewest queries have.
+    pub fn build(queries: &dyn Queries, counts: &[u32]) -> Filing {
+        let keys = Keys::new(queries, counts);
         let mut starts = vec![0_u32; queries.word_count() + 1];
         let mut seconds: Vec<Second> = Vec::new();
         let mut rows = Vec::with_capacity(keys.order.len());
@@ -117,68 +123,107 @@ impl Filing {
         }
     }
 
-    /// The queries all of whose words are there; `words` are those that are, in any order, each once.
+    /// Tells the queries all of whose words are there; `words` are those that are, in any order, each once.
     #[inline]
-    pub fn search<'m>(
+    pub fn search(
         &self,
-        memory: &'m mut Search,
+        memory: &mut Search,
         queries: &dyn Queries,
         words: &[WordId],
         places_of: impl Fn(WordId) -> Places,
-    ) -> &'m [Complete] {
-        let Search { reached, complete } = memory;
+        mut found: impl FnMut(Complete),
+    ) {
+        let Search {
+            firsts,
+            reached,
+            likely,
+            learnt,
+        } = memory;
+        let firsts = self.firsts(firsts, words, &places_of);
+        let reached = self.reached(reached, firsts, &places_of);
         let mut count = 0;
-        for (at, &word) in words.iter().enumerate() {
-            if let Some(&later) = words.get(at + FETCHED_AHEAD) {
-                self.seconds.fetch(self.starts[later as usize] as usize);
+        for &(row, places) in self.likely(likely, reached, &places_of) {
+            let row = &self.rows[row as usize];
+            let [_, b, c, d] = row.words;
+            let mut places = places & places_of(b) & places_of(c) & places_of(d);
+            if row.query & IS_LONG != 0 && places != 0 {
+                let words = queries.words(row.query & !IS_LONG).iter();
+                places = words.fold(places, |all, &word| all & places_of(word));
             }
-            let start = self.starts[word as usize] as usize;
-            let end = self.starts[word as usize + 1] as usize;
-            let places = places_of(word);
-            make_room(reached, count + end - start);
-            let to = &mut reached[count..count + end - start];
-            let mut found = 0;
-            for two in self.seconds[start..=end].windows(2) {
-                let places = places & places_of(two[0].word);
-                to[found] = (two[0].rows, two[1].rows, places);
-                found += usize::from(places != 0);
+            if places != 0 {
+                count += 1;
+                found(Complete {
+                    query: row.query & !IS_LONG,
+                    places,
+                });
             }
-            count += found;
         }
-        let reached = &reached[..count];
+        if learnt.is_learning() {
+            let looked_at = reached.iter().map(|(start, end, _)| (end - start) as usize);
+            learnt.learn(queries.word_count(), words, looked_at.sum(), count);
+        }
+    }
+
+    /// Where queries are filed under words that are there.
+    #[inline(always)]
+    fn firsts<'m>(
+        &self,
+        to: &'m mut Vec<Reached>,
+        words: &[WordId],
+        places_of: impl Fn(WordId) -> Places,
+    ) -> &'m [Reached] {
+        make_room(to, words.len());
+        let mut count = 0;
+        for &word in words {
+            let [start, end] = [0, 1].map(|at| self.starts[word as usize + at]);
+            self.seconds.fetch(start as usize);
+            to[count] = (start, end, places_of(word));
+            count += usize::from(start < end);
+        }
+        &to[..count]
+    }
+
+    /// The rows of queries two of whose words are there.
+    #[inline(always)]
+    fn reached<'m>(
+        &self,
+        to: &'m mut Vec<Reached>,
+        firsts: &[Reached],
+        places_of: impl Fn(WordId) -> Places,
+    ) -> &'m [Reached] {
+        let mut count = 0;
+        for &(start, end, places) in firsts {
+            make_room(to, count + (end - start) as usize);
+            for two in self.seconds[start as usize..=end as usize].windows(2) {
+                let places = places & places_of(two[0].word);
+                to[count] = (two[0].rows, two[1].rows, places);
+                count += usize::from(places != 0);
+            }
+        }
+        &to[..count]
+    }
+
+    /// Of these rows, those whose third word is there, too.
+    #[inline(always)]
+    fn likely<'m>(
+        &self,
+        to: &'m mut Vec<(u32, Places)>,
+        reached: &[Reached],
+        places_of: impl Fn(WordId) -> Places,
+    ) -> &'m [(u32, Places)] {
         let mut count = 0;
         for (at, &(start, end, places)) in reached.iter().enumerate() {
             if let Some(later) = reached.get(at + FETCHED_AHEAD) {
                 self.rows.fetch(later.0 as usize);
             }
-            let rows = &self.rows[start as usize..end as usize];
-            make_room(complete, count + rows.len());
-            let to = &mut complete[count..count + rows.len()];
-            let mut found = 0;
-            for row in rows {
-                let [a, b, c, d] = row.words.map(&places_of);
-                let places = places & a & b & c & d;
-                to[found] = Complete {
-                    query: row.query,
-                    places,
-                };
-                found += usize::from(places != 0);
+            make_room(to, count + (end - start) as usize);
+            for (at, row) in (start..end).zip(&self.rows[start as usize..end as usize]) {
+                let places = places & places_of(row.words[0]);
+                to[count] = (at, places);
+                count += usize::from(places != 0);
             }
-            count += found;
         }
-        let mut kept = 0;
-        for at in 0..count {
-            let mut found = complete[at];
-            if found.query & IS_LONG != 0 {
-                found.query &= !IS_LONG;
-                let words = queries.words(found.query).iter();
-                let places = words.map(|&word| places_of(word));
-                found.places = places.fold(found.places, |all, places| all & places);
-            }
-            complete[kept] = found;
-            kept += usize::from(found.places != 0);
-        }
-        &complete[..kept]
+        &to[..count]
     }
 }
 
@@ -199,7 +244,7 @@ struct Keys {
 }
 
 impl Keys {
-    fn new(queries: &dyn Queries) -> Keys {
+    fn new(queries: &dyn Queries, counts: &[u32]) -> Keys {
         let count = u32::try_from(queries.count()).expect("fewer than 2^32 queries");
         let conjunctions = (0..count).filter(|&query| queries.mode(query) == Mode::All);
         let mut keys = Keys {
@@ -217,7 +262,10 @@ impl Keys {
         for &query in &keys.queries {
             let start = keys.words.len();
             keys.words.extend_from_slice(queries.words(query));
-            keys.words[start..].sort_unstable_by_key(|&word| (frequency[word as usize], word));
+            keys.words[start..].sort_unstable_by_key(|&word| {
+                let count = counts.get(word as usize).copied().unwrap_or_default();
+                (count, frequency[word as usize], word)
+            });
             keys.ends.push(keys.words.len());
         }
         let mut order: Vec<u32> = (0..keys.queries.len() as u32).collect();
@@ -244,8 +292,10 @@ mod tests {
         let listed: Vec<WordId> = words.iter().copied().collect();
         let mut memory = Search::default();
         let places = |word| Places::from(words.contains(&word));
-        let found = Filing::build(queries).search(&mut memory, queries, &listed, places);
-        let mut found: Vec<u32> = found.iter().map(|found| found.query).collect();
+        let mut found = Vec::new();
+        Filing::build(queries, &[]).search(&mut memory, queries, &listed, places, |complete| {
+            found.push(complete.query);
+        });
         found.sort_unstable();
         found
     }
@@ -254,7 +304,7 @@ mod tests {
     fn queries_are_filed_under_their_rarest_words() {
         let words = [vec![0, 1], vec![0, 1, 2], vec![2, 3], vec![2, 4]];
         let queries = QueryList::new(words.map(|words| (Mode::All, words)));
-        let filing = Filing::build(&queries);
+        let filing = Filing::build(&queries, &[]);
         // 0 1 has two rows; 2, which most have, comes behind in 3 2 and 4 2.
         assert_eq!(*filing.starts, [0, 1, 1, 1, 2, 3]);
         assert_eq!(filing.rows.len(), 4);
@@ -286,13 +336,14 @@ mod tests {
             (Mode::All, vec![2, 3]),
             (Mode::All, (0..8).collect()),
         ]);
-        let filing = Filing::build(&queries);
+        let filing = Filing::build(&queries, &[]);
         let places = |word: WordId| !(2 << word);
         let words: Vec<WordId> = (0..8).collect();
         let mut memory = Search::default();
-        let mut found = filing
-            .search(&mut memory, &queries, &words, places)
-            .to_vec();
+        let mut found = Vec::new();
+        filing.search(&mut memory, &queries, &words, places, |complete| {
+            found.push(complete);
+        });
         found.sort_unstable();
         let places: Vec<Places> = found.iter().map(|found| !found.places).collect();
         assert_eq!(places, [0b1110, 0b11000, 0b1_1111_1110]);

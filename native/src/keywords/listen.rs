@@ -41,6 +41,11 @@ pub trait Listener {
     fn tag(&mut self, _context: &dyn Context, _element: &StartElement<'_>) {}
     /// The element that is open directly contains this word.
     fn word(&mut self, word: WordId) -> Result<(), Stop>;
+    /// The same of several words, in their order.
+    #[inline]
+    fn words(&mut self, words: &[WordId]) -> Result<(), Stop> {
+        words.iter().try_for_each(|&word| self.word(word))
+    }
     /// A piece of the text that the open element directly contains; pieces may lie side by side.
     fn text(&mut self, _span: Span) -> Result<(), Stop> {
         Ok(())
@@ -66,6 +71,11 @@ impl<L: Listener> Listener for &mut L {
     #[inline]
     fn word(&mut self, word: WordId) -> Result<(), Stop> {
         (**self).word(word)
+    }
+
+    #[inline]
+    fn words(&mut self, words: &[WordId]) -> Result<(), Stop> {
+        (**self).words(words)
     }
 
     #[inline]

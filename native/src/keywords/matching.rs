@@ -4,6 +4,7 @@ use crate::events::{Span, Stop};
 use crate::matching::classes::{ClassSet, Classes};
 
 use super::filing::{Filing, Places, Search};
+use super::learning::Learnt;
 use super::listen::{Listener, Queries, WordId};
 use super::lists::OrLists;
 
@@ -36,15 +37,20 @@ impl Matching {
     ) {
         let words = self.words.list();
         let places = |word| Places::from(self.words.contains(word));
-        for found in all.search(&mut self.search, queries, words, places) {
+        all.search(&mut self.search, queries, words, places, |found| {
             matched.insert(found.query);
-        }
+        });
         if !any.is_empty() {
             for &query in words.iter().flat_map(|&word| any.get(word)) {
                 matched.insert(query);
             }
         }
         self.words.clear();
+    }
+
+    /// What was learnt from the documents.
+    pub fn learnt(&self) -> &Learnt {
+        &self.search.learnt
     }
 
     /// Forgets what was heard of a document that was refused.
@@ -84,7 +90,7 @@ mod tests {
             documents in prop::collection::vec(trees(6, 20), 1..4),
             queries in queries(6, 12),
         ) {
-            let (all, any) = (Filing::build(&queries), OrLists::build(&queries));
+            let (all, any) = (Filing::build(&queries, &[]), OrLists::build(&queries));
             let mut matching = Matching::new(queries.word_count());
             for tree in documents {
                 tree.feed(&mut matching).unwrap();

@@ -92,8 +92,11 @@ impl<const DETAILS: bool> Answering<'_, DETAILS> {
         let start = heard + places.clone().take_while(is_own).count();
         let end = start + (start..occurrences.len()).take_while(is_inside).count();
         if start < end {
-            let word_count = self.parts.queries.word_count();
-            (state.postings).gather(&occurrences[start..end], word_count, |_| true);
+            let occurrences = &occurrences[start..end];
+            state.postings.clear(self.parts.queries.word_count());
+            let words = occurrences.iter().map(|occurrence| occurrence.word);
+            words.for_each(|word| state.postings.want(word));
+            state.postings.gather(occurrences);
             self.find_complete();
             let outside = self.state.frames[frame].kept.clone();
             self.answer_all(outside.as_ref())?;
@@ -124,15 +127,12 @@ impl<const DETAILS: bool> Answering<'_, DETAILS> {
                 0
             }
         };
-        let words = state.postings.words();
-        let all = self.parts.all;
-        state.complete.clear();
-        (state.complete).extend_from_slice(all.search(
-            &mut state.search,
-            self.parts.queries,
-            words,
-            places,
-        ));
+        let (words, complete) = (state.postings.words(), &mut state.complete);
+        complete.clear();
+        let Parts { queries, all, .. } = self.parts;
+        all.search(&mut state.search, queries, words, places, |found| {
+            complete.push(found);
+        });
     }
 
     /// A word after the window was folded once.
@@ -143,7 +143,7 @@ impl<const DETAILS: bool> Answering<'_, DETAILS> {
             let frame = self.state.frames.last_mut().expect("an open element");
             frame.own.insert(word);
         } else {
-            self.state.window.word(word);
+            self.state.window.words_heard(&[word]);
         }
         Ok(())
     }
@@ -195,7 +195,9 @@ impl<const DETAILS: bool> Answering<'_, DETAILS> {
         frame.words(&mut |word, _| words.push(word));
         let places = |word| Places::from(frame.contains(word));
         let Parts { queries, all, .. } = self.parts;
-        let complete = numbers(all.search(search, queries, words, places));
+        let mut complete = Vec::new();
+        all.search(search, queries, words, places, |found| complete.push(found));
+        let complete = numbers(&complete);
         for &query in &complete {
             let words = self.parts.queries.words(query);
             let answers = frame.is_smallest(query)

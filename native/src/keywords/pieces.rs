@@ -7,7 +7,7 @@
 
 use unicode_segmentation::UnicodeSegmentation;
 
-use super::words::{Cutter, RawWord, Words};
+use super::words::{Cutter, Word, Words};
 
 /// Transparent to the rules of UAX #29 wherever it stands inside of a word.
 const FILLER: char = '\u{301}';
@@ -51,6 +51,9 @@ impl Pieces {
     pub fn piece<'p>(&mut self, mut piece: &'p str) -> &'p str {
         if self.is_between() {
             piece = &piece[piece.bytes().take_while(is_space).count()..];
+            if piece.is_empty() {
+                return piece;
+            }
         }
         let room = self.bytes_max - self.texts.len();
         let mut taken = piece.len();
@@ -89,6 +92,7 @@ impl Pieces {
     pub fn cut<W: Words>(&mut self, words: &mut W) {
         let mut spaces = self.texts.rmatch_indices(char::is_whitespace);
         let end = spaces.next().map_or(0, |(at, space)| at + space.len());
+        self.texts.make_ascii_lowercase();
         self.cutter.cut(&self.texts[..end], words);
         self.texts.drain(..end);
         if self.texts.len() > self.kept_bytes_max() {
@@ -165,12 +169,8 @@ struct Behind<'w, W> {
 }
 
 impl<W: Words> Words for Behind<'_, W> {
-    fn raw(&mut self, at: usize, word: RawWord<'_>) {
-        self.words.raw(self.end + at, word);
-    }
-
-    fn folded(&mut self, at: usize, word: &str) {
-        self.words.folded(self.end + at, word);
+    fn word(&mut self, at: usize, word: Word<'_>) {
+        self.words.word(self.end + at, word);
     }
 }
 
@@ -262,7 +262,7 @@ mod tests {
 
     fn at_once(text: &str) -> Vec<String> {
         let mut heard = Folded::default();
-        Cutter::new(WORD_BYTES_MAX).cut(text, &mut heard);
+        Cutter::new(WORD_BYTES_MAX).cut(&text.to_ascii_lowercase(), &mut heard);
         heard.0
     }
 
@@ -270,11 +270,7 @@ mod tests {
     struct Beginnings(Vec<usize>);
 
     impl Words for Beginnings {
-        fn raw(&mut self, at: usize, _: RawWord<'_>) {
-            self.0.push(at);
-        }
-
-        fn folded(&mut self, at: usize, _: &str) {
+        fn word(&mut self, at: usize, _: Word<'_>) {
             self.0.push(at);
         }
     }

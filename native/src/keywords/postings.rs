@@ -6,20 +6,15 @@ use super::listen::WordId;
 /// The elements of each word, in document order.
 #[derive(Debug, Default)]
 pub struct Postings {
-    /// For each word of the vocabulary its place among those present, or [`NONE`].
+    /// For each word of the vocabulary its place among those wanted, or [`NONE`].
     places: Vec<u32>,
     present: Vec<WordId>,
-    /// For each word present where its elements are.
+    /// For each of them where its elements are.
     ranges: Vec<Range>,
     elements: Vec<u32>,
-    /// The occurrences that are gathered.
-    wanted: Vec<Occurrence>,
+    /// What is gathered: the place of the word, and the element.
+    wanted: Vec<(u32, u32)>,
 }
-
-const NOWHERE: Occurrence = Occurrence {
-    word: 0,
-    element: NONE,
-};
 
 /// Where a word's elements are among all.
 #[derive(Clone, Copy, Debug)]
@@ -31,36 +26,41 @@ pub struct Range {
 }
 
 impl Postings {
-    /// Replaces what was there by those of these that have a word wanted, of a vocabulary of so many
-    /// words.
-    pub fn gather(
-        &mut self,
-        occurrences: &[Occurrence],
-        word_count: usize,
-        is_wanted: impl Fn(WordId) -> bool,
-    ) {
+    /// Forgets what was there, for a vocabulary of so many words.
+    pub fn clear(&mut self, word_count: usize) {
         for &word in &self.present {
             self.places[word as usize] = NONE;
         }
         self.places.resize(word_count, NONE);
         self.present.clear();
         self.ranges.clear();
-        self.wanted.resize(occurrences.len() + 1, NOWHERE);
+        self.elements.clear();
+    }
+
+    /// Wants the elements of a word that occurs.
+    #[inline]
+    pub fn want(&mut self, word: WordId) {
+        let place = &mut self.places[word as usize];
+        if *place == NONE {
+            *place = self.present.len() as u32;
+            self.present.push(word);
+            self.ranges.push(Range { start: 0, end: 0 });
+        }
+    }
+
+    /// Gathers the elements of the words that are wanted.
+    pub fn gather(&mut self, occurrences: &[Occurrence]) {
+        self.wanted.resize(occurrences.len() + 1, (NONE, NONE));
         let mut count = 0;
         for occurrence in occurrences {
             // Without a branch: it cannot be foretold.
-            self.wanted[count] = *occurrence;
-            count += usize::from(is_wanted(occurrence.word));
+            let place = self.places[occurrence.word as usize];
+            self.wanted[count] = (place, occurrence.element);
+            count += usize::from(place != NONE);
         }
         self.wanted.truncate(count);
-        for occurrence in &self.wanted {
-            let place = &mut self.places[occurrence.word as usize];
-            if *place == NONE {
-                *place = self.present.len() as u32;
-                self.present.push(occurrence.word);
-                self.ranges.push(Range { start: 0, end: 0 });
-            }
-            self.ranges[*place as usize].end += 1;
+        for &(place, _) in &self.wanted {
+            self.ranges[place as usize].end += 1;
         }
         let mut start = 0;
         for range in &mut self.ranges {
@@ -69,12 +69,10 @@ impl Postings {
             *range = Range { start, end: start };
             start += len;
         }
-        self.elements.clear();
         self.elements.resize(self.wanted.len(), 0);
-        for occurrence in &self.wanted {
-            let place = self.places[occurrence.word as usize];
+        for &(place, element) in &self.wanted {
             let end = &mut self.ranges[place as usize].end;
-            self.elements[*end as usize] = occurrence.element;
+            self.elements[*end as usize] = element;
             *end += 1;
         }
         for range in &mut self.ranges {
@@ -87,25 +85,25 @@ impl Postings {
         }
     }
 
-    /// The words that occur, each once, as they came first.
+    /// The words that are wanted, each once, as they came first.
     #[inline]
     pub fn words(&self) -> &[WordId] {
         &self.present
     }
 
-    /// Whether a word occurs.
+    /// Whether a word is wanted.
     #[inline]
     pub fn contains(&self, word: WordId) -> bool {
         self.places[word as usize] != NONE
     }
 
-    /// The place of a word that occurs among [`Postings::words`].
+    /// The place of a word that is wanted among [`Postings::words`].
     #[inline]
     pub fn place(&self, word: WordId) -> usize {
         self.places[word as usize] as usize
     }
 
-    /// Where the elements of a word are; nowhere for one that does not occur.
+    /// Where the elements of a word are; nowhere for one that is not wanted.
     #[inline]
     pub fn range(&self, word: WordId) -> Range {
         match self.places[word as usize] {
@@ -165,12 +163,15 @@ mod tests {
         let heard = [(1, 0), (1, 1), (1, 0), (0, 2)];
         let heard = heard.map(|(word, element)| Occurrence { word, element });
         let mut postings = Postings::default();
-        postings.gather(&heard, 3, |_| true);
+        postings.clear(3);
+        [1, 0].into_iter().for_each(|word| postings.want(word));
+        postings.gather(&heard);
         assert_eq!(postings.get(1), [0, 1]);
         assert_eq!(postings.get(0), [2]);
         assert_eq!(postings.get(2), [0_u32; 0]);
         assert_eq!(postings.words(), [1, 0]);
-        postings.gather(&[], 3, |_| true);
+        postings.clear(3);
+        postings.gather(&[]);
         assert!(!postings.contains(1) && postings.words().is_empty());
     }
 

@@ -60,7 +60,7 @@ pub fn parse(text: &str) -> Result<KeywordQuery, QueryRefusal> {
             continue;
         }
         let mut words = Folded::default();
-        cutter.cut(run, &mut words);
+        cutter.cut(&run.to_ascii_lowercase(), &mut words);
         for word in words.0 {
             if word.len() > WORD_BYTES_MAX {
                 let message = format!(

@@ -6,7 +6,7 @@
 use std::sync::Arc;
 
 use crate::events::{Context, Span, StartElement, Stop};
-use crate::matching::classes::{ClassSet, Classes};
+use crate::matching::classes::Classes;
 
 use super::and::{Conjunctions, Stretch, Which};
 use super::answers::{Answer, Ranked};
@@ -92,9 +92,6 @@ pub struct State {
     pub(super) words: Vec<WordId>,
     pub(super) search: Search,
     pub(super) complete: Vec<Complete>,
-    /// Words of the queries that are answered on the postings, out of so many.
-    wanted: Classes,
-    word_count: usize,
     /// OR queries that have a word of the document, out of so many queries.
     any: Classes,
     query_count: usize,
@@ -146,11 +143,6 @@ impl<'a, const DETAILS: bool> Answering<'a, DETAILS> {
         let mut unit = Unit::new(window, postings, notes, *base, outside);
         for found in &*complete {
             let query = found.query;
-            if !DETAILS && found.places | MANY == HERE | MANY {
-                // No element but the first contains all words.
-                pairs.push((query, *base));
-                continue;
-            }
             let words = self.parts.queries.words(query);
             let mut answer = |element: u32, kept: &[Stretch]| {
                 if DETAILS {
@@ -203,49 +195,61 @@ impl<'a, const DETAILS: bool> Answering<'a, DETAILS> {
     fn answer_document(&mut self) -> Result<(), Stop> {
         self.find_queries();
         let state = &mut *self.state;
-        let word_count = self.parts.queries.word_count();
-        (state.postings).gather(state.window.occurrences(), word_count, |word| {
-            state.wanted.contains(word)
-        });
+        state.postings.gather(state.window.occurrences());
         if state.window.elements() <= ELEMENTS_MAX {
             state.containing.gather(&state.window, &state.postings);
         }
         self.answer_all(None)?;
         self.answer_any()?;
+        let word_count = self.parts.queries.word_count();
         self.state.window.clear(word_count);
         self.state.notes.clear_window();
         Ok(())
     }
 
-    /// Lists the queries that a document has answers to, and the words whose postings tell which.
+    /// Finds the queries that a document has answers to, and the words whose postings tell which. Where only
+    /// the root can be the answer, it is.
     fn find_queries(&mut self) {
         let Parts { queries, all, any } = self.parts;
-        let state = &mut *self.state;
-        let window = &state.window;
-        let places = |word| window.places(word);
-        state.complete.clear();
-        (state.complete).extend_from_slice(all.search(
-            &mut state.search,
+        let State {
+            window,
+            postings,
+            search,
+            complete,
+            pairs,
+            base,
+            ..
+        } = &mut *self.state;
+        complete.clear();
+        all.search(
+            search,
             queries,
             window.words(),
-            places,
-        ));
-        state.wanted.clear();
-        let is_open = |found: &&Complete| DETAILS || found.places | MANY != HERE | MANY;
-        let open = || state.complete.iter().filter(is_open);
-        open().for_each(|found| queries.fetch(found.query));
-        for found in open() {
+            |word| window.places(word),
+            |found| {
+                if !DETAILS && found.places | MANY == HERE | MANY {
+                    // No element but the first contains all words.
+                    pairs.push((found.query, *base));
+                } else {
+                    queries.fetch(found.query);
+                    complete.push(found);
+                }
+            },
+        );
+        postings.clear(queries.word_count());
+        for found in &*complete {
             let words = queries.words(found.query).iter();
-            words.for_each(|&word| state.wanted.insert(word));
+            words.for_each(|&word| postings.want(word));
         }
-        state.any.clear();
+        self.state.any.clear();
         if any.is_empty() || self.options.which != Which::Compact {
             return;
         }
-        for &word in window.words() {
+        let state = &mut *self.state;
+        for &word in state.window.words() {
             for &query in any.get(word) {
                 state.any.insert(query);
-                state.wanted.insert(word);
+                state.postings.want(word);
             }
         }
     }
@@ -270,10 +274,6 @@ impl State {
         if self.query_count != parts.queries.count() {
             self.query_count = parts.queries.count();
             self.any = Classes::new(self.query_count);
-        }
-        if self.word_count != parts.queries.word_count() {
-            self.word_count = parts.queries.word_count();
-            self.wanted = Classes::new(self.word_count);
         }
         self.base = 0;
         self.frames.clear();
@@ -327,7 +327,16 @@ impl<const DETAILS: bool> Listener for Answering<'_, DETAILS> {
         if self.state.is_folded {
             return self.word_folded(word);
         }
-        self.state.window.word(word);
+        self.state.window.words_heard(&[word]);
+        Ok(())
+    }
+
+    #[inline]
+    fn words(&mut self, words: &[WordId]) -> Result<(), Stop> {
+        if self.state.is_folded {
+            return words.iter().try_for_each(|&word| self.word_folded(word));
+        }
+        self.state.window.words_heard(words);
         Ok(())
     }
 

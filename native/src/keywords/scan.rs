@@ -158,6 +158,6 @@ pub struct PlainWord {
     pub start: usize,
     /// One past the last byte.
     pub end: usize,
-    /// Whether some letters are folded by table: it is no [`RawWord`].
+    /// Whether some letters are not folded yet: by table.
     pub needs_table: bool,
 }

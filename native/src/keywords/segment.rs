@@ -4,6 +4,7 @@
 //! class, ascending, tell its canonical text.
 
 use super::filing::Filing;
+use super::learning::{Learnt, Refiled};
 use super::listen::{Mode, Queries, WordId};
 use super::lists::OrLists;
 use super::vocabulary::Vocabulary;
@@ -61,6 +62,8 @@ pub struct KeywordSegment {
     pub queries: ClassWords,
     /// Finds the classes all of whose words are there.
     pub all: Filing,
+    /// The same by what was learnt from documents.
+    pub refiled: Refiled,
     /// Finds the classes any of whose words is there.
     pub any: OrLists,
     /// The subscriptions.
@@ -68,6 +71,16 @@ pub struct KeywordSegment {
 }
 
 impl KeywordSegment {
+    /// Finds the classes all of whose words are there, as well as is known by now.
+    pub fn filing(&self) -> &Filing {
+        self.refiled.get().unwrap_or(&self.all)
+    }
+
+    /// Learns from a thread's searches.
+    pub fn learn(&self, learnt: &Learnt) {
+        self.refiled.refile(&self.queries, learnt);
+    }
+
     /// The words of a class, ascending.
     pub fn words_of(&self, class: u32) -> impl Iterator<Item = &str> + '_ {
         let words = self.queries.words(class).iter();
@@ -87,7 +100,7 @@ impl Part for KeywordSegment {
 
 impl Stored for KeywordSegment {
     const MAGIC: &'static [u8; 16] = b"penstock-words\r\n";
-    const VERSION: u32 = 2;
+    const VERSION: u32 = 3;
 
     fn sections(&self) -> Vec<&[u8]> {
         let own = [
@@ -126,6 +139,7 @@ impl Stored for KeywordSegment {
                 seconds: sections.flat()?,
                 rows: sections.flat()?,
             },
+            refiled: Refiled::default(),
             any: OrLists {
                 starts: sections.flat()?,
                 queries: sections.flat()?,

@@ -1,13 +1,14 @@
 //! Cuts text into words: the words of UAX #29 that hold a letter or digit, in each run of text between
 //! white space.
 //!
+//! Capital letters of ASCII are made small beforehand, many at a time: no rule tells them from small ones.
 //! For ASCII and the accented Latin letters of two bytes the rules come down to a few: see [`super::scan`].
 //! Where words stand between spaces, even those need not be asked, and text is cut many bytes at a time.
 //! From where any other character has a say to the end of its run, text is cut by `unicode-segmentation`.
 
 use unicode_segmentation::UnicodeSegmentation;
 
-use super::eights::{first_bits, folded_sixteen, Block};
+use super::eights::{first_bits, sixteen_at, Block};
 use super::folding::{fold_into, fold_latin, SHRINKING_MAX};
 use super::scan::{scan, PlainWord, Scanned};
 
@@ -17,36 +18,49 @@ pub const WORD_BYTES_MAX: usize = 256;
 
 /// Takes the words of a text in their order, each with the place in the text that it begins at.
 pub trait Words {
-    /// A word that folding changes in capital letters of ASCII alone.
-    fn raw(&mut self, at: usize, word: RawWord<'_>);
-    /// Any other word, folded.
-    fn folded(&mut self, at: usize, word: &str);
+    /// The next word.
+    fn word(&mut self, at: usize, word: Word<'_>);
 }
 
-/// A word as it stands, not folded: of ASCII and small accented letters of Latin-1.
+/// A folded word.
 #[derive(Clone, Copy, Debug)]
-pub struct RawWord<'a> {
-    /// All of it.
-    pub bytes: &'a [u8],
-    /// Its first sixteen bytes, folded, as two numbers whose lowest byte is the first; zeros where it is
-    /// shorter.
+pub struct Word<'a> {
+    /// What it stands in, from here to there.
+    text: &'a [u8],
+    start: usize,
+    end: usize,
+    /// Its first sixteen bytes as two numbers whose lowest byte is the first; zeros where it is shorter.
     pub sixteen: [u64; 2],
 }
 
-impl<'a> RawWord<'a> {
-    /// The word from `start` to `end` in a text.
+impl<'a> Word<'a> {
+    /// All of a text that is a folded word.
+    #[inline]
+    pub fn new(word: &'a str) -> Word<'a> {
+        Word::within(word.as_bytes(), 0, word.len())
+    }
+
+    /// The word from `start` to `end` in a text, which is folded there.
     #[inline(always)]
-    fn within(text: &'a [u8], start: usize, end: usize) -> RawWord<'a> {
-        RawWord {
-            bytes: &text[start..end],
-            sixteen: folded_sixteen(text, start, end - start),
+    fn within(text: &'a [u8], start: usize, end: usize) -> Word<'a> {
+        Word {
+            text,
+            start,
+            end,
+            sixteen: sixteen_at(text, start, end - start),
         }
     }
 
-    /// All of a text that is a word.
-    #[cfg(test)]
-    pub(super) fn whole(word: &'a [u8]) -> RawWord<'a> {
-        RawWord::within(word, 0, word.len())
+    /// How many bytes it has.
+    #[inline(always)]
+    pub fn bytes_count(&self) -> usize {
+        self.end - self.start
+    }
+
+    /// All of it.
+    #[inline]
+    pub fn bytes(&self) -> &'a [u8] {
+        &self.text[self.start..self.end]
     }
 }
 
@@ -86,8 +100,10 @@ impl Cutter {
         self.word_bytes_max * SHRINKING_MAX
     }
 
-    /// Hands out the words of a text that goes on neither before nor after.
+    /// Hands out the words of a text that goes on neither before nor after; its capital letters of ASCII
+    /// were made small.
     pub fn cut<W: Words>(&mut self, text: &str, words: &mut W) {
+        debug_assert!(!text.bytes().any(|byte| byte.is_ascii_uppercase()));
         let mut at = 0;
         loop {
             at = match self.cut_block(text.as_bytes(), at, words) {
@@ -125,7 +141,7 @@ impl Cutter {
             starts &= starts - 1;
             lasts &= lasts - 1;
             if at + passed - start <= self.word_bytes_max {
-                words.raw(start, RawWord::within(bytes, start, at + passed));
+                words.word(start, Word::within(bytes, start, at + passed));
             }
         }
         match (closer, is_last, starts) {
@@ -168,7 +184,7 @@ impl Cutter {
         if word.needs_table {
             self.tell_latin(start, &text[start..end], words);
         } else if end - start <= self.word_bytes_max {
-            words.raw(start, RawWord::within(text, start, end));
+            words.word(start, Word::within(text, start, end));
         }
     }
 
@@ -178,7 +194,7 @@ impl Cutter {
         }
         fold_latin(word, &mut self.folded);
         if self.folded.len() <= self.word_bytes_max {
-            words.folded(at, &self.folded);
+            words.word(at, Word::new(&self.folded));
         }
     }
 
@@ -200,7 +216,7 @@ impl Cutter {
             }
             fold_into(word, &mut self.folded);
             if self.folded.len() <= self.word_bytes_max {
-                words.folded(start + at, &self.folded);
+                words.word(start + at, Word::new(&self.folded));
             }
         }
     }
@@ -209,23 +225,18 @@ impl Cutter {
 /// The words of a text, folded.
 pub fn words_of(text: &str) -> Vec<String> {
     let mut words = Folded::default();
-    Cutter::default().cut(text, &mut words);
+    Cutter::default().cut(&text.to_ascii_lowercase(), &mut words);
     words.0
 }
 
-/// Collects words, folded.
+/// Collects words.
 #[derive(Default)]
-pub(super) struct Folded(pub Vec<String>);
+pub struct Folded(pub Vec<String>);
 
 impl Words for Folded {
-    fn raw(&mut self, _: usize, word: RawWord<'_>) {
-        let small = word.bytes.to_ascii_lowercase();
-        self.0
-            .push(String::from_utf8(small).expect("words are UTF-8"));
-    }
-
-    fn folded(&mut self, _: usize, word: &str) {
-        self.0.push(word.to_owned());
+    fn word(&mut self, _: usize, word: Word<'_>) {
+        let text = std::str::from_utf8(word.bytes());
+        self.0.push(text.expect("words are UTF-8").to_owned());
     }
 }
 

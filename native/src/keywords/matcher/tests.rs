@@ -4,6 +4,7 @@ use std::sync::Arc;
 use proptest::prelude::*;
 
 use super::super::both::{id_of_both, match_both};
+use super::super::learning::SEARCHES_LEARNT;
 use super::super::listen::{Mode, Queries};
 use super::super::store::KeywordIndex;
 use super::super::testing::{queries, trees, Document, QueryList, Tree};
@@ -103,6 +104,39 @@ fn expected(
 fn elements_of(document: &Document, mode: Mode, words: &[u32]) -> Vec<usize> {
     let answers = document.answers(mode, words).into_iter();
     answers.map(|answer| answer.element).collect()
+}
+
+#[test]
+fn what_is_learnt_from_documents_changes_no_answer() {
+    // All documents have the words that few queries have; few have the others.
+    let queries: Vec<(String, String)> = (0..30)
+        .map(|at| (format!("q{at}"), format!("n{at} m{at} storm gale")))
+        .collect();
+    let queries: Vec<(&str, &str)> = queries
+        .iter()
+        .map(|(id, query)| (&**id, &**query))
+        .collect();
+    let names: String = (0..30)
+        .map(|at| format!("<n{at}><m{at}/></n{at}>"))
+        .collect();
+    let common = format!("<d>{names}</d>");
+    let rare = format!("<d>{names}<b>storm<c>gale n7 m7</c></b></d>");
+    for learns in [
+        |matcher: &KeywordMatcher, document: &str| matches(matcher, document).len(),
+        |matcher: &KeywordMatcher, document: &str| answers(matcher, document).len(),
+    ] {
+        let matcher = matcher(&mut index_of(&queries), KeywordEngine::Postings);
+        let (before, matched) = (answers(&matcher, &rare), matches(&matcher, &rare));
+        assert_eq!((before.len(), matched.len()), (30, 30));
+        assert_eq!(before["q7"], [61]);
+        for _ in 0..SEARCHES_LEARNT {
+            assert_eq!(learns(&matcher, &common), 0);
+        }
+        let segment = &matcher.numbered().snapshot.views[0].segment;
+        assert!(segment.refiled.get().is_some());
+        assert_eq!(answers(&matcher, &rare), before);
+        assert_eq!(matches(&matcher, &rare), matched);
+    }
 }
 
 proptest! {

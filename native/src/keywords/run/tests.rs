@@ -11,7 +11,7 @@ mod generated;
 
 /// Query and element of all answers, by number.
 fn ids(tree: &Tree, queries: &QueryList, options: Options) -> Result<Vec<(u32, u32)>, Stop> {
-    let (all, any) = (Filing::build(queries), OrLists::build(queries));
+    let (all, any) = (Filing::build(queries, &[]), OrLists::build(queries));
     let parts = Parts {
         queries,
         all: &all,
@@ -31,7 +31,7 @@ fn answers(
     queries: &QueryList,
     options: Options,
 ) -> Result<Vec<(u32, Vec<Answer>)>, Stop> {
-    let (all, any) = (Filing::build(queries), OrLists::build(queries));
+    let (all, any) = (Filing::build(queries, &[]), OrLists::build(queries));
     let parts = Parts {
         queries,
         all: &all,
@@ -301,7 +301,7 @@ fn what_came_out_of_an_entity_is_told_as_its_reference_once() {
         span,
     };
     let queries = all(&[&[0, 1]]);
-    let (all, any) = (Filing::build(&queries), OrLists::build(&queries));
+    let (all, any) = (Filing::build(&queries, &[]), OrLists::build(&queries));
     let parts = Parts {
         queries: &queries,
         all: &all,
@@ -354,7 +354,7 @@ fn a_warm_run_allocates_nothing() {
     }
     let queries = QueryList::new([(All, vec![0, 1, 2]), (All, vec![0, 3]), (Any, vec![1, 4])]);
     let queries = queries.with_words(6);
-    let (all, any) = (Filing::build(&queries), OrLists::build(&queries));
+    let (all, any) = (Filing::build(&queries, &[]), OrLists::build(&queries));
     let parts = Parts {
         queries: &queries,
         all: &all,
