@@ -41,20 +41,26 @@ impl<T: Pod> Flat<T> {
     /// Fetches a value from memory, without waiting for it: it will be asked for soon.
     #[inline]
     pub fn fetch(&self, at: usize) {
-        #[cfg(target_arch = "x86_64")]
-        if at < self.len {
-            use std::arch::x86_64::{_mm_prefetch, _MM_HINT_T0};
-            // SAFETY: it is the address of a value, and nothing is read.
-            unsafe { _mm_prefetch::<_MM_HINT_T0>(self.first.add(at).cast()) };
-        }
-        #[cfg(not(target_arch = "x86_64"))]
-        let _ = at;
+        fetch(self, at);
     }
 
     /// The bytes, as they are written to a file.
     pub fn as_bytes(&self) -> &[u8] {
         bytemuck::cast_slice(self)
     }
+}
+
+/// Fetches a value from memory, without waiting for it: it will be asked for soon.
+#[inline]
+pub fn fetch<T>(values: &[T], at: usize) {
+    #[cfg(target_arch = "x86_64")]
+    if let Some(value) = values.get(at) {
+        use std::arch::x86_64::{_mm_prefetch, _MM_HINT_T0};
+        // SAFETY: it is the address of a value, and nothing is read.
+        unsafe { _mm_prefetch::<_MM_HINT_T0>(std::ptr::from_ref(value).cast()) };
+    }
+    #[cfg(not(target_arch = "x86_64"))]
+    let _ = (values, at);
 }
 
 impl<T: Pod> Deref for Flat<T> {

@@ -5,7 +5,7 @@
 //! match asks.
 
 use super::automaton::Path;
-use super::gather::{find, measure, Value};
+use super::gather::{find, measure, measure_bytes, Value};
 use super::holding::DECIDES;
 use super::letters::{AttributeSlot, NONE};
 use super::run::Run;
@@ -41,7 +41,14 @@ pub(super) struct OpenAttribute {
 #[derive(Default)]
 pub(super) struct OpenAttributes {
     list: Vec<OpenAttribute>,
-    texts: String,
+    texts: Vec<u8>,
+}
+
+/// Where those of an element begin.
+#[derive(Clone, Copy, Debug)]
+pub struct AttributesEnd {
+    count: u32,
+    text_bytes: u32,
 }
 
 impl OpenAttributes {
@@ -63,13 +70,21 @@ impl OpenAttributes {
         &self.list
     }
 
-    /// Forgets all but the first `count`.
+    /// Where the next one would come.
     #[inline]
-    pub(super) fn truncate(&mut self, count: usize) {
-        if let Some(first) = self.list.get(count) {
-            self.texts.truncate(first.text as usize);
-            self.list.truncate(count);
+    pub(super) fn end(&self) -> AttributesEnd {
+        AttributesEnd {
+            count: self.list.len() as u32,
+            text_bytes: self.texts.len() as u32,
         }
+    }
+
+    /// Forgets those that came since.
+    #[inline]
+    pub(super) fn truncate(&mut self, end: AttributesEnd) {
+        // Without asking whether there are any, which could not be foretold.
+        self.list.truncate(end.count as usize);
+        self.texts.truncate(end.text_bytes as usize);
     }
 
     /// Adds one that is among the values of the element at `depth`, which is number `started`.
@@ -107,8 +122,10 @@ impl OpenAttributes {
     fn read(&mut self, segment: &Segment, at: usize) {
         let attribute = &mut self.list[at];
         let start = attribute.text as usize;
-        let text = &self.texts[start..start + usize::from(attribute.len)];
-        (attribute.literal, attribute.number) = measure(segment, text, attribute.asked);
+        let bytes = &self.texts[start..start + usize::from(attribute.len)];
+        let text = || std::str::from_utf8(bytes).expect("it was kept as one");
+        (attribute.literal, attribute.number) =
+            measure_bytes(segment, bytes, text, attribute.asked);
         attribute.is_read = true;
     }
 
@@ -127,7 +144,7 @@ impl OpenAttributes {
             is_read: false,
             is_held: false,
         });
-        self.texts.push_str(text);
+        self.texts.extend_from_slice(text.as_bytes());
     }
 }
 
@@ -188,7 +205,7 @@ impl Run {
     /// Adds the innermost element's attributes to its values, where they are not among them.
     pub(super) fn hold_kept_attributes(&mut self, segment: &Segment) {
         let frame = self.frames.last().expect("an element is open");
-        for at in frame.attributes..self.attributes.len() {
+        for at in frame.attributes.count as usize..self.attributes.len() {
             let is_held = std::mem::replace(&mut self.attributes.list[at].is_held, true);
             if !is_held {
                 self.values.extend(self.attributes.value(segment, at));

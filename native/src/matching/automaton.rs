@@ -17,6 +17,7 @@ use super::letters::{Letters, NONE};
 use super::sites::PathSites;
 use super::steps::{StepTables, Steps};
 use super::told::{Mask, Told};
+use crate::index::flat::fetch;
 use crate::index::segment::{Comparison, Segment, SlotRecord, StepEdge, ROOT, VERIFY};
 
 type Table<K, V> = HashMap<K, V, foldhash::fast::RandomState>;
@@ -290,6 +291,13 @@ impl Automaton {
         let parent = seen.parent;
         let sibling = std::mem::replace(&mut self.paths[parent as usize].first_child, path);
         self.paths[path as usize].next_sibling = sibling;
+    }
+
+    /// Fetches the classes that match at a path from memory: they will be told soon.
+    #[inline]
+    pub fn fetch_accepts(&self, path: u32) {
+        let accepts = self.paths[path as usize].accepts;
+        fetch(&self.masks, accepts.start as usize);
     }
 
     /// Tells the classes that match at a path.

@@ -29,6 +29,7 @@ impl Run {
     /// that of `letter` below them. Which paths were seen is lost, so what depends on it is verified.
     #[cold]
     fn drop_cache(&mut self, segment: &Segment, letter: u32) -> u32 {
+        self.accept_all();
         for seen in self
             .automaton
             .paths

@@ -163,15 +163,23 @@ impl Gatherer {
 /// The literal that a text equals, and what it is worth as a number, as far as that is asked.
 #[inline]
 pub fn measure(segment: &Segment, text: &str, asked: u32) -> (u32, f64) {
-    let literal = || {
-        let table = &segment.literal_table;
-        table.find(&segment.literals, text.as_bytes())
-    };
+    measure_bytes(segment, text.as_bytes(), || text, asked)
+}
+
+/// The same for a text of which only the bytes are at hand; as a number it is rarely asked for.
+#[inline]
+pub fn measure_bytes<'a>(
+    segment: &Segment,
+    bytes: &[u8],
+    text: impl FnOnce() -> &'a str,
+    asked: u32,
+) -> (u32, f64) {
+    let literal = || segment.literal_table.find(&segment.literals, bytes);
     let textual = asked & Comparison::TEXTUAL != 0;
     let numeric = asked & Comparison::NUMERIC != 0;
     (
         textual.then(literal).flatten().unwrap_or(NONE),
-        if numeric { number(text) } else { f64::NAN },
+        if numeric { number(text()) } else { f64::NAN },
     )
 }
 

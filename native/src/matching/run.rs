@@ -8,7 +8,7 @@
 
 use hashbrown::HashSet;
 
-use super::attributes::OpenAttributes;
+use super::attributes::{AttributesEnd, OpenAttributes};
 use super::automaton::{Automaton, Path, ROOT_PATH};
 use super::bubble::{Nodes, COMPACTED_PAST};
 use super::classes::Classes;
@@ -33,6 +33,9 @@ pub struct RunLimits {
     pub undecided_max: usize,
 }
 
+/// The lists of classes of so many paths are fetched ahead.
+const ACCEPTED_AHEAD: usize = 4;
+
 /// An open element.
 #[derive(Clone, Copy, Debug)]
 pub struct Frame {
@@ -44,8 +47,8 @@ pub struct Frame {
     pub started: u64,
     /// Where its values begin.
     pub values: usize,
-    /// Where its attributes' values begin.
-    pub attributes: usize,
+    /// Where its attributes begin.
+    pub attributes: AttributesEnd,
     /// Where its first nodes begin.
     pub firsts: usize,
     /// The number of the innermost element, itself included, that has attributes some match looks at.
@@ -78,6 +81,8 @@ pub struct Run {
     pub(super) frames: Vec<Frame>,
     pub(super) values: Vec<Value>,
     pub(super) attributes: OpenAttributes,
+    /// Paths of this document whose classes are still to be told.
+    pub(super) accepting: Vec<u32>,
     pub(super) waiting: Waiting,
     pub(super) work: Work,
     pub(super) candidates: Classes,
@@ -115,6 +120,7 @@ impl Run {
             frames: Vec::new(),
             values: Vec::new(),
             attributes: OpenAttributes::default(),
+            accepting: Vec::new(),
             waiting: Waiting::default(),
             work: Work::default(),
             candidates: Classes::new(segment.class_count()),
@@ -145,6 +151,7 @@ impl Run {
         self.repeats.begin();
         self.waiting.clear();
         self.work.clear();
+        self.accepting.clear();
         self.automaton.told.clear();
         self.candidates.clear();
         self.string_values.gatherer.clear();
@@ -205,7 +212,7 @@ impl Run {
         if before < self.document_began {
             self.automaton.link(path);
             if duties & Path::ACCEPTS != 0 {
-                self.accept_all(path);
+                self.accepting.push(path);
             }
         }
         if duties & Path::GATHERS != 0 {
@@ -216,12 +223,12 @@ impl Run {
             waiting: 0,
             started: self.elements,
             values: self.values.len(),
-            attributes: self.attributes.len(),
+            attributes: self.attributes.end(),
             firsts: self.firsts.len(),
             attributes_since,
             compacted_past: COMPACTED_PAST,
             has_content: false,
-            busy: duties & Path::ENDS != 0,
+            busy: duties & Path::ENDS != 0 || parent == ROOT_PATH,
         });
         if duties & Path::ATTRIBUTES != 0 && !element.attributes.is_empty() {
             self.hold_attributes(segment, context, (holding, duties), element.attributes);
@@ -236,17 +243,24 @@ impl Run {
         Ok(())
     }
 
-    /// Tells the classes that match at a path, as soon as an element gets there.
-    #[inline(never)]
-    fn accept_all(&mut self, path: u32) {
-        self.automaton.tell_accepts(path);
-        let Path { duties, state, .. } = self.automaton.paths[path as usize];
-        if duties & Path::SUSPECTS != 0 {
-            let candidates = self.automaton.states[state as usize].candidates;
-            for &class in self.automaton.list(candidates) {
-                self.candidates.insert(class);
+    /// Tells the classes that match at the paths of this document without conditions: all together, so that
+    /// no path waits for the list of another.
+    pub(super) fn accept_all(&mut self) {
+        for at in 0..self.accepting.len() {
+            if let Some(&next) = self.accepting.get(at + ACCEPTED_AHEAD) {
+                self.automaton.fetch_accepts(next);
+            }
+            let path = self.accepting[at];
+            self.automaton.tell_accepts(path);
+            let Path { duties, state, .. } = self.automaton.paths[path as usize];
+            if duties & Path::SUSPECTS != 0 {
+                let candidates = self.automaton.states[state as usize].candidates;
+                for &class in self.automaton.list(candidates) {
+                    self.candidates.insert(class);
+                }
             }
         }
+        self.accepting.clear();
     }
 
     #[inline(never)]
@@ -337,6 +351,9 @@ impl Run {
         }
         if self.firsts.len() > frame.firsts {
             self.pass_firsts_on(segment, holding, frame.firsts);
+        }
+        if self.frames.is_empty() {
+            self.accept_all();
         }
         Ok(())
     }

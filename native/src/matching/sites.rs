@@ -176,7 +176,7 @@ impl Sites {
     }
 
     /// The site of a path that asks for a slot of the element at `depth`.
-    #[inline]
+    #[inline(always)]
     pub fn find(
         &self,
         segment: &Segment,
