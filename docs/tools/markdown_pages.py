@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import cache
 from itertools import pairwise
 from pathlib import Path
 
@@ -36,11 +37,14 @@ class CodeBlock:
     text: str
 
 
-def code_blocks(page: Path) -> Iterator[CodeBlock]:
+@cache
+def code_blocks(page: Path) -> Sequence[CodeBlock]:
     """The fenced blocks of a page, in order."""
-    for token in parser().parse(page.read_text(encoding="utf-8")):
-        if token.type == "fence" and token.map is not None:
-            yield CodeBlock(page, token.map[0] + 1, token.info.strip(), token.content)
+    return tuple(
+        CodeBlock(page, token.map[0] + 1, token.info.strip(), token.content)
+        for token in parser().parse(page.read_text(encoding="utf-8"))
+        if token.type == "fence" and token.map is not None
+    )
 
 
 def slug(heading: str) -> str:
