@@ -6,6 +6,7 @@ To read and check them is half of what a short-lived Spark does, and the tests s
 from __future__ import annotations
 
 import os
+import sys
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
@@ -23,6 +24,7 @@ def keep() -> None:
     os.environ["SPARK_SUBMIT_OPTS"] = (
         f'{SHORT_LIVED} -XX:ArchiveClassesAtExit="{making}" -Xlog:disable'
     )
+    os.environ |= {"PYSPARK_PYTHON": sys.executable, "SPARK_LOCAL_IP": "127.0.0.1"}
     with tempfile.TemporaryDirectory() as folder:
         _use_spark(Path(folder))
     making.rename(KEPT_CLASSES)
