@@ -146,8 +146,8 @@ impl Cutter {
         }
         match (closer, is_last, starts) {
             (0, true, _) => Cut::End,
-            // What comes may extend the last character.
-            (0, false, 0) => Cut::Until(at + block.len - 1),
+            // The last byte, which was not looked at, may begin what extends the character before it.
+            (0, false, 0) => Cut::Until(at + block.len - 2),
             (0, false, _) if starts & 1 == 0 => Cut::Until(at + starts.trailing_zeros() as usize),
             _ => Cut::Scan(at + passed),
         }
