@@ -9,10 +9,12 @@ from penstock.documents import (
     Context,
     EndElement,
     Fragment,
+    Limits,
     StartElement,
     Text,
     read_events,
     read_summary,
+    reference,
 )
 from penstock.errors import DocumentError
 from penstock.native import native
@@ -115,3 +117,32 @@ def test_bytes_that_are_no_text_are_refused_not_replaced(label: str, bad: bytes)
     assert caught.value.code in ("encoding.bytes", "xml.unclosed")
     assert caught.value.where is not None
     assert caught.value.where.offset >= len(head)
+
+
+@pytest.mark.parametrize(
+    ("codec", "label", "mark", "fits"),
+    [
+        ("utf-8", "UTF-8", b"\xef\xbb\xbf", True),
+        ("utf-8", "utf8", b"\xef\xbb\xbf", True),
+        ("utf-8", "us-ascii", b"\xef\xbb\xbf", False),
+        ("utf-16-le", "utf-16le", b"\xff\xfe", True),
+        ("utf-16-le", "iso-10646-ucs-2", b"\xff\xfe", True),
+        ("utf-16-le", "utf-16be", b"\xff\xfe", False),
+        ("utf-16-le", "u6", b"\xff\xfe", False),
+        ("utf-16-be", "utf-8", b"\xfe\xff", False),
+        ("utf-16-be", "utf-16be", b"", True),
+        ("utf-16-be", "iso-8859-1", b"", False),
+    ],
+)
+def test_a_declaration_must_fit_the_first_bytes_for_reader_and_reference(
+    codec: str, label: str, mark: bytes, *, fits: bool
+) -> None:
+    document = declared("<a/>", codec, label, mark)
+    reads = (read_summary, lambda content: reference.read(content, Limits(), {}, False))
+    for read in reads:
+        if fits:
+            read(document)
+            continue
+        with pytest.raises(DocumentError) as caught:
+            read(document)
+        assert caught.value.code == "encoding.mismatch"

@@ -51,11 +51,27 @@ def original_text(content: bytes) -> OriginalText:
     except UnicodeDecodeError as problem:
         message = "these bytes are not text in the document's encoding"
         raise error("encoding.bytes", message, Where(mark + problem.start, 1, 1)) from None
-    if not mark and encoding.startswith("utf-16") and not DECLARED.match(text.encode()):
-        message = "the document is in UTF-16 without saying so"
-        raise error("encoding.mismatch", message, Where(0, 1, 1))
+    if mark or encoding.startswith("utf-16"):
+        _check_declared(text, encoding, mark)
     widths = (len(character.encode(encoding)) for character in text)
     return OriginalText(text, encoding, list(accumulate(widths, initial=mark)))
+
+
+def _check_declared(text: str, encoding: str, mark: int) -> None:
+    """Check that what a document declares fits the encoding that its first bytes show."""
+    declared = DECLARED.match(text.encode())
+    if declared is None:
+        if not mark:
+            message = "the document is in UTF-16 without saying so"
+            raise error("encoding.mismatch", message, Where(0, 1, 1))
+        return
+    label = declared[1].decode()
+    fitting = {"utf-8", "utf8"} if encoding == "utf-8" else {"utf-16", "iso-10646-ucs-2", encoding}
+    if not mark:
+        fitting |= {"utf-16le", "utf-16be"}
+    if label.lower() not in fitting:
+        message = f'the document declares the encoding "{label}" and is in another'
+        raise error("encoding.mismatch", message, Where(mark, 1, 1))
 
 
 def _encoding(content: bytes) -> tuple[str, int]:
