@@ -281,9 +281,11 @@ impl Holdings {
             }
             at += 1;
         }
-        merge(&mut work.own);
-        merge(&mut work.deep);
-        work.passes.sort_unstable();
+        merge(&mut work.own, |held| (held.slot, &mut held.asked));
+        merge(&mut work.deep, |held| (held.slot, &mut held.asked));
+        merge(&mut work.passes, |pass| {
+            ((pass.from, pass.to), &mut pass.asked)
+        });
         same.then_some(above.inherited)
     }
 
@@ -355,13 +357,16 @@ fn extend<T: Copy>(arena: &mut Vec<T>, items: &[T]) -> Span {
     }
 }
 
-/// Sorts by slot, and joins what is asked of one.
-fn merge(list: &mut Vec<Held>) {
+/// Sorts, and joins what is asked of items with one key. Of a deep slot that is an element's own and also
+/// inherited, values would else come twice, each time without what the other is asked for.
+fn merge<T: Ord, K: PartialEq>(list: &mut Vec<T>, parts: impl Fn(&mut T) -> (K, &mut u32)) {
     list.sort_unstable();
     list.dedup_by(|later, earlier| {
-        let same = later.slot == earlier.slot;
+        let (later, more) = parts(later);
+        let (earlier, asked) = parts(earlier);
+        let same = later == earlier;
         if same {
-            earlier.asked |= later.asked;
+            *asked |= *more;
         }
         same
     });

@@ -197,18 +197,29 @@ proptest! {
         queries in prop::collection::vec(query(), 1..40),
         documents in prop::collection::vec(element(), 1..4),
     ) {
-        let mut index = index_of(&queries);
-        let shared = matcher(&mut index, Engine::Shared, AMPLE);
-        let scant = matcher(&mut index, Engine::Shared, SCANT);
-        let baseline = matcher(&mut index, Engine::YFilter, AMPLE);
-        // Twice: cold, then warm.
-        for document in documents.iter().chain(&documents) {
-            let expected = expected(&queries, document);
-            prop_assert_eq!(&found(&shared, document), &expected, "shared, {}", document);
-            prop_assert_eq!(&found(&scant, document), &expected, "scant, {}", document);
-            prop_assert_eq!(&found(&baseline, document), &expected, "baseline, {}", document);
-        }
+        compare(&queries, &documents)?;
     }
+}
+
+/// Compares the engines with the exact evaluator.
+fn compare(queries: &[String], documents: &[String]) -> Result<(), TestCaseError> {
+    let mut index = index_of(queries);
+    let shared = matcher(&mut index, Engine::Shared, AMPLE);
+    let scant = matcher(&mut index, Engine::Shared, SCANT);
+    let baseline = matcher(&mut index, Engine::YFilter, AMPLE);
+    // Twice: cold, then warm.
+    for document in documents.iter().chain(documents) {
+        let expected = expected(queries, document);
+        prop_assert_eq!(&found(&shared, document), &expected, "shared, {}", document);
+        prop_assert_eq!(&found(&scant, document), &expected, "scant, {}", document);
+        prop_assert_eq!(
+            &found(&baseline, document),
+            &expected,
+            "baseline, {}",
+            document
+        );
+    }
+    Ok(())
 }
 
 fn check(queries: &[&str], document: &str, ids: &[&str]) {

@@ -12,6 +12,35 @@ fn verified(queries: &[String], document: &str) -> u64 {
         .verified
 }
 
+/// A query with one condition on a nested path. Of few such queries, those that share what comes up ask
+/// different things of it.
+fn nested_query() -> impl Strategy<Value = String> {
+    let path = ["b/c", "*/c", "b//c", ".//c", ".//*"];
+    let compared = ["", "!='x'", "!=2", "<2"];
+    (
+        prop::sample::select(vec!["/", "//"]),
+        name(),
+        prop::sample::select(path.to_vec()),
+        prop::sample::select(compared.to_vec()),
+        prop::sample::select(vec!["", "/b", "//c"]),
+    )
+        .prop_map(|(axis, name, path, compared, rest)| {
+            format!("{axis}{name}[{path}{compared}]{rest}")
+        })
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 2_000, ..ProptestConfig::default() })]
+
+    #[test]
+    fn few_queries_that_share_what_comes_up_agree_with_the_exact_evaluator(
+        queries in prop::collection::vec(nested_query(), 1..6),
+        documents in prop::collection::vec(element(), 1..4),
+    ) {
+        compare(&queries, &documents)?;
+    }
+}
+
 fn texts(queries: &[&str]) -> Vec<String> {
     queries.iter().map(|&query| query.to_owned()).collect()
 }
@@ -48,6 +77,16 @@ fn a_value_is_asked_for_as_text_above_and_as_a_number_below() {
     let queries = ["/a[b/c='2']", "//b[c=2]", "//c[.>1]", "/a[b/c!='2']"];
     check(&queries, "<a><b><c> 2 </c></b></a>", &["1", "2", "3"]);
     check(&queries, "<a><b><c>2</c></b></a>", &["0", "1", "2"]);
+}
+
+#[test]
+fn a_value_is_asked_for_by_an_element_and_otherwise_by_one_above_it() {
+    let queries = ["//d[.//c!='x']", "/a[b//c<5]"];
+    check(&queries, "<a><b><d><c>x</c></d></b></a>", &[]);
+    check(&queries, "<a><b><d><c>3</c></d></b></a>", &["0", "1"]);
+    let queries = ["/a[b//c!='x']", "/a[.//c]"];
+    check(&queries, "<a><b><c>x</c></b></a>", &["1"]);
+    check(&queries, "<a><b><c>y</c></b></a>", &["0", "1"]);
 }
 
 #[test]
