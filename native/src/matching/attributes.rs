@@ -110,11 +110,7 @@ impl OpenAttributes {
             self.read(segment, at);
         }
         let attribute = &self.list[at];
-        let value = Value {
-            slot: attribute.slot,
-            literal: attribute.literal,
-            number: attribute.number,
-        };
+        let value = Value::new(attribute.slot, (attribute.literal, attribute.number));
         value.matters(attribute.asked).then_some(value)
     }
 
@@ -188,13 +184,8 @@ impl Run {
     fn hold_attribute(&mut self, segment: &Segment, text: &str, slot: u32, asked: u32) {
         let view = segment.source_slot(slot).view as usize;
         if view == SlotRecord::WHOLE {
-            let (literal, number) = measure(segment, text, asked);
-            let value = Value {
-                slot,
-                literal,
-                number,
-            };
-            self.hold(segment, value, asked);
+            let measured = measure(segment, text, asked);
+            self.hold(segment, Value::new(slot, measured), asked);
         } else {
             find(segment, text, view, &mut self.found);
             let order = self.frames.last().expect("an element is open").started;

@@ -102,17 +102,12 @@ impl Run {
             }
             let view = segment.source_slot(slot).view as usize;
             if view == SlotRecord::WHOLE {
-                let (literal, number) = if gathered {
+                let measured = if gathered {
                     kind(self).gatherer.ended().measure(segment, asked)
                 } else {
                     (NONE, f64::NAN)
                 };
-                let value = Value {
-                    slot,
-                    literal,
-                    number,
-                };
-                self.hold(segment, value, asked);
+                self.hold(segment, Value::new(slot, measured), asked);
             } else {
                 let mut found = std::mem::take(&mut self.found);
                 kind(self).gatherer.ended().find(segment, view, &mut found);
@@ -129,13 +124,7 @@ impl Run {
             self.hold_first(slot, order, &found);
         }
         for literal in found.drain(..) {
-            let number = f64::NAN;
-            let value = Value {
-                slot,
-                literal,
-                number,
-            };
-            self.hold(segment, value, asked);
+            self.hold(segment, Value::new(slot, (literal, f64::NAN)), asked);
         }
         self.found = found;
     }

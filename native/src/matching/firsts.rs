@@ -94,13 +94,7 @@ impl Run {
             }
             let literals = Arc::clone(&self.firsts.nodes[at].literals);
             for &literal in &*literals {
-                let number = f64::NAN;
-                let value = Value {
-                    slot,
-                    literal,
-                    number,
-                };
-                self.hold(segment, value, asked);
+                self.hold(segment, Value::new(slot, (literal, f64::NAN)), asked);
             }
         }
     }

@@ -17,6 +17,16 @@ pub struct Value {
 }
 
 impl Value {
+    /// A value of a slot, as it was measured.
+    #[inline]
+    pub fn new(slot: u32, (literal, number): (u32, f64)) -> Value {
+        Value {
+            slot,
+            literal,
+            number,
+        }
+    }
+
     /// Whether the value can decide something, when `asked` is what is asked of its slot.
     #[inline]
     pub fn matters(&self, asked: u32) -> bool {

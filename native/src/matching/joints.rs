@@ -27,12 +27,7 @@ impl Run {
                     break;
                 };
                 node = next;
-                let value = Value {
-                    slot,
-                    literal: node,
-                    number: f64::NAN,
-                };
-                reached.push((value, asked));
+                reached.push((Value::new(slot, (node, f64::NAN)), asked));
             }
         }
         self.found = open;
