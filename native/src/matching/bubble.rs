@@ -14,6 +14,33 @@ use crate::index::segment::{Comparison, Segment, SlotRecord};
 /// Past this many values, those of one element are compacted for the first time.
 pub(super) const COMPACTED_PAST: u32 = 64;
 
+/// So many slots of open elements are remembered in [`Existing`].
+const EXISTING_PLACES: usize = 1 << 10;
+
+/// In which slots open elements have a value that is neither known nor a number. Another one would decide
+/// nothing more, and elements with many children alike would hold little else.
+pub(super) struct Existing {
+    /// The element's number and the slot. Where two want one place, the later has it: what is not found
+    /// here is held again, until values are compacted.
+    places: Vec<(u64, u32)>,
+}
+
+impl Existing {
+    pub(super) fn new() -> Existing {
+        // Elements are counted from one.
+        let places = vec![(0, 0); EXISTING_PLACES];
+        Existing { places }
+    }
+
+    /// Takes note of a slot of the element at `depth`; whether it was here already.
+    #[inline]
+    fn replace(&mut self, depth: usize, started: u64, slot: u32) -> bool {
+        let place = (depth << 8).wrapping_add(slot as usize) % EXISTING_PLACES;
+        let new = (started, slot);
+        std::mem::replace(&mut self.places[place], new) == new
+    }
+}
+
 /// What is gathered of one kind of node, and the slots that such nodes feed.
 pub(super) struct Nodes {
     pub(super) gatherer: Gatherer,
@@ -129,7 +156,8 @@ impl Run {
         self.found = found;
     }
 
-    /// Holds a value of the innermost element, when `asked` is what is asked of its slot.
+    /// Holds a value of the innermost element, when `asked` is what is asked of its slot, the same for all
+    /// values of it.
     #[inline]
     pub(super) fn hold(&mut self, segment: &Segment, mut value: Value, asked: u32) {
         // Values that nothing tells apart are the same to `compact`.
@@ -142,9 +170,13 @@ impl Run {
         if !value.matters(asked) {
             return;
         }
-        self.values.push(value);
         let depth = self.frames.len() - 1;
         let frame = &mut self.frames[depth];
+        let only_exists = value.literal == NONE && value.number.is_nan();
+        if only_exists && self.existing.replace(depth, frame.started, value.slot) {
+            return;
+        }
+        self.values.push(value);
         frame.busy = true;
         if asked & DECIDES != 0 {
             if segment.slots[value.slot as usize].kind == SlotRecord::ATTRIBUTE {
@@ -188,5 +220,23 @@ impl Run {
             self.hold(segment, value, asked);
         }
         self.passed = passed;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_slot_is_known_of_its_own_element_until_another_has_its_place() {
+        let mut existing = Existing::new();
+        assert!(!existing.replace(0, 1, 7));
+        assert!(existing.replace(0, 1, 7));
+        assert!(!existing.replace(0, 1, 8));
+        assert!(!existing.replace(1, 2, 7));
+        assert!(existing.replace(0, 1, 7));
+        assert!(!existing.replace(0, 1, 7 + EXISTING_PLACES as u32));
+        assert!(!existing.replace(0, 1, 7));
+        assert!(!existing.replace(0, 3, 7));
     }
 }

@@ -10,7 +10,7 @@ use hashbrown::HashSet;
 
 use super::attributes::{AttributesEnd, OpenAttributes};
 use super::automaton::{Automaton, Path, ROOT_PATH};
-use super::bubble::{Nodes, COMPACTED_PAST};
+use super::bubble::{Existing, Nodes, COMPACTED_PAST};
 use super::classes::Classes;
 use super::decide::{Waiting, Work};
 use super::firsts::Firsts;
@@ -80,6 +80,7 @@ pub struct Run {
     pub(super) sites: Sites,
     pub(super) frames: Vec<Frame>,
     pub(super) values: Vec<Value>,
+    pub(super) existing: Existing,
     pub(super) attributes: OpenAttributes,
     /// Paths of this document whose classes are still to be told.
     pub(super) accepting: Vec<u32>,
@@ -119,6 +120,7 @@ impl Run {
             sites: Sites::default(),
             frames: Vec::new(),
             values: Vec::new(),
+            existing: Existing::new(),
             attributes: OpenAttributes::default(),
             accepting: Vec::new(),
             waiting: Waiting::default(),
