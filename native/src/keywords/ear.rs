@@ -3,6 +3,7 @@
 //! Texts are short and many. So they are collected, with marks where elements begin and end, and cut
 //! together: the engines hear everything in its order, some time later.
 
+use super::batch::{Batch, Mark};
 use super::listen::{Listener, WordId};
 use super::lookup::{Asked, Lookup};
 use super::names::NameWords;
@@ -10,7 +11,7 @@ use super::pieces::Pieces;
 use super::vocabulary::Vocabulary;
 use crate::events::{Context, Handler, NameId, Names, Span, StartElement, Stop};
 
-/// The engines are told at the latest when so many beginnings, names and ends are marked.
+/// See [`Heard::new`].
 const MARKS_MAX: usize = 1 << 12;
 
 /// One engine's seat: it is told the words of its own vocabulary.
@@ -40,22 +41,30 @@ pub(super) struct Found {
 }
 
 /// What was heard and not told yet; kept from one document to the next so that its memory is used again.
-#[derive(Default)]
 pub struct Heard {
     texts: Pieces,
     asked: Asked,
+    marks_max: usize,
     /// Each with the place in the texts that it stands at.
     marks: Vec<(u32, Mark)>,
 }
 
-/// What stands between texts.
-#[derive(Clone, Copy)]
-enum Mark {
-    /// An element of that name begins.
-    Open(NameId),
-    /// A name of the element that is open, or of an attribute.
-    Name(NameId),
-    Close,
+impl Default for Heard {
+    fn default() -> Heard {
+        Heard::new(MARKS_MAX)
+    }
+}
+
+impl Heard {
+    /// Nothing yet. It is told at the latest when so many beginnings, names and ends are marked.
+    pub fn new(marks_max: usize) -> Heard {
+        Heard {
+            texts: Pieces::default(),
+            asked: Asked::default(),
+            marks_max,
+            marks: Vec::new(),
+        }
+    }
 }
 
 /// A handler of the reader's events that tells words to engines.
@@ -117,6 +126,7 @@ impl<'e, 's, L: Listener> Ear<'e, 's, L> {
             texts,
             asked,
             marks,
+            ..
         } = &mut *self.heard;
         let mut lookup = Lookup::new(self.seats, asked);
         texts.cut(&mut lookup);
@@ -174,7 +184,7 @@ impl<L: Listener> Handler for Ear<'_, '_, L> {
             }
             self.mark(Mark::Name(element.name));
         } else {
-            if self.heard.marks.len() >= MARKS_MAX {
+            if self.heard.marks.len() >= self.heard.marks_max {
                 self.tell()?;
             }
             self.mark(Mark::Open(element.name));
@@ -222,34 +232,17 @@ impl<L: Listener> Handler for Ear<'_, '_, L> {
 impl<L: Listener> Seat<'_, L> {
     /// Tells the engine what was heard: words that were found, and what is marked between them.
     fn tell(&mut self, marks: &[(u32, Mark)]) -> Result<(), Stop> {
-        let Seat {
-            memory, listener, ..
-        } = self;
-        let Found { places, words } = &mut memory.found;
+        let SeatMemory { names, found } = &mut *self.memory;
         // Behind all marks.
-        places.push(u32::MAX);
-        let mut told = 0;
-        for &(place, mark) in marks {
-            let mut end = told;
-            while places[end] < place {
-                end += 1;
-            }
-            if end > told {
-                listener.words(&words[told..end])?;
-                told = end;
-            }
-            match mark {
-                Mark::Open(name) => {
-                    listener.open()?;
-                    listener.words(memory.names.of(name))?;
-                }
-                Mark::Name(name) => listener.words(memory.names.of(name))?,
-                Mark::Close => listener.close(Span::default(), Span::default())?,
-            }
-        }
-        listener.words(&words[told..])?;
-        places.clear();
-        words.clear();
+        found.places.push(u32::MAX);
+        self.listener.hear(&Batch {
+            marks,
+            names,
+            words: &found.words,
+            places: &found.places,
+        })?;
+        found.places.clear();
+        found.words.clear();
         Ok(())
     }
 }

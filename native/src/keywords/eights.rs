@@ -35,23 +35,21 @@ impl Block {
         self.others | self.words << 1 & self.links & (self.words | self.others) >> 1
     }
 
-    /// The bytes from a place on, which is not past the end.
+    /// So many bytes, zeros behind them, by a processor that looks at 32 at once.
+    #[cfg(target_arch = "x86_64")]
+    #[target_feature(enable = "avx2")]
     #[inline]
-    pub fn at(bytes: &[u8], at: usize) -> Block {
-        let rest = &bytes[at..];
-        match rest.first_chunk() {
-            Some(block) => Block::new(Block::BYTES, block),
-            None => {
-                let mut block = [0; Block::BYTES];
-                block[..rest.len()].copy_from_slice(rest);
-                Block::new(rest.len(), &block)
-            }
-        }
+    pub fn of_wide(len: usize, bytes: &[u8; Block::BYTES]) -> Block {
+        Block::new(len, Bits::of_wide(bytes))
+    }
+
+    /// The same on any processor.
+    pub fn of_any(len: usize, bytes: &[u8; Block::BYTES]) -> Block {
+        Block::new(len, Bits::of_any(bytes))
     }
 
     #[inline(always)]
-    fn new(len: usize, block: &[u8; Block::BYTES]) -> Block {
-        let bits = Bits::of(block);
+    fn new(len: usize, bits: Bits) -> Block {
         let letters = bits.leads & bits.lasts >> 1;
         let words = bits.plain | letters | letters << 1;
         Block {
@@ -138,20 +136,10 @@ struct Bits {
 }
 
 impl Bits {
-    /// Of the bytes of a block.
-    #[inline(always)]
-    fn of(block: &[u8; Block::BYTES]) -> Bits {
-        #[cfg(target_arch = "x86_64")]
-        if std::arch::is_x86_feature_detected!("avx2") {
-            // SAFETY: the processor has what it needs.
-            return unsafe { Bits::of_wide(block) };
-        }
-        Bits::of_any(block)
-    }
-
     /// Of the bytes of a block, 32 at a time.
     #[cfg(target_arch = "x86_64")]
     #[target_feature(enable = "avx2")]
+    #[inline]
     fn of_wide(block: &[u8; Block::BYTES]) -> Bits {
         use std::arch::x86_64::{
             __m256i, _mm256_and_si256, _mm256_andnot_si256, _mm256_cmpeq_epi8, _mm256_cmpgt_epi8,
@@ -164,9 +152,7 @@ impl Bits {
             let from = _mm256_cmpgt_epi8(bytes, all(first.wrapping_sub(1)));
             _mm256_and_si256(from, _mm256_cmpgt_epi8(all(last.wrapping_add(1)), bytes))
         };
-        let mut bits = Bits::default();
-        let (halves, _) = block.as_chunks::<32>();
-        for (lane, half) in halves.iter().enumerate() {
+        let look = |half: &[u8; 32]| {
             // SAFETY: 32 bytes are read, wherever they stand.
             let bytes = unsafe { _mm256_loadu_si256(half.as_ptr().cast()) };
             let letters = between(_mm256_or_si256(bytes, all(0x20)), b'a', b'z');
@@ -176,16 +162,23 @@ impl Bits {
             let colons = _mm256_cmpeq_epi8(_mm256_or_si256(bytes, all(1)), all(b';'));
             let stops = _mm256_cmpeq_epi8(_mm256_or_si256(bytes, all(2)), all(b'.'));
             let apostrophes = _mm256_cmpeq_epi8(bytes, all(b'\''));
-            let some = Bits {
+            Bits {
                 plain: gather(_mm256_or_si256(letters, between(bytes, b'0', b'9'))),
                 others: gather(_mm256_or_si256(underscores, bytes)),
                 leads: gather(_mm256_cmpeq_epi8(bytes, all(0xc3))),
                 lasts: gather(_mm256_andnot_si256(division, between(bytes, 0xa0, 0xbf))),
                 links: gather(_mm256_or_si256(apostrophes, _mm256_or_si256(colons, stops))),
-            };
-            bits.add(lane * 32, &some);
+            }
+        };
+        let (halves, _) = block.as_chunks::<32>();
+        let (low, high) = (look(&halves[0]), look(&halves[1]));
+        Bits {
+            plain: low.plain | high.plain << 32,
+            others: low.others | high.others << 32,
+            leads: low.leads | high.leads << 32,
+            lasts: low.lasts | high.lasts << 32,
+            links: low.links | high.links << 32,
         }
-        bits
     }
 
     /// Adds those of some of the bytes, the first of which stands at a place.
@@ -265,9 +258,13 @@ mod tests {
 
     proptest! {
         #[test]
+        #[cfg(target_arch = "x86_64")]
         fn any_processor_tells_the_same(bytes in prop::collection::vec(any::<u8>(), Block::BYTES)) {
             let block = bytes.first_chunk().expect("as many bytes");
-            prop_assert_eq!(Bits::of(block), Bits::of_any(block));
+            if super::super::wide::is_wide() {
+                // SAFETY: the processor has what it takes.
+                prop_assert_eq!(unsafe { Bits::of_wide(block) }, Bits::of_any(block));
+            }
         }
 
         #[test]
@@ -287,8 +284,10 @@ mod tests {
         fn a_block_tells_words_from_others(text in "[aZ09_ .,:;'!éÿß÷×Ā\u{a0}“日]{0,40}", at in 0..20_usize) {
             let bytes = text.as_bytes();
             let at = (0..=at.min(bytes.len())).rev().find(|&at| text.is_char_boundary(at)).unwrap_or(0);
-            let block = Block::at(bytes, at);
-            prop_assert_eq!(block.len, (bytes.len() - at).min(64));
+            let mut rest = [0; Block::BYTES];
+            let len = (bytes.len() - at).min(Block::BYTES);
+            rest[..len].copy_from_slice(&bytes[at..at + len]);
+            let block = Block::of_any(len, &rest);
             for (place, character) in text[at..].char_indices() {
                 let is_word = matches!(character, 'a'..='z' | 'A'..='Z' | '0'..='9' | 'é' | 'ÿ');
                 let is_other = !is_word && (character == '_' || !character.is_ascii());

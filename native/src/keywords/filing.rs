@@ -1,24 +1,25 @@
 //! Which AND queries have all their words in a document.
 //!
-//! A query is filed under its two rarest words: it is looked at only where both are in the document. What is looked at stands side by side, and nothing is branched on: whether a
-//! word is there cannot be foretold.
+//! A query is filed under its two rarest words: it is looked at only where both are in the document. What is
+//! looked at stands side by side, and nothing is branched on: whether a word is there cannot be foretold.
 
 use bytemuck::{Pod, Zeroable};
 
-use crate::index::flat::Flat;
+use crate::index::flat::{fetch, Flat};
 
 use super::learning::Learnt;
 use super::listen::{Mode, Queries, WordId};
 
-/// Words of a query that stand in its row, besides the two it is filed under. A longer query's others are
-/// looked up once all these are there.
-pub const ROW_WORDS: usize = 4;
+/// Words of a query that stand in its row. A longer query's others are looked up once all these are there.
+pub const ROW_WORDS: usize = 6;
+
+/// So many words behind a first one are looked at, and so many rows behind both, without asking how many
+/// there are: it cannot be foretold. Few have more.
+const SECONDS_AT_ONCE: usize = 4;
+const ROWS_AT_ONCE: usize = 2;
 
 /// Memory is fetched so many lists of rows before it is needed.
 const FETCHED_AHEAD: usize = 8;
-
-/// In [`Row::query`]: the query has more words than the row.
-const IS_LONG: u32 = 1 << 31;
 
 /// A word that queries are filed under, behind another one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Pod, Zeroable)]
@@ -34,9 +35,10 @@ pub struct Second {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Pod, Zeroable)]
 #[repr(C)]
 pub struct Row {
-    /// Its number, and whether it has words that do not stand here.
     query: u32,
-    /// The rarest of its other words; that it is filed under where it has fewer.
+    /// How many words it has.
+    count: u32,
+    /// The rarest of them, rarest first; the second again where it has fewer.
     words: [WordId; ROW_WORDS],
 }
 
@@ -44,9 +46,9 @@ pub struct Row {
 pub struct Filing {
     /// For each word the first [`Second`] behind it; one more than there are words.
     pub starts: Flat<u32>,
-    /// All of them, and one more that ends the last one's rows.
+    /// All of them, and as many as are looked at without asking, the first of which ends the last one's rows.
     pub seconds: Flat<Second>,
-    /// The queries.
+    /// The queries, and as many as are looked at without asking.
     pub rows: Flat<Row>,
 }
 
@@ -55,10 +57,12 @@ pub struct Filing {
 pub type Places = u32;
 
 /// A query all of whose words are there.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Clone, Copy, Debug, Default)]
 pub struct Complete {
     /// Its number.
     pub query: u32,
+    /// Where it is filed.
+    row: u32,
     /// What the places of all its words have in common.
     pub places: Places,
 }
@@ -96,23 +100,22 @@ impl Filing {
                     rows: rows.len() as u32,
                 });
             }
-            let others = key.get(2..).unwrap_or_default();
             let mut words = [second; ROW_WORDS];
-            for (word, &other) in words.iter_mut().zip(others) {
-                *word = other;
+            for (word, &rarest) in words.iter_mut().zip(key) {
+                *word = rarest;
             }
-            let query = keys.queries[at as usize];
-            assert!(query < IS_LONG, "fewer than 2^31 queries");
-            let is_long = others.len() > ROW_WORDS;
             rows.push(Row {
-                query: query | if is_long { IS_LONG } else { 0 },
+                query: keys.queries[at as usize],
+                count: key.len() as u32,
                 words,
             });
         }
-        seconds.push(Second {
+        let none = Second {
             word: 0,
             rows: rows.len() as u32,
-        });
+        };
+        seconds.extend([none; SECONDS_AT_ONCE]);
+        rows.extend([Row::zeroed(); ROWS_AT_ONCE]);
         for word in 1..starts.len() {
             starts[word] += starts[word - 1];
         }
@@ -142,18 +145,19 @@ impl Filing {
         let firsts = self.firsts(firsts, words, &places_of);
         let reached = self.reached(reached, firsts, &places_of);
         let mut count = 0;
-        for &(row, places) in self.likely(likely, reached, &places_of) {
-            let row = &self.rows[row as usize];
-            let [_, b, c, d] = row.words;
+        for &(at, places) in self.likely(likely, reached, &places_of) {
+            let row = &self.rows[at as usize];
+            let [_, _, _, b, c, d] = row.words;
             let mut places = places & places_of(b) & places_of(c) & places_of(d);
-            if row.query & IS_LONG != 0 && places != 0 {
-                let words = queries.words(row.query & !IS_LONG).iter();
+            if row.count as usize > ROW_WORDS && places != 0 {
+                let words = queries.words(row.query).iter();
                 places = words.fold(places, |all, &word| all & places_of(word));
             }
             if places != 0 {
                 count += 1;
                 found(Complete {
-                    query: row.query & !IS_LONG,
+                    query: row.query,
+                    row: at,
                     places,
                 });
             }
@@ -161,6 +165,16 @@ impl Filing {
         if learnt.is_learning() {
             let looked_at = reached.iter().map(|(start, end, _)| (end - start) as usize);
             learnt.learn(queries.word_count(), words, looked_at.sum(), count);
+        }
+    }
+
+    /// The words of a query that was found, in any order. They stand where it was found.
+    #[inline]
+    pub fn words<'f>(&'f self, queries: &'f dyn Queries, found: Complete) -> &'f [WordId] {
+        let row = &self.rows[found.row as usize];
+        match row.words.get(..row.count as usize) {
+            Some(words) => words,
+            None => queries.words(found.query),
         }
     }
 
@@ -173,12 +187,14 @@ impl Filing {
         places_of: impl Fn(WordId) -> Places,
     ) -> &'m [Reached] {
         make_room(to, words.len());
+        let (starts, seconds) = (&self.starts[..], &self.seconds[..]);
+        let to = &mut to[..words.len()];
         let mut count = 0;
         for &word in words {
-            let [start, end] = [0, 1].map(|at| self.starts[word as usize + at]);
-            self.seconds.fetch(start as usize);
-            to[count] = (start, end, places_of(word));
-            count += usize::from(start < end);
+            let ends = &starts[word as usize..word as usize + 2];
+            fetch(seconds, ends[0] as usize);
+            to[count] = (ends[0], ends[1], places_of(word));
+            count += usize::from(ends[0] < ends[1]);
         }
         &to[..count]
     }
@@ -191,13 +207,22 @@ impl Filing {
         firsts: &[Reached],
         places_of: impl Fn(WordId) -> Places,
     ) -> &'m [Reached] {
+        let looked_at = firsts.iter().map(|(start, end, _)| (end - start) as usize);
+        make_room(to, looked_at.sum::<usize>() + SECONDS_AT_ONCE);
+        let (to, seconds) = (&mut to[..], &self.seconds[..]);
         let mut count = 0;
         for &(start, end, places) in firsts {
-            make_room(to, count + (end - start) as usize);
-            for two in self.seconds[start as usize..=end as usize].windows(2) {
-                let places = places & places_of(two[0].word);
+            let mut look = |at: u32, two: &[Second]| {
+                let places = places & places_of(two[0].word) & mask(at < end);
                 to[count] = (two[0].rows, two[1].rows, places);
                 count += usize::from(places != 0);
+            };
+            let first = &seconds[start as usize..start as usize + SECONDS_AT_ONCE + 1];
+            (start..)
+                .zip(first.windows(2))
+                .for_each(|(at, two)| look(at, two));
+            for at in start + SECONDS_AT_ONCE as u32..end {
+                look(at, &seconds[at as usize..at as usize + 2]);
             }
         }
         &to[..count]
@@ -211,25 +236,38 @@ impl Filing {
         reached: &[Reached],
         places_of: impl Fn(WordId) -> Places,
     ) -> &'m [(u32, Places)] {
+        let looked_at = reached.iter().map(|(start, end, _)| (end - start) as usize);
+        make_room(to, looked_at.sum::<usize>() + ROWS_AT_ONCE);
+        let (to, rows) = (&mut to[..], &self.rows[..]);
         let mut count = 0;
         for (at, &(start, end, places)) in reached.iter().enumerate() {
             if let Some(later) = reached.get(at + FETCHED_AHEAD) {
-                self.rows.fetch(later.0 as usize);
+                fetch(rows, later.0 as usize);
             }
-            make_room(to, count + (end - start) as usize);
-            for (at, row) in (start..end).zip(&self.rows[start as usize..end as usize]) {
-                let places = places & places_of(row.words[0]);
+            let mut look = |at: u32, row: &Row| {
+                let places = places & places_of(row.words[2]) & mask(at < end);
                 to[count] = (at, places);
                 count += usize::from(places != 0);
+            };
+            let first = &rows[start as usize..start as usize + ROWS_AT_ONCE];
+            (start..).zip(first).for_each(|(at, row)| look(at, row));
+            for at in start + ROWS_AT_ONCE as u32..end {
+                look(at, &rows[at as usize]);
             }
         }
         &to[..count]
     }
 }
 
+/// All places, or none.
+#[inline(always)]
+fn mask(is_wanted: bool) -> Places {
+    Places::from(is_wanted).wrapping_neg()
+}
+
 /// Makes room for so many, without a say what stands there.
 #[inline]
-fn make_room<T: Default + Clone>(values: &mut Vec<T>, count: usize) {
+pub fn make_room<T: Default + Clone>(values: &mut Vec<T>, count: usize) {
     if values.len() < count {
         values.resize(2 * count, T::default());
     }
@@ -307,7 +345,7 @@ mod tests {
         let filing = Filing::build(&queries, &[]);
         // 0 1 has two rows; 2, which most have, comes behind in 3 2 and 4 2.
         assert_eq!(*filing.starts, [0, 1, 1, 1, 2, 3]);
-        assert_eq!(filing.rows.len(), 4);
+        assert_eq!(filing.rows.len() - ROWS_AT_ONCE, 4);
         assert_eq!(found(&queries, &BTreeSet::from([0, 1, 2])), [0, 1]);
         assert_eq!(found(&queries, &BTreeSet::from([2, 4])), [3]);
     }
@@ -342,10 +380,14 @@ mod tests {
         let mut memory = Search::default();
         let mut found = Vec::new();
         filing.search(&mut memory, &queries, &words, places, |complete| {
-            found.push(complete);
+            assert_eq!(
+                filing.words(&queries, complete).len(),
+                queries.words(complete.query).len()
+            );
+            found.push((complete.query, !complete.places));
         });
         found.sort_unstable();
-        let places: Vec<Places> = found.iter().map(|found| !found.places).collect();
+        let places: Vec<Places> = found.iter().map(|&(_, places)| places).collect();
         assert_eq!(places, [0b1110, 0b11000, 0b1_1111_1110]);
     }
 

@@ -1,5 +1,6 @@
 //! The seam between the ear, which hears words in a document, and the engines that answer queries.
 
+use super::batch::Batch;
 use crate::events::{Context, Span, StartElement, Stop};
 
 /// A word of the queries' vocabulary, dense from 0.
@@ -20,8 +21,6 @@ pub trait Queries {
     fn count(&self) -> usize;
     /// A query's words, ascending, each once, at least one.
     fn words(&self, query: u32) -> &[WordId];
-    /// Fetches from memory where a query's words are, without waiting: they will be asked for soon.
-    fn fetch(&self, _query: u32) {}
     /// How many of them an answer holds.
     fn mode(&self, query: u32) -> Mode;
     /// How many words the vocabulary has.
@@ -45,6 +44,11 @@ pub trait Listener {
     #[inline]
     fn words(&mut self, words: &[WordId]) -> Result<(), Stop> {
         words.iter().try_for_each(|&word| self.word(word))
+    }
+    /// The next part of the document.
+    #[inline]
+    fn hear(&mut self, batch: &Batch<'_>) -> Result<(), Stop> {
+        batch.tell(self)
     }
     /// A piece of the text that the open element directly contains; pieces may lie side by side.
     fn text(&mut self, _span: Span) -> Result<(), Stop> {
@@ -76,6 +80,11 @@ impl<L: Listener> Listener for &mut L {
     #[inline]
     fn words(&mut self, words: &[WordId]) -> Result<(), Stop> {
         (**self).words(words)
+    }
+
+    #[inline]
+    fn hear(&mut self, batch: &Batch<'_>) -> Result<(), Stop> {
+        (**self).hear(batch)
     }
 
     #[inline]

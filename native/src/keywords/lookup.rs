@@ -1,8 +1,8 @@
 //! Looks the words of texts up for all seats, some time after they are cut: meanwhile memory is fetched.
 
 use super::ear::{Found, Seat};
-use super::vocabulary::{Key, Spot, Vocabulary, SHORT_BYTES_MAX};
-use super::words::{Word, Words};
+use super::vocabulary::{Key, Vocabulary, SHORT_BYTES_MAX};
+use super::words::Words;
 
 /// So many words are asked for before the first is looked up.
 const ASKED_MAX: usize = 64;
@@ -13,9 +13,14 @@ pub struct Asked {
     /// Where each of them stands.
     places: [u32; ASKED_MAX],
     count: usize,
-    /// The bytes of the long ones among them, and where each one's end.
-    long_bytes: Vec<u8>,
-    long_ends: Vec<usize>,
+    long: LongWords,
+}
+
+/// The bytes of the long ones among them, and where each one's end.
+#[derive(Default)]
+struct LongWords {
+    bytes: Vec<u8>,
+    ends: Vec<usize>,
 }
 
 impl Default for Asked {
@@ -24,8 +29,7 @@ impl Default for Asked {
             keys: [Key::default(); ASKED_MAX],
             places: [0; ASKED_MAX],
             count: 0,
-            long_bytes: Vec::new(),
-            long_ends: Vec::new(),
+            long: LongWords::default(),
         }
     }
 }
@@ -49,51 +53,71 @@ impl<'e, 's, L> Lookup<'e, 's, L> {
             self.asked.find(seat.vocabulary, &mut seat.memory.found);
         }
         self.asked.count = 0;
-        self.asked.long_bytes.clear();
-        self.asked.long_ends.clear();
+        self.asked.long.clear();
     }
 }
 
 impl<L> Words for Lookup<'_, '_, L> {
+    fn word(&mut self, at: usize, word: &[u8]) {
+        self.words(word, &[(0, word.len())]);
+        self.asked.places[self.asked.count - 1] = at as u32;
+    }
+
     #[inline(always)]
-    fn word(&mut self, at: usize, word: Word<'_>) {
-        let key = Key::of(word);
-        if word.bytes_count() > SHORT_BYTES_MAX {
-            self.asked.keep_long(word.bytes());
-        }
-        let count = self.asked.count;
-        self.asked.keys[count] = key;
-        self.asked.places[count] = at as u32;
-        self.asked.count = count + 1;
-        if count + 1 == ASKED_MAX {
+    fn words(&mut self, text: &[u8], ranges: &[(usize, usize)]) {
+        if self.asked.count + ranges.len() > ASKED_MAX {
             self.answer();
+        }
+        let asked = &mut *self.asked;
+        let keys = &mut asked.keys[asked.count..];
+        let places = &mut asked.places[asked.count..];
+        asked.count += ranges.len();
+        for ((key, place), &(start, end)) in keys.iter_mut().zip(places).zip(ranges) {
+            *key = Key::within(text, start, end);
+            *place = start as u32;
+            if end - start > SHORT_BYTES_MAX {
+                asked.long.keep(&text[start..end]);
+            }
         }
     }
 }
 
-impl Asked {
+impl LongWords {
     #[cold]
-    fn keep_long(&mut self, word: &[u8]) {
-        self.long_bytes.extend_from_slice(word);
-        self.long_ends.push(self.long_bytes.len());
+    fn keep(&mut self, word: &[u8]) {
+        self.bytes.extend_from_slice(word);
+        self.ends.push(self.bytes.len());
     }
 
+    fn iter(&self) -> impl Iterator<Item = &[u8]> {
+        let starts = std::iter::once(0).chain(self.ends.iter().copied());
+        let ranges = starts.zip(&self.ends);
+        ranges.map(|(start, &end)| &self.bytes[start..end])
+    }
+
+    fn clear(&mut self) {
+        self.bytes.clear();
+        self.ends.clear();
+    }
+}
+
+impl Asked {
     /// Adds those of the words that a vocabulary has to those that were found.
     fn find(&self, vocabulary: &Vocabulary, found: &mut Found) {
         let keys = &self.keys[..self.count];
-        let mut spots = [Spot::default(); ASKED_MAX];
-        for (spot, &key) in spots.iter_mut().zip(keys) {
-            *spot = vocabulary.fetch(key);
+        let mut slots = [0; ASKED_MAX];
+        for (slot, &key) in slots.iter_mut().zip(keys) {
+            *slot = vocabulary.fetch(key);
         }
         let (mut places, mut words) = ([0; ASKED_MAX], [0; ASKED_MAX]);
         let mut count = 0;
-        let mut long_words = self.long_words();
-        for ((&spot, &key), &place) in spots.iter().zip(keys).zip(&self.places) {
-            let looked = vocabulary.look(spot, key);
+        let mut long_words = self.long.iter();
+        for ((&slot, &key), &place) in slots.iter().zip(keys).zip(&self.places) {
+            let looked = vocabulary.look(slot, key);
             let (mut is_here, mut word) = (looked.is_here, looked.word);
             if looked.is_open {
                 let long = key.is_long().then(|| long_words.next()).flatten();
-                let closer = vocabulary.find_key(key, long.unwrap_or_default());
+                let closer = vocabulary.find_closer(key, long.unwrap_or_default());
                 (is_here, word) = (closer.is_some(), closer.unwrap_or_default());
             }
             // There is room for all.
@@ -103,11 +127,5 @@ impl Asked {
         }
         found.places.extend_from_slice(&places[..count]);
         found.words.extend_from_slice(&words[..count]);
-    }
-
-    fn long_words(&self) -> impl Iterator<Item = &[u8]> {
-        let starts = std::iter::once(0).chain(self.long_ends.iter().copied());
-        let ranges = starts.zip(&self.long_ends);
-        ranges.map(|(start, &end)| &self.long_bytes[start..end])
     }
 }

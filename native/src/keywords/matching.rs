@@ -1,8 +1,9 @@
 //! Which queries have an answer in a document at all.
 
 use crate::events::{Span, Stop};
-use crate::matching::classes::{ClassSet, Classes};
+use crate::matching::classes::Classes;
 
+use super::batch::Batch;
 use super::filing::{Filing, Places, Search};
 use super::learning::Learnt;
 use super::listen::{Listener, Queries, WordId};
@@ -14,7 +15,11 @@ use super::lists::OrLists;
 /// word of an OR query has an answer to that: where only matches are wanted, elements do not matter.
 #[derive(Default)]
 pub struct Matching {
-    words: Classes,
+    /// For each word of the vocabulary 1 where it was heard. Numbers of their own are found sooner than bits.
+    heard: Vec<u8>,
+    /// The words that were heard, each once; so many of these.
+    words: Vec<WordId>,
+    word_count: usize,
     search: Search,
 }
 
@@ -22,7 +27,9 @@ impl Matching {
     /// For a vocabulary of so many words.
     pub fn new(word_count: usize) -> Matching {
         Matching {
-            words: Classes::new(word_count),
+            heard: vec![0; word_count],
+            words: vec![0; word_count + 1],
+            word_count: 0,
             search: Search::default(),
         }
     }
@@ -35,8 +42,9 @@ impl Matching {
         any: &OrLists,
         matched: &mut Classes,
     ) {
-        let words = self.words.list();
-        let places = |word| Places::from(self.words.contains(word));
+        let words = &self.words[..self.word_count];
+        let heard = &self.heard[..];
+        let places = |word| Places::from(heard[word as usize]);
         all.search(&mut self.search, queries, words, places, |found| {
             matched.insert(found.query);
         });
@@ -45,7 +53,7 @@ impl Matching {
                 matched.insert(query);
             }
         }
-        self.words.clear();
+        self.clear();
     }
 
     /// What was learnt from the documents.
@@ -55,7 +63,23 @@ impl Matching {
 
     /// Forgets what was heard of a document that was refused.
     pub fn clear(&mut self) {
-        self.words.clear();
+        for &word in &self.words[..self.word_count] {
+            self.heard[word as usize] = 0;
+        }
+        self.word_count = 0;
+    }
+
+    #[inline(always)]
+    fn hear_words<'w>(&mut self, heard: impl Iterator<Item = &'w WordId>) {
+        let (all, list) = (&mut self.heard[..], &mut self.words[..]);
+        let mut count = self.word_count;
+        for &word in heard {
+            // Without a branch: whether it was heard before cannot be foretold.
+            list[count] = word;
+            count += usize::from(all[word as usize] == 0);
+            all[word as usize] = 1;
+        }
+        self.word_count = count;
     }
 }
 
@@ -67,7 +91,13 @@ impl Listener for Matching {
 
     #[inline]
     fn word(&mut self, word: WordId) -> Result<(), Stop> {
-        self.words.insert(word);
+        self.hear_words([word].iter());
+        Ok(())
+    }
+
+    fn hear(&mut self, batch: &Batch<'_>) -> Result<(), Stop> {
+        self.hear_words(batch.names_heard().flatten());
+        self.hear_words(batch.words.iter());
         Ok(())
     }
 
@@ -83,6 +113,7 @@ mod tests {
 
     use super::super::testing::{queries, trees, Document};
     use super::*;
+    use crate::matching::classes::ClassSet;
 
     proptest! {
         #[test]

@@ -2,12 +2,13 @@
 
 pub mod and;
 pub mod answers;
+pub mod batch;
 pub mod both;
 pub mod build;
-pub mod containing;
 pub mod counters;
 pub mod ear;
 mod eights;
+mod element_sets;
 pub mod elements;
 pub mod engines;
 pub mod filing;
@@ -32,9 +33,12 @@ pub mod run;
 pub mod scan;
 pub mod segment;
 pub mod store;
+mod stretches;
 #[cfg(test)]
 pub mod testing;
 mod unit;
 pub mod vocabulary;
+#[cfg(target_arch = "x86_64")]
+mod wide;
 pub mod words;
 pub mod worker;

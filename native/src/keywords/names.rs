@@ -2,7 +2,7 @@
 
 use super::listen::WordId;
 use super::vocabulary::Vocabulary;
-use super::words::{Cutter, Word, Words};
+use super::words::{Cutter, Words};
 use crate::events::{NameId, Names};
 
 /// The words of names, each name cut once.
@@ -67,7 +67,7 @@ struct Known<'a> {
 }
 
 impl Words for Known<'_> {
-    fn word(&mut self, _: usize, word: Word<'_>) {
+    fn word(&mut self, _: usize, word: &[u8]) {
         self.words.extend(self.vocabulary.find(word));
     }
 }

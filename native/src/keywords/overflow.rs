@@ -26,6 +26,7 @@ impl<const DETAILS: bool> Answering<'_, DETAILS> {
                 self.check_any(self.state.window.occurrences()[at].word)?;
             }
         }
+        self.state.window.sort_occurrences();
         let outside = self.state.frames.len();
         self.push_frames();
         let (mut element, mut heard) = (0, 0);

@@ -7,7 +7,7 @@
 
 use unicode_segmentation::UnicodeSegmentation;
 
-use super::words::{Cutter, Word, Words};
+use super::words::{Cutter, Words};
 
 /// Transparent to the rules of UAX #29 wherever it stands inside of a word.
 const FILLER: char = '\u{301}';
@@ -22,6 +22,8 @@ const TEXT_BYTES_MAX: usize = 1 << 14;
 pub struct Pieces {
     cutter: Cutter,
     texts: String,
+    /// Whether nothing is there that the next piece could belong to.
+    is_between: bool,
     bytes_max: usize,
 }
 
@@ -36,6 +38,7 @@ impl Pieces {
         let pieces = Pieces {
             cutter,
             texts: String::new(),
+            is_between: true,
             bytes_max,
         };
         assert!(
@@ -49,27 +52,38 @@ impl Pieces {
     #[inline]
     #[must_use]
     pub fn piece<'p>(&mut self, mut piece: &'p str) -> &'p str {
-        if self.is_between() {
+        if self.is_between {
             piece = &piece[piece.bytes().take_while(is_space).count()..];
-            if piece.is_empty() {
-                return piece;
-            }
         }
-        let room = self.bytes_max - self.texts.len();
-        let mut taken = piece.len();
-        if taken > room {
-            let fits = |&at: &usize| piece.is_char_boundary(at);
-            taken = (0..=room).rev().find(fits).expect("a text begins at 0");
+        let Some(&last) = piece.as_bytes().last() else {
+            return piece;
+        };
+        if self.texts.len() + piece.len() > self.bytes_max {
+            return self.part(piece);
         }
+        self.texts.push_str(piece);
+        self.is_between = is_space(&last);
+        ""
+    }
+
+    /// As much of a piece as there is room for; the rest.
+    #[cold]
+    fn part<'p>(&mut self, piece: &'p str) -> &'p str {
+        // The end of a text may stand behind what there is room for.
+        let room = self.bytes_max.saturating_sub(self.texts.len());
+        let fits = |&at: &usize| piece.is_char_boundary(at);
+        let taken = (0..=room).rev().find(fits).expect("a text begins at 0");
         self.texts.push_str(&piece[..taken]);
+        self.find_between();
         &piece[taken..]
     }
 
     /// The text ends.
     #[inline]
     pub fn end(&mut self) {
-        if !self.is_between() {
+        if !self.is_between {
             self.texts.push(BETWEEN);
+            self.is_between = true;
         }
     }
 
@@ -79,13 +93,9 @@ impl Pieces {
         self.texts.len()
     }
 
-    /// Whether nothing is there that the next piece could belong to.
-    #[inline]
-    fn is_between(&self) -> bool {
-        self.texts
-            .bytes()
-            .next_back()
-            .is_none_or(|last| is_space(&last))
+    fn find_between(&mut self) {
+        let last = self.texts.as_bytes().last();
+        self.is_between = last.is_none_or(is_space);
     }
 
     /// Hands out all words but those that the next piece may change.
@@ -98,11 +108,13 @@ impl Pieces {
         if self.texts.len() > self.kept_bytes_max() {
             self.relieve(&mut Behind { end, words });
         }
+        self.find_between();
     }
 
     /// Forgets all texts.
     pub fn clear(&mut self) {
         self.texts.clear();
+        self.is_between = true;
     }
 
     /// More than two shortened segments ever have.
@@ -169,7 +181,7 @@ struct Behind<'w, W> {
 }
 
 impl<W: Words> Words for Behind<'_, W> {
-    fn word(&mut self, at: usize, word: Word<'_>) {
+    fn word(&mut self, at: usize, word: &[u8]) {
         self.words.word(self.end + at, word);
     }
 }
@@ -270,7 +282,7 @@ mod tests {
     struct Beginnings(Vec<usize>);
 
     impl Words for Beginnings {
-        fn word(&mut self, at: usize, _: Word<'_>) {
+        fn word(&mut self, at: usize, _: &[u8]) {
             self.0.push(at);
         }
     }
@@ -304,6 +316,21 @@ mod tests {
         assert_eq!(in_pieces(&["can", "'", "t"]), ["can't"]);
         assert_eq!(in_pieces(&["can", "'", " t"]), ["can", "t"]);
         assert_eq!(in_pieces(&["é", "té!", "été"]), ["été", "été"]);
+    }
+
+    #[test]
+    fn a_text_that_fills_all_room_ends_like_any_other() {
+        let [mut pieces, _] = cutters();
+        let filling = "a ".repeat(199) + "bc";
+        assert_eq!(pieces.piece(&filling), "");
+        pieces.end();
+        assert_eq!(pieces.piece("d"), "d");
+        let mut heard = Folded::default();
+        pieces.cut(&mut heard);
+        assert_eq!(pieces.piece("d"), "");
+        pieces.end();
+        pieces.cut(&mut heard);
+        assert_eq!(heard.0[198..], ["a", "bc", "d"]);
     }
 
     #[test]

@@ -1,6 +1,7 @@
 //! Where the words of a document are: for each word its elements in document order.
 
 use super::elements::{Occurrence, NONE};
+use super::filing::make_room;
 use super::listen::WordId;
 
 /// The elements of each word, in document order.
@@ -12,7 +13,7 @@ pub struct Postings {
     /// For each of them where its elements are.
     ranges: Vec<Range>,
     elements: Vec<u32>,
-    /// What is gathered: the place of the word, and the element.
+    /// Memory of [`Postings::wanted`].
     wanted: Vec<(u32, u32)>,
 }
 
@@ -48,18 +49,25 @@ impl Postings {
         }
     }
 
-    /// Gathers the elements of the words that are wanted.
-    pub fn gather(&mut self, occurrences: &[Occurrence]) {
-        self.wanted.resize(occurrences.len() + 1, (NONE, NONE));
+    /// The words that are wanted among these, each by its place, and their elements.
+    #[inline]
+    pub fn wanted(&mut self, occurrences: &[Occurrence]) -> &[(u32, u32)] {
+        make_room(&mut self.wanted, occurrences.len());
+        let (places, wanted) = (&self.places[..], &mut self.wanted[..occurrences.len()]);
         let mut count = 0;
         for occurrence in occurrences {
             // Without a branch: it cannot be foretold.
-            let place = self.places[occurrence.word as usize];
-            self.wanted[count] = (place, occurrence.element);
+            let place = places[occurrence.word as usize];
+            wanted[count] = (place, occurrence.element);
             count += usize::from(place != NONE);
         }
-        self.wanted.truncate(count);
-        for &(place, _) in &self.wanted {
+        &wanted[..count]
+    }
+
+    /// Gathers the elements of the words that are wanted.
+    pub fn gather(&mut self, occurrences: &[Occurrence]) {
+        let count = self.wanted(occurrences).len();
+        for &(place, _) in &self.wanted[..count] {
             self.ranges[place as usize].end += 1;
         }
         let mut start = 0;
@@ -69,15 +77,15 @@ impl Postings {
             *range = Range { start, end: start };
             start += len;
         }
-        self.elements.resize(self.wanted.len(), 0);
-        for &(place, element) in &self.wanted {
+        self.elements.resize(count, 0);
+        for &(place, element) in &self.wanted[..count] {
             let end = &mut self.ranges[place as usize].end;
             self.elements[*end as usize] = element;
             *end += 1;
         }
         for range in &mut self.ranges {
             let elements = &mut self.elements[range.start as usize..range.end as usize];
-            // Only text behind a child comes out of order.
+            // Texts come behind names, and text behind a child behind that.
             if !elements.is_sorted_by(|a, b| a < b) {
                 elements.sort_unstable();
                 range.end = range.start + deduplicate(elements);

@@ -10,7 +10,8 @@ use crate::matching::classes::Classes;
 
 use super::and::{Conjunctions, Stretch, Which};
 use super::answers::{Answer, Ranked};
-use super::containing::{Containing, ELEMENTS_MAX};
+use super::batch::Batch;
+use super::element_sets::AnySets;
 use super::elements::{Window, HERE, MANY, NONE};
 use super::filing::{Complete, Filing, Search};
 use super::folded::Frame;
@@ -78,7 +79,7 @@ impl Default for Options {
 pub struct State {
     pub(super) window: Window,
     pub(super) postings: Postings,
-    pub(super) containing: Containing,
+    sets: AnySets,
     pub(super) conjunctions: Conjunctions,
     pub(super) disjunctions: Disjunctions,
     pub(super) notes: Notes,
@@ -131,7 +132,6 @@ impl<'a, const DETAILS: bool> Answering<'a, DETAILS> {
         let State {
             window,
             postings,
-            containing,
             conjunctions,
             notes,
             base,
@@ -144,7 +144,7 @@ impl<'a, const DETAILS: bool> Answering<'a, DETAILS> {
         for found in &*complete {
             let query = found.query;
             let words = self.parts.queries.words(query);
-            let mut answer = |element: u32, kept: &[Stretch]| {
+            let answer = |element: u32, kept: &[Stretch]| {
                 if DETAILS {
                     let answer = unit.answer(words, element, kept, self.options.witnesses_max);
                     ranked.push(query, answer, self.options.limit);
@@ -152,15 +152,30 @@ impl<'a, const DETAILS: bool> Answering<'a, DETAILS> {
                     pairs.push((query, *base + element));
                 }
             };
-            if found.places & MANY == 0 && window.elements() <= ELEMENTS_MAX {
-                let element = containing.last(postings, words);
-                answer(element, &[(element, window.last(element))]);
-            } else {
-                conjunctions.answers(window, postings, words, self.options.which, answer);
-            }
+            conjunctions.answers(window, postings, words, self.options.which, answer);
             check_answers(pairs.len() + ranked.held(), &self.options)?;
         }
         check_answers(pairs.len() + ranked.held(), &self.options)
+    }
+
+    /// The same where the window holds a document whole that has few elements, and no details are wanted.
+    fn answer_by_sets(&mut self) -> Result<(), Stop> {
+        let Parts { queries, all, .. } = self.parts;
+        let State {
+            window,
+            postings,
+            sets,
+            complete,
+            pairs,
+            ..
+        } = &mut *self.state;
+        let found = complete.iter();
+        let asked = found.map(|&found| (found, all.words(queries, found)));
+        sets.answer(window, postings, asked, &mut |query, elements| {
+            pairs.extend(elements.iter().map(|&element| (query, element)));
+            check_answers(pairs.len(), &self.options)
+        })?;
+        check_answers(pairs.len(), &self.options)
     }
 
     /// Answers the OR queries on what the postings hold: the whole document.
@@ -195,11 +210,16 @@ impl<'a, const DETAILS: bool> Answering<'a, DETAILS> {
     fn answer_document(&mut self) -> Result<(), Stop> {
         self.find_queries();
         let state = &mut *self.state;
-        state.postings.gather(state.window.occurrences());
-        if state.window.elements() <= ELEMENTS_MAX {
-            state.containing.gather(&state.window, &state.postings);
+        let are_few = state.window.elements() <= AnySets::ELEMENTS_MAX;
+        let is_by_sets = !DETAILS && are_few && self.options.which == Which::Compact;
+        if !is_by_sets || !state.any.list().is_empty() {
+            state.postings.gather(state.window.occurrences());
         }
-        self.answer_all(None)?;
+        if is_by_sets {
+            self.answer_by_sets()?;
+        } else {
+            self.answer_all(None)?;
+        }
         self.answer_any()?;
         let word_count = self.parts.queries.word_count();
         self.state.window.clear(word_count);
@@ -231,14 +251,13 @@ impl<'a, const DETAILS: bool> Answering<'a, DETAILS> {
                     // No element but the first contains all words.
                     pairs.push((found.query, *base));
                 } else {
-                    queries.fetch(found.query);
                     complete.push(found);
                 }
             },
         );
         postings.clear(queries.word_count());
-        for found in &*complete {
-            let words = queries.words(found.query).iter();
+        for &found in &*complete {
+            let words = all.words(queries, found).iter();
             words.for_each(|&word| postings.want(word));
         }
         self.state.any.clear();
@@ -337,6 +356,18 @@ impl<const DETAILS: bool> Listener for Answering<'_, DETAILS> {
             return words.iter().try_for_each(|&word| self.word_folded(word));
         }
         self.state.window.words_heard(words);
+        Ok(())
+    }
+
+    fn hear(&mut self, batch: &Batch<'_>) -> Result<(), Stop> {
+        let fits = self.state.held() + batch.size() <= self.options.window_max;
+        if DETAILS || self.state.is_folded || !fits {
+            return batch.tell(self);
+        }
+        self.state.window.hear(batch);
+        if self.state.window.current() == NONE {
+            return self.answer_document();
+        }
         Ok(())
     }
 

@@ -37,11 +37,6 @@ impl Queries for ClassWords {
     }
 
     #[inline]
-    fn fetch(&self, class: u32) {
-        self.words.fetch(self.starts[class as usize] as usize);
-    }
-
-    #[inline]
     fn mode(&self, class: u32) -> Mode {
         match self.modes[class as usize] {
             0 => Mode::All,
@@ -100,13 +95,14 @@ impl Part for KeywordSegment {
 
 impl Stored for KeywordSegment {
     const MAGIC: &'static [u8; 16] = b"penstock-words\r\n";
-    const VERSION: u32 = 3;
+    const VERSION: u32 = 4;
 
     fn sections(&self) -> Vec<&[u8]> {
         let own = [
             self.vocabulary.words.ends.as_bytes(),
             self.vocabulary.words.bytes.as_bytes(),
-            self.vocabulary.buckets.as_bytes(),
+            self.vocabulary.factors.as_bytes(),
+            self.vocabulary.slots.as_bytes(),
             self.queries.starts.as_bytes(),
             self.queries.words.as_bytes(),
             self.queries.modes.as_bytes(),
@@ -124,7 +120,8 @@ impl Stored for KeywordSegment {
     fn from_sections(sections: &mut Sections<'_>) -> Result<KeywordSegment, OpenError> {
         let vocabulary = Vocabulary {
             words: sections.texts()?,
-            buckets: sections.flat()?,
+            factors: sections.flat()?,
+            slots: sections.flat()?,
         };
         let segment = KeywordSegment {
             queries: ClassWords {
@@ -148,7 +145,8 @@ impl Stored for KeywordSegment {
         };
         let classes = segment.queries.count();
         let words = segment.vocabulary.count();
-        let sound = !segment.vocabulary.buckets.is_empty()
+        let sound = !segment.vocabulary.factors.is_empty()
+            && !segment.vocabulary.slots.is_empty()
             && segment.queries.starts.len() == classes + 1
             && segment.roster.class_count() == classes
             && segment.all.starts.len() == words + 1

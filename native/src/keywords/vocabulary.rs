@@ -1,20 +1,30 @@
 //! The words of all queries of a segment, and how a document's words are found among them.
 //!
 //! A word of up to sixteen bytes is its own key: it is found without looking at any text. Longer ones have
-//! their hash for a key.
+//! their hash for a key. There is one slot that a key can stand in, so that a lookup branches on nothing: words whose
+//! hashes are near share a group, and each group has a factor that spreads its words over slots that no
+//! other has (hash and displace).
+
+use std::cmp::Ordering;
 
 use bytemuck::{Pod, Zeroable};
 
-use super::eights::eight_at;
+use super::eights::{eight_at, sixteen_at};
 use super::listen::WordId;
-use super::words::Word;
 use crate::index::flat::{Flat, Texts};
 
-/// Words of one bucket.
-const BUCKET_WORDS: usize = 3;
+/// So many slots are there for a hundred words: the more, the sooner a factor is found.
+const SLOTS_PERCENT: usize = 125;
 
-/// So many buckets are there for a hundred words: few overflow.
-const BUCKETS_PERCENT: usize = 67;
+/// So many words are in a group on average.
+const GROUP_WORDS: usize = 3;
+
+/// So many factors are tried for a group. That is far more than any takes whose hashes differ.
+const FACTORS_MAX: u32 = 1 << 16;
+
+/// In place of a factor: none was found, and the words of the group stand in no slot. All of them are looked
+/// for in the first.
+const NO_FACTOR: u32 = 0;
 
 /// Marks the key of a long word: no text has such bytes.
 const LONG: u64 = u64::MAX;
@@ -23,45 +33,58 @@ const LONG: u64 = u64::MAX;
 pub struct Vocabulary {
     /// Folded, ascending, each once.
     pub words: Texts,
-    /// By hash; at least one.
-    pub buckets: Flat<Bucket>,
+    /// By group; at least one.
+    pub factors: Flat<u32>,
+    /// At least one.
+    pub slots: Flat<Slot>,
 }
 
-/// A few words whose hashes are near. A document asks for every word it has, and what takes time is to wait
-/// for memory: all that is asked of a bucket is one cache line.
-#[derive(Clone, Copy, Debug, Pod, Zeroable)]
-#[repr(C, align(64))]
-pub struct Bucket {
-    /// What the words are found by; zeros where there is none.
-    keys: [Key; BUCKET_WORDS],
-    words: [WordId; BUCKET_WORDS],
-    /// The marks of words that belong here and stand in a later bucket.
-    overflows: u32,
+/// Where one word can stand.
+#[derive(Clone, Copy, Debug, Default, Pod, Zeroable)]
+#[repr(C)]
+pub struct Slot {
+    /// What the word is found by; zeros where there is none.
+    key: Key,
+    word: WordId,
+    /// Not 0 where words are looked for that stand in no slot.
+    is_open: u32,
 }
 
 impl Vocabulary {
     /// A vocabulary of these words, which are folded and distinct.
     pub fn new(words: Texts) -> Vocabulary {
+        Vocabulary::with_factors(words, FACTORS_MAX)
+    }
+
+    fn with_factors(words: Texts, factors_max: u32) -> Vocabulary {
         let count = WordId::try_from(words.count()).expect("fewer than 2^32 words");
-        let mut buckets = vec![Bucket::zeroed(); words.count() * BUCKETS_PERCENT / 100 + 1];
-        for word in 0..count {
-            let key = Key::of(Word::new(words.get(word)));
-            let Spot { bucket, mark } = key.spot(buckets.len());
-            let mut at = bucket as usize;
-            let slot = loop {
-                let is_free = |key: &Key| *key == Key::default();
-                match buckets[at].keys.iter().position(is_free) {
-                    Some(slot) => break slot,
-                    None => buckets[at].overflows |= mark,
-                }
-                at = (at + 1) % buckets.len();
+        let group_count = words.count() / GROUP_WORDS + 1;
+        let key_of = |word| Key::of(words.get(word).as_bytes());
+        let mut order: Vec<(u32, WordId)> = (0..count)
+            .map(|word| (group(mix(key_of(word).0), group_count), word))
+            .collect();
+        order.sort_unstable();
+        let mut groups: Vec<&[(u32, WordId)]> = order.chunk_by(|a, b| a.0 == b.0).collect();
+        // Large ones first, while there is room.
+        groups.sort_by_key(|group| std::cmp::Reverse(group.len()));
+        let mut factors = vec![NO_FACTOR; group_count];
+        let mut slots = vec![Slot::default(); words.count() * SLOTS_PERCENT / 100 + 1];
+        for group in groups {
+            let keys: Vec<Key> = group.iter().map(|&(_, word)| key_of(word)).collect();
+            let Some((factor, places)) = spread(&keys, &slots, factors_max) else {
+                slots[0].is_open = 1;
+                continue;
             };
-            buckets[at].keys[slot] = key;
-            buckets[at].words[slot] = word;
+            factors[group[0].0 as usize] = factor;
+            for ((place, key), &(_, word)) in places.into_iter().zip(keys).zip(group) {
+                let slot = &mut slots[place as usize];
+                (slot.key, slot.word) = (key, word);
+            }
         }
         Vocabulary {
             words,
-            buckets: buckets.into(),
+            factors: factors.into(),
+            slots: slots.into(),
         }
     }
 
@@ -72,51 +95,63 @@ impl Vocabulary {
 
     /// The number of a word.
     #[inline]
-    pub fn find(&self, word: Word<'_>) -> Option<WordId> {
-        self.find_key(Key::of(word), word.bytes())
+    pub fn find(&self, word: &[u8]) -> Option<WordId> {
+        let key = Key::of(word);
+        let looked = self.look(self.fetch(key), key);
+        if looked.is_open {
+            return self.find_closer(key, word);
+        }
+        looked.is_here.then_some(looked.word)
     }
 
-    /// The number of the word of a key; `bytes` are those of a long one.
-    #[inline]
-    pub fn find_key(&self, key: Key, bytes: &[u8]) -> Option<WordId> {
-        let Spot { bucket, mark } = key.spot(self.buckets.len());
-        let mut at = bucket as usize;
-        for _ in 0..self.buckets.len() {
-            let bucket = &self.buckets[at];
-            for (&known, &word) in bucket.keys.iter().zip(&bucket.words) {
-                if known == key && (!key.is_long() || self.bytes(word) == bytes) {
-                    return Some(word);
-                }
+    /// Which slot to look for a key in; it is fetched from memory, without waiting for it.
+    #[inline(always)]
+    pub fn fetch(&self, key: Key) -> u32 {
+        let hash = mix(key.0);
+        let factor = self.factors[group(hash, self.factors.len()) as usize];
+        let slot = slot(hash, factor, self.slots.len());
+        self.slots.fetch(slot as usize);
+        slot
+    }
+
+    /// Looks whether a key's word stands in its slot, without a branch: it cannot be foretold.
+    #[inline(always)]
+    pub fn look(&self, slot: u32, key: Key) -> Looked {
+        let slot = &self.slots[slot as usize];
+        Looked {
+            is_here: (slot.key.0[0] ^ key.0[0]) | (slot.key.0[1] ^ key.0[1]) == 0,
+            word: slot.word,
+            is_open: (slot.is_open != 0) | key.is_long(),
+        }
+    }
+
+    /// The number of the word of a key, by all of its bytes; `long` are those of a long one.
+    #[cold]
+    pub fn find_closer(&self, key: Key, long: &[u8]) -> Option<WordId> {
+        let slot = &self.slots[self.fetch(key) as usize];
+        let sixteen: [u8; SHORT_BYTES_MAX] = bytemuck::cast(key.0.map(u64::to_le));
+        let bytes = match sixteen.iter().position(|&byte| byte == 0) {
+            _ if key.is_long() => long,
+            Some(end) => &sixteen[..end],
+            None => &sixteen,
+        };
+        if slot.key == key && self.bytes(slot.word) == bytes {
+            return Some(slot.word);
+        }
+        if slot.is_open == 0 {
+            return None;
+        }
+        // It may be one of those that stand in no slot: the words are in order.
+        let (mut low, mut high) = (0, self.count() as WordId);
+        while low < high {
+            let middle = low + (high - low) / 2;
+            match self.bytes(middle).cmp(bytes) {
+                Ordering::Less => low = middle + 1,
+                Ordering::Equal => return Some(middle),
+                Ordering::Greater => high = middle,
             }
-            if bucket.overflows & mark == 0 {
-                return None;
-            }
-            at = (at + 1) % self.buckets.len();
         }
         None
-    }
-
-    /// Where to look for a key; it is fetched from memory, without waiting for it.
-    #[inline(always)]
-    pub fn fetch(&self, key: Key) -> Spot {
-        let spot = key.spot(self.buckets.len());
-        self.buckets.fetch(spot.bucket as usize);
-        spot
-    }
-
-    /// Looks where a key's word should stand, without a branch: whether and where it does cannot be foretold.
-    #[inline(always)]
-    pub fn look(&self, spot: Spot, key: Key) -> Looked {
-        let bucket = &self.buckets[spot.bucket as usize];
-        let [first, second, third] = bucket
-            .keys
-            .map(|known| (known.0[0] ^ key.0[0]) | (known.0[1] ^ key.0[1]) == 0);
-        let is_here = first | second | third;
-        Looked {
-            is_here,
-            word: bucket.words[(usize::from(second) + 2 * usize::from(third)).min(2)],
-            is_open: (bucket.overflows & spot.mark != 0) & !is_here | key.is_long(),
-        }
     }
 
     fn bytes(&self, word: WordId) -> &[u8] {
@@ -125,21 +160,45 @@ impl Vocabulary {
     }
 }
 
-/// Where to look for a key.
-#[derive(Clone, Copy, Debug, Default)]
-pub struct Spot {
-    bucket: u32,
-    /// Its bit among those that have overflowed.
-    mark: u32,
+/// The group that a hash belongs to, of so many.
+#[inline(always)]
+fn group(hash: u64, groups: usize) -> u32 {
+    ((u128::from(hash) * groups as u128) >> 64) as u32
 }
 
-/// What a bucket tells of a key.
+/// The slot, of so many, that a group's factor gives a hash.
+#[inline(always)]
+fn slot(hash: u64, factor: u32, slots: usize) -> u32 {
+    let spread = hash.wrapping_mul(u64::from(factor));
+    ((u128::from(spread) * slots as u128) >> 64) as u32
+}
+
+/// A factor that gives each key of a group a slot of its own that is free, and these slots.
+fn spread(keys: &[Key], slots: &[Slot], factors_max: u32) -> Option<(u32, Vec<u32>)> {
+    let mut places = Vec::new();
+    'factors: for number in 1..=factors_max {
+        // Odd, and far from each other.
+        let factor = number.wrapping_mul(0x9e37_79b9) | 1;
+        places.clear();
+        for key in keys {
+            let place = slot(mix(key.0), factor, slots.len());
+            if slots[place as usize].key != Key::default() || places.contains(&place) {
+                continue 'factors;
+            }
+            places.push(place);
+        }
+        return Some((factor, places));
+    }
+    None
+}
+
+/// What a slot tells of a key.
 pub struct Looked {
     /// Whether a word here has it.
     pub is_here: bool,
     /// Which, then.
     pub word: WordId,
-    /// Whether that is not all: the key is of a long word, or its word may stand in the next bucket.
+    /// Whether only the whole word can tell: [`Vocabulary::find_closer`].
     pub is_open: bool,
 }
 
@@ -154,12 +213,18 @@ pub const SHORT_BYTES_MAX: usize = 16;
 
 impl Key {
     /// Of a word.
+    #[inline]
+    pub fn of(word: &[u8]) -> Key {
+        Key::within(word, 0, word.len())
+    }
+
+    /// Of the word from `start` to `end` in a text.
     #[inline(always)]
-    pub fn of(word: Word<'_>) -> Key {
-        if word.bytes_count() <= SHORT_BYTES_MAX {
-            Key(word.sixteen)
+    pub fn within(text: &[u8], start: usize, end: usize) -> Key {
+        if end - start <= SHORT_BYTES_MAX {
+            Key(sixteen_at(text, start, end - start))
         } else {
-            Key::of_long(word.bytes())
+            Key::of_long(&text[start..end])
         }
     }
 
@@ -175,15 +240,6 @@ impl Key {
     #[inline(always)]
     pub fn is_long(self) -> bool {
         self.0[1] == LONG
-    }
-
-    #[inline(always)]
-    fn spot(self, buckets: usize) -> Spot {
-        let hash = mix(self.0);
-        Spot {
-            bucket: ((u128::from(hash) * buckets as u128) >> 64) as u32,
-            mark: 1 << (hash % u64::from(u32::BITS)),
-        }
     }
 }
 
@@ -202,28 +258,18 @@ mod tests {
     use proptest::prelude::*;
     use std::collections::BTreeSet;
 
-    fn vocabulary(words: &BTreeSet<String>) -> Vocabulary {
+    fn vocabulary(words: &BTreeSet<String>, factors_max: u32) -> Vocabulary {
         let mut texts = TextsBuilder::default();
         for word in words {
             texts.push(word);
         }
-        Vocabulary::new(texts.finish())
+        Vocabulary::with_factors(texts.finish(), factors_max)
     }
 
     #[test]
     fn an_empty_vocabulary_knows_no_word() {
-        let none = vocabulary(&BTreeSet::new());
-        assert_eq!(none.find(Word::new("a")), None);
-    }
-
-    /// What a lookup of many words at a time comes to.
-    fn looked_up(vocabulary: &Vocabulary, word: &str) -> Option<WordId> {
-        let key = Key::of(Word::new(word));
-        let looked = vocabulary.look(vocabulary.fetch(key), key);
-        if looked.is_open {
-            return vocabulary.find_key(key, word.as_bytes());
-        }
-        looked.is_here.then_some(looked.word)
+        let none = vocabulary(&BTreeSet::new(), FACTORS_MAX);
+        assert_eq!(none.find(b"a"), None);
     }
 
     proptest! {
@@ -231,13 +277,15 @@ mod tests {
         fn a_word_is_found_by_its_number_and_no_other(
             words in prop::collection::btree_set("[a-c]{1,3}|[a-b]{7,9}|[ab]{15,25}|[aé]{1,4}", 0..60),
             asked in prop::collection::vec("[a-c]{1,3}|[a-b]{7,9}|[ab]{15,25}|[aé]{1,4}", 20),
+            // With few, words stand in no slot.
+            factors_max in prop::sample::select(vec![0, 1, 2, FACTORS_MAX]),
         ) {
-            let vocabulary = vocabulary(&words);
+            let vocabulary = vocabulary(&words, factors_max);
+            prop_assert!(factors_max < FACTORS_MAX || vocabulary.slots[0].is_open == 0);
             for word in words.iter().chain(&asked) {
                 let number = words.iter().position(|known| known == word);
                 let number = number.map(|number| number as WordId);
-                prop_assert_eq!(vocabulary.find(Word::new(word)), number);
-                prop_assert_eq!(looked_up(&vocabulary, word), number);
+                prop_assert_eq!(vocabulary.find(word.as_bytes()), number);
             }
         }
     }

@@ -8,59 +8,27 @@
 
 use unicode_segmentation::UnicodeSegmentation;
 
-use super::eights::{first_bits, sixteen_at, Block};
+use super::eights::{first_bits, Block};
 use super::folding::{fold_into, fold_latin, SHRINKING_MAX};
 use super::scan::{scan, PlainWord, Scanned};
+#[cfg(target_arch = "x86_64")]
+use super::wide::is_wide;
 
 /// Longer words, in bytes of their folded form, are no words: no query has one, and a document's are
 /// passed over.
 pub const WORD_BYTES_MAX: usize = 256;
 
-/// Takes the words of a text in their order, each with the place in the text that it begins at.
+/// Takes the words of a text in their order, folded.
 pub trait Words {
-    /// The next word.
-    fn word(&mut self, at: usize, word: Word<'_>);
-}
+    /// The next word, which begins at a place in the text.
+    fn word(&mut self, at: usize, word: &[u8]);
 
-/// A folded word.
-#[derive(Clone, Copy, Debug)]
-pub struct Word<'a> {
-    /// What it stands in, from here to there.
-    text: &'a [u8],
-    start: usize,
-    end: usize,
-    /// Its first sixteen bytes as two numbers whose lowest byte is the first; zeros where it is shorter.
-    pub sixteen: [u64; 2],
-}
-
-impl<'a> Word<'a> {
-    /// All of a text that is a folded word.
-    #[inline]
-    pub fn new(word: &'a str) -> Word<'a> {
-        Word::within(word.as_bytes(), 0, word.len())
-    }
-
-    /// The word from `start` to `end` in a text, which is folded there.
+    /// The next few, each from here to there in a text that is folded.
     #[inline(always)]
-    fn within(text: &'a [u8], start: usize, end: usize) -> Word<'a> {
-        Word {
-            text,
-            start,
-            end,
-            sixteen: sixteen_at(text, start, end - start),
+    fn words(&mut self, text: &[u8], ranges: &[(usize, usize)]) {
+        for &(start, end) in ranges {
+            self.word(start, &text[start..end]);
         }
-    }
-
-    /// How many bytes it has.
-    #[inline(always)]
-    pub fn bytes_count(&self) -> usize {
-        self.end - self.start
-    }
-
-    /// All of it.
-    #[inline]
-    pub fn bytes(&self) -> &'a [u8] {
-        &self.text[self.start..self.end]
     }
 }
 
@@ -74,10 +42,15 @@ enum Cut {
     End,
 }
 
+/// No block has more words.
+const BLOCK_WORDS_MAX: usize = Block::BYTES / 2;
+
 /// Cuts texts.
 pub struct Cutter {
     word_bytes_max: usize,
     folded: String,
+    /// Memory for the words of a block.
+    ranges: [(usize, usize); BLOCK_WORDS_MAX],
 }
 
 impl Default for Cutter {
@@ -92,6 +65,7 @@ impl Cutter {
         Cutter {
             word_bytes_max,
             folded: String::new(),
+            ranges: [(0, 0); BLOCK_WORDS_MAX],
         }
     }
 
@@ -104,9 +78,31 @@ impl Cutter {
     /// were made small.
     pub fn cut<W: Words>(&mut self, text: &str, words: &mut W) {
         debug_assert!(!text.bytes().any(|byte| byte.is_ascii_uppercase()));
+        #[cfg(target_arch = "x86_64")]
+        if is_wide() {
+            // SAFETY: the processor has what it takes.
+            return unsafe { self.cut_wide(text, words) };
+        }
+        self.cut_by(text, words, Block::of_any);
+    }
+
+    /// The same where the processor looks at many bytes at once.
+    #[cfg(target_arch = "x86_64")]
+    #[target_feature(enable = "avx2,bmi1,bmi2,popcnt")]
+    fn cut_wide<W: Words>(&mut self, text: &str, words: &mut W) {
+        self.cut_by(text, words, |len, block| Block::of_wide(len, block));
+    }
+
+    #[inline(always)]
+    fn cut_by<W: Words>(
+        &mut self,
+        text: &str,
+        words: &mut W,
+        look: impl Fn(usize, &[u8; Block::BYTES]) -> Block,
+    ) {
         let mut at = 0;
         loop {
-            at = match self.cut_block(text.as_bytes(), at, words) {
+            at = match self.cut_block(text.as_bytes(), at, words, &look) {
                 Cut::Until(end) => end,
                 Cut::Scan(from) => match self.cut_scanned(text, from, words) {
                     Some(end) => end,
@@ -118,9 +114,25 @@ impl Cutter {
     }
 
     /// Hands out the words of the next few bytes, up to the first that takes a closer look.
-    #[inline]
-    fn cut_block<W: Words>(&mut self, bytes: &[u8], at: usize, words: &mut W) -> Cut {
-        let block = Block::at(bytes, at);
+    #[inline(always)]
+    fn cut_block<W: Words>(
+        &mut self,
+        bytes: &[u8],
+        at: usize,
+        words: &mut W,
+        look: impl Fn(usize, &[u8; Block::BYTES]) -> Block,
+    ) -> Cut {
+        let rest = &bytes[at..];
+        let mut last;
+        let block = match rest.first_chunk() {
+            Some(whole) => whole,
+            None => {
+                last = [0; Block::BYTES];
+                last[..rest.len()].copy_from_slice(rest);
+                &last
+            }
+        };
+        let block = look(rest.len().min(Block::BYTES), block);
         let is_last = at + block.len == bytes.len();
         // What the last byte is to the words beside it is seen only with what follows, in the next block.
         let seen = if is_last { u64::MAX } else { u64::MAX >> 1 };
@@ -134,16 +146,19 @@ impl Cutter {
         };
         let mut starts = block.words & !(block.words << 1);
         let mut lasts = block.words & !(block.words >> 1) & first_bits(end);
-        let mut passed = 0;
+        let (mut passed, mut count) = (0, 0);
         while lasts != 0 {
-            let start = at + starts.trailing_zeros() as usize;
+            let start = starts.trailing_zeros() as usize;
             passed = lasts.trailing_zeros() as usize + 1;
             starts &= starts - 1;
             lasts &= lasts - 1;
-            if at + passed - start <= self.word_bytes_max {
-                words.word(start, Word::within(bytes, start, at + passed));
-            }
+            self.ranges[count % BLOCK_WORDS_MAX] = (at + start, at + passed);
+            count += 1;
         }
+        if self.word_bytes_max < Block::BYTES {
+            count = self.leave_out_long(count);
+        }
+        words.words(bytes, &self.ranges[..count]);
         match (closer, is_last, starts) {
             (0, true, _) => Cut::End,
             // The last byte, which was not looked at, may begin what extends the character before it.
@@ -151,6 +166,18 @@ impl Cutter {
             (0, false, _) if starts & 1 == 0 => Cut::Until(at + starts.trailing_zeros() as usize),
             _ => Cut::Scan(at + passed),
         }
+    }
+
+    /// Moves those of so many words of a block that are not too long to the front; how many they are.
+    #[cold]
+    fn leave_out_long(&mut self, count: usize) -> usize {
+        let mut left = 0;
+        for at in 0..count {
+            let (start, end) = self.ranges[at];
+            self.ranges[left] = (start, end);
+            left += usize::from(end - start <= self.word_bytes_max);
+        }
+        left
     }
 
     /// Hands out the next word, by a closer look: where to go on, if there is more.
@@ -184,7 +211,7 @@ impl Cutter {
         if word.needs_table {
             self.tell_latin(start, &text[start..end], words);
         } else if end - start <= self.word_bytes_max {
-            words.word(start, Word::within(text, start, end));
+            words.words(text, &[(start, end)]);
         }
     }
 
@@ -194,7 +221,7 @@ impl Cutter {
         }
         fold_latin(word, &mut self.folded);
         if self.folded.len() <= self.word_bytes_max {
-            words.word(at, Word::new(&self.folded));
+            words.word(at, self.folded.as_bytes());
         }
     }
 
@@ -216,7 +243,7 @@ impl Cutter {
             }
             fold_into(word, &mut self.folded);
             if self.folded.len() <= self.word_bytes_max {
-                words.word(start + at, Word::new(&self.folded));
+                words.word(start + at, self.folded.as_bytes());
             }
         }
     }
@@ -234,8 +261,8 @@ pub fn words_of(text: &str) -> Vec<String> {
 pub struct Folded(pub Vec<String>);
 
 impl Words for Folded {
-    fn word(&mut self, _: usize, word: Word<'_>) {
-        let text = std::str::from_utf8(word.bytes());
+    fn word(&mut self, _: usize, word: &[u8]) {
+        let text = std::str::from_utf8(word);
         self.0.push(text.expect("words are UTF-8").to_owned());
     }
 }

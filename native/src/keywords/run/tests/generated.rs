@@ -5,7 +5,11 @@ use std::collections::{BTreeMap, BTreeSet};
 use proptest::prelude::*;
 
 use super::*;
+use crate::index::flat::TextsBuilder;
+use crate::keywords::ear::{Ear, Heard, Seat, SeatMemory};
 use crate::keywords::testing::{queries, trees, Document};
+use crate::keywords::vocabulary::Vocabulary;
+use crate::reader::{Reader, ReaderOptions};
 
 fn expected_ids(tree: &Tree, queries: &QueryList) -> Vec<(u32, u32)> {
     let document = Document::new(tree);
@@ -15,6 +19,45 @@ fn expected_ids(tree: &Tree, queries: &QueryList) -> Vec<(u32, u32)> {
             pairs.push((query, answer.element as u32));
         }
     }
+    pairs
+}
+
+/// Query and element of all answers, by number, where the tree is read as a document and told in parts of so
+/// many marks.
+fn read_ids(
+    tree: &Tree,
+    queries: &QueryList,
+    options: Options,
+    marks_max: usize,
+) -> Vec<(u32, u32)> {
+    let (all, any) = (Filing::build(queries, &[]), OrLists::build(queries));
+    let parts = Parts {
+        queries,
+        all: &all,
+        any: &any,
+    };
+    let mut words = TextsBuilder::default();
+    for word in 0..queries.word_count() {
+        words.push(&format!("w{word}"));
+    }
+    let vocabulary = Vocabulary::new(words.finish());
+    let (mut memory, mut state) = (SeatMemory::default(), State::default());
+    let mut seats = [Seat {
+        vocabulary: &vocabulary,
+        memory: &mut memory,
+        listener: Answering::<false>::new(parts, options, &mut state),
+    }];
+    let mut heard = Heard::new(marks_max);
+    let mut reader = Reader::new(ReaderOptions::default());
+    reader
+        .read_slice(
+            tree.to_xml().as_bytes(),
+            &mut Ear::new(&mut heard, &mut seats, 1),
+        )
+        .expect("well-formed, and not too large");
+    let [seat] = seats;
+    let mut pairs = seat.listener.finish().to_vec();
+    pairs.sort_unstable();
     pairs
 }
 
@@ -151,6 +194,23 @@ proptest! {
     }
 
     #[test]
+    fn a_document_told_in_parts_has_the_same_answers(
+        tree in trees(5, 60),
+        queries in queries(5, 12),
+        marks_max in 1..30_usize,
+        window_max in 0..60_usize,
+    ) {
+        let found = read_ids(&tree, &queries, Options::default(), marks_max);
+        prop_assert_eq!(found, expected_ids(&tree, &queries));
+        let queries = only_all(&queries);
+        let found = read_ids(&tree, &queries, folded(window_max), marks_max);
+        prop_assert_eq!(found, expected_ids(&tree, &queries));
+        let options = Options { window_max, ..smallest() };
+        let found = read_ids(&tree, &queries, options, marks_max);
+        prop_assert_eq!(found, smallest_ids(&tree, &queries));
+    }
+
+    #[test]
     fn answers_are_told_with_their_witnesses(
         tree in trees(5, 60),
         queries in queries(5, 12),
@@ -173,5 +233,21 @@ proptest! {
         let whole = answers(&tree, &queries, options).unwrap();
         let folded = Options { window_max, ..options };
         prop_assert_eq!(answers(&tree, &queries, folded).unwrap(), whole);
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(40))]
+
+    /// Up to more elements than there are sets for.
+    #[test]
+    fn answers_in_large_documents_are_those_of_the_definition(
+        children in prop::collection::vec(trees(5, 40), 0..160),
+        queries in queries(5, 8),
+    ) {
+        let tree = element(&[], children);
+        let found = ids(&tree, &queries, Options::default()).unwrap();
+        prop_assert_eq!(&found, &expected_ids(&tree, &queries));
+        prop_assert_eq!(&read_ids(&tree, &queries, Options::default(), 4_096), &found);
     }
 }
