@@ -26,6 +26,8 @@ class Setting:
 
     queries: int
     documents: int
+    passes: int
+    """A pass over the documents is over in no time: each repeat makes so many."""
     repeats: int
     kemb_documents: int
     """KEMB is timed on the first few documents only, and so is what it is compared with."""
@@ -37,13 +39,20 @@ class Setting:
 FULL = Setting(
     queries=100_000,
     documents=300,
-    repeats=7,
+    passes=5,
+    repeats=15,
     kemb_documents=4,
     kemb_repeats=3,
     growth_small=1_000,
 )
 QUICK = Setting(
-    queries=400, documents=8, repeats=2, kemb_documents=2, kemb_repeats=2, growth_small=4
+    queries=400,
+    documents=8,
+    passes=1,
+    repeats=2,
+    kemb_documents=2,
+    kemb_repeats=2,
+    growth_small=4,
 )
 
 SPARE_SHARE = 3
@@ -89,23 +98,27 @@ def _one_kind(
     matcher = index.matcher()
     answers, matches = answer_all(matcher, documents), match_all(matcher, documents)
     tell(f"bench keywords: {kind}, against the reader")
+    passes = documents * setting.passes
     times = interleaved(
         {
-            "reader": reading_of(documents),
-            "answers": partial(answer_all, matcher, documents),
-            "matches": partial(match_all, matcher, documents),
+            "reader": reading_of(passes),
+            "answers": partial(answer_all, matcher, passes),
+            "matches": partial(match_all, matcher, passes),
         },
         repeats=setting.repeats,
     )
     found.values[f"{kind}_reader"] = times["reader"].median / times["answers"].median
-    size = sum(map(len, documents))
-    count = len(documents)
+    size, count = sum(map(len, documents)), len(documents)
     found.figure(f"{kind}: size of a document", size / count / 1024, "KB")
     found.figure(f"{kind}: queries that match, a document", matches / count, "")
     found.figure(f"{kind}: answers a document", answers / count, "")
-    found.figure(f"{kind}: the reader", _throughput(size, times["reader"]), "MB/s")
-    found.figure(f"{kind}: all answers", _throughput(size, times["answers"]), "MB/s")
-    found.figure(f"{kind}: matching alone", _throughput(size, times["matches"]), "MB/s")
+    found.figure(f"{kind}: the reader", _throughput(size * setting.passes, times["reader"]), "MB/s")
+    found.figure(
+        f"{kind}: all answers", _throughput(size * setting.passes, times["answers"]), "MB/s"
+    )
+    found.figure(
+        f"{kind}: matching alone", _throughput(size * setting.passes, times["matches"]), "MB/s"
+    )
     share = times["reader"].median / times["matches"].median
     found.figure(f"{kind}: matching alone, share of the reader's throughput", share, "x")
     found.figure(f"{kind}: spread of the repeats", times["answers"].spread, "x")
@@ -164,12 +177,12 @@ def _growth(workload: KeywordWorkload, setting: Setting, found: Found, tell: Tel
     small, large = index_of(queries).matcher(), index_of(queries + more).matcher()
     answers = answer_all(small, documents)
     assert answers == answer_all(large, documents)
-    # A few documents are over in no time: each repeat goes over them often.
-    rounds = max(1, setting.documents // len(documents))
+    # As many as of the others.
+    often = documents * (setting.documents * setting.passes // len(documents))
     times = interleaved(
         {
-            "small": lambda: [answer_all(small, documents) for _ in range(rounds)],
-            "large": lambda: [answer_all(large, documents) for _ in range(rounds)],
+            "small": partial(answer_all, small, often),
+            "large": partial(answer_all, large, often),
         },
         repeats=setting.repeats,
     )
