@@ -96,7 +96,7 @@ soak: setup ## Kill the running pipeline a hundred times, and write benchmarks/r
 	$(BIN)/python benchmarks/soak.py --kills $(SOAK_KILLS)
 
 clean: ## Remove everything that was made
-	rm -rf $(VENV) build dist results site native/target native/fuzz/target
+	rm -rf $(VENV) build dist results site native/target native/fuzz/target native/fuzz/corpus native/fuzz/artifacts
 	rm -rf .hypothesis .mypy_cache .pytest_cache .ruff_cache src/penstock.egg-info
 	rm -f src/penstock/_native*.so src/penstock/_native*.pyd
 	find src tests docs benchmarks -name __pycache__ -type d -prune -exec rm -rf {} +
