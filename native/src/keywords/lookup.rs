@@ -2,10 +2,12 @@
 
 use super::ear::{Found, Seat};
 use super::vocabulary::{Key, Vocabulary, SHORT_BYTES_MAX};
-use super::words::Words;
+use super::words::{Words, BLOCK_WORDS_MAX};
 
 /// So many words are asked for before the first is looked up.
 const ASKED_MAX: usize = 64;
+
+const _: () = assert!(BLOCK_WORDS_MAX <= ASKED_MAX);
 
 /// Words that are asked for; kept from one document to the next so that its memory is used again.
 pub struct Asked {

@@ -42,8 +42,8 @@ enum Cut {
     End,
 }
 
-/// No block has more words.
-const BLOCK_WORDS_MAX: usize = Block::BYTES / 2;
+/// No block has more words, and so many are handed out together at most.
+pub const BLOCK_WORDS_MAX: usize = Block::BYTES / 2;
 
 /// Cuts texts.
 pub struct Cutter {
