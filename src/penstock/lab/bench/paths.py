@@ -109,7 +109,7 @@ def _sparse(subject: Subject, settings: Settings, found: Found, tell: Tell) -> N
             ratios.append(reading / cold)
         tell("bench paths: sparse, warm")
         matches = match_all(matcher, documents)
-        passes = documents * settings.warm_passes
+        passes = list(documents) * settings.warm_passes
         times = interleaved(
             {"reader": reading_of(passes), "matcher": partial(match_all, matcher, passes)},
             repeats=settings.sparse.repeats,
