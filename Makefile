@@ -15,7 +15,7 @@ BUILD_LOG := $(VENV)/native-build.log
 SPARK_CLASSES := $(VENV)/spark-classes.jsa
 
 # The folders are listed too: a deleted file changes nothing but its folder.
-NATIVE_SOURCES := native/Cargo.toml $(shell find native/src)
+NATIVE_SOURCES := setup.py native/Cargo.toml native/Cargo.lock $(shell find native/src)
 
 # How many examples each generated test draws under `make fuzz`, and how long each fuzz target runs.
 FUZZ_EXAMPLES ?= 2000
@@ -65,12 +65,12 @@ crate-lint: setup
 	@if ! cargo fmt --version >/dev/null 2>&1; then $(call rust_missing,cargo fmt); \
 	else (set -x; cd native && cargo fmt --check); fi
 	@if ! cargo clippy --version >/dev/null 2>&1; then $(call rust_missing,cargo clippy); \
-	else (set -x; cd native && cargo clippy --quiet --release --all-targets --all-features -- -D warnings); fi
+	else (set -x; cd native && cargo clippy --quiet --locked --release --all-targets --all-features -- -D warnings); fi
 
 # Needs nothing of .venv, and compiles while that is made.
 crate-tests:
 	@if ! command -v cargo >/dev/null; then $(call rust_missing,the tests of the crate); \
-	else (set -x; cd native && cargo test --quiet); fi
+	else (set -x; cd native && cargo test --quiet --locked); fi
 
 bench: setup ## Measure every budget and write benchmarks/results
 	$(BIN)/penstock bench reader --check --write benchmarks/results
@@ -112,7 +112,7 @@ $(VENV)/.made:
 $(VENV)/.installed: $(VENV)/.made pyproject.toml $(NATIVE_SOURCES)
 	@echo "installing packages and building the native core (log: $(BUILD_LOG))"
 	@rm -f src/penstock/_native*.so src/penstock/_native*.pyd
-	@$(BIN)/python -m pip install --verbose --editable '.[dev,lab]' >$(BUILD_LOG) 2>&1 \
+	@PENSTOCK_CARGO_FEATURES=baselines $(BIN)/python -m pip install --verbose --editable '.[dev,lab]' >$(BUILD_LOG) 2>&1 \
 		|| { tail -n 40 $(BUILD_LOG) >&2; exit 1; }
 	@touch $@
 
