@@ -13,14 +13,19 @@
 //!
 //! Only `python` (feature `python`) knows that Python exists.
 
+pub mod baselines;
+pub mod combined;
+pub mod dispatch;
 pub mod events;
-pub mod index;
 pub mod keywords;
 pub mod matching;
+pub mod path_index;
 pub mod reader;
 pub mod records;
 pub mod rewriting;
 pub mod select;
+pub mod subscription_store;
+pub mod tokenizer;
 pub mod values;
 pub mod xpath;
 

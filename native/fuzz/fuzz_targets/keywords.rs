@@ -10,11 +10,11 @@ use std::sync::Arc;
 use libfuzzer_sys::fuzz_target;
 use penstock_native::keywords::engines::KeywordEngine;
 use penstock_native::keywords::matcher::KeywordMatcher;
-use penstock_native::keywords::pieces::Pieces;
+use penstock_native::tokenizer::text_buffer::Pieces;
 use penstock_native::keywords::store::KeywordIndex;
-use penstock_native::keywords::words::{words_of, Folded};
-use penstock_native::matching::pool::Pool;
-use penstock_native::matching::source::{MatchError, Source};
+use penstock_native::tokenizer::word_tokenizer::{words_of, Folded};
+use penstock_native::dispatch::worker_pool::Pool;
+use penstock_native::dispatch::document_source::{MatchError, Source};
 use penstock_native::reader::ReaderOptions;
 
 const QUERIES_MAX: usize = 20;

@@ -7,11 +7,11 @@
 use std::sync::Arc;
 
 use libfuzzer_sys::fuzz_target;
-use penstock_native::index::store::Index;
+use penstock_native::path_index::subscription_index::Index;
 use penstock_native::matching::matcher::{Engine, Matcher};
-use penstock_native::matching::pool::{MatcherOptions, Pool};
-use penstock_native::matching::run::RunLimits;
-use penstock_native::matching::source::{MatchError, Source};
+use penstock_native::dispatch::worker_pool::{MatcherOptions, Pool};
+use penstock_native::matching::segment_run::RunLimits;
+use penstock_native::dispatch::document_source::{MatchError, Source};
 use penstock_native::reader::{Reader, ReaderOptions};
 use penstock_native::select::{Options, Selection, Selector};
 use penstock_native::xpath::{parse, Namespaces};

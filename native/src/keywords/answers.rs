@@ -9,8 +9,8 @@ use hashbrown::{HashMap, HashSet};
 use crate::events::Span;
 use crate::select::Scope;
 
-use super::listen::WordId;
-use super::notes::Kept;
+use crate::keywords::element_metadata::Kept;
+use crate::keywords::token_sink::WordId;
 
 /// An element that answers a query, and why.
 #[derive(Clone, Debug, PartialEq)]

@@ -1,19 +1,19 @@
 //! The engines, each driven over all segments in one reading.
 
-use super::and::Which;
-use super::counters::EngineCounters;
-use super::ear::{Ear, Heard, Seat};
-use super::kale::engine::Kale;
-use super::kemb::told::{Told, Want};
-use super::kemb::Kemb;
-use super::listen::Listener;
-use super::run::{Answering, Options, Parts};
-use super::segment::KeywordSegment;
-use super::store::KeywordSnapshot;
-use super::worker::{Hearing, SegmentMemory};
+use crate::baselines::counters::EngineCounters;
+use crate::baselines::kale::engine::Kale;
+use crate::baselines::kemb::results::{Told, Want};
+use crate::baselines::kemb::Kemb;
+use crate::dispatch::document_source::MatchError;
 use crate::events::Handler;
-use crate::matching::classes::Classes;
-use crate::matching::source::MatchError;
+use crate::keywords::answer_engine::{Answering, Options, Parts};
+use crate::keywords::conjunctive_answers::Which;
+use crate::keywords::segment::KeywordSegment;
+use crate::keywords::store::KeywordSnapshot;
+use crate::keywords::token_dispatcher::{Ear, Heard, Seat};
+use crate::keywords::token_sink::Listener;
+use crate::keywords::worker::{Hearing, SegmentMemory};
+use crate::subscription_store::class_set::Classes;
 
 /// Which engine answers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

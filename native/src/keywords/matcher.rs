@@ -2,26 +2,26 @@
 
 use std::sync::Arc;
 
-use super::answers::Answer;
-use super::build::KeywordBuilder;
-use super::counters::EngineCounters;
-use super::ear::Seat;
-use super::engines::{hear, parts, KeywordEngine, Reading, Ready};
-use super::kemb::run::Counters;
-use super::kemb::told::Want;
-use super::kemb::Kemb;
-use super::run::{Answering, Options};
-use super::segment::KeywordSegment;
-use super::store::KeywordSnapshot;
-use super::worker::{Hearing, KeywordWorker, SegmentMemory};
+use crate::baselines::counters::EngineCounters;
+use crate::baselines::kemb::results::Want;
+use crate::baselines::kemb::run::Counters;
+use crate::baselines::kemb::Kemb;
+use crate::dispatch::document_source::{MatchError, Source};
+use crate::dispatch::worker_pool::{arrange, NumberedReader, Pool};
 use crate::events::Handler;
-use crate::index::numbering::Numbered;
-use crate::index::store::Build;
-use crate::matching::classes::ClassSet;
+use crate::keywords::answer_engine::{Answering, Options};
+use crate::keywords::answers::Answer;
+use crate::keywords::engines::{hear, parts, KeywordEngine, Reading, Ready};
+use crate::keywords::segment::KeywordSegment;
+use crate::keywords::segment_builder::KeywordBuilder;
+use crate::keywords::store::KeywordSnapshot;
+use crate::keywords::token_dispatcher::Seat;
+use crate::keywords::worker::{Hearing, KeywordWorker, SegmentMemory};
 use crate::matching::matcher::{counters_of, Matched};
-use crate::matching::pool::{arrange, NumberedReader, Pool};
-use crate::matching::source::{MatchError, Source};
 use crate::reader::Summary;
+use crate::subscription_store::class_set::ClassSet;
+use crate::subscription_store::numbering::Numbered;
+use crate::subscription_store::store::Build;
 
 /// A document that is read for keywords alone.
 struct Alone<'a, 's> {

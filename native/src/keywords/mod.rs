@@ -1,44 +1,33 @@
-//! Keyword subscriptions: words of documents, and the engines that answer queries with them.
+//! Keyword subscriptions: index, matcher, answers.
 
-pub mod and;
+pub mod adaptive_reindex;
+pub mod ancestor_bitmaps;
+pub mod answer_engine;
 pub mod answers;
-pub mod batch;
-pub mod both;
-pub mod build;
-pub mod counters;
-pub mod ear;
-mod eights;
-mod element_sets;
-pub mod elements;
+pub mod closed_subtree;
+pub mod conjunction_index;
+pub mod conjunctive_answers;
+pub mod disjunction_index;
+pub mod disjunctive_answers;
+pub mod element_metadata;
+pub mod element_ranks;
+pub mod element_window;
 pub mod engines;
-pub mod filing;
-pub mod folded;
-pub mod folding;
-pub mod kale;
-pub mod kemb;
-pub mod learning;
-pub mod listen;
-pub mod lists;
-pub mod lookup;
 pub mod matcher;
-pub mod matching;
-mod names;
-pub mod notes;
-pub mod or;
-mod overflow;
-pub mod pieces;
+pub mod name_tokens;
 pub mod postings;
 pub mod query;
-pub mod run;
-pub mod scan;
 pub mod segment;
+pub mod segment_builder;
+pub mod spill;
 pub mod store;
-mod stretches;
+pub mod subtree_summary;
 #[cfg(test)]
 pub mod testing;
-mod unit;
+pub mod token_batch;
+pub mod token_dispatcher;
+pub mod token_sink;
 pub mod vocabulary;
-#[cfg(target_arch = "x86_64")]
-mod wide;
-pub mod words;
+pub mod vocabulary_lookup;
+pub mod word_presence;
 pub mod worker;

@@ -1,8 +1,8 @@
 //! Where the words of a document are: for each word its elements in document order.
 
-use super::elements::{Occurrence, NONE};
-use super::filing::make_room;
-use super::listen::WordId;
+use crate::keywords::conjunction_index::make_room;
+use crate::keywords::element_window::{Occurrence, NONE};
+use crate::keywords::token_sink::WordId;
 
 /// The elements of each word, in document order.
 #[derive(Debug, Default)]

@@ -1,8 +1,8 @@
 //! What a subscriber of words can say: `storm warning coast` for all of them, `storm OR gale` for any.
 
-use super::folding::SHRINKING_MAX;
-use super::listen::Mode;
-use super::words::{Cutter, Folded, WORD_BYTES_MAX};
+use crate::keywords::token_sink::Mode;
+use crate::tokenizer::case_folding::SHRINKING_MAX;
+use crate::tokenizer::word_tokenizer::{Cutter, Folded, WORD_BYTES_MAX};
 use crate::xpath::QueryRefusal;
 
 /// A query has at most this many distinct words.

@@ -3,15 +3,17 @@
 //! Equal queries are one *class*. Words are numbered in the order of their texts, so that the numbers of a
 //! class, ascending, tell its canonical text.
 
-use super::filing::Filing;
-use super::learning::{Learnt, Refiled};
-use super::listen::{Mode, Queries, WordId};
-use super::lists::OrLists;
-use super::vocabulary::Vocabulary;
-use crate::index::flat::Flat;
-use crate::index::format::{damaged, roster_sections, OpenError, Sections, Stored};
-use crate::index::roster::Roster;
-use crate::index::store::Part;
+use crate::keywords::adaptive_reindex::{Learnt, Refiled};
+use crate::keywords::conjunction_index::Filing;
+use crate::keywords::disjunction_index::OrLists;
+use crate::keywords::token_sink::{Mode, Queries, WordId};
+use crate::keywords::vocabulary::Vocabulary;
+use crate::subscription_store::file_format::{
+    damaged, roster_sections, OpenError, Sections, Stored,
+};
+use crate::subscription_store::flat_layout::Flat;
+use crate::subscription_store::store::Part;
+use crate::subscription_store::subscription_table::Roster;
 
 /// The words of each class.
 pub struct ClassWords {

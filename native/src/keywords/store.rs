@@ -1,9 +1,9 @@
 //! The index of keyword subscriptions.
 
-use super::build::KeywordBuilder;
-use super::query::parse;
-use super::segment::KeywordSegment;
-use crate::index::store::{AddError, Snapshot, Store};
+use crate::keywords::query::parse;
+use crate::keywords::segment::KeywordSegment;
+use crate::keywords::segment_builder::KeywordBuilder;
+use crate::subscription_store::store::{AddError, Snapshot, Store};
 
 /// A set of keyword subscriptions that changes.
 pub type KeywordIndex = Store<KeywordBuilder>;

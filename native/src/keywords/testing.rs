@@ -6,7 +6,7 @@ use proptest::prelude::*;
 
 use crate::events::{Context, Names, Span, StartElement, Stop};
 
-use super::listen::{Listener, Mode, Queries, WordId};
+use crate::keywords::token_sink::{Listener, Mode, Queries, WordId};
 
 mod definition;
 

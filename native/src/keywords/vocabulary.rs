@@ -9,9 +9,9 @@ use std::cmp::Ordering;
 
 use bytemuck::{Pod, Zeroable};
 
-use super::eights::{eight_at, sixteen_at};
-use super::listen::WordId;
-use crate::index::flat::{Flat, Texts};
+use crate::keywords::token_sink::WordId;
+use crate::subscription_store::flat_layout::{Flat, Texts};
+use crate::tokenizer::byte_classes::{eight_at, sixteen_at};
 
 /// So many slots are there for a hundred words: the more, the sooner a factor is found.
 const SLOTS_PERCENT: usize = 125;
@@ -254,7 +254,7 @@ fn mix(numbers: [u64; 2]) -> u64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::index::flat::TextsBuilder;
+    use crate::subscription_store::flat_layout::TextsBuilder;
     use proptest::prelude::*;
     use std::collections::BTreeSet;
 

@@ -2,15 +2,15 @@
 
 use std::sync::Arc;
 
-use super::ear::{Heard, SeatMemory};
-use super::kale::engine::KaleRun;
-use super::kemb::run::Run;
-use super::matching::Matching;
-use super::run::State;
-use super::segment::KeywordSegment;
-use crate::matching::classes::Classes;
-use crate::matching::pool::{NumberedReader, Work};
+use crate::baselines::kale::engine::KaleRun;
+use crate::baselines::kemb::run::Run;
+use crate::dispatch::worker_pool::{NumberedReader, Work};
+use crate::keywords::answer_engine::State;
+use crate::keywords::segment::KeywordSegment;
+use crate::keywords::token_dispatcher::{Heard, SeatMemory};
+use crate::keywords::word_presence::Matching;
 use crate::reader::ReaderOptions;
+use crate::subscription_store::class_set::Classes;
 
 /// The memory of one thread's keyword matching.
 pub struct KeywordWorker {

@@ -2,8 +2,8 @@
 //!
 //! A set of depths is a set of bits, so that a step is a shift or a comparison.
 
-use super::automaton::{Automaton, ROOT_PATH};
-use crate::index::segment::{Origin, Segment, ROOT};
+use crate::matching::automaton::{Automaton, ROOT_PATH};
+use crate::path_index::segment::{Origin, Segment, ROOT};
 
 /// Depths of a path, the root element's first.
 pub type Depths = u128;

@@ -4,13 +4,13 @@
 //! look at it. So only the text of an attribute is kept, and what it is worth is found out when the first
 //! match asks.
 
-use super::automaton::Path;
-use super::gather::{find, measure, measure_bytes, Value};
-use super::holding::DECIDES;
-use super::letters::{AttributeSlot, NONE};
-use super::run::Run;
 use crate::events::{Attribute, Context};
-use crate::index::segment::{Segment, SlotRecord};
+use crate::matching::alphabet::{AttributeSlot, NONE};
+use crate::matching::automaton::Path;
+use crate::matching::required_values::DECIDES;
+use crate::matching::segment_run::Run;
+use crate::matching::string_values::{find, measure, measure_bytes, Value};
+use crate::path_index::segment::{Segment, SlotRecord};
 
 /// Texts up to this long are kept; longer ones are read at once.
 const KEPT_BYTES_MAX: usize = 64;

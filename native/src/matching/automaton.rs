@@ -12,13 +12,13 @@ use std::hash::{BuildHasherDefault, Hasher};
 
 use hashbrown::HashMap;
 
-use super::holding::{Holding, Holdings, NOTHING};
-use super::letters::{Letters, NONE};
-use super::sites::PathSites;
-use super::steps::{StepTables, Steps};
-use super::told::{Mask, Told};
-use crate::index::flat::fetch;
-use crate::index::segment::{Comparison, Segment, SlotRecord, StepEdge, ROOT, VERIFY};
+use crate::matching::alphabet::{Letters, NONE};
+use crate::matching::condition_table::PathSites;
+use crate::matching::match_bitmap::{Mask, Told};
+use crate::matching::required_values::{Holding, Holdings, NOTHING};
+use crate::matching::transition_table::{StepTables, Steps};
+use crate::path_index::segment::{Comparison, Segment, SlotRecord, StepEdge, ROOT, VERIFY};
+use crate::subscription_store::flat_layout::fetch;
 
 type Table<K, V> = HashMap<K, V, foldhash::fast::RandomState>;
 

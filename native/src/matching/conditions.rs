@@ -5,9 +5,9 @@
 
 use std::ops::Range;
 
-use super::gather::Value;
-use super::letters::NONE;
-use crate::index::segment::{Comparison, Condition, Segment};
+use crate::matching::alphabet::NONE;
+use crate::matching::string_values::Value;
+use crate::path_index::segment::{Comparison, Condition, Segment};
 
 /// Adds the nodes behind those of `conditions` (of one trie node and step, sorted) that `values` meet.
 pub fn met(segment: &Segment, conditions: &[Condition], values: &[Value], nodes: &mut Vec<u32>) {

@@ -6,22 +6,23 @@
 
 use std::sync::{Arc, OnceLock};
 
-use super::beside::Beside;
-use super::classes::{ClassSet, Classes};
-use super::engines::{SharedEngine, YFilterEngine};
-use super::pool::{arrange, NumberedReader, Pool, Worker};
-use super::run::Run;
-use super::source::{MatchError, Source};
-use super::through::{Passage, Read, Through};
-use super::yfilter::{NfaRun, SharedNfa};
-use crate::index::numbering::Numbered;
-use crate::index::store::Snapshot;
+use crate::baselines::yfilter::{NfaRun, SharedNfa};
+use crate::dispatch::document_source::{MatchError, Source};
+use crate::dispatch::event_source::{Passage, Read, Through};
+use crate::dispatch::fanout::Beside;
+use crate::dispatch::worker_pool::{arrange, NumberedReader, Pool, Worker};
+use crate::matching::engine_handlers::{SharedEngine, YFilterEngine};
+use crate::matching::segment_run::Run;
+use crate::path_index::segment::Segment;
+use crate::path_index::subscription_index::PathSnapshot;
 use crate::reader::{Limits, Summary};
 use crate::rewriting::fragments::Fragment;
 use crate::rewriting::{Mapping, Memory};
 use crate::select::{
     explain, Explanation, Node, Options as SelectOptions, Outcome, Selector, Wanted, CANDIDATES_MAX,
 };
+use crate::subscription_store::class_set::{ClassSet, Classes};
+use crate::subscription_store::numbering::Numbered;
 use crate::xpath::ast::Query;
 
 /// Which engine matches.
@@ -87,7 +88,7 @@ const SELECTORS_KEPT_MAX: usize = 10_000;
 
 /// A snapshot of an index, ready to match.
 pub struct Matcher {
-    numbered: Numbered,
+    numbered: Numbered<Segment>,
     engine: Engine,
     pool: Arc<Pool>,
     nfas: OnceLock<Vec<SharedNfa>>,
@@ -95,7 +96,7 @@ pub struct Matcher {
 
 impl Matcher {
     /// A matcher of `snapshot`.
-    pub fn new(snapshot: Snapshot, engine: Engine, pool: Arc<Pool>) -> Matcher {
+    pub fn new(snapshot: PathSnapshot, engine: Engine, pool: Arc<Pool>) -> Matcher {
         Matcher {
             numbered: Numbered::new(snapshot),
             engine,
@@ -363,7 +364,7 @@ impl Matcher {
     }
 
     /// The subscriptions.
-    pub fn numbered(&self) -> &Numbered {
+    pub fn numbered(&self) -> &Numbered<Segment> {
         &self.numbered
     }
 }

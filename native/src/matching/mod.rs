@@ -1,36 +1,24 @@
-//! All subscriptions at once.
-//!
-//! [`matcher`] is the door. The default engine is [`run`] (one reading of a document for one segment)
-//! on [`automaton`] (structure), [`holding`], [`gather`] and [`conditions`] (values), `attributes` and `bubble`
-//! (as they come, and on their way up), [`sites`] (which values matter where), `decide` (all together) and
-//! [`told`] (what matches); [`yfilter`] is the baseline.
+//! The matching engine for XPath subscriptions.
 
 pub mod alignment;
-mod attributes;
+pub mod alphabet;
+pub mod attributes;
 pub mod automaton;
-pub mod batch;
-pub mod beside;
-mod bound;
-mod bubble;
-pub mod classes;
+pub mod cache_eviction;
+pub mod compound_conditions;
+pub mod condition_table;
+pub mod condition_table_builder;
 pub mod conditions;
-mod decide;
-mod engines;
-mod firsts;
-pub mod gather;
-pub mod holding;
-mod joints;
-pub mod letters;
+pub mod engine_handlers;
+pub mod first_node;
+pub mod match_bitmap;
 pub mod matcher;
-pub mod pool;
-mod repeats;
-pub mod run;
-mod site_building;
-pub mod sites;
-pub mod source;
-mod steps;
+pub mod pending_matches;
+pub mod repeated_subtrees;
+pub mod required_values;
+pub mod segment_run;
+pub mod string_values;
 #[cfg(test)]
 mod tests;
-pub mod through;
-pub mod told;
-pub mod yfilter;
+pub mod transition_table;
+pub mod value_propagation;

@@ -5,11 +5,11 @@ use std::sync::Arc;
 
 use proptest::prelude::*;
 
-use super::matcher::{Engine, Matcher};
-use super::pool::{MatcherOptions, Pool};
-use super::run::RunLimits;
-use super::source::{MatchError, Source};
-use crate::index::store::Index;
+use crate::dispatch::document_source::{MatchError, Source};
+use crate::dispatch::worker_pool::{MatcherOptions, Pool};
+use crate::matching::matcher::{Engine, Matcher};
+use crate::matching::segment_run::RunLimits;
+use crate::path_index::subscription_index::Index;
 use crate::reader::{Reader, ReaderOptions};
 use crate::select::{Options, Selection, Selector};
 use crate::xpath::{normalise, parse, Namespaces};
@@ -370,7 +370,7 @@ fn many_small_additions_stay_a_few_segments() {
             .add(&number.to_string(), "/a", &Namespaces::default())
             .is_ok());
         let snapshot = index.snapshot();
-        assert!(snapshot.views.len() <= crate::index::store::SEGMENTS_MAX);
+        assert!(snapshot.views.len() <= crate::subscription_store::store::SEGMENTS_MAX);
     }
     assert_eq!(
         found(&matcher(&mut index, Engine::Shared, AMPLE), "<a/>").len(),

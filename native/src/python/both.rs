@@ -10,11 +10,11 @@ use super::document_matcher::{DocumentMatcher, Matches};
 use super::keywords::KeywordMatcher;
 use super::matching::Matcher;
 use super::outcomes::Ids;
-use crate::keywords::both::{id_of_both, match_both, order_of_both};
+use crate::combined::{id_of_both, match_both, order_of_both};
+use crate::dispatch::document_source::{MatchError, Source};
+use crate::dispatch::event_source::Through;
 use crate::keywords::matcher::KeywordMatcher as NativeKeywordMatcher;
 use crate::matching::matcher::{Matched, Matcher as NativeMatcher};
-use crate::matching::source::{MatchError, Source};
-use crate::matching::through::Through;
 
 /// Matchers of both kinds, whose handles go on from one to the other.
 pub(super) struct Both<P, K>(pub P, pub K);

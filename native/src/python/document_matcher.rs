@@ -9,10 +9,10 @@ use pyo3::PyClassInitializer;
 
 use super::buffers::{bytes_of, Chunks, Documents};
 use super::outcomes::{batch_tuple, outcome, with_ids, BatchTuple, Ids, OutcomeTuple};
+use crate::dispatch::document_source::{MatchError, Source};
+use crate::dispatch::match_batch::match_all;
 use crate::keywords::matcher::KeywordMatcher;
-use crate::matching::batch::match_all;
 use crate::matching::matcher::{Matched, Matcher};
-use crate::matching::source::{MatchError, Source};
 
 /// Matches one document after the other.
 pub(super) trait Matches: Ids {

@@ -3,9 +3,9 @@
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 
-use crate::index::format::OpenError;
-use crate::index::numbering::Numbered;
-use crate::index::store::{AddError, Part};
+use crate::subscription_store::file_format::OpenError;
+use crate::subscription_store::numbering::Numbered;
+use crate::subscription_store::store::{AddError, Part};
 
 /// An index, or the code and message of what is wrong with its file.
 pub(super) type LoadedTuple<I> = (Option<I>, Option<(&'static str, String)>);

@@ -14,21 +14,21 @@ use super::document_matcher::DocumentMatcher;
 use super::indexes::{add_each, handles_of, loaded_tuple, LoadedTuple, QueryErrorTuple};
 use super::outcomes::{found_tuple, or_refusal, FoundTuple};
 use super::reader::{options, RefusalTuple};
-use crate::index::format;
+use crate::baselines::kemb::limits::KEPT_MAX;
+use crate::baselines::kemb::nfa::{NFA_STATES_MAX, NFA_WORDS_MAX};
+use crate::baselines::kemb::Kemb;
+use crate::dispatch::document_source::Source;
+use crate::dispatch::worker_pool::Pools;
+use crate::keywords::answer_engine::{ANSWERS_MAX, WINDOW_MAX, WITNESSES_MAX};
+use crate::keywords::element_metadata::TEXT_RANGES_MAX;
 use crate::keywords::engines::KeywordEngine;
-use crate::keywords::kemb::limits::KEPT_MAX;
-use crate::keywords::kemb::nfa::{NFA_STATES_MAX, NFA_WORDS_MAX};
-use crate::keywords::kemb::Kemb;
-use crate::keywords::listen::Mode;
 use crate::keywords::matcher::KeywordMatcher as NativeMatcher;
-use crate::keywords::notes::TEXT_RANGES_MAX;
 use crate::keywords::query::{parse, KEYWORDS_MAX};
-use crate::keywords::run::{ANSWERS_MAX, WINDOW_MAX, WITNESSES_MAX};
 use crate::keywords::store::KeywordIndex as NativeIndex;
-use crate::keywords::words::{words_of, WORD_BYTES_MAX};
+use crate::keywords::token_sink::Mode;
 use crate::keywords::worker::KeywordWorker;
-use crate::matching::pool::Pools;
-use crate::matching::source::Source;
+use crate::subscription_store::file_format;
+use crate::tokenizer::word_tokenizer::{words_of, WORD_BYTES_MAX};
 
 /// Folded words, ascending, and `all` or `any`; or code, message and offset in characters.
 type ParsedTuple = (
@@ -102,7 +102,7 @@ impl KeywordIndex {
     /// Opens an index file: the index, or the code and message of what is wrong with the file.
     #[staticmethod]
     fn load(py: Python<'_>, path: PathBuf) -> PyResult<LoadedTuple<KeywordIndex>> {
-        let opened = py.detach(|| format::open(&path));
+        let opened = py.detach(|| file_format::open(&path));
         loaded_tuple(opened.map(|segment| KeywordIndex {
             index: Mutex::new(NativeIndex::from_segment(segment)),
             pools: Pools::default(),
@@ -113,7 +113,7 @@ impl KeywordIndex {
     fn save(&self, py: Python<'_>, path: PathBuf) -> PyResult<()> {
         py.detach(|| {
             let segment = self.lock().compacted();
-            format::write(&*segment, &path)
+            file_format::write(&*segment, &path)
         })?;
         Ok(())
     }

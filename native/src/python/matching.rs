@@ -14,13 +14,13 @@ use super::explaining::{explanation_tuple, ExplanationTuple};
 use super::indexes::{add_each, handles_of, loaded_tuple, LoadedTuple, QueryErrorTuple};
 use super::outcomes::{found_tuple, or_refusal, FoundTuple};
 use super::reader::{options, RefusalTuple};
-use crate::index::format;
-use crate::index::store::Index as NativeIndex;
+use crate::dispatch::document_source::Source;
+use crate::dispatch::worker_pool::{MatcherOptions, Pools};
 use crate::matching::matcher::{Engine, Matcher as NativeMatcher};
-use crate::matching::pool::{MatcherOptions, Pools};
-use crate::matching::run::RunLimits;
-use crate::matching::source::Source;
+use crate::matching::segment_run::RunLimits;
+use crate::path_index::subscription_index::Index as NativeIndex;
 use crate::select::Node;
+use crate::subscription_store::file_format;
 use crate::xpath::ast::Kind;
 use crate::xpath::Namespaces;
 
@@ -50,7 +50,7 @@ impl Index {
     /// Opens an index file: the index, or the code and message of what is wrong with the file.
     #[staticmethod]
     fn load(py: Python<'_>, path: PathBuf) -> PyResult<LoadedTuple<Index>> {
-        let opened = py.detach(|| format::open(&path));
+        let opened = py.detach(|| file_format::open(&path));
         loaded_tuple(opened.map(|segment| Index {
             index: Mutex::new(NativeIndex::from_segment(segment)),
             pools: Pools::default(),
@@ -61,7 +61,7 @@ impl Index {
     fn save(&self, py: Python<'_>, path: PathBuf) -> PyResult<()> {
         py.detach(|| {
             let segment = self.lock().compacted();
-            format::write(&*segment, &path)
+            file_format::write(&*segment, &path)
         })?;
         Ok(())
     }

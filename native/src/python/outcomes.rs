@@ -6,10 +6,10 @@ use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict};
 
 use super::reader::{io_error, refusal_tuple, summary_tuple, RefusalTuple, SummaryTuple};
+use crate::dispatch::document_source::MatchError;
+use crate::dispatch::match_batch::Batch;
 use crate::keywords::matcher::KeywordMatcher;
-use crate::matching::batch::Batch;
 use crate::matching::matcher::{Counters, Matched, Matcher};
-use crate::matching::source::MatchError;
 use crate::reader::Summary;
 
 /// Knows the ids of handles.

@@ -16,10 +16,10 @@ use super::matching::Matcher;
 use super::outcomes::{
     batch_tuple, found_tuple, outcome, with_ids, BatchTuple, FoundTuple, OutcomeTuple,
 };
-use crate::keywords::both::match_both;
-use crate::matching::batch::match_all;
-use crate::matching::source::Source;
-use crate::matching::through::Through;
+use crate::combined::match_both;
+use crate::dispatch::document_source::Source;
+use crate::dispatch::event_source::Through;
+use crate::dispatch::match_batch::match_all;
 use crate::rewriting::fragments::Fragment;
 use crate::rewriting::{Limits, LocalNode, Mapping as NativeMapping, Operator};
 use crate::xpath::ast::Kind;

@@ -3,19 +3,20 @@ use std::sync::Arc;
 
 use proptest::prelude::*;
 
-use super::super::both::{id_of_both, match_both};
-use super::super::learning::SEARCHES_LEARNT;
-use super::super::listen::{Mode, Queries};
-use super::super::store::KeywordIndex;
-use super::super::testing::{queries, trees, Document, QueryList, Tree};
 use super::*;
-use crate::index::format::{self, OpenError};
-use crate::index::store::{AddError, Index};
+use crate::combined::{id_of_both, match_both};
+use crate::dispatch::event_source::Through;
+use crate::dispatch::worker_pool::MatcherOptions;
+use crate::keywords::adaptive_reindex::SEARCHES_LEARNT;
+use crate::keywords::store::KeywordIndex;
+use crate::keywords::testing::{queries, trees, Document, QueryList, Tree};
+use crate::keywords::token_sink::{Mode, Queries};
 use crate::matching::matcher::{Engine, Matcher};
-use crate::matching::pool::MatcherOptions;
-use crate::matching::run::RunLimits;
-use crate::matching::through::Through;
+use crate::matching::segment_run::RunLimits;
+use crate::path_index::subscription_index::Index;
 use crate::reader::ReaderOptions;
+use crate::subscription_store::file_format::{self, OpenError};
+use crate::subscription_store::store::AddError;
 use crate::xpath::Namespaces;
 
 /// The query as a subscriber would write it; words are named as trees write them.
@@ -166,8 +167,8 @@ proptest! {
         prop_assert_eq!(index.count(), live.len());
         let folder = tempfile::tempdir().expect("a folder");
         let path = folder.path().join("words");
-        format::write(&*index.compacted(), &path).expect("written");
-        let mut loaded = KeywordIndex::from_segment(format::open(&path).expect("read"));
+        file_format::write(&*index.compacted(), &path).expect("written");
+        let mut loaded = KeywordIndex::from_segment(file_format::open(&path).expect("read"));
         prop_assert_eq!(loaded.count(), live.len());
         for engine in ENGINES {
             let matchers = [matcher(&mut index, engine), matcher(&mut loaded, engine)];
@@ -270,17 +271,17 @@ fn a_refused_document_leaves_nothing_behind() {
 fn a_file_of_another_kind_is_no_index_of_keywords() {
     let folder = tempfile::tempdir().expect("a folder");
     let path = folder.path().join("index");
-    format::write(&*Index::default().compacted(), &path).expect("written");
+    file_format::write(&*Index::default().compacted(), &path).expect("written");
     assert!(matches!(
-        format::open::<KeywordSegment>(&path),
+        file_format::open::<KeywordSegment>(&path),
         Err(OpenError::Refused("index.not-an-index", _))
     ));
-    format::write(&*index_of(&[("a", "b")]).compacted(), &path).expect("written");
+    file_format::write(&*index_of(&[("a", "b")]).compacted(), &path).expect("written");
     let mut bytes = std::fs::read(&path).expect("read");
     for (at, code) in [(16, "index.too-new"), (100, "index.damaged")] {
         bytes[at] ^= 0x40;
         std::fs::write(&path, &bytes).expect("written");
-        match format::open::<KeywordSegment>(&path) {
+        match file_format::open::<KeywordSegment>(&path) {
             Err(OpenError::Refused(found, _)) => assert_eq!(found, code),
             _ => panic!("{code} expected"),
         }

@@ -2,8 +2,8 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::super::listen::{Mode, WordId};
 use super::{Item, Tree};
+use crate::keywords::token_sink::{Mode, WordId};
 
 /// An answer by definition; elements are numbered in document order, the root is 0.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -158,9 +158,9 @@ impl Document {
 
 #[cfg(test)]
 mod tests {
-    use super::super::super::listen::Queries;
     use super::super::{element, figure_1, table_1};
     use super::*;
+    use crate::keywords::token_sink::Queries;
     use Mode::{All, Any};
 
     fn elements(tree: &Tree, mode: Mode, query: &[WordId]) -> Vec<usize> {

@@ -1,0 +1,55 @@
+//! Which OR queries have a word: lists by word, laid out flat.
+
+use crate::subscription_store::flat_layout::Flat;
+
+use crate::keywords::token_sink::{Mode, Queries, WordId};
+
+/// For each word the OR queries that have it.
+pub struct OrLists {
+    /// For each word where its queries start; one more than there are words.
+    pub starts: Flat<u32>,
+    /// The queries of all words, those of one ascending.
+    pub queries: Flat<u32>,
+}
+
+impl OrLists {
+    /// Lists of all OR queries.
+    pub fn build(queries: &dyn Queries) -> OrLists {
+        let count = u32::try_from(queries.count()).expect("fewer than 2^32 queries");
+        let disjunctions = || (0..count).filter(|&query| queries.mode(query) == Mode::Any);
+        let mut starts = vec![0_u32; queries.word_count() + 1];
+        for &word in disjunctions().flat_map(|query| queries.words(query)) {
+            starts[word as usize + 1] += 1;
+        }
+        for word in 1..starts.len() {
+            starts[word] += starts[word - 1];
+        }
+        let total = starts.last().copied().unwrap_or(0);
+        let mut listed = vec![0; total as usize];
+        let mut ends = starts.clone();
+        for query in disjunctions() {
+            for &word in queries.words(query) {
+                let end = &mut ends[word as usize];
+                listed[*end as usize] = query;
+                *end += 1;
+            }
+        }
+        OrLists {
+            starts: starts.into(),
+            queries: listed.into(),
+        }
+    }
+
+    /// The OR queries that have a word.
+    #[inline]
+    pub fn get(&self, word: WordId) -> &[u32] {
+        let start = self.starts[word as usize] as usize;
+        &self.queries[start..self.starts[word as usize + 1] as usize]
+    }
+
+    /// Whether there is no OR query at all.
+    #[inline]
+    pub fn is_empty(&self) -> bool {
+        self.queries.is_empty()
+    }
+}

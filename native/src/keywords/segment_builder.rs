@@ -1,0 +1,118 @@
+//! Builds a segment: distinct queries, words numbered in the order of their texts.
+
+use hashbrown::HashMap;
+
+use crate::keywords::adaptive_reindex::Refiled;
+use crate::keywords::conjunction_index::Filing;
+use crate::keywords::disjunction_index::OrLists;
+use crate::keywords::segment::{ClassWords, KeywordSegment};
+use crate::keywords::token_sink::{Mode, Queries, WordId};
+use crate::keywords::vocabulary::Vocabulary;
+use crate::subscription_store::flat_layout::TextsBuilder;
+use crate::subscription_store::store::Build;
+use crate::subscription_store::subscription_table::RosterBuilder;
+
+type Table<K, V> = HashMap<K, V, foldhash::fast::RandomState>;
+
+/// Collects subscriptions for a [`KeywordSegment`]. Words are numbered as they come, until the end.
+#[derive(Default)]
+pub struct KeywordBuilder {
+    words: Table<Box<str>, WordId>,
+    classes: Vec<(Mode, Box<[WordId]>)>,
+    class_numbers: Table<(Mode, Box<[WordId]>), u32>,
+    roster: RosterBuilder,
+}
+
+impl KeywordBuilder {
+    /// Adds a subscription to a query of these words, which are folded and distinct, the same words
+    /// always in the same order; `source` is the query as it was given.
+    pub fn add<'a>(
+        &mut self,
+        id: &str,
+        source: &str,
+        mode: Mode,
+        words: impl Iterator<Item = &'a str>,
+    ) {
+        let words: Box<[WordId]> = words.map(|word| self.number(word)).collect();
+        let next = u32::try_from(self.classes.len()).expect("fewer than 2^32 classes a segment");
+        let key = (mode, words);
+        let class = match self.class_numbers.get(&key) {
+            Some(&class) => class,
+            None => {
+                self.classes.push(key.clone());
+                self.class_numbers.insert(key, next);
+                next
+            }
+        };
+        self.roster.add(id, source, class);
+    }
+
+    fn number(&mut self, word: &str) -> WordId {
+        if let Some(&number) = self.words.get(word) {
+            return number;
+        }
+        let number = WordId::try_from(self.words.len()).expect("fewer than 2^32 words a segment");
+        self.words.insert(word.into(), number);
+        number
+    }
+}
+
+impl Build for KeywordBuilder {
+    type Part = KeywordSegment;
+
+    fn count(&self) -> usize {
+        self.roster.count()
+    }
+
+    fn copy(&mut self, part: &KeywordSegment, handle: u32) {
+        let class = part.roster.handle_classes[handle as usize];
+        self.add(
+            part.roster.ids.get(handle),
+            part.roster.sources.get(handle),
+            part.queries.mode(class),
+            part.words_of(class),
+        );
+    }
+
+    fn finish(self) -> KeywordSegment {
+        let mut words: Vec<(Box<str>, WordId)> = self.words.into_iter().collect();
+        words.sort_unstable();
+        let mut texts = TextsBuilder::default();
+        let mut ranks = vec![0; words.len()];
+        for (word, number) in words {
+            ranks[number as usize] = texts.push(&word);
+        }
+        let queries = lay(&self.classes, &ranks);
+        KeywordSegment {
+            all: Filing::build(&queries, &[]),
+            refiled: Refiled::default(),
+            any: OrLists::build(&queries),
+            vocabulary: Vocabulary::new(texts.finish()),
+            queries,
+            roster: self.roster.finish(self.classes.len()),
+        }
+    }
+}
+
+/// Lays the words of the classes flat, renumbered.
+fn lay(classes: &[(Mode, Box<[WordId]>)], ranks: &[WordId]) -> ClassWords {
+    let mut starts = vec![0];
+    let mut words: Vec<WordId> = Vec::new();
+    for (_, own) in classes {
+        let start = words.len();
+        words.extend(own.iter().map(|&word| ranks[word as usize]));
+        words[start..].sort_unstable();
+        starts.push(u32::try_from(words.len()).expect("fewer than 2^32 words of queries"));
+    }
+    let mode = |class: &(Mode, Box<[WordId]>)| match class.0 {
+        Mode::All => 0,
+        Mode::Any => 1,
+    };
+    let modes: Vec<u8> = classes.iter().map(mode).collect();
+    ClassWords {
+        starts: starts.into(),
+        words: words.into(),
+        modes: modes.into(),
+        word_count: ranks.len(),
+    }
+}

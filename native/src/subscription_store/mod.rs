@@ -1,0 +1,8 @@
+//! Subscriptions of any kind: store, table, numbering, flat layout, file format.
+
+pub mod class_set;
+pub mod file_format;
+pub mod flat_layout;
+pub mod numbering;
+pub mod store;
+pub mod subscription_table;
