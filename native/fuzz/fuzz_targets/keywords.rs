@@ -10,16 +10,16 @@ use std::sync::Arc;
 use libfuzzer_sys::fuzz_target;
 use penstock_native::keywords::engines::KeywordEngine;
 use penstock_native::keywords::matcher::KeywordMatcher;
-use penstock_native::tokenizer::text_buffer::Pieces;
+use penstock_native::tokenizer::text_buffer::TextBuffer;
 use penstock_native::keywords::store::KeywordIndex;
-use penstock_native::tokenizer::word_tokenizer::{words_of, Folded};
+use penstock_native::tokenizer::word_tokenizer::{tokens_of, TokenCollector};
 use penstock_native::dispatch::worker_pool::Pool;
 use penstock_native::dispatch::document_source::{MatchError, Source};
 use penstock_native::reader::ReaderOptions;
 
 const QUERIES_MAX: usize = 20;
 
-/// Pieces end behind every character whose number has this divisor.
+/// TextBuffer end behind every character whose number has this divisor.
 const PIECES_END_AT: u32 = 5;
 
 const ENGINES: [KeywordEngine; 4] = [
@@ -37,7 +37,7 @@ fuzz_target!(|input: &[u8]| {
         return;
     };
     if let Ok(text) = std::str::from_utf8(document) {
-        assert_eq!(in_pieces(text), words_of(text));
+        assert_eq!(tokenize_pieces(text), tokens_of(text));
     }
     let mut index = KeywordIndex::default();
     for (number, query) in queries.lines().take(QUERIES_MAX).enumerate() {
@@ -80,16 +80,16 @@ fn outcome(
     Ok((answers, matched))
 }
 
-fn in_pieces(text: &str) -> Vec<String> {
-    let (mut pieces, mut heard) = (Pieces::default(), Folded::default());
+fn tokenize_pieces(text: &str) -> Vec<String> {
+    let (mut buffer, mut collected) = (TextBuffer::default(), TokenCollector::default());
     for piece in text.split_inclusive(|character| character as u32 % PIECES_END_AT == 0) {
-        let mut rest = pieces.piece(piece);
+        let mut rest = buffer.push(piece);
         while !rest.is_empty() {
-            pieces.cut(&mut heard);
-            rest = pieces.piece(rest);
+            buffer.tokenize(&mut collected);
+            rest = buffer.push(rest);
         }
     }
-    pieces.end();
-    pieces.cut(&mut heard);
-    heard.0
+    buffer.end_text();
+    buffer.tokenize(&mut collected);
+    collected.0
 }

@@ -12,7 +12,7 @@ use crate::keywords::element_window::{Window, MANY, NONE};
 use crate::keywords::postings::Postings;
 use crate::keywords::token_sink::WordId;
 #[cfg(target_arch = "x86_64")]
-use crate::tokenizer::cpu_features::is_wide;
+use crate::tokenizer::cpu_features::has_avx2_bmi2;
 
 /// Sets for documents of few, more and many elements; kept so that the memory is used again.
 #[derive(Debug, Default)]
@@ -39,7 +39,7 @@ impl AnySets {
         take: Take<'_>,
     ) -> Result<(), Stop> {
         #[cfg(target_arch = "x86_64")]
-        if is_wide() {
+        if has_avx2_bmi2() {
             // SAFETY: the processor has what it takes.
             return unsafe { self.answer_wide(window, postings, asked, take) };
         }

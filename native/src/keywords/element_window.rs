@@ -5,7 +5,7 @@ use crate::keywords::element_ranks::Stretches;
 use crate::keywords::token_batch::{Batch, Mark};
 use crate::keywords::token_sink::WordId;
 #[cfg(target_arch = "x86_64")]
-use crate::tokenizer::cpu_features::is_wide;
+use crate::tokenizer::cpu_features::has_avx2_bmi2;
 
 /// No element.
 pub const NONE: u32 = u32::MAX;
@@ -160,7 +160,7 @@ impl Window {
     /// before those of texts: where an element has a word in both, it may be heard as in many.
     pub fn hear(&mut self, batch: &Batch<'_>) {
         #[cfg(target_arch = "x86_64")]
-        if is_wide() {
+        if has_avx2_bmi2() {
             // SAFETY: the processor has what it takes.
             return unsafe { self.hear_wide(batch) };
         }

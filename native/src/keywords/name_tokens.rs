@@ -3,7 +3,7 @@
 use crate::events::{NameId, Names};
 use crate::keywords::token_sink::WordId;
 use crate::keywords::vocabulary::Vocabulary;
-use crate::tokenizer::word_tokenizer::{Cutter, Words};
+use crate::tokenizer::word_tokenizer::{TokenVisitor, Tokenizer};
 
 /// The words of names, each name cut once.
 #[derive(Default)]
@@ -50,7 +50,7 @@ impl NameWords {
             vocabulary,
             words: &mut self.words,
         };
-        Cutter::default().cut(&local.to_ascii_lowercase(), &mut known);
+        Tokenizer::default().tokenize(&local.to_ascii_lowercase(), &mut known);
         let range = (start, self.words.len() as u32);
         let at = name.0 as usize;
         if self.ranges.len() <= at {
@@ -66,8 +66,8 @@ struct Known<'a> {
     words: &'a mut Vec<WordId>,
 }
 
-impl Words for Known<'_> {
-    fn word(&mut self, _: usize, word: &[u8]) {
+impl TokenVisitor for Known<'_> {
+    fn token(&mut self, _: usize, word: &[u8]) {
         self.words.extend(self.vocabulary.find(word));
     }
 }

@@ -2,7 +2,7 @@
 
 use crate::keywords::token_sink::Mode;
 use crate::tokenizer::case_folding::SHRINKING_MAX;
-use crate::tokenizer::word_tokenizer::{Cutter, Folded, WORD_BYTES_MAX};
+use crate::tokenizer::word_tokenizer::{TokenCollector, Tokenizer, WORD_BYTES_MAX};
 use crate::xpath::QueryRefusal;
 
 /// A query has at most this many distinct words.
@@ -14,7 +14,7 @@ const OR: &str = "OR";
 /// A query of words.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct KeywordQuery {
-    /// Folded, ascending, each once, at least one.
+    /// TokenCollector, ascending, each once, at least one.
     pub words: Vec<String>,
     /// How many of them an answer holds. Of a single word: all.
     pub mode: Mode,
@@ -38,7 +38,7 @@ pub fn canonical_text<W: AsRef<str>>(words: &[W], mode: Mode) -> String {
 
 /// The query that a text says.
 pub fn parse(text: &str) -> Result<KeywordQuery, QueryRefusal> {
-    let mut cutter = Cutter::new(usize::MAX / SHRINKING_MAX);
+    let mut tokenizer = Tokenizer::new(usize::MAX / SHRINKING_MAX);
     let mut query = KeywordQuery {
         words: Vec::new(),
         mode: Mode::All,
@@ -59,8 +59,8 @@ pub fn parse(text: &str) -> Result<KeywordQuery, QueryRefusal> {
             query.mode = Mode::Any;
             continue;
         }
-        let mut words = Folded::default();
-        cutter.cut(&run.to_ascii_lowercase(), &mut words);
+        let mut words = TokenCollector::default();
+        tokenizer.tokenize(&run.to_ascii_lowercase(), &mut words);
         for word in words.0 {
             if word.len() > WORD_BYTES_MAX {
                 let message = format!(

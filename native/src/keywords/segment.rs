@@ -79,7 +79,7 @@ impl KeywordSegment {
     }
 
     /// The words of a class, ascending.
-    pub fn words_of(&self, class: u32) -> impl Iterator<Item = &str> + '_ {
+    pub fn tokens_of(&self, class: u32) -> impl Iterator<Item = &str> + '_ {
         let words = self.queries.words(class).iter();
         words.map(|&word| self.vocabulary.words.get(word))
     }

@@ -70,7 +70,7 @@ impl Build for KeywordBuilder {
             part.roster.ids.get(handle),
             part.roster.sources.get(handle),
             part.queries.mode(class),
-            part.words_of(class),
+            part.tokens_of(class),
         );
     }
 

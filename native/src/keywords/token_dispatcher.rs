@@ -9,7 +9,7 @@ use crate::keywords::token_batch::{Batch, Mark};
 use crate::keywords::token_sink::{Listener, WordId};
 use crate::keywords::vocabulary::Vocabulary;
 use crate::keywords::vocabulary_lookup::{Asked, Lookup};
-use crate::tokenizer::text_buffer::Pieces;
+use crate::tokenizer::text_buffer::TextBuffer;
 
 /// See [`Heard::new`].
 const MARKS_MAX: usize = 1 << 12;
@@ -42,7 +42,7 @@ pub(super) struct Found {
 
 /// What was heard and not told yet; kept from one document to the next so that its memory is used again.
 pub struct Heard {
-    texts: Pieces,
+    texts: TextBuffer,
     asked: Asked,
     marks_max: usize,
     /// Each with the place in the texts that it stands at.
@@ -59,7 +59,7 @@ impl Heard {
     /// Nothing yet. It is told at the latest when so many beginnings, names and ends are marked.
     pub fn new(marks_max: usize) -> Heard {
         Heard {
-            texts: Pieces::default(),
+            texts: TextBuffer::default(),
             asked: Asked::default(),
             marks_max,
             marks: Vec::new(),
@@ -99,7 +99,7 @@ impl<'e, 's, L: Listener> Ear<'e, 's, L> {
     #[inline]
     fn mark(&mut self, mark: Mark) {
         // Far fewer than 2^32 bytes of text are held.
-        let place = self.heard.texts.bytes() as u32;
+        let place = self.heard.texts.len_bytes() as u32;
         self.heard.marks.push((place, mark));
     }
 
@@ -112,10 +112,10 @@ impl<'e, 's, L: Listener> Ear<'e, 's, L> {
 
     #[inline]
     fn piece(&mut self, piece: &str) -> Result<(), Stop> {
-        let mut rest = self.heard.texts.piece(piece);
+        let mut rest = self.heard.texts.push(piece);
         while !rest.is_empty() {
             self.tell()?;
-            rest = self.heard.texts.piece(rest);
+            rest = self.heard.texts.push(rest);
         }
         Ok(())
     }
@@ -129,7 +129,7 @@ impl<'e, 's, L: Listener> Ear<'e, 's, L> {
             ..
         } = &mut *self.heard;
         let mut lookup = Lookup::new(self.seats, asked);
-        texts.cut(&mut lookup);
+        texts.tokenize(&mut lookup);
         lookup.answer();
         for seat in self.seats.iter_mut() {
             seat.tell(marks)?;
@@ -160,7 +160,7 @@ impl<'e, 's, L: Listener> Ear<'e, 's, L> {
     #[inline]
     fn end_text(&mut self) {
         self.text_end = None;
-        self.heard.texts.end();
+        self.heard.texts.end_text();
     }
 }
 
@@ -193,7 +193,7 @@ impl<L: Listener> Handler for Ear<'_, '_, L> {
             self.learn(context.names(), attribute.name);
             self.mark(Mark::Name(attribute.name));
             self.piece(attribute.value)?;
-            self.heard.texts.end();
+            self.heard.texts.end_text();
         }
         Ok(())
     }

@@ -11,7 +11,7 @@ use bytemuck::{Pod, Zeroable};
 
 use crate::keywords::token_sink::WordId;
 use crate::subscription_store::flat_layout::{Flat, Texts};
-use crate::tokenizer::byte_classes::{eight_at, sixteen_at};
+use crate::tokenizer::byte_classes::{load_16, load_8};
 
 /// So many slots are there for a hundred words: the more, the sooner a factor is found.
 const SLOTS_PERCENT: usize = 125;
@@ -31,7 +31,7 @@ const LONG: u64 = u64::MAX;
 
 /// Words by number, and a table that finds them.
 pub struct Vocabulary {
-    /// Folded, ascending, each once.
+    /// TokenCollector, ascending, each once.
     pub words: Texts,
     /// By group; at least one.
     pub factors: Flat<u32>,
@@ -222,7 +222,7 @@ impl Key {
     #[inline(always)]
     pub fn within(text: &[u8], start: usize, end: usize) -> Key {
         if end - start <= SHORT_BYTES_MAX {
-            Key(sixteen_at(text, start, end - start))
+            Key(load_16(text, start, end - start))
         } else {
             Key::of_long(&text[start..end])
         }
@@ -230,9 +230,9 @@ impl Key {
 
     #[cold]
     fn of_long(bytes: &[u8]) -> Key {
-        let first = mix([0, 8].map(|at| eight_at(bytes, at)));
+        let first = mix([0, 8].map(|at| load_8(bytes, at)));
         let rest = (SHORT_BYTES_MAX..bytes.len()).step_by(8);
-        let hash = rest.fold(first, |hash, at| mix([hash, eight_at(bytes, at)]));
+        let hash = rest.fold(first, |hash, at| mix([hash, load_8(bytes, at)]));
         Key([hash, LONG])
     }
 

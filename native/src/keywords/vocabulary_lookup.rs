@@ -2,14 +2,14 @@
 
 use crate::keywords::token_dispatcher::{Found, Seat};
 use crate::keywords::vocabulary::{Key, Vocabulary, SHORT_BYTES_MAX};
-use crate::tokenizer::word_tokenizer::{Words, BLOCK_WORDS_MAX};
+use crate::tokenizer::word_tokenizer::{TokenVisitor, BLOCK_TOKENS_MAX};
 
 /// So many words are asked for before the first is looked up.
 const ASKED_MAX: usize = 64;
 
-const _: () = assert!(BLOCK_WORDS_MAX <= ASKED_MAX);
+const _: () = assert!(BLOCK_TOKENS_MAX <= ASKED_MAX);
 
-/// Words that are asked for; kept from one document to the next so that its memory is used again.
+/// TokenVisitor that are asked for; kept from one document to the next so that its memory is used again.
 pub struct Asked {
     keys: [Key; ASKED_MAX],
     /// Where each of them stands.
@@ -59,14 +59,14 @@ impl<'e, 's, L> Lookup<'e, 's, L> {
     }
 }
 
-impl<L> Words for Lookup<'_, '_, L> {
-    fn word(&mut self, at: usize, word: &[u8]) {
-        self.words(word, &[(0, word.len())]);
+impl<L> TokenVisitor for Lookup<'_, '_, L> {
+    fn token(&mut self, at: usize, word: &[u8]) {
+        self.tokens(word, &[(0, word.len())]);
         self.asked.places[self.asked.count - 1] = at as u32;
     }
 
     #[inline(always)]
-    fn words(&mut self, text: &[u8], ranges: &[(usize, usize)]) {
+    fn tokens(&mut self, text: &[u8], ranges: &[(usize, usize)]) {
         if self.asked.count + ranges.len() > ASKED_MAX {
             self.answer();
         }

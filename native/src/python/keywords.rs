@@ -28,9 +28,9 @@ use crate::keywords::store::KeywordIndex as NativeIndex;
 use crate::keywords::token_sink::Mode;
 use crate::keywords::worker::KeywordWorker;
 use crate::subscription_store::file_format;
-use crate::tokenizer::word_tokenizer::{words_of, WORD_BYTES_MAX};
+use crate::tokenizer::word_tokenizer::{tokens_of, WORD_BYTES_MAX};
 
-/// Folded words, ascending, and `all` or `any`; or code, message and offset in characters.
+/// TokenCollector words, ascending, and `all` or `any`; or code, message and offset in characters.
 type ParsedTuple = (
     Option<(Vec<String>, &'static str)>,
     Option<(&'static str, String, usize)>,
@@ -46,7 +46,7 @@ fn mode_text(mode: Mode) -> &'static str {
 /// The words of a text, folded, in their order.
 #[pyfunction]
 pub fn words(text: &str) -> Vec<String> {
-    words_of(text)
+    tokens_of(text)
 }
 
 /// The query that a text says: its words and `all` or `any`; or code, message and offset in

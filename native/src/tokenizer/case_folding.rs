@@ -1,13 +1,13 @@
-//! One form for all spellings of a word that differ in case alone: full case folding, then NFC.
+//! Maps spellings that differ only in case to one form: full case folding, then NFC.
 
 use caseless::Caseless;
 use unicode_normalization::{is_nfc, UnicodeNormalization};
 
-/// A word is at most this many times as long as its folded form: folding and composing turn at most
-/// seven bytes into two.
+/// Upper bound on the ratio of a word's length to that of its folded form: folding and composing
+/// turn at most seven bytes into two.
 pub const SHRINKING_MAX: usize = 4;
 
-/// Puts the folded form of `word` in `folded`, in place of what is there.
+/// Writes the folded form of `word` to `folded`, replacing its content.
 pub fn fold_into(word: &str, folded: &mut String) {
     folded.clear();
     folded.extend(word.chars().default_case_fold());
@@ -16,19 +16,18 @@ pub fn fold_into(word: &str, folded: &mut String) {
     }
 }
 
-/// Whether a byte begins a character from U+00C0 to U+017F: Latin letters, nearly all.
+/// Whether a byte starts a character in U+00C0 to U+017F, nearly all of them Latin letters.
 pub const fn is_latin_lead(byte: u8) -> bool {
     matches!(byte, 0xc3..=0xc5)
 }
 
-/// Whether the two bytes are a Latin letter that [`fold_latin`] folds.
+/// Whether the two bytes are a Latin letter that [`fold_latin`] supports.
 #[inline]
 pub fn is_latin(lead: u8, last: u8) -> bool {
     latin(lead, last)[0] != 0
 }
 
-/// Whether the two bytes, a letter that [`is_latin`] knows, are their own folded form: a small letter of
-/// Latin-1.
+/// Whether a letter accepted by [`is_latin`] is its own folded form: a lowercase Latin-1 letter.
 #[inline]
 pub fn is_small_latin(lead: u8, last: u8) -> bool {
     lead == 0xc3 && last >= 0xa0
@@ -39,8 +38,8 @@ fn latin(lead: u8, last: u8) -> [u8; 2] {
     LATIN[(lead - 0xc3) as usize * 64 + (last & 0x3f) as usize]
 }
 
-/// By character from U+00C0 on: its folded form in UTF-8, the second byte 0 where there is none; nothing
-/// for what is no letter, or folds to more than two bytes.
+/// Folded form in UTF-8 of each character from U+00C0 on; the second byte is 0 if the form has one
+/// byte. Zeros for characters that are no letters or fold to more than two bytes.
 static LATIN: [[u8; 2]; 192] = latin_folded();
 
 const fn latin_folded() -> [[u8; 2]; 192] {
@@ -56,11 +55,11 @@ const fn latin_folded() -> [[u8; 2]; 192] {
             _ => character,
         };
         folded[at] = match character {
-            // The signs of multiplication and division; and what folds to three bytes.
+            // Multiplication and division signs, and characters that fold to three bytes.
             0xd7 | 0xf7 | 0x130 | 0x149 => [0, 0],
             0xdf => [b's', b's'],
             0x17f => [b's', 0],
-            // Small letters without a capital beside them.
+            // Lowercase letters without an adjacent uppercase letter.
             0x131 | 0x138 => [0xc4, 0x80 | (character & 0x3f) as u8],
             _ => [0xc0 | (small >> 6) as u8, 0x80 | (small & 0x3f) as u8],
         };
@@ -69,8 +68,8 @@ const fn latin_folded() -> [[u8; 2]; 192] {
     folded
 }
 
-/// Puts the folded form of a word in `folded`, in place of what is there; the word is of ASCII and of
-/// letters that [`is_latin`] knows.
+/// Writes the folded form of a word to `folded`, replacing its content. The word consists of ASCII
+/// and letters accepted by [`is_latin`].
 pub fn fold_latin(word: &[u8], folded: &mut String) {
     let mut bytes = std::mem::take(folded).into_bytes();
     bytes.clear();
@@ -103,7 +102,7 @@ mod tests {
     }
 
     #[test]
-    fn words_fold_as_unicode_says() {
+    fn words_fold_as_unicode_specifies() {
         for (word, folded) in [
             ("Storm", "storm"),
             ("STRASSE", "strasse"),
@@ -120,7 +119,7 @@ mod tests {
     }
 
     #[test]
-    fn no_character_shrinks_more_than_is_said() {
+    fn shrinking_max_bounds_every_character() {
         for character in '\u{1}'..=char::MAX {
             let decomposed: String = character.to_string().nfd().collect();
             for form in [character.to_string(), decomposed] {
@@ -133,7 +132,7 @@ mod tests {
     }
 
     #[test]
-    fn latin_letters_fold_as_others_do() {
+    fn latin_table_agrees_with_full_folding() {
         for character in '\u{c0}'..='\u{17f}' {
             let text = character.to_string();
             let [lead, last] = text.as_bytes() else {
@@ -155,13 +154,13 @@ mod tests {
 
     proptest! {
         #[test]
-        fn what_is_folded_stays(word in "\\PC{1,12}") {
+        fn folding_is_idempotent(word in "\\PC{1,12}") {
             let folded = fold(&word);
             prop_assert_eq!(fold(&folded), folded.clone());
         }
 
         #[test]
-        fn ascii_folds_to_small_letters(word in "[ -~]{1,12}") {
+        fn ascii_folds_to_lowercase(word in "[ -~]{1,12}") {
             prop_assert_eq!(fold(&word), word.to_ascii_lowercase());
         }
     }

@@ -1,10 +1,9 @@
-//! Whether the processor works on many bytes at once.
+//! CPU feature detection.
 
-/// Whether it has AVX2, BMI and POPCNT, as those made since 2013 do: what is compiled for them may be
-/// called.
-#[cfg(target_arch = "x86_64")]
+/// Whether the CPU has AVX2, BMI1, BMI2 and POPCNT (x86-64 since about 2013). Functions compiled
+/// with these target features may be called when this returns true.
 #[inline]
-pub fn is_wide() -> bool {
+pub fn has_avx2_bmi2() -> bool {
     use std::arch::is_x86_feature_detected as has;
     has!("avx2") && has!("bmi1") && has!("bmi2") && has!("popcnt")
 }

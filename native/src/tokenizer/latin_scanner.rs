@@ -1,30 +1,31 @@
-//! Words of ASCII and accented Latin letters, one at a time, with all that the rules say about them.
+//! Scans one word of ASCII and two-byte Latin letters at a time, applying all segmentation rules
+//! for these characters.
 //!
-//! Letters, digits and underscores hold together; of two letters also what stands between them alone of
-//! `:`, `.` and `'`, of two digits `,`, `;`, `.` and `'`.
+//! Letters, digits and underscores form a word. A single `:`, `.` or `'` joins two letters; a
+//! single `,`, `;`, `.` or `'` joins two digits.
 
-use crate::tokenizer::byte_classes::plain_run;
+use crate::tokenizer::byte_classes::ascii_word_run;
 use crate::tokenizer::case_folding::{is_latin, is_latin_lead, is_small_latin};
 
 const LETTER: u8 = 1;
 const DIGIT: u8 = 2;
 const UNDERSCORE: u8 = 4;
 const IN_WORD: u8 = LETTER | DIGIT | UNDERSCORE;
-/// Holds two letters together: [`LETTER`], shifted.
+/// Joins two letters: [`LETTER`], shifted.
 const MID_LETTER: u8 = LETTER << MID;
-/// Holds two digits together: [`DIGIT`], shifted.
+/// Joins two digits: [`DIGIT`], shifted.
 const MID_DIGIT: u8 = DIGIT << MID;
 const MID: u32 = 3;
-/// The first byte of a character of two bytes that [`is_latin`] may know as a letter.
+/// First byte of a two-byte character that [`is_latin`] may accept as a letter.
 const LATIN: u8 = 1 << 6;
-/// A byte of any other character: the crate's tables know what it is.
+/// A byte of any other character, which `unicode-segmentation` must classify.
 const OTHER: u8 = 1 << 7;
 
-/// Not to be passed over between words.
-pub const STARTS: u8 = IN_WORD | LATIN | OTHER;
+/// Byte kinds that cannot be skipped between words.
+pub const TOKEN_START: u8 = IN_WORD | LATIN | OTHER;
 
-/// What each byte is to a word.
-static KINDS: [u8; 256] = kinds();
+/// The kind of each byte.
+static BYTE_KINDS: [u8; 256] = kinds();
 
 const fn kinds() -> [u8; 256] {
     let mut kinds = [OTHER; 256];
@@ -50,52 +51,52 @@ const fn kinds() -> [u8; 256] {
     kinds
 }
 
-/// What a byte is to a word; 0 for what is in none and holds nothing together.
+/// The kind of a byte; 0 if it is in no word and joins nothing.
 #[inline]
 pub fn kind(byte: u8) -> u8 {
-    KINDS[byte as usize]
+    BYTE_KINDS[byte as usize]
 }
 
-/// What a scan of plain text comes to.
-pub enum Scanned {
-    /// Letters, digits and what holds them together.
-    Word(PlainWord),
-    /// The crate must cut from `start` on, since the character at `place` is none of ours.
-    Other {
-        /// Where to begin.
+/// Result of a scan.
+pub enum ScanResult {
+    /// A word.
+    Word(LatinWord),
+    /// The text from `start` on needs the full Unicode rules because of the character at `at`.
+    NeedsUnicode {
+        /// Where to start segmenting.
         start: usize,
-        /// The character.
-        place: usize,
+        /// Position of the character.
+        at: usize,
     },
-    /// There is no word left.
+    /// No word is left.
     End,
 }
 
-/// The next word of `bytes`, which are UTF-8, from `from` on.
+/// Returns the next word of `bytes`, which are UTF-8, starting at `from`.
 #[inline]
-pub fn scan(bytes: &[u8], from: usize) -> Scanned {
+pub fn scan(bytes: &[u8], from: usize) -> ScanResult {
     let mut start = from;
     loop {
         start = match bytes[start..]
             .iter()
-            .position(|&byte| kind(byte) & STARTS != 0)
+            .position(|&byte| kind(byte) & TOKEN_START != 0)
         {
             Some(skipped) => start + skipped,
-            None => return Scanned::End,
+            None => return ScanResult::End,
         };
         if kind(bytes[start]) == OTHER {
-            // It may extend what is before it.
+            // The character may extend the one before it.
             let extends = start > from && !bytes[start - 1].is_ascii_whitespace();
-            return Scanned::Other {
+            return ScanResult::NeedsUnicode {
                 start: start - usize::from(extends),
-                place: start,
+                at: start,
             };
         }
         let mut end = start;
-        let mut needs_table = false;
+        let mut needs_folding = false;
         let mut is_word = false;
         loop {
-            let run = plain_run(bytes, end);
+            let run = ascii_word_run(bytes, end);
             end += run.len;
             is_word |= run.is_word;
             let Some(&byte) = bytes.get(end) else {
@@ -103,31 +104,26 @@ pub fn scan(bytes: &[u8], from: usize) -> Scanned {
             };
             let this = kind(byte);
             if this == LATIN && is_latin(byte, bytes[end + 1]) {
-                needs_table |= !is_small_latin(byte, bytes[end + 1]);
+                needs_folding |= !is_small_latin(byte, bytes[end + 1]);
                 is_word = true;
                 end += 2;
                 continue;
             }
             if this & (LATIN | OTHER) != 0 {
-                return Scanned::Other { start, place: end };
+                return ScanResult::NeedsUnicode { start, at: end };
             }
-            // A letter or digit may follow what holds it and the one before together.
+            // A joining character extends the word if a matching letter or digit follows.
             let next = match bytes.get(end + 1) {
                 Some(&next) if this != 0 => next,
                 _ => break,
             };
             let next_kind = match kind(next) {
                 LATIN if is_latin(next, bytes[end + 2]) => LETTER,
-                LATIN | OTHER => {
-                    return Scanned::Other {
-                        start,
-                        place: end + 1,
-                    }
-                }
+                LATIN | OTHER => return ScanResult::NeedsUnicode { start, at: end + 1 },
                 next => next,
             };
             let last = match kind(bytes[end - 1]) {
-                // The second byte of a Latin letter.
+                // Second byte of a Latin letter.
                 OTHER => LETTER,
                 last => last,
             };
@@ -137,27 +133,27 @@ pub fn scan(bytes: &[u8], from: usize) -> Scanned {
             end += 1;
         }
         if is_word {
-            return Scanned::Word(PlainWord {
+            return ScanResult::Word(LatinWord {
                 start,
                 end,
-                needs_table,
+                needs_folding,
             });
         }
         if end == bytes.len() {
-            // Underscores, of which what comes may make a word.
-            return Scanned::Other { start, place: end };
+            // Underscores, which following text may extend to a word.
+            return ScanResult::NeedsUnicode { start, at: end };
         }
         start = end;
     }
 }
 
-/// Where a word of ASCII and accented Latin letters is.
+/// Byte range of a word of ASCII and Latin letters.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct PlainWord {
-    /// The first byte.
+pub struct LatinWord {
+    /// First byte.
     pub start: usize,
     /// One past the last byte.
     pub end: usize,
-    /// Whether some letters are not folded yet: by table.
-    pub needs_table: bool,
+    /// Whether some letters still need case folding, by table.
+    pub needs_folding: bool,
 }

@@ -1,9 +1,9 @@
-//! Splits text into words (UAX #29), case-folded.
+//! Splits text into case-folded words (UAX #29).
 
-pub mod byte_classes;
-pub mod case_folding;
+pub(crate) mod byte_classes;
+pub(crate) mod case_folding;
 #[cfg(target_arch = "x86_64")]
-pub mod cpu_features;
-pub mod latin_scanner;
+pub(crate) mod cpu_features;
+mod latin_scanner;
 pub mod text_buffer;
 pub mod word_tokenizer;

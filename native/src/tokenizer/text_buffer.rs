@@ -1,160 +1,165 @@
-//! Texts whose words are cut together: many short ones, one behind the other, or pieces of a long one.
+//! Buffers text and tokenizes it in batches: many short texts back to back, or a long text in
+//! pieces.
 //!
-//! White space always ends a word, so that texts are kept apart by it, and of a text that goes on only the
-//! run since the last of it is kept. Text without white space is bounded, too: past a limit, what is
-//! certain is handed out, and a word that is too long to be one is kept only as what it means for the
-//! text that follows.
+//! White space always ends a word, so it separates texts, and of an unfinished text only the run
+//! since the last white space must be retained. Runs without white space are bounded, too: past a
+//! limit, the tokens that later text cannot change are emitted, and an overlong word is replaced by
+//! a shorter one with the same effect on the text that follows.
 
 use unicode_segmentation::UnicodeSegmentation;
 
-use crate::tokenizer::word_tokenizer::{Cutter, Words};
+use crate::tokenizer::word_tokenizer::{TokenVisitor, Tokenizer};
 
-/// Transparent to the rules of UAX #29 wherever it stands inside of a word.
-const FILLER: char = '\u{301}';
+/// Transparent to the rules of UAX #29 anywhere inside a word.
+const TRANSPARENT_FILLER: char = '\u{301}';
 
-/// Stands between texts.
-const BETWEEN: char = '\n';
+/// Separates texts.
+const SEPARATOR: char = '\n';
 
-/// So many bytes of text are cut together.
-const TEXT_BYTES_MAX: usize = 1 << 14;
+/// Capacity in bytes; a full buffer is tokenized before more text is added.
+const BUFFER_BYTES_MAX: usize = 1 << 14;
 
-/// Texts to be cut.
-pub struct Pieces {
-    cutter: Cutter,
+/// Text waiting to be tokenized.
+pub struct TextBuffer {
+    tokenizer: Tokenizer,
     texts: String,
-    /// Whether nothing is there that the next piece could belong to.
-    is_between: bool,
+    /// Whether the next piece starts a new word: the buffer is empty or ends in white space.
+    is_at_boundary: bool,
     bytes_max: usize,
 }
 
-impl Default for Pieces {
-    fn default() -> Pieces {
-        Pieces::new(Cutter::default(), TEXT_BYTES_MAX)
+impl Default for TextBuffer {
+    fn default() -> TextBuffer {
+        TextBuffer::new(Tokenizer::default(), BUFFER_BYTES_MAX)
     }
 }
 
-impl Pieces {
-    fn new(cutter: Cutter, bytes_max: usize) -> Pieces {
-        let pieces = Pieces {
-            cutter,
+impl TextBuffer {
+    fn new(tokenizer: Tokenizer, bytes_max: usize) -> TextBuffer {
+        let buffer = TextBuffer {
+            tokenizer,
             texts: String::new(),
-            is_between: true,
+            is_at_boundary: true,
             bytes_max,
         };
         assert!(
-            pieces.kept_bytes_max() < bytes_max,
-            "there is room for more"
+            buffer.retained_bytes_max() < bytes_max,
+            "retained text leaves free space in the buffer"
         );
-        pieces
+        buffer
     }
 
-    /// Another piece of the text; what of it there is no room for before the texts are cut.
+    /// Appends a piece of the current text. Returns the part that does not fit; call
+    /// [`TextBuffer::tokenize`] and push it again.
     #[inline]
     #[must_use]
-    pub fn piece<'p>(&mut self, mut piece: &'p str) -> &'p str {
-        if self.is_between {
+    pub fn push<'p>(&mut self, mut piece: &'p str) -> &'p str {
+        if self.is_at_boundary {
             piece = &piece[piece.bytes().take_while(is_space).count()..];
         }
         let Some(&last) = piece.as_bytes().last() else {
             return piece;
         };
         if self.texts.len() + piece.len() > self.bytes_max {
-            return self.part(piece);
+            return self.push_prefix(piece);
         }
         self.texts.push_str(piece);
-        self.is_between = is_space(&last);
+        self.is_at_boundary = is_space(&last);
         ""
     }
 
-    /// As much of a piece as there is room for; the rest.
+    /// Appends as much of a piece as fits and returns the rest.
     #[cold]
-    fn part<'p>(&mut self, piece: &'p str) -> &'p str {
-        // The end of a text may stand behind what there is room for.
-        let room = self.bytes_max.saturating_sub(self.texts.len());
+    fn push_prefix<'p>(&mut self, piece: &'p str) -> &'p str {
+        // A separator may have been written past the limit.
+        let free = self.bytes_max.saturating_sub(self.texts.len());
         let fits = |&at: &usize| piece.is_char_boundary(at);
-        let taken = (0..=room).rev().find(fits).expect("a text begins at 0");
+        let taken = (0..=free).rev().find(fits).expect("a text begins at 0");
         self.texts.push_str(&piece[..taken]);
-        self.find_between();
+        self.update_boundary();
         &piece[taken..]
     }
 
-    /// The text ends.
+    /// Ends the current text.
     #[inline]
-    pub fn end(&mut self) {
-        if !self.is_between {
-            self.texts.push(BETWEEN);
-            self.is_between = true;
+    pub fn end_text(&mut self) {
+        if !self.is_at_boundary {
+            self.texts.push(SEPARATOR);
+            self.is_at_boundary = true;
         }
     }
 
-    /// How many bytes of text there are to be cut.
+    /// Number of buffered bytes.
     #[inline]
-    pub fn bytes(&self) -> usize {
+    pub fn len_bytes(&self) -> usize {
         self.texts.len()
     }
 
-    fn find_between(&mut self) {
+    fn update_boundary(&mut self) {
         let last = self.texts.as_bytes().last();
-        self.is_between = last.is_none_or(is_space);
+        self.is_at_boundary = last.is_none_or(is_space);
     }
 
-    /// Hands out all words but those that the next piece may change.
-    pub fn cut<W: Words>(&mut self, words: &mut W) {
+    /// Emits all tokens except those that the next piece may still change.
+    pub fn tokenize<V: TokenVisitor>(&mut self, visitor: &mut V) {
         let mut spaces = self.texts.rmatch_indices(char::is_whitespace);
         let end = spaces.next().map_or(0, |(at, space)| at + space.len());
         self.texts.make_ascii_lowercase();
-        self.cutter.cut(&self.texts[..end], words);
+        self.tokenizer.tokenize(&self.texts[..end], visitor);
         self.texts.drain(..end);
-        if self.texts.len() > self.kept_bytes_max() {
-            self.relieve(&mut Behind { end, words });
+        if self.texts.len() > self.retained_bytes_max() {
+            self.compact_run(&mut OffsetVisitor { end, visitor });
         }
-        self.find_between();
+        self.update_boundary();
     }
 
-    /// Forgets all texts.
+    /// Discards all text.
     pub fn clear(&mut self) {
         self.texts.clear();
-        self.is_between = true;
+        self.is_at_boundary = true;
     }
 
-    /// More than two shortened segments ever have.
-    fn kept_bytes_max(&self) -> usize {
-        self.cutter.unfolded_bytes_max() * 4 + 256
+    /// Exceeds the length of any two shortened segments.
+    fn retained_bytes_max(&self) -> usize {
+        self.tokenizer.unfolded_bytes_max() * 4 + 256
     }
 
-    /// Hands out what later text cannot change of a run without white space, and shortens what is too long
-    /// to be a word.
+    /// Emits the tokens of a run without white space that later text cannot change, and shortens a
+    /// segment that is too long to be a word.
     ///
-    /// Whether a segment begins at a place depends on the two characters before and the two after it, not
-    /// counting those that only extend others. So it is certain of each segment but the last, and of
-    /// the last one if it has two characters that count.
+    /// Whether a segment boundary exists at a position depends on the two characters before and
+    /// after it, not counting extending characters. So every boundary but the last is final, and
+    /// the last is final if two non-extending characters follow it.
     #[cold]
-    fn relieve<W: Words>(&mut self, words: &mut W) {
+    fn compact_run<V: TokenVisitor>(&mut self, visitor: &mut V) {
         let (mut before, mut last) = (0, 0);
         for (start, _) in self.texts.split_word_bound_indices() {
             (before, last) = (last, start);
         }
-        let certain = match Units::of(&self.texts[last..]).count {
+        let certain = match TrailingUnits::of(&self.texts[last..]).count {
             0 | 1 => before,
             _ => last,
         };
-        self.cutter.cut(&self.texts[..certain], words);
-        let shortened = [&self.texts[certain..last], &self.texts[last..]]
-            .map(|segment| self.shortened(segment));
+        self.tokenizer.tokenize(&self.texts[..certain], visitor);
+        let shortened =
+            [&self.texts[certain..last], &self.texts[last..]].map(|segment| self.shorten(segment));
         self.texts = shortened.concat();
     }
 
-    /// A segment that means the same to the text that follows: itself, or one that is still too long to be
-    /// a word, but not longer than that.
-    fn shortened(&self, segment: &str) -> String {
-        let bytes_max = self.cutter.unfolded_bytes_max();
+    /// Returns a segment with the same effect on the text that follows: the segment itself, or a
+    /// shorter one that is still too long to be a word.
+    fn shorten(&self, segment: &str) -> String {
+        let bytes_max = self.tokenizer.unfolded_bytes_max();
         if segment.len() <= bytes_max {
             return segment.to_owned();
         }
-        let filler: String =
-            std::iter::repeat_n(FILLER, bytes_max / FILLER.len_utf8() + 1).collect();
-        let units = Units::of(segment);
-        // What follows looks back two units; more are kept where two alone would not hold together.
+        let filler: String = std::iter::repeat_n(
+            TRANSPARENT_FILLER,
+            bytes_max / TRANSPARENT_FILLER.len_utf8() + 1,
+        )
+        .collect();
+        let units = TrailingUnits::of(segment);
+        // Later text looks back two units; keep more if two alone would not form one segment.
         for count in 2..=units.count {
             let (first, rest) = units.last(count);
             let short = format!("{first}{rest}");
@@ -167,41 +172,43 @@ impl Pieces {
     }
 }
 
-/// White space of ASCII, as XML has it.
+/// ASCII white space as defined by XML.
 #[inline]
 fn is_space(byte: &u8) -> bool {
     matches!(byte, b' ' | b'\n' | b'\t' | b'\r')
 }
 
-/// Words of text that stands behind other text.
-struct Behind<'w, W> {
-    /// Where that ends.
+/// Adds an offset to token positions.
+struct OffsetVisitor<'w, V> {
+    /// Length of the text already emitted.
     end: usize,
-    words: &'w mut W,
+    visitor: &'w mut V,
 }
 
-impl<W: Words> Words for Behind<'_, W> {
-    fn word(&mut self, at: usize, word: &[u8]) {
-        self.words.word(self.end + at, word);
+impl<V: TokenVisitor> TokenVisitor for OffsetVisitor<'_, V> {
+    fn token(&mut self, start: usize, token: &[u8]) {
+        self.visitor.token(self.end + start, token);
     }
 }
 
-/// The last units of a segment: a character that counts, and of those that extend it the last.
-struct Units {
-    /// From the end backwards.
-    units: [(Option<char>, Option<char>); Units::MAX],
+/// The last units of a segment. A unit is a non-extending character and the last of its extending
+/// characters.
+struct TrailingUnits {
+    /// Last unit first.
+    units: [(Option<char>, Option<char>); TrailingUnits::MAX],
     count: usize,
-    /// Where there are none: the last of the characters that would extend others.
+    /// Last extending character of a segment that has no unit.
     extension: Option<char>,
 }
 
-impl Units {
-    /// No more are ever needed: of four, two hold together that are no mere link between others.
+impl TrailingUnits {
+    /// Four always suffice: among four units, two adjacent ones form a segment without being only a
+    /// link between others.
     const MAX: usize = 4;
 
-    fn of(segment: &str) -> Units {
-        let mut units = Units {
-            units: [(None, None); Units::MAX],
+    fn of(segment: &str) -> TrailingUnits {
+        let mut units = TrailingUnits {
+            units: [(None, None); TrailingUnits::MAX],
             count: 0,
             extension: None,
         };
@@ -212,14 +219,14 @@ impl Units {
             }
             units.units[units.count] = (Some(character), units.extension.take());
             units.count += 1;
-            if units.count == Units::MAX {
+            if units.count == TrailingUnits::MAX {
                 return units;
             }
         }
         units
     }
 
-    /// The first character of the last `count` units, and all that follows it.
+    /// Returns the first character of the last `count` units and everything after it.
     fn last(&self, count: usize) -> (String, String) {
         let mut units = self.units[..count].iter().rev();
         let Some((first, extension)) = units.next() else {
@@ -234,7 +241,7 @@ impl Units {
     }
 }
 
-/// Whether a character only extends the one before it, whichever that is.
+/// Whether a character always extends the preceding one.
 fn is_extension(character: char) -> bool {
     !character.is_ascii() && format!("!{character}").as_str().split_word_bounds().count() == 1
 }
@@ -242,117 +249,120 @@ fn is_extension(character: char) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::tokenizer::word_tokenizer::Folded;
+    use crate::tokenizer::word_tokenizer::TokenCollector;
     use proptest::prelude::*;
 
     const WORD_BYTES_MAX: usize = 8;
 
-    /// With little room, or with much.
-    fn cutters() -> [Pieces; 2] {
-        [400, 4_000].map(|bytes_max| Pieces::new(Cutter::new(WORD_BYTES_MAX), bytes_max))
+    /// A small and a large buffer.
+    fn buffers() -> [TextBuffer; 2] {
+        [400, 4_000].map(|bytes_max| TextBuffer::new(Tokenizer::new(WORD_BYTES_MAX), bytes_max))
     }
 
-    fn in_pieces(pieces: &[&str]) -> Vec<String> {
-        let [little, much] = cutters().map(|mut cutter| {
-            let mut heard = Folded::default();
+    fn tokenize_pieces(pieces: &[&str]) -> Vec<String> {
+        let [small, large] = buffers().map(|mut buffer| {
+            let mut collected = TokenCollector::default();
             for piece in pieces {
-                let mut rest = cutter.piece(piece);
+                let mut rest = buffer.push(piece);
                 while !rest.is_empty() {
-                    cutter.cut(&mut heard);
-                    assert!(cutter.bytes() <= cutter.kept_bytes_max());
-                    rest = cutter.piece(rest);
+                    buffer.tokenize(&mut collected);
+                    assert!(buffer.len_bytes() <= buffer.retained_bytes_max());
+                    rest = buffer.push(rest);
                 }
             }
-            cutter.end();
-            cutter.cut(&mut heard);
-            assert_eq!(cutter.bytes(), 0);
-            heard.0
+            buffer.end_text();
+            buffer.tokenize(&mut collected);
+            assert_eq!(buffer.len_bytes(), 0);
+            collected.0
         });
-        assert_eq!(little, much);
-        little
+        assert_eq!(small, large);
+        small
     }
 
-    fn at_once(text: &str) -> Vec<String> {
-        let mut heard = Folded::default();
-        Cutter::new(WORD_BYTES_MAX).cut(&text.to_ascii_lowercase(), &mut heard);
-        heard.0
+    fn tokenize_at_once(text: &str) -> Vec<String> {
+        let mut collected = TokenCollector::default();
+        Tokenizer::new(WORD_BYTES_MAX).tokenize(&text.to_ascii_lowercase(), &mut collected);
+        collected.0
     }
 
-    /// Where words begin.
-    struct Beginnings(Vec<usize>);
+    /// Collects token positions.
+    struct TokenStarts(Vec<usize>);
 
-    impl Words for Beginnings {
-        fn word(&mut self, at: usize, _: &[u8]) {
-            self.0.push(at);
+    impl TokenVisitor for TokenStarts {
+        fn token(&mut self, start: usize, _: &[u8]) {
+            self.0.push(start);
         }
     }
 
     #[test]
-    fn each_word_is_told_with_its_place_among_the_texts() {
+    fn token_starts_are_buffer_offsets() {
         let runs = [("日", Some(11)), ("été.", None), ("ab!", Some(11))];
         for (long, first) in runs.map(|(run, first)| (run.repeat(200), first)) {
-            let [mut pieces, _] = cutters();
+            let [mut buffer, _] = buffers();
             for text in ["a bc ", "\n d", "Ça"] {
-                assert_eq!(pieces.piece(text), "");
-                pieces.end();
+                assert_eq!(buffer.push(text), "");
+                buffer.end_text();
             }
-            let left = pieces.piece(&long).len();
-            let mut beginnings = Beginnings(Vec::new());
-            pieces.cut(&mut beginnings);
+            let left = buffer.push(&long).len();
+            let mut starts = TokenStarts(Vec::new());
+            buffer.tokenize(&mut starts);
             assert!(left > 0);
-            assert_eq!(beginnings.0[..4], [0, 2, 5, 7]);
-            // A word that may go on is not told, nor one that is too long.
-            assert_eq!(beginnings.0.get(4), first.as_ref());
-            assert!(beginnings.0.is_sorted());
+            assert_eq!(starts.0[..4], [0, 2, 5, 7]);
+            // Unfinished and overlong words are not emitted.
+            assert_eq!(starts.0.get(4), first.as_ref());
+            assert!(starts.0.is_sorted());
         }
     }
 
     #[test]
-    fn pieces_join_to_words() {
+    fn pieces_join_into_tokens() {
         assert_eq!(
-            in_pieces(&["st", "orm", " wa", "rn ing"]),
+            tokenize_pieces(&["st", "orm", " wa", "rn ing"]),
             ["storm", "warn", "ing"]
         );
-        assert_eq!(in_pieces(&["can", "'", "t"]), ["can't"]);
-        assert_eq!(in_pieces(&["can", "'", " t"]), ["can", "t"]);
-        assert_eq!(in_pieces(&["é", "té!", "été"]), ["été", "été"]);
+        assert_eq!(tokenize_pieces(&["can", "'", "t"]), ["can't"]);
+        assert_eq!(tokenize_pieces(&["can", "'", " t"]), ["can", "t"]);
+        assert_eq!(tokenize_pieces(&["é", "té!", "été"]), ["été", "été"]);
     }
 
     #[test]
-    fn a_text_that_fills_all_room_ends_like_any_other() {
-        let [mut pieces, _] = cutters();
+    fn a_text_that_fills_the_buffer_ends_normally() {
+        let [mut buffer, _] = buffers();
         let filling = "a ".repeat(199) + "bc";
-        assert_eq!(pieces.piece(&filling), "");
-        pieces.end();
-        assert_eq!(pieces.piece("d"), "d");
-        let mut heard = Folded::default();
-        pieces.cut(&mut heard);
-        assert_eq!(pieces.piece("d"), "");
-        pieces.end();
-        pieces.cut(&mut heard);
-        assert_eq!(heard.0[198..], ["a", "bc", "d"]);
+        assert_eq!(buffer.push(&filling), "");
+        buffer.end_text();
+        assert_eq!(buffer.push("d"), "d");
+        let mut collected = TokenCollector::default();
+        buffer.tokenize(&mut collected);
+        assert_eq!(buffer.push("d"), "");
+        buffer.end_text();
+        buffer.tokenize(&mut collected);
+        assert_eq!(collected.0[198..], ["a", "bc", "d"]);
     }
 
     #[test]
-    fn underscores_that_a_piece_ends_in_are_of_the_word_that_follows() {
-        assert_eq!(in_pieces(&["__", "éa"]), ["__éa"]);
-        assert_eq!(in_pieces(&["a __", "b"]), ["a", "__b"]);
-        assert_eq!(in_pieces(&["a __", " b"]), ["a", "b"]);
+    fn trailing_underscores_join_the_next_piece() {
+        assert_eq!(tokenize_pieces(&["__", "éa"]), ["__éa"]);
+        assert_eq!(tokenize_pieces(&["a __", "b"]), ["a", "__b"]);
+        assert_eq!(tokenize_pieces(&["a __", " b"]), ["a", "b"]);
     }
 
     #[test]
-    fn a_word_that_never_ends_is_no_word_and_takes_no_memory() {
+    fn unbounded_token_is_dropped_in_bounded_memory() {
         let long = "a".repeat(100_000);
-        assert_eq!(in_pieces(&["b ", &long, &long, " c"]), ["b", "c"]);
-        assert_eq!(in_pieces(&[&long, ".", &long, "!d"]), ["d"]);
-        assert_eq!(in_pieces(&["e ", &long]), ["e"]);
-        assert_eq!(in_pieces(&[&format!("e {long}.")]), ["e"]);
+        assert_eq!(tokenize_pieces(&["b ", &long, &long, " c"]), ["b", "c"]);
+        assert_eq!(tokenize_pieces(&[&long, ".", &long, "!d"]), ["d"]);
+        assert_eq!(tokenize_pieces(&["e ", &long]), ["e"]);
+        assert_eq!(tokenize_pieces(&[&format!("e {long}.")]), ["e"]);
         let extended = format!("a{}", "\u{301}".repeat(100_000));
-        assert_eq!(in_pieces(&[&extended, &extended, "-e"]), ["e"]);
-        assert_eq!(in_pieces(&[&"日本".repeat(10_000), "!"]).len(), 20_000);
+        assert_eq!(tokenize_pieces(&[&extended, &extended, "-e"]), ["e"]);
+        assert_eq!(
+            tokenize_pieces(&[&"日本".repeat(10_000), "!"]).len(),
+            20_000
+        );
     }
 
-    /// Texts of few kinds of characters, some of them over and over.
+    /// Texts over a small alphabet, some characters repeated many times.
     fn texts() -> impl Strategy<Value = Vec<String>> {
         let characters = prop::sample::select(vec![
             "a",
@@ -398,9 +408,9 @@ mod tests {
     proptest! {
         #![proptest_config(ProptestConfig::with_cases(1000))]
         #[test]
-        fn however_a_text_is_cut_into_pieces_its_words_are_the_same(pieces in texts()) {
+        fn tokens_do_not_depend_on_piece_boundaries(pieces in texts()) {
             let borrowed: Vec<&str> = pieces.iter().map(String::as_str).collect();
-            prop_assert_eq!(in_pieces(&borrowed), at_once(&pieces.concat()));
+            prop_assert_eq!(tokenize_pieces(&borrowed), tokenize_at_once(&pieces.concat()));
         }
     }
 }

@@ -1,9 +1,9 @@
-//! Words of texts, against the crate that knows all of UAX #29.
+//! Compares the tokenizer with `unicode-segmentation`, which implements all of UAX #29.
 
 use super::*;
 use proptest::prelude::*;
 
-fn by_the_crate(text: &str) -> Vec<String> {
+fn reference_tokens(text: &str) -> Vec<String> {
     let fold = |word| {
         let mut folded = String::new();
         fold_into(word, &mut folded);
@@ -12,16 +12,16 @@ fn by_the_crate(text: &str) -> Vec<String> {
     text.unicode_words().map(fold).collect()
 }
 
-/// The same run by run, without what is too long.
-fn by_the_crate_between_spaces(text: &str) -> Vec<String> {
+/// Like `reference_tokens`, applied to each run between white space, without overlong words.
+fn reference_tokens_by_run(text: &str) -> Vec<String> {
     text.split(char::is_whitespace)
-        .flat_map(by_the_crate)
+        .flat_map(reference_tokens)
         .filter(|word| word.len() <= WORD_BYTES_MAX)
         .collect()
 }
 
 #[test]
-fn words_hold_a_letter_or_digit_and_lose_their_case() {
+fn tokens_contain_a_letter_or_digit_and_are_case_folded() {
     for (text, words) in [
         ("Storm warning, COAST!", vec!["storm", "warning", "coast"]),
         ("news-item", vec!["news", "item"]),
@@ -36,49 +36,49 @@ fn words_hold_a_letter_or_digit_and_lose_their_case() {
         ("日本 kana カタカナ", vec!["日", "本", "kana", "カタカナ"]),
         ("", vec![]),
     ] {
-        assert_eq!(words_of(text), words, "{text}");
+        assert_eq!(tokens_of(text), words, "{text}");
     }
 }
 
 #[test]
-fn a_word_too_long_is_passed_over() {
+fn tokens_over_the_limit_are_skipped() {
     let fits = "a".repeat(WORD_BYTES_MAX);
     let long = "a".repeat(WORD_BYTES_MAX + 1);
-    assert_eq!(words_of(&format!("{fits} {long} b")), [fits.as_str(), "b"]);
+    assert_eq!(tokens_of(&format!("{fits} {long} b")), [fits.as_str(), "b"]);
     let fits = "é".repeat(WORD_BYTES_MAX / 2);
     let long = "É".repeat(WORD_BYTES_MAX / 2 + 1);
-    assert_eq!(words_of(&format!("{fits} {long} b")), [fits.as_str(), "b"]);
+    assert_eq!(tokens_of(&format!("{fits} {long} b")), [fits.as_str(), "b"]);
     let decomposed = "e\u{301}".repeat(WORD_BYTES_MAX / 2);
-    assert_eq!(words_of(&decomposed), [fits]);
+    assert_eq!(tokens_of(&decomposed), [fits]);
 }
 
 #[test]
-fn a_mark_where_bytes_are_looked_at_together_extends_the_character_before_it() {
+fn combining_mark_at_a_block_boundary_extends_the_previous_character() {
     for filled in 0..200 {
         let text = format!("{}\u{345}\u{345}a", ".".repeat(filled));
-        assert_eq!(words_of(&text), by_the_crate(&text), "{filled}");
+        assert_eq!(tokens_of(&text), reference_tokens(&text), "{filled}");
     }
 }
 
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(2000))]
     #[test]
-    fn ascii_is_cut_as_the_crate_cuts_it(text in "[a-cA1-2_:.,;'\"! \t\n\\-]{0,16}") {
-        prop_assert_eq!(words_of(&text), by_the_crate(&text));
+    fn word_like_ascii_matches_unicode_segmentation(text in "[a-cA1-2_:.,;'\"! \t\n\\-]{0,16}") {
+        prop_assert_eq!(tokens_of(&text), reference_tokens(&text));
     }
 
     #[test]
-    fn any_ascii_is_cut_as_the_crate_cuts_it(text in "[\x00-\x7f]{0,24}") {
-        prop_assert_eq!(words_of(&text), by_the_crate(&text));
+    fn any_ascii_matches_unicode_segmentation(text in "[\x00-\x7f]{0,24}") {
+        prop_assert_eq!(tokens_of(&text), reference_tokens(&text));
     }
 
     #[test]
-    fn runs_of_other_text_are_cut_as_the_crate_cuts_them(text in "[a1 .'_!éÀßŉİ×אア日👩\u{301}-]{0,16}") {
-        prop_assert_eq!(words_of(&text), by_the_crate(&text));
+    fn non_ascii_runs_match_unicode_segmentation(text in "[a1 .'_!éÀßŉİ×אア日👩\u{301}-]{0,16}") {
+        prop_assert_eq!(tokens_of(&text), reference_tokens(&text));
     }
 
     #[test]
-    fn long_text_is_cut_as_the_crate_cuts_it(
+    fn long_text_matches_unicode_segmentation(
         parts in prop::collection::vec(
             ("[ .a!_é]", 0..130_usize, "[a1 .:,'_!éÀß×\u{301}\u{345}\u{200d}א日👩-]{0,5}"),
             1..4,
@@ -88,6 +88,6 @@ proptest! {
             .iter()
             .map(|(filler, count, text)| filler.repeat(*count) + text);
         let text: String = filled.collect();
-        prop_assert_eq!(words_of(&text), by_the_crate_between_spaces(&text));
+        prop_assert_eq!(tokens_of(&text), reference_tokens_by_run(&text));
     }
 }
