@@ -80,7 +80,7 @@ bench: setup ## Measure every budget and write benchmarks/results
 	$(BIN)/penstock bench mediation --check --write benchmarks/results
 	$(BIN)/penstock bench pipeline --check --write benchmarks/results
 
-docs: setup ## Generate the reference pages, check every link, write site/
+docs: setup ## Generate the reference pages and build the documentation into site/, strictly
 	$(BIN)/python docs/tools/build_docs.py
 
 fuzz: setup ## Search for counterexamples at length: generated tests, then the fuzz targets
@@ -112,7 +112,7 @@ $(VENV)/.made:
 $(VENV)/.installed: $(VENV)/.made pyproject.toml $(NATIVE_SOURCES)
 	@echo "installing packages and building the native core (log: $(BUILD_LOG))"
 	@rm -f src/penstock/_native*.so src/penstock/_native*.pyd
-	@PENSTOCK_CARGO_FEATURES=baselines $(BIN)/python -m pip install --verbose --editable '.[dev,lab]' >$(BUILD_LOG) 2>&1 \
+	@PENSTOCK_CARGO_FEATURES=baselines $(BIN)/python -m pip install --verbose --editable '.[dev,docs,lab]' >$(BUILD_LOG) 2>&1 \
 		|| { tail -n 40 $(BUILD_LOG) >&2; exit 1; }
 	@touch $@
 

@@ -6,7 +6,6 @@ from collections.abc import Callable, Iterator, Sequence
 
 import typer
 from limits_page import limits_page
-from python_page import python_page
 from typer.core import TyperCommand, TyperGroup
 
 from penstock.cli.app import app
@@ -109,6 +108,5 @@ PAGES: dict[str, Callable[[], str]] = {
     "reference/commands.md": commands_page,
     "reference/errors.md": errors_page,
     "reference/limits.md": lambda: f"{NOTE}\n{limits_page()}",
-    "reference/python.md": lambda: f"{NOTE}\n{python_page()}",
 }
 """Page below docs/ to the function that makes it."""

@@ -10,20 +10,26 @@ import shutil
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
+from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
+from build_docs import SPHINX_OPTIONS
 from markdown_pages import CodeBlock, broken_links, code_blocks, links, local_target, pages
 from reference_pages import PAGES, every_command
 from repository import DOCS, ROOT, relative
 
+import penstock
 from penstock.mediation import Mapping, SchemaMatching
 from penstock.mediation.schema_matching.words import Abbreviations
 from penstock.native import native
 from penstock.schema.outline import read_tree
 
-LANGUAGES = {"python", "console", "sh", "text", "json", "xml", "rust", "toml"}
-"""Blocks in these languages; ``python`` and ``console`` are run, commands in ``sh`` are checked."""
+LANGUAGES = {"python", "console", "sh", "text", "json", "xml", "rust", "toml", "mermaid"}
+"""Languages of code blocks; ``python`` and ``console`` run, commands in ``sh`` are checked."""
+
+DIRECTIVES = {"{eval-rst}"}
+"""Blocks that the site generator evaluates: the Python reference, from docstrings."""
 
 in_the_cores_words = pytest.mark.skipif(
     native is None, reason="pages show refusals in the native core's words"
@@ -176,7 +182,7 @@ def test_every_block_names_its_language() -> None:
         f"{relative(block.page)}:{block.line}: {block.language!r}"
         for page in pages()
         for block in code_blocks(page)
-        if block.language not in LANGUAGES
+        if block.language not in LANGUAGES | DIRECTIVES
     ]
     assert odd == []
 
@@ -198,6 +204,36 @@ def test_every_page_can_be_reached_from_the_index() -> None:
                 waiting.append(path)
     unreached = {page for page in pages() if page.is_relative_to(DOCS)} - reached
     assert sorted(relative(page) for page in unreached) == []
+
+
+def test_python_reference_lists_every_public_name() -> None:
+    """The names of ``penstock`` itself by purpose, the packages by a page each."""
+    listed = re.findall(
+        r"^   (\w+)$", (DOCS / "reference/python.md").read_text("utf-8"), re.MULTILINE
+    )
+    assert sorted(listed) == sorted(penstock.__all__)
+    documented = {
+        module
+        for page in (DOCS / "reference" / "python").glob("*.md")
+        for module in re.findall(r"automodule:: penstock\.(\w+)", page.read_text("utf-8"))
+    }
+    assert {home.removeprefix("penstock.") for home in penstock._HOMES.values()} <= documented
+
+
+@pytest.mark.skipif(find_spec("sphinx") is None, reason="the extra `docs` is not installed")
+def test_site_builds_without_warnings(tmp_path: Path) -> None:
+    command = [
+        sys.executable,
+        "-m",
+        "sphinx",
+        *SPHINX_OPTIONS,
+        "--doctree-dir",
+        str(tmp_path / "d"),
+    ]
+    built = subprocess.run(
+        [*command, str(ROOT), str(tmp_path / "site")], capture_output=True, text=True, check=False
+    )
+    assert built.returncode == 0, built.stderr
 
 
 @pytest.mark.parametrize("page", sorted(PAGES))
