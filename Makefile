@@ -11,7 +11,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 # Read by `penstock doctor`, which looks for it under sys.prefix.
 BUILD_LOG := $(VENV)/native-build.log
-# Used by every JVM of the tests (tests/support/jvm_options.py).
+# Used by every JVM of the tests (tests/support/spark/jvm_options.py).
 SPARK_CLASSES := $(VENV)/spark-classes.jsa
 
 # The folders are listed too: a deleted file changes nothing but its folder.
@@ -119,7 +119,7 @@ $(VENV)/.installed: $(VENV)/.made pyproject.toml $(NATIVE_SOURCES)
 # Two dozen JVMs start in half the time with it; where it cannot be made, they start without.
 $(SPARK_CLASSES): $(VENV)/.installed
 	@echo "keeping the classes of Spark for the JVMs of the tests"
-	@$(BIN)/python tests/support/keep_spark_classes.py >$(VENV)/spark-classes.log 2>&1 \
+	@PYTHONPATH=tests $(BIN)/python -m support.spark.class_data_archive >$(VENV)/spark-classes.log 2>&1 \
 		|| echo "not kept: see $(VENV)/spark-classes.log" >&2
 
 # A shell command that prints the first suitable Python, or says what is wrong. PYTHON=... wins.

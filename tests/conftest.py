@@ -10,13 +10,14 @@ from typing import TYPE_CHECKING
 
 import pytest
 from hypothesis import HealthCheck, settings
-from jvm_options import set_jvm_options
+
+from support.spark.jvm_options import set_jvm_options
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 # The contract is asserted in modules that pytest would not look into by itself.
-pytest.register_assert_rewrite("case_contract", "index_contract", "result_contract", "engine_suite")
+pytest.register_assert_rewrite("support.contracts")
 
 # The same examples in every ordinary run, so that a failure is the change's and nobody else's.
 settings.register_profile(
@@ -59,7 +60,7 @@ KEPT_TOGETHER = ("test_kemb_experiments.py", "test_mediation_experiments.py")
 def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkSession]:
     """One Spark session for all the tests of a process, started when one first asks for it."""
     # Most tests need no Spark: they should not wait for it.
-    from spark_session import spark_session
+    from support.spark.session import spark_session
 
     with spark_session(tmp_path_factory.mktemp("spark")) as session:
         yield session

@@ -7,7 +7,6 @@ import math
 from pathlib import Path
 
 import pytest
-from commands import penstock
 
 from penstock.cli.options import Bench
 from penstock.lab.bench import BENCHES
@@ -15,6 +14,7 @@ from penstock.lab.bench.budgets import BUDGETS, Bound, Budget, Check
 from penstock.lab.bench.machine import this_machine
 from penstock.lab.bench.report import Figure, Report, Tell
 from penstock.native import native
+from support.fixtures.commands import penstock
 
 needs_native = pytest.mark.skipif(native is None, reason="the native core is not built")
 

@@ -8,8 +8,6 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pytest
-from commands import penstock
-from plain_pipeline import STREAM, process
 from typer.testing import CliRunner
 
 from penstock.cli.app import app
@@ -19,6 +17,8 @@ from penstock.workspace import Published, StoredSubscription, Workspace
 from penstock.workspace.batches import BatchRecords
 from penstock.workspace.retention import Removal, processed_files, removals
 from penstock.workspace.versions import files_of, is_sound
+from support.fixtures.commands import penstock
+from support.spark.reference_pipeline import STREAM, process
 
 
 @pytest.fixture

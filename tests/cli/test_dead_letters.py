@@ -6,12 +6,12 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from commands import penstock
-from plain_pipeline import process
 
 from penstock.cli.dead_letters import LINE_CHARACTERS_MAX, line_at_fault
 from penstock.errors import Where
 from penstock.workspace import Workspace
+from support.fixtures.commands import penstock
+from support.spark.reference_pipeline import process
 
 
 @pytest.fixture

@@ -10,10 +10,10 @@ from pathlib import Path
 from types import ModuleType
 
 import pytest
-from commands import penstock
 
 from penstock.cli import doctor
 from penstock.cli.doctor import State
+from support.fixtures.commands import penstock
 
 LOG = """\
    Compiling penstock-native v0.1.0

@@ -6,13 +6,13 @@ import json
 from pathlib import Path
 
 import pytest
-from commands import penstock
 from lxml import etree
 
 from penstock.cli.subscription_file import add_all, read
 from penstock.language import parse_keywords
-from penstock.language.keywords import Mode
+from penstock.language.keywords.query import Mode
 from penstock.matching import KeywordIndex, SubscriptionIndex
+from support.fixtures.commands import penstock
 
 DTD = """
 <!ELEMENT shop (item+)> <!ELEMENT item (name)> <!ATTLIST item price CDATA #REQUIRED>

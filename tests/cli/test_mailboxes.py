@@ -12,11 +12,11 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from commands import penstock
-from plain_pipeline import process
-from repository import ROOT
 
 from penstock.workspace import Workspace
+from support.fixtures.commands import penstock
+from support.fixtures.repository import ROOT
+from support.spark.reference_pipeline import process
 
 
 @pytest.fixture

@@ -5,8 +5,8 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
-from commands import penstock
-from university import DOCUMENT, GLOBAL, LOCAL, MAPPING, MATCHING
+from support.fixtures.commands import penstock
+from support.fixtures.university import DOCUMENT, GLOBAL, LOCAL, MAPPING, MATCHING
 
 UNREACHED = "/university/library/author/name should become"
 

@@ -6,12 +6,12 @@ import json
 from pathlib import Path
 
 import pytest
-from commands import penstock, penstock_process
-from native_engines import native_engines
 
 from penstock.matching import Matcher, Matches
 from penstock.matching.results import Names
 from penstock.mediation import Mapping
+from support.contracts.native_engines import native_engines
+from support.fixtures.commands import penstock, penstock_process
 
 GOOD = "<news><item lang='en'><price>7</price></item><item lang='fr'/></news>"
 OTHER = "<weather/>"

@@ -5,14 +5,14 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from commands import Done, penstock
-from concerts import GLOBAL, OPERA, opera_mapping
-from plain_pipeline import process
 
 from penstock.documents import Document, Header
 from penstock.mediation import carrying
 from penstock.workspace import StoredSubscription, Workspace
 from penstock.workspace.lookup import find_document
+from support.fixtures.commands import Done, penstock
+from support.fixtures.concerts import GLOBAL, OPERA, opera_mapping
+from support.spark.reference_pipeline import process
 
 IN_ALDERFORD = "/programme/concert[venue/city = 'Alderford']"
 DIGEST = opera_mapping().digest

@@ -9,12 +9,12 @@ import sys
 from pathlib import Path
 
 import pytest
-from commands import penstock, penstock_process
-from repository import ROOT
 
 from penstock import __version__ as penstock_version
 from penstock.cli.options import Engine
 from penstock.matching.engine import ENGINES
+from support.fixtures.commands import penstock, penstock_process
+from support.fixtures.repository import ROOT
 
 ESCAPE = "\x1b"
 

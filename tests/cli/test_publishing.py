@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pyarrow.parquet as pq
 import pytest
-from commands import penstock
 
 from penstock.cli import publishing
+from support.fixtures.commands import penstock
 
 
 @pytest.fixture

@@ -6,7 +6,8 @@ import json
 from pathlib import Path
 
 import pytest
-from commands import penstock
+
+from support.fixtures.commands import penstock
 
 FLAT = """
 <!ELEMENT items (item*)> <!ELEMENT item (#PCDATA)> <!ATTLIST item price CDATA #REQUIRED>

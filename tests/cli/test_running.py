@@ -6,8 +6,9 @@ import json
 from pathlib import Path
 
 import pytest
-from commands import penstock, penstock_process
-from repository import ROOT
+
+from support.fixtures.commands import penstock, penstock_process
+from support.fixtures.repository import ROOT
 
 ALERTS = ROOT / "examples" / "alerts"
 

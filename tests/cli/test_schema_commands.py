@@ -8,12 +8,12 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from commands import penstock
 from pyspark.sql import SparkSession
-from university import DOCUMENT, GLOBAL, LOCAL
 
 from penstock.cli import schemas, spark_inference
 from penstock.schema import read_schema_file, read_tree
+from support.fixtures.commands import penstock
+from support.fixtures.university import DOCUMENT, GLOBAL, LOCAL
 
 
 def test_show_prints_a_schema_file_that_is_read_again(tmp_path: Path) -> None:

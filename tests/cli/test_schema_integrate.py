@@ -6,9 +6,9 @@ import json
 from pathlib import Path
 
 import pytest
-from commands import penstock
 
 from penstock.mediation import GlobalSchema, SchemaMatching
+from support.fixtures.commands import penstock
 
 LOCALS = {
     "acme": "catalogue\n  course*\n    @code\n    title text\n",

@@ -6,10 +6,10 @@ import json
 from pathlib import Path
 
 import pytest
-from commands import penstock
-from university import DOCUMENT, GLOBAL, LOCAL, MATCHING
 
 from penstock.mediation import SchemaMatching
+from support.fixtures.commands import penstock
+from support.fixtures.university import DOCUMENT, GLOBAL, LOCAL, MATCHING
 
 TWO = {
     "local": "penstock schema 1\ncatalog\n  kurs* text\n  raum? text\n",

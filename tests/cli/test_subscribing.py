@@ -7,9 +7,9 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pytest
-from commands import penstock, penstock_process
 
 from penstock.workspace import Workspace
+from support.fixtures.commands import penstock, penstock_process
 
 
 @pytest.fixture

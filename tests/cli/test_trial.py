@@ -5,10 +5,10 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from commands import penstock
 
 from penstock.errors import DocumentError
 from penstock.matching import KeywordMatcher
+from support.fixtures.commands import penstock
 
 
 @pytest.fixture

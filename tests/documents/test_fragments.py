@@ -5,7 +5,6 @@ from __future__ import annotations
 import pickle
 
 import pytest
-from canonical import canonical
 
 from penstock.documents import (
     WRAPPER_URI,
@@ -19,6 +18,7 @@ from penstock.documents import (
     read_events,
     read_summary,
 )
+from support.fixtures.canonical import canonical
 
 
 def element(document: bytes, local: str, entities: dict[str, str] | None = None) -> Fragment:

@@ -14,8 +14,8 @@ from penstock.documents import (
     Text,
     read_events,
     read_summary,
-    reference,
 )
+from penstock.documents.reference import reader as reference
 from penstock.errors import DocumentError
 from penstock.native import native
 

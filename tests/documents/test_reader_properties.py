@@ -5,11 +5,12 @@ from __future__ import annotations
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from xml_strategies import cut, damaged, documents
 
-from penstock.documents import Limits, read_events, read_summary, reference
+from penstock.documents import Limits, read_events, read_summary
+from penstock.documents.reference import reader as reference
 from penstock.errors import DocumentError
 from penstock.native import native
+from support.strategies.xml import cut, damaged, documents
 
 pytestmark = pytest.mark.skipif(native is None, reason="there is nothing to compare with")
 

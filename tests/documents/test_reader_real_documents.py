@@ -5,12 +5,12 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from canonical import Meaning, canonical
 from lxml import etree
-from shared_data import shared_data
 
 from penstock.documents import Name, read_events
 from penstock.errors import DocumentError
+from support.fixtures.canonical import Meaning, canonical
+from support.fixtures.shared_data import shared_data
 
 ATTACKS = {"xee.atom", "xee.cap"}
 SUFFIXES = {".xml", ".cap", ".atom", ".rss", ".edxlde"}

@@ -10,12 +10,12 @@ from typing import NamedTuple
 from xml.etree import ElementTree as ET
 
 import pytest
-from canonical import canonical
-from shared_data import shared_data
 
 from penstock.documents import Limits, read_events
 from penstock.errors import DocumentError
 from penstock.native import native
+from support.fixtures.canonical import canonical
+from support.fixtures.shared_data import shared_data
 
 pytestmark = pytest.mark.skipif(native is None, reason="Expat's names are the fourth edition's")
 

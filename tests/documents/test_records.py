@@ -4,9 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-import document_strategies
 import pytest
-import xml_strategies
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -19,9 +17,11 @@ from penstock.documents import (
     cut_records,
     read_events,
 )
-from penstock.documents import reference_records as reference
+from penstock.documents.reference import records as reference
 from penstock.errors import DocumentError, PenstockError
 from penstock.native import native
+from support.strategies import documents as document_strategies
+from support.strategies import xml as xml_strategies
 
 needs_core = pytest.mark.skipif(native is None, reason="there is no native core to compare")
 

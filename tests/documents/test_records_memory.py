@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import pytest
-from memory import measures_memory, told_by
+
+from support.fixtures.memory import measures_memory, told_by
 
 pytestmark = measures_memory
 

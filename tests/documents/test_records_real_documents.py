@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import pytest
-from canonical import canonical
 from lxml import etree
-from shared_data import shared_data
 
 from penstock.documents import cut_records, read_events
+from support.fixtures.canonical import canonical
+from support.fixtures.shared_data import shared_data
 
 AUCTIONS = (("", "site"), ("", "regions"), (None, None), ("", "item"))
 

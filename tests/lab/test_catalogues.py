@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import pytest
-from schema_meeting import breaches
 
 from penstock.documents import Name, read_events
 from penstock.errors import WorkloadError
@@ -18,6 +17,7 @@ from penstock.lab.catalogues import (
 from penstock.lab.catalogues.words import words_of
 from penstock.mediation import derive, rewrite
 from penstock.schema import read_tree
+from support.fixtures.schema_validation import breaches
 
 ALL = pytest.mark.parametrize("one", CATALOGUES, ids=lambda one: one.name)
 

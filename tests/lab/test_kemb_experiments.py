@@ -7,7 +7,6 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from commands import penstock
 from lxml import etree
 
 from penstock.cli.lab_commands import Experiment
@@ -21,6 +20,7 @@ from penstock.lab.kemb import effectiveness
 from penstock.lab.kemb.effectiveness import below_root, relevance
 from penstock.lab.kemb.scale import QUICK
 from penstock.native import native
+from support.fixtures.commands import penstock
 
 needs_native = pytest.mark.skipif(native is None, reason="the native core is not built")
 

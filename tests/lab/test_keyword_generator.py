@@ -20,7 +20,7 @@ from penstock.lab.workload import (
 )
 from penstock.lab.workload.keywords import document_words
 from penstock.language import KeywordQuery, parse_keywords
-from penstock.language.keywords import Mode
+from penstock.language.keywords.query import Mode
 from penstock.matching import KeywordIndex, SubscriptionIndex
 from penstock.schema import SchemaGraph
 

@@ -8,7 +8,7 @@ import pytest
 
 from penstock import QueryError
 from penstock.language import parse_keywords
-from penstock.language.keywords import KeywordQuery, Mode, words
+from penstock.language.keywords.query import KeywordQuery, Mode, words
 from penstock.language.limits import KEYWORDS_MAX, WORD_BYTES_MAX
 
 

@@ -8,12 +8,12 @@ import pytest
 import regex
 from hypothesis import assume, given
 from hypothesis import strategies as st
-from native_engines import needs_native
 
 from penstock import QueryError
-from penstock.language import reference_words
-from penstock.language.keywords import KeywordQuery, parse_keywords, parse_plainly, words
+from penstock.language.keywords.query import KeywordQuery, parse_keywords, parse_plainly, words
+from penstock.language.keywords.reference import tokenizer as reference_words
 from penstock.language.limits import WORD_BYTES_MAX
+from support.contracts.native_engines import needs_native
 
 pytestmark = needs_native
 

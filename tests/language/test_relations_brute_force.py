@@ -13,7 +13,15 @@ from functools import cache
 from hypothesis import given
 from hypothesis import strategies as st
 from lxml import etree
-from query_strategies import (
+
+from penstock.language import to_text
+from penstock.language.relations.containment import not_contained
+from penstock.language.relations.overlap import meeting
+from penstock.language.relations.relations import contains, covers, overlaps, why_never
+from penstock.language.relations.witness import document
+from penstock.language.relations.world import world
+from penstock.language.xpath.ast import Axis, Kind, NameTest, Path, Query, Step
+from support.strategies.queries import (
     NAMESPACED,
     Vocabulary,
     linear_queries,
@@ -21,15 +29,7 @@ from query_strategies import (
     predicates,
     queries,
 )
-from tiny_documents import TinyNode, from_xml, matches, pool, select
-
-from penstock.language import to_text
-from penstock.language.ast import Axis, Kind, NameTest, Path, Query, Step
-from penstock.language.containment import not_contained
-from penstock.language.overlap import meeting
-from penstock.language.relations import contains, covers, overlaps, why_never
-from penstock.language.witness import document
-from penstock.language.world import world
+from support.strategies.tiny_documents import TinyNode, from_xml, matches, pool, select
 
 SMALL = Vocabulary(elements=("a", "b"), texts=("x", "xy", "1", "2"), numbers=(1.0, 1.5, 2.0))
 NO_POSITIONS = replace(SMALL, positional=False)

@@ -9,11 +9,11 @@ from itertools import product
 import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
-from query_strategies import Vocabulary, linear_queries, queries
-from tiny_universes import TinyUniverse, tiny_universes
 
 from penstock.language import parse, to_text
-from penstock.language.ast import (
+from penstock.language.relations.generalisation import generalise
+from penstock.language.relations.relations import contains, covers, why_never
+from penstock.language.xpath.ast import (
     And,
     Axis,
     Compare,
@@ -27,9 +27,9 @@ from penstock.language.ast import (
     StartsWith,
     Step,
 )
-from penstock.language.generalisation import generalise
-from penstock.language.relations import contains, covers, why_never
 from penstock.schema import SchemaGraph
+from support.strategies.queries import Vocabulary, linear_queries, queries
+from support.strategies.tiny_universes import TinyUniverse, tiny_universes
 
 SMALL = Vocabulary(elements=("a", "b"), texts=("x", "xy", "1"), numbers=(1.0, 1.5, 2.0))
 ELEMENTS = replace(SMALL, any_namespace=False)
@@ -93,11 +93,11 @@ def test_with_a_schema_names_may_stay_open() -> None:
 def test_past_its_limits_it_is_more_general(monkeypatch: pytest.MonkeyPatch) -> None:
     p, q = parse("/a[b/c][d/e]/f"), parse("/a[b/c][d/e]/f/g")
     assert generalise(p, q) == p
-    monkeypatch.setattr("penstock.language.generalisation.MAX_GENERALISED_NODES", 3)
+    monkeypatch.setattr("penstock.language.relations.generalisation.MAX_GENERALISED_NODES", 3)
     smaller = generalise(p, q)
     assert contains(smaller, p)
     assert not contains(p, smaller)
-    monkeypatch.setattr("penstock.language.proof.MAX_PROOF_STEPS", 0)
+    monkeypatch.setattr("penstock.language.relations.proof.MAX_PROOF_STEPS", 0)
     assert generalise(p, q) == parse("/*")
 
 

@@ -5,9 +5,17 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from penstock.language.ast import Compare, Contains, Last, Op, Position, PositionLast, StartsWith
-from penstock.language.counting import PositionExpr, impossible, met_by_some
-from penstock.language.values import SELF, ValueTest, compare, implies, unsatisfiable
+from penstock.language.relations.counting import PositionExpr, impossible, met_by_some
+from penstock.language.xpath.ast import (
+    Compare,
+    Contains,
+    Last,
+    Op,
+    Position,
+    PositionLast,
+    StartsWith,
+)
+from penstock.language.xpath.value_tests import SELF, ValueTest, compare, implies, unsatisfiable
 
 TEXTS = ("", "x", "xy", "yx", "1", "2", "1.0", " 2 ", "-1", "a1")
 VALUES = (*TEXTS, "0", "1.5", "3", "0.5", "-2", "1.2", "1.7", "xyx", "y", "xx", "x1", "yxy", " ")

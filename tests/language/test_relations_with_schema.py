@@ -7,12 +7,12 @@ from dataclasses import replace
 
 from hypothesis import given
 from hypothesis import strategies as st
-from query_strategies import Vocabulary, linear_queries, queries
-from tiny_documents import from_xml, select
-from tiny_universes import TinyUniverse, takes, tiny_universes
 
-from penstock.language.ast import Path, Query
-from penstock.language.relations import contains, covers, overlaps, why_never
+from penstock.language.relations.relations import contains, covers, overlaps, why_never
+from penstock.language.xpath.ast import Path, Query
+from support.strategies.queries import Vocabulary, linear_queries, queries
+from support.strategies.tiny_documents import from_xml, select
+from support.strategies.tiny_universes import TinyUniverse, takes, tiny_universes
 
 PLAIN = Vocabulary(attributes=("p",), texts=("x", "xy", "1"), numbers=(1.0, 1.5), uris=("",))
 DEPTH = 7

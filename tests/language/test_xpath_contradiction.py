@@ -5,12 +5,12 @@ from __future__ import annotations
 import pytest
 from hypothesis import given
 from lxml import etree
-from lxml_selection import lxml_selects, small_trees
-from query_strategies import Vocabulary, queries
 
 from penstock.language import parse, why_never
-from penstock.language.ast import Query
-from penstock.language.contradiction import miscounts
+from penstock.language.relations.contradiction import miscounts
+from penstock.language.xpath.ast import Query
+from support.fixtures.lxml_selection import lxml_selects, small_trees
+from support.strategies.queries import Vocabulary, queries
 
 COUNTING = Vocabulary(
     elements=("a",), attributes=("p",), texts=("", "x"), numbers=(1.0,), positions=(1.0, 2.0, 3.0)

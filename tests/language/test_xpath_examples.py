@@ -20,4 +20,4 @@ def test_docstring_examples(name: str) -> None:
 
 
 def test_some_modules_have_examples() -> None:
-    assert doctest.testmod(importlib.import_module("penstock.language.parsing")).attempted > 0
+    assert doctest.testmod(importlib.import_module("penstock.language.xpath.parsing")).attempted > 0

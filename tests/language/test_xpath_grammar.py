@@ -7,11 +7,12 @@ from collections.abc import Callable
 import pytest
 from hypothesis import given
 from lxml import etree
-from lxml_selection import lxml_selects, places, small_trees
-from query_strategies import PLAIN
 
-from penstock.language import parse, reference, to_text
-from penstock.language.ast import Query
+from penstock.language import parse, to_text
+from penstock.language.xpath.ast import Query
+from penstock.language.xpath.reference import parser as reference
+from support.fixtures.lxml_selection import lxml_selects, places, small_trees
+from support.strategies.queries import PLAIN
 
 Parse = Callable[[str], Query]
 

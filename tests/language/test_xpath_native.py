@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import pytest
 from hypothesis import example, given
-from query_strategies import NAMESPACED, mangled_texts, queries, token_soup
 
 from penstock.errors import QueryError, Where
-from penstock.language import parse, reference, to_text
-from penstock.language.ast import Query
+from penstock.language import parse, to_text
+from penstock.language.xpath.ast import Query
+from penstock.language.xpath.reference import parser as reference
 from penstock.native import native
+from support.strategies.queries import NAMESPACED, mangled_texts, queries, token_soup
 
 pytestmark = pytest.mark.skipif(native is None, reason="the native core is not built")
 

@@ -5,12 +5,12 @@ from __future__ import annotations
 import pytest
 from hypothesis import given
 from lxml import etree
-from lxml_selection import lxml_selects, small_trees
-from query_strategies import NAMESPACED, PLAIN, Vocabulary, queries
 
 from penstock.language import normalise, parse, parse_normal, to_text
-from penstock.language.ast import Query
+from penstock.language.xpath.ast import Query
 from penstock.native import native
+from support.fixtures.lxml_selection import lxml_selects, small_trees
+from support.strategies.queries import NAMESPACED, PLAIN, Vocabulary, queries
 
 ONE_NAME = Vocabulary(
     elements=("a",), attributes=("p",), texts=("", "x", "1", "2"), numbers=(0.0, 1.0, 2.0)

@@ -8,14 +8,15 @@ from collections.abc import Callable
 import pytest
 
 from penstock.errors import QueryError, Where
-from penstock.language import parse, reference, to_text
-from penstock.language.ast import Axis, Compare, Kind, NameTest, Op, Path, Query, Step
+from penstock.language import parse, to_text
 from penstock.language.limits import (
     MAX_NESTING,
     MAX_PREDICATES,
     MAX_QUERY_CHARACTERS,
     MAX_STEPS,
 )
+from penstock.language.xpath.ast import Axis, Compare, Kind, NameTest, Op, Path, Query, Step
+from penstock.language.xpath.reference import parser as reference
 
 Parse = Callable[[str], Query]
 

@@ -6,10 +6,10 @@ import pickle
 
 from hypothesis import given
 from lxml import etree
-from query_strategies import NAMESPACED, Vocabulary, queries
 
 from penstock.language import parse, to_text
-from penstock.language.ast import Query
+from penstock.language.xpath.ast import Query
+from support.strategies.queries import NAMESPACED, Vocabulary, queries
 
 XPATH_1_0 = Vocabulary(uris=("", "urn:x", "urn:y"), any_namespace=False)
 

@@ -8,7 +8,7 @@ import pytest
 
 from penstock.errors import QueryError
 from penstock.language import Subscription, parse, with_caret
-from penstock.language.ast import NameTest
+from penstock.language.xpath.ast import NameTest
 
 SHOP = Subscription(
     "s1",

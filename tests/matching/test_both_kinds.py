@@ -6,13 +6,13 @@ from pathlib import Path
 
 import pyarrow as pa
 import pytest
-from engine_suite import CHEAP, DEAR
-from keyword_engines import keyword_matcher
-from matching_cases import NEWS
-from native_engines import needs_native
-from result_contract import rows
 
 from penstock import Matcher, SubscriptionIndex, UnknownSubscriptionError, both
+from support.contracts.engine_suite import CHEAP, DEAR
+from support.contracts.keyword_engines import keyword_matcher
+from support.contracts.matching_cases import NEWS
+from support.contracts.native_engines import needs_native
+from support.contracts.results import rows
 
 KINDS = [
     ("reference", "reference"),

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from matching_contract import MatchingContract
-from native_engines import needs_native
+from support.contracts.matching import MatchingContract
+from support.contracts.native_engines import needs_native
 
 
 class TestReference(MatchingContract):

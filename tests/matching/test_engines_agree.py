@@ -8,7 +8,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from document_strategies import (
+from hypothesis import given
+from hypothesis import strategies as st
+
+from penstock import Matcher, Matches, SubscriptionIndex
+from penstock.language import PrintedQuery, to_text
+from support.contracts.native_engines import NATIVE_ENGINES, needs_native
+from support.strategies.documents import (
     ATTRIBUTE_NAMES,
     ELEMENT_NAMES,
     NAMESPACE_URIS,
@@ -18,13 +24,7 @@ from document_strategies import (
     documents,
     perhaps_broken,
 )
-from hypothesis import given
-from hypothesis import strategies as st
-from native_engines import NATIVE_ENGINES, needs_native
-from query_strategies import Vocabulary, queries
-
-from penstock import Matcher, Matches, SubscriptionIndex
-from penstock.language import PrintedQuery, to_text
+from support.strategies.queries import Vocabulary, queries
 
 pytestmark = needs_native
 

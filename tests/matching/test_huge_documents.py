@@ -6,10 +6,10 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from memory import measures_memory, told_by
 
 from penstock.lab.shipped import shipped_schema
 from penstock.lab.workload import huge_document
+from support.fixtures.memory import measures_memory, told_by
 
 pytestmark = measures_memory
 

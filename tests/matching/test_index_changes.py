@@ -6,13 +6,6 @@ import tempfile
 from pathlib import Path
 
 import pytest
-from document_strategies import (
-    ATTRIBUTE_NAMES,
-    ELEMENT_NAMES,
-    NAMESPACE_URIS,
-    VALUES,
-    documents,
-)
 from hypothesis import strategies as st
 from hypothesis.stateful import (
     Bundle,
@@ -22,11 +15,18 @@ from hypothesis.stateful import (
     rule,
     run_state_machine_as_test,
 )
-from native_engines import needs_native
-from query_strategies import Vocabulary, queries
 
 from penstock import Matcher, QueryError, SubscriptionIndex, UnknownSubscriptionError
 from penstock.language import PrintedQuery, to_text
+from support.contracts.native_engines import needs_native
+from support.strategies.documents import (
+    ATTRIBUTE_NAMES,
+    ELEMENT_NAMES,
+    NAMESPACE_URIS,
+    VALUES,
+    documents,
+)
+from support.strategies.queries import Vocabulary, queries
 
 VOCABULARY = Vocabulary(
     elements=ELEMENT_NAMES,

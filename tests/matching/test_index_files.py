@@ -6,10 +6,10 @@ import json
 from pathlib import Path
 
 import pytest
-from native_engines import needs_native
 
 from penstock import IndexFileError, SubscriptionIndex
-from penstock.matching.reference_file import MAGIC, VERSION
+from penstock.matching.reference.index_file import MAGIC, VERSION
+from support.contracts.native_engines import needs_native
 
 ENGINES = ["reference", pytest.param("shared", marks=needs_native)]
 

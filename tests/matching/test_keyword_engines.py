@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from keyword_suite import KeywordResults
-from native_engines import needs_native
+from support.contracts.keywords import KeywordResults
+from support.contracts.native_engines import needs_native
 
 
 class TestReference(KeywordResults):

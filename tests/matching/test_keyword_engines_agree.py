@@ -5,17 +5,17 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 import pytest
-from document_strategies import chunks_of, perhaps_broken
 from hypothesis import given
 from hypothesis import strategies as st
-from keyword_engines import KEYWORD_WAYS, NATIVE_KEYWORD_WAYS, keyword_matcher
-from keyword_strategies import keyword_cases, nested_documents
-from native_engines import needs_native
 
 from penstock import DocumentError, KeywordIndex, KeywordMatcher
 from penstock.documents import read_events
-from penstock.matching.keyword_reference import slca_answers
-from penstock.matching.keyword_tree import keyword_tree
+from penstock.matching.reference.keyword_semantics import slca_answers
+from penstock.matching.reference.keyword_tree import keyword_tree
+from support.contracts.keyword_engines import KEYWORD_WAYS, NATIVE_KEYWORD_WAYS, keyword_matcher
+from support.contracts.native_engines import needs_native
+from support.strategies.documents import chunks_of, perhaps_broken
+from support.strategies.keywords import keyword_cases, nested_documents
 
 pytestmark = needs_native
 

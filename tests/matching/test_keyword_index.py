@@ -18,8 +18,6 @@ from hypothesis.stateful import (
     rule,
     run_state_machine_as_test,
 )
-from keyword_engines import KEYWORD_WAYS, keyword_index, keyword_matcher, keyword_ways
-from matching_cases import NEWS
 
 from penstock import (
     DocumentError,
@@ -30,6 +28,13 @@ from penstock import (
     SubscriptionIndex,
     UnknownSubscriptionError,
 )
+from support.contracts.keyword_engines import (
+    KEYWORD_WAYS,
+    keyword_index,
+    keyword_matcher,
+    keyword_ways,
+)
+from support.contracts.matching_cases import NEWS
 
 STORM = b"<news><item><title>Storm warning</title><p>On the coast</p></item><item/></news>"
 

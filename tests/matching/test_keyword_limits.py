@@ -5,14 +5,14 @@ from __future__ import annotations
 import pickle
 
 import pytest
-from keyword_engines import NATIVE_KEYWORD_WAYS, keyword_matcher
-from native_engines import needs_native
 
 from penstock import DocumentError
 from penstock.language import limits as of_queries
 from penstock.matching import limits as of_matching
 from penstock.matching.limits import KEMB_WORDS_MAX, KEYWORD_TEXT_RANGES_MAX, KEYWORD_WINDOW_MAX
 from penstock.native import native
+from support.contracts.keyword_engines import NATIVE_KEYWORD_WAYS, keyword_matcher
+from support.contracts.native_engines import needs_native
 
 pytestmark = needs_native
 

@@ -14,13 +14,13 @@ Inferred, and nowhere said: that `e` and `f` are elements without content, and c
 from __future__ import annotations
 
 import pytest
-from keyword_engines import keyword_matcher, keyword_ways
-from native_engines import needs_native
 
 from penstock import KeywordIndex
 from penstock.documents import read_events
-from penstock.matching.keyword_reference import contained, slca_answers
-from penstock.matching.keyword_tree import keyword_tree
+from penstock.matching.reference.keyword_semantics import contained, slca_answers
+from penstock.matching.reference.keyword_tree import keyword_tree
+from support.contracts.keyword_engines import keyword_matcher, keyword_ways
+from support.contracts.native_engines import needs_native
 
 FIGURE_1 = b"<a><b/><d><e/><f/></d><b><a><c/><d/></a></b><c/></a>"
 A1, B1, D1, E1, F1, B2, A2, C1, D2, C2 = range(10)

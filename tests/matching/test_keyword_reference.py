@@ -6,17 +6,22 @@ from collections import defaultdict
 
 import pytest
 from hypothesis import given
-from keyword_engines import keyword_matcher, keyword_ways
-from keyword_strategies import keyword_cases, nested_documents
 
 from penstock import KeywordIndex
 from penstock.documents import read_events
 from penstock.language import parse_keywords
-from penstock.language.keywords import KeywordQuery, Mode
-from penstock.matching import keyword_reference
-from penstock.matching.keyword_reference import and_answers, contained, or_answers, slca_answers
-from penstock.matching.keyword_tree import Element, keyword_tree
+from penstock.language.keywords.query import KeywordQuery, Mode
 from penstock.matching.limits import KEYWORD_WITNESSES_MAX
+from penstock.matching.reference import keyword_semantics as keyword_reference
+from penstock.matching.reference.keyword_semantics import (
+    and_answers,
+    contained,
+    or_answers,
+    slca_answers,
+)
+from penstock.matching.reference.keyword_tree import Element, keyword_tree
+from support.contracts.keyword_engines import keyword_matcher, keyword_ways
+from support.strategies.keywords import keyword_cases, nested_documents
 
 KEYWORDS = frozenset("abc")
 

@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from penstock.matching import lines
-from penstock.matching.lines import Lines
+from penstock.matching import line_numbers as lines
+from penstock.matching.line_numbers import Lines
 
 texts = st.lists(st.sampled_from(("\n", "\r", "\r\n", "a", "é", "\u0d0a", "\u0a00")), max_size=12)
 

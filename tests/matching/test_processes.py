@@ -8,10 +8,10 @@ import sys
 import threading
 
 import pytest
-from matching_cases import NEWS
-from native_engines import native_engines
 
 from penstock import Matcher, SubscriptionIndex
+from support.contracts.matching_cases import NEWS
+from support.contracts.native_engines import native_engines
 
 ENGINES = ["reference", *native_engines]
 

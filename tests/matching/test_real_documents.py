@@ -7,10 +7,10 @@ from pathlib import Path
 from typing import Final
 
 import pytest
-from native_engines import native_engines
-from shared_data import shared_data
 
 from penstock import Matcher, SubscriptionIndex
+from support.contracts.native_engines import native_engines
+from support.fixtures.shared_data import shared_data
 
 QUERIES: Final[Mapping[str, Sequence[str]]] = {
     "cap": (

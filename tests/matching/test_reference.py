@@ -4,23 +4,23 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from document_strategies import (
+from hypothesis import given
+from lxml import etree
+
+from penstock import Limits
+from penstock.documents.reference import reader
+from penstock.language import to_text
+from penstock.language.xpath.ast import Query
+from penstock.matching.reference.document_tree import Tree, tree_of
+from penstock.matching.reference.lxml_xpath import compile_query, lxml_name
+from support.strategies.documents import (
     ATTRIBUTE_NAMES,
     ELEMENT_NAMES,
     NAMESPACE_URIS,
     VALUES,
     documents,
 )
-from hypothesis import given
-from lxml import etree
-from query_strategies import Vocabulary, queries
-
-from penstock import Limits
-from penstock.documents import reference as reader
-from penstock.language import to_text
-from penstock.language.ast import Query
-from penstock.matching.lxml_paths import compile_query, lxml_name
-from penstock.matching.tree import Tree, tree_of
+from support.strategies.queries import Vocabulary, queries
 
 LXML_VOCABULARY = Vocabulary(
     elements=ELEMENT_NAMES,

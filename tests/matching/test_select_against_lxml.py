@@ -9,11 +9,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from lxml import etree
-from placed_documents import PlacedDocument, placed_documents
-from query_strategies import NAMESPACED, PLAIN, Vocabulary, queries
 
 from penstock.language import to_text
-from penstock.language.ast import Query
+from penstock.language.xpath.ast import Query
+from support.strategies.placed_documents import PlacedDocument, placed_documents
+from support.strategies.queries import NAMESPACED, PLAIN, Vocabulary, queries
 
 native = pytest.importorskip("penstock._native", reason="the native core is not built")
 

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import pytest
-from native_engines import needs_native
 
 from penstock import Matches, SubscriptionIndex
+from support.contracts.native_engines import needs_native
 
 pytestmark = needs_native
 

@@ -104,7 +104,7 @@ def test_a_registered_mapping_that_cannot_be_read_refuses_its_documents() -> Non
 
 
 def test_a_carried_mapping_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("penstock.mediation.choosing.CARRIED_MAPPING_BYTES_MAX", 20)
+    monkeypatch.setattr("penstock.mediation.mapping_selection.CARRIED_MAPPING_BYTES_MAX", 20)
     with pytest.raises(DocumentError, match="more than 20") as refused:
         chooser().choose(header(mapping=CARRIED.to_text()))
     assert refused.value.code == "mediation.carried"

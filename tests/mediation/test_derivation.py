@@ -5,9 +5,6 @@ from __future__ import annotations
 import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
-from mapping_strategies import mappings
-from schema_strategies import schema_trees
-from university import GLOBAL, LOCAL, MAPPING, MATCHING
 
 from penstock.errors import MappingError
 from penstock.mediation import (
@@ -20,6 +17,9 @@ from penstock.mediation import (
     derive,
 )
 from penstock.schema import Place, SchemaTree, read_schema_file, read_tree
+from support.fixtures.university import GLOBAL, LOCAL, MAPPING, MATCHING
+from support.strategies.mappings import mappings
+from support.strategies.schemas import schema_trees
 
 
 def derived(local: str, target: str, *pairs: str) -> Derivation:

@@ -7,11 +7,11 @@ from dataclasses import replace
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from schema_strategies import schema_trees
 
 from penstock.errors import SchemaError
 from penstock.mediation import GlobalSchema, Mapping
 from penstock.schema import SchemaTree, read_tree
+from support.strategies.schemas import schema_trees
 
 FILE = """\
 penstock schema 1

@@ -5,12 +5,12 @@ from __future__ import annotations
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from renamed_schemas import rewritten, worded_trees
-from schema_strategies import schema_trees
 
 from penstock.errors import SchemaError
 from penstock.mediation import GlobalSchema, Integration, derive, extend, integrate
 from penstock.schema import SchemaTree, print_tree, read_tree
+from support.strategies.renamed_schemas import rewritten, worded_trees
+from support.strategies.schemas import schema_trees
 
 FEWER = max(settings().max_examples // 3, 1)
 SCHEMAS = st.lists(schema_trees(), min_size=1, max_size=4)

@@ -6,9 +6,6 @@ import pickle
 
 import pytest
 from hypothesis import given
-from mapping_strategies import mappings
-from schema_strategies import schema_trees
-from university import MAPPING
 
 from penstock.documents import Name
 from penstock.errors import MappingError
@@ -31,6 +28,9 @@ from penstock.schema import (
     SchemaTree,
     read_tree,
 )
+from support.fixtures.university import MAPPING
+from support.strategies.mappings import mappings
+from support.strategies.schemas import schema_trees
 
 TREE = read_tree("""penstock schema 1
 a

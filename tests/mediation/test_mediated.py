@@ -9,13 +9,13 @@ from typing import get_args
 import pyarrow as pa
 import pytest
 from lxml import etree
-from native_engines import native_engines, needs_native
-from university import DOCUMENT, MAPPING
 
 from penstock.documents import Document, Fragment, Header, Limits, read_events
 from penstock.errors import DocumentError, MappingError, UnknownSubscriptionError
 from penstock.matching import KeywordIndex, Matcher, SubscriptionIndex, both
 from penstock.mediation import DocumentWriter, Mapping, MediatedMatcher, Way, limits, rewrite
+from support.contracts.native_engines import native_engines, needs_native
+from support.fixtures.university import DOCUMENT, MAPPING
 
 ENGINES = [*native_engines, "reference"]
 SHARED_AND_REFERENCE = [pytest.param("shared", marks=needs_native), "reference"]

@@ -8,10 +8,6 @@ from dataclasses import replace
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from mapping_strategies import mappings
-from query_strategies import Vocabulary, queries
-from schema_queries import queries_to
-from schema_strategies import documents_of, schema_trees
 
 from penstock.documents import read_events, write
 from penstock.errors import MappingError
@@ -19,6 +15,10 @@ from penstock.language import Query, parse, to_text
 from penstock.matching import SubscriptionIndex
 from penstock.mediation import Mapping, QueryRewriter, alternatives, query_rewriting, rewrite
 from penstock.schema import SchemaNode, SchemaTree
+from support.strategies.mappings import mappings
+from support.strategies.queries import Vocabulary, queries
+from support.strategies.schema_queries import queries_to
+from support.strategies.schemas import documents_of, schema_trees
 
 FEWER = max(settings().max_examples // 2, 1)  # schemas with mappings are dear to draw
 

@@ -7,12 +7,12 @@ from collections.abc import Sequence
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from native_engines import needs_native
-from query_strategies import Vocabulary, queries
 
-from penstock.language.printing import to_text
+from penstock.language.xpath.printing import to_text
 from penstock.matching import Matcher, SubscriptionIndex
 from penstock.mediation import Mapping, MediatedMatcher
+from support.contracts.native_engines import needs_native
+from support.strategies.queries import Vocabulary, queries
 
 # Copies are known by the native core alone; the reference makes each of them.
 pytestmark = needs_native

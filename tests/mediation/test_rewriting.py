@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import pytest
-from university import DOCUMENT, MAPPING
 
 from penstock.documents import Span, read_events, write
 from penstock.errors import DocumentError
@@ -16,6 +15,7 @@ from penstock.mediation import (
     limits,
     rewrite,
 )
+from support.fixtures.university import DOCUMENT, MAPPING
 
 
 def rewritten(mapping: str, document: str) -> GlobalDocument:

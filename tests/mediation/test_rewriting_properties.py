@@ -6,12 +6,8 @@ from collections import Counter
 from collections.abc import Iterator
 from dataclasses import replace
 
-from canonical import canonical
 from hypothesis import given
 from hypothesis import strategies as st
-from mapping_strategies import mappings
-from schema_strategies import documents_of, schema_trees
-from xml_strategies import documents
 
 from penstock.documents import (
     EndElement,
@@ -32,6 +28,10 @@ from penstock.mediation import (
     rewrite,
 )
 from penstock.schema import Place, SampleSummary, SchemaTree
+from support.fixtures.canonical import canonical
+from support.strategies.mappings import mappings
+from support.strategies.schemas import documents_of, schema_trees
+from support.strategies.xml import documents
 
 LOOSE = SampleSummary.of(read_events(b"<a><b/></a>")).tree()
 

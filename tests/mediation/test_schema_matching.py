@@ -6,9 +6,6 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from renamed_schemas import rewritten, worded_trees
-from schema_strategies import schema_trees
-from university import GLOBAL, LOCAL, MATCHING
 
 from penstock.documents import read_events
 from penstock.errors import MappingError
@@ -20,6 +17,9 @@ from penstock.mediation.schema_matching.name_similarity import name_similarities
 from penstock.mediation.schema_matching.sides import Side
 from penstock.mediation.schema_matching.words import pieces
 from penstock.schema import SampleValues, SchemaTree, read_schema_file, read_tree
+from support.fixtures.university import GLOBAL, LOCAL, MATCHING
+from support.strategies.renamed_schemas import rewritten, worded_trees
+from support.strategies.schemas import schema_trees
 
 FEWER = max(settings().max_examples // 3, 1)  # pairs of schemas are dear to draw
 

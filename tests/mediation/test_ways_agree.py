@@ -9,12 +9,12 @@ from typing import get_args
 import pyarrow as pa
 import pytest
 from hypothesis import given
-from mediation_cases import NAMESPACES, cases, paths_to_all_nodes, query_texts
-from native_engines import NATIVE_ENGINES, needs_native
 
 from penstock.documents import Fragment
 from penstock.matching import Matcher, SubscriptionIndex
 from penstock.mediation import Mapping, MediatedMatcher, Way
+from support.contracts.mediation_cases import NAMESPACES, cases, paths_to_all_nodes, query_texts
+from support.contracts.native_engines import NATIVE_ENGINES, needs_native
 
 # It is the native engines that are compared with the definition.
 pytestmark = needs_native

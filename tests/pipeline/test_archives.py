@@ -10,10 +10,10 @@ from pathlib import Path
 
 import pytest
 from pyspark.sql import SparkSession
-from streams import drained
 
 from penstock.pipeline.archives import ArchiveLimits, Member, members_of
-from penstock.pipeline.reading import read_archives
+from penstock.pipeline.readers import read_archives
+from support.spark.streams import drained
 
 FILES = {"a.xml": b"<a/>", "deep/b.xml": b"<b>\xe9", "read.me": b"text"}
 

@@ -8,17 +8,17 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
-from committed import CommittedCounts
 from deltalake import DeltaTable
-from pipeline_data import document_table, expected_matches
-from pipeline_process import PipelineProcess
-from query_kinds import kind_of
-from spark_clients import apart, match_and_deliver
-from spark_cluster import EXECUTOR_SETTINGS, SPARK_HOME, SparkCluster
-from spark_session import need_java
 
 from penstock.documents import Document, Header
 from penstock.workspace import StoredSubscription, Workspace
+from support.spark.clients import apart, match_and_deliver
+from support.spark.cluster import EXECUTOR_SETTINGS, SPARK_HOME, SparkCluster
+from support.spark.committed import CommittedCounts
+from support.spark.pipeline_data import document_table, expected_matches
+from support.spark.pipeline_process import PipelineProcess
+from support.spark.session import need_java
+from support.strategies.query_kinds import kind_of
 
 pytestmark = [
     pytest.mark.skipif(sys.platform != "linux", reason="ends processes by Linux's /proc"),

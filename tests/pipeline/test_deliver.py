@@ -8,17 +8,17 @@ from typing import Any
 import pyarrow as pa
 import pytest
 from deltalake import DeltaTable
-from mediated_data import GERMAN, mappings_at
-from pipeline_data import START, document_table, expected_matches, subscription_table
 from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, SparkSession
 
 from penstock.pipeline import schemas
-from penstock.pipeline.delivering import BatchCounts, deliver
+from penstock.pipeline.delivery import BatchCounts, deliver
 from penstock.workspace.buckets import bucket_of
 from penstock.workspace.delta import last_batch
 from penstock.workspace.tables import Tables
 from penstock.workspace.versions import write_shards, write_version
+from support.fixtures.mediated_data import GERMAN, mappings_at
+from support.spark.pipeline_data import START, document_table, expected_matches, subscription_table
 
 QUERIES = {
     **{f"reader{number}.cheap": f"//item[price < {number}]" for number in range(20)},

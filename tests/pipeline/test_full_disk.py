@@ -14,7 +14,7 @@ from pyspark.sql import SparkSession
 
 from penstock.documents import Document, Header
 from penstock.errors import PenstockError
-from penstock.pipeline.running import RunOptions, run
+from penstock.pipeline.run import RunOptions, run
 from penstock.workspace import StoredSubscription, Workspace
 
 DISK_BYTES = 16 << 20

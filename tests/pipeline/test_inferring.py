@@ -5,14 +5,15 @@ from __future__ import annotations
 from functools import reduce
 
 import pytest
-from pipeline_data import document_table
 from pyspark.sql import SparkSession
 
 from penstock.documents import Name, read_events
 from penstock.errors import SchemaError
-from penstock.pipeline import inferring, schemas
-from penstock.pipeline.inferring import summarise
+from penstock.pipeline import schema_inference as inferring
+from penstock.pipeline import schemas
+from penstock.pipeline.schema_inference import summarise
 from penstock.schema import SampleSummary, samples
+from support.spark.pipeline_data import document_table
 
 CONTENTS = [
     b"<news><item lang='en'><price>7</price></item><item xmlns='urn:x'/></news>",

@@ -9,8 +9,9 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from kill_campaign import Campaign, summary
-from spark_session import need_java
+
+from support.spark.kill_campaign import Campaign, summary
+from support.spark.session import need_java
 
 KILLS = 5
 """In every run of the tests; ``make soak`` does a hundred."""

@@ -6,14 +6,14 @@ from datetime import timedelta
 from pathlib import Path
 
 import pytest
-from pipeline_data import START, document_table, expected_matches, subscription_table
 from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, SparkSession
 
 from penstock.errors import PenstockError
 from penstock.pipeline import schemas
-from penstock.pipeline.matching import match_documents, matches_of
+from penstock.pipeline.document_matching import match_documents, matches_of
 from penstock.workspace.versions import write_shards, write_version
+from support.spark.pipeline_data import START, document_table, expected_matches, subscription_table
 
 QUERIES = {
     "anna.cheap": "//item[price < 10]",

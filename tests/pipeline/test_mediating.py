@@ -9,15 +9,15 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 import pytest
-from mediated_data import GERMAN, TURNED_OLD, mediator_of
-from pipeline_data import START, subscription_table
 
 from penstock.documents import Header
 from penstock.mediation import MappingChooser, carrying
-from penstock.pipeline.mediating import AS_THEY_ARE, choose
-from penstock.pipeline.outcomes import Matching
+from penstock.pipeline.batch_matcher import Matching
+from penstock.pipeline.document_mappings import AS_THEY_ARE, choose
 from penstock.workspace.schemas import DOCUMENTS
 from penstock.workspace.versions import OpenVersion, open_version, write_version
+from support.fixtures.mediated_data import GERMAN, TURNED_OLD, mediator_of
+from support.spark.pipeline_data import START, subscription_table
 
 QUERIES = {
     "anna.price": "/news/item/price[. < 10]",

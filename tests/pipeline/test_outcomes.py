@@ -8,15 +8,15 @@ from pathlib import Path
 import numpy as np
 import pyarrow as pa
 import pytest
-from pipeline_data import subscription_table
 
 from penstock.documents import Fragment
 from penstock.errors import DocumentError
 from penstock.matching import Matcher
-from penstock.pipeline import outcomes as outcomes_module
-from penstock.pipeline.outcomes import Matching
+from penstock.pipeline import batch_matcher as outcomes_module
+from penstock.pipeline.batch_matcher import Matching
 from penstock.workspace.schemas import MORE
 from penstock.workspace.versions import open_version, write_version
+from support.spark.pipeline_data import subscription_table
 
 QUERIES = {
     "anna.path": "/news/item",

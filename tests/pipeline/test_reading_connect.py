@@ -18,7 +18,7 @@ import json, sys
 from pathlib import Path
 from pyspark.sql import SparkSession
 from penstock.pipeline import infer_schema
-from penstock.pipeline.reading import read_archives, read_column, read_directory, read_records
+from penstock.pipeline.readers import read_archives, read_column, read_directory, read_records
 from penstock.schema import print_tree
 
 folder = Path(sys.argv[1])

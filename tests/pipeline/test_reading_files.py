@@ -8,11 +8,11 @@ from pathlib import Path
 import pytest
 from pyspark.sql import SparkSession
 from pyspark.sql.functions import col
-from streams import drained
 
 from penstock.documents import Document, Header
-from penstock.pipeline.reading import read_column, read_directory
+from penstock.pipeline.readers import read_column, read_directory
 from penstock.pipeline.schemas import DOCUMENTS
+from support.spark.streams import drained
 
 PUBLISHERS = ["plain", "a b/c+d", "100%*~", "é日\U0001f600", "", "a?b&c=d'\"<>\\", "._-"]
 

@@ -9,11 +9,11 @@ from pathlib import Path
 import pytest
 from pyspark.sql import SparkSession
 from pyspark.sql.functions import spark_partition_id
-from streams import drained
 
 from penstock.documents import Document, Header, cut_records, read_events
 from penstock.errors import DocumentError, QueryError
-from penstock.pipeline.reading import read_records
+from penstock.pipeline.readers import read_records
+from support.spark.streams import drained
 
 STEPS = ((None, "feed"), (None, "entry"))
 

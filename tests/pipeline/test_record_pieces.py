@@ -11,10 +11,10 @@ import pytest
 
 from penstock.documents import CutPoint, cut_records
 from penstock.errors import RecordsError
-from penstock.pipeline import records_progress
+from penstock.pipeline import record_offsets as records_progress
 from penstock.pipeline.files import FileInfo, list_files
-from penstock.pipeline.record_pieces import Cutting, divided, rows_of
-from penstock.pipeline.records_progress import Progress, taken
+from penstock.pipeline.record_offsets import Progress, taken
+from penstock.pipeline.record_splits import Cutting, divided, rows_of
 
 CUTTING = Cutting(steps=((None, "a"), (None, None), (None, "r")))
 

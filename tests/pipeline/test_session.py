@@ -9,10 +9,10 @@ from pathlib import Path
 import pyarrow as pa
 import pytest
 from pyspark.sql import SparkSession
-from spark_clients import KilledOnce, apart, pythons_of_default_session
-from spark_session import need_java
 
 from penstock.pipeline.session import JAVA_FAILURES
+from support.spark.clients import KilledOnce, apart, pythons_of_default_session
+from support.spark.session import need_java
 
 
 def workers_python(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:

@@ -9,16 +9,16 @@ from pathlib import Path
 import pyarrow.parquet as pq
 import pytest
 from deltalake import DeltaTable
-from mediated_data import TURNED_OLD, UNCHANGED, mappings_at
-from pipeline_data import document_table, expected_matches, subscription_table
 from pyspark.sql import DataFrame, SparkSession
 
 from penstock.mediation import Mapping
 from penstock.pipeline import schemas
 from penstock.pipeline.progress import BatchProgress, ProgressListener
-from penstock.pipeline.streaming import BatchDelivery, start_stream
+from penstock.pipeline.stream import BatchDelivery, start_stream
 from penstock.workspace.tables import Tables
 from penstock.workspace.versions import write_version
+from support.fixtures.mediated_data import TURNED_OLD, UNCHANGED, mappings_at
+from support.spark.pipeline_data import document_table, expected_matches, subscription_table
 
 FIRST = {"anna.all": "/news", "anna.one": "news 1"}
 SECOND = {"anna.all": "/news", "ben.two": "/news[. = 2]", "ben.some": "2 OR 3 OR 11"}

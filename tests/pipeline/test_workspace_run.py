@@ -10,15 +10,15 @@ from pathlib import Path
 
 import pytest
 from deltalake import DeltaTable
-from mediated_data import GERMAN, GLOBAL
 from pyspark.sql import SparkSession
 
 from penstock.documents import Document, Header
 from penstock.errors import PenstockError
 from penstock.pipeline.progress import BatchProgress
-from penstock.pipeline.running import RunOptions, run
+from penstock.pipeline.run import RunOptions, run
 from penstock.workspace import StoredSubscription, Workspace
 from penstock.workspace.workspace import DATABASE
+from support.fixtures.mediated_data import GERMAN, GLOBAL
 
 
 @pytest.fixture

@@ -6,12 +6,12 @@ from pathlib import Path
 
 import pytest
 from hypothesis import given
-from schema_strategies import schema_trees
 
 from penstock.documents import Name
 from penstock.errors import SchemaError
-from penstock.language.universe import Occurs
+from penstock.language.relations.universe import Occurs
 from penstock.schema import SchemaNode, SchemaTree, print_tree, read_schema_file, read_tree
+from support.strategies.schemas import schema_trees
 
 FILE = """\
 penstock schema 1

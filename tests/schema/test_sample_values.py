@@ -8,12 +8,12 @@ from functools import reduce
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from xml_strategies import documents
 
 from penstock.documents import read_events
 from penstock.errors import SchemaError
 from penstock.schema import SampleValues, ValueKind, ValueSketch, sample_values
 from penstock.schema.limits import SKETCH_VALUES_MAX, VALUE_LENGTH_MAX
+from support.strategies.xml import documents
 
 FEWER = max(settings().max_examples // 3, 1)
 VALUES = st.lists(st.text(st.sampled_from("ab1 -:."), min_size=1, max_size=6))

@@ -8,12 +8,12 @@ from functools import reduce
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from schema_strategies import documents_of, schema_trees
-from xml_strategies import documents
 
 from penstock.documents import Name, read_events
 from penstock.errors import SchemaError
 from penstock.schema import SampleSummary, SchemaTree, UnfoldLimits, print_tree, samples
+from support.strategies.schemas import documents_of, schema_trees
+from support.strategies.xml import documents
 
 FEWER = max(settings().max_examples // 3, 1)  # lists of documents are dear to draw
 

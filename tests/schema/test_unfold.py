@@ -12,7 +12,7 @@ from penstock.errors import SchemaError
 from penstock.lab.shipped import shipped_schema
 from penstock.lab.workload import QueryGenerator, QueryParameters
 from penstock.language import parse
-from penstock.language.ast import Axis, Kind, NameTest, Path, Query, Step
+from penstock.language.xpath.ast import Axis, Kind, NameTest, Path, Query, Step
 from penstock.schema import Place, SchemaGraph, SchemaNode, UnfoldLimits
 
 SHOP = SchemaGraph.from_dtd("""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from repository import imports, modules
+from support.fixtures.repository import imports, modules
 
 ENTRY_POINTS = {
     "penstock",  # the façade

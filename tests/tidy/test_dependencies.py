@@ -7,9 +7,8 @@ import tomllib
 from pathlib import Path
 from typing import Any
 
-from repository import DOCS, NATIVE, ROOT
-
 from penstock import __version__
+from support.fixtures.repository import DOCS, NATIVE, ROOT
 
 ITSELF = {"penstock-native"}
 """The fuzz targets depend on the crate they test."""

@@ -17,13 +17,13 @@ import pytest
 from build_docs import SPHINX_OPTIONS
 from markdown_pages import CodeBlock, broken_links, code_blocks, links, local_target, pages
 from reference_pages import PAGES, every_command
-from repository import DOCS, ROOT, relative
 
 import penstock
 from penstock.mediation import Mapping, SchemaMatching
 from penstock.mediation.schema_matching.words import Abbreviations
 from penstock.native import native
 from penstock.schema.outline import read_tree
+from support.fixtures.repository import DOCS, ROOT, relative
 
 LANGUAGES = {"python", "console", "sh", "text", "json", "xml", "rust", "toml", "mermaid"}
 """Languages of code blocks; ``python`` and ``console`` run, commands in ``sh`` are checked."""

@@ -7,9 +7,9 @@ from functools import cache
 from pathlib import Path
 
 import pytest
-from repository import NATIVE, SOURCE, TESTS, files_under
 
 from penstock.errors import ERRORS, PenstockError, error
+from support.fixtures.repository import NATIVE, SOURCE, TESTS, files_under
 
 TABLE = SOURCE / "penstock" / "errors"
 RUST_TESTS = "#[cfg(test)]"

@@ -5,7 +5,8 @@ from __future__ import annotations
 import ast
 
 import pytest
-from repository import imports, modules, syntax_tree
+
+from support.fixtures.repository import imports, modules, syntax_tree
 
 MAY_IMPORT: dict[str, set[str]] = {
     "documents": set(),
@@ -45,7 +46,7 @@ def below(package: str) -> set[str]:
 
 
 def room(module: str) -> str:
-    """``penstock.language.ast`` is in room ``language``; the façade in room ``""``."""
+    """``penstock.language.xpath.ast`` is in room ``language``; the façade in room ``""``."""
     return module.partition(".")[2].partition(".")[0]
 
 

@@ -8,7 +8,8 @@ import sys
 from pathlib import Path
 
 import pytest
-from repository import ROOT
+
+from support.fixtures.repository import ROOT
 
 
 @pytest.mark.skipif(

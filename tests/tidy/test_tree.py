@@ -8,7 +8,8 @@ from functools import cache
 from pathlib import Path
 
 import pytest
-from repository import (
+
+from support.fixtures.repository import (
     DOCS,
     NATIVE,
     ROOT,
@@ -19,6 +20,9 @@ from repository import (
     imports,
     relative,
 )
+
+SUPPORT = TESTS / "support"
+"""Helpers of the tests: packages, unlike the tests themselves."""
 
 LINES_MAX = 500
 """No module is longer."""
@@ -124,23 +128,24 @@ def test_every_rust_module_is_declared_by_its_parent() -> None:
 
 
 def test_every_helper_of_the_tests_is_used() -> None:
-    tests = [path for path in files_under(TESTS, ".py") if path.parent.name != "support"]
-    support = files_under(TESTS / "support", ".py")
-    used = {name.split(".")[0] for path in (*tests, *support) for name in imports(path)}
-    unused = [relative(path) for path in support if path.stem not in used]
+    support = [path for path in files_under(SUPPORT, ".py") if path.name != "__init__.py"]
+    used = {name for path in files_under(TESTS, ".py") for name in imports(path)}
+    used |= {name for path in files_under(ROOT / "benchmarks", ".py") for name in imports(path)}
     recipes = (ROOT / "Makefile").read_text(encoding="utf-8")
-    assert [path for path in unused if path not in recipes] == []
+    names = [".".join(path.relative_to(TESTS).with_suffix("").parts) for path in support]
+    assert [name for name in names if name not in used and name not in recipes] == []
 
 
 def test_every_test_module_is_collected() -> None:
     kinds = re.compile(r"(test_\w+|conftest)\.py")
-    modules_ = [path for path in files_under(TESTS, ".py") if path.parent.name != "support"]
+    modules_ = [path for path in files_under(TESTS, ".py") if not path.is_relative_to(SUPPORT)]
     assert [relative(path) for path in modules_ if not kinds.fullmatch(path.name)] == []
 
 
 def test_names_of_test_modules_are_unique() -> None:
     # There are no packages among the tests: two modules of one name would shadow each other.
-    names = [path.name for path in files_under(TESTS, ".py") if path.name != "conftest.py"]
+    modules_ = [path for path in files_under(TESTS, ".py") if not path.is_relative_to(SUPPORT)]
+    names = [path.name for path in modules_ if path.name != "conftest.py"]
     assert sorted(name for name in set(names) if names.count(name) > 1) == []
 
 

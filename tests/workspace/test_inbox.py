@@ -17,12 +17,12 @@ from typing import Any
 
 import pyarrow.parquet as pq
 import pytest
-from repository import ROOT
 
 from penstock.documents import Document, Header
 from penstock.errors import PenstockError
 from penstock.workspace import Published, Workspace, inbox
 from penstock.workspace.schemas import DOCUMENTS
+from support.fixtures.repository import ROOT
 
 
 @pytest.fixture

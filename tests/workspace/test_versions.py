@@ -10,7 +10,6 @@ from pathlib import Path
 import pyarrow as pa
 import pytest
 from pyarrow import fs
-from subscription_tables import subscription, table_of
 
 from penstock.documents import Limits
 from penstock.errors import IndexFileError, QueryError
@@ -23,6 +22,7 @@ from penstock.workspace.versions import (
     write_shards,
     write_version,
 )
+from support.fixtures.subscription_tables import subscription, table_of
 
 NEWS = b"<news><item lang='en'><title>x</title></item></news>"
 

@@ -13,7 +13,7 @@ from penstock.cli.console import ExitCode, out, print_json, print_table, show_er
 from penstock.cli.schema_file import read_schema
 from penstock.errors import QueryError
 from penstock.language import Query, Relation, Verdict, parse, relate
-from penstock.language.verdicts import Finding
+from penstock.language.relations.verdicts import Finding
 
 FINDINGS = {
     "contains": "the first matches wherever the second does",

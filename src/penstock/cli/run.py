@@ -18,10 +18,10 @@ from rich.table import Table
 
 from penstock.cli.console import ExitCode, err, note, out, plural, print_json
 from penstock.cli.spark_options import SparkOptions, check_java
-from penstock.pipeline.delivering import BatchCounts
+from penstock.pipeline.delivery import BatchCounts
 from penstock.pipeline.progress import BatchProgress
-from penstock.pipeline.running import RunOptions
-from penstock.pipeline.running import run as run_pipeline
+from penstock.pipeline.run import RunOptions
+from penstock.pipeline.run import run as run_pipeline
 from penstock.pipeline.session import session
 from penstock.workspace import Workspace
 from penstock.workspace.status import past_deliveries

@@ -15,7 +15,7 @@ run_app = typer.Typer()
 
 
 class RunMode(StrEnum):
-    """What becomes of refused documents, as :data:`penstock.pipeline.matching.MODES` has it."""
+    """What happens to refused documents (:data:`penstock.pipeline.document_matching.MODES`)."""
 
     PERMISSIVE = "PERMISSIVE"
     DROPMALFORMED = "DROPMALFORMED"
@@ -60,7 +60,7 @@ def _run(
     where it stopped: nothing is lost and nothing is delivered twice.
     """
     from penstock.cli import run
-    from penstock.pipeline.running import RunOptions
+    from penstock.pipeline.run import RunOptions
 
     raise typer.Exit(
         run.run(

@@ -10,7 +10,7 @@ from penstock.cli.console import ExitCode, note, plural
 from penstock.cli.schemas import chosen_root, print_schema
 from penstock.cli.spark_options import SparkOptions, check_java
 from penstock.pipeline import read_directory
-from penstock.pipeline.inferring import summarise
+from penstock.pipeline.schema_inference import summarise
 from penstock.pipeline.session import session
 
 

@@ -6,9 +6,9 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
-from penstock.documents import reference
 from penstock.documents.events import Event, Span, from_native
 from penstock.documents.limits import Limits
+from penstock.documents.reference import reader as reference
 from penstock.errors import Where, error
 from penstock.native import native
 

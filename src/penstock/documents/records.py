@@ -14,9 +14,9 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Final, NamedTuple, TypeAlias
 
-from penstock.documents import reference_records
 from penstock.documents.limits import MIB, RECORD_BYTES, Limits
 from penstock.documents.reading import Source
+from penstock.documents.reference import records as reference_records
 from penstock.errors import PenstockError, Where, error
 from penstock.native import native
 

@@ -1,15 +1,15 @@
 """What a subscriber can say: XPath, parsed, printed, normalised and related; and keywords."""
 
-from penstock.language.ast import Query
-from penstock.language.generalisation import generalise
-from penstock.language.keywords import KeywordQuery, parse_keywords
-from penstock.language.normal_form import normalise
-from penstock.language.parsing import parse, parse_normal
-from penstock.language.position import with_caret
-from penstock.language.printing import PrintedQuery, to_text
-from penstock.language.relations import contains, covers, disjoint, overlaps, why_never
+from penstock.language.keywords.query import KeywordQuery, parse_keywords
+from penstock.language.relations.generalisation import generalise
+from penstock.language.relations.relations import contains, covers, disjoint, overlaps, why_never
+from penstock.language.relations.verdicts import Relation, Verdict, relate
+from penstock.language.source_position import with_caret
 from penstock.language.subscription import Subscription
-from penstock.language.verdicts import Relation, Verdict, relate
+from penstock.language.xpath.ast import Query
+from penstock.language.xpath.normal_form import normalise
+from penstock.language.xpath.parsing import parse, parse_normal
+from penstock.language.xpath.printing import PrintedQuery, to_text
 
 __all__ = [
     "KeywordQuery",

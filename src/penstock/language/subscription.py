@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from penstock.language.ast import Query
-from penstock.language.parsing import parse, parse_normal
+from penstock.language.xpath.ast import Query
+from penstock.language.xpath.parsing import parse, parse_normal
 
 
 @dataclass(frozen=True, slots=True)

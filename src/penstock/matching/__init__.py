@@ -2,6 +2,7 @@
 
 from penstock.matching.answers import Answer, KeywordWitnesses
 from penstock.matching.batch import BatchMatches
+from penstock.matching.combined_matcher import both
 from penstock.matching.index import SubscriptionIndex
 from penstock.matching.keyword_index import KeywordIndex
 from penstock.matching.keyword_matcher import KeywordMatcher
@@ -16,7 +17,6 @@ from penstock.matching.results import (
     Witness,
     Work,
 )
-from penstock.matching.together import both
 
 __all__ = [
     "Answer",

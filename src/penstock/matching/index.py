@@ -8,19 +8,19 @@ from os import PathLike
 from penstock.documents import Limits
 from penstock.errors import QueryError
 from penstock.language import parse, why_never
-from penstock.language.universe import PathUniverse
-from penstock.matching.engine import ENGINES, EngineIndex
-from penstock.matching.matcher import Matcher
-from penstock.matching.native_engine import NativeIndex
-from penstock.matching.reference import ReferenceIndex
-from penstock.matching.reference_file import MAGIC as REFERENCE_MAGIC
-from penstock.matching.standing import (
+from penstock.language.relations.universe import PathUniverse
+from penstock.matching.base_index import (
     StandingQueries,
     added,
     chosen,
     chosen_for_index,
     magic_of,
 )
+from penstock.matching.engine import ENGINES, EngineIndex
+from penstock.matching.matcher import Matcher
+from penstock.matching.native_path_engine import NativeIndex
+from penstock.matching.reference.index_file import MAGIC as REFERENCE_MAGIC
+from penstock.matching.reference.path_engine import ReferenceIndex
 
 NATIVE_MAGIC = b"penstock-index\r\n"
 """How the files of the native core begin."""

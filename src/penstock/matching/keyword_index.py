@@ -7,18 +7,18 @@ from os import PathLike
 
 from penstock.documents import Limits
 from penstock.errors import QueryError
-from penstock.matching.engine import KEYWORD_ENGINES, KeywordEngineIndex
-from penstock.matching.keyword_engine import ReferenceKeywordIndex
-from penstock.matching.keyword_matcher import KeywordMatcher
-from penstock.matching.native_keywords import NativeKeywordIndex
-from penstock.matching.reference_file import KEYWORD_MAGIC
-from penstock.matching.standing import (
+from penstock.matching.base_index import (
     StandingQueries,
     added,
     chosen,
     chosen_for_index,
     magic_of,
 )
+from penstock.matching.engine import KEYWORD_ENGINES, KeywordEngineIndex
+from penstock.matching.keyword_matcher import KeywordMatcher
+from penstock.matching.native_keyword_engine import NativeKeywordIndex
+from penstock.matching.reference.index_file import KEYWORD_MAGIC
+from penstock.matching.reference.keyword_engine import ReferenceKeywordIndex
 
 NATIVE_MAGIC = b"penstock-words\r\n"
 """How the files of the native core begin."""
@@ -62,7 +62,7 @@ class KeywordIndex(StandingQueries):
         id
             The subscription's name, new to this index.
         query
-            Words; see :func:`penstock.language.keywords.parse_keywords`.
+            Words; see :func:`penstock.language.keywords.query.parse_keywords`.
 
         Raises
         ------

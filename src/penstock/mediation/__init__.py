@@ -9,8 +9,8 @@ from __future__ import annotations
 import importlib
 from typing import TYPE_CHECKING
 
-from penstock.mediation.choosing import MappingChooser, carrying
 from penstock.mediation.comparison import Comparison, Unreached, compare, unreached
+from penstock.mediation.correspondence import Rating, SchemaMatching
 from penstock.mediation.derivation import Derivation, derive
 from penstock.mediation.global_document import (
     Applied,
@@ -22,8 +22,8 @@ from penstock.mediation.global_document import (
 from penstock.mediation.global_schema import GlobalSchema
 from penstock.mediation.mapping import Mapping
 from penstock.mediation.mapping_cache import MappingCache
+from penstock.mediation.mapping_selection import MappingChooser, carrying
 from penstock.mediation.mapping_table import MappingTable, UnknownSchema
-from penstock.mediation.matching import Rating, SchemaMatching
 from penstock.mediation.mediated import MediatedMatcher, Way
 from penstock.mediation.mediator import LocalSchema, Mediator
 from penstock.mediation.operators import (
@@ -36,7 +36,7 @@ from penstock.mediation.operators import (
     Upgrade,
 )
 from penstock.mediation.query_rewriting import QueryRewriter
-from penstock.mediation.reference import rewrite
+from penstock.mediation.reference.rewriting import rewrite
 from penstock.mediation.static_rewriting import DocumentWriter
 from penstock.mediation.transform import Transformed
 from penstock.mediation.tree_matching import Written

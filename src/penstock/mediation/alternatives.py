@@ -14,7 +14,7 @@ from functools import reduce
 from typing import TypeAlias, TypeVar
 
 from penstock.errors import PenstockError, error
-from penstock.language.ast import And, Expr, Not, Or
+from penstock.language.xpath.ast import And, Expr, Not, Or
 from penstock.mediation.limits import ALTERNATIVES_MAX
 from penstock.schema import NodePath
 

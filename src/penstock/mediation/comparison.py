@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from penstock.mediation.matching import SchemaMatching
+from penstock.mediation.correspondence import SchemaMatching
 from penstock.mediation.transform import Transformed
 from penstock.schema import Place, SchemaTree
 from penstock.schema.outline import SIGNS

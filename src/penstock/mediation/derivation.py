@@ -12,8 +12,8 @@ from dataclasses import dataclass
 
 from penstock.documents import Name
 from penstock.mediation.comparison import Comparison, Unreached, compare, unreached
+from penstock.mediation.correspondence import SchemaMatching
 from penstock.mediation.mapping import Mapping as SchemaMapping
-from penstock.mediation.matching import SchemaMatching
 from penstock.mediation.operators import (
     Downgrade,
     Exchange,

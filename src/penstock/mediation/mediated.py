@@ -12,15 +12,15 @@ from penstock.documents import Document, Fragment
 from penstock.errors import DocumentError, error
 from penstock.matching import BatchMatches, Explanation, KeywordMatcher, Matcher, Matches
 from penstock.matching.batch import BinaryArray, match_batch
+from penstock.matching.combined_matcher import InOneReading, InTurn, joined, joined_batches
 from penstock.matching.engine import BatchOutcome, Buffer, EngineMatcher, Outcome
 from penstock.matching.matcher import bytes_of, matches_of
-from penstock.matching.native_engine import NativeMatcher
-from penstock.matching.native_keywords import NativeKeywordMatcher
-from penstock.matching.reference import ReferenceMatcher
-from penstock.matching.together import InOneReading, InTurn, joined, joined_batches
+from penstock.matching.native_keyword_engine import NativeKeywordMatcher
+from penstock.matching.native_path_engine import NativeMatcher
+from penstock.matching.reference.path_engine import ReferenceMatcher
 from penstock.mediation.mapping import Mapping as SchemaMapping
 from penstock.mediation.native_rewriting import NativeRewriting
-from penstock.mediation.plain_rewriting import PlainRewriting
+from penstock.mediation.reference.reference_matcher import PlainRewriting
 from penstock.mediation.static_rewriting import StaticRewriting
 from penstock.mediation.tree_matching import TreeMatching
 

@@ -11,7 +11,7 @@ import pyarrow as pa
 
 from penstock.documents import Context, Fragment, Kind, Name, Span
 from penstock.matching.engine import BatchOutcome, Buffer, Outcome
-from penstock.matching.native_common import (
+from penstock.matching.native_base import (
     BatchTuple,
     batch_outcome,
     context_of,
@@ -19,11 +19,11 @@ from penstock.matching.native_common import (
     outcome_of,
     summary_of,
 )
-from penstock.matching.native_engine import NativeMatcher
-from penstock.matching.native_keywords import NativeKeywordMatcher
+from penstock.matching.native_keyword_engine import NativeKeywordMatcher
+from penstock.matching.native_path_engine import NativeMatcher
 from penstock.matching.results import Names, Work
-from penstock.mediation.compiled import CompiledMappings
 from penstock.mediation.mapping import Mapping as SchemaMapping
+from penstock.mediation.native_mapping import CompiledMappings
 from penstock.native import native
 
 if TYPE_CHECKING:

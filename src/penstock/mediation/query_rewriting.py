@@ -18,7 +18,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 
 from penstock.documents import Name
-from penstock.language.ast import (
+from penstock.language.xpath.ast import (
     And,
     Axis,
     Compare,

@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING
 
 from penstock.documents import Fragment, Limits, Name, Span
 from penstock.matching.engine import Buffer
-from penstock.matching.native_common import context_of, document_error, summary_of
+from penstock.matching.native_base import context_of, document_error, summary_of
 from penstock.matching.results import Work
-from penstock.mediation.compiled import CompiledMappings
 from penstock.mediation.mapping import Mapping as SchemaMapping
+from penstock.mediation.native_mapping import CompiledMappings
 from penstock.mediation.native_rewriting import fragment_of
-from penstock.mediation.originals import Origin, ranges_of
+from penstock.mediation.provenance import Origin, ranges_of
 from penstock.mediation.tree_matching import Origins, PathMatcher, TreeMatching, Written
 from penstock.native import native
 

@@ -12,10 +12,10 @@ import pyarrow as pa
 from penstock.documents import Fragment, Kind, Limits, Span
 from penstock.errors import DocumentError
 from penstock.matching.engine import BatchOutcome, Buffer, EngineMatcher, Outcome
-from penstock.matching.plain import batch_of
+from penstock.matching.reference.reference_base import batch_of
 from penstock.matching.results import Explanation, Names, Work
 from penstock.mediation.mapping import Mapping as SchemaMapping
-from penstock.mediation.originals import Origin
+from penstock.mediation.provenance import Origin
 
 Origins: TypeAlias = Mapping[tuple[Kind, Span], Origin]
 """What each node of a tree stands for, by its kind and place in the tree as it is written."""

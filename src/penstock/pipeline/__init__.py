@@ -10,19 +10,19 @@ import importlib
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from penstock.pipeline.delivering import BatchCounts as BatchCounts
-    from penstock.pipeline.delivering import deliver as deliver
-    from penstock.pipeline.inferring import infer_schema as infer_schema
-    from penstock.pipeline.matching import match_documents as match_documents
-    from penstock.pipeline.matching import matches_of as matches_of
+    from penstock.pipeline.delivery import BatchCounts as BatchCounts
+    from penstock.pipeline.delivery import deliver as deliver
+    from penstock.pipeline.document_matching import match_documents as match_documents
+    from penstock.pipeline.document_matching import matches_of as matches_of
     from penstock.pipeline.progress import BatchProgress as BatchProgress
     from penstock.pipeline.progress import ProgressListener as ProgressListener
-    from penstock.pipeline.reading import read_archives as read_archives
-    from penstock.pipeline.reading import read_column as read_column
-    from penstock.pipeline.reading import read_directory as read_directory
-    from penstock.pipeline.reading import read_records as read_records
-    from penstock.pipeline.streaming import BatchDelivery as BatchDelivery
-    from penstock.pipeline.streaming import start_stream as start_stream
+    from penstock.pipeline.readers import read_archives as read_archives
+    from penstock.pipeline.readers import read_column as read_column
+    from penstock.pipeline.readers import read_directory as read_directory
+    from penstock.pipeline.readers import read_records as read_records
+    from penstock.pipeline.schema_inference import infer_schema as infer_schema
+    from penstock.pipeline.stream import BatchDelivery as BatchDelivery
+    from penstock.pipeline.stream import start_stream as start_stream
     from penstock.pipeline.workspace_run import run_workspace as run_workspace
 
 _HOMES = {

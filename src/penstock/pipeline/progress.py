@@ -16,7 +16,7 @@ from pyspark.sql.streaming.listener import (
     StreamingQueryListener,
 )
 
-from penstock.pipeline.delivering import BatchCounts
+from penstock.pipeline.delivery import BatchCounts
 from penstock.workspace.delta import dataset_of
 from penstock.workspace.tables import Tables
 

@@ -15,9 +15,9 @@ from pyspark.sql.streaming.query import StreamingQuery
 from penstock.documents import Limits
 from penstock.mediation import UnknownSchema
 from penstock.pipeline import schemas
-from penstock.pipeline.backfilling import Backfill
-from penstock.pipeline.matching import Mode
-from penstock.pipeline.streaming import BatchDelivery, start_stream
+from penstock.pipeline.backfill import Backfill
+from penstock.pipeline.document_matching import Mode
+from penstock.pipeline.stream import BatchDelivery, start_stream
 from penstock.workspace import Workspace
 from penstock.workspace.batches import StreamRecord, stream_of
 from penstock.workspace.delta import dataset_of
@@ -80,7 +80,7 @@ def run_workspace(
         What becomes of a document whose header names a schema that nobody registered: ``refuse``
         makes it a dead letter, ``as-is`` matches it as it is.
     mode, limits
-        As for :func:`~penstock.pipeline.delivering.deliver`.
+        As for :func:`~penstock.pipeline.delivery.deliver`.
     files_per_batch
         Inbox files that one micro-batch takes at most; :data:`FILES_PER_BATCH` by default.
 

@@ -11,8 +11,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from heapq import heapify, heappop, heappush
 
-from penstock.language.ast import Axis, Kind, NameTest, Path, Query, Step
-from penstock.language.universe import Name, PathUniverse, TextRule
+from penstock.language.relations.universe import Name, PathUniverse, TextRule
+from penstock.language.xpath.ast import Axis, Kind, NameTest, Path, Query, Step
 from penstock.schema.limits import UNFOLD_LIMITS, UnfoldLimits
 
 

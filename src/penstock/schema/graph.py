@@ -2,7 +2,7 @@
 
 Within a schema an element is known by its *label*, its name as the DTD writes it. The graph also
 answers the relations between queries, which know elements by namespace URI and local name: it is
-a :class:`~penstock.language.universe.PathUniverse`.
+a :class:`~penstock.language.relations.universe.PathUniverse`.
 """
 
 from __future__ import annotations
@@ -12,8 +12,8 @@ from pathlib import Path as FilePath
 
 from penstock.documents import Name as TreeName
 from penstock.errors import error
-from penstock.language.ast import Path, Query
-from penstock.language.universe import AttributeRule, Name, Occurs, TextRule
+from penstock.language.relations.universe import AttributeRule, Name, Occurs, TextRule
+from penstock.language.xpath.ast import Path, Query
 from penstock.schema.admit import admits
 from penstock.schema.declared import declared_elements, minimal_heights, root_labels
 from penstock.schema.dtd import read_dtd

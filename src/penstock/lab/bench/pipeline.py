@@ -23,8 +23,8 @@ from penstock.lab.bench.report import Figure, Report, Tell
 from penstock.lab.bench.rivals import rival_figures
 from penstock.lab.bench.workloads import Setting, Subject, draw
 from penstock.matching import Matcher
-from penstock.pipeline.matching import match_documents
-from penstock.pipeline.reading import read_directory
+from penstock.pipeline.document_matching import match_documents
+from penstock.pipeline.readers import read_directory
 from penstock.pipeline.session import Rows, Session, session
 from penstock.workspace.schemas import DOCUMENTS, SUBSCRIPTIONS
 from penstock.workspace.versions import write_version

@@ -20,7 +20,7 @@ from penstock.errors import error
 from penstock.lab.workload.chance import Draw, Rnd, zipf
 from penstock.lab.workload.parameters import KeywordParameters, QueryParameters
 from penstock.lab.workload.queries import TRIES_MAX, QueryGenerator
-from penstock.language.keywords import words
+from penstock.language.keywords.query import words
 from penstock.schema import SchemaGraph
 
 _TERM = re.compile(r"""'([^']*)'|"([^"]*)"|([\w.-]+:)?([\w.-]+)""")

@@ -6,10 +6,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from penstock.errors import error
+from penstock.mediation.correspondence import SchemaMatching
 from penstock.mediation.global_schema import GlobalSchema
 from penstock.mediation.integration.joining import Unplaced, join, join_for_good
 from penstock.mediation.integration.majority import by_majority
-from penstock.mediation.matching import SchemaMatching
 from penstock.mediation.schema_matching import Abbreviations
 from penstock.schema import Place, SchemaTree, print_tree
 

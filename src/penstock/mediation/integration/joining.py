@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Set
 from dataclasses import dataclass
 
+from penstock.mediation.correspondence import Rating, SchemaMatching
 from penstock.mediation.integration.facts import (
     Facts,
     above,
@@ -18,7 +19,6 @@ from penstock.mediation.integration.facts import (
     tree_of,
 )
 from penstock.mediation.limits import JOINS_MAX
-from penstock.mediation.matching import Rating, SchemaMatching
 from penstock.mediation.schema_matching import Abbreviations, match_schemas
 from penstock.schema import Place, SchemaTree
 

@@ -9,8 +9,8 @@ from typing import Final
 import numpy as np
 
 from penstock.errors import error
+from penstock.mediation.correspondence import Rating, SchemaMatching
 from penstock.mediation.limits import MATCHED_PAIRS_MAX
-from penstock.mediation.matching import Rating, SchemaMatching
 from penstock.mediation.schema_matching.assignment import assigned
 from penstock.mediation.schema_matching.flooding import flooded
 from penstock.mediation.schema_matching.kinds import kind_similarities

@@ -1,0 +1,230 @@
+"""The reader by definition: what a document means, written to be read rather than to be fast.
+
+Expat says whether a document is well-formed, and what its document type declaration declares. The
+rest follows from the text: it is cut into tokens by one regular expression, entities are expanded
+where they stand, and namespaces are looked up in a dictionary. A whole document is held in memory.
+Encodings are those of Expat: UTF-8, UTF-16, US-ASCII, ISO-8859-1, and Python's of one byte a
+character. Names are those of XML 1.0's fourth edition, which Expat knows.
+
+It serves where the native core is missing, and is the oracle that the core is tested against.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+
+from penstock.documents.events import (
+    Attribute,
+    EndElement,
+    Event,
+    Span,
+    StartElement,
+    Text,
+    TextBreak,
+    joined,
+)
+from penstock.documents.limits import Limits
+from penstock.documents.reference.namespace_scope import Scope
+from penstock.documents.reference.source_text import OriginalText, original_text
+from penstock.documents.reference.well_formedness import Declared, check
+from penstock.errors import PenstockError, Where, error
+
+__all__ = ["Reading", "read"]
+
+PREDEFINED = {"amp": "&", "lt": "<", "gt": ">", "quot": '"', "apos": "'"}
+
+TOKEN = re.compile(
+    r"""
+    (?P<comment> <!--.*?--> )
+    | (?P<instruction> <\?.*?\?> )
+    | <!\[CDATA\[ (?P<cdata> .*? ) \]\]>
+    | </ (?P<end> [^\s>]+ ) \s* >
+    | < (?P<start> [^\s/>]+ ) (?P<attributes> (?: [^"'>] | "[^"]*" | '[^']*' )*? ) (?P<empty> /? ) >
+    | & (?P<reference> [^;]+ ) ;
+    | (?P<text> [^<&]+ )
+    """,
+    re.VERBOSE | re.DOTALL,
+)
+
+ATTRIBUTE = re.compile(r"""(?P<name>[^\s=]+)\s*=\s*(?:"(?P<double>[^"]*)"|'(?P<single>[^']*)')""")
+
+
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """A document read to its end."""
+
+    events: list[Event]
+    size: int
+    encoding: str
+    doctype: Span | None
+
+    def amounts(self) -> tuple[int, int, int, str, Span | None]:
+        """Elements, attributes, bytes, encoding and document type declaration."""
+        starts = [event for event in self.events if isinstance(event, StartElement)]
+        attributes = sum(len(start.attributes) for start in starts)
+        return len(starts), attributes, self.size, self.encoding, self.doctype
+
+
+def read(
+    source: bytes | Iterable[bytes],
+    limits: Limits,
+    entities: Mapping[str, str],
+    refuse_declarations: bool,
+) -> Reading:
+    """Read a document; a refusal is raised."""
+    content = source if isinstance(source, bytes) else b"".join(source)
+    if len(content) > limits.document_bytes:
+        raise error(
+            "limit.document-bytes",
+            f"the document is longer than {limits.document_bytes} bytes",
+            Where(limits.document_bytes, 1, 1),
+        )
+    text = original_text(content)
+    declared = check(content, text, limits, entities)
+    if declared.doctype and refuse_declarations:
+        message = "the document has a document type declaration, and these are refused here"
+        raise error("entity.doctype-refused", message, text.where(declared.doctype[0]))
+    doctype = declared.doctype and text.span(*declared.doctype)
+    events = list(joined(_Walk(text, declared, limits, entities).events()))
+    return Reading(events, len(content), text.encoding, doctype)
+
+
+class _Walk:
+    """One way through a document that Expat has found well-formed."""
+
+    def __init__(
+        self,
+        text: OriginalText,
+        declared: Declared,
+        limits: Limits,
+        entities: Mapping[str, str],
+    ) -> None:
+        self.text = text
+        self.declared = declared
+        self.limits = limits
+        self.entities = entities
+        self.scope = Scope()
+        self.open: list[int] = []  # where each open element's start tag begins
+        self.at = 0  # where in the text to show a refusal
+
+    def events(self) -> Iterator[Event]:
+        """The events of the root element."""
+        return self.content(self.text.text[: self.declared.root_end], self.declared.root, None)
+
+    def refusal(self, code: str, message: str) -> PenstockError:
+        return error(code, message, self.text.where(self.at))
+
+    def content(self, text: str, start: int, reference: Span | None) -> Iterator[Event]:
+        """The events of ``text`` from ``start`` on; ``reference`` is what it came out of."""
+        for token in TOKEN.finditer(text, start):
+            if reference is None:
+                self.at = token.start()
+            span = reference or self.text.span(*token.span())
+            if token["start"]:
+                yield from self.start_tag(token, span, reference is not None)
+            elif token["end"]:
+                yield self.end_tag(reference, token.end())
+            elif token["text"] or token["cdata"]:
+                yield Text(_folded(token["text"] or token["cdata"], reference), span)
+            elif token["reference"]:
+                yield from self.reference(token["reference"], span, reference)
+            elif token["comment"] or token["instruction"]:
+                yield TextBreak()
+
+    def end_tag(self, reference: Span | None, end: int) -> EndElement:
+        self.scope.leave()
+        start = self.open.pop()
+        return EndElement(reference or self.text.span(start, end))
+
+    def start_tag(self, token: re.Match[str], span: Span, in_entity: bool) -> Iterator[Event]:
+        if len(self.open) == self.limits.depth:
+            raise self.refusal(
+                "limit.depth", f"elements are nested deeper than {self.limits.depth}"
+            )
+        given = [
+            (
+                part["name"],
+                self.value(token["start"], part, in_entity),
+                span
+                if in_entity
+                else self.text.span(
+                    token.start("attributes") + part.start(), token.start("attributes") + part.end()
+                ),
+            )
+            for part in ATTRIBUTE.finditer(token["attributes"])
+        ]
+        names = {own for own, _, _ in given}
+        for own, default in self.declared.defaults(token["start"]):
+            if own not in names:
+                given.append((own, default, span))
+        if len(given) > self.limits.attributes:
+            message = f"an element has more than {self.limits.attributes} attributes"
+            raise self.refusal("limit.attributes", message)
+        try:
+            self.scope.enter({own: value for own, value, _ in given})
+            name = self.scope.element(token["start"])
+            attributes = tuple(
+                Attribute(self.scope.attribute(own), value, where)
+                for own, value, where in given
+                if not self.scope.is_declaration(own)
+            )
+        except PenstockError as problem:
+            raise self.refusal(problem.code, problem.message) from None
+        if len({attribute.name for attribute in attributes}) < len(attributes):
+            message = "two attributes have the same expanded name"
+            raise self.refusal("namespace.attribute-twice", message)
+        yield StartElement(name, attributes, self.scope.bindings(), span)
+        self.open.append(token.start())
+        if token["empty"]:
+            yield self.end_tag(span if in_entity else None, token.end())
+
+    def value(self, element: str, part: re.Match[str], in_entity: bool) -> str:
+        written = part["double"] if part["double"] is not None else part["single"]
+        value = self.expanded(written if in_entity else _folded(written, None))
+        if self.declared.is_tokens(element, part["name"]):
+            value = " ".join(word for word in value.split(" ") if word)
+        if len(value.encode()) > self.limits.value_bytes:
+            message = f"an attribute's value is longer than {self.limits.value_bytes} bytes"
+            raise self.refusal("limit.value-bytes", message)
+        return value
+
+    def expanded(self, written: str) -> str:
+        """An attribute's value: white space to spaces, references to what they stand for."""
+        parts = re.split(r"&([^;]+);", written)
+        for at, part in enumerate(parts):
+            if at % 2 == 0:
+                parts[at] = re.sub(r"[\t\n\r]", " ", part)
+            elif (character := _character(part)) is not None:
+                parts[at] = character
+            elif part in self.declared.entities:
+                parts[at] = self.expanded(self.declared.entities[part])
+            else:
+                parts[at] = self.entities[part]
+        return "".join(parts)
+
+    def reference(self, name: str, span: Span, outermost: Span | None) -> Iterator[Event]:
+        character = _character(name)
+        if character is not None:
+            yield Text(character, span)
+            return
+        span = outermost or span._replace(from_entity=True)
+        if name in self.declared.entities:
+            yield from self.content(self.declared.entities[name], 0, span)
+        elif self.entities[name]:
+            yield Text(self.entities[name], span)
+
+
+def _character(reference: str) -> str | None:
+    """What a reference to a character stands for; ``None`` for one to an entity."""
+    if reference.startswith("#x"):
+        return chr(int(reference[2:], 16))
+    if reference.startswith("#"):
+        return chr(int(reference[1:]))
+    return PREDEFINED.get(reference)
+
+
+def _folded(text: str, reference: Span | None) -> str:
+    """Line ends as line feeds, where the document itself is read and not an entity."""
+    return re.sub(r"\r\n?", "\n", text) if reference is None else text

@@ -1,0 +1,298 @@
+"""Records by definition: the whole document is read, and each record cut out as a fragment.
+
+Where the document is refused, Expat says which elements were open before the fault; the document is
+closed there by hand, and read again. It serves where the native core is missing, and is the oracle
+that the core is tested against.
+"""
+
+from __future__ import annotations
+
+import re
+from array import array
+from collections.abc import Iterable, Mapping
+from contextlib import suppress
+from dataclasses import dataclass
+from itertools import groupby
+from typing import TypeAlias
+from xml.parsers import expat
+
+from penstock.documents.events import EndElement, Event, Name, Span, StartElement
+from penstock.documents.fragment import INTERNAL_SUBSET, Context, Fragment, decoded
+from penstock.documents.limits import Limits
+from penstock.documents.reference import reader as reference
+from penstock.errors import PenstockError, Where, error
+
+__all__ = ["Cut", "RecordCutter", "cut"]
+
+Range: TypeAlias = tuple[int, int]
+Batch: TypeAlias = tuple[
+    bytes, bytes, bytes, bytes, list[tuple[int, list[Range]]], list[tuple[int, str, str]]
+]
+End: TypeAlias = tuple[tuple[str, str, int, int, int] | None, bytes, int]
+
+NAMED_REFERENCE = re.compile(r"&(?!#|(?:amp|lt|gt|quot|apos);)")
+SHOWN_BYTES = 64 << 10
+UNLIMITED = 1 << 62
+# An encoding that Python does not know is no error of Expat's own.
+_EXPAT_REFUSES = (expat.ExpatError, LookupError)
+
+
+@dataclass(frozen=True, slots=True)
+class Cut:
+    """One record."""
+
+    span: Span
+    content: bytes
+    ancestors: tuple[Span, ...]
+    """The start tags around it."""
+
+    fault: tuple[str, str] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class _Element:
+    start: StartElement
+    span: Span
+    ancestors: tuple[Span, ...]
+
+
+def cut(
+    content: bytes,
+    steps: Iterable[tuple[str | None, str | None]],
+    limits: Limits,
+    entities: Mapping[str, str],
+    record_bytes: int,
+) -> tuple[list[Cut], PenstockError | None, bytes, int]:
+    """The records; and where the document is refused, why, its rest, and where that begins."""
+    good, good_end, refusal = content, len(content), None
+    while True:
+        try:
+            reading = reference.read(good, limits, entities, False)
+            break
+        except PenstockError as problem:
+            # Expat looks at the whole before namespaces are looked at: an earlier fault may follow.
+            refusal = problem
+            mended = _mended(content, problem)
+            if mended is None:
+                return [], refusal, content, 0
+            good, good_end = mended
+    doctype = reading.doctype
+    written = decoded(content[doctype.start : doctype.end], reading.encoding) if doctype else ""
+    cuts: list[Cut] = []
+    for element in _on_path(reading.events, list(steps)):
+        if element.span.end > good_end:
+            break
+        if element.span.from_entity:
+            where = Where(element.span.start, 1, 1)
+            refusal = error("records.from-entity", "a record comes out of an entity", where)
+            break
+        cuts.append(
+            _record(
+                content,
+                element,
+                encoding=reading.encoding,
+                doctype=written,
+                entities=entities,
+                record_bytes=record_bytes,
+            )
+        )
+    if refusal is None or not cuts:
+        return cuts, refusal, content, 0
+    last = cuts[-1]
+    root = last.ancestors[0].start if last.ancestors else last.span.start
+    prolog = content[: doctype.end if doctype else root]
+    tags = b"".join(content[span.start : span.end] for span in last.ancestors)
+    return cuts, refusal, prolog + tags + content[last.span.end :], last.span.end
+
+
+def _on_path(events: list[Event], steps: list[tuple[str | None, str | None]]) -> Iterable[_Element]:
+    """The elements on the path, in the order of their ends, which is that of their starts."""
+    open_: list[StartElement] = []
+    for event in events:
+        if isinstance(event, StartElement):
+            open_.append(event)
+        elif isinstance(event, EndElement):
+            if len(open_) == len(steps) and all(
+                _accepts(step, element.name) for step, element in zip(steps, open_, strict=True)
+            ):
+                around = tuple(element.span for element in open_[:-1])
+                yield _Element(open_[-1], event.span, around)
+            open_.pop()
+
+
+def _accepts(step: tuple[str | None, str | None], name: Name) -> bool:
+    return all(wanted is None or wanted == has for wanted, has in zip(step, name, strict=True))
+
+
+def _record(
+    content: bytes,
+    element: _Element,
+    *,
+    encoding: str,
+    doctype: str,
+    entities: Mapping[str, str],
+    record_bytes: int,
+) -> Cut:
+    span = element.span
+    raw = content[span.start : span.end]
+    if len(raw) > record_bytes:
+        fault = ("limit.record-bytes", f"the record is longer than {record_bytes} bytes")
+        return Cut(span, raw[: min(record_bytes, SHOWN_BYTES)], element.ancestors, fault)
+    text = decoded(raw, encoding)
+    subset = INTERNAL_SUBSET.search(doctype)
+    lends_to_all = subset is not None and ("ATTLIST" in subset[0] or "%" in subset[0])
+    refers = lends_to_all or NAMED_REFERENCE.search(text) is not None
+    context = (
+        Context(encoding, doctype if subset else "", tuple(sorted(entities.items())))
+        if refers and (subset or entities)
+        else Context(encoding)
+    )
+    xml = Fragment.cut(
+        content, "element", [span], namespaces=dict(element.start.namespaces), context=context
+    ).to_xml()
+    return Cut(span, xml.encode(), element.ancestors)
+
+
+def _mended(content: bytes, refusal: PenstockError) -> tuple[bytes, int] | None:
+    """What is good before the fault, closed, and its length without that.
+
+    ``None`` where no element ends before the fault.
+    """
+    fault = refusal.where.offset if refusal.where else 0
+    ends = [(at, open_) for at, open_ in _end_tags(content) if at < fault]
+    if not ends:
+        return None
+    start, still_open = ends[-1]
+    encoding = _python_encoding(content)
+    closing = "".join(f"</{name}>" for name in reversed(still_open)).encode(encoding)
+    for found in re.finditer(re.escape(">".encode(encoding)), content[start:]):
+        # The first that makes it whole; one before may be in an attribute's value.
+        at = start + found.end()
+        if _is_whole(content[:at] + closing):
+            return content[:at] + closing, at
+    return None
+
+
+def _end_tags(content: bytes) -> list[tuple[int, list[str]]]:
+    """Where end tags and empty-element tags begin, and what is open after them."""
+    parser = _parser()
+    open_: list[str] = []
+    ends: list[tuple[int, list[str]]] = []
+
+    def end(_: str) -> None:
+        open_.pop()
+        ends.append((parser.CurrentByteIndex, list(open_)))
+
+    parser.StartElementHandler = lambda name, _: open_.append(name)
+    parser.EndElementHandler = end
+    with suppress(*_EXPAT_REFUSES):
+        parser.Parse(content, True)
+    return ends
+
+
+def _is_whole(content: bytes) -> bool:
+    try:
+        _parser().Parse(content, True)
+    except _EXPAT_REFUSES:
+        return False
+    return True
+
+
+def _parser() -> expat.XMLParserType:
+    parser = expat.ParserCreate()
+    # Entities that nobody declares are the caller's, who may have supplied them.
+    parser.UseForeignDTD(True)
+    parser.ExternalEntityRefHandler = lambda *_: 1
+    parser.SetParamEntityParsing(expat.XML_PARAM_ENTITY_PARSING_UNLESS_STANDALONE)
+    return parser
+
+
+def _python_encoding(content: bytes) -> str:
+    if content.startswith((b"\xfe\xff", b"\x00<")):
+        return "utf-16-be"
+    if content.startswith((b"\xff\xfe", b"<\x00")):
+        return "utf-16-le"
+    declared = re.match(rb"<\?xml[^>]*?encoding\s*=\s*[\"']([\w.-]+)", content)
+    return declared[1].decode() if declared else "utf-8"
+
+
+class RecordCutter:
+    """The same face as the native core's."""
+
+    def __init__(  # noqa: PLR0917 - as the native core takes them
+        self,
+        chunks: Iterable[bytes],
+        steps: list[tuple[str | None, str | None]],
+        limits: Mapping[str, int],
+        entities: list[tuple[str, str]],
+        record_bytes: int,
+        contents: bool,
+        prefix: list[Range],
+        position: int,
+    ) -> None:
+        content = b"".join(chunks)
+        lifted = {**limits, "document_bytes": UNLIMITED, "entity_bytes": UNLIMITED}
+        made = cut(content, steps, Limits(**lifted), dict(entities), record_bytes)
+        self._cuts, self._refusal, self._rest, self._rest_start = made
+        self._contents = contents
+        self._prefix = prefix
+        self._position = position
+        self._ended = False
+
+    def next_batch(self, bytes_wanted: int) -> Batch | None:
+        """All records at once, and then ``None``."""
+        if self._ended:
+            return None
+        self._ended = True
+        offsets, starts, ends = array("i", [0]), array("q"), array("q")
+        parts: list[bytes] = []
+        faults: list[tuple[int, str, str]] = []
+        for number, made in enumerate(self._cuts):
+            parts.append(made.content if self._contents else b"")
+            offsets.append(offsets[-1] + len(parts[-1]))
+            start, end = self._original((made.span.start, made.span.end))
+            starts.append(start)
+            ends.append(end)
+            if made.fault:
+                faults.append((number, *made.fault))
+        grouped = groupby(enumerate(self._cuts), key=lambda pair: pair[1].ancestors)
+        ancestors = [
+            (next(pairs)[0], [self._original((span.start, span.end)) for span in around])
+            for around, pairs in grouped
+        ]
+        return (
+            b"".join(parts),
+            offsets.tobytes(),
+            starts.tobytes(),
+            ends.tobytes(),
+            ancestors,
+            faults,
+        )
+
+    def end(self) -> End | None:
+        """Why the rest could not be read, what it is, and where it begins."""
+        if not self._ended:
+            return None
+        if self._refusal is None:
+            return None, b"", 0
+        where = self._refusal.where
+        assert where is not None, "a document is refused somewhere"
+        at = self._original((where.offset, where.offset))[0]
+        told = (self._refusal.code, self._refusal.message, at, where.line, where.column)
+        return told, self._rest, self._original((self._rest_start, self._rest_start))[0]
+
+    def prolog(self) -> list[Range]:
+        """The declarations."""
+        if self._prefix or not self._cuts:
+            return self._prefix[:1]
+        first = self._cuts[0]
+        return [(0, first.ancestors[0].start if first.ancestors else first.span.start)]
+
+    def _original(self, of: Range) -> Range:
+        """The range of the original that a range of the stream is."""
+        before = 0
+        for start, end in self._prefix:
+            if of[0] < before + end - start:
+                return start + of[0] - before, start + of[1] - before
+            before += end - start
+        return self._position + of[0] - before, self._position + of[1] - before

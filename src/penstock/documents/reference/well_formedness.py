@@ -1,0 +1,229 @@
+"""Expat's part in the reference: is it well-formed, and what does it declare?"""
+
+from __future__ import annotations
+
+import re
+from bisect import bisect_left
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from xml.parsers import expat
+from xml.sax.saxutils import escape
+
+from penstock.documents.limits import Limits
+from penstock.documents.reference.namespace_scope import split
+from penstock.documents.reference.source_text import OriginalText
+from penstock.errors import PenstockError, Where, error
+
+__all__ = ["Declared", "check"]
+
+CODES = {
+    expat.errors.XML_ERROR_NO_ELEMENTS: "xml.root",
+    expat.errors.XML_ERROR_UNCLOSED_TOKEN: "xml.unclosed",
+    expat.errors.XML_ERROR_PARTIAL_CHAR: "encoding.bytes",
+    expat.errors.XML_ERROR_TAG_MISMATCH: "xml.end-tag",
+    expat.errors.XML_ERROR_DUPLICATE_ATTRIBUTE: "xml.attribute-twice",
+    expat.errors.XML_ERROR_JUNK_AFTER_DOC_ELEMENT: "xml.root",
+    expat.errors.XML_ERROR_PARAM_ENTITY_REF: "xml.doctype",
+    expat.errors.XML_ERROR_UNDEFINED_ENTITY: "entity.undeclared",
+    expat.errors.XML_ERROR_RECURSIVE_ENTITY_REF: "entity.recursive",
+    expat.errors.XML_ERROR_ASYNC_ENTITY: "entity.unbalanced",
+    expat.errors.XML_ERROR_BAD_CHAR_REF: "xml.character",
+    expat.errors.XML_ERROR_BINARY_ENTITY_REF: "entity.unparsed",
+    expat.errors.XML_ERROR_ATTRIBUTE_EXTERNAL_ENTITY_REF: "entity.external",
+    expat.errors.XML_ERROR_MISPLACED_XML_PI: "xml.declaration",
+    expat.errors.XML_ERROR_UNKNOWN_ENCODING: "encoding.unknown",
+    expat.errors.XML_ERROR_INCORRECT_ENCODING: "encoding.mismatch",
+    expat.errors.XML_ERROR_UNCLOSED_CDATA_SECTION: "xml.unclosed",
+    expat.errors.XML_ERROR_INCOMPLETE_PE: "xml.doctype",
+    expat.errors.XML_ERROR_XML_DECL: "xml.declaration",
+    expat.errors.XML_ERROR_PUBLICID: "xml.doctype",
+    "limit on input amplification factor (from DTD and entities) breached": (
+        "limit.entity-amplification"
+    ),
+}
+"""Expat's errors as codes; any other is ``xml.tag``."""
+
+
+@dataclass(slots=True)
+class Declared:
+    """What a document declares, and where its parts are."""
+
+    entities: dict[str, str] = field(default_factory=dict)
+    """Internal general entities: names and replacement texts."""
+
+    attributes: dict[tuple[str, str], tuple[str, str | None]] = field(default_factory=dict)
+    """Type and default by element and attribute."""
+
+    doctype: tuple[int, int] | None = None
+    """Where the document type declaration begins and ends in the text."""
+
+    root: int = 0
+    """Where the root element begins."""
+
+    root_end: int = 0
+    """Where it has ended."""
+
+    def defaults(self, element: str) -> list[tuple[str, str]]:
+        """The attributes that ``element`` has where they are not given."""
+        return [
+            (attribute, default)
+            for (owner, attribute), (_, default) in self.attributes.items()
+            if owner == element and default is not None
+        ]
+
+    def is_tokens(self, element: str, attribute: str) -> bool:
+        """Whether white space collapses in this attribute."""
+        return self.attributes.get((element, attribute), ("CDATA", None))[0] != "CDATA"
+
+
+def check(
+    content: bytes, text: OriginalText, limits: Limits, entities: Mapping[str, str]
+) -> Declared:
+    """Have Expat read the document, and give what it declares; a refusal is raised."""
+    parser = expat.ParserCreate(text.encoding if text.encoding.startswith("utf-16") else None)
+    listener = _Listener(parser, text, entities)
+    try:
+        parser.Parse(content, True)
+    except expat.ExpatError as problem:
+        message = expat.ErrorString(problem.code)
+        where = Where(parser.ErrorByteIndex, problem.lineno, problem.offset + 1)
+        if listener.depth and message == expat.errors.XML_ERROR_NO_ELEMENTS:
+            # Expat's word for a text that ends early, whether or not there was an element.
+            raise error("xml.unclosed", "the text ends inside an element", where) from None
+        raise error(CODES.get(message, "xml.tag"), message, where) from None
+    declared = listener.declared
+    if declared.doctype and declared.doctype[1] - declared.doctype[0] > limits.doctype_bytes:
+        message = f"the document type declaration is longer than {limits.doctype_bytes} bytes"
+        raise error("limit.doctype-bytes", message, text.where(declared.doctype[0]))
+    return declared
+
+
+class _Listener:
+    """Hears Expat."""
+
+    def __init__(
+        self, parser: expat.XMLParserType, text: OriginalText, entities: Mapping[str, str]
+    ) -> None:
+        self.parser = parser
+        self.text = text
+        self.entities = entities
+        self.declared = Declared()
+        self.depth = 0
+        self.doctype_start = 0
+        self.is_supplying = False
+        self.external_subset: str | None = None
+        # The caller's entities come in as if an external subset declared them.
+        parser.UseForeignDTD(bool(entities))
+        # Asked for everything outside the document, so that all of it can be refused.
+        parser.SetParamEntityParsing(expat.XML_PARAM_ENTITY_PARSING_ALWAYS)
+        parser.ExternalEntityRefHandler = self.external
+        parser.SkippedEntityHandler = self.skipped
+        parser.XmlDeclHandler = self.xml_declaration
+        parser.EntityDeclHandler = self.entity
+        parser.AttlistDeclHandler = self.attribute
+        parser.ElementDeclHandler = self.element
+        parser.NotationDeclHandler = self.notation
+        parser.ProcessingInstructionHandler = self.instruction
+        parser.StartDoctypeDeclHandler = self.start_doctype
+        parser.EndDoctypeDeclHandler = self.end_doctype
+        parser.StartElementHandler = self.start
+        parser.EndElementHandler = self.end
+
+    def here(self) -> int:
+        """Where Expat is, in the text."""
+        return bisect_left(self.text.offsets, self.parser.CurrentByteIndex)
+
+    def external(
+        self, context: str | None, _base: str | None, system: str | None, _public: str | None
+    ) -> int:
+        if context is None and system is None:
+            self.is_supplying = True
+            subset = self.parser.ExternalEntityParserCreate(context)
+            for name, value in self.entities.items():
+                quoted = escape(value, {'"': "&#34;", "%": "&#37;"})
+                subset.Parse(f'<!ENTITY {name} "{quoted}">')
+            subset.Parse("", True)
+            self.is_supplying = False
+            return 1
+        if context is None and system == self.external_subset:
+            return 1  # Never read: what it might declare is missing where it is needed.
+        message = "an external entity is referred to, and external entities are never read"
+        raise error("entity.external", message, self.text.where(self.here()))
+
+    def skipped(self, name: str, is_parameter: bool) -> None:
+        code = "entity.external" if is_parameter else "entity.undeclared"
+        message = f"the entity {name} is outside the document, or its declaration is"
+        raise error(code, message, self.text.where(self.here()))
+
+    def xml_declaration(self, version: str, _encoding: str | None, _standalone: int) -> None:
+        # Expat takes any version.
+        if not re.fullmatch(r"1\.[0-9]+", version):
+            raise error("xml.declaration", f"{version!r} is no version of XML 1", Where(0, 1, 1))
+
+    def entity(
+        self,
+        name: str,
+        is_parameter: bool,
+        value: str | None,
+        _base: str | None,
+        _system: str | None,
+        _public: str | None,
+        _notation: str | None,
+    ) -> None:
+        self.plain(name)
+        if not is_parameter and value is not None and not self.is_supplying:
+            self.declared.entities.setdefault(name, value)
+
+    def attribute(
+        self, element: str, name: str, kind: str, default: str | None, _required: bool
+    ) -> None:
+        self.qualified(element)
+        self.qualified(name)
+        self.declared.attributes.setdefault((element, name), (kind, default))
+
+    def element(self, name: str, _model: object) -> None:
+        self.qualified(name)
+
+    def notation(self, name: str, *_: object) -> None:
+        self.plain(name)
+
+    def instruction(self, target: str, _data: str) -> None:
+        self.plain(target)
+
+    def plain(self, name: str) -> None:
+        """Refuse a colon, which Expat knows nothing about."""
+        if ":" in name:
+            message = f"{name} may not have a colon"
+            raise error("namespace.colon", message, self.text.where(self.here()))
+
+    def qualified(self, name: str) -> None:
+        """Refuse a colon that is not between a prefix and a local name."""
+        try:
+            split(name)
+        except PenstockError as problem:
+            raise error(problem.code, problem.message, self.text.where(self.here())) from None
+
+    def start_doctype(
+        self, name: str, system: str | None, _public: str | None, _has_subset: bool
+    ) -> None:
+        self.qualified(name)
+        self.external_subset = system
+        # Expat stands behind the name by now.
+        self.doctype_start = self.text.text.rindex("<!DOCTYPE", 0, self.here())
+
+    def end_doctype(self) -> None:
+        end = self.text.text.index(">", self.here()) + 1
+        self.declared.doctype = (self.doctype_start, end)
+
+    def start(self, _name: str, _attributes: object) -> None:
+        if self.depth == 0:
+            self.declared.root = self.here()
+        self.depth += 1
+
+    def end(self, _name: str) -> None:
+        self.depth -= 1
+        if self.depth == 0:
+            here = self.here()
+            # After an empty-element tag Expat stands behind it already.
+            behind = self.text.text.startswith("</", here)
+            self.declared.root_end = self.text.text.index(">", here) + 1 if behind else here

@@ -1,0 +1,1 @@
+"""The reference tokenizer of keyword queries."""

@@ -1,0 +1,1 @@
+"""Relations between queries: contains, covers, overlaps, generalise."""

@@ -1,0 +1,1 @@
+"""XPath queries: parsing, printing, normal form."""

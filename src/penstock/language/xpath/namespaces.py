@@ -1,0 +1,45 @@
+"""The prefixes of one query, checked once."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Final
+
+from penstock.errors import error
+from penstock.language.xpath.lexical import NCNAME
+
+XML_NAMESPACE: Final = "http://www.w3.org/XML/1998/namespace"
+"""What the prefix ``xml`` always means."""
+
+_XMLNS_NAMESPACE: Final = "http://www.w3.org/2000/xmlns/"
+
+
+def check_namespaces(
+    namespaces: Mapping[str, str] | None, default_namespace: str | None
+) -> dict[str, str]:
+    """The prefix map of a query, ``xml`` included.
+
+    Raises
+    ------
+    QueryError
+        ``query.namespaces`` where a prefix is not a name, or a binding is one that XML forbids.
+    """
+    for prefix, uri in (namespaces or {}).items():
+        problem = _problem(prefix, uri)
+        if problem:
+            raise error("query.namespaces", problem)
+    if default_namespace == _XMLNS_NAMESPACE:
+        raise error("query.namespaces", "no element is ever in the namespace of `xmlns`")
+    return {**(namespaces or {}), "xml": XML_NAMESPACE}
+
+
+def _problem(prefix: str, uri: str) -> str | None:
+    if not NCNAME.fullmatch(prefix):
+        return f"`{prefix}` cannot be a prefix"
+    if prefix == "xmlns" or uri == _XMLNS_NAMESPACE:
+        return "`xmlns` and its namespace cannot be bound"
+    if (prefix == "xml") != (uri == XML_NAMESPACE):
+        return "`xml` and its namespace belong together"
+    if not uri:
+        return f"the prefix `{prefix}` is bound to no namespace"
+    return None

@@ -1,0 +1,197 @@
+"""A query as text again."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from decimal import Decimal
+
+from penstock.errors import error
+from penstock.language.xpath.ast import (
+    And,
+    Axis,
+    Compare,
+    Contains,
+    Exists,
+    Expr,
+    Kind,
+    Last,
+    NameTest,
+    Not,
+    Op,
+    Or,
+    Path,
+    Position,
+    PositionLast,
+    Query,
+    StartsWith,
+    Step,
+)
+from penstock.language.xpath.namespaces import XML_NAMESPACE, check_namespaces
+
+
+@dataclass(frozen=True, slots=True)
+class PrintedQuery:
+    """The text of a query and the prefixes it uses; ``str()`` is the text."""
+
+    text: str
+    namespaces: Mapping[str, str] = field(default_factory=dict)
+
+    def __str__(self) -> str:
+        return self.text
+
+
+def to_text(query: Query, namespaces: Mapping[str, str] | None = None) -> PrintedQuery:
+    """The query as text.
+
+    Parsing the text again, with the namespaces that come with it, gives the same tree. (Unless the
+    query was at a limit already: the text that comes out may be longer than the one that went in.)
+    The text is XPath 1.0, but for name tests of the form ``*:n``.
+
+    Parameters
+    ----------
+    query
+        What to print.
+    namespaces
+        Prefixes to use where the query has their namespaces. Others are invented.
+
+    Raises
+    ------
+    QueryError
+        ``query.unprintable`` for a tree that no text stands for, such as a string with both kinds
+        of quotes. The parser makes none.
+
+    Examples
+    --------
+    >>> from penstock.language import parse, to_text
+    >>> query = parse("child::a [ 1 < @p:b ]", namespaces={"p": "urn:x"})
+    >>> str(to_text(query, {"p": "urn:x"}))
+    '/a[@p:b > 1]'
+    >>> to_text(query)
+    PrintedQuery(text='/a[@ns1:b > 1]', namespaces={'ns1': 'urn:x'})
+    """
+    printer = _Printer(namespaces)
+    text = printer.query(query)
+    return PrintedQuery(text, printer.used)
+
+
+class _Printer:
+    def __init__(self, namespaces: Mapping[str, str] | None) -> None:
+        known = check_namespaces(namespaces, None)
+        self._prefix_of = {uri: prefix for prefix, uri in reversed(known.items())}
+        self._taken = set(known)
+        self.used: dict[str, str] = {}
+
+    def query(self, query: Query) -> str:
+        return " | ".join(self._branch(path) for path in query.branches)
+
+    def _branch(self, path: Path) -> str:
+        if not path.steps:
+            raise error("query.unprintable", "no query selects the document itself")
+        return "".join(step.axis.value + self._step(step) for step in path.steps)
+
+    def _nested_path(self, path: Path) -> str:
+        if not path.steps:
+            return "."
+        text = "".join(step.axis.value + self._step(step) for step in path.steps)
+        return text.removeprefix("/") if path.steps[0].axis is Axis.CHILD else "." + text
+
+    def _step(self, step: Step) -> str:
+        match step.kind:
+            case Kind.TEXT:
+                selected = "text()"
+            case Kind.ATTRIBUTE:
+                selected = "@" + self._name_test(step.test)
+            case Kind.ELEMENT:
+                selected = self._name_test(step.test)
+        return selected + "".join(self._predicate(predicate) for predicate in step.predicates)
+
+    def _name_test(self, test: NameTest) -> str:
+        local = test.local or "*"
+        match test.uri:
+            case None:
+                return f"*:{local}" if test.local else "*"
+            case "":
+                if test.local is None:
+                    raise error("query.unprintable", "no name test means any name in no namespace")
+                return local
+            case uri:
+                return f"{self._prefix(uri)}:{local}"
+
+    def _prefix(self, uri: str) -> str:
+        prefix = self._prefix_of.get(uri)
+        if prefix is None:
+            prefix = self._invented()
+            self._prefix_of[uri] = prefix
+        if uri != XML_NAMESPACE:
+            self.used[prefix] = uri
+        return prefix
+
+    def _invented(self) -> str:
+        number = 1
+        while f"ns{number}" in self._taken:
+            number += 1
+        self._taken.add(f"ns{number}")
+        return f"ns{number}"
+
+    def _predicate(self, expr: Expr) -> str:
+        match expr:
+            case Position(Op.EQ, value):
+                return f"[{number_text(value)}]"
+            case PositionLast(Op.EQ):
+                return "[last()]"
+            case _:
+                return f"[{self._expr(expr)}]"
+
+    def _expr(self, expr: Expr) -> str:
+        match expr:
+            case Or(items):
+                return " or ".join(self._items(items, Or))
+            case And(items):
+                return " and ".join(self._items(items, Or, And))
+            case Not(item):
+                return f"not({self._expr(item)})"
+            case Exists(path):
+                return self._nested_path(path)
+            case Compare(path, op, literal):
+                text = quoted(literal) if isinstance(literal, str) else number_text(literal)
+                return f"{self._nested_path(path)} {op.value} {text}"
+            case Contains(path, text):
+                return f"contains({self._nested_path(path)}, {quoted(text)})"
+            case StartsWith(path, text):
+                return f"starts-with({self._nested_path(path)}, {quoted(text)})"
+            case Position(op, value):
+                return f"position() {op.value} {number_text(value)}"
+            case PositionLast(op):
+                return f"position() {op.value} last()"
+            case Last(op, value):
+                return f"last() {op.value} {number_text(value)}"
+
+    def _items(self, items: Iterable[Expr], *wrapped: type[Expr]) -> list[str]:
+        return [
+            f"({self._expr(item)})" if isinstance(item, wrapped) else self._expr(item)
+            for item in items
+        ]
+
+
+def quoted(text: str) -> str:
+    """A string as XPath writes it."""
+    if "'" not in text:
+        return f"'{text}'"
+    if '"' not in text:
+        return f'"{text}"'
+    raise error("query.unprintable", "a string with both kinds of quotes cannot be written")
+
+
+def number_text(value: float) -> str:
+    """The shortest decimal that XPath reads as ``value``: XPath knows no exponents.
+
+    Infinity is a number of 310 digits, which is how it came to be.
+    """
+    if math.isnan(value):
+        raise error("query.unprintable", "what is not a number cannot be written")
+    if math.isinf(value):
+        return ("-" if value < 0 else "") + "1" + "0" * 309
+    text = format(Decimal(repr(value)), "f")
+    return text.removesuffix(".0") if value else "0"

@@ -1,0 +1,1 @@
+"""The reference parser of XPath queries, in plain Python."""

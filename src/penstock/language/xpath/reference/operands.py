@@ -1,0 +1,113 @@
+"""What an expression inside a query can stand for before it is a condition, and how two compare.
+
+XPath's expressions have values: nodes, strings, numbers, truth values. A predicate of this
+language is a truth value in the end; the others only ever appear on their way to one.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import NamedTuple, TypeAlias
+
+from penstock.language.xpath.ast import Compare, Expr, Last, Op, Path, Position, PositionLast
+
+
+class Refused(Exception):  # noqa: N818 - it becomes a QueryError once the position is known
+    """A query is refused: code, message, offset in characters."""
+
+    def __init__(self, code: str, message: str, offset: int) -> None:
+        super().__init__(code, message, offset)
+        self.code = code
+        self.message = message
+        self.offset = offset
+
+
+@dataclass(frozen=True, slots=True)
+class Nodes:
+    """The union of one or more paths."""
+
+    paths: tuple[Path, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Text:
+    """``'text'``"""
+
+    value: str
+
+
+@dataclass(frozen=True, slots=True)
+class Number:
+    """``10``, ``-1.5``"""
+
+    value: float
+
+
+@dataclass(frozen=True, slots=True)
+class PositionCall:
+    """``position()``"""
+
+
+@dataclass(frozen=True, slots=True)
+class LastCall:
+    """``last()``"""
+
+
+@dataclass(frozen=True, slots=True)
+class Truth:
+    """A condition."""
+
+    expr: Expr
+
+
+Value: TypeAlias = Nodes | Text | Number | PositionCall | LastCall | Truth
+
+
+class Operand(NamedTuple):
+    """A value and where it begins."""
+
+    value: Value
+    start: int
+
+
+FLIPPED = {Op.EQ: Op.EQ, Op.NE: Op.NE, Op.LT: Op.GT, Op.LE: Op.GE, Op.GT: Op.LT, Op.GE: Op.LE}
+"""``a op b`` is ``b FLIPPED[op] a``."""
+
+
+def compare(left: Operand, op: Op, right: Operand, at: int) -> Expr:
+    """The condition ``left op right``, its operator at ``at``; refuses what has no place here."""
+    match left.value, right.value:
+        case Truth(), _:
+            raise Refused("query.comparison", "a condition cannot be compared", at)
+        case _, Truth():
+            raise Refused("query.comparison", "a condition cannot be compared", at)
+        case (Nodes(), Nodes()):
+            raise Refused("query.comparison", "two paths cannot be compared with each other", at)
+        case (Nodes((path,)), (Text() | Number()) as literal):
+            return Compare(path, op, literal.value)
+        case ((Text() | Number()) as literal, Nodes((path,))):
+            return Compare(path, FLIPPED[op], literal.value)
+        case (Nodes(), Text() | Number()) | (Text() | Number(), Nodes()):
+            raise Refused("query.comparison", "a union cannot be compared", at)
+        case PositionCall(), Number(value):
+            return Position(op, value)
+        case Number(value), PositionCall():
+            return Position(FLIPPED[op], value)
+        case PositionCall(), LastCall():
+            return PositionLast(op)
+        case LastCall(), PositionCall():
+            return PositionLast(FLIPPED[op])
+        case LastCall(), Number(value):
+            return Last(op, value)
+        case Number(value), LastCall():
+            return Last(FLIPPED[op], value)
+        case (PositionCall() | LastCall(), Nodes() | Text()) | (
+            Nodes() | Text(),
+            PositionCall() | LastCall(),
+        ):
+            raise Refused(
+                "query.comparison",
+                "`position()` and `last()` can only be compared with numbers and each other",
+                at,
+            )
+    raise Refused("query.constant", "this comparison is the same for every node", left.start)

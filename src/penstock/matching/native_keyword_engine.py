@@ -1,0 +1,207 @@
+"""The native core's engines of keyword subscriptions behind the engine seam."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from os import PathLike
+from typing import TYPE_CHECKING, TypeAlias
+
+from penstock.documents import Context, Fragment, Limits, Span
+from penstock.errors import DocumentError, QueryError
+from penstock.language.keywords.query import Mode, parse_keywords
+from penstock.matching.answers import Answer, Form, KeywordWitnesses, path_returns, put_together
+from penstock.matching.engine import OR_TOO_LARGE, Buffer
+from penstock.matching.limits import WITNESSES_MAX
+from penstock.matching.line_numbers import Lines
+from penstock.matching.native_base import (
+    NativeHeld,
+    NativeSnapshot,
+    Refusal,
+    context_of,
+    document_error,
+    loaded_index,
+    query_errors,
+    summary_of,
+)
+from penstock.matching.results import Explanation, Witness
+from penstock.native import native
+
+if TYPE_CHECKING:
+    from penstock._native import KeywordIndex, KeywordMatcher
+
+_Span: TypeAlias = tuple[int, int, bool]
+_Keyword: TypeAlias = tuple[str, int, Sequence[tuple[int, str, _Span]]]
+_Answer: TypeAlias = tuple[
+    int,
+    str,
+    int,
+    _Span,
+    Sequence[tuple[str, str]],
+    Sequence[_Keyword],
+    Sequence[_Span],
+    int,
+    bool,
+]
+
+
+class NativeKeywordIndex(NativeHeld):
+    """An index of keyword subscriptions of the native core."""
+
+    _index: KeywordIndex
+
+    def __init__(self, index: KeywordIndex | None = None) -> None:
+        self._index = native.KeywordIndex() if index is None else index
+
+    @classmethod
+    def load(cls, path: str | PathLike[str]) -> NativeKeywordIndex:
+        """Map a saved index into memory."""
+        return cls(loaded_index(path, native.KeywordIndex.load(path)))
+
+    def add_many(self, ids: Sequence[str], queries: Sequence[str]) -> Mapping[int, QueryError]:
+        """Add what can be added; the errors of the rest by position."""
+        return query_errors(queries, self._index.add_many(list(ids), list(queries)))
+
+    def matcher(self, engine: str, limits: Limits, *, discard: bool) -> NativeKeywordMatcher:
+        """A snapshot that matches."""
+        return NativeKeywordMatcher(self._index.matcher(engine, limits.by_name(), discard), limits)
+
+
+class NativeKeywordMatcher(NativeSnapshot):
+    """A matcher of keyword subscriptions of the native core."""
+
+    of_core: KeywordMatcher
+
+    def __init__(self, matcher: KeywordMatcher, limits: Limits) -> None:
+        self.of_core = matcher
+        self.limits = limits
+
+    def answer_ids(self, document: Buffer) -> Mapping[str, tuple[int, ...]]:
+        """The elements that answer each subscription that has an answer, by number, ascending."""
+        numbers, refusal = self.of_core.answer_ids(document)
+        _raise(refusal)
+        return numbers
+
+    def answer_count(self, document: Buffer) -> int:
+        """How many answers all distinct queries have together."""
+        count, refusal = self.of_core.answer_count(document)
+        _raise(refusal)
+        assert count is not None, "neither a count nor a refusal"
+        return count
+
+    def engine_counters(self) -> Mapping[str, int]:
+        """What the engine holds, and what it did for all documents so far, by name."""
+        return self.of_core.counters()
+
+    def answers(
+        self, document: Buffer, subscriptions: Sequence[str], form: Form, limit: int | None
+    ) -> Mapping[str, tuple[Answer, ...]]:
+        """The best answers of each of these subscriptions, which there are, the best first."""
+        found, summary, refusal = self.of_core.answers(document, list(subscriptions), limit)
+        _raise(refusal)
+        assert summary is not None, "neither a summary nor a refusal"
+        context = context_of(document, summary_of(summary))
+        telling = _Telling(document, context, Lines(document, context.encoding), form)
+        return {
+            name: tuple(map(telling.answer, answers))
+            for name, answers in zip(subscriptions, found, strict=True)
+        }
+
+    def select(
+        self, document: Buffer, subscriptions: Sequence[str]
+    ) -> Mapping[str, tuple[Fragment, ...]]:
+        """The path returns of these subscriptions in a document that is known to be sound.
+
+        One that is too large to be answered to keywords with ``OR`` is answered to the others.
+        """
+        try:
+            found = self.answers(document, subscriptions, "paths", None)
+        except DocumentError as reason:
+            if reason.code != OR_TOO_LARGE:
+                raise
+            others = [name for name in subscriptions if not self._is_any(name)]
+            found = self.answers(document, others, "paths", None) if others else {}
+        return path_returns(found)
+
+    def _is_any(self, subscription: str) -> bool:
+        text = self.of_core.query(subscription)
+        return text is not None and parse_keywords(text).mode is Mode.ANY
+
+    def explain(self, document: Buffer, subscription: str) -> Explanation | None:
+        """Why the document meets the subscription or does not; ``None`` if there is none such."""
+        text = self.of_core.query(subscription)
+        if text is None:
+            return None
+        # In an index of its own, the query under an empty id and each of its words under itself.
+        words = parse_keywords(text).words
+        index = NativeKeywordIndex()
+        index.add_many(["", *words], [text, *words])
+        alone = index.matcher("postings", self.limits, discard=False)
+        outcome = alone.match(document)
+        if outcome.error is not None:
+            return Explanation(subscription, text, error=outcome.error)
+        there = set(outcome.handles.ids())
+        try:
+            answers = alone.answers(document, [""], "ids", WITNESSES_MAX)[""]
+            count = len(alone.answer_ids(document).get("", ()))
+        except DocumentError as reason:
+            return Explanation(subscription, text, error=reason)
+        return Explanation(
+            subscription,
+            text,
+            witnesses=tuple(each.place for each in answers),
+            witness_count=count,
+            answers=answers,
+            lacking=tuple(word for word in words if word not in there),
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class _Telling:
+    """Turns the core's answers in one document into Penstock's."""
+
+    document: Buffer
+    context: Context
+    lines: Lines
+    form: Form
+
+    def answer(self, told: _Answer) -> Answer:
+        number, path, depth, span, namespaces, keywords, ranges, size, truncated = told
+        return Answer(
+            element=number,
+            place=self._witness(path, span),
+            depth=depth + 1,  # the core counts the elements around it
+            size=size,
+            witnesses=tuple(
+                KeywordWitnesses(
+                    word, count, tuple(self._witness(path, span) for _, path, span in first)
+                )
+                for word, count, first in keywords
+            ),
+            truncated=truncated,
+            fragment=self._fragment(span, ranges, namespaces),
+        )
+
+    def _witness(self, path: str, span: _Span) -> Witness:
+        place = Span(*span)
+        return Witness(path, place, self.lines.at(place.start))
+
+    def _fragment(
+        self, span: _Span, ranges: Sequence[_Span], namespaces: Sequence[tuple[str, str]]
+    ) -> Fragment | None:
+        if self.form == "ids":
+            return None
+        is_path = self.form == "paths"
+        spans = put_together(Span(*each) for each in (ranges if is_path else [span]))
+        return Fragment(
+            "path" if is_path else "element",
+            tuple(spans),
+            tuple(bytes(self.document[each.start : each.end]) for each in spans),
+            tuple(sorted(namespaces)),
+            self.context,
+        )
+
+
+def _raise(refusal: Refusal | None) -> None:
+    if refusal is not None:
+        raise document_error(refusal)

@@ -1,0 +1,158 @@
+"""A query as XPath 1.0 that lxml can evaluate.
+
+lxml knows neither ``*:n`` nor default namespaces, reads only the names of XML's fourth edition in
+an expression, takes only some strings for namespaces, and its numbers are not quite XPath's: it
+takes ``1e3`` for a number, and rounds ``8.4013`` twice. So names it could not read become
+``*[local-name() = ...]``, namespaces are escaped, literals become variables, and numbers are read
+by Penstock itself.
+"""
+
+from __future__ import annotations
+
+import re
+import urllib.parse
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import TypeAlias
+
+from lxml import etree
+
+from penstock.language.xpath.ast import (
+    And,
+    Compare,
+    Contains,
+    Exists,
+    Expr,
+    Kind,
+    Last,
+    NameTest,
+    Not,
+    Op,
+    Or,
+    Path,
+    Position,
+    PositionLast,
+    Query,
+    StartsWith,
+    Step,
+)
+from penstock.language.xpath.value_tests import number
+
+Value: TypeAlias = str | float
+
+_EXTENSION_URI = "urn:penstock:reference"
+_EXTENSION_PREFIX = "reference"
+_PLAIN_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_.-]*\Z")
+
+
+def lxml_namespace(uri: str) -> str:
+    """A namespace as lxml takes it: any string will do for XML, but not for lxml."""
+    return "urn:" + urllib.parse.quote(uri, safe="") if uri else ""
+
+
+def lxml_name(uri: str, local: str) -> str:
+    """An expanded name as lxml writes it."""
+    return f"{{{lxml_namespace(uri)}}}{local}" if uri else local
+
+
+@dataclass(slots=True)
+class _Printer:
+    """Prints one query, gathering prefixes and variables on the way."""
+
+    prefixes: dict[str, str] = field(default_factory=dict)
+    variables: dict[str, Value] = field(default_factory=dict)
+
+    def query(self, query: Query) -> str:
+        return " | ".join(self.absolute(branch) for branch in query.branches)
+
+    def absolute(self, path: Path) -> str:
+        return "".join(step.axis.value + self.step(step) for step in path.steps) or "/"
+
+    def nested(self, path: Path) -> str:
+        """From a context node; the empty path is the node itself."""
+        if not path.steps:
+            return "."
+        return "." + self.absolute(path)
+
+    def step(self, step: Step) -> str:
+        match step.kind:
+            case Kind.TEXT:
+                node = "text()"
+            case Kind.ATTRIBUTE:
+                node = "@" + self.name(step.test)
+            case Kind.ELEMENT:
+                node = self.name(step.test)
+        return node + "".join(f"[{self.expression(each)}]" for each in step.predicates)
+
+    def name(self, test: NameTest) -> str:
+        """A name test; a filter in its place leaves ``position()`` as it was."""
+        if test.local is not None and (test.uri is None or not _PLAIN_NAME.match(test.local)):
+            local = f"[local-name() = {self.variable(test.local)}]"
+            if test.uri is None:
+                return f"*{local}"
+            namespace = self.variable(lxml_namespace(test.uri))
+            return f"*{local}[namespace-uri() = {namespace}]"
+        if test.uri is None:
+            return "*"
+        if test.uri == "":
+            return test.local if test.local is not None else "*[namespace-uri() = '']"
+        prefix = self.prefixes.setdefault(lxml_namespace(test.uri), f"n{len(self.prefixes)}")
+        return f"{prefix}:{test.local if test.local is not None else '*'}"
+
+    def expression(self, expression: Expr) -> str:
+        match expression:
+            case And(items):
+                return " and ".join(f"({self.expression(item)})" for item in items)
+            case Or(items):
+                return " or ".join(f"({self.expression(item)})" for item in items)
+            case Not(item):
+                return f"not({self.expression(item)})"
+            case Exists(path):
+                return self.nested(path)
+            case Compare(path, op, literal):
+                return self.comparison(path, op, literal)
+            case Contains(path, text):
+                return f"contains({self.nested(path)}, {self.variable(text)})"
+            case StartsWith(path, text):
+                return f"starts-with({self.nested(path)}, {self.variable(text)})"
+            case Position(op, value):
+                return f"position() {op.value} {self.variable(value)}"
+            case PositionLast(op):
+                return f"position() {op.value} last()"
+            case Last(op, value):
+                return f"last() {op.value} {self.variable(value)}"
+
+    def comparison(self, path: Path, op: Op, literal: Value) -> str:
+        """True where some node of the path compares so; ordering is always of numbers."""
+        if isinstance(literal, str) and op in (Op.EQ, Op.NE):
+            return f"{self.nested(path)} {op.value} {self.variable(literal)}"
+        value = number(literal) if isinstance(literal, str) else literal
+        compared = f"{_EXTENSION_PREFIX}:number(string(.)) {op.value} {self.variable(value)}"
+        return f"{self.nested(path)}[{compared}]" if path.steps else compared
+
+    def variable(self, value: Value) -> str:
+        name = f"v{len(self.variables)}"
+        self.variables[name] = value
+        return f"${name}"
+
+
+def _number_of_lxml(_context: object, text: str) -> float:
+    return number(text)
+
+
+def compile_query(query: Query) -> Callable[[etree._ElementTree], list[object]]:
+    """A function from a tree to the nodes that ``query`` selects, in document order."""
+    printer = _Printer()
+    text = printer.query(query)
+    namespaces = {prefix: uri for uri, prefix in printer.prefixes.items()}
+    namespaces[_EXTENSION_PREFIX] = _EXTENSION_URI
+    extensions = {(_EXTENSION_URI, "number"): _number_of_lxml}
+
+    def select(tree: etree._ElementTree) -> list[object]:
+        # An expression compiled once would hold a lock, which a fork could leave held for ever.
+        evaluate = etree.XPathDocumentEvaluator(tree, namespaces=namespaces, extensions=extensions)
+        nodes = evaluate(text, **printer.variables)
+        assert isinstance(nodes, list)
+        return list[object](nodes)
+
+    return select

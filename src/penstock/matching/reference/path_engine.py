@@ -1,0 +1,162 @@
+"""The plain definition of matching: each query evaluated by itself, by lxml, on the whole tree.
+
+Slow and obviously right. The native engines are compared with it, and where they could not be
+built, it serves.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Callable, Mapping, Sequence
+from copy import copy
+from dataclasses import asdict, dataclass
+from os import PathLike
+
+from lxml import etree
+
+from penstock.documents import Context, Fragment, Limits, Summary
+from penstock.errors import DocumentError, QueryError
+from penstock.language import Subscription, normalise
+from penstock.language.xpath.ast import Query
+from penstock.matching.engine import Buffer, Outcome
+from penstock.matching.reference.document_tree import tree_of
+from penstock.matching.reference.explanation import Explainer
+from penstock.matching.reference.index_file import MAGIC, read_index, write_index
+from penstock.matching.reference.lxml_xpath import compile_query
+from penstock.matching.reference.reference_base import PlainIndex, PlainMatcher
+from penstock.matching.results import Explanation, IndexStats, Names, Work
+
+
+@dataclass(frozen=True, slots=True)
+class _Entry:
+    given: Subscription
+    query: Query
+    select: Callable[[etree._ElementTree], list[object]]
+
+    @classmethod
+    def of(cls, given: Subscription) -> _Entry:
+        query = given.parsed
+        return cls(given, query, compile_query(query))
+
+    @property
+    def id(self) -> str:
+        return self.given.id
+
+    @property
+    def text(self) -> str:
+        return self.given.query
+
+
+class ReferenceIndex(PlainIndex[_Entry]):
+    """Subscriptions by id, in the order in which they came."""
+
+    @classmethod
+    def load(cls, path: str | PathLike[str]) -> ReferenceIndex:
+        """Read a saved index."""
+        return cls(_Entry.of(Subscription(**row)) for row in read_index(path, MAGIC))
+
+    def add_many(
+        self,
+        ids: Sequence[str],
+        queries: Sequence[str],
+        namespaces: Mapping[str, str] | None,
+        default_namespace: str | None,
+    ) -> Mapping[int, QueryError]:
+        """Add what can be added; the errors of the rest by position."""
+        prefixes = namespaces or {}
+
+        def entry(name: str, text: str) -> _Entry:
+            return _Entry.of(
+                Subscription(name, text, namespaces=prefixes, default_namespace=default_namespace)
+            )
+
+        return self._add_each(ids, queries, entry)
+
+    def stats(self) -> IndexStats:
+        """What the index holds."""
+        snapshot = self._snapshot()
+        return IndexStats(
+            subscriptions=len(snapshot),
+            distinct_queries=len({normalise(each.query) for each in snapshot}),
+            segments=1 if snapshot else 0,
+        )
+
+    def save(self, path: str | PathLike[str]) -> None:
+        """Write the index to a new file, which appears whole or not at all."""
+        write_index(path, MAGIC, [asdict(each.given) for each in self._snapshot()])
+
+    def matcher(self, engine: str, limits: Limits) -> ReferenceMatcher:
+        """A snapshot that matches."""
+        assert engine == "reference"
+        return ReferenceMatcher(self._snapshot(), limits)
+
+
+class ReferenceMatcher(PlainMatcher):
+    """Evaluates each distinct query on the tree of each document."""
+
+    def __init__(self, subscriptions: Sequence[_Entry], limits: Limits) -> None:
+        super().__init__(limits)
+        self._by_id = {each.given.id: each for each in subscriptions}
+        self._alike: dict[Query, list[str]] = defaultdict(list)
+        for each in subscriptions:
+            self._alike[each.query].append(each.given.id)
+
+    def reading_within(self, limits: Limits) -> ReferenceMatcher:
+        """The same, reading documents within other limits."""
+        made = copy(self)
+        made.limits = limits
+        return made
+
+    def match(self, document: Buffer) -> Outcome:
+        """Match a document that is in memory."""
+        try:
+            reading = self._read(document)
+        except DocumentError as reason:
+            return Outcome(Names(), error=reason)
+        tree = tree_of(reading.events)
+        ids: list[str] = []
+        for alike in self._alike.values():
+            if self._by_id[alike[0]].select(tree.root):
+                ids += alike
+        return Outcome(Names(ids), Work(bytes_read=reading.size, elements=reading.amounts()[0]))
+
+    def select(
+        self, document: Buffer, subscriptions: Sequence[str]
+    ) -> Mapping[str, tuple[Fragment, ...]]:
+        """What each of these subscriptions selects in a document that is known to be sound."""
+        content = bytes(document)
+        reading = self._read(content)
+        tree = tree_of(reading.events)
+        context = Context.of(content, Summary(*reading.amounts()))
+
+        def fragment(found: object) -> Fragment:
+            node = tree.node(found)
+            return Fragment.cut(
+                content,
+                node.kind,
+                [node.span],
+                namespaces=dict(node.namespaces),
+                context=context,
+                name=node.name,
+            )
+
+        return {
+            name: tuple(map(fragment, self._by_id[name].select(tree.root)))
+            for name in subscriptions
+        }
+
+    def explain(self, document: Buffer, subscription: str) -> Explanation | None:
+        """Why the document meets the subscription or does not; ``None`` if there is none such."""
+        found = self._by_id.get(subscription)
+        if found is None:
+            return None
+        given, content = found.given, bytes(document)
+        try:
+            reading = self._read(content)
+        except DocumentError as reason:
+            return Explanation(given.id, given.query, error=reason)
+        return Explainer.of(content, reading).explain(given.id, given.query, normalise(found.query))
+
+    def contains(self, subscription: str) -> bool:
+        """Whether there is such a subscription."""
+        return subscription in self._by_id

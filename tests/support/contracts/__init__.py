@@ -1,0 +1,1 @@
+"""Contract suites that every engine passes."""

@@ -1,0 +1,11 @@
+"""What every matching engine does: one suite, which each passes by naming itself."""
+
+from __future__ import annotations
+
+from support.contracts.cases import CaseContract
+from support.contracts.index import IndexContract
+from support.contracts.results import ResultContract
+
+
+class MatchingContract(CaseContract, IndexContract, ResultContract):
+    """The suite; a subclass sets :attr:`engine`."""

@@ -1,0 +1,190 @@
+"""Hypothesis strategies for queries of the whole language, as trees and as text.
+
+Names, values and namespaces come from a small :class:`Vocabulary`, so that generated queries and
+generated documents have something to say to each other.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cache
+
+from hypothesis import strategies as st
+
+from penstock.language.xpath.ast import (
+    And,
+    Axis,
+    Compare,
+    Contains,
+    Exists,
+    Expr,
+    Kind,
+    Last,
+    NameTest,
+    Not,
+    Op,
+    Or,
+    Path,
+    Position,
+    PositionLast,
+    Query,
+    StartsWith,
+    Step,
+)
+
+
+@dataclass(frozen=True)
+class Vocabulary:
+    """What generated queries talk about, and which parts of the language they use."""
+
+    elements: tuple[str, ...] = ("a", "b", "c")
+    attributes: tuple[str, ...] = ("p", "q")
+    uris: tuple[str, ...] = ("",)
+    texts: tuple[str, ...] = ("", "x", "y", "xy", "1", "2", "10")
+    numbers: tuple[float, ...] = (-1.0, 0.0, 1.0, 1.5, 2.0, 10.0)
+    positions: tuple[float, ...] = (-1.0, 0.0, 1.0, 1.5, 2.0, 3.0)
+    any_namespace: bool = True
+    """Whether there are name tests of the form ``*:n``."""
+    positional: bool = True
+    """Whether there are ``[n]``, ``position()`` and ``last()``."""
+
+
+PLAIN = Vocabulary()
+"""One namespace (none)."""
+
+NAMESPACED = Vocabulary(uris=("", "urn:x", "urn:y"))
+"""Three namespaces, one of them none."""
+
+
+def queries(
+    vocabulary: Vocabulary = PLAIN, *, max_branches: int = 3, max_depth: int = 2
+) -> st.SearchStrategy[Query]:
+    """Queries whose predicates nest up to ``max_depth`` deep."""
+    branch = paths(vocabulary, max_steps=4, depth=max_depth).filter(lambda path: bool(path.steps))
+    branches = st.lists(branch, min_size=1, max_size=max_branches)
+    return branches.map(lambda made: Query(tuple(made)))
+
+
+def linear_queries(vocabulary: Vocabulary = PLAIN) -> st.SearchStrategy[Query]:
+    """Queries of one path without predicates."""
+    return queries(vocabulary, max_branches=1, max_depth=0)
+
+
+@cache
+def paths(vocabulary: Vocabulary, *, max_steps: int, depth: int) -> st.SearchStrategy[Path]:
+    """Paths whose last step may be an attribute or text; the empty one is ``.``."""
+    elements = steps(vocabulary, Kind.ELEMENT, depth=depth)
+    leaves = {kind: steps(vocabulary, kind, depth=depth) for kind in (Kind.ATTRIBUTE, Kind.TEXT)}
+    # Strategies are made here and below once, not at each draw: that is half the time of drawing.
+    counts = st.integers(0, max_steps)
+    kinds = st.sampled_from((None, None, *leaves))
+
+    @st.composite
+    def path(draw: st.DrawFn) -> Path:
+        made = [draw(elements) for _ in range(draw(counts))]
+        leaf = draw(kinds)
+        if leaf:
+            made.append(draw(leaves[leaf]))
+        return Path(tuple(made))
+
+    return path()
+
+
+@cache
+def steps(vocabulary: Vocabulary, kind: Kind, *, depth: int) -> st.SearchStrategy[Step]:
+    """Steps that select nodes of ``kind``, half of them with predicates."""
+    tests = name_tests(vocabulary, kind)
+    filters = predicates(vocabulary, depth=depth) if depth else st.nothing()
+    axes = st.sampled_from(Axis)
+    counts = st.sampled_from((0, 0, 1, 2) if depth else (0,))
+
+    @st.composite
+    def step(draw: st.DrawFn) -> Step:
+        axis = draw(axes)
+        test = draw(tests)
+        count = draw(counts)
+        return Step(axis, kind, test, tuple(draw(filters) for _ in range(count)))
+
+    return step()
+
+
+@cache
+def name_tests(vocabulary: Vocabulary, kind: Kind) -> st.SearchStrategy[NameTest]:
+    """Name tests that a query can write for nodes of ``kind``."""
+    if kind is Kind.TEXT:
+        return st.just(NameTest())
+    local_names = vocabulary.elements if kind is Kind.ELEMENT else vocabulary.attributes
+    named = [NameTest(uri, name) for uri in vocabulary.uris for name in local_names]
+    wildcards = [NameTest()] + [NameTest(uri, None) for uri in vocabulary.uris if uri]
+    if vocabulary.any_namespace:
+        wildcards += [NameTest(None, name) for name in local_names]
+    return st.sampled_from(named) | st.sampled_from(named) | st.sampled_from(wildcards)
+
+
+@cache
+def predicates(vocabulary: Vocabulary = PLAIN, *, depth: int) -> st.SearchStrategy[Expr]:
+    """Predicates with nested paths, whose own predicates are one level less deep."""
+    leaf = conditions(vocabulary, depth=depth)
+    shapes = st.sampled_from(("leaf", "leaf", "and", "or", "not"))
+    counts = st.integers(2, 3)
+
+    @st.composite
+    def predicate(draw: st.DrawFn, inner: st.SearchStrategy[Expr]) -> Expr:
+        shape = draw(shapes)
+        if shape == "leaf":
+            return draw(leaf)
+        if shape == "not":
+            return Not(draw(inner))
+        items = tuple(draw(inner) for _ in range(draw(counts)))
+        return And(items) if shape == "and" else Or(items)
+
+    return predicate(predicate(leaf))
+
+
+@cache
+def conditions(vocabulary: Vocabulary, *, depth: int) -> st.SearchStrategy[Expr]:
+    """Predicates without ``and``, ``or`` and ``not``."""
+    nested = paths(vocabulary, max_steps=2, depth=depth - 1)
+    texts = st.sampled_from(vocabulary.texts)
+    literals = texts | st.sampled_from(vocabulary.numbers)
+    ops = st.sampled_from(Op)
+    choices: list[st.SearchStrategy[Expr]] = [
+        st.builds(Exists, nested),
+        st.builds(Compare, nested, ops, literals),
+        st.builds(Contains, nested, texts),
+        st.builds(StartsWith, nested, texts),
+    ]
+    if vocabulary.positional:
+        positions = st.sampled_from(vocabulary.positions)
+        choices += [
+            st.builds(Position, ops, positions),
+            st.builds(PositionLast, ops),
+            st.builds(Last, ops, positions),
+        ]
+    return st.one_of(choices)
+
+
+@st.composite
+def mangled_texts(draw: st.DrawFn, texts: st.SearchStrategy[str]) -> str:
+    """Texts with one piece removed, repeated or replaced: mostly no queries any more."""
+    text = draw(texts)
+    start = draw(st.integers(0, len(text)))
+    end = start + draw(st.integers(0, 3))
+    return text[:start] + draw(st.sampled_from((*TOKENS, ""))) + text[end:]
+
+
+def token_soup() -> st.SearchStrategy[str]:
+    """Pieces of queries in any order, with white space here and there."""
+    pieces = st.sampled_from(TOKENS) | st.sampled_from((" ", "\t", "\n"))
+    return st.lists(pieces, max_size=12).map("".join)
+
+
+TOKENS = (
+    *("a", "b", "p:", "é", "a-b", "a.b", "and", " and ", " or ", "div", " mod ", "*", "*:", "@"),
+    *("/", "//", ".", "..", "|", "::", ":", "child::", "self::", "attribute::", "descendant::"),
+    *("descendant-or-self::", "parent::", "node()", "text()", "comment()", "[", "]", "(", ")"),
+    *("not(", "contains(", "starts-with(", "position()", "last()", "count(", ",", "$", "+", "-"),
+    *("=", "!=", "<", "<=", ">", ">=", "!", "'x'", '"y"', "'", '"', "0", "1", "2.50", ".5", "5."),
+    *("\x00", "\u0301", "\ufffe", "\U0001f600", "Q{", "}"),
+)
+"""What queries are made of, and some of what they are not."""
