@@ -26,20 +26,20 @@ if TYPE_CHECKING:
     from penstock.pipeline.workspace_run import run_workspace as run_workspace
 
 _HOMES = {
-    "BatchCounts": "delivering",
-    "BatchDelivery": "streaming",
+    "BatchCounts": "delivery",
+    "BatchDelivery": "stream",
     "BatchProgress": "progress",
     "ProgressListener": "progress",
-    "deliver": "delivering",
-    "infer_schema": "inferring",
-    "match_documents": "matching",
-    "matches_of": "matching",
-    "read_archives": "reading",
-    "read_column": "reading",
-    "read_directory": "reading",
-    "read_records": "reading",
+    "deliver": "delivery",
+    "infer_schema": "schema_inference",
+    "match_documents": "document_matching",
+    "matches_of": "document_matching",
+    "read_archives": "readers",
+    "read_column": "readers",
+    "read_directory": "readers",
+    "read_records": "readers",
     "run_workspace": "workspace_run",
-    "start_stream": "streaming",
+    "start_stream": "stream",
 }
 """The module of each public name."""
 
