@@ -1,45 +1,44 @@
-//! Learns from documents under which words queries are best filed.
+//! Rebuilds the conjunction index by word frequencies observed in documents.
 //!
-//! A word that few queries have may be in every document, such as the name of an element. After some
-//! documents it is known which words are rare there, and where that pays, the queries of a segment are filed
-//! anew under those: once, in memory, for all who use the segment. The same queries are found either way.
+//! A word that few queries contain may occur in every document, such as an element name. After some
+//! documents, it is known which words are rare. If the index probes too many queries in vain, it is
+//! rebuilt, once, in memory and for all threads. The results stay the same.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::OnceLock;
 
-use crate::keywords::conjunction_index::Filing;
-use crate::keywords::token_sink::{Queries, WordId};
+use crate::keywords::conjunction_index::ConjunctionIndex;
+use crate::keywords::token_sink::{QuerySet, WordId};
 
-/// Queries are filed anew after so many searches by one thread.
-pub const SEARCHES_LEARNT: u32 = 64;
+/// Number of searches by one thread before the index is rebuilt.
+pub const SEARCHES_OBSERVED: u32 = 64;
 
-/// It pays where so many times the queries that were found have been looked at.
-const LOOKED_AT_SHARE: u64 = 2;
+/// Rebuild if more than this many queries were probed per query found.
+const PROBED_PER_FOUND_MAX: u64 = 2;
 
-/// What one thread has learnt of a segment's words.
+/// Word frequencies and search statistics of one thread.
 #[derive(Debug, Default)]
-pub struct Learnt {
+pub struct ObservedFrequencies {
     searches: u32,
-    /// How many queries were looked at and found.
-    looked_at: u64,
+    /// Number of queries probed and found.
+    probed: u64,
     found: u64,
-    /// For each word in how many searches it was.
+    /// Number of searches in which each word occurred.
     counts: Vec<u32>,
 }
 
-impl Learnt {
-    /// Whether searches are still to be learnt from.
+impl ObservedFrequencies {
+    /// Whether more searches need to be recorded.
     #[inline]
-    pub fn is_learning(&self) -> bool {
-        self.searches < SEARCHES_LEARNT
+    pub fn is_observing(&self) -> bool {
+        self.searches < SEARCHES_OBSERVED
     }
 
-    /// Learns from a search: words of so many that were there, and how many queries were looked at and
-    /// found.
+    /// Records a search: the words that occurred, and the numbers of queries probed and found.
     #[cold]
-    pub fn learn(&mut self, word_count: usize, words: &[WordId], looked_at: usize, found: usize) {
+    pub fn record(&mut self, word_count: usize, words: &[WordId], probed: usize, found: usize) {
         self.searches += 1;
-        self.looked_at += looked_at as u64;
+        self.probed += probed as u64;
         self.found += found as u64;
         self.counts.resize(word_count, 0);
         for &word in words {
@@ -47,33 +46,33 @@ impl Learnt {
         }
     }
 
-    fn shows_waste(&self) -> bool {
-        !self.is_learning() && self.looked_at > LOOKED_AT_SHARE * self.found
+    fn is_rebuild_worthwhile(&self) -> bool {
+        !self.is_observing() && self.probed > PROBED_PER_FOUND_MAX * self.found
     }
 }
 
-/// Queries filed anew, once that is learnt.
+/// The rebuilt index, once it exists.
 #[derive(Default)]
-pub struct Refiled {
-    is_begun: AtomicBool,
-    filing: OnceLock<Filing>,
+pub struct AdaptiveIndex {
+    is_started: AtomicBool,
+    index: OnceLock<ConjunctionIndex>,
 }
 
-impl Refiled {
-    /// The queries as they are filed anew.
+impl AdaptiveIndex {
+    /// Returns the rebuilt index, if any.
     #[inline]
-    pub fn get(&self) -> Option<&Filing> {
-        self.filing.get()
+    pub fn get(&self) -> Option<&ConjunctionIndex> {
+        self.index.get()
     }
 
-    /// Files the queries anew if what was learnt shows that it pays, unless another thread does or did.
-    pub fn refile(&self, queries: &dyn Queries, learnt: &Learnt) {
-        if !learnt.shows_waste() || self.is_begun.load(Ordering::Relaxed) {
+    /// Rebuilds the index if the statistics justify it and no other thread does or did.
+    pub fn rebuild_if_worthwhile(&self, queries: &dyn QuerySet, observed: &ObservedFrequencies) {
+        if !observed.is_rebuild_worthwhile() || self.is_started.load(Ordering::Relaxed) {
             return;
         }
-        if !self.is_begun.swap(true, Ordering::Relaxed) {
-            let filing = Filing::build(queries, &learnt.counts);
-            assert!(self.filing.set(filing).is_ok(), "it is begun once");
+        if !self.is_started.swap(true, Ordering::Relaxed) {
+            let index = ConjunctionIndex::build(queries, &observed.counts);
+            assert!(self.index.set(index).is_ok(), "only one thread rebuilds");
         }
     }
 }
@@ -81,61 +80,66 @@ impl Refiled {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::keywords::conjunction_index::{Places, Search};
+    use crate::keywords::conjunction_index::{PresenceMask, SearchBuffers};
     use crate::keywords::testing::QueryList;
     use crate::keywords::token_sink::Mode;
 
-    /// How many queries are looked at, and those that are found, where these words are.
-    fn searched(filing: &Filing, queries: &QueryList, words: &[WordId]) -> (u64, Vec<u32>) {
-        let mut memory = Search::default();
-        let places = |word| Places::from(words.contains(&word));
+    /// Returns the number of queries probed and the queries found in a document of these words.
+    fn searched(
+        index: &ConjunctionIndex,
+        queries: &QueryList,
+        words: &[WordId],
+    ) -> (u64, Vec<u32>) {
+        let mut buffers = SearchBuffers::default();
+        let presence = |word| PresenceMask::from(words.contains(&word));
         let mut found = Vec::new();
-        filing.search(&mut memory, queries, words, places, |complete| {
+        index.search(&mut buffers, queries, words, presence, |complete| {
             found.push(complete.query);
         });
         found.sort_unstable();
-        (memory.learnt.looked_at, found)
+        (buffers.observed.probed, found)
     }
 
     #[test]
-    fn queries_are_filed_anew_under_words_that_are_rare_in_documents() {
-        // Words 0 and 1 are in all documents, and few queries have them; word 2 is in none of the first.
+    fn the_index_is_rebuilt_by_observed_word_frequencies() {
+        // Words 0 and 1 occur in all documents but in few queries; word 2 occurs in no document at
+        // first.
         let own = (0..20).map(|at| (Mode::All, vec![0, 1, 2, 3 + at]));
         let others = (0..20).map(|at| (Mode::All, vec![2, 3 + at]));
         let others = others.flat_map(|query| [query.clone(), query]);
         let queries = QueryList::new(own.chain(others)).with_words(30);
-        let filed = Filing::build(&queries, &[]);
-        let refiled = Refiled::default();
-        let mut memory = Search::default();
+        let original = ConjunctionIndex::build(&queries, &[]);
+        let adaptive = AdaptiveIndex::default();
+        let mut buffers = SearchBuffers::default();
         let words: Vec<WordId> = [0, 1].into_iter().chain(3..23).collect();
-        for _ in 0..SEARCHES_LEARNT {
-            assert!(memory.learnt.is_learning() && refiled.get().is_none());
-            let places = |word| Places::from(words.contains(&word));
-            filed.search(&mut memory, &queries, &words, places, |_| {});
-            refiled.refile(&queries, &memory.learnt);
+        for _ in 0..SEARCHES_OBSERVED {
+            assert!(buffers.observed.is_observing() && adaptive.get().is_none());
+            let presence = |word| PresenceMask::from(words.contains(&word));
+            original.search(&mut buffers, &queries, &words, presence, |_| {});
+            adaptive.rebuild_if_worthwhile(&queries, &buffers.observed);
         }
-        let anew = refiled.get().expect("it pays");
-        let (before, none) = searched(&filed, &queries, &words);
-        let (after, still_none) = searched(anew, &queries, &words);
+        let rebuilt = adaptive.get().expect("the rebuild is worthwhile");
+        let (before, none) = searched(&original, &queries, &words);
+        let (after, still_none) = searched(rebuilt, &queries, &words);
         assert!(none.is_empty() && still_none.is_empty());
         assert_eq!((before, after), (20, 0));
         let all: Vec<WordId> = (0..30).collect();
         assert_eq!(
-            searched(&filed, &queries, &all).1,
-            searched(anew, &queries, &all).1
+            searched(&original, &queries, &all).1,
+            searched(rebuilt, &queries, &all).1
         );
     }
 
     #[test]
-    fn where_most_that_is_looked_at_is_found_nothing_changes() {
+    fn the_index_is_not_rebuilt_if_most_probes_succeed() {
         let queries = QueryList::new([(Mode::All, vec![0, 1, 2])]);
-        let filed = Filing::build(&queries, &[]);
-        let refiled = Refiled::default();
-        let mut memory = Search::default();
-        for _ in 0..=SEARCHES_LEARNT {
-            filed.search(&mut memory, &queries, &[0, 1, 2], |_| 1, |_| {});
-            refiled.refile(&queries, &memory.learnt);
+        let original = ConjunctionIndex::build(&queries, &[]);
+        let adaptive = AdaptiveIndex::default();
+        let mut buffers = SearchBuffers::default();
+        for _ in 0..=SEARCHES_OBSERVED {
+            original.search(&mut buffers, &queries, &[0, 1, 2], |_| 1, |_| {});
+            adaptive.rebuild_if_worthwhile(&queries, &buffers.observed);
         }
-        assert!(!memory.learnt.is_learning() && refiled.get().is_none());
+        assert!(!buffers.observed.is_observing() && adaptive.get().is_none());
     }
 }

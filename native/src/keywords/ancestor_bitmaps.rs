@@ -7,7 +7,7 @@
 
 use crate::events::Stop;
 
-use crate::keywords::conjunction_index::{make_room, Complete, Places};
+use crate::keywords::conjunction_index::{ensure_len, CompleteQuery, PresenceMask};
 use crate::keywords::element_window::{Window, MANY, NONE};
 use crate::keywords::postings::Postings;
 use crate::keywords::token_sink::WordId;
@@ -35,7 +35,7 @@ impl AnySets {
         &mut self,
         window: &Window,
         postings: &mut Postings,
-        asked: impl Iterator<Item = (Complete, &'w [WordId])>,
+        asked: impl Iterator<Item = (CompleteQuery, &'w [WordId])>,
         take: Take<'_>,
     ) -> Result<(), Stop> {
         #[cfg(target_arch = "x86_64")]
@@ -52,7 +52,7 @@ impl AnySets {
         &mut self,
         window: &Window,
         postings: &mut Postings,
-        asked: impl Iterator<Item = (Complete, &'w [WordId])>,
+        asked: impl Iterator<Item = (CompleteQuery, &'w [WordId])>,
         take: Take<'_>,
     ) -> Result<(), Stop> {
         self.answer_any(window, postings, asked, take)
@@ -63,7 +63,7 @@ impl AnySets {
         &mut self,
         window: &Window,
         postings: &mut Postings,
-        asked: impl Iterator<Item = (Complete, &'w [WordId])>,
+        asked: impl Iterator<Item = (CompleteQuery, &'w [WordId])>,
         take: Take<'_>,
     ) -> Result<(), Stop> {
         let answers = &mut self.answers;
@@ -110,13 +110,13 @@ impl<const NUMBERS: usize> ElementSets<NUMBERS> {
         &mut self,
         window: &Window,
         postings: &mut Postings,
-        asked: impl Iterator<Item = (Complete, &'w [WordId])>,
+        asked: impl Iterator<Item = (CompleteQuery, &'w [WordId])>,
         answers: &mut Vec<u32>,
         take: Take<'_>,
     ) -> Result<(), Stop> {
         self.gather(window, postings);
         for (found, words) in asked {
-            self.answers(postings, words, found.places, answers);
+            self.answers(postings, words, found.presence, answers);
             take(found.query, answers)?;
         }
         Ok(())
@@ -142,7 +142,7 @@ impl<const NUMBERS: usize> ElementSets<NUMBERS> {
     fn relate(&mut self, window: &Window) {
         let parents = window.parents();
         for sets in [&mut self.around, &mut self.inside] {
-            make_room(sets, parents.len());
+            ensure_len(sets, parents.len());
         }
         for (element, &parent) in (0..).zip(parents) {
             let mut own = match parent {
@@ -169,7 +169,7 @@ impl<const NUMBERS: usize> ElementSets<NUMBERS> {
         &self,
         postings: &Postings,
         words: &[WordId],
-        places: Places,
+        places: PresenceMask,
         elements: &mut Vec<u32>,
     ) {
         elements.clear();

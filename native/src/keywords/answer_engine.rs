@@ -11,26 +11,26 @@ use crate::subscription_store::class_set::Classes;
 use crate::keywords::ancestor_bitmaps::AnySets;
 use crate::keywords::answers::{Answer, Ranked};
 use crate::keywords::closed_subtree::Unit;
-use crate::keywords::conjunction_index::{Complete, Filing, Search};
+use crate::keywords::conjunction_index::{CompleteQuery, ConjunctionIndex, SearchBuffers};
 use crate::keywords::conjunctive_answers::{Conjunctions, Stretch, Which};
-use crate::keywords::disjunction_index::OrLists;
+use crate::keywords::disjunction_index::DisjunctionIndex;
 use crate::keywords::disjunctive_answers::Disjunctions;
 use crate::keywords::element_metadata::{Kept, Notes};
 use crate::keywords::element_window::{Window, HERE, MANY, NONE};
 use crate::keywords::postings::Postings;
 use crate::keywords::subtree_summary::Frame;
-use crate::keywords::token_batch::Batch;
-use crate::keywords::token_sink::{Listener, Queries, WordId};
+use crate::keywords::token_batch::TokenBatch;
+use crate::keywords::token_sink::{QuerySet, TokenSink, WordId};
 
-/// Queries as the default engine reads them.
+/// QuerySet as the default engine reads them.
 #[derive(Clone, Copy)]
 pub struct Parts<'a> {
     /// All of them.
-    pub queries: &'a dyn Queries,
+    pub queries: &'a dyn QuerySet,
     /// The AND queries by their words.
-    pub all: &'a Filing,
+    pub all: &'a ConjunctionIndex,
     /// The OR queries by their words.
-    pub any: &'a OrLists,
+    pub any: &'a DisjunctionIndex,
 }
 
 /// What is wanted of a document, and what it may take.
@@ -91,8 +91,8 @@ pub struct State {
     pub(super) is_folded: bool,
     pub(super) open: Vec<u32>,
     pub(super) words: Vec<WordId>,
-    pub(super) search: Search,
-    pub(super) complete: Vec<Complete>,
+    pub(super) search: SearchBuffers,
+    pub(super) complete: Vec<CompleteQuery>,
     /// OR queries that have a word of the document, out of so many queries.
     any: Classes,
     query_count: usize,
@@ -247,7 +247,7 @@ impl<'a, const DETAILS: bool> Answering<'a, DETAILS> {
             window.words(),
             |word| window.places(word),
             |found| {
-                if !DETAILS && found.places | MANY == HERE | MANY {
+                if !DETAILS && found.presence | MANY == HERE | MANY {
                     // No element but the first contains all words.
                     pairs.push((found.query, *base));
                 } else {
@@ -325,8 +325,8 @@ impl Answering<'_, true> {
     }
 }
 
-impl<const DETAILS: bool> Listener for Answering<'_, DETAILS> {
-    const DETAILS: bool = DETAILS;
+impl<const DETAILS: bool> TokenSink for Answering<'_, DETAILS> {
+    const NEEDS_SPANS: bool = DETAILS;
 
     #[inline]
     fn open(&mut self) -> Result<(), Stop> {
@@ -337,12 +337,12 @@ impl<const DETAILS: bool> Listener for Answering<'_, DETAILS> {
         Ok(())
     }
 
-    fn tag(&mut self, context: &dyn Context, element: &StartElement<'_>) {
+    fn start_tag(&mut self, context: &dyn Context, element: &StartElement<'_>) {
         self.state.notes.open(context, element);
     }
 
     #[inline]
-    fn word(&mut self, word: WordId) -> Result<(), Stop> {
+    fn token(&mut self, word: WordId) -> Result<(), Stop> {
         if self.state.is_folded {
             return self.word_folded(word);
         }
@@ -351,7 +351,7 @@ impl<const DETAILS: bool> Listener for Answering<'_, DETAILS> {
     }
 
     #[inline]
-    fn words(&mut self, words: &[WordId]) -> Result<(), Stop> {
+    fn tokens(&mut self, words: &[WordId]) -> Result<(), Stop> {
         if self.state.is_folded {
             return words.iter().try_for_each(|&word| self.word_folded(word));
         }
@@ -359,12 +359,12 @@ impl<const DETAILS: bool> Listener for Answering<'_, DETAILS> {
         Ok(())
     }
 
-    fn hear(&mut self, batch: &Batch<'_>) -> Result<(), Stop> {
+    fn push_batch(&mut self, batch: &TokenBatch<'_>) -> Result<(), Stop> {
         let fits = self.state.held() + batch.size() <= self.options.window_max;
         if DETAILS || self.state.is_folded || !fits {
-            return batch.tell(self);
+            return batch.replay(self);
         }
-        self.state.window.hear(batch);
+        self.state.window.push_batch(batch);
         if self.state.window.current() == NONE {
             return self.answer_document();
         }
@@ -372,7 +372,7 @@ impl<const DETAILS: bool> Listener for Answering<'_, DETAILS> {
     }
 
     #[inline]
-    fn text(&mut self, span: Span) -> Result<(), Stop> {
+    fn text_span(&mut self, span: Span) -> Result<(), Stop> {
         match self.state.window.current() {
             NONE => self
                 .state

@@ -1,315 +1,326 @@
-//! Which AND queries have all their words in a document.
+//! Finds the AND queries all of whose words occur in a document.
 //!
-//! A query is filed under its two rarest words: it is looked at only where both are in the document. What is
-//! looked at stands side by side, and nothing is branched on: whether a word is there cannot be foretold.
+//! A query is indexed by its two rarest words and considered only if both occur. Entries are stored
+//! contiguously and tested without branches, because whether a word occurs is unpredictable.
 
 use bytemuck::{Pod, Zeroable};
 
 use crate::subscription_store::flat_layout::{fetch, Flat};
 
-use crate::keywords::adaptive_reindex::Learnt;
-use crate::keywords::token_sink::{Mode, Queries, WordId};
+use crate::keywords::adaptive_reindex::ObservedFrequencies;
+use crate::keywords::token_sink::{Mode, QuerySet, WordId};
 
-/// Words of a query that stand in its row. A longer query's others are looked up once all these are there.
-pub const ROW_WORDS: usize = 6;
+/// Number of words stored in an entry. The remaining words of longer queries are tested only if all
+/// of these occur.
+pub const ENTRY_WORDS: usize = 6;
 
-/// So many words behind a first one are looked at, and so many rows behind both, without asking how many
-/// there are: it cannot be foretold. Few have more.
-const SECONDS_AT_ONCE: usize = 4;
-const ROWS_AT_ONCE: usize = 2;
+/// Number of second words probed for each first word, and of entries for each pair, regardless of
+/// how many exist; this avoids a mispredicted branch. Few lists are longer.
+const SECOND_WORDS_UNROLLED: usize = 4;
+const ENTRIES_UNROLLED: usize = 2;
 
-/// Memory is fetched so many lists of rows before it is needed.
-const FETCHED_AHEAD: usize = 8;
+/// Number of entry lists by which prefetching runs ahead.
+const PREFETCH_DISTANCE: usize = 8;
 
-/// A word that queries are filed under, behind another one.
+/// Second word of an index key.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Pod, Zeroable)]
 #[repr(C)]
-pub struct Second {
-    /// The word; the first one again for queries of one word.
+pub struct SecondWord {
+    /// The word; equal to the first word for single-word queries.
     pub word: WordId,
-    /// The first of its rows; they end where those of the next one begin.
-    pub rows: u32,
+    /// Index of its first entry; the list ends where that of the next second word starts.
+    pub entries: u32,
 }
 
-/// A query that is filed.
+/// Index entry of a query.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Pod, Zeroable)]
 #[repr(C)]
-pub struct Row {
+pub struct QueryEntry {
     query: u32,
-    /// How many words it has.
+    /// Number of words.
     count: u32,
-    /// The rarest of them, rarest first; the second again where it has fewer.
-    words: [WordId; ROW_WORDS],
+    /// The rarest words, rarest first, padded with the second.
+    words: [WordId; ENTRY_WORDS],
 }
 
-/// The AND queries, filed.
-pub struct Filing {
-    /// For each word the first [`Second`] behind it; one more than there are words.
+/// Index of all AND queries by their two rarest words.
+pub struct ConjunctionIndex {
+    /// Index of each word's first [`SecondWord`]; one more than there are words.
     pub starts: Flat<u32>,
-    /// All of them, and as many as are looked at without asking, the first of which ends the last one's rows.
-    pub seconds: Flat<Second>,
-    /// The queries, and as many as are looked at without asking.
-    pub rows: Flat<Row>,
+    /// All second words, padded for unrolled probing. The first padding element ends the last list
+    /// of entries.
+    pub second_words: Flat<SecondWord>,
+    /// All entries, padded for unrolled probing.
+    pub entries: Flat<QueryEntry>,
 }
 
-/// What is known of a word in a document: 0 where it is not there. The places of a query's words come
-/// together by AND.
-pub type Places = u32;
+/// Bit mask for a word in a document: 0 if the word is absent. The masks of a query's words are
+/// combined by AND.
+pub type PresenceMask = u32;
 
-/// A query all of whose words are there.
+/// A query all of whose words occur.
 #[derive(Clone, Copy, Debug, Default)]
-pub struct Complete {
-    /// Its number.
+pub struct CompleteQuery {
+    /// Query number.
     pub query: u32,
-    /// Where it is filed.
-    row: u32,
-    /// What the places of all its words have in common.
-    pub places: Places,
+    /// Index of its entry.
+    entry: u32,
+    /// Intersection of the masks of its words.
+    pub presence: PresenceMask,
 }
 
-/// Memory of a search, kept so that it is used again.
+/// Reusable buffers of a search.
 #[derive(Debug, Default)]
-pub struct Search {
-    firsts: Vec<Reached>,
-    reached: Vec<Reached>,
-    likely: Vec<(u32, Places)>,
-    /// What was learnt from the searches.
-    pub learnt: Learnt,
+pub struct SearchBuffers {
+    first_ranges: Vec<CandidateRange>,
+    second_ranges: Vec<CandidateRange>,
+    candidates: Vec<(u32, PresenceMask)>,
+    /// Statistics for [`crate::keywords::adaptive_reindex`].
+    pub observed: ObservedFrequencies,
 }
 
-/// From where to where to go on, and the places of the words so far.
-type Reached = (u32, u32, Places);
+/// Start and end of a list, and the intersection of the masks so far.
+type CandidateRange = (u32, u32, PresenceMask);
 
-impl Filing {
-    /// All AND queries; `counts` says of the words in how many documents they were, where that is known. Of
-    /// words alike the rarest is that which the fewest queries have.
-    pub fn build(queries: &dyn Queries, counts: &[u32]) -> Filing {
-        let keys = Keys::new(queries, counts);
+impl ConjunctionIndex {
+    /// Builds an index of all AND queries. `counts` gives the document frequency of each word, if
+    /// known. Among equally frequent words, the one in the fewest queries counts as the rarest.
+    pub fn build(queries: &dyn QuerySet, counts: &[u32]) -> ConjunctionIndex {
+        let ordered = OrderedQueries::new(queries, counts);
         let mut starts = vec![0_u32; queries.word_count() + 1];
-        let mut seconds: Vec<Second> = Vec::new();
-        let mut rows = Vec::with_capacity(keys.order.len());
+        let mut second_words: Vec<SecondWord> = Vec::new();
+        let mut entries = Vec::with_capacity(ordered.order.len());
         let mut before = None;
-        for &at in &keys.order {
-            let key = keys.get(at);
+        for &at in &ordered.order {
+            let key = ordered.get(at);
             let (first, second) = (key[0], key[key.len().min(2) - 1]);
             if before != Some((first, second)) {
                 before = Some((first, second));
                 starts[first as usize + 1] += 1;
-                seconds.push(Second {
+                second_words.push(SecondWord {
                     word: second,
-                    rows: rows.len() as u32,
+                    entries: entries.len() as u32,
                 });
             }
-            let mut words = [second; ROW_WORDS];
+            let mut words = [second; ENTRY_WORDS];
             for (word, &rarest) in words.iter_mut().zip(key) {
                 *word = rarest;
             }
-            rows.push(Row {
-                query: keys.queries[at as usize],
+            entries.push(QueryEntry {
+                query: ordered.queries[at as usize],
                 count: key.len() as u32,
                 words,
             });
         }
-        let none = Second {
+        let none = SecondWord {
             word: 0,
-            rows: rows.len() as u32,
+            entries: entries.len() as u32,
         };
-        seconds.extend([none; SECONDS_AT_ONCE]);
-        rows.extend([Row::zeroed(); ROWS_AT_ONCE]);
+        second_words.extend([none; SECOND_WORDS_UNROLLED]);
+        entries.extend([QueryEntry::zeroed(); ENTRIES_UNROLLED]);
         for word in 1..starts.len() {
             starts[word] += starts[word - 1];
         }
-        Filing {
+        ConjunctionIndex {
             starts: starts.into(),
-            seconds: seconds.into(),
-            rows: rows.into(),
+            second_words: second_words.into(),
+            entries: entries.into(),
         }
     }
 
-    /// Tells the queries all of whose words are there; `words` are those that are, in any order, each once.
+    /// Calls `found` for each query all of whose words occur; `words` are the words of the
+    /// document, distinct and in any order.
     #[inline]
     pub fn search(
         &self,
-        memory: &mut Search,
-        queries: &dyn Queries,
+        buffers: &mut SearchBuffers,
+        queries: &dyn QuerySet,
         words: &[WordId],
-        places_of: impl Fn(WordId) -> Places,
-        mut found: impl FnMut(Complete),
+        presence_of: impl Fn(WordId) -> PresenceMask,
+        mut found: impl FnMut(CompleteQuery),
     ) {
-        let Search {
-            firsts,
-            reached,
-            likely,
-            learnt,
-        } = memory;
-        let firsts = self.firsts(firsts, words, &places_of);
-        let reached = self.reached(reached, firsts, &places_of);
+        let SearchBuffers {
+            first_ranges,
+            second_ranges,
+            candidates,
+            observed,
+        } = buffers;
+        let first_ranges = self.first_word_ranges(first_ranges, words, &presence_of);
+        let second_ranges = self.second_word_ranges(second_ranges, first_ranges, &presence_of);
         let mut count = 0;
-        for &(at, places) in self.likely(likely, reached, &places_of) {
-            let row = &self.rows[at as usize];
-            let [_, _, _, b, c, d] = row.words;
-            let mut places = places & places_of(b) & places_of(c) & places_of(d);
-            if row.count as usize > ROW_WORDS && places != 0 {
-                let words = queries.words(row.query).iter();
-                places = words.fold(places, |all, &word| all & places_of(word));
+        for &(at, presence) in self.filter_by_third_word(candidates, second_ranges, &presence_of) {
+            let entry = &self.entries[at as usize];
+            let [_, _, _, b, c, d] = entry.words;
+            let mut presence = presence & presence_of(b) & presence_of(c) & presence_of(d);
+            if entry.count as usize > ENTRY_WORDS && presence != 0 {
+                let words = queries.words(entry.query).iter();
+                presence = words.fold(presence, |all, &word| all & presence_of(word));
             }
-            if places != 0 {
+            if presence != 0 {
                 count += 1;
-                found(Complete {
-                    query: row.query,
-                    row: at,
-                    places,
+                found(CompleteQuery {
+                    query: entry.query,
+                    entry: at,
+                    presence,
                 });
             }
         }
-        if learnt.is_learning() {
-            let looked_at = reached.iter().map(|(start, end, _)| (end - start) as usize);
-            learnt.learn(queries.word_count(), words, looked_at.sum(), count);
+        if observed.is_observing() {
+            let probed = second_ranges
+                .iter()
+                .map(|(start, end, _)| (end - start) as usize);
+            observed.record(queries.word_count(), words, probed.sum(), count);
         }
     }
 
-    /// The words of a query that was found, in any order. They stand where it was found.
+    /// The words of a query that was found, in any order, read from its entry if possible.
     #[inline]
-    pub fn words<'f>(&'f self, queries: &'f dyn Queries, found: Complete) -> &'f [WordId] {
-        let row = &self.rows[found.row as usize];
-        match row.words.get(..row.count as usize) {
+    pub fn words<'f>(&'f self, queries: &'f dyn QuerySet, found: CompleteQuery) -> &'f [WordId] {
+        let entry = &self.entries[found.entry as usize];
+        match entry.words.get(..entry.count as usize) {
             Some(words) => words,
             None => queries.words(found.query),
         }
     }
 
-    /// Where queries are filed under words that are there.
+    /// Lists of second words for each word that occurs.
     #[inline(always)]
-    fn firsts<'m>(
+    fn first_word_ranges<'m>(
         &self,
-        to: &'m mut Vec<Reached>,
+        to: &'m mut Vec<CandidateRange>,
         words: &[WordId],
-        places_of: impl Fn(WordId) -> Places,
-    ) -> &'m [Reached] {
-        make_room(to, words.len());
-        let (starts, seconds) = (&self.starts[..], &self.seconds[..]);
+        presence_of: impl Fn(WordId) -> PresenceMask,
+    ) -> &'m [CandidateRange] {
+        ensure_len(to, words.len());
+        let (starts, second_words) = (&self.starts[..], &self.second_words[..]);
         let to = &mut to[..words.len()];
         let mut count = 0;
         for &word in words {
             let ends = &starts[word as usize..word as usize + 2];
-            fetch(seconds, ends[0] as usize);
-            to[count] = (ends[0], ends[1], places_of(word));
+            fetch(second_words, ends[0] as usize);
+            to[count] = (ends[0], ends[1], presence_of(word));
             count += usize::from(ends[0] < ends[1]);
         }
         &to[..count]
     }
 
-    /// The rows of queries two of whose words are there.
+    /// Lists of entries whose first two words occur.
     #[inline(always)]
-    fn reached<'m>(
+    fn second_word_ranges<'m>(
         &self,
-        to: &'m mut Vec<Reached>,
-        firsts: &[Reached],
-        places_of: impl Fn(WordId) -> Places,
-    ) -> &'m [Reached] {
-        let looked_at = firsts.iter().map(|(start, end, _)| (end - start) as usize);
-        make_room(to, looked_at.sum::<usize>() + SECONDS_AT_ONCE);
-        let (to, seconds) = (&mut to[..], &self.seconds[..]);
+        to: &'m mut Vec<CandidateRange>,
+        first_ranges: &[CandidateRange],
+        presence_of: impl Fn(WordId) -> PresenceMask,
+    ) -> &'m [CandidateRange] {
+        let probed = first_ranges
+            .iter()
+            .map(|(start, end, _)| (end - start) as usize);
+        ensure_len(to, probed.sum::<usize>() + SECOND_WORDS_UNROLLED);
+        let (to, second_words) = (&mut to[..], &self.second_words[..]);
         let mut count = 0;
-        for &(start, end, places) in firsts {
-            let mut look = |at: u32, two: &[Second]| {
-                let places = places & places_of(two[0].word) & mask(at < end);
-                to[count] = (two[0].rows, two[1].rows, places);
-                count += usize::from(places != 0);
+        for &(start, end, presence) in first_ranges {
+            let mut probe = |at: u32, two: &[SecondWord]| {
+                let presence = presence & presence_of(two[0].word) & mask(at < end);
+                to[count] = (two[0].entries, two[1].entries, presence);
+                count += usize::from(presence != 0);
             };
-            let first = &seconds[start as usize..start as usize + SECONDS_AT_ONCE + 1];
+            let first = &second_words[start as usize..start as usize + SECOND_WORDS_UNROLLED + 1];
             (start..)
                 .zip(first.windows(2))
-                .for_each(|(at, two)| look(at, two));
-            for at in start + SECONDS_AT_ONCE as u32..end {
-                look(at, &seconds[at as usize..at as usize + 2]);
+                .for_each(|(at, two)| probe(at, two));
+            for at in start + SECOND_WORDS_UNROLLED as u32..end {
+                probe(at, &second_words[at as usize..at as usize + 2]);
             }
         }
         &to[..count]
     }
 
-    /// Of these rows, those whose third word is there, too.
+    /// Entries whose third word occurs, too.
     #[inline(always)]
-    fn likely<'m>(
+    fn filter_by_third_word<'m>(
         &self,
-        to: &'m mut Vec<(u32, Places)>,
-        reached: &[Reached],
-        places_of: impl Fn(WordId) -> Places,
-    ) -> &'m [(u32, Places)] {
-        let looked_at = reached.iter().map(|(start, end, _)| (end - start) as usize);
-        make_room(to, looked_at.sum::<usize>() + ROWS_AT_ONCE);
-        let (to, rows) = (&mut to[..], &self.rows[..]);
+        to: &'m mut Vec<(u32, PresenceMask)>,
+        second_ranges: &[CandidateRange],
+        presence_of: impl Fn(WordId) -> PresenceMask,
+    ) -> &'m [(u32, PresenceMask)] {
+        let probed = second_ranges
+            .iter()
+            .map(|(start, end, _)| (end - start) as usize);
+        ensure_len(to, probed.sum::<usize>() + ENTRIES_UNROLLED);
+        let (to, entries) = (&mut to[..], &self.entries[..]);
         let mut count = 0;
-        for (at, &(start, end, places)) in reached.iter().enumerate() {
-            if let Some(later) = reached.get(at + FETCHED_AHEAD) {
-                fetch(rows, later.0 as usize);
+        for (at, &(start, end, presence)) in second_ranges.iter().enumerate() {
+            if let Some(later) = second_ranges.get(at + PREFETCH_DISTANCE) {
+                fetch(entries, later.0 as usize);
             }
-            let mut look = |at: u32, row: &Row| {
-                let places = places & places_of(row.words[2]) & mask(at < end);
-                to[count] = (at, places);
-                count += usize::from(places != 0);
+            let mut probe = |at: u32, entry: &QueryEntry| {
+                let presence = presence & presence_of(entry.words[2]) & mask(at < end);
+                to[count] = (at, presence);
+                count += usize::from(presence != 0);
             };
-            let first = &rows[start as usize..start as usize + ROWS_AT_ONCE];
-            (start..).zip(first).for_each(|(at, row)| look(at, row));
-            for at in start + ROWS_AT_ONCE as u32..end {
-                look(at, &rows[at as usize]);
+            let first = &entries[start as usize..start as usize + ENTRIES_UNROLLED];
+            (start..)
+                .zip(first)
+                .for_each(|(at, entry)| probe(at, entry));
+            for at in start + ENTRIES_UNROLLED as u32..end {
+                probe(at, &entries[at as usize]);
             }
         }
         &to[..count]
     }
 }
 
-/// All places, or none.
+/// All bits set, or none.
 #[inline(always)]
-fn mask(is_wanted: bool) -> Places {
-    Places::from(is_wanted).wrapping_neg()
+fn mask(condition: bool) -> PresenceMask {
+    PresenceMask::from(condition).wrapping_neg()
 }
 
-/// Makes room for so many, without a say what stands there.
+/// Grows a buffer to at least `count` elements of unspecified content.
 #[inline]
-pub fn make_room<T: Default + Clone>(values: &mut Vec<T>, count: usize) {
+pub fn ensure_len<T: Default + Clone>(values: &mut Vec<T>, count: usize) {
     if values.len() < count {
         values.resize(2 * count, T::default());
     }
 }
 
-/// The words of each AND query, rarest first, in the order in which they are laid out.
-struct Keys {
+/// The words of each AND query, rarest first, in index order.
+struct OrderedQueries {
     ends: Vec<usize>,
     words: Vec<WordId>,
     queries: Vec<u32>,
     order: Vec<u32>,
 }
 
-impl Keys {
-    fn new(queries: &dyn Queries, counts: &[u32]) -> Keys {
+impl OrderedQueries {
+    fn new(queries: &dyn QuerySet, counts: &[u32]) -> OrderedQueries {
         let count = u32::try_from(queries.count()).expect("fewer than 2^32 queries");
         let conjunctions = (0..count).filter(|&query| queries.mode(query) == Mode::All);
-        let mut keys = Keys {
+        let mut ordered = OrderedQueries {
             ends: vec![0],
             words: Vec::new(),
             queries: conjunctions.collect(),
             order: Vec::new(),
         };
         let mut frequency = vec![0_u32; queries.word_count()];
-        for &query in &keys.queries {
+        for &query in &ordered.queries {
             for &word in queries.words(query) {
                 frequency[word as usize] += 1;
             }
         }
-        for &query in &keys.queries {
-            let start = keys.words.len();
-            keys.words.extend_from_slice(queries.words(query));
-            keys.words[start..].sort_unstable_by_key(|&word| {
+        for &query in &ordered.queries {
+            let start = ordered.words.len();
+            ordered.words.extend_from_slice(queries.words(query));
+            ordered.words[start..].sort_unstable_by_key(|&word| {
                 let count = counts.get(word as usize).copied().unwrap_or_default();
                 (count, frequency[word as usize], word)
             });
-            keys.ends.push(keys.words.len());
+            ordered.ends.push(ordered.words.len());
         }
-        let mut order: Vec<u32> = (0..keys.queries.len() as u32).collect();
-        order.sort_unstable_by_key(|&at| (keys.get(at), at));
-        keys.order = order;
-        keys
+        let mut order: Vec<u32> = (0..ordered.queries.len() as u32).collect();
+        order.sort_unstable_by_key(|&at| (ordered.get(at), at));
+        ordered.order = order;
+        ordered
     }
 
     fn get(&self, at: u32) -> &[WordId] {
@@ -328,24 +339,31 @@ mod tests {
 
     fn found(queries: &QueryList, words: &BTreeSet<WordId>) -> Vec<u32> {
         let listed: Vec<WordId> = words.iter().copied().collect();
-        let mut memory = Search::default();
-        let places = |word| Places::from(words.contains(&word));
+        let mut buffers = SearchBuffers::default();
+        let presence = |word| PresenceMask::from(words.contains(&word));
         let mut found = Vec::new();
-        Filing::build(queries, &[]).search(&mut memory, queries, &listed, places, |complete| {
-            found.push(complete.query);
-        });
+        ConjunctionIndex::build(queries, &[]).search(
+            &mut buffers,
+            queries,
+            &listed,
+            presence,
+            |complete| {
+                found.push(complete.query);
+            },
+        );
         found.sort_unstable();
         found
     }
 
     #[test]
-    fn queries_are_filed_under_their_rarest_words() {
+    fn queries_are_indexed_by_their_rarest_words() {
         let words = [vec![0, 1], vec![0, 1, 2], vec![2, 3], vec![2, 4]];
         let queries = QueryList::new(words.map(|words| (Mode::All, words)));
-        let filing = Filing::build(&queries, &[]);
-        // 0 1 has two rows; 2, which most have, comes behind in 3 2 and 4 2.
-        assert_eq!(*filing.starts, [0, 1, 1, 1, 2, 3]);
-        assert_eq!(filing.rows.len() - ROWS_AT_ONCE, 4);
+        let index = ConjunctionIndex::build(&queries, &[]);
+        // The pair (0, 1) has two entries. Word 2 is the most frequent and so comes second in (3,
+        // 2) and (4, 2).
+        assert_eq!(*index.starts, [0, 1, 1, 1, 2, 3]);
+        assert_eq!(index.entries.len() - ENTRIES_UNROLLED, 4);
         assert_eq!(found(&queries, &BTreeSet::from([0, 1, 2])), [0, 1]);
         assert_eq!(found(&queries, &BTreeSet::from([2, 4])), [3]);
     }
@@ -368,27 +386,27 @@ mod tests {
     }
 
     #[test]
-    fn places_that_all_words_have_in_common_are_told() {
+    fn presence_masks_of_all_words_are_intersected() {
         let queries = QueryList::new([
             (Mode::All, vec![0, 1, 2]),
             (Mode::All, vec![2, 3]),
             (Mode::All, (0..8).collect()),
         ]);
-        let filing = Filing::build(&queries, &[]);
-        let places = |word: WordId| !(2 << word);
+        let index = ConjunctionIndex::build(&queries, &[]);
+        let presence = |word: WordId| !(2 << word);
         let words: Vec<WordId> = (0..8).collect();
-        let mut memory = Search::default();
+        let mut buffers = SearchBuffers::default();
         let mut found = Vec::new();
-        filing.search(&mut memory, &queries, &words, places, |complete| {
+        index.search(&mut buffers, &queries, &words, presence, |complete| {
             assert_eq!(
-                filing.words(&queries, complete).len(),
+                index.words(&queries, complete).len(),
                 queries.words(complete.query).len()
             );
-            found.push((complete.query, !complete.places));
+            found.push((complete.query, !complete.presence));
         });
         found.sort_unstable();
-        let places: Vec<Places> = found.iter().map(|&(_, places)| places).collect();
-        assert_eq!(places, [0b1110, 0b11000, 0b1_1111_1110]);
+        let presence: Vec<PresenceMask> = found.iter().map(|&(_, presence)| presence).collect();
+        assert_eq!(presence, [0b1110, 0b11000, 0b1_1111_1110]);
     }
 
     proptest! {

@@ -26,7 +26,7 @@ pub enum Which {
 pub struct Conjunctions {
     /// The query's words, that with the fewest elements first.
     lists: Vec<List>,
-    /// Complete elements that are the lowest around an element of the first word.
+    /// CompleteQuery elements that are the lowest around an element of the first word.
     candidates: Vec<u32>,
     kept: Vec<Stretch>,
 }

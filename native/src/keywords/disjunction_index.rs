@@ -1,20 +1,20 @@
-//! Which OR queries have a word: lists by word, laid out flat.
+//! Posting lists from words to the OR queries that contain them.
 
 use crate::subscription_store::flat_layout::Flat;
 
-use crate::keywords::token_sink::{Mode, Queries, WordId};
+use crate::keywords::token_sink::{Mode, QuerySet, WordId};
 
-/// For each word the OR queries that have it.
-pub struct OrLists {
-    /// For each word where its queries start; one more than there are words.
+/// The OR queries of each word.
+pub struct DisjunctionIndex {
+    /// Start of each word's queries; one more than there are words.
     pub starts: Flat<u32>,
-    /// The queries of all words, those of one ascending.
+    /// The queries of all words; those of one word are ascending.
     pub queries: Flat<u32>,
 }
 
-impl OrLists {
-    /// Lists of all OR queries.
-    pub fn build(queries: &dyn Queries) -> OrLists {
+impl DisjunctionIndex {
+    /// Indexes all OR queries.
+    pub fn build(queries: &dyn QuerySet) -> DisjunctionIndex {
         let count = u32::try_from(queries.count()).expect("fewer than 2^32 queries");
         let disjunctions = || (0..count).filter(|&query| queries.mode(query) == Mode::Any);
         let mut starts = vec![0_u32; queries.word_count() + 1];
@@ -34,20 +34,20 @@ impl OrLists {
                 *end += 1;
             }
         }
-        OrLists {
+        DisjunctionIndex {
             starts: starts.into(),
             queries: listed.into(),
         }
     }
 
-    /// The OR queries that have a word.
+    /// The OR queries that contain a word.
     #[inline]
     pub fn get(&self, word: WordId) -> &[u32] {
         let start = self.starts[word as usize] as usize;
         &self.queries[start..self.starts[word as usize + 1] as usize]
     }
 
-    /// Whether there is no OR query at all.
+    /// Whether there are no OR queries.
     #[inline]
     pub fn is_empty(&self) -> bool {
         self.queries.is_empty()

@@ -1,6 +1,6 @@
 //! Which element each text of a batch is in.
 
-use crate::keywords::conjunction_index::make_room;
+use crate::keywords::conjunction_index::ensure_len;
 use crate::keywords::element_window::Owner;
 
 /// Texts of a batch by the elements that directly contain them.
@@ -26,7 +26,7 @@ const BLOCK: u32 = u64::BITS;
 impl Stretches {
     /// Begins a batch with so many marks and places; its first text is in this element.
     pub fn clear(&mut self, owner: Owner, marks: usize, places: u32) {
-        make_room(&mut self.owners, marks + 1);
+        ensure_len(&mut self.owners, marks + 1);
         self.owners[0] = owner;
         self.last = 0;
         self.start = 0;

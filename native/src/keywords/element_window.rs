@@ -1,8 +1,8 @@
 //! What is recorded of a document while it is heard: elements and the words in them.
 
-use crate::keywords::conjunction_index::{make_room, Places};
+use crate::keywords::conjunction_index::{ensure_len, PresenceMask};
 use crate::keywords::element_ranks::Stretches;
-use crate::keywords::token_batch::{Batch, Mark};
+use crate::keywords::token_batch::{Marker, TokenBatch};
 use crate::keywords::token_sink::WordId;
 #[cfg(target_arch = "x86_64")]
 use crate::tokenizer::cpu_features::has_avx2_bmi2;
@@ -12,13 +12,13 @@ pub const NONE: u32 = u32::MAX;
 
 /// In the places of a word: it is there. Words that have nothing else in common, but for [`MANY`], are
 /// together in the window's first element and in nothing inside of it.
-pub const HERE: Places = 1;
+pub const HERE: PresenceMask = 1;
 
 /// In the places of a word: more than one element directly contains it.
-pub const MANY: Places = 1 << (Places::BITS - 1);
+pub const MANY: PresenceMask = 1 << (PresenceMask::BITS - 1);
 
 /// So many children of the first element have a place of their own, the others share.
-const SECTIONS: u32 = Places::BITS - 2;
+const SECTIONS: u32 = PresenceMask::BITS - 2;
 
 /// That an element directly contains a word.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -60,7 +60,7 @@ pub struct Owner {
     /// The element.
     pub element: u32,
     /// The places.
-    pub places: Places,
+    pub places: PresenceMask,
 }
 
 /// A word, and the element that directly contains it.
@@ -83,7 +83,7 @@ struct Heard {
     /// The element it was heard in last.
     latest: u32,
     /// [`HERE`], a bit for each child of the first element that it is in, and maybe [`MANY`].
-    places: Places,
+    places: PresenceMask,
 }
 
 const UNHEARD: Heard = Heard {
@@ -133,7 +133,7 @@ impl Window {
     /// Records words, each with the element that directly contains it.
     #[inline(always)]
     fn record(&mut self, heard: impl ExactSizeIterator<Item = Owned>) {
-        make_room(&mut self.occurrences, self.occurrence_count + heard.len());
+        ensure_len(&mut self.occurrences, self.occurrence_count + heard.len());
         let occurrences = &mut self.occurrences[self.occurrence_count..];
         let (all, list) = (&mut self.heard[..], &mut self.words[..]);
         let (mut recorded, mut listed) = (0, self.word_count);
@@ -150,7 +150,7 @@ impl Window {
             };
             recorded += usize::from(is_elsewhere);
             known.latest = owner.element;
-            known.places |= owner.places | (Places::from(is_elsewhere & !is_new) * MANY);
+            known.places |= owner.places | (PresenceMask::from(is_elsewhere & !is_new) * MANY);
         }
         self.word_count = listed;
         self.occurrence_count += recorded;
@@ -158,7 +158,7 @@ impl Window {
 
     /// A part of the document, all of whose open elements are in the window. The words of names are heard
     /// before those of texts: where an element has a word in both, it may be heard as in many.
-    pub fn hear(&mut self, batch: &Batch<'_>) {
+    pub fn push_batch(&mut self, batch: &TokenBatch<'_>) {
         #[cfg(target_arch = "x86_64")]
         if has_avx2_bmi2() {
             // SAFETY: the processor has what it takes.
@@ -169,37 +169,37 @@ impl Window {
 
     #[cfg(target_arch = "x86_64")]
     #[target_feature(enable = "avx2,bmi1,bmi2,popcnt")]
-    fn hear_wide(&mut self, batch: &Batch<'_>) {
+    fn hear_wide(&mut self, batch: &TokenBatch<'_>) {
         self.hear_any(batch);
     }
 
     #[inline(always)]
-    fn hear_any(&mut self, batch: &Batch<'_>) {
+    fn hear_any(&mut self, batch: &TokenBatch<'_>) {
         let mut memory = std::mem::take(&mut self.memory);
         let Hearing { named, stretches } = &mut memory;
         named.clear();
-        stretches.clear(self.current, batch.marks.len(), batch.end());
-        for &(place, mark) in batch.marks {
+        stretches.clear(self.current, batch.markers.len(), batch.end());
+        for &(place, mark) in batch.markers {
             let name = match mark {
-                Mark::Open(name) => {
+                Marker::Open(name) => {
                     self.open();
                     stretches.begin(place, self.current);
                     name
                 }
-                Mark::Name(name) => name,
-                Mark::Close => {
+                Marker::Name(name) => name,
+                Marker::Close => {
                     self.close();
                     stretches.begin(place, self.current);
                     continue;
                 }
             };
             let owner = self.current;
-            let words = batch.names.of(name).iter();
+            let words = batch.names.get(name).iter();
             named.extend(words.map(|&word| Owned { word, owner }));
         }
         stretches.count();
         self.record(named.iter().copied());
-        let texts = batch.words.iter().zip(batch.places);
+        let texts = batch.words.iter().zip(batch.offsets);
         self.record(texts.map(|(&word, &place)| Owned {
             word,
             owner: stretches.owner_at(place),
@@ -226,7 +226,7 @@ impl Window {
 
     /// In which children of the first element a word is, and in how many elements.
     #[inline]
-    pub fn places(&self, word: WordId) -> Places {
+    pub fn places(&self, word: WordId) -> PresenceMask {
         self.heard[word as usize].places
     }
 

@@ -10,8 +10,8 @@ use crate::keywords::answer_engine::{Answering, Options, Parts};
 use crate::keywords::conjunctive_answers::Which;
 use crate::keywords::segment::KeywordSegment;
 use crate::keywords::store::KeywordSnapshot;
-use crate::keywords::token_dispatcher::{Ear, Heard, Seat};
-use crate::keywords::token_sink::Listener;
+use crate::keywords::token_dispatcher::{PendingText, TokenDispatcher, TokenRoute};
+use crate::keywords::token_sink::TokenSink;
 use crate::keywords::worker::{Hearing, SegmentMemory};
 use crate::subscription_store::class_set::Classes;
 
@@ -65,13 +65,13 @@ pub trait Reading {
 }
 
 /// Reads a document to listeners, one a segment.
-pub(super) fn hear<L: Listener, R: Reading>(
-    heard: &mut Heard,
-    seats: &mut [Seat<'_, L>],
+pub(super) fn hear<S: TokenSink, R: Reading>(
+    heard: &mut PendingText,
+    seats: &mut [TokenRoute<'_, S>],
     reading: &mut R,
 ) -> Result<R::Read, MatchError> {
     let names_table = reading.names_table();
-    reading.read(&mut Ear::new(heard, seats, names_table))
+    reading.read(&mut TokenDispatcher::new(heard, seats, names_table))
 }
 
 impl Hearing {
@@ -109,10 +109,10 @@ impl Hearing {
         let mut seats = Vec::with_capacity(self.segments.len());
         for (segment, memory) in &mut self.segments {
             memory.matching.clear();
-            seats.push(Seat {
+            seats.push(TokenRoute {
                 vocabulary: &segment.vocabulary,
-                memory: &mut memory.seat,
-                listener: &mut memory.matching,
+                buffers: &mut memory.seat,
+                sink: &mut memory.matching,
             });
         }
         let read = hear(&mut self.heard, &mut seats, reading)?;
@@ -120,8 +120,13 @@ impl Hearing {
             let SegmentMemory {
                 matching, matched, ..
             } = memory;
-            matching.finish(&segment.queries, segment.filing(), &segment.any, matched);
-            segment.learn(matching.learnt());
+            matching.finish(
+                &segment.queries,
+                segment.conjunction_index(),
+                &segment.disjunctions,
+                matched,
+            );
+            segment.observe(matching.observed());
         }
         Ok(read)
     }
@@ -135,19 +140,19 @@ impl Hearing {
         let mut seats = Vec::with_capacity(self.segments.len());
         let mut found = Vec::with_capacity(self.segments.len());
         for (segment, memory) in &mut self.segments {
-            seats.push(Seat {
+            seats.push(TokenRoute {
                 vocabulary: &segment.vocabulary,
-                memory: &mut memory.seat,
-                listener: Answering::<false>::new(parts(segment), options, &mut memory.state),
+                buffers: &mut memory.seat,
+                sink: Answering::<false>::new(parts(segment), options, &mut memory.state),
             });
             found.push(&mut memory.answers);
         }
         let read = hear(&mut self.heard, &mut seats, reading)?;
         for (seat, answers) in seats.into_iter().zip(found) {
-            answers.extend_from_slice(seat.listener.finish());
+            answers.extend_from_slice(seat.sink.finish());
         }
         for (segment, memory) in &self.segments {
-            segment.learn(&memory.state.search.learnt);
+            segment.observe(&memory.state.search.observed);
         }
         Ok(read)
     }
@@ -160,14 +165,14 @@ impl Hearing {
     ) -> Result<R::Read, MatchError> {
         let mut seats = Vec::with_capacity(self.segments.len());
         for ((segment, memory), kale) in self.segments.iter_mut().zip(kales) {
-            seats.push(Seat {
+            seats.push(TokenRoute {
                 vocabulary: &segment.vocabulary,
-                memory: &mut memory.seat,
-                listener: memory.kale.hear(kale, want),
+                buffers: &mut memory.seat,
+                sink: memory.kale.hear(kale, want),
             });
         }
         let read = hear(&mut self.heard, &mut seats, reading)?;
-        seats.into_iter().for_each(|seat| seat.listener.finish());
+        seats.into_iter().for_each(|seat| seat.sink.finish());
         for (_, memory) in &mut self.segments {
             take_told(memory.kale.told(), &mut memory.matched, &mut memory.answers);
         }
@@ -183,14 +188,14 @@ impl Hearing {
     ) -> Result<R::Read, MatchError> {
         let mut seats = Vec::with_capacity(self.segments.len());
         for ((segment, memory), kemb) in self.segments.iter_mut().zip(kembs) {
-            seats.push(Seat {
+            seats.push(TokenRoute {
                 vocabulary: &segment.vocabulary,
-                memory: &mut memory.seat,
-                listener: memory.kemb.hear(kemb, want),
+                buffers: &mut memory.seat,
+                sink: memory.kemb.hear(kemb, want),
             });
         }
         let read = hear(&mut self.heard, &mut seats, reading)?;
-        seats.into_iter().for_each(|seat| seat.listener.finish());
+        seats.into_iter().for_each(|seat| seat.sink.finish());
         for (_, memory) in &mut self.segments {
             counters.add(memory.kemb.counters());
             take_told(memory.kemb.told(), &mut memory.matched, &mut memory.answers);
@@ -212,7 +217,7 @@ fn take_told(told: &Told, matched: &mut Classes, answers: &mut Vec<(u32, u32)>) 
 pub(super) fn parts(segment: &KeywordSegment) -> Parts<'_> {
     Parts {
         queries: &segment.queries,
-        all: segment.filing(),
-        any: &segment.any,
+        all: segment.conjunction_index(),
+        any: &segment.disjunctions,
     }
 }

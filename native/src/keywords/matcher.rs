@@ -15,7 +15,7 @@ use crate::keywords::engines::{hear, parts, KeywordEngine, Reading, Ready};
 use crate::keywords::segment::KeywordSegment;
 use crate::keywords::segment_builder::KeywordBuilder;
 use crate::keywords::store::KeywordSnapshot;
-use crate::keywords::token_dispatcher::Seat;
+use crate::keywords::token_dispatcher::TokenRoute;
 use crate::keywords::worker::{Hearing, KeywordWorker, SegmentMemory};
 use crate::matching::matcher::{counters_of, Matched};
 use crate::reader::Summary;
@@ -152,14 +152,14 @@ impl KeywordMatcher {
             ..Options::default()
         };
         let (found, summary) = self.alone(source, |hearing, reading| {
-            let mut seats = [Seat {
+            let mut seats = [TokenRoute {
                 vocabulary: &wanted.vocabulary,
-                memory: &mut memory.seat,
-                listener: Answering::<true>::new(parts(&wanted), options, &mut memory.state),
+                buffers: &mut memory.seat,
+                sink: Answering::<true>::new(parts(&wanted), options, &mut memory.state),
             }];
             let summary = hear(&mut hearing.heard, &mut seats, reading)?;
             let [seat] = seats;
-            Ok((seat.listener.finish(), summary))
+            Ok((seat.sink.finish(), summary))
         })?;
         let mut of_class = vec![Vec::new(); wanted.roster.class_count()];
         for (class, answers) in found {

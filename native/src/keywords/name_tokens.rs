@@ -1,24 +1,24 @@
-//! The words of names: each name is cut once.
+//! Tokenizes each element and attribute name once.
 
 use crate::events::{NameId, Names};
 use crate::keywords::token_sink::WordId;
 use crate::keywords::vocabulary::Vocabulary;
 use crate::tokenizer::word_tokenizer::{TokenVisitor, Tokenizer};
 
-/// The words of names, each name cut once.
+/// Vocabulary words of names, by name.
 #[derive(Default)]
-pub struct NameWords {
+pub struct NameTokens {
     table: u64,
-    /// By name: where its words begin and end.
+    /// Range of each name's words.
     ranges: Vec<(u32, u32)>,
     words: Vec<WordId>,
 }
 
-const UNKNOWN: (u32, u32) = (u32::MAX, 0);
+const NOT_TOKENIZED: (u32, u32) = (u32::MAX, 0);
 
-impl NameWords {
-    /// Says which table of names the ids come from; another one than before starts anew.
-    pub fn use_table(&mut self, table: u64) {
+impl NameTokens {
+    /// Clears the cache if names now come from another table.
+    pub fn reset_for_table(&mut self, table: u64) {
         if self.table != table {
             self.table = table;
             self.ranges.clear();
@@ -26,47 +26,47 @@ impl NameWords {
         }
     }
 
-    /// The words that the vocabulary has of a name that was learnt.
+    /// The vocabulary words of a name that was interned.
     #[inline]
-    pub fn of(&self, name: NameId) -> &[WordId] {
+    pub fn get(&self, name: NameId) -> &[WordId] {
         let (start, end) = self.ranges[name.0 as usize];
         &self.words[start as usize..end as usize]
     }
 
-    /// Learns a name.
+    /// Tokenizes a name unless that was done before.
     #[inline]
-    pub fn learn(&mut self, vocabulary: &Vocabulary, names: &Names, name: NameId) {
+    pub fn intern(&mut self, vocabulary: &Vocabulary, names: &Names, name: NameId) {
         match self.ranges.get(name.0 as usize) {
-            Some(&range) if range != UNKNOWN => {}
-            _ => self.cut(vocabulary, names, name),
+            Some(&range) if range != NOT_TOKENIZED => {}
+            _ => self.tokenize(vocabulary, names, name),
         }
     }
 
     #[cold]
-    fn cut(&mut self, vocabulary: &Vocabulary, names: &Names, name: NameId) {
+    fn tokenize(&mut self, vocabulary: &Vocabulary, names: &Names, name: NameId) {
         let (_, local) = names.get(name);
         let start = self.words.len() as u32;
-        let mut known = Known {
+        let mut filter = VocabularyFilter {
             vocabulary,
             words: &mut self.words,
         };
-        Tokenizer::default().tokenize(&local.to_ascii_lowercase(), &mut known);
+        Tokenizer::default().tokenize(&local.to_ascii_lowercase(), &mut filter);
         let range = (start, self.words.len() as u32);
         let at = name.0 as usize;
         if self.ranges.len() <= at {
-            self.ranges.resize(at + 1, UNKNOWN);
+            self.ranges.resize(at + 1, NOT_TOKENIZED);
         }
         self.ranges[at] = range;
     }
 }
 
-/// Collects the words that a vocabulary has.
-struct Known<'a> {
+/// Collects the words that the vocabulary contains.
+struct VocabularyFilter<'a> {
     vocabulary: &'a Vocabulary,
     words: &'a mut Vec<WordId>,
 }
 
-impl TokenVisitor for Known<'_> {
+impl TokenVisitor for VocabularyFilter<'_> {
     fn token(&mut self, _: usize, word: &[u8]) {
         self.words.extend(self.vocabulary.find(word));
     }

@@ -1,6 +1,6 @@
 //! Where the words of a document are: for each word its elements in document order.
 
-use crate::keywords::conjunction_index::make_room;
+use crate::keywords::conjunction_index::ensure_len;
 use crate::keywords::element_window::{Occurrence, NONE};
 use crate::keywords::token_sink::WordId;
 
@@ -52,7 +52,7 @@ impl Postings {
     /// The words that are wanted among these, each by its place, and their elements.
     #[inline]
     pub fn wanted(&mut self, occurrences: &[Occurrence]) -> &[(u32, u32)] {
-        make_room(&mut self.wanted, occurrences.len());
+        ensure_len(&mut self.wanted, occurrences.len());
         let (places, wanted) = (&self.places[..], &mut self.wanted[..occurrences.len()]);
         let mut count = 0;
         for occurrence in occurrences {

@@ -1,33 +1,33 @@
-//! What a subscriber of words can say: `storm warning coast` for all of them, `storm OR gale` for any.
+//! Parses keyword queries: `storm warning coast` for all words, `storm OR gale` for any word.
 
 use crate::keywords::token_sink::Mode;
 use crate::tokenizer::case_folding::SHRINKING_MAX;
 use crate::tokenizer::word_tokenizer::{TokenCollector, Tokenizer, WORD_BYTES_MAX};
 use crate::xpath::QueryRefusal;
 
-/// A query has at most this many distinct words.
+/// Maximum number of distinct words in a query.
 pub const KEYWORDS_MAX: usize = 1_000;
 
-/// Stands between words of which any will do.
+/// Separates words of which any suffices.
 const OR: &str = "OR";
 
-/// A query of words.
+/// A parsed keyword query.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct KeywordQuery {
-    /// TokenCollector, ascending, each once, at least one.
+    /// Folded, ascending, distinct, at least one.
     pub words: Vec<String>,
-    /// How many of them an answer holds. Of a single word: all.
+    /// How many words an answer must contain; [`Mode::All`] for a single word.
     pub mode: Mode,
 }
 
 impl KeywordQuery {
-    /// The same for all ways to write the same query.
+    /// Canonical text, the same for all spellings of a query.
     pub fn canonical_text(&self) -> String {
         canonical_text(&self.words, self.mode)
     }
 }
 
-/// The canonical text of a query of these words, which are folded, ascending and distinct.
+/// Canonical text of a query of these folded, ascending, distinct words.
 pub fn canonical_text<W: AsRef<str>>(words: &[W], mode: Mode) -> String {
     let words: Vec<&str> = words.iter().map(AsRef::as_ref).collect();
     words.join(match mode {
@@ -36,14 +36,15 @@ pub fn canonical_text<W: AsRef<str>>(words: &[W], mode: Mode) -> String {
     })
 }
 
-/// The query that a text says.
+/// Parses a query.
 pub fn parse(text: &str) -> Result<KeywordQuery, QueryRefusal> {
     let mut tokenizer = Tokenizer::new(usize::MAX / SHRINKING_MAX);
     let mut query = KeywordQuery {
         words: Vec::new(),
         mode: Mode::All,
     };
-    // Where the words stand that no `OR` stands before, but for the first; and the last `OR` seen.
+    // Position of the first word, other than the very first, that no `OR` precedes; and the last
+    // `OR` if no word follows it yet.
     let mut unjoined = None;
     let mut open_or = None;
     for run in text

@@ -1,12 +1,12 @@
-//! A segment: an immutable set of keyword subscriptions.
+//! An immutable set of keyword subscriptions.
 //!
-//! Equal queries are one *class*. Words are numbered in the order of their texts, so that the numbers of a
-//! class, ascending, tell its canonical text.
+//! Equal queries form one *class*. Words are numbered in lexicographic order, so that the ascending
+//! word numbers of a class yield its canonical text.
 
-use crate::keywords::adaptive_reindex::{Learnt, Refiled};
-use crate::keywords::conjunction_index::Filing;
-use crate::keywords::disjunction_index::OrLists;
-use crate::keywords::token_sink::{Mode, Queries, WordId};
+use crate::keywords::adaptive_reindex::{AdaptiveIndex, ObservedFrequencies};
+use crate::keywords::conjunction_index::ConjunctionIndex;
+use crate::keywords::disjunction_index::DisjunctionIndex;
+use crate::keywords::token_sink::{Mode, QuerySet, WordId};
 use crate::keywords::vocabulary::Vocabulary;
 use crate::subscription_store::file_format::{
     damaged, roster_sections, OpenError, Sections, Stored,
@@ -17,17 +17,17 @@ use crate::subscription_store::subscription_table::Roster;
 
 /// The words of each class.
 pub struct ClassWords {
-    /// One more than there are classes: where each one's words begin in `words`.
+    /// Start of each class's words in `words`; one more than there are classes.
     pub starts: Flat<u32>,
-    /// The words of all classes, those of one ascending.
+    /// The words of all classes; those of one class are ascending.
     pub words: Flat<WordId>,
-    /// By class: 0 where all words are wanted, 1 where any.
+    /// Mode of each class: 0 for all words, 1 for any word.
     pub modes: Flat<u8>,
-    /// How many words the vocabulary has.
+    /// Number of words in the vocabulary.
     pub word_count: usize,
 }
 
-impl Queries for ClassWords {
+impl QuerySet for ClassWords {
     fn count(&self) -> usize {
         self.modes.len()
     }
@@ -57,29 +57,29 @@ pub struct KeywordSegment {
     pub vocabulary: Vocabulary,
     /// The distinct queries.
     pub queries: ClassWords,
-    /// Finds the classes all of whose words are there.
-    pub all: Filing,
-    /// The same by what was learnt from documents.
-    pub refiled: Refiled,
-    /// Finds the classes any of whose words is there.
-    pub any: OrLists,
+    /// The AND queries by their words.
+    pub conjunctions: ConjunctionIndex,
+    /// The same, rebuilt by observed word frequencies.
+    pub adaptive: AdaptiveIndex,
+    /// The OR queries by their words.
+    pub disjunctions: DisjunctionIndex,
     /// The subscriptions.
     pub roster: Roster,
 }
 
 impl KeywordSegment {
-    /// Finds the classes all of whose words are there, as well as is known by now.
-    pub fn filing(&self) -> &Filing {
-        self.refiled.get().unwrap_or(&self.all)
+    /// The best available index of the AND queries.
+    pub fn conjunction_index(&self) -> &ConjunctionIndex {
+        self.adaptive.get().unwrap_or(&self.conjunctions)
     }
 
-    /// Learns from a thread's searches.
-    pub fn learn(&self, learnt: &Learnt) {
-        self.refiled.refile(&self.queries, learnt);
+    /// Takes a thread's search statistics into account.
+    pub fn observe(&self, observed: &ObservedFrequencies) {
+        self.adaptive.rebuild_if_worthwhile(&self.queries, observed);
     }
 
     /// The words of a class, ascending.
-    pub fn tokens_of(&self, class: u32) -> impl Iterator<Item = &str> + '_ {
+    pub fn class_words(&self, class: u32) -> impl Iterator<Item = &str> + '_ {
         let words = self.queries.words(class).iter();
         words.map(|&word| self.vocabulary.words.get(word))
     }
@@ -103,16 +103,16 @@ impl Stored for KeywordSegment {
         let own = [
             self.vocabulary.words.ends.as_bytes(),
             self.vocabulary.words.bytes.as_bytes(),
-            self.vocabulary.factors.as_bytes(),
+            self.vocabulary.multipliers.as_bytes(),
             self.vocabulary.slots.as_bytes(),
             self.queries.starts.as_bytes(),
             self.queries.words.as_bytes(),
             self.queries.modes.as_bytes(),
-            self.all.starts.as_bytes(),
-            self.all.seconds.as_bytes(),
-            self.all.rows.as_bytes(),
-            self.any.starts.as_bytes(),
-            self.any.queries.as_bytes(),
+            self.conjunctions.starts.as_bytes(),
+            self.conjunctions.second_words.as_bytes(),
+            self.conjunctions.entries.as_bytes(),
+            self.disjunctions.starts.as_bytes(),
+            self.disjunctions.queries.as_bytes(),
         ];
         own.into_iter()
             .chain(roster_sections(&self.roster))
@@ -122,7 +122,7 @@ impl Stored for KeywordSegment {
     fn from_sections(sections: &mut Sections<'_>) -> Result<KeywordSegment, OpenError> {
         let vocabulary = Vocabulary {
             words: sections.texts()?,
-            factors: sections.flat()?,
+            multipliers: sections.flat()?,
             slots: sections.flat()?,
         };
         let segment = KeywordSegment {
@@ -133,13 +133,13 @@ impl Stored for KeywordSegment {
                 word_count: vocabulary.count(),
             },
             vocabulary,
-            all: Filing {
+            conjunctions: ConjunctionIndex {
                 starts: sections.flat()?,
-                seconds: sections.flat()?,
-                rows: sections.flat()?,
+                second_words: sections.flat()?,
+                entries: sections.flat()?,
             },
-            refiled: Refiled::default(),
-            any: OrLists {
+            adaptive: AdaptiveIndex::default(),
+            disjunctions: DisjunctionIndex {
                 starts: sections.flat()?,
                 queries: sections.flat()?,
             },
@@ -147,12 +147,12 @@ impl Stored for KeywordSegment {
         };
         let classes = segment.queries.count();
         let words = segment.vocabulary.count();
-        let sound = !segment.vocabulary.factors.is_empty()
+        let sound = !segment.vocabulary.multipliers.is_empty()
             && !segment.vocabulary.slots.is_empty()
             && segment.queries.starts.len() == classes + 1
             && segment.roster.class_count() == classes
-            && segment.all.starts.len() == words + 1
-            && segment.any.starts.len() == words + 1;
+            && segment.conjunctions.starts.len() == words + 1
+            && segment.disjunctions.starts.len() == words + 1;
         if sound {
             Ok(segment)
         } else {

@@ -1,12 +1,12 @@
-//! Builds a segment: distinct queries, words numbered in the order of their texts.
+//! Builds a segment from subscriptions.
 
 use hashbrown::HashMap;
 
-use crate::keywords::adaptive_reindex::Refiled;
-use crate::keywords::conjunction_index::Filing;
-use crate::keywords::disjunction_index::OrLists;
+use crate::keywords::adaptive_reindex::AdaptiveIndex;
+use crate::keywords::conjunction_index::ConjunctionIndex;
+use crate::keywords::disjunction_index::DisjunctionIndex;
 use crate::keywords::segment::{ClassWords, KeywordSegment};
-use crate::keywords::token_sink::{Mode, Queries, WordId};
+use crate::keywords::token_sink::{Mode, QuerySet, WordId};
 use crate::keywords::vocabulary::Vocabulary;
 use crate::subscription_store::flat_layout::TextsBuilder;
 use crate::subscription_store::store::Build;
@@ -14,7 +14,8 @@ use crate::subscription_store::subscription_table::RosterBuilder;
 
 type Table<K, V> = HashMap<K, V, foldhash::fast::RandomState>;
 
-/// Collects subscriptions for a [`KeywordSegment`]. Words are numbered as they come, until the end.
+/// Collects subscriptions for a [`KeywordSegment`]. Words are numbered in order of arrival and
+/// renumbered at the end.
 #[derive(Default)]
 pub struct KeywordBuilder {
     words: Table<Box<str>, WordId>,
@@ -24,8 +25,8 @@ pub struct KeywordBuilder {
 }
 
 impl KeywordBuilder {
-    /// Adds a subscription to a query of these words, which are folded and distinct, the same words
-    /// always in the same order; `source` is the query as it was given.
+    /// Adds a subscription to a query of these folded, distinct words, which must always come in
+    /// the same order; `source` is the original query text.
     pub fn add<'a>(
         &mut self,
         id: &str,
@@ -70,7 +71,7 @@ impl Build for KeywordBuilder {
             part.roster.ids.get(handle),
             part.roster.sources.get(handle),
             part.queries.mode(class),
-            part.tokens_of(class),
+            part.class_words(class),
         );
     }
 
@@ -82,11 +83,11 @@ impl Build for KeywordBuilder {
         for (word, number) in words {
             ranks[number as usize] = texts.push(&word);
         }
-        let queries = lay(&self.classes, &ranks);
+        let queries = flatten_classes(&self.classes, &ranks);
         KeywordSegment {
-            all: Filing::build(&queries, &[]),
-            refiled: Refiled::default(),
-            any: OrLists::build(&queries),
+            conjunctions: ConjunctionIndex::build(&queries, &[]),
+            adaptive: AdaptiveIndex::default(),
+            disjunctions: DisjunctionIndex::build(&queries),
             vocabulary: Vocabulary::new(texts.finish()),
             queries,
             roster: self.roster.finish(self.classes.len()),
@@ -94,8 +95,8 @@ impl Build for KeywordBuilder {
     }
 }
 
-/// Lays the words of the classes flat, renumbered.
-fn lay(classes: &[(Mode, Box<[WordId]>)], ranks: &[WordId]) -> ClassWords {
+/// Flattens the words of the classes, renumbering them.
+fn flatten_classes(classes: &[(Mode, Box<[WordId]>)], ranks: &[WordId]) -> ClassWords {
     let mut starts = vec![0];
     let mut words: Vec<WordId> = Vec::new();
     for (_, own) in classes {

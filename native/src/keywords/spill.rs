@@ -5,7 +5,7 @@ use crate::events::{Span, Stop};
 use crate::keywords::answer_engine::{check_answers, Answering, Parts, State};
 use crate::keywords::answers::Answer;
 use crate::keywords::closed_subtree::Unit;
-use crate::keywords::conjunction_index::{Complete, Places};
+use crate::keywords::conjunction_index::{CompleteQuery, PresenceMask};
 use crate::keywords::conjunctive_answers::Which;
 use crate::keywords::element_metadata::Ending;
 use crate::keywords::element_window::NONE;
@@ -13,7 +13,7 @@ use crate::keywords::subtree_summary::{Frame, Part};
 use crate::keywords::token_sink::WordId;
 
 /// The places of a word of which no more is known than that it is there.
-const ANYWHERE: Places = Places::MAX;
+const ANYWHERE: PresenceMask = PresenceMask::MAX;
 
 impl<const DETAILS: bool> Answering<'_, DETAILS> {
     /// Empties the window: closed elements are answered and folded into those that are open, which
@@ -194,7 +194,7 @@ impl<const DETAILS: bool> Answering<'_, DETAILS> {
         } = &mut *self.state;
         words.clear();
         frame.words(&mut |word, _| words.push(word));
-        let places = |word| Places::from(frame.contains(word));
+        let places = |word| PresenceMask::from(frame.contains(word));
         let Parts { queries, all, .. } = self.parts;
         let mut complete = Vec::new();
         all.search(search, queries, words, places, |found| complete.push(found));
@@ -224,7 +224,7 @@ impl<const DETAILS: bool> Answering<'_, DETAILS> {
 }
 
 /// The numbers of queries, ascending.
-fn numbers(complete: &[Complete]) -> Vec<u32> {
+fn numbers(complete: &[CompleteQuery]) -> Vec<u32> {
     let mut numbers: Vec<u32> = complete.iter().map(|found| found.query).collect();
     numbers.sort_unstable();
     numbers

@@ -5,10 +5,10 @@ use crate::keywords::segment::KeywordSegment;
 use crate::keywords::segment_builder::KeywordBuilder;
 use crate::subscription_store::store::{AddError, Snapshot, Store};
 
-/// A set of keyword subscriptions that changes.
+/// A mutable set of keyword subscriptions.
 pub type KeywordIndex = Store<KeywordBuilder>;
 
-/// The keyword subscriptions at one time.
+/// An immutable view of the keyword subscriptions.
 pub type KeywordSnapshot = Snapshot<KeywordSegment>;
 
 impl KeywordIndex {

@@ -14,7 +14,7 @@ use hashbrown::{HashMap, HashSet};
 
 use crate::keywords::answers::Found;
 use crate::keywords::element_metadata::{Kept, Texts};
-use crate::keywords::token_sink::{Queries, WordId};
+use crate::keywords::token_sink::{QuerySet, WordId};
 
 /// A closed child, to be folded into the element it is in.
 pub trait Part {
@@ -66,7 +66,7 @@ impl Frame {
         &mut self,
         part: &mut dyn Part,
         complete: &[u32],
-        queries: &dyn Queries,
+        queries: &dyn QuerySet,
         most: usize,
     ) {
         self.feed_hungry(part, complete, queries, most);
@@ -117,7 +117,7 @@ impl Frame {
         &mut self,
         part: &mut dyn Part,
         complete: &[u32],
-        queries: &dyn Queries,
+        queries: &dyn QuerySet,
         most: usize,
     ) {
         let aside = &mut self.aside;

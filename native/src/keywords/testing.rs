@@ -6,7 +6,7 @@ use proptest::prelude::*;
 
 use crate::events::{Context, Names, Span, StartElement, Stop};
 
-use crate::keywords::token_sink::{Listener, Mode, Queries, WordId};
+use crate::keywords::token_sink::{Mode, QuerySet, TokenSink, WordId};
 
 mod definition;
 
@@ -30,7 +30,7 @@ pub enum Item {
     Child(Tree),
 }
 
-/// Queries in memory.
+/// QuerySet in memory.
 #[derive(Clone, Debug, Default)]
 pub struct QueryList {
     queries: Vec<(Mode, Vec<WordId>)>,
@@ -38,7 +38,7 @@ pub struct QueryList {
 }
 
 impl QueryList {
-    /// Queries of these words, in any order and with repetitions.
+    /// QuerySet of these words, in any order and with repetitions.
     pub fn new(queries: impl IntoIterator<Item = (Mode, Vec<WordId>)>) -> QueryList {
         let queries: Vec<(Mode, Vec<WordId>)> = queries
             .into_iter()
@@ -63,7 +63,7 @@ impl QueryList {
     }
 }
 
-impl Queries for QueryList {
+impl QuerySet for QueryList {
     fn count(&self) -> usize {
         self.queries.len()
     }
@@ -102,21 +102,21 @@ pub fn context() -> impl Context {
 }
 
 impl Tree {
-    /// Tells the tree to a listener; spans are those of what [`Tree::to_xml`] writes.
-    pub fn feed(&self, listener: &mut impl Listener) -> Result<(), Stop> {
-        self.tell(&context(), &mut 0, listener)
+    /// Tells the tree to a sink; spans are those of what [`Tree::to_xml`] writes.
+    pub fn feed(&self, sink: &mut impl TokenSink) -> Result<(), Stop> {
+        self.tell(&context(), &mut 0, sink)
     }
 
-    fn tell<L: Listener>(
+    fn tell<S: TokenSink>(
         &self,
         context: &dyn Context,
         offset: &mut u64,
-        listener: &mut L,
+        sink: &mut S,
     ) -> Result<(), Stop> {
         let start_tag = next(offset, &self.start_tag());
-        listener.open()?;
-        if L::DETAILS {
-            listener.tag(
+        sink.open()?;
+        if S::NEEDS_SPANS {
+            sink.start_tag(
                 context,
                 &StartElement {
                     name: context.names().find("", "e").expect("interned"),
@@ -125,18 +125,18 @@ impl Tree {
                 },
             );
         }
-        self.tag.iter().try_for_each(|&word| listener.word(word))?;
+        self.tag.iter().try_for_each(|&word| sink.token(word))?;
         for item in &self.items {
             match item {
                 Item::Word(word) => {
                     let span = next(offset, &text(*word));
-                    if L::DETAILS {
-                        listener.text(span)?;
+                    if S::NEEDS_SPANS {
+                        sink.text_span(span)?;
                     }
-                    listener.word(*word)?;
+                    sink.token(*word)?;
                 }
                 Item::Child(child) => {
-                    child.tell(context, offset, listener)?;
+                    child.tell(context, offset, sink)?;
                 }
             }
         }
@@ -145,7 +145,7 @@ impl Tree {
             end: end_tag.end,
             ..start_tag
         };
-        listener.close(whole, end_tag)
+        sink.close(whole, end_tag)
     }
 
     /// The tree as a document: words of tags are attributes, each word of text is a space and the
@@ -269,7 +269,7 @@ fn grow(steps: Vec<Step>) -> Tree {
     open.pop().expect("the root")
 }
 
-/// Queries over a vocabulary of `words`.
+/// QuerySet over a vocabulary of `words`.
 pub fn queries(words: WordId, count: usize) -> impl Strategy<Value = QueryList> {
     let mode = prop_oneof![Just(Mode::All), Just(Mode::Any)];
     let query = (mode, prop::collection::vec(0..words, 1..6));
@@ -284,18 +284,18 @@ mod tests {
     #[test]
     fn what_is_told_lies_where_it_is_written() {
         struct Spans(Vec<Span>);
-        impl Listener for Spans {
-            const DETAILS: bool = true;
+        impl TokenSink for Spans {
+            const NEEDS_SPANS: bool = true;
             fn open(&mut self) -> Result<(), Stop> {
                 Ok(())
             }
-            fn tag(&mut self, _: &dyn Context, element: &StartElement<'_>) {
+            fn start_tag(&mut self, _: &dyn Context, element: &StartElement<'_>) {
                 self.0.push(element.span);
             }
-            fn word(&mut self, _: WordId) -> Result<(), Stop> {
+            fn token(&mut self, _: WordId) -> Result<(), Stop> {
                 Ok(())
             }
-            fn text(&mut self, span: Span) -> Result<(), Stop> {
+            fn text_span(&mut self, span: Span) -> Result<(), Stop> {
                 self.0.push(span);
                 Ok(())
             }

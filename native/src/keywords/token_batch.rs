@@ -1,76 +1,76 @@
-//! Some of a document at a time, as an ear tells it to an engine.
+//! Part of a document, as passed from the dispatcher to a sink.
 
 use crate::events::{NameId, Span, Stop};
 
-use crate::keywords::name_tokens::NameWords;
-use crate::keywords::token_sink::{Listener, WordId};
+use crate::keywords::name_tokens::NameTokens;
+use crate::keywords::token_sink::{TokenSink, WordId};
 
-/// What stands between texts.
+/// Element structure between texts.
 #[derive(Clone, Copy, Debug)]
-pub enum Mark {
-    /// An element of that name begins.
+pub enum Marker {
+    /// An element of this name starts.
     Open(NameId),
-    /// A name of the element that is open, or of an attribute.
+    /// Name of the innermost open element or of one of its attributes.
     Name(NameId),
-    /// The element that is open ends.
+    /// The innermost open element ends.
     Close,
 }
 
-/// Marks, and words that were found in the texts between them.
-pub struct Batch<'b> {
-    /// Each with the place in the texts that it stands at, ascending.
-    pub marks: &'b [(u32, Mark)],
-    /// The words of their names.
-    pub names: &'b NameWords,
-    /// The words, in their order.
+/// Markers, and the vocabulary words found in the text between them.
+pub struct TokenBatch<'b> {
+    /// Each with its byte offset in the text, ascending.
+    pub markers: &'b [(u32, Marker)],
+    /// Words of the names.
+    pub names: &'b NameTokens,
+    /// Words of the text, in order.
     pub words: &'b [WordId],
-    /// Where in the texts each of them stands; one more, behind all marks.
-    pub places: &'b [u32],
+    /// Byte offset of each word in the text, then a sentinel greater than all marker offsets.
+    pub offsets: &'b [u32],
 }
 
-impl Batch<'_> {
-    /// How many elements and words of texts there are at most.
+impl TokenBatch<'_> {
+    /// Upper bound on the number of elements and text words.
     pub fn size(&self) -> usize {
-        self.marks.len() + self.words.len()
+        self.markers.len() + self.words.len()
     }
 
-    /// No mark and no word stands behind this place.
+    /// Largest offset of a marker or word.
     pub fn end(&self) -> u32 {
-        let mark = self.marks.last().map_or(0, |&(place, _)| place);
-        let word = self.places[..self.words.len()].last().copied();
-        mark.max(word.unwrap_or(0))
+        let marker = self.markers.last().map_or(0, |&(offset, _)| offset);
+        let word = self.offsets[..self.words.len()].last().copied();
+        marker.max(word.unwrap_or(0))
     }
 
-    /// The words of each name that is marked.
+    /// The words of each name in the batch.
     #[inline]
-    pub fn names_heard(&self) -> impl Iterator<Item = &[WordId]> {
-        self.marks.iter().filter_map(|&(_, mark)| match mark {
-            Mark::Open(name) | Mark::Name(name) => Some(self.names.of(name)),
-            Mark::Close => None,
+    pub fn name_tokens(&self) -> impl Iterator<Item = &[WordId]> {
+        self.markers.iter().filter_map(|&(_, marker)| match marker {
+            Marker::Open(name) | Marker::Name(name) => Some(self.names.get(name)),
+            Marker::Close => None,
         })
     }
 
-    /// Tells everything in its order, one at a time.
-    pub fn tell<L: Listener + ?Sized>(&self, listener: &mut L) -> Result<(), Stop> {
-        let mut told = 0;
-        for &(place, mark) in self.marks {
-            let mut end = told;
-            while self.places[end] < place {
+    /// Forwards markers and words to a sink one by one, in document order.
+    pub fn replay<S: TokenSink + ?Sized>(&self, sink: &mut S) -> Result<(), Stop> {
+        let mut replayed = 0;
+        for &(offset, marker) in self.markers {
+            let mut end = replayed;
+            while self.offsets[end] < offset {
                 end += 1;
             }
-            if end > told {
-                listener.words(&self.words[told..end])?;
-                told = end;
+            if end > replayed {
+                sink.tokens(&self.words[replayed..end])?;
+                replayed = end;
             }
-            match mark {
-                Mark::Open(name) => {
-                    listener.open()?;
-                    listener.words(self.names.of(name))?;
+            match marker {
+                Marker::Open(name) => {
+                    sink.open()?;
+                    sink.tokens(self.names.get(name))?;
                 }
-                Mark::Name(name) => listener.words(self.names.of(name))?,
-                Mark::Close => listener.close(Span::default(), Span::default())?,
+                Marker::Name(name) => sink.tokens(self.names.get(name))?,
+                Marker::Close => sink.close(Span::default(), Span::default())?,
             }
         }
-        listener.words(&self.words[told..])
+        sink.tokens(&self.words[replayed..])
     }
 }

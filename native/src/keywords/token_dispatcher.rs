@@ -1,158 +1,162 @@
-//! Hears the words of a document and tells those that queries have to the engines.
+//! Tokenizes a document and forwards the tokens that occur in some query to the token sinks.
 //!
-//! Texts are short and many. So they are collected, with marks where elements begin and end, and cut
-//! together: the engines hear everything in its order, some time later.
+//! Most texts are short. So text is collected, together with markers where elements start and end,
+//! and tokenized in batches: the sinks receive everything in document order, with a delay.
 
 use crate::events::{Context, Handler, NameId, Names, Span, StartElement, Stop};
-use crate::keywords::name_tokens::NameWords;
-use crate::keywords::token_batch::{Batch, Mark};
-use crate::keywords::token_sink::{Listener, WordId};
+use crate::keywords::name_tokens::NameTokens;
+use crate::keywords::token_batch::{Marker, TokenBatch};
+use crate::keywords::token_sink::{TokenSink, WordId};
 use crate::keywords::vocabulary::Vocabulary;
-use crate::keywords::vocabulary_lookup::{Asked, Lookup};
+use crate::keywords::vocabulary_lookup::{LookupQueue, VocabularyLookup};
 use crate::tokenizer::text_buffer::TextBuffer;
 
-/// See [`Heard::new`].
-const MARKS_MAX: usize = 1 << 12;
+/// See [`PendingText::new`].
+const MARKERS_MAX: usize = 1 << 12;
 
-/// One engine's seat: it is told the words of its own vocabulary.
-pub struct Seat<'a, L> {
-    /// The words it knows.
+/// Forwards the words of one vocabulary to one sink.
+pub struct TokenRoute<'a, S> {
+    /// Words to forward.
     pub vocabulary: &'a Vocabulary,
-    /// Its memory.
-    pub memory: &'a mut SeatMemory,
-    /// The engine.
-    pub listener: L,
+    /// Reusable buffers.
+    pub buffers: &'a mut RouteBuffers,
+    /// Receives the tokens.
+    pub sink: S,
 }
 
-/// What an engine's seat remembers; kept from one document to the next.
+/// Reusable buffers of a [`TokenRoute`].
 #[derive(Default)]
-pub struct SeatMemory {
-    names: NameWords,
-    /// The words that the texts have.
-    pub(super) found: Found,
+pub struct RouteBuffers {
+    names: NameTokens,
+    /// Vocabulary words found in the pending text.
+    pub(super) found: FoundTokens,
 }
 
-/// Words that were found in texts, in their order.
+/// Vocabulary words found in the pending text, in order.
 #[derive(Default)]
-pub(super) struct Found {
-    /// Where in the texts each of them stands.
-    pub places: Vec<u32>,
+pub(super) struct FoundTokens {
+    /// Byte offset of each word in the pending text.
+    pub offsets: Vec<u32>,
     pub words: Vec<WordId>,
 }
 
-/// What was heard and not told yet; kept from one document to the next so that its memory is used again.
-pub struct Heard {
+/// Text and markers not yet forwarded. Reused across documents to avoid reallocation.
+pub struct PendingText {
     texts: TextBuffer,
-    asked: Asked,
-    marks_max: usize,
-    /// Each with the place in the texts that it stands at.
-    marks: Vec<(u32, Mark)>,
+    lookups: LookupQueue,
+    markers_max: usize,
+    /// Each with its byte offset in the text.
+    markers: Vec<(u32, Marker)>,
 }
 
-impl Default for Heard {
-    fn default() -> Heard {
-        Heard::new(MARKS_MAX)
+impl Default for PendingText {
+    fn default() -> PendingText {
+        PendingText::new(MARKERS_MAX)
     }
 }
 
-impl Heard {
-    /// Nothing yet. It is told at the latest when so many beginnings, names and ends are marked.
-    pub fn new(marks_max: usize) -> Heard {
-        Heard {
+impl PendingText {
+    /// Creates an empty buffer that is flushed at `markers_max` markers at the latest.
+    pub fn new(markers_max: usize) -> PendingText {
+        PendingText {
             texts: TextBuffer::default(),
-            asked: Asked::default(),
-            marks_max,
-            marks: Vec::new(),
+            lookups: LookupQueue::default(),
+            markers_max,
+            markers: Vec::new(),
         }
     }
 }
 
-/// A handler of the reader's events that tells words to engines.
-pub struct Ear<'e, 's, L> {
-    heard: &'e mut Heard,
-    seats: &'e mut [Seat<'s, L>],
-    /// How many elements are open.
+/// Event handler that tokenizes a document and forwards the tokens.
+pub struct TokenDispatcher<'e, 's, S> {
+    pending: &'e mut PendingText,
+    routes: &'e mut [TokenRoute<'s, S>],
+    /// Number of open elements.
     depth: usize,
-    /// Where the last piece of a text ended that may go on.
+    /// End of the last text event, if the text may continue.
     text_end: Option<u64>,
 }
 
-impl<'e, 's, L: Listener> Ear<'e, 's, L> {
-    /// An ear for one document; `table` numbers the table of names that the reader uses.
-    pub fn new(heard: &'e mut Heard, seats: &'e mut [Seat<'s, L>], table: u64) -> Self {
-        heard.texts.clear();
-        heard.marks.clear();
-        for seat in seats.iter_mut() {
-            seat.memory.names.use_table(table);
+impl<'e, 's, S: TokenSink> TokenDispatcher<'e, 's, S> {
+    /// Creates a dispatcher for one document; `names_table` identifies the reader's name table.
+    pub fn new(
+        pending: &'e mut PendingText,
+        routes: &'e mut [TokenRoute<'s, S>],
+        names_table: u64,
+    ) -> Self {
+        pending.texts.clear();
+        pending.markers.clear();
+        for route in routes.iter_mut() {
+            route.buffers.names.reset_for_table(names_table);
             // A document that was stopped may have left some.
-            seat.memory.found.places.clear();
-            seat.memory.found.words.clear();
+            route.buffers.found.offsets.clear();
+            route.buffers.found.words.clear();
         }
-        Ear {
-            heard,
-            seats,
+        TokenDispatcher {
+            pending,
+            routes,
             depth: 0,
             text_end: None,
         }
     }
 
     #[inline]
-    fn mark(&mut self, mark: Mark) {
-        // Far fewer than 2^32 bytes of text are held.
-        let place = self.heard.texts.len_bytes() as u32;
-        self.heard.marks.push((place, mark));
+    fn push_marker(&mut self, marker: Marker) {
+        // The text buffer is far smaller than 2^32 bytes.
+        let offset = self.pending.texts.len_bytes() as u32;
+        self.pending.markers.push((offset, marker));
     }
 
     #[inline]
-    fn learn(&mut self, names: &Names, name: NameId) {
-        for seat in self.seats.iter_mut() {
-            seat.memory.names.learn(seat.vocabulary, names, name);
+    fn intern_name(&mut self, names: &Names, name: NameId) {
+        for route in self.routes.iter_mut() {
+            route.buffers.names.intern(route.vocabulary, names, name);
         }
     }
 
     #[inline]
-    fn piece(&mut self, piece: &str) -> Result<(), Stop> {
-        let mut rest = self.heard.texts.push(piece);
+    fn push_text(&mut self, piece: &str) -> Result<(), Stop> {
+        let mut rest = self.pending.texts.push(piece);
         while !rest.is_empty() {
-            self.tell()?;
-            rest = self.heard.texts.push(rest);
+            self.flush()?;
+            rest = self.pending.texts.push(rest);
         }
         Ok(())
     }
 
-    /// Tells the engines what was heard.
-    fn tell(&mut self) -> Result<(), Stop> {
-        let Heard {
+    /// Tokenizes the pending text and forwards everything to the sinks.
+    fn flush(&mut self) -> Result<(), Stop> {
+        let PendingText {
             texts,
-            asked,
-            marks,
+            lookups,
+            markers,
             ..
-        } = &mut *self.heard;
-        let mut lookup = Lookup::new(self.seats, asked);
+        } = &mut *self.pending;
+        let mut lookup = VocabularyLookup::new(self.routes, lookups);
         texts.tokenize(&mut lookup);
-        lookup.answer();
-        for seat in self.seats.iter_mut() {
-            seat.tell(marks)?;
+        lookup.resolve();
+        for route in self.routes.iter_mut() {
+            route.flush(markers)?;
         }
-        marks.clear();
+        markers.clear();
         Ok(())
     }
 
-    /// Tells where a piece of text is, and what is between it and the piece before: a CDATA section
-    /// without content.
-    fn tell_text(&mut self, span: Span) -> Result<(), Stop> {
-        let between = self.text_end.filter(|&end| end < span.start);
-        let between = between.map(|start| Span {
+    /// Forwards the span of a text event, and of the gap since the previous one: an empty CDATA
+    /// section.
+    fn forward_text_span(&mut self, span: Span) -> Result<(), Stop> {
+        let gap = self.text_end.filter(|&end| end < span.start);
+        let gap = gap.map(|start| Span {
             start,
             end: span.start,
             from_entity: false,
         });
         self.text_end = Some(span.end);
-        for seat in self.seats.iter_mut() {
-            if let Some(between) = between {
-                seat.listener.text(between)?;
+        for route in self.routes.iter_mut() {
+            if let Some(gap) = gap {
+                route.sink.text_span(gap)?;
             }
-            seat.listener.text(span)?;
+            route.sink.text_span(span)?;
         }
         Ok(())
     }
@@ -160,12 +164,12 @@ impl<'e, 's, L: Listener> Ear<'e, 's, L> {
     #[inline]
     fn end_text(&mut self) {
         self.text_end = None;
-        self.heard.texts.end_text();
+        self.pending.texts.end_text();
     }
 }
 
-impl<L: Listener> Handler for Ear<'_, '_, L> {
-    const SPANS: bool = L::DETAILS;
+impl<S: TokenSink> Handler for TokenDispatcher<'_, '_, S> {
+    const SPANS: bool = S::NEEDS_SPANS;
 
     #[inline]
     fn start_element(
@@ -175,25 +179,25 @@ impl<L: Listener> Handler for Ear<'_, '_, L> {
     ) -> Result<(), Stop> {
         self.end_text();
         self.depth += 1;
-        self.learn(context.names(), element.name);
-        if L::DETAILS {
-            self.tell()?;
-            for seat in self.seats.iter_mut() {
-                seat.listener.open()?;
-                seat.listener.tag(context, element);
+        self.intern_name(context.names(), element.name);
+        if S::NEEDS_SPANS {
+            self.flush()?;
+            for route in self.routes.iter_mut() {
+                route.sink.open()?;
+                route.sink.start_tag(context, element);
             }
-            self.mark(Mark::Name(element.name));
+            self.push_marker(Marker::Name(element.name));
         } else {
-            if self.heard.marks.len() >= self.heard.marks_max {
-                self.tell()?;
+            if self.pending.markers.len() >= self.pending.markers_max {
+                self.flush()?;
             }
-            self.mark(Mark::Open(element.name));
+            self.push_marker(Marker::Open(element.name));
         }
         for attribute in element.attributes {
-            self.learn(context.names(), attribute.name);
-            self.mark(Mark::Name(attribute.name));
-            self.piece(attribute.value)?;
-            self.heard.texts.end_text();
+            self.intern_name(context.names(), attribute.name);
+            self.push_marker(Marker::Name(attribute.name));
+            self.push_text(attribute.value)?;
+            self.pending.texts.end_text();
         }
         Ok(())
     }
@@ -202,24 +206,24 @@ impl<L: Listener> Handler for Ear<'_, '_, L> {
     fn end_element(&mut self, span: Span, end_tag: Span) -> Result<(), Stop> {
         self.end_text();
         self.depth -= 1;
-        if L::DETAILS {
-            self.tell()?;
-            let mut seats = self.seats.iter_mut();
-            return seats.try_for_each(|seat| seat.listener.close(span, end_tag));
+        if S::NEEDS_SPANS {
+            self.flush()?;
+            let mut routes = self.routes.iter_mut();
+            return routes.try_for_each(|route| route.sink.close(span, end_tag));
         }
-        self.mark(Mark::Close);
+        self.push_marker(Marker::Close);
         if self.depth == 0 {
-            self.tell()?;
+            self.flush()?;
         }
         Ok(())
     }
 
     #[inline]
     fn text(&mut self, text: &str, span: Span) -> Result<(), Stop> {
-        if L::DETAILS {
-            self.tell_text(span)?;
+        if S::NEEDS_SPANS {
+            self.forward_text_span(span)?;
         }
-        self.piece(text)
+        self.push_text(text)
     }
 
     #[inline]
@@ -229,19 +233,19 @@ impl<L: Listener> Handler for Ear<'_, '_, L> {
     }
 }
 
-impl<L: Listener> Seat<'_, L> {
-    /// Tells the engine what was heard: words that were found, and what is marked between them.
-    fn tell(&mut self, marks: &[(u32, Mark)]) -> Result<(), Stop> {
-        let SeatMemory { names, found } = &mut *self.memory;
-        // Behind all marks.
-        found.places.push(u32::MAX);
-        self.listener.hear(&Batch {
-            marks,
+impl<S: TokenSink> TokenRoute<'_, S> {
+    /// Forwards the pending markers and words to the sink.
+    fn flush(&mut self, markers: &[(u32, Marker)]) -> Result<(), Stop> {
+        let RouteBuffers { names, found } = &mut *self.buffers;
+        // Sentinel after all markers.
+        found.offsets.push(u32::MAX);
+        self.sink.push_batch(&TokenBatch {
+            markers,
             names,
             words: &found.words,
-            places: &found.places,
+            offsets: &found.offsets,
         })?;
-        found.places.clear();
+        found.offsets.clear();
         found.words.clear();
         Ok(())
     }

@@ -1,66 +1,67 @@
-//! The seam between the ear, which hears words in a document, and the engines that answer queries.
+//! The interface between the token dispatcher and the engines that answer queries.
 
 use crate::events::{Context, Span, StartElement, Stop};
-use crate::keywords::token_batch::Batch;
+use crate::keywords::token_batch::TokenBatch;
 
-/// A word of the queries' vocabulary, dense from 0.
+/// Number of a word in the vocabulary, dense from 0.
 pub type WordId = u32;
 
-/// How many of a query's words an answer holds.
+/// How many of a query's words an answer must contain.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Mode {
-    /// Every one: AND.
+    /// All words: AND.
     All,
-    /// At least one, and as many as are to be had: OR.
+    /// At least one word, and as many as possible: OR.
     Any,
 }
 
-/// Distinct queries by number, as an engine sees them.
-pub trait Queries {
-    /// How many there are; they are numbered from 0.
+/// The distinct queries of an engine, by number.
+pub trait QuerySet {
+    /// Number of queries; they are numbered from 0.
     fn count(&self) -> usize;
-    /// A query's words, ascending, each once, at least one.
+    /// The words of a query: ascending, distinct, at least one.
     fn words(&self, query: u32) -> &[WordId];
-    /// How many of them an answer holds.
+    /// How many of them an answer must contain.
     fn mode(&self, query: u32) -> Mode;
-    /// How many words the vocabulary has.
+    /// Number of words in the vocabulary.
     fn word_count(&self) -> usize;
 }
 
-/// Hears which element directly contains which words.
+/// Receives the elements of a document and the words they directly contain.
 ///
-/// The words of an element's name and attributes follow its `open` at once; those of its text come
-/// between its children's `open` and `close`, as they stand. A word may come again.
-pub trait Listener {
-    /// Whether spans are read, and [`Listener::tag`] and [`Listener::text`] are called.
-    const DETAILS: bool = false;
-    /// An element begins.
+/// The words of an element's name and attributes follow its `open`; those of its text arrive
+/// between the `open` and `close` calls of its children, in document order. Words may repeat.
+pub trait TokenSink {
+    /// Whether the sink needs spans, [`TokenSink::start_tag`] and [`TokenSink::text_span`].
+    const NEEDS_SPANS: bool = false;
+    /// An element starts.
     fn open(&mut self) -> Result<(), Stop>;
-    /// Its start tag.
-    fn tag(&mut self, _context: &dyn Context, _element: &StartElement<'_>) {}
-    /// The element that is open directly contains this word.
-    fn word(&mut self, word: WordId) -> Result<(), Stop>;
-    /// The same of several words, in their order.
+    /// The start tag of the element just opened.
+    fn start_tag(&mut self, _context: &dyn Context, _element: &StartElement<'_>) {}
+    /// The innermost open element directly contains this word.
+    fn token(&mut self, word: WordId) -> Result<(), Stop>;
+    /// The innermost open element directly contains these words, in order.
     #[inline]
-    fn words(&mut self, words: &[WordId]) -> Result<(), Stop> {
-        words.iter().try_for_each(|&word| self.word(word))
+    fn tokens(&mut self, words: &[WordId]) -> Result<(), Stop> {
+        words.iter().try_for_each(|&word| self.token(word))
     }
-    /// The next part of the document.
+    /// Receives the next part of the document.
     #[inline]
-    fn hear(&mut self, batch: &Batch<'_>) -> Result<(), Stop> {
-        batch.tell(self)
+    fn push_batch(&mut self, batch: &TokenBatch<'_>) -> Result<(), Stop> {
+        batch.replay(self)
     }
-    /// A piece of the text that the open element directly contains; pieces may lie side by side.
-    fn text(&mut self, _span: Span) -> Result<(), Stop> {
+    /// Span of text directly contained in the innermost open element; consecutive spans may be
+    /// adjacent.
+    fn text_span(&mut self, _span: Span) -> Result<(), Stop> {
         Ok(())
     }
-    /// The element that is open ends; `span` is all of it. Of an empty-element tag `end_tag` is the
-    /// empty range behind it.
+    /// The innermost open element ends. `span` covers the entire element. For an empty-element tag,
+    /// `end_tag` is the empty span after it.
     fn close(&mut self, span: Span, end_tag: Span) -> Result<(), Stop>;
 }
 
-impl<L: Listener> Listener for &mut L {
-    const DETAILS: bool = L::DETAILS;
+impl<S: TokenSink> TokenSink for &mut S {
+    const NEEDS_SPANS: bool = S::NEEDS_SPANS;
 
     #[inline]
     fn open(&mut self) -> Result<(), Stop> {
@@ -68,28 +69,28 @@ impl<L: Listener> Listener for &mut L {
     }
 
     #[inline]
-    fn tag(&mut self, context: &dyn Context, element: &StartElement<'_>) {
-        (**self).tag(context, element);
+    fn start_tag(&mut self, context: &dyn Context, element: &StartElement<'_>) {
+        (**self).start_tag(context, element);
     }
 
     #[inline]
-    fn word(&mut self, word: WordId) -> Result<(), Stop> {
-        (**self).word(word)
+    fn token(&mut self, word: WordId) -> Result<(), Stop> {
+        (**self).token(word)
     }
 
     #[inline]
-    fn words(&mut self, words: &[WordId]) -> Result<(), Stop> {
-        (**self).words(words)
+    fn tokens(&mut self, words: &[WordId]) -> Result<(), Stop> {
+        (**self).tokens(words)
     }
 
     #[inline]
-    fn hear(&mut self, batch: &Batch<'_>) -> Result<(), Stop> {
-        (**self).hear(batch)
+    fn push_batch(&mut self, batch: &TokenBatch<'_>) -> Result<(), Stop> {
+        (**self).push_batch(batch)
     }
 
     #[inline]
-    fn text(&mut self, span: Span) -> Result<(), Stop> {
-        (**self).text(span)
+    fn text_span(&mut self, span: Span) -> Result<(), Stop> {
+        (**self).text_span(span)
     }
 
     #[inline]

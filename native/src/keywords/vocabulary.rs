@@ -1,9 +1,9 @@
-//! The words of all queries of a segment, and how a document's words are found among them.
+//! The words of all queries of a segment, in a perfect hash table.
 //!
-//! A word of up to sixteen bytes is its own key: it is found without looking at any text. Longer ones have
-//! their hash for a key. There is one slot that a key can stand in, so that a lookup branches on nothing: words whose
-//! hashes are near share a group, and each group has a factor that spreads its words over slots that no
-//! other has (hash and displace).
+//! A word of up to sixteen bytes is its own key; longer words use a hash as key. Each key has
+//! exactly one possible slot, so a lookup needs no branch. The table is built by hash-and-displace:
+//! words are hashed into buckets, and each bucket has a multiplier that maps its words to slots of
+//! their own.
 
 use std::cmp::Ordering;
 
@@ -13,122 +13,124 @@ use crate::keywords::token_sink::WordId;
 use crate::subscription_store::flat_layout::{Flat, Texts};
 use crate::tokenizer::byte_classes::{load_16, load_8};
 
-/// So many slots are there for a hundred words: the more, the sooner a factor is found.
-const SLOTS_PERCENT: usize = 125;
+/// Table size; a larger table makes multipliers easier to find.
+const SLOTS_PER_100_WORDS: usize = 125;
 
-/// So many words are in a group on average.
-const GROUP_WORDS: usize = 3;
+/// Average number of words in a bucket.
+const BUCKET_WORDS: usize = 3;
 
-/// So many factors are tried for a group. That is far more than any takes whose hashes differ.
-const FACTORS_MAX: u32 = 1 << 16;
+/// Number of multipliers tried for a bucket, far more than needed if the hashes differ.
+const MULTIPLIERS_MAX: u32 = 1 << 16;
 
-/// In place of a factor: none was found, and the words of the group stand in no slot. All of them are looked
-/// for in the first.
-const NO_FACTOR: u32 = 0;
+/// Marks a bucket without a usable multiplier. Its words have no slot; lookups of such words end at
+/// slot 0 and fall back to a binary search.
+const NO_MULTIPLIER: u32 = 0;
 
-/// Marks the key of a long word: no text has such bytes.
-const LONG: u64 = u64::MAX;
+/// Second half of the key of a long word; no UTF-8 text contains these bytes.
+const LONG_MARKER: u64 = u64::MAX;
 
-/// Words by number, and a table that finds them.
+/// Words by number, and the hash table that finds them.
 pub struct Vocabulary {
-    /// TokenCollector, ascending, each once.
+    /// Folded, ascending, distinct.
     pub words: Texts,
-    /// By group; at least one.
-    pub factors: Flat<u32>,
-    /// At least one.
+    /// One per bucket; not empty.
+    pub multipliers: Flat<u32>,
+    /// Not empty.
     pub slots: Flat<Slot>,
 }
 
-/// Where one word can stand.
+/// A slot of the hash table.
 #[derive(Clone, Copy, Debug, Default, Pod, Zeroable)]
 #[repr(C)]
 pub struct Slot {
-    /// What the word is found by; zeros where there is none.
+    /// Key of the word; zero if the slot is empty.
     key: Key,
     word: WordId,
-    /// Not 0 where words are looked for that stand in no slot.
-    is_open: u32,
+    /// Nonzero if words without a slot are looked up here.
+    has_unplaced: u32,
 }
 
 impl Vocabulary {
-    /// A vocabulary of these words, which are folded and distinct.
+    /// Builds the vocabulary of these folded, ascending, distinct words.
     pub fn new(words: Texts) -> Vocabulary {
-        Vocabulary::with_factors(words, FACTORS_MAX)
+        Vocabulary::with_multipliers(words, MULTIPLIERS_MAX)
     }
 
-    fn with_factors(words: Texts, factors_max: u32) -> Vocabulary {
+    fn with_multipliers(words: Texts, multipliers_max: u32) -> Vocabulary {
         let count = WordId::try_from(words.count()).expect("fewer than 2^32 words");
-        let group_count = words.count() / GROUP_WORDS + 1;
+        let bucket_count = words.count() / BUCKET_WORDS + 1;
         let key_of = |word| Key::of(words.get(word).as_bytes());
         let mut order: Vec<(u32, WordId)> = (0..count)
-            .map(|word| (group(mix(key_of(word).0), group_count), word))
+            .map(|word| (bucket(mix(key_of(word).0), bucket_count), word))
             .collect();
         order.sort_unstable();
-        let mut groups: Vec<&[(u32, WordId)]> = order.chunk_by(|a, b| a.0 == b.0).collect();
-        // Large ones first, while there is room.
-        groups.sort_by_key(|group| std::cmp::Reverse(group.len()));
-        let mut factors = vec![NO_FACTOR; group_count];
-        let mut slots = vec![Slot::default(); words.count() * SLOTS_PERCENT / 100 + 1];
-        for group in groups {
-            let keys: Vec<Key> = group.iter().map(|&(_, word)| key_of(word)).collect();
-            let Some((factor, places)) = spread(&keys, &slots, factors_max) else {
-                slots[0].is_open = 1;
+        let mut buckets: Vec<&[(u32, WordId)]> = order.chunk_by(|a, b| a.0 == b.0).collect();
+        // Place large buckets first, while most slots are free.
+        buckets.sort_by_key(|bucket| std::cmp::Reverse(bucket.len()));
+        let mut multipliers = vec![NO_MULTIPLIER; bucket_count];
+        let mut slots = vec![Slot::default(); words.count() * SLOTS_PER_100_WORDS / 100 + 1];
+        for bucket in buckets {
+            let keys: Vec<Key> = bucket.iter().map(|&(_, word)| key_of(word)).collect();
+            let Some((multiplier, positions)) = place_bucket(&keys, &slots, multipliers_max) else {
+                slots[0].has_unplaced = 1;
                 continue;
             };
-            factors[group[0].0 as usize] = factor;
-            for ((place, key), &(_, word)) in places.into_iter().zip(keys).zip(group) {
-                let slot = &mut slots[place as usize];
+            multipliers[bucket[0].0 as usize] = multiplier;
+            for ((position, key), &(_, word)) in positions.into_iter().zip(keys).zip(bucket) {
+                let slot = &mut slots[position as usize];
                 (slot.key, slot.word) = (key, word);
             }
         }
         Vocabulary {
             words,
-            factors: factors.into(),
+            multipliers: multipliers.into(),
             slots: slots.into(),
         }
     }
 
-    /// How many words there are.
+    /// Number of words.
     pub fn count(&self) -> usize {
         self.words.count()
     }
 
-    /// The number of a word.
+    /// Returns the number of a word.
     #[inline]
     pub fn find(&self, word: &[u8]) -> Option<WordId> {
         let key = Key::of(word);
-        let looked = self.look(self.fetch(key), key);
-        if looked.is_open {
-            return self.find_closer(key, word);
+        let probed = self.probe(self.prefetch(key), key);
+        if probed.needs_exact {
+            return self.find_exact(key, word);
         }
-        looked.is_here.then_some(looked.word)
+        probed.is_match.then_some(probed.word)
     }
 
-    /// Which slot to look for a key in; it is fetched from memory, without waiting for it.
+    /// Returns the slot of a key and prefetches it.
     #[inline(always)]
-    pub fn fetch(&self, key: Key) -> u32 {
+    pub fn prefetch(&self, key: Key) -> u32 {
         let hash = mix(key.0);
-        let factor = self.factors[group(hash, self.factors.len()) as usize];
-        let slot = slot(hash, factor, self.slots.len());
+        let multiplier = self.multipliers[bucket(hash, self.multipliers.len()) as usize];
+        let slot = slot(hash, multiplier, self.slots.len());
         self.slots.fetch(slot as usize);
         slot
     }
 
-    /// Looks whether a key's word stands in its slot, without a branch: it cannot be foretold.
+    /// Checks whether the slot contains the key's word. Branch-free, because the outcome is
+    /// unpredictable.
     #[inline(always)]
-    pub fn look(&self, slot: u32, key: Key) -> Looked {
+    pub fn probe(&self, slot: u32, key: Key) -> Probe {
         let slot = &self.slots[slot as usize];
-        Looked {
-            is_here: (slot.key.0[0] ^ key.0[0]) | (slot.key.0[1] ^ key.0[1]) == 0,
+        Probe {
+            is_match: (slot.key.0[0] ^ key.0[0]) | (slot.key.0[1] ^ key.0[1]) == 0,
             word: slot.word,
-            is_open: (slot.is_open != 0) | key.is_long(),
+            needs_exact: (slot.has_unplaced != 0) | key.is_long(),
         }
     }
 
-    /// The number of the word of a key, by all of its bytes; `long` are those of a long one.
+    /// Returns the number of a word by comparing all of its bytes; `long` are the bytes of a long
+    /// word.
     #[cold]
-    pub fn find_closer(&self, key: Key, long: &[u8]) -> Option<WordId> {
-        let slot = &self.slots[self.fetch(key) as usize];
+    pub fn find_exact(&self, key: Key, long: &[u8]) -> Option<WordId> {
+        let slot = &self.slots[self.prefetch(key) as usize];
         let sixteen: [u8; SHORT_BYTES_MAX] = bytemuck::cast(key.0.map(u64::to_le));
         let bytes = match sixteen.iter().position(|&byte| byte == 0) {
             _ if key.is_long() => long,
@@ -138,10 +140,10 @@ impl Vocabulary {
         if slot.key == key && self.bytes(slot.word) == bytes {
             return Some(slot.word);
         }
-        if slot.is_open == 0 {
+        if slot.has_unplaced == 0 {
             return None;
         }
-        // It may be one of those that stand in no slot: the words are in order.
+        // The word may have no slot; words are sorted.
         let (mut low, mut high) = (0, self.count() as WordId);
         while low < high {
             let middle = low + (high - low) / 2;
@@ -160,65 +162,66 @@ impl Vocabulary {
     }
 }
 
-/// The group that a hash belongs to, of so many.
+/// Maps a hash to one of `buckets` buckets.
 #[inline(always)]
-fn group(hash: u64, groups: usize) -> u32 {
-    ((u128::from(hash) * groups as u128) >> 64) as u32
+fn bucket(hash: u64, buckets: usize) -> u32 {
+    ((u128::from(hash) * buckets as u128) >> 64) as u32
 }
 
-/// The slot, of so many, that a group's factor gives a hash.
+/// Maps a hash to one of `slots` slots by a bucket's multiplier.
 #[inline(always)]
-fn slot(hash: u64, factor: u32, slots: usize) -> u32 {
-    let spread = hash.wrapping_mul(u64::from(factor));
+fn slot(hash: u64, multiplier: u32, slots: usize) -> u32 {
+    let spread = hash.wrapping_mul(u64::from(multiplier));
     ((u128::from(spread) * slots as u128) >> 64) as u32
 }
 
-/// A factor that gives each key of a group a slot of its own that is free, and these slots.
-fn spread(keys: &[Key], slots: &[Slot], factors_max: u32) -> Option<(u32, Vec<u32>)> {
-    let mut places = Vec::new();
-    'factors: for number in 1..=factors_max {
-        // Odd, and far from each other.
-        let factor = number.wrapping_mul(0x9e37_79b9) | 1;
-        places.clear();
+/// Finds a multiplier that maps all keys of a bucket to distinct free slots. Returns it with the
+/// slots.
+fn place_bucket(keys: &[Key], slots: &[Slot], multipliers_max: u32) -> Option<(u32, Vec<u32>)> {
+    let mut positions = Vec::new();
+    'multipliers: for number in 1..=multipliers_max {
+        // Odd, and far apart.
+        let multiplier = number.wrapping_mul(0x9e37_79b9) | 1;
+        positions.clear();
         for key in keys {
-            let place = slot(mix(key.0), factor, slots.len());
-            if slots[place as usize].key != Key::default() || places.contains(&place) {
-                continue 'factors;
+            let position = slot(mix(key.0), multiplier, slots.len());
+            if slots[position as usize].key != Key::default() || positions.contains(&position) {
+                continue 'multipliers;
             }
-            places.push(place);
+            positions.push(position);
         }
-        return Some((factor, places));
+        return Some((multiplier, positions));
     }
     None
 }
 
-/// What a slot tells of a key.
-pub struct Looked {
-    /// Whether a word here has it.
-    pub is_here: bool,
-    /// Which, then.
+/// Result of [`Vocabulary::probe`].
+pub struct Probe {
+    /// Whether the slot has this key.
+    pub is_match: bool,
+    /// The word in the slot.
     pub word: WordId,
-    /// Whether only the whole word can tell: [`Vocabulary::find_closer`].
-    pub is_open: bool,
+    /// Whether the result is only valid after [`Vocabulary::find_exact`].
+    pub needs_exact: bool,
 }
 
-/// What a folded word is found by: of a short word its bytes, of a long one the hash, marked. It stands in
-/// files: another function is another version.
+/// Hash table key of a folded word: the bytes of a short word, the marked hash of a long one.
+/// Stored in index files, so changing it requires a new file version.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Pod, Zeroable)]
 #[repr(transparent)]
 pub struct Key([u64; 2]);
 
-/// Longer words are more than their keys.
+/// Longest word that its key represents completely.
 pub const SHORT_BYTES_MAX: usize = 16;
 
 impl Key {
-    /// Of a word.
+    /// The key of a word.
     #[inline]
     pub fn of(word: &[u8]) -> Key {
         Key::within(word, 0, word.len())
     }
 
-    /// Of the word from `start` to `end` in a text.
+    /// The key of the word at `start..end` in a text.
     #[inline(always)]
     pub fn within(text: &[u8], start: usize, end: usize) -> Key {
         if end - start <= SHORT_BYTES_MAX {
@@ -233,13 +236,13 @@ impl Key {
         let first = mix([0, 8].map(|at| load_8(bytes, at)));
         let rest = (SHORT_BYTES_MAX..bytes.len()).step_by(8);
         let hash = rest.fold(first, |hash, at| mix([hash, load_8(bytes, at)]));
-        Key([hash, LONG])
+        Key([hash, LONG_MARKER])
     }
 
-    /// Whether the word is more than its key.
+    /// Whether the key does not represent the word completely.
     #[inline(always)]
     pub fn is_long(self) -> bool {
-        self.0[1] == LONG
+        self.0[1] == LONG_MARKER
     }
 }
 
@@ -258,31 +261,31 @@ mod tests {
     use proptest::prelude::*;
     use std::collections::BTreeSet;
 
-    fn vocabulary(words: &BTreeSet<String>, factors_max: u32) -> Vocabulary {
+    fn vocabulary(words: &BTreeSet<String>, multipliers_max: u32) -> Vocabulary {
         let mut texts = TextsBuilder::default();
         for word in words {
             texts.push(word);
         }
-        Vocabulary::with_factors(texts.finish(), factors_max)
+        Vocabulary::with_multipliers(texts.finish(), multipliers_max)
     }
 
     #[test]
-    fn an_empty_vocabulary_knows_no_word() {
-        let none = vocabulary(&BTreeSet::new(), FACTORS_MAX);
+    fn an_empty_vocabulary_contains_no_word() {
+        let none = vocabulary(&BTreeSet::new(), MULTIPLIERS_MAX);
         assert_eq!(none.find(b"a"), None);
     }
 
     proptest! {
         #[test]
-        fn a_word_is_found_by_its_number_and_no_other(
+        fn find_returns_the_number_of_exactly_the_known_words(
             words in prop::collection::btree_set("[a-c]{1,3}|[a-b]{7,9}|[ab]{15,25}|[aé]{1,4}", 0..60),
-            asked in prop::collection::vec("[a-c]{1,3}|[a-b]{7,9}|[ab]{15,25}|[aé]{1,4}", 20),
-            // With few, words stand in no slot.
-            factors_max in prop::sample::select(vec![0, 1, 2, FACTORS_MAX]),
+            queried in prop::collection::vec("[a-c]{1,3}|[a-b]{7,9}|[ab]{15,25}|[aé]{1,4}", 20),
+            // With few multipliers, some words have no slot.
+            multipliers_max in prop::sample::select(vec![0, 1, 2, MULTIPLIERS_MAX]),
         ) {
-            let vocabulary = vocabulary(&words, factors_max);
-            prop_assert!(factors_max < FACTORS_MAX || vocabulary.slots[0].is_open == 0);
-            for word in words.iter().chain(&asked) {
+            let vocabulary = vocabulary(&words, multipliers_max);
+            prop_assert!(multipliers_max < MULTIPLIERS_MAX || vocabulary.slots[0].has_unplaced == 0);
+            for word in words.iter().chain(&queried) {
                 let number = words.iter().position(|known| known == word);
                 let number = number.map(|number| number as WordId);
                 prop_assert_eq!(vocabulary.find(word.as_bytes()), number);

@@ -1,84 +1,85 @@
-//! Looks the words of texts up for all seats, some time after they are cut: meanwhile memory is fetched.
+//! Looks tokens up in all vocabularies, in batches, so that prefetched memory arrives in time.
 
-use crate::keywords::token_dispatcher::{Found, Seat};
+use crate::keywords::token_dispatcher::{FoundTokens, TokenRoute};
 use crate::keywords::vocabulary::{Key, Vocabulary, SHORT_BYTES_MAX};
 use crate::tokenizer::word_tokenizer::{TokenVisitor, BLOCK_TOKENS_MAX};
 
-/// So many words are asked for before the first is looked up.
-const ASKED_MAX: usize = 64;
+/// Number of tokens collected before they are looked up.
+const QUEUE_MAX: usize = 64;
 
-const _: () = assert!(BLOCK_TOKENS_MAX <= ASKED_MAX);
+const _: () = assert!(BLOCK_TOKENS_MAX <= QUEUE_MAX);
 
-/// TokenVisitor that are asked for; kept from one document to the next so that its memory is used again.
-pub struct Asked {
-    keys: [Key; ASKED_MAX],
-    /// Where each of them stands.
-    places: [u32; ASKED_MAX],
+/// Tokens to look up. Reused across documents to avoid reallocation.
+pub struct LookupQueue {
+    keys: [Key; QUEUE_MAX],
+    /// Byte offset of each token.
+    offsets: [u32; QUEUE_MAX],
     count: usize,
     long: LongWords,
 }
 
-/// The bytes of the long ones among them, and where each one's end.
+/// Bytes of the tokens whose key does not represent them completely.
 #[derive(Default)]
 struct LongWords {
     bytes: Vec<u8>,
     ends: Vec<usize>,
 }
 
-impl Default for Asked {
-    fn default() -> Asked {
-        Asked {
-            keys: [Key::default(); ASKED_MAX],
-            places: [0; ASKED_MAX],
+impl Default for LookupQueue {
+    fn default() -> LookupQueue {
+        LookupQueue {
+            keys: [Key::default(); QUEUE_MAX],
+            offsets: [0; QUEUE_MAX],
             count: 0,
             long: LongWords::default(),
         }
     }
 }
 
-/// Hears words and finds those that the seats know.
-pub struct Lookup<'e, 's, L> {
-    seats: &'e mut [Seat<'s, L>],
-    asked: &'e mut Asked,
+/// Token visitor that finds vocabulary words for all routes.
+pub struct VocabularyLookup<'e, 's, S> {
+    routes: &'e mut [TokenRoute<'s, S>],
+    queue: &'e mut LookupQueue,
 }
 
-impl<'e, 's, L> Lookup<'e, 's, L> {
-    /// For these seats.
-    pub fn new(seats: &'e mut [Seat<'s, L>], asked: &'e mut Asked) -> Self {
-        Lookup { seats, asked }
+impl<'e, 's, S> VocabularyLookup<'e, 's, S> {
+    /// Creates a lookup for these routes.
+    pub fn new(routes: &'e mut [TokenRoute<'s, S>], queue: &'e mut LookupQueue) -> Self {
+        VocabularyLookup { routes, queue }
     }
 
-    /// Looks up what is asked for.
+    /// Looks up the queued tokens.
     #[inline(never)]
-    pub fn answer(&mut self) {
-        for seat in self.seats.iter_mut() {
-            self.asked.find(seat.vocabulary, &mut seat.memory.found);
+    pub fn resolve(&mut self) {
+        for route in self.routes.iter_mut() {
+            self.queue
+                .resolve_in(route.vocabulary, &mut route.buffers.found);
         }
-        self.asked.count = 0;
-        self.asked.long.clear();
+        self.queue.count = 0;
+        self.queue.long.clear();
     }
 }
 
-impl<L> TokenVisitor for Lookup<'_, '_, L> {
+impl<S> TokenVisitor for VocabularyLookup<'_, '_, S> {
     fn token(&mut self, at: usize, word: &[u8]) {
         self.tokens(word, &[(0, word.len())]);
-        self.asked.places[self.asked.count - 1] = at as u32;
+        self.queue.offsets[self.queue.count - 1] = at as u32;
     }
 
     #[inline(always)]
     fn tokens(&mut self, text: &[u8], ranges: &[(usize, usize)]) {
-        if self.asked.count + ranges.len() > ASKED_MAX {
-            self.answer();
+        if self.queue.count + ranges.len() > QUEUE_MAX {
+            self.resolve();
         }
-        let asked = &mut *self.asked;
-        let keys = &mut asked.keys[asked.count..];
-        let places = &mut asked.places[asked.count..];
-        asked.count += ranges.len();
-        for ((key, place), &(start, end)) in keys.iter_mut().zip(places).zip(ranges) {
+        let queue = &mut *self.queue;
+        let keys = &mut queue.keys[queue.count..];
+        let offsets = &mut queue.offsets[queue.count..];
+        queue.count += ranges.len();
+        for ((key, offset), &(start, end)) in keys.iter_mut().zip(offsets).zip(ranges) {
             *key = Key::within(text, start, end);
-            *place = start as u32;
+            *offset = start as u32;
             if end - start > SHORT_BYTES_MAX {
-                asked.long.keep(&text[start..end]);
+                queue.long.push(&text[start..end]);
             }
         }
     }
@@ -86,7 +87,7 @@ impl<L> TokenVisitor for Lookup<'_, '_, L> {
 
 impl LongWords {
     #[cold]
-    fn keep(&mut self, word: &[u8]) {
+    fn push(&mut self, word: &[u8]) {
         self.bytes.extend_from_slice(word);
         self.ends.push(self.bytes.len());
     }
@@ -103,31 +104,31 @@ impl LongWords {
     }
 }
 
-impl Asked {
-    /// Adds those of the words that a vocabulary has to those that were found.
-    fn find(&self, vocabulary: &Vocabulary, found: &mut Found) {
+impl LookupQueue {
+    /// Appends the queued tokens that the vocabulary contains to `found`.
+    fn resolve_in(&self, vocabulary: &Vocabulary, found: &mut FoundTokens) {
         let keys = &self.keys[..self.count];
-        let mut slots = [0; ASKED_MAX];
+        let mut slots = [0; QUEUE_MAX];
         for (slot, &key) in slots.iter_mut().zip(keys) {
-            *slot = vocabulary.fetch(key);
+            *slot = vocabulary.prefetch(key);
         }
-        let (mut places, mut words) = ([0; ASKED_MAX], [0; ASKED_MAX]);
+        let (mut offsets, mut words) = ([0; QUEUE_MAX], [0; QUEUE_MAX]);
         let mut count = 0;
         let mut long_words = self.long.iter();
-        for ((&slot, &key), &place) in slots.iter().zip(keys).zip(&self.places) {
-            let looked = vocabulary.look(slot, key);
-            let (mut is_here, mut word) = (looked.is_here, looked.word);
-            if looked.is_open {
+        for ((&slot, &key), &offset) in slots.iter().zip(keys).zip(&self.offsets) {
+            let probed = vocabulary.probe(slot, key);
+            let (mut is_match, mut word) = (probed.is_match, probed.word);
+            if probed.needs_exact {
                 let long = key.is_long().then(|| long_words.next()).flatten();
-                let closer = vocabulary.find_closer(key, long.unwrap_or_default());
-                (is_here, word) = (closer.is_some(), closer.unwrap_or_default());
+                let exact = vocabulary.find_exact(key, long.unwrap_or_default());
+                (is_match, word) = (exact.is_some(), exact.unwrap_or_default());
             }
-            // There is room for all.
-            places[count % ASKED_MAX] = place;
-            words[count % ASKED_MAX] = word;
-            count += usize::from(is_here);
+            // `count` is always below the array length; the modulo removes the bounds check.
+            offsets[count % QUEUE_MAX] = offset;
+            words[count % QUEUE_MAX] = word;
+            count += usize::from(is_match);
         }
-        found.places.extend_from_slice(&places[..count]);
+        found.offsets.extend_from_slice(&offsets[..count]);
         found.words.extend_from_slice(&words[..count]);
     }
 }

@@ -1,80 +1,80 @@
-//! Which queries have an answer in a document at all.
+//! Determines which queries match a document, without locating answers.
 
 use crate::events::{Span, Stop};
 use crate::subscription_store::class_set::Classes;
 
-use crate::keywords::adaptive_reindex::Learnt;
-use crate::keywords::conjunction_index::{Filing, Places, Search};
-use crate::keywords::disjunction_index::OrLists;
-use crate::keywords::token_batch::Batch;
-use crate::keywords::token_sink::{Listener, Queries, WordId};
+use crate::keywords::adaptive_reindex::ObservedFrequencies;
+use crate::keywords::conjunction_index::{ConjunctionIndex, PresenceMask, SearchBuffers};
+use crate::keywords::disjunction_index::DisjunctionIndex;
+use crate::keywords::token_batch::TokenBatch;
+use crate::keywords::token_sink::{QuerySet, TokenSink, WordId};
 
-/// Hears which words a document has.
+/// Collects the words of a document.
 ///
-/// A document whose root contains all words of an AND query has an answer to it, and one that has a
-/// word of an OR query has an answer to that: where only matches are wanted, elements do not matter.
+/// An AND query matches if the document contains all of its words, since the root then does; an OR
+/// query matches if the document contains one of them. Elements do not matter for matching.
 #[derive(Default)]
-pub struct Matching {
-    /// For each word of the vocabulary 1 where it was heard. Numbers of their own are found sooner than bits.
-    heard: Vec<u8>,
-    /// The words that were heard, each once; so many of these.
+pub struct WordPresence {
+    /// 1 for each vocabulary word that occurs. Bytes are faster to test than bits.
+    present: Vec<u8>,
+    /// The words that occur, distinct; the first `word_count` elements are valid.
     words: Vec<WordId>,
     word_count: usize,
-    search: Search,
+    search: SearchBuffers,
 }
 
-impl Matching {
-    /// For a vocabulary of so many words.
-    pub fn new(word_count: usize) -> Matching {
-        Matching {
-            heard: vec![0; word_count],
+impl WordPresence {
+    /// For a vocabulary of `word_count` words.
+    pub fn new(word_count: usize) -> WordPresence {
+        WordPresence {
+            present: vec![0; word_count],
             words: vec![0; word_count + 1],
             word_count: 0,
-            search: Search::default(),
+            search: SearchBuffers::default(),
         }
     }
 
-    /// Adds the queries that the document heard since the last call matches.
+    /// Adds the queries that match the words collected since the last call.
     pub fn finish(
         &mut self,
-        queries: &dyn Queries,
-        all: &Filing,
-        any: &OrLists,
+        queries: &dyn QuerySet,
+        conjunctions: &ConjunctionIndex,
+        disjunctions: &DisjunctionIndex,
         matched: &mut Classes,
     ) {
         let words = &self.words[..self.word_count];
-        let heard = &self.heard[..];
-        let places = |word| Places::from(heard[word as usize]);
-        all.search(&mut self.search, queries, words, places, |found| {
+        let present = &self.present[..];
+        let presence = |word| PresenceMask::from(present[word as usize]);
+        conjunctions.search(&mut self.search, queries, words, presence, |found| {
             matched.insert(found.query);
         });
-        if !any.is_empty() {
-            for &query in words.iter().flat_map(|&word| any.get(word)) {
+        if !disjunctions.is_empty() {
+            for &query in words.iter().flat_map(|&word| disjunctions.get(word)) {
                 matched.insert(query);
             }
         }
         self.clear();
     }
 
-    /// What was learnt from the documents.
-    pub fn learnt(&self) -> &Learnt {
-        &self.search.learnt
+    /// Statistics of the searches so far.
+    pub fn observed(&self) -> &ObservedFrequencies {
+        &self.search.observed
     }
 
-    /// Forgets what was heard of a document that was refused.
+    /// Discards the words of a document that was rejected.
     pub fn clear(&mut self) {
         for &word in &self.words[..self.word_count] {
-            self.heard[word as usize] = 0;
+            self.present[word as usize] = 0;
         }
         self.word_count = 0;
     }
 
     #[inline(always)]
-    fn hear_words<'w>(&mut self, heard: impl Iterator<Item = &'w WordId>) {
-        let (all, list) = (&mut self.heard[..], &mut self.words[..]);
+    fn add_words<'w>(&mut self, present: impl Iterator<Item = &'w WordId>) {
+        let (all, list) = (&mut self.present[..], &mut self.words[..]);
         let mut count = self.word_count;
-        for &word in heard {
-            // Without a branch: whether it was heard before cannot be foretold.
+        for &word in present {
+            // Branch-free, because whether a word is new is unpredictable.
             list[count] = word;
             count += usize::from(all[word as usize] == 0);
             all[word as usize] = 1;
@@ -83,21 +83,21 @@ impl Matching {
     }
 }
 
-impl Listener for Matching {
+impl TokenSink for WordPresence {
     #[inline]
     fn open(&mut self) -> Result<(), Stop> {
         Ok(())
     }
 
     #[inline]
-    fn word(&mut self, word: WordId) -> Result<(), Stop> {
-        self.hear_words([word].iter());
+    fn token(&mut self, word: WordId) -> Result<(), Stop> {
+        self.add_words([word].iter());
         Ok(())
     }
 
-    fn hear(&mut self, batch: &Batch<'_>) -> Result<(), Stop> {
-        self.hear_words(batch.names_heard().flatten());
-        self.hear_words(batch.words.iter());
+    fn push_batch(&mut self, batch: &TokenBatch<'_>) -> Result<(), Stop> {
+        self.add_words(batch.name_tokens().flatten());
+        self.add_words(batch.words.iter());
         Ok(())
     }
 
@@ -117,16 +117,16 @@ mod tests {
 
     proptest! {
         #[test]
-        fn a_query_matches_where_it_has_an_answer(
+        fn a_query_matches_iff_it_has_an_answer(
             documents in prop::collection::vec(trees(6, 20), 1..4),
             queries in queries(6, 12),
         ) {
-            let (all, any) = (Filing::build(&queries, &[]), OrLists::build(&queries));
-            let mut matching = Matching::new(queries.word_count());
+            let (conjunctions, disjunctions) = (ConjunctionIndex::build(&queries, &[]), DisjunctionIndex::build(&queries));
+            let mut presence = WordPresence::new(queries.word_count());
             for tree in documents {
-                tree.feed(&mut matching).unwrap();
+                tree.feed(&mut presence).unwrap();
                 let mut matched = Classes::new(queries.count());
-                matching.finish(&queries, &all, &any, &mut matched);
+                presence.finish(&queries, &conjunctions, &disjunctions, &mut matched);
                 let document = Document::new(&tree);
                 for query in 0..queries.count() as u32 {
                     let answers = document.answers(queries.mode(query), queries.words(query));

@@ -7,8 +7,8 @@ use crate::baselines::kemb::run::Run;
 use crate::dispatch::worker_pool::{NumberedReader, Work};
 use crate::keywords::answer_engine::State;
 use crate::keywords::segment::KeywordSegment;
-use crate::keywords::token_dispatcher::{Heard, SeatMemory};
-use crate::keywords::word_presence::Matching;
+use crate::keywords::token_dispatcher::{PendingText, RouteBuffers};
+use crate::keywords::word_presence::WordPresence;
 use crate::reader::ReaderOptions;
 use crate::subscription_store::class_set::Classes;
 
@@ -22,15 +22,15 @@ pub struct KeywordWorker {
 /// What hearing a document needs.
 #[derive(Default)]
 pub(super) struct Hearing {
-    pub heard: Heard,
+    pub heard: PendingText,
     /// In the order of the snapshot's views.
     pub segments: Vec<(Arc<KeywordSegment>, SegmentMemory)>,
 }
 
 /// What belongs to one segment.
 pub(super) struct SegmentMemory {
-    pub seat: SeatMemory,
-    pub matching: Matching,
+    pub seat: RouteBuffers,
+    pub matching: WordPresence,
     pub state: State,
     pub kale: KaleRun,
     pub kemb: Run,
@@ -43,8 +43,8 @@ pub(super) struct SegmentMemory {
 impl SegmentMemory {
     pub fn new(segment: &KeywordSegment) -> SegmentMemory {
         SegmentMemory {
-            seat: SeatMemory::default(),
-            matching: Matching::new(segment.vocabulary.count()),
+            seat: RouteBuffers::default(),
+            matching: WordPresence::new(segment.vocabulary.count()),
             state: State::default(),
             kale: KaleRun::default(),
             kemb: Run::default(),

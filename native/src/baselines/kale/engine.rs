@@ -6,7 +6,7 @@ use crate::baselines::kemb::limits::Limits;
 use crate::baselines::kemb::results::{Told, Want};
 use crate::baselines::kemb::retained_elements::Kept;
 use crate::events::{Span, Stop};
-use crate::keywords::token_sink::{Listener, Mode, Queries, WordId};
+use crate::keywords::token_sink::{Mode, QuerySet, TokenSink, WordId};
 
 /// The queries.
 #[derive(Debug)]
@@ -18,7 +18,7 @@ pub struct Kale {
 
 impl Kale {
     /// Takes these queries.
-    pub fn new(queries: &dyn Queries) -> Self {
+    pub fn new(queries: &dyn QuerySet) -> Self {
         let mut kale = Kale {
             all: AllQueries::default(),
             any: AnyQueries::default(),
@@ -94,7 +94,7 @@ impl KaleHearing<'_> {
     }
 }
 
-impl Listener for KaleHearing<'_> {
+impl TokenSink for KaleHearing<'_> {
     fn open(&mut self) -> Result<(), Stop> {
         self.run.limits.check_element(self.run.element_count)?;
         if self.keeps {
@@ -105,14 +105,14 @@ impl Listener for KaleHearing<'_> {
         Ok(())
     }
 
-    fn word(&mut self, word: WordId) -> Result<(), Stop> {
+    fn token(&mut self, word: WordId) -> Result<(), Stop> {
         let run = &mut *self.run;
         let depth = (run.open.len() - 1) as u32;
         run.stacks.word(&self.kale.all, depth, word);
         if self.kale.any.uses(word) {
             run.any.hear(&self.kale.any, word, &mut run.told);
             if self.keeps {
-                run.kept.word(word);
+                run.kept.token(word);
             }
         }
         Ok(())

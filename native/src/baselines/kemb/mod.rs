@@ -13,7 +13,7 @@
 //! and a is not, and p would be an answer to {a, b} if it forgot that e has b too.
 
 use crate::baselines::kale::AllQueries;
-use crate::keywords::token_sink::{Mode, Queries, WordId};
+use crate::keywords::token_sink::{Mode, QuerySet, WordId};
 use coverage::Coverage;
 use disjunctions::AnyQueries;
 use nfa::{AcceptId, Nfa, NFA_STATES_MAX, NFA_WORDS_MAX};
@@ -45,12 +45,12 @@ pub struct Kemb {
 
 impl Kemb {
     /// Indexes these queries. `discard`: whether outdated elements are discarded.
-    pub fn new(queries: &dyn Queries, discard: bool) -> Self {
+    pub fn new(queries: &dyn QuerySet, discard: bool) -> Self {
         Kemb::with_states(queries, discard, NFA_STATES_MAX)
     }
 
     /// The same with at most `states_max` states in the automaton.
-    pub fn with_states(queries: &dyn Queries, discard: bool, states_max: usize) -> Self {
+    pub fn with_states(queries: &dyn QuerySet, discard: bool, states_max: usize) -> Self {
         let mut kemb = Kemb {
             nfa: Nfa::new(states_max),
             coverage: None,

@@ -1,7 +1,7 @@
 //! One automaton for all queries: its states are sets of keywords (Section 4.2 of the KEMB paper).
 //!
 //! Every subset of a query is a state, the empty set is the initial one, the query itself is an
-//! accepting one; a keyword leads from a set without it to the set with it. Queries share the
+//! accepting one; a keyword leads from a set without it to the set with it. QuerySet share the
 //! states of the subsets they share. Transitions stand in one hash table under (state, keyword)
 //! instead of one small table a state: the same lookups with fewer allocations.
 //!
@@ -20,7 +20,7 @@ pub type StateId = u32;
 /// An accepting state's entry in [`Nfa::accepting`]; numbers are given again too.
 pub type AcceptId = u32;
 
-/// Queries with more words do not enter the automaton, which takes a state for each subset: the
+/// QuerySet with more words do not enter the automaton, which takes a state for each subset: the
 /// paper's own figure.
 pub const NFA_WORDS_MAX: usize = 10;
 

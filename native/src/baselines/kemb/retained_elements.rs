@@ -76,7 +76,7 @@ impl Kept {
     }
 
     /// The open element directly contains a word; it may be told again.
-    pub fn word(&mut self, word: WordId) {
+    pub fn token(&mut self, word: WordId) {
         self.pending.push(word);
         let open = self.open.last().expect("an element is open");
         if self.pending.len() - open.pending_before >= open.tidy_at {
@@ -200,15 +200,15 @@ mod tests {
         let mut kept = Kept::default();
         kept.open(0);
         kept.open(1);
-        kept.word(1);
-        kept.word(1);
+        kept.token(1);
+        kept.token(1);
         kept.close();
         kept.open(2);
         kept.open(3);
-        kept.word(2);
+        kept.token(2);
         kept.close();
         kept.close();
-        kept.word(3);
+        kept.token(3);
         kept.open(4);
         kept.close();
         kept
@@ -255,10 +255,10 @@ mod tests {
         let mut kept = Kept::default();
         kept.open(0);
         kept.open(1);
-        kept.word(1);
+        kept.token(1);
         kept.close();
         kept.open(2);
-        kept.word(1);
+        kept.token(1);
         let ended = kept.close();
         assert_eq!(kept.discard(ended, |_| true), 1);
         assert_eq!(elements(&kept), [(1, vec![1])]);
@@ -269,7 +269,7 @@ mod tests {
         let mut kept = inside_root();
         assert_eq!(kept.forget(), 3);
         kept.open(5);
-        kept.word(7);
+        kept.token(7);
         kept.close();
         kept.close();
         assert_eq!(elements(&kept), [(5, vec![7]), (0, vec![3])]);
@@ -283,8 +283,8 @@ mod tests {
         let mut kept = Kept::default();
         kept.open(0);
         for _ in 0..10_000 {
-            kept.word(1);
-            kept.word(2);
+            kept.token(1);
+            kept.token(2);
         }
         assert!(kept.pending.len() < TIDY_MIN);
         kept.close();

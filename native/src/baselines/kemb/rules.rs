@@ -308,7 +308,7 @@ pub(crate) mod tests {
         rules
     }
 
-    /// Queries that come, and go when they come again.
+    /// QuerySet that come, and go when they come again.
     pub fn steps() -> impl Strategy<Value = Vec<Words>> {
         let words = prop::collection::btree_set(0_u32..9, 1..5);
         let words = words.prop_map(|words| words.into_iter().collect());

@@ -20,7 +20,7 @@ use crate::baselines::kemb::retained_elements::{Ended, Kept};
 use crate::baselines::kemb::rule_search::Relevant;
 use crate::baselines::kemb::Kemb;
 use crate::events::{Span, Stop};
-use crate::keywords::token_sink::{Listener, WordId};
+use crate::keywords::token_sink::{TokenSink, WordId};
 
 /// What was done for the last document.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -261,7 +261,7 @@ impl Hearing<'_> {
     }
 }
 
-impl Listener for Hearing<'_> {
+impl TokenSink for Hearing<'_> {
     fn open(&mut self) -> Result<(), Stop> {
         let run = &mut *self.run;
         if run.depth == run.frames.len() {
@@ -278,7 +278,7 @@ impl Listener for Hearing<'_> {
         Ok(())
     }
 
-    fn word(&mut self, word: WordId) -> Result<(), Stop> {
+    fn token(&mut self, word: WordId) -> Result<(), Stop> {
         let (kemb, run) = (self.kemb, &mut *self.run);
         let depth = run.depth - 1;
         run.stacks.word(&kemb.by_stack, depth as u32, word);
@@ -294,7 +294,7 @@ impl Listener for Hearing<'_> {
             }
         }
         if by_nfa || by_any && self.keeps_for_any {
-            run.kept.word(word);
+            run.kept.token(word);
         }
         Ok(())
     }

@@ -11,7 +11,10 @@ mod generated;
 
 /// Query and element of all answers, by number.
 fn ids(tree: &Tree, queries: &QueryList, options: Options) -> Result<Vec<(u32, u32)>, Stop> {
-    let (all, any) = (Filing::build(queries, &[]), OrLists::build(queries));
+    let (all, any) = (
+        ConjunctionIndex::build(queries, &[]),
+        DisjunctionIndex::build(queries),
+    );
     let parts = Parts {
         queries,
         all: &all,
@@ -31,7 +34,10 @@ fn answers(
     queries: &QueryList,
     options: Options,
 ) -> Result<Vec<(u32, Vec<Answer>)>, Stop> {
-    let (all, any) = (Filing::build(queries, &[]), OrLists::build(queries));
+    let (all, any) = (
+        ConjunctionIndex::build(queries, &[]),
+        DisjunctionIndex::build(queries),
+    );
     let parts = Parts {
         queries,
         all: &all,
@@ -301,7 +307,10 @@ fn what_came_out_of_an_entity_is_told_as_its_reference_once() {
         span,
     };
     let queries = all(&[&[0, 1]]);
-    let (all, any) = (Filing::build(&queries, &[]), OrLists::build(&queries));
+    let (all, any) = (
+        ConjunctionIndex::build(&queries, &[]),
+        DisjunctionIndex::build(&queries),
+    );
     let parts = Parts {
         queries: &queries,
         all: &all,
@@ -312,13 +321,13 @@ fn what_came_out_of_an_entity_is_told_as_its_reference_once() {
     let context = context();
     for span in [root, reference] {
         run.open().unwrap();
-        run.tag(&context, &open(span));
+        run.start_tag(&context, &open(span));
     }
-    run.text(reference).unwrap();
-    run.word(1).unwrap();
+    run.text_span(reference).unwrap();
+    run.token(1).unwrap();
     run.close(reference, reference).unwrap();
-    run.text(reference).unwrap();
-    run.word(0).unwrap();
+    run.text_span(reference).unwrap();
+    run.token(0).unwrap();
     run.close(span(0, 10, false), span(6, 10, false)).unwrap();
     let (_, answers) = run.finish().remove(0);
     assert_eq!(answers[0].ranges, [root, reference, span(6, 10, false)]);
@@ -341,11 +350,11 @@ fn children_that_share_a_place_are_told_apart() {
 #[test]
 fn a_warm_run_allocates_nothing() {
     struct Deaf;
-    impl Listener for Deaf {
+    impl TokenSink for Deaf {
         fn open(&mut self) -> Result<(), Stop> {
             Ok(())
         }
-        fn word(&mut self, _: WordId) -> Result<(), Stop> {
+        fn token(&mut self, _: WordId) -> Result<(), Stop> {
             Ok(())
         }
         fn close(&mut self, _: Span, _: Span) -> Result<(), Stop> {
@@ -354,7 +363,10 @@ fn a_warm_run_allocates_nothing() {
     }
     let queries = QueryList::new([(All, vec![0, 1, 2]), (All, vec![0, 3]), (Any, vec![1, 4])]);
     let queries = queries.with_words(6);
-    let (all, any) = (Filing::build(&queries, &[]), OrLists::build(&queries));
+    let (all, any) = (
+        ConjunctionIndex::build(&queries, &[]),
+        DisjunctionIndex::build(&queries),
+    );
     let parts = Parts {
         queries: &queries,
         all: &all,

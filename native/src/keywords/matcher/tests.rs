@@ -7,10 +7,10 @@ use super::*;
 use crate::combined::{id_of_both, match_both};
 use crate::dispatch::event_source::Through;
 use crate::dispatch::worker_pool::MatcherOptions;
-use crate::keywords::adaptive_reindex::SEARCHES_LEARNT;
+use crate::keywords::adaptive_reindex::SEARCHES_OBSERVED;
 use crate::keywords::store::KeywordIndex;
 use crate::keywords::testing::{queries, trees, Document, QueryList, Tree};
-use crate::keywords::token_sink::{Mode, Queries};
+use crate::keywords::token_sink::{Mode, QuerySet};
 use crate::matching::matcher::{Engine, Matcher};
 use crate::matching::segment_run::RunLimits;
 use crate::path_index::subscription_index::Index;
@@ -130,11 +130,11 @@ fn what_is_learnt_from_documents_changes_no_answer() {
         let (before, matched) = (answers(&matcher, &rare), matches(&matcher, &rare));
         assert_eq!((before.len(), matched.len()), (30, 30));
         assert_eq!(before["q7"], [61]);
-        for _ in 0..SEARCHES_LEARNT {
+        for _ in 0..SEARCHES_OBSERVED {
             assert_eq!(learns(&matcher, &common), 0);
         }
         let segment = &matcher.numbered().snapshot.views[0].segment;
-        assert!(segment.refiled.get().is_some());
+        assert!(segment.adaptive.get().is_some());
         assert_eq!(answers(&matcher, &rare), before);
         assert_eq!(matches(&matcher, &rare), matched);
     }

@@ -160,7 +160,7 @@ impl Document {
 mod tests {
     use super::super::{element, figure_1, table_1};
     use super::*;
-    use crate::keywords::token_sink::Queries;
+    use crate::keywords::token_sink::QuerySet;
     use Mode::{All, Any};
 
     fn elements(tree: &Tree, mode: Mode, query: &[WordId]) -> Vec<usize> {

@@ -1,26 +1,26 @@
-//! What listeners hear of documents.
+//! What token sinks receive from documents.
 
 use super::*;
 use crate::reader::{Reader, ReaderOptions};
 use crate::subscription_store::flat_layout::TextsBuilder;
 
-/// Tells what it hears as text.
-struct Told<'a, const DETAILS: bool> {
+/// Records its input as text.
+struct Transcript<'a, const SPANS: bool> {
     vocabulary: &'a Vocabulary,
     text: String,
 }
 
-impl<const DETAILS: bool> Listener for Told<'_, DETAILS> {
-    const DETAILS: bool = DETAILS;
+impl<const SPANS: bool> TokenSink for Transcript<'_, SPANS> {
+    const NEEDS_SPANS: bool = SPANS;
     fn open(&mut self) -> Result<(), Stop> {
         self.text += "< ";
         Ok(())
     }
-    fn tag(&mut self, context: &dyn Context, element: &StartElement<'_>) {
+    fn start_tag(&mut self, context: &dyn Context, element: &StartElement<'_>) {
         assert_eq!(self.text.pop(), Some(' '));
         self.text += &format!("{} ", context.names().get(element.name).1);
     }
-    fn word(&mut self, word: WordId) -> Result<(), Stop> {
+    fn token(&mut self, word: WordId) -> Result<(), Stop> {
         self.text += &format!("{} ", self.vocabulary.words.get(word));
         Ok(())
     }
@@ -30,12 +30,12 @@ impl<const DETAILS: bool> Listener for Told<'_, DETAILS> {
     }
 }
 
-/// What listeners hear that want no details.
-fn heard(vocabularies: &[&str], document: &str) -> Vec<String> {
-    heard_by::<false>(vocabularies, document)
+/// Transcripts of sinks that need no spans.
+fn transcripts(vocabularies: &[&str], document: &str) -> Vec<String> {
+    transcripts_by::<false>(vocabularies, document)
 }
 
-fn heard_by<const DETAILS: bool>(vocabularies: &[&str], document: &str) -> Vec<String> {
+fn transcripts_by<const SPANS: bool>(vocabularies: &[&str], document: &str) -> Vec<String> {
     let vocabularies: Vec<Vocabulary> = vocabularies
         .iter()
         .map(|words| {
@@ -46,74 +46,80 @@ fn heard_by<const DETAILS: bool>(vocabularies: &[&str], document: &str) -> Vec<S
             Vocabulary::new(texts.finish())
         })
         .collect();
-    let mut memories: Vec<SeatMemory> =
-        vocabularies.iter().map(|_| SeatMemory::default()).collect();
-    let mut seats: Vec<Seat<'_, Told<'_, DETAILS>>> = vocabularies
+    let mut buffers: Vec<RouteBuffers> = vocabularies
         .iter()
-        .zip(&mut memories)
-        .map(|(vocabulary, memory)| Seat {
+        .map(|_| RouteBuffers::default())
+        .collect();
+    let mut routes: Vec<TokenRoute<'_, Transcript<'_, SPANS>>> = vocabularies
+        .iter()
+        .zip(&mut buffers)
+        .map(|(vocabulary, buffers)| TokenRoute {
             vocabulary,
-            memory,
-            listener: Told {
+            buffers,
+            sink: Transcript {
                 vocabulary,
                 text: String::new(),
             },
         })
         .collect();
-    let mut kept = Heard::default();
-    let mut ear = Ear::new(&mut kept, &mut seats, 1);
+    let mut pending = PendingText::default();
+    let mut dispatcher = TokenDispatcher::new(&mut pending, &mut routes, 1);
     let mut reader = Reader::new(ReaderOptions::default());
-    // Twice: the second time names are known.
+    // Two passes: in the second, all names are already tokenized.
     for _ in 0..2 {
         reader
-            .read_slice(document.as_bytes(), &mut ear)
+            .read_slice(document.as_bytes(), &mut dispatcher)
             .expect("well-formed");
     }
-    let told = ear.seats.iter().map(|seat| seat.listener.text.as_str());
-    told.map(|text| {
-        let (first, second) = text.split_at(text.len() / 2);
-        assert_eq!(first, second);
-        first.to_owned()
-    })
-    .collect()
+    let transcripts = dispatcher
+        .routes
+        .iter()
+        .map(|route| route.sink.text.as_str());
+    transcripts
+        .map(|text| {
+            let (first, second) = text.split_at(text.len() / 2);
+            assert_eq!(first, second);
+            first.to_owned()
+        })
+        .collect()
 }
 
 #[test]
-fn an_element_has_the_words_of_its_name_its_attributes_and_its_own_text() {
+fn an_element_contains_the_words_of_its_name_attributes_and_own_text() {
     let document = "<news-item xmlns:p='urn:coast' p:storm-level='High wind'>Gale\
          <b>Storm</b> warning</news-item>";
     assert_eq!(
-        heard_by::<true>(&["coast gale high item level news storm warning"], document),
+        transcripts_by::<true>(&["coast gale high item level news storm warning"], document),
         ["<news-item news item storm level high gale <b storm > warning > "]
     );
 }
 
 #[test]
-fn a_word_joins_text_cdata_and_entities_and_no_more() {
+fn a_word_spans_text_cdata_and_entities_only() {
     let document = "<!DOCTYPE a [<!ENTITY or 'or'>]>\
          <a>st&or;<![CDATA[m]]> st<!-- -->orm st<?p?>orm st<b/>orm</a>";
     assert_eq!(
-        heard(&["orm st storm"], document),
+        transcripts(&["orm st storm"], document),
         ["< storm st orm st orm st < > orm > "]
     );
 }
 
 #[test]
-fn each_seat_hears_its_own_words() {
+fn each_route_receives_the_words_of_its_vocabulary() {
     assert_eq!(
-        heard(&["a c", "é b"], "<a x='b'>C É e\u{301} d</a>"),
+        transcripts(&["a c", "é b"], "<a x='b'>C É e\u{301} d</a>"),
         ["< a c > ", "< b é é > "]
     );
 }
 
-/// Stops at the first word.
-struct Deaf;
+/// Stops at the first token.
+struct StopAtFirstToken;
 
-impl Listener for Deaf {
+impl TokenSink for StopAtFirstToken {
     fn open(&mut self) -> Result<(), Stop> {
         Ok(())
     }
-    fn word(&mut self, _: WordId) -> Result<(), Stop> {
+    fn token(&mut self, _: WordId) -> Result<(), Stop> {
         Err(Stop {
             code: "test.word",
             message: String::new(),
@@ -125,38 +131,38 @@ impl Listener for Deaf {
 }
 
 #[test]
-fn nothing_of_a_document_that_was_stopped_is_heard_in_the_next() {
+fn a_stopped_document_leaves_no_state_behind() {
     let mut texts = TextsBuilder::default();
     texts.push("b");
     let vocabulary = Vocabulary::new(texts.finish());
-    let (mut memory, mut kept) = (SeatMemory::default(), Heard::default());
+    let (mut buffers, mut pending) = (RouteBuffers::default(), PendingText::default());
     let mut reader = Reader::new(ReaderOptions::default());
-    let mut seats = [Seat {
+    let mut routes = [TokenRoute {
         vocabulary: &vocabulary,
-        memory: &mut memory,
-        listener: Deaf,
+        buffers: &mut buffers,
+        sink: StopAtFirstToken,
     }];
-    let mut ear = Ear::new(&mut kept, &mut seats, 1);
-    let stopped = reader.read_slice(b"<a>b b</a>", &mut ear);
+    let mut dispatcher = TokenDispatcher::new(&mut pending, &mut routes, 1);
+    let stopped = reader.read_slice(b"<a>b b</a>", &mut dispatcher);
     assert_eq!(stopped.expect_err("it stops").code, "test.word");
-    let listener = Told::<false> {
+    let sink = Transcript::<false> {
         vocabulary: &vocabulary,
         text: String::new(),
     };
-    let mut seats = [Seat {
+    let mut routes = [TokenRoute {
         vocabulary: &vocabulary,
-        memory: &mut memory,
-        listener,
+        buffers: &mut buffers,
+        sink,
     }];
-    let mut ear = Ear::new(&mut kept, &mut seats, 1);
-    let read = reader.read_slice(b"<a>c</a>", &mut ear);
+    let mut dispatcher = TokenDispatcher::new(&mut pending, &mut routes, 1);
+    let read = reader.read_slice(b"<a>c</a>", &mut dispatcher);
     read.expect("well-formed");
-    assert_eq!(seats[0].listener.text, "< > ");
+    assert_eq!(routes[0].sink.text, "< > ");
 }
 
 #[test]
-fn however_much_there_is_words_stay_with_their_elements() {
-    // More text and more elements than are told at once; in between a word that never ends.
+fn tokens_stay_with_their_elements_across_batches() {
+    // More text and more elements than fit into one batch, and an unbounded word in between.
     let long = "日".repeat(10_000);
     let item = format!("<b a='x'>a <c>{}</c> b</b>", "x y ".repeat(40));
     let document = format!(
@@ -164,13 +170,13 @@ fn however_much_there_is_words_stay_with_their_elements() {
         item.repeat(300),
         "<b/>".repeat(5_000)
     );
-    let quiet = heard(&["a b"], &document);
+    let plain = transcripts(&["a b"], &document);
     let item = "< b a a < > b > ".repeat(300);
-    assert_eq!(quiet, [format!("< a {item}a {}> ", "< b > ".repeat(5_000))]);
-    let in_detail = heard_by::<true>(&["a b"], &document);
+    assert_eq!(plain, [format!("< a {item}a {}> ", "< b > ".repeat(5_000))]);
+    let with_spans = transcripts_by::<true>(&["a b"], &document);
     for name in ["<a ", "<b ", "<c "] {
-        assert!(in_detail[0].contains(name));
+        assert!(with_spans[0].contains(name));
     }
-    let nameless = in_detail[0].replace("<a ", "< ").replace("<b ", "< ");
-    assert_eq!([nameless.replace("<c ", "< ")], quiet[..]);
+    let nameless = with_spans[0].replace("<a ", "< ").replace("<b ", "< ");
+    assert_eq!([nameless.replace("<c ", "< ")], plain[..]);
 }

@@ -6,7 +6,7 @@ use proptest::prelude::*;
 
 use super::*;
 use crate::keywords::testing::{queries, trees, Document};
-use crate::keywords::token_dispatcher::{Ear, Heard, Seat, SeatMemory};
+use crate::keywords::token_dispatcher::{PendingText, RouteBuffers, TokenDispatcher, TokenRoute};
 use crate::keywords::vocabulary::Vocabulary;
 use crate::reader::{Reader, ReaderOptions};
 use crate::subscription_store::flat_layout::TextsBuilder;
@@ -30,7 +30,10 @@ fn read_ids(
     options: Options,
     marks_max: usize,
 ) -> Vec<(u32, u32)> {
-    let (all, any) = (Filing::build(queries, &[]), OrLists::build(queries));
+    let (all, any) = (
+        ConjunctionIndex::build(queries, &[]),
+        DisjunctionIndex::build(queries),
+    );
     let parts = Parts {
         queries,
         all: &all,
@@ -41,22 +44,22 @@ fn read_ids(
         words.push(&format!("w{word}"));
     }
     let vocabulary = Vocabulary::new(words.finish());
-    let (mut memory, mut state) = (SeatMemory::default(), State::default());
-    let mut seats = [Seat {
+    let (mut memory, mut state) = (RouteBuffers::default(), State::default());
+    let mut seats = [TokenRoute {
         vocabulary: &vocabulary,
-        memory: &mut memory,
-        listener: Answering::<false>::new(parts, options, &mut state),
+        buffers: &mut memory,
+        sink: Answering::<false>::new(parts, options, &mut state),
     }];
-    let mut heard = Heard::new(marks_max);
+    let mut heard = PendingText::new(marks_max);
     let mut reader = Reader::new(ReaderOptions::default());
     reader
         .read_slice(
             tree.to_xml().as_bytes(),
-            &mut Ear::new(&mut heard, &mut seats, 1),
+            &mut TokenDispatcher::new(&mut heard, &mut seats, 1),
         )
         .expect("well-formed, and not too large");
     let [seat] = seats;
-    let mut pairs = seat.listener.finish().to_vec();
+    let mut pairs = seat.sink.finish().to_vec();
     pairs.sort_unstable();
     pairs
 }

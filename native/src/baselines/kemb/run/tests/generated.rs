@@ -11,7 +11,7 @@ use crate::baselines::kemb::run::Run;
 use crate::baselines::kemb::word_sets::is_subset;
 use crate::baselines::kemb::Kemb;
 use crate::keywords::testing::{element, queries, trees, Document, Item, QueryList, Tree};
-use crate::keywords::token_sink::{Mode, Queries, WordId};
+use crate::keywords::token_sink::{Mode, QuerySet, WordId};
 
 fn expected(queries: &QueryList, tree: &Tree) -> Vec<Answer> {
     let document = Document::new(tree);

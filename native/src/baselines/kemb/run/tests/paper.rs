@@ -17,7 +17,7 @@ use crate::baselines::kemb::run::{Hearing, Run};
 use crate::baselines::kemb::Kemb;
 use crate::events::{Span, Stop};
 use crate::keywords::testing::{element, figure_1, table_1, QueryList};
-use crate::keywords::token_sink::{Listener, Mode, WordId};
+use crate::keywords::token_sink::{Mode, TokenSink, WordId};
 
 const WORDS: [&str; 6] = ["a", "b", "c", "d", "e", "f"];
 const STATES: [&str; 15] = [
@@ -145,13 +145,13 @@ impl Watch<'_> {
     }
 }
 
-impl Listener for Watch<'_> {
+impl TokenSink for Watch<'_> {
     fn open(&mut self) -> Result<(), Stop> {
         self.hearing.open()
     }
 
-    fn word(&mut self, word: WordId) -> Result<(), Stop> {
-        self.hearing.word(word)?;
+    fn token(&mut self, word: WordId) -> Result<(), Stop> {
+        self.hearing.token(word)?;
         self.note();
         Ok(())
     }
