@@ -4,6 +4,7 @@
 //! call. Offsets always refer to the publisher's original bytes, whatever their encoding.
 
 use std::fmt;
+use std::sync::Arc;
 
 use hashbrown::HashMap;
 
@@ -100,7 +101,22 @@ pub trait Context {
     fn namespaces_in_scope(&self, visit: &mut dyn FnMut(&str, &str));
 }
 
-/// Hears a document.
+/// Namespaces in scope as `(prefix, uri)`, sorted by prefix; the default namespace has prefix `""`.
+/// Nodes with the same scope share it.
+pub type NamespaceScope = Arc<[(Box<str>, Box<str>)]>;
+
+/// A namespace URI (empty for none) and a local name. Unlike a [`NameId`], it outlives the reader.
+pub type ExpandedName = Arc<(Box<str>, Box<str>)>;
+
+/// The namespaces in scope at the current element, sorted by prefix.
+pub fn sorted_bindings(context: &dyn Context) -> Vec<(Box<str>, Box<str>)> {
+    let mut bindings: Vec<(Box<str>, Box<str>)> = Vec::new();
+    context.namespaces_in_scope(&mut |prefix, uri| bindings.push((prefix.into(), uri.into())));
+    bindings.sort_unstable();
+    bindings
+}
+
+/// Receives the events of a document.
 ///
 /// `text` may come in several pieces: adjacent pieces (character data, CDATA, references) are one
 /// text node until `start_element`, `end_element` or `text_break`.

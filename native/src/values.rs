@@ -5,10 +5,10 @@
 //! never holds more than the test needs, however long the value is.
 
 mod number;
-mod watch;
+mod string_value_watcher;
 
 pub use number::{number, NumberReader};
-pub use watch::Watch;
+pub use string_value_watcher::Watch;
 
 use crate::xpath::ast::{Literal, Op};
 

@@ -3,11 +3,13 @@
 use crate::dispatch::document_source::{MatchError, Source};
 use crate::dispatch::fanout::{Beside, Joined};
 use crate::dispatch::worker_pool::NumberedReader;
-use crate::events::Handler;
+use crate::events::{ExpandedName, Handler};
 use crate::reader::Summary;
-use crate::rewriting::fragments::{chosen, Cutter, Fragment, Wanted};
-use crate::rewriting::{Mapping, Memory, Rewriter, TreeByTree};
-use crate::select::{Name, Node, Options, Outcome, Selection, Selector};
+use crate::rewriting::fragment_extractor::{
+    fragments_for, Fragment, FragmentExtractor, FragmentRequest,
+};
+use crate::rewriting::{ForestSelection, Mapping, Rewriter, RewriterBuffers};
+use crate::select::{QueryResult, SelectedNode, Selection, SelectionOptions, Selector};
 use crate::xpath::ast::Kind;
 
 /// A document, and what it is rewritten by.
@@ -44,7 +46,7 @@ pub(crate) struct Read {
 /// Reads documents, and rewrites them.
 pub(crate) struct Passage<'w> {
     pub reader: &'w mut NumberedReader,
-    pub memory: &'w mut Memory,
+    pub memory: &'w mut RewriterBuffers,
     /// How deep the global document may be.
     pub depth_max: u64,
 }
@@ -89,8 +91,8 @@ impl Passage<'_> {
         &mut self,
         through: &mut Through<'_, '_>,
         selectors: &[&Selector],
-        options: Options,
-    ) -> Result<(Vec<Outcome>, Summary), MatchError> {
+        options: SelectionOptions,
+    ) -> Result<(Vec<QueryResult>, Summary), MatchError> {
         let Some(mapping) = through.mapping else {
             let mut selection = Selection::new(selectors, options);
             let summary = through
@@ -99,7 +101,7 @@ impl Passage<'_> {
             return Ok((selection.finish(), summary));
         };
         self.begin(mapping);
-        let forest = TreeByTree::new(selectors, options);
+        let forest = ForestSelection::new(selectors, options);
         let mut rewriter = Rewriter::new(mapping, self.memory, self.depth_max, forest);
         let summary = through
             .source
@@ -107,11 +109,11 @@ impl Passage<'_> {
         let rewritten = rewriter.finish();
         let mut outcomes = rewritten.inner.finish();
         for node in outcomes.iter_mut().flat_map(|outcome| &mut outcome.nodes) {
-            if let Some(name) = rewritten.origins.name(node.spans[0]) {
+            if let Some(name) = rewritten.provenance.name(node.spans[0]) {
                 let (uri, local) = mapping.name(name);
-                node.name = Some(Name::new((uri.into(), local.into())));
+                node.name = Some(ExpandedName::new((uri.into(), local.into())));
             }
-            node.spans = rewritten.origins.resolve(&node.spans);
+            node.spans = rewritten.provenance.resolve(&node.spans);
         }
         Ok((outcomes, summary))
     }
@@ -120,23 +122,28 @@ impl Passage<'_> {
     pub fn cut(
         &mut self,
         source: &mut Source<'_>,
-        selected: &[Outcome],
+        selected: &[QueryResult],
     ) -> Result<Vec<Vec<Fragment>>, MatchError> {
-        let wanted: Vec<Vec<Wanted>> = selected.iter().map(wanted_of).collect();
-        let mut cutter = Cutter::new(wanted.concat());
+        let wanted: Vec<Vec<FragmentRequest>> = selected.iter().map(wanted_of).collect();
+        let mut cutter = FragmentExtractor::new(wanted.concat());
         source.read(&mut self.reader.reader, &mut cutter)?;
         let fragments = cutter.finish();
-        let own = |wanted| chosen(&fragments, wanted).into_iter().cloned().collect();
+        let own = |wanted| {
+            fragments_for(&fragments, wanted)
+                .into_iter()
+                .cloned()
+                .collect()
+        };
         Ok(wanted.into_iter().map(own).collect())
     }
 }
 
-fn wanted_of(outcome: &Outcome) -> Vec<Wanted> {
-    let of_node = |node: &Node| {
+fn wanted_of(outcome: &QueryResult) -> Vec<FragmentRequest> {
+    let of_node = |node: &SelectedNode| {
         let (kind, name) = (node.kind, node.name.clone());
         let name = name.filter(|_| kind == Kind::Attribute);
         let spans = node.spans.clone().into_iter();
-        spans.map(move |span| Wanted {
+        spans.map(move |span| FragmentRequest {
             span,
             kind,
             name: name.clone(),

@@ -9,7 +9,7 @@ use crate::baselines::yfilter::NfaRun;
 use crate::matching::segment_run::{Run, RunLimits};
 use crate::path_index::segment::Segment;
 use crate::reader::{Reader, ReaderOptions};
-use crate::rewriting::Memory;
+use crate::rewriting::RewriterBuffers;
 use crate::select::Selector;
 use crate::subscription_store::store::Snapshot;
 
@@ -26,7 +26,7 @@ pub struct MatcherOptions {
 pub trait Work {
     /// How it works.
     type Options: Clone + PartialEq;
-    /// Memory that is still empty.
+    /// RewriterBuffers that is still empty.
     fn new(options: &Self::Options) -> Self;
 }
 
@@ -60,7 +60,7 @@ pub struct Worker {
     pub(crate) runs: Vec<(Arc<Segment>, Run)>,
     pub(crate) nfa_runs: Vec<(Arc<Segment>, NfaRun)>,
     pub(crate) selectors: HashMap<(u64, u32), Arc<Selector>>,
-    pub(crate) rewriting: Memory,
+    pub(crate) rewriting: RewriterBuffers,
     /// Of the document at hand: grows once, where a list for each document would grow with each.
     pub(crate) handles: Vec<u32>,
 }
@@ -81,7 +81,7 @@ impl Work for Worker {
             runs: Vec::new(),
             nfa_runs: Vec::new(),
             selectors: HashMap::new(),
-            rewriting: Memory::default(),
+            rewriting: RewriterBuffers::default(),
             handles: Vec::new(),
         }
     }

@@ -6,8 +6,7 @@ use std::sync::Arc;
 use foldhash::fast::RandomState;
 use hashbrown::{HashMap, HashSet};
 
-use crate::events::Span;
-use crate::select::Scope;
+use crate::events::{NamespaceScope, Span};
 
 use crate::keywords::element_metadata::Kept;
 use crate::keywords::token_sink::WordId;
@@ -24,7 +23,7 @@ pub struct Answer {
     /// The element with its tags and all between.
     pub span: Span,
     /// What is in scope at it.
-    pub namespaces: Scope,
+    pub namespaces: NamespaceScope,
     /// The words it holds, in the order of the query.
     pub keywords: Vec<Keyword>,
     /// The tree from the element down to the witnesses, as ranges in document order: tags of all
@@ -96,7 +95,7 @@ impl Answer {
             path: top.path(),
             depth: top.depth,
             span: top.span(),
-            namespaces: Scope::clone(&top.namespaces),
+            namespaces: NamespaceScope::clone(&top.namespaces),
             keywords,
             size: tree.elements.len() as u32,
             truncated: truncated || tree.truncated,

@@ -5,8 +5,8 @@ use std::sync::{Arc, OnceLock};
 use foldhash::fast::RandomState;
 use hashbrown::HashMap;
 
-use crate::events::{Context, NameId, Span, StartElement};
-use crate::select::{name_test, Scope};
+use crate::events::{Context, NameId, NamespaceScope, Span, StartElement};
+use crate::select::name_test;
 
 use crate::keywords::element_window::{Window, NONE};
 
@@ -27,7 +27,7 @@ pub struct Kept {
     /// The start tag.
     pub start_tag: Span,
     /// What is in scope.
-    pub namespaces: Scope,
+    pub namespaces: NamespaceScope,
     /// What is known once it has ended.
     pub ending: OnceLock<Ending>,
     step: Arc<str>,
@@ -100,7 +100,7 @@ impl Kept {
 pub struct Notes {
     elements: Vec<Noted>,
     pieces: Vec<Piece>,
-    scopes: Vec<Scope>,
+    scopes: Vec<NamespaceScope>,
     /// The last scope as it was visited.
     visited: Vec<(Box<str>, Box<str>)>,
     names: HashMap<NameId, Name, RandomState>,
@@ -228,7 +228,7 @@ impl Notes {
             depth: noted.depth,
             parent,
             start_tag: noted.start_tag,
-            namespaces: Scope::clone(&self.scopes[noted.scope as usize]),
+            namespaces: NamespaceScope::clone(&self.scopes[noted.scope as usize]),
             ending: OnceLock::new(),
             step: Arc::clone(&noted.step),
             position: noted.position,

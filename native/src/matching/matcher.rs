@@ -16,10 +16,11 @@ use crate::matching::segment_run::Run;
 use crate::path_index::segment::Segment;
 use crate::path_index::subscription_index::PathSnapshot;
 use crate::reader::{Limits, Summary};
-use crate::rewriting::fragments::Fragment;
-use crate::rewriting::{Mapping, Memory};
+use crate::rewriting::fragment_extractor::Fragment;
+use crate::rewriting::{Mapping, RewriterBuffers};
 use crate::select::{
-    explain, Explanation, Node, Options as SelectOptions, Outcome, Selector, Wanted, CANDIDATES_MAX,
+    explain, Explanation, QueryResult, ResultDetail, SelectedNode, SelectionOptions, Selector,
+    CANDIDATES_MAX,
 };
 use crate::subscription_store::class_set::{ClassSet, Classes};
 use crate::subscription_store::numbering::Numbered;
@@ -140,7 +141,11 @@ impl Matcher {
         }
     }
 
-    fn passage<'w>(&self, reader: &'w mut NumberedReader, memory: &'w mut Memory) -> Passage<'w> {
+    fn passage<'w>(
+        &self,
+        reader: &'w mut NumberedReader,
+        memory: &'w mut RewriterBuffers,
+    ) -> Passage<'w> {
         Passage {
             reader,
             memory,
@@ -254,7 +259,7 @@ impl Matcher {
         if !unsure.is_empty() {
             matched.counters.verified = unsure.len() as u64;
             let (outcomes, _) =
-                self.evaluate(worker, through, &unsure, SelectOptions::default())?;
+                self.evaluate(worker, through, &unsure, SelectionOptions::default())?;
             for (&(at, class), outcome) in unsure.iter().zip(&outcomes) {
                 if outcome.matched {
                     self.numbered.telling(at).add(class, &mut handles);
@@ -272,8 +277,8 @@ impl Matcher {
         worker: &mut Worker,
         through: &mut Through<'_, '_>,
         classes: &[(usize, u32)],
-        options: SelectOptions,
-    ) -> Result<(Vec<Outcome>, Summary), MatchError> {
+        options: SelectionOptions,
+    ) -> Result<(Vec<QueryResult>, Summary), MatchError> {
         if worker.selectors.len() > SELECTORS_KEPT_MAX {
             worker.selectors.clear();
         }
@@ -296,7 +301,7 @@ impl Matcher {
         &self,
         source: &mut Source<'_>,
         handles: &[u32],
-    ) -> Result<(Vec<Vec<Node>>, Summary), MatchError> {
+    ) -> Result<(Vec<Vec<SelectedNode>>, Summary), MatchError> {
         let mut worker = self.pool.take();
         let outcomes = self.select_by(&mut worker, &mut Through::plain(source), handles);
         self.pool.put(worker);
@@ -312,14 +317,14 @@ impl Matcher {
         worker: &mut Worker,
         through: &mut Through<'_, '_>,
         handles: &[u32],
-    ) -> Result<(Vec<Outcome>, Summary), MatchError> {
+    ) -> Result<(Vec<QueryResult>, Summary), MatchError> {
         let classes: Vec<(usize, u32)> = handles
             .iter()
             .map(|&handle| self.numbered.class_of(handle))
             .collect();
-        let options = SelectOptions {
-            wanted: Wanted::All,
-            ..SelectOptions::default()
+        let options = SelectionOptions {
+            detail: ResultDetail::AllNodes,
+            ..SelectionOptions::default()
         };
         self.evaluate(worker, through, &classes, options)
     }

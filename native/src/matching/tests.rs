@@ -11,7 +11,7 @@ use crate::matching::matcher::{Engine, Matcher};
 use crate::matching::segment_run::RunLimits;
 use crate::path_index::subscription_index::Index;
 use crate::reader::{Reader, ReaderOptions};
-use crate::select::{Options, Selection, Selector};
+use crate::select::{Selection, SelectionOptions, Selector};
 use crate::xpath::{normalise, parse, Namespaces};
 
 mod kept;
@@ -155,7 +155,7 @@ fn expected(queries: &[String], document: &str) -> Vec<String> {
         |query: &String| Selector::compile(&parse(query, &Namespaces::default()).expect("a query"));
     let selectors: Vec<Selector> = queries.iter().map(compile).collect();
     let borrowed: Vec<&Selector> = selectors.iter().collect();
-    let mut selection = Selection::new(&borrowed, Options::default());
+    let mut selection = Selection::new(&borrowed, SelectionOptions::default());
     Reader::new(ReaderOptions::default())
         .read_slice(document.as_bytes(), &mut selection)
         .expect("well-formed");

@@ -10,7 +10,7 @@ use pyo3::types::PyDict;
 
 use super::buffers::bytes_of;
 use super::document_matcher::DocumentMatcher;
-use super::explaining::{explanation_tuple, ExplanationTuple};
+use super::explanations::{explanation_tuple, ExplanationTuple};
 use super::indexes::{add_each, handles_of, loaded_tuple, LoadedTuple, QueryErrorTuple};
 use super::outcomes::{found_tuple, or_refusal, FoundTuple};
 use super::reader::{options, RefusalTuple};
@@ -19,7 +19,7 @@ use crate::dispatch::worker_pool::{MatcherOptions, Pools};
 use crate::matching::matcher::{Engine, Matcher as NativeMatcher};
 use crate::matching::segment_run::RunLimits;
 use crate::path_index::subscription_index::Index as NativeIndex;
-use crate::select::Node;
+use crate::select::SelectedNode;
 use crate::subscription_store::file_format;
 use crate::xpath::ast::Kind;
 use crate::xpath::Namespaces;
@@ -175,7 +175,7 @@ type NodeTuple = (
     Vec<(String, String)>,
 );
 
-fn node_tuple(node: Node) -> NodeTuple {
+fn node_tuple(node: SelectedNode) -> NodeTuple {
     let kind = match node.kind {
         Kind::Element => "element",
         Kind::Attribute => "attribute",
@@ -220,7 +220,7 @@ impl Matcher {
         found_tuple(py.detach(|| {
             let source = &mut Source::Bytes(bytes);
             let (selected, summary) = self.matcher.select(source, &handles)?;
-            let tuples = |nodes: Vec<Node>| nodes.into_iter().map(node_tuple).collect();
+            let tuples = |nodes: Vec<SelectedNode>| nodes.into_iter().map(node_tuple).collect();
             Ok((selected.into_iter().map(tuples).collect(), summary))
         }))
     }

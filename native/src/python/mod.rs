@@ -6,16 +6,16 @@ mod answers;
 mod both;
 mod buffers;
 mod document_matcher;
-mod explaining;
+mod document_rewriter;
+mod explanations;
 mod indexes;
 mod keywords;
+mod mapping;
 mod matching;
 mod outcomes;
 mod reader;
 mod records;
-mod rewriting;
 mod select;
-mod writing;
 mod xpath;
 
 /// The private extension module `penstock._native`; `_native.pyi` describes it.
@@ -48,10 +48,10 @@ fn _native(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<keywords::KeywordMatcher>()?;
     module.add_class::<both::BothMatcher>()?;
     module.add_function(wrap_pyfunction!(select::select, module)?)?;
-    module.add_class::<rewriting::Mapping>()?;
-    module.add_class::<writing::DocumentRewriter>()?;
-    module.add_function(wrap_pyfunction!(rewriting::match_mapped, module)?)?;
-    module.add_function(wrap_pyfunction!(rewriting::match_batch_mapped, module)?)?;
-    module.add_function(wrap_pyfunction!(rewriting::select_mapped, module)?)?;
+    module.add_class::<mapping::Mapping>()?;
+    module.add_class::<document_rewriter::DocumentRewriter>()?;
+    module.add_function(wrap_pyfunction!(mapping::match_mapped, module)?)?;
+    module.add_function(wrap_pyfunction!(mapping::match_batch_mapped, module)?)?;
+    module.add_function(wrap_pyfunction!(mapping::select_mapped, module)?)?;
     Ok(())
 }

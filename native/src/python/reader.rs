@@ -9,7 +9,9 @@ use pyo3::pybacked::PyBackedBytes;
 use pyo3::types::{PyBytes, PyDict, PyIterator, PyList};
 
 use crate::events::{Context, Handler, NameId, Names, Refusal, Span, StartElement, Stop};
-use crate::reader::{self, codes, Declarations, Limits, ReadError, Reader, ReaderOptions, Summary};
+use crate::reader::{
+    self, error_codes, DoctypePolicy, Limits, ReadError, Reader, ReaderOptions, Summary,
+};
 
 /// Code, message, offset, line, column.
 pub type RefusalTuple = (&'static str, String, u64, u64, u64);
@@ -40,9 +42,9 @@ pub fn options(
             .map(|(name, text)| (name, Arc::from(text)))
             .collect(),
         declarations: if refuse_declarations {
-            Declarations::Refuse
+            DoctypePolicy::Refuse
         } else {
-            Declarations::Honour
+            DoctypePolicy::Honour
         },
     })
 }
@@ -62,7 +64,7 @@ fn limits_from(given: &Bound<'_, PyDict>) -> PyResult<Limits> {
 /// Every code with which the core refuses a document.
 #[pyfunction]
 pub fn reader_codes() -> Vec<&'static str> {
-    codes::ALL.to_vec()
+    error_codes::ALL.to_vec()
 }
 
 /// The core's limits by name.

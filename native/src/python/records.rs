@@ -6,7 +6,7 @@ use pyo3::prelude::*;
 use pyo3::pybacked::PyBackedBytes;
 use pyo3::types::{PyBytes, PyDict, PyIterator};
 
-use crate::records::{Batch, Cutter, NameTest, Options};
+use crate::records::{NameTest, RecordBatch, RecordSplitter, SplitOptions};
 
 use super::reader::{io_error, options, refusal_tuple, RefusalTuple};
 
@@ -58,7 +58,7 @@ type EndTuple<'py> = (Option<RefusalTuple>, Bound<'py, PyBytes>, u64);
 
 /// Cuts a stream of chunks into records.
 #[pyclass(module = "penstock._native")]
-pub struct RecordCutter(Cutter<Chunks>);
+pub struct RecordCutter(RecordSplitter<Chunks>);
 
 #[pymethods]
 impl RecordCutter {
@@ -79,7 +79,7 @@ impl RecordCutter {
             uri: uri.map(Into::into),
             local: local.map(Into::into),
         });
-        let options = Options {
+        let options = SplitOptions {
             steps: steps.collect(),
             reader: options(limits, entities, false)?,
             record_bytes,
@@ -92,7 +92,7 @@ impl RecordCutter {
             chunk: None,
             at: 0,
         };
-        let cutter = py.detach(|| Cutter::new(source, options));
+        let cutter = py.detach(|| RecordSplitter::new(source, options));
         cutter.map(Self).map_err(io_error)
     }
 
@@ -120,7 +120,7 @@ impl RecordCutter {
     }
 }
 
-fn batch_tuple(py: Python<'_>, batch: Batch) -> BatchTuple<'_> {
+fn batch_tuple(py: Python<'_>, batch: RecordBatch) -> BatchTuple<'_> {
     // Arrow's offsets begin with a zero; a batch is far below 2 GiB.
     let offset = |end: u64| (end as u32).to_ne_bytes();
     let mut offsets = Vec::with_capacity(4 * (batch.content_ends.len() + 1));

@@ -4,7 +4,7 @@ use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 
 use crate::reader::{Reader, ReaderOptions};
-use crate::select::{Node, Options, Selection, Selector, Wanted};
+use crate::select::{ResultDetail, SelectedNode, Selection, SelectionOptions, Selector};
 use crate::xpath::ast::Kind;
 use crate::xpath::{parse, Namespaces};
 
@@ -27,9 +27,9 @@ pub fn select(
         .map_err(|refusal| PyValueError::new_err((refusal.code, refusal.message)))?;
     py.detach(|| {
         let selector = Selector::compile(&query);
-        let options = Options {
-            wanted: Wanted::All,
-            ..Options::default()
+        let options = SelectionOptions {
+            detail: ResultDetail::AllNodes,
+            ..SelectionOptions::default()
         };
         let mut selection = Selection::new(&[&selector], options);
         Reader::new(ReaderOptions::default())
@@ -43,7 +43,7 @@ pub fn select(
     })
 }
 
-fn selected(node: Node) -> Selected {
+fn selected(node: SelectedNode) -> Selected {
     let kind = match node.kind {
         Kind::Element => "element",
         Kind::Attribute => "attribute",

@@ -4,36 +4,36 @@ use memchr::memmem;
 
 use crate::events::{Handler, Span};
 
-use super::chars::is_name_char;
-use super::codes;
-use super::entities::Meaning;
-use super::fail::{refuse, shown, Fail, Step};
-use super::instruction::check_target;
-use super::machine::{Machine, Open};
-use super::pieces::{held_back, Inside};
-use super::tokens::{Cut, Token, Tokens};
-use super::window::{Origin, Window};
+use super::char_classes::is_name_char;
+use super::document_parser::{DocumentParser, Open};
+use super::entities::ReferenceMeaning;
+use super::error_codes;
+use super::input_window::{InputWindow, OffsetMapping};
+use super::markup_tokenizer::{Incomplete, MarkupTokenizer, Token};
+use super::parse_error::{refuse, shown, ParseError, ParseResult};
+use super::partial_token::{held_back, PartialToken};
+use super::processing_instruction::check_target;
 
-impl Machine {
+impl DocumentParser {
     /// Reads content up to the root's end or, inside an entity, up to the entity's. `floor` is how
     /// many elements were open where it began.
     pub(super) fn content<H: Handler>(
         &mut self,
-        window: &Window<'_>,
+        window: &InputWindow<'_>,
         at: &mut usize,
         floor: usize,
         handler: &mut H,
-    ) -> Step<()> {
+    ) -> ParseResult<()> {
         if self.inside.is_some() {
             self.continue_inside(window, at, handler)?;
         }
-        let mut tokens = Tokens::new(window.text, *at);
+        let mut tokens = MarkupTokenizer::new(window.text, *at);
         loop {
             let start = tokens.at();
             *at = start;
             if self.stack.len() > floor {
                 let open = self.stack[self.stack.len() - 1];
-                if tokens.pass_end_tag(self.lexicon.text(open.name)) {
+                if tokens.pass_end_tag(self.name_table.text(open.name)) {
                     self.close(window, open, start, tokens.at(), handler)?;
                     if self.stack.is_empty() {
                         *at = tokens.at();
@@ -48,7 +48,7 @@ impl Machine {
                     if end == window.text.len() && !window.complete {
                         *at = end - held_back(text);
                         self.text(window, start, *at, handler)?;
-                        return Err(Fail::More);
+                        return Err(ParseError::More);
                     }
                     self.text(window, start, end, handler)?;
                 }
@@ -77,16 +77,16 @@ impl Machine {
                     check_comment(text).map_err(|fail| fail.shifted(start + 4))?;
                     handler
                         .text_break()
-                        .map_err(|stop| Fail::stop(stop, start))?;
+                        .map_err(|stop| ParseError::stop(stop, start))?;
                 }
                 Token::Instruction(text) => {
                     let max = self.options.limits.name_bytes;
                     check_target(text, max).map_err(|fail| fail.shifted(start + 2))?;
                     handler
                         .text_break()
-                        .map_err(|stop| Fail::stop(stop, start))?;
+                        .map_err(|stop| ParseError::stop(stop, start))?;
                 }
-                Token::Cut(cut) => {
+                Token::Incomplete(cut) => {
                     self.cut(window, at, cut)?;
                     return self.content(window, at, floor, handler);
                 }
@@ -95,20 +95,20 @@ impl Machine {
         }
     }
 
-    fn content_ended(&self, window: &Window<'_>, at: usize, floor: usize) -> Step<()> {
+    fn content_ended(&self, window: &InputWindow<'_>, at: usize, floor: usize) -> ParseResult<()> {
         if !window.complete {
-            return Err(Fail::More);
+            return Err(ParseError::More);
         }
         match self.stack.last() {
             Some(open) if self.stack.len() > floor => {
-                let name = self.lexicon.text(open.name);
+                let name = self.name_table.text(open.name);
                 match window.origin {
-                    Origin::Entity(_) => {
+                    OffsetMapping::Entity(_) => {
                         let message = format!("the entity leaves the element {name} open");
-                        refuse(codes::ENTITY_UNBALANCED, at, message)
+                        refuse(error_codes::ENTITY_UNBALANCED, at, message)
                     }
                     _ => refuse(
-                        codes::UNCLOSED,
+                        error_codes::UNCLOSED,
                         at,
                         format!("the element {name} has no end tag"),
                     ),
@@ -119,36 +119,45 @@ impl Machine {
     }
 
     /// No token ends where `at` is: begins a piecemeal one, asks for more, or refuses.
-    fn cut(&mut self, window: &Window<'_>, at: &mut usize, cut: Cut) -> Step<()> {
+    fn cut(
+        &mut self,
+        window: &InputWindow<'_>,
+        at: &mut usize,
+        cut: Incomplete,
+    ) -> ParseResult<()> {
         let rest = &window.text[*at..];
         match cut {
-            Cut::Comment => {
-                self.inside = Some(Inside::Comment);
+            Incomplete::Comment => {
+                self.inside = Some(PartialToken::Comment);
                 *at += "<!--".len();
                 Ok(())
             }
-            Cut::CData => {
-                self.inside = Some(Inside::CData(Some(window.original(*at))));
+            Incomplete::CData => {
+                self.inside = Some(PartialToken::CData(Some(window.original(*at))));
                 *at += "<![CDATA[".len();
                 Ok(())
             }
-            Cut::Instruction => {
+            Incomplete::Instruction => {
                 *at += "<?".len();
                 self.begin_instruction(window, at)
             }
-            Cut::Reference => {
+            Incomplete::Reference => {
                 self.check_reference(&rest[1..], *at)?;
                 if window.complete {
-                    return refuse(codes::REFERENCE, *at, "a reference has no end");
+                    return refuse(error_codes::REFERENCE, *at, "a reference has no end");
                 }
-                Err(Fail::More)
+                Err(ParseError::More)
             }
-            Cut::Tag => {
+            Incomplete::Tag => {
                 self.check_tag_len(rest.len(), *at)?;
-                Err(Fail::ended(window.complete, *at, "a tag"))
+                Err(ParseError::ended(window.complete, *at, "a tag"))
             }
-            Cut::Prefix => Err(Fail::ended(window.complete, *at, "markup")),
-            Cut::Declaration => refuse(codes::TAG, *at, "an element may not hold declarations"),
+            Incomplete::Prefix => Err(ParseError::ended(window.complete, *at, "markup")),
+            Incomplete::Declaration => refuse(
+                error_codes::TAG,
+                *at,
+                "an element may not hold declarations",
+            ),
         }
     }
 
@@ -156,18 +165,18 @@ impl Machine {
     #[inline(always)]
     fn text<H: Handler>(
         &mut self,
-        window: &Window<'_>,
+        window: &InputWindow<'_>,
         start: usize,
         end: usize,
         handler: &mut H,
-    ) -> Step<()> {
+    ) -> ParseResult<()> {
         let text = &window.text[start..end];
         if text.is_empty() {
             return Ok(());
         }
         if window.has_brackets {
             if let Some(at) = memmem::find(text.as_bytes(), b"]]>") {
-                return refuse(codes::TEXT, start + at, "text may not have \"]]>\"");
+                return refuse(error_codes::TEXT, start + at, "text may not have \"]]>\"");
             }
         }
         let span = window.span_for::<H>(start, end);
@@ -178,42 +187,42 @@ impl Machine {
     #[inline(always)]
     pub(super) fn piece<H: Handler>(
         &mut self,
-        window: &Window<'_>,
+        window: &InputWindow<'_>,
         text: &str,
         span: Span,
         at: usize,
         handler: &mut H,
-    ) -> Step<()> {
+    ) -> ParseResult<()> {
         let result = if window.fold_line_ends && memchr::memchr(b'\r', text.as_bytes()).is_some() {
             fold_line_ends(text, &mut self.folded);
             handler.text(&self.folded, span)
         } else {
             handler.text(text, span)
         };
-        result.map_err(|stop| Fail::stop(stop, at))
+        result.map_err(|stop| ParseError::stop(stop, at))
     }
 
     /// Reads an end tag that is not simply the one expected.
     fn end_tag<H: Handler>(
         &mut self,
-        window: &Window<'_>,
+        window: &InputWindow<'_>,
         start: usize,
         end: usize,
         name: &str,
         floor: usize,
         handler: &mut H,
-    ) -> Step<()> {
+    ) -> ParseResult<()> {
         self.check_tag_len(end - start, start)?;
         if self.stack.len() == floor {
             let message = "an entity closes an element that it did not open";
-            return refuse(codes::ENTITY_UNBALANCED, start, message);
+            return refuse(error_codes::ENTITY_UNBALANCED, start, message);
         }
         let open = self.stack[self.stack.len() - 1];
-        let expected = self.lexicon.text(open.name);
+        let expected = self.name_table.text(open.name);
         if name.trim_end_matches([' ', '\t', '\n', '\r']) != expected {
             let found = shown(&window.text[start..end]);
             let message = format!("</{expected}> was expected, not {found}");
-            return refuse(codes::END_TAG, start, message);
+            return refuse(error_codes::END_TAG, start, message);
         }
         self.close(window, open, start, end, handler)
     }
@@ -222,14 +231,14 @@ impl Machine {
     #[inline(always)]
     fn close<H: Handler>(
         &mut self,
-        window: &Window<'_>,
+        window: &InputWindow<'_>,
         open: Open,
         start: usize,
         end: usize,
         handler: &mut H,
-    ) -> Step<()> {
+    ) -> ParseResult<()> {
         self.stack.pop();
-        self.lexicon.leave(open.mark);
+        self.name_table.leave(open.mark);
         let whole = if H::SPANS {
             window.span_from(open.start, end)
         } else {
@@ -237,22 +246,22 @@ impl Machine {
         };
         handler
             .end_element(whole, window.span_for::<H>(start, end))
-            .map_err(|stop| Fail::stop(stop, start))
+            .map_err(|stop| ParseError::stop(stop, start))
     }
 
     /// Checks the characters and the length of what follows an ampersand.
-    fn check_reference(&self, body: &str, at: usize) -> Step<()> {
+    fn check_reference(&self, body: &str, at: usize) -> ParseResult<()> {
         if let Some(bad) = body.find(|c: char| c != '#' && !is_name_char(c)) {
             let message = format!(
                 "{} is not a reference",
                 shown(&format!("&{}", &body[..bad]))
             );
-            return refuse(codes::REFERENCE, at, message);
+            return refuse(error_codes::REFERENCE, at, message);
         }
         let max = self.options.limits.name_bytes;
         if body.len() > max {
             let message = format!("a name is longer than {max} bytes");
-            return refuse(codes::LIMIT_NAME_BYTES, at, message);
+            return refuse(error_codes::LIMIT_NAME_BYTES, at, message);
         }
         Ok(())
     }
@@ -260,11 +269,11 @@ impl Machine {
     /// Passes on what `&body;` at `start` stands for.
     fn reference<H: Handler>(
         &mut self,
-        window: &Window<'_>,
+        window: &InputWindow<'_>,
         start: usize,
         body: &str,
         handler: &mut H,
-    ) -> Step<()> {
+    ) -> ParseResult<()> {
         let end = start + body.len() + 2;
         self.check_reference(body, start)?;
         let read = window.original(start);
@@ -277,24 +286,24 @@ impl Machine {
             ..span
         };
         match meaning {
-            Meaning::Character(character) => {
+            ReferenceMeaning::Character(character) => {
                 let span = window.span(start, end);
                 let mut buffer = [0; 4];
                 let text = character.encode_utf8(&mut buffer);
                 handler
                     .text(text, span)
-                    .map_err(|stop| Fail::stop(stop, start))
+                    .map_err(|stop| ParseError::stop(stop, start))
             }
-            Meaning::Plain(text) if text.is_empty() => Ok(()),
-            Meaning::Plain(text) => {
+            ReferenceMeaning::Plain(text) if text.is_empty() => Ok(()),
+            ReferenceMeaning::Plain(text) => {
                 let span = from_entity(window.span(start, end));
                 handler
                     .text(&text, span)
-                    .map_err(|stop| Fail::stop(stop, start))
+                    .map_err(|stop| ParseError::stop(stop, start))
             }
-            Meaning::Markup(id, text) => {
-                let origin = Origin::Entity(from_entity(window.span(start, end)));
-                let inside = Window::new(&text, true, origin);
+            ReferenceMeaning::Markup(id, text) => {
+                let origin = OffsetMapping::Entity(from_entity(window.span(start, end)));
+                let inside = InputWindow::new(&text, true, origin);
                 let floor = self.stack.len();
                 self.content(&inside, &mut 0, floor, handler)
                     .map_err(|fail| fail.placed(start))?;
@@ -305,11 +314,11 @@ impl Machine {
     }
 }
 
-fn check_comment(text: &str) -> Step<()> {
+fn check_comment(text: &str) -> ParseResult<()> {
     let bad = memmem::find(text.as_bytes(), b"--")
         .or_else(|| text.ends_with('-').then(|| text.len() - 1));
     match bad {
-        Some(at) => refuse(codes::COMMENT, at, "a comment may not have \"--\""),
+        Some(at) => refuse(error_codes::COMMENT, at, "a comment may not have \"--\""),
         None => Ok(()),
     }
 }

@@ -4,9 +4,9 @@ use std::sync::Arc;
 
 use hashbrown::HashMap;
 
-use super::chars::{is_name, referred_char};
-use super::fail::{refuse, shown, Step};
-use super::{codes, Limits};
+use super::char_classes::{is_name, referred_char};
+use super::parse_error::{refuse, shown, ParseResult};
+use super::{error_codes, Limits};
 
 /// What an entity's declaration says.
 #[derive(Clone, Debug)]
@@ -25,7 +25,7 @@ struct Entity {
 
 /// What a reference in content or in an attribute's value stands for.
 #[derive(Debug)]
-pub(super) enum Meaning {
+pub(super) enum ReferenceMeaning {
     /// A character, by number or by one of the five names every document has.
     Character(char),
     /// A replacement text, to be read as if it stood there; then [`Entities::close`] it.
@@ -50,20 +50,20 @@ pub(super) struct Expansion {
 
 impl Expansion {
     /// Accounts for `bytes` more, `read` bytes into the document.
-    pub(super) fn charge(&mut self, bytes: usize, read: u64, limits: &Limits) -> Step<()> {
+    pub(super) fn charge(&mut self, bytes: usize, read: u64, limits: &Limits) -> ParseResult<()> {
         self.bytes += bytes as u64;
         if self.bytes > limits.entity_bytes {
             let message = format!(
                 "its entities expand to more than {} bytes",
                 limits.entity_bytes
             );
-            return refuse(codes::LIMIT_ENTITY_BYTES, 0, message);
+            return refuse(error_codes::LIMIT_ENTITY_BYTES, 0, message);
         }
         let past_free = self.bytes.saturating_sub(Limits::AMPLIFICATION_FREE_BYTES);
         if past_free > read.saturating_mul(limits.entity_amplification) {
             let times = limits.entity_amplification;
             let message = format!("its entities expand to more than {times} times the text so far");
-            return refuse(codes::LIMIT_ENTITY_AMPLIFICATION, 0, message);
+            return refuse(error_codes::LIMIT_ENTITY_AMPLIFICATION, 0, message);
         }
         Ok(())
     }
@@ -95,7 +95,7 @@ impl Entities {
         expansion: &mut Expansion,
         read: u64,
         limits: &Limits,
-    ) -> Step<Option<(usize, Arc<str>)>> {
+    ) -> ParseResult<Option<(usize, Arc<str>)>> {
         let Some(&id) = self.by_name.get(name) else {
             return Ok(None);
         };
@@ -105,20 +105,20 @@ impl Entities {
             Definition::External => {
                 let message =
                     format!("the entity {name} is external, and external entities are never read");
-                return refuse(codes::ENTITY_EXTERNAL, 0, message);
+                return refuse(error_codes::ENTITY_EXTERNAL, 0, message);
             }
             Definition::Unparsed => {
                 let message = format!("the entity {name} is not text and cannot be referred to");
-                return refuse(codes::ENTITY_UNPARSED, 0, message);
+                return refuse(error_codes::ENTITY_UNPARSED, 0, message);
             }
         };
         if entity.open {
             let message = format!("the entity {name} contains itself");
-            return refuse(codes::ENTITY_RECURSIVE, 0, message);
+            return refuse(error_codes::ENTITY_RECURSIVE, 0, message);
         }
         if expansion.depth == limits.entity_depth {
             let message = format!("entities are nested deeper than {}", limits.entity_depth);
-            return refuse(codes::LIMIT_ENTITY_DEPTH, 0, message);
+            return refuse(error_codes::LIMIT_ENTITY_DEPTH, 0, message);
         }
         expansion.charge(text.len(), read, limits)?;
         entity.open = true;
@@ -133,7 +133,7 @@ impl Entities {
 }
 
 /// Checks what stands between `&` and `;`, and gives the character if it stands for one.
-pub(super) fn character(body: &str) -> Step<Option<char>> {
+pub(super) fn character(body: &str) -> ParseResult<Option<char>> {
     let named = match body {
         "amp" => '&',
         "lt" => '<',
@@ -148,23 +148,29 @@ pub(super) fn character(body: &str) -> Step<Option<char>> {
                 .all(|b| b.is_ascii_hexdigit()) =>
             {
                 return refuse(
-                    codes::CHARACTER,
+                    error_codes::CHARACTER,
                     0,
                     format!("&{body}; is no character that XML allows"),
                 );
             }
-            None => return refuse(codes::REFERENCE, 0, format!("&{body}; is not a reference")),
+            None => {
+                return refuse(
+                    error_codes::REFERENCE,
+                    0,
+                    format!("&{body}; is not a reference"),
+                )
+            }
         },
         _ if is_name(body) => {
             if body.contains(':') {
                 let message = format!("the entity name {body} may not have a colon");
-                return refuse(codes::NAMESPACE_COLON, 0, message);
+                return refuse(error_codes::NAMESPACE_COLON, 0, message);
             }
             return Ok(None);
         }
         _ => {
             return refuse(
-                codes::REFERENCE,
+                error_codes::REFERENCE,
                 0,
                 format!("{} is not a reference", shown(&format!("&{body};"))),
             )

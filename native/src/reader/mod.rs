@@ -7,36 +7,36 @@
 //!    with the way back from each character to the original bytes;
 //! 2. [`tokens`] cuts the window into tokens with quick-xml; a token that the window ends inside of
 //!    waits for more text, or, if it may be long (text, comments), is read in pieces;
-//! 3. [`machine`] knows where in the document that is, and checks everything that XML and
+//! 3. [`parser`] knows where in the document that is, and checks everything that XML and
 //!    namespaces ask for: [`content`], [`pieces`], [`tag`], [`values`], [`doctype`];
-//! 4. [`lexicon`] turns names as written into expanded names.
+//! 4. [`name_table`] turns names as written into expanded names.
 //!
 //! A whole document in UTF-8 is its own window and nothing of it is copied. However a document is
 //! cut into chunks, the events (up to where text is cut into pieces), spans and refusals are the
 //! same. Memory is bounded by depth and [`Limits`].
 
-mod chars;
-pub mod codes;
+mod attribute_value;
+mod char_classes;
 mod content;
-mod cursor;
-mod declaration;
 mod doctype;
+mod document_parser;
+mod document_stream;
 mod entities;
-mod fail;
-mod flow;
+pub mod error_codes;
 mod input;
-mod instruction;
-mod lexicon;
+mod input_window;
 mod limits;
-mod machine;
-mod pieces;
-mod position;
-mod tag;
+mod markup_tokenizer;
+mod name_table;
+mod parse_error;
+mod partial_token;
+mod processing_instruction;
+mod start_tag;
 #[cfg(test)]
 pub(crate) mod tests;
-mod tokens;
-mod values;
-mod window;
+mod text_cursor;
+mod text_position;
+mod xml_declaration;
 
 use std::io::{self, Read};
 use std::sync::Arc;
@@ -45,21 +45,21 @@ use hashbrown::HashMap;
 
 use crate::events::{Handler, Names, Refusal, Span};
 
-use chars::char_start;
-use fail::Fault;
-use input::{open_slice, Buffers, Input, Opened};
-use lexicon::Lexicon;
-use machine::Machine;
-use position::Place;
-use window::{Origin, Window};
+use char_classes::char_start;
+use document_parser::DocumentParser;
+use input::{open_slice, Buffers, DocumentInput, Opened};
+use input_window::{InputWindow, OffsetMapping};
+use name_table::NameTable;
+use parse_error::Fault;
+use text_position::Place;
 
-pub use flow::Flow;
+pub use document_stream::DocumentStream;
 pub use input::decode;
 pub use limits::Limits;
 
 /// What to do with document type declarations.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Declarations {
+pub enum DoctypePolicy {
     /// Internal entities and attribute defaults are honoured, within the limits.
     #[default]
     Honour,
@@ -75,7 +75,7 @@ pub struct ReaderOptions {
     /// Entities that a document may refer to without declaring them: name and plain text.
     pub entities: HashMap<String, Arc<str>>,
     /// What to do with document type declarations.
-    pub declarations: Declarations,
+    pub declarations: DoctypePolicy,
 }
 
 /// What was read.
@@ -117,7 +117,7 @@ impl std::error::Error for ReadError {}
 /// a document like those before it costs no allocation.
 #[derive(Debug)]
 pub struct Reader {
-    machine: Machine,
+    parser: DocumentParser,
     buffers: Buffers,
     names_generation: u64,
 }
@@ -126,7 +126,7 @@ impl Reader {
     /// A reader that has met no name yet.
     pub fn new(options: ReaderOptions) -> Self {
         Self {
-            machine: Machine::new(options),
+            parser: DocumentParser::new(options),
             buffers: Buffers::default(),
             names_generation: 0,
         }
@@ -134,12 +134,12 @@ impl Reader {
 
     /// The names met so far. Ids in events are numbers in this table.
     pub fn names(&self) -> &Names {
-        &self.machine.lexicon.names
+        &self.parser.name_table.names
     }
 
     /// The same, to make names known before they are met.
     pub fn names_mut(&mut self) -> &mut Names {
-        &mut self.machine.lexicon.names
+        &mut self.parser.name_table.names
     }
 
     /// Changes when the table of names is begun anew, which is only ever done at a document's end,
@@ -154,19 +154,21 @@ impl Reader {
         bytes: &[u8],
         handler: &mut H,
     ) -> Result<Summary, Refusal> {
-        let max = self.machine.options.limits.document_bytes;
+        let max = self.parser.options.limits.document_bytes;
         let (encoding, opened) = open_slice(bytes, &mut self.buffers, max)
             .map_err(|fault| refusal(*fault, 0, Place::default()))?;
-        self.machine.begin(encoding);
+        self.parser.begin(encoding);
         let result = match opened {
-            Opened::Flow(input) => match self.read_flow(Flow::new(*input), handler) {
-                Ok(taken) => Ok(taken),
-                Err(ReadError::Refusal(refusal)) => Err(refusal),
-                Err(ReadError::Io(_)) => unreachable!("memory can always be read"),
-            },
+            Opened::DocumentStream(input) => {
+                match self.read_flow(DocumentStream::new(*input), handler) {
+                    Ok(taken) => Ok(taken),
+                    Err(ReadError::Refusal(refusal)) => Err(refusal),
+                    Err(ReadError::Io(_)) => unreachable!("memory can always be read"),
+                }
+            }
             Opened::Whole(text, base, fault) => {
-                let window = Window::new(text, fault.is_none(), Origin::Bytes(base));
-                let result = match self.machine.advance(&window, handler) {
+                let window = InputWindow::new(text, fault.is_none(), OffsetMapping::Bytes(base));
+                let result = match self.parser.advance(&window, handler) {
                     Ok(_) => fault.map(|fault| {
                         Box::new(Fault {
                             at: text.len(),
@@ -196,36 +198,36 @@ impl Reader {
     }
 
     /// Begins to read a document from a stream, window by window: see [`Reader::read_on`].
-    pub fn open_stream<R: Read>(&mut self, source: R) -> Result<Flow<R>, ReadError> {
-        let max = self.machine.options.limits.document_bytes;
-        let input = Input::open(source, std::mem::take(&mut self.buffers), max)?;
-        self.machine.begin(input.encoding());
-        Ok(Flow::new(input))
+    pub fn open_stream<R: Read>(&mut self, source: R) -> Result<DocumentStream<R>, ReadError> {
+        let max = self.parser.options.limits.document_bytes;
+        let input = DocumentInput::open(source, std::mem::take(&mut self.buffers), max)?;
+        self.parser.begin(input.encoding());
+        Ok(DocumentStream::new(input))
     }
 
     /// Reads one window of the document that was opened last; whether that was its end. Until then
     /// the reader can read nothing else.
     pub fn read_on<H: Handler, R: Read>(
         &mut self,
-        flow: &mut Flow<R>,
+        flow: &mut DocumentStream<R>,
         handler: &mut H,
     ) -> Result<bool, ReadError> {
-        flow.advance(&mut self.machine, handler)
+        flow.advance(&mut self.parser, handler)
     }
 
     /// What is known so far of the document being read, but for its bytes.
     pub fn summary(&self) -> Summary {
-        self.machine.summary
+        self.parser.summary
     }
 
     /// Reads window after window; gives how many bytes that took.
     fn read_flow<H: Handler, R: Read>(
         &mut self,
-        mut flow: Flow<R>,
+        mut flow: DocumentStream<R>,
         handler: &mut H,
     ) -> Result<u64, ReadError> {
         let result = loop {
-            match flow.advance(&mut self.machine, handler) {
+            match flow.advance(&mut self.parser, handler) {
                 Ok(false) => {}
                 Ok(true) => break Ok(flow.input.taken()),
                 Err(error) => break Err(error),
@@ -236,9 +238,9 @@ impl Reader {
     }
 
     fn finish<E>(&mut self, result: Result<u64, E>) -> Result<Summary, E> {
-        let summary = self.machine.summary;
-        if self.machine.lexicon.is_full() {
-            self.machine.lexicon = Lexicon::new(&self.machine.options.limits);
+        let summary = self.parser.summary;
+        if self.parser.name_table.is_full() {
+            self.parser.name_table = NameTable::new(&self.parser.options.limits);
             self.names_generation += 1;
         }
         result.map(|bytes| Summary { bytes, ..summary })
@@ -246,7 +248,7 @@ impl Reader {
 }
 
 /// The refusal that a fault in the window is, `place` being where the window begins.
-fn placed(fault: Fault, window: &Window<'_>, place: Place) -> Refusal {
+fn placed(fault: Fault, window: &InputWindow<'_>, place: Place) -> Refusal {
     let at = char_start(window.text, fault.at);
     refusal(fault, window.original(at), place.after(&window.text[..at]))
 }

@@ -3,12 +3,12 @@
 use super::*;
 use crate::reader::{Limits, ReaderOptions};
 
-fn options(path: &[&str], window_bytes: usize) -> Options {
+fn options(path: &[&str], window_bytes: usize) -> SplitOptions {
     let test = |name: &&str| NameTest {
         uri: None,
         local: (*name != "*").then(|| (*name).into()),
     };
-    Options {
+    SplitOptions {
         steps: path.iter().map(test).collect(),
         reader: ReaderOptions {
             limits: Limits {
@@ -24,8 +24,8 @@ fn options(path: &[&str], window_bytes: usize) -> Options {
     }
 }
 
-fn cut(document: &[u8], options: Options) -> (Vec<String>, Vec<(u64, u64)>, End) {
-    let mut cutter = Cutter::new(document, options).expect("memory can be read");
+fn cut(document: &[u8], options: SplitOptions) -> (Vec<String>, Vec<(u64, u64)>, SplitEnd) {
+    let mut cutter = RecordSplitter::new(document, options).expect("memory can be read");
     let (mut contents, mut ranges) = (Vec::new(), Vec::new());
     while let Some(batch) = cutter.next(1).expect("memory can be read") {
         let mut start = 0;
@@ -71,7 +71,7 @@ fn the_rest_of_a_broken_document_fails_as_the_document_does() {
         assert_eq!(contents.len(), 2);
         let refusal = end.refusal.expect("refused");
         assert_eq!((refusal.code, refusal.offset), ("xml.end-tag", 56));
-        let mut cutter = Cutter::new(&end.rest[..], options(&["z"], 64)).expect("memory");
+        let mut cutter = RecordSplitter::new(&end.rest[..], options(&["z"], 64)).expect("memory");
         while cutter.next(1).expect("memory").is_some() {}
         let again = cutter.end.and_then(|end| end.refusal).expect("refused");
         assert_eq!(again.code, refusal.code, "{window}");
@@ -84,7 +84,7 @@ fn a_record_that_is_too_long_is_marked_and_the_next_is_whole() {
     let long = format!("<a><b>{}</b><b>short</b></a>", "x".repeat(300));
     for window in [1, 50, 90, 1000] {
         let options = options(&["a", "b"], window);
-        let mut cutter = Cutter::new(long.as_bytes(), options).expect("memory");
+        let mut cutter = RecordSplitter::new(long.as_bytes(), options).expect("memory");
         let (mut faults, mut contents) = (Vec::new(), Vec::new());
         while let Some(batch) = cutter.next(u64::MAX).expect("memory") {
             faults.extend(batch.faults);
@@ -120,7 +120,7 @@ fn a_record_out_of_an_entity_is_refused() {
 fn a_part_read_with_its_prefix_tells_places_in_the_whole() {
     let document = b"<?xml version='1.0'?> <a p='1'>\n<b/><b>2</b><b>3</b></a>";
     let (_, all, _) = cut(document, options(&["a", "b"], 5));
-    let mut whole = Cutter::new(&document[..], options(&["a", "b"], 5)).expect("memory");
+    let mut whole = RecordSplitter::new(&document[..], options(&["a", "b"], 5)).expect("memory");
     let batch = std::iter::from_fn(|| whole.next(1).expect("memory"))
         .find(|batch| !batch.ranges.is_empty())
         .expect("a record");
@@ -131,7 +131,7 @@ fn a_part_read_with_its_prefix_tells_places_in_the_whole() {
         part.extend_from_slice(&document[start as usize..end as usize]);
     }
     part.extend_from_slice(&document[all[0].1 as usize..]);
-    let options = Options {
+    let options = SplitOptions {
         prefix,
         position: all[0].1,
         ..options(&["a", "b"], 5)

@@ -1,16 +1,16 @@
 //! An element with operators: where its children go.
 
-use super::mapping::{Operators, PlaceId, Way};
-use super::memory::{Frame, State, NO_STATE};
-use super::origins::Origins;
+use super::mapping::{Destination, Operators, SchemaNodeId};
+use super::provenance::Provenance;
 use super::rewriter::Rewriter;
-use super::trees::NodeId;
+use super::rewriter_buffers::{Frame, State, NO_STATE};
+use super::tree_buffer::NodeId;
 use crate::events::{Attribute, Context, Handler, NameId, Span, Stop};
 
 impl<'m, H: Handler> Rewriter<'m, H> {
     /// The operators at a place.
     #[inline]
-    pub(super) fn operators(&self, place: PlaceId) -> &'m Operators {
+    pub(super) fn operators(&self, place: SchemaNodeId) -> &'m Operators {
         let operators = self.mapping.places[place as usize].operators.as_deref();
         operators.expect("where there is a state there are operators")
     }
@@ -28,7 +28,7 @@ impl<'m, H: Handler> Rewriter<'m, H> {
     }
 
     /// Opens the frame of an element; `span` is its range, where it is known.
-    pub(super) fn open_frame(&mut self, place: PlaceId, span: Option<Span>) {
+    pub(super) fn open_frame(&mut self, place: SchemaNodeId, span: Option<Span>) {
         let has_operators = self.mapping.places[place as usize].operators.is_some();
         let state = if has_operators {
             self.open_state(span)
@@ -72,19 +72,19 @@ impl<'m, H: Handler> Rewriter<'m, H> {
     }
 
     /// Where a child goes.
-    pub(super) fn way_of(&mut self, place: PlaceId) -> Way {
+    pub(super) fn way_of(&mut self, place: SchemaNodeId) -> Destination {
         let frame = self.top();
         if frame.state == NO_STATE {
-            return Way::Stays;
+            return Destination::Stays;
         }
         let operators = self.operators(frame.place);
         let state = self.state();
         if !state.decided && (state.waits || operators.waiting.has(place)) {
             state.waits = true;
-            return Way::Waits;
+            return Destination::Waits;
         }
         match operators.way_of(place) {
-            Way::Upgraded if !state.upgrades => Way::Stays,
+            Destination::Upgraded if !state.upgrades => Destination::Stays,
             way => way,
         }
     }
@@ -116,16 +116,16 @@ impl<'m, H: Handler> Rewriter<'m, H> {
         if let Some(span) = self.state().span {
             return span;
         }
-        let sign = Origins::sign(self.output.origins.add(Vec::new(), None));
+        let sign = Provenance::sign(self.output.provenance.add(Vec::new(), None));
         self.state().span = Some(sign);
         sign
     }
 
     /// Sets a child aside.
-    pub(super) fn set_aside(&mut self, way: Way, node: NodeId) {
+    pub(super) fn set_aside(&mut self, way: Destination, node: NodeId) {
         let state = self.state();
         match way {
-            Way::Waits => state.waiting.push(node),
+            Destination::Waits => state.waiting.push(node),
             _ => state.aside.push((way, node)),
         }
     }
@@ -136,14 +136,14 @@ impl<'m, H: Handler> Rewriter<'m, H> {
         let span = H::SPANS.then_some(span);
         let (node, is_new) = self.memory.trees.add_text(before, text, span);
         if is_new {
-            self.set_aside(Way::Waits, node);
+            self.set_aside(Destination::Waits, node);
         }
     }
 
     /// A comment or processing instruction among children that wait.
     pub(super) fn wait_with_break(&mut self) {
         let node = self.memory.trees.add_break(H::SPANS);
-        self.set_aside(Way::Waits, node);
+        self.set_aside(Destination::Waits, node);
     }
 
     /// An element begins whose place is here; `whole` is its range where it is known already.
@@ -151,7 +151,7 @@ impl<'m, H: Handler> Rewriter<'m, H> {
     pub(super) fn enter(
         &mut self,
         context: &dyn Context,
-        place: PlaceId,
+        place: SchemaNodeId,
         name: NameId,
         attributes: &[Attribute<'_>],
         tag: Span,
@@ -186,7 +186,7 @@ impl<'m, H: Handler> Rewriter<'m, H> {
         name: NameId,
         attributes: &[Attribute<'_>],
         tag: Span,
-        place: PlaceId,
+        place: SchemaNodeId,
         whole: Option<Span>,
     ) -> Result<(), Stop> {
         let is_top = self.output.is_outside();
@@ -223,14 +223,14 @@ impl<'m, H: Handler> Rewriter<'m, H> {
         &mut self,
         context: &dyn Context,
         name: NameId,
-        place: PlaceId,
+        place: SchemaNodeId,
         value: &str,
     ) -> Result<(), Stop> {
         let way = self.way_of(place);
         let span = self.span_of_open();
         match way {
-            Way::Stays | Way::Passes => {
-                if way == Way::Passes {
+            Destination::Stays | Destination::Passes => {
+                if way == Destination::Passes {
                     self.prepare_to_pass(context)?;
                 }
                 self.output.start(context, name, &[], Span::default())?;
@@ -254,7 +254,7 @@ impl<'m, H: Handler> Rewriter<'m, H> {
             return;
         }
         match self.state().span {
-            Some(sign) => self.output.origins.settle(sign, span),
+            Some(sign) => self.output.provenance.settle(sign, span),
             None => self.state().span = Some(span),
         }
     }

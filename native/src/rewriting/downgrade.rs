@@ -1,6 +1,6 @@
 //! Downgrade: once an element has been read, its children that waited are moved into each other.
 
-use super::placing::Task;
+use super::replay::Task;
 use super::rewriter::Rewriter;
 use crate::events::{Handler, Stop};
 

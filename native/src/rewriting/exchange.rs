@@ -2,9 +2,9 @@
 //!
 //! The children share that parent: nothing is copied, only counted.
 
-use super::mapping::{PlaceId, UNKNOWN};
+use super::mapping::{SchemaNodeId, UNKNOWN};
 use super::rewriter::Rewriter;
-use super::trees::NodeId;
+use super::tree_buffer::NodeId;
 use crate::events::{Handler, Stop};
 
 /// So many Exchanges of a mapping are all tried, whether or not their nodes are there.
@@ -31,7 +31,7 @@ impl<H: Handler> Rewriter<'_, H> {
 
     /// The places among kept trees that have Exchanges, in the order of these: a mapping can have many
     /// more. Exchanges move nodes about, and none comes to another place of the schema.
-    fn exchanging(&self, nodes: &[NodeId]) -> Vec<PlaceId> {
+    fn exchanging(&self, nodes: &[NodeId]) -> Vec<SchemaNodeId> {
         let trees = &self.memory.trees;
         let mut found = Vec::new();
         let mut waiting = nodes.to_vec();
@@ -52,8 +52,8 @@ impl<H: Handler> Rewriter<'_, H> {
     fn exchange_among(
         &mut self,
         nodes: &mut Vec<NodeId>,
-        parent: PlaceId,
-        child: PlaceId,
+        parent: SchemaNodeId,
+        child: SchemaNodeId,
     ) -> Result<bool, Stop> {
         let mut is_changed = false;
         let mut at = 0;
@@ -82,7 +82,7 @@ impl<H: Handler> Rewriter<'_, H> {
     }
 
     /// What stands in the node's place once it has changed places with its children of one kind.
-    fn turned(&mut self, node: NodeId, child: PlaceId) -> Result<Vec<NodeId>, Stop> {
+    fn turned(&mut self, node: NodeId, child: SchemaNodeId) -> Result<Vec<NodeId>, Stop> {
         let trees = &mut self.memory.trees;
         let children = trees.children(node).iter();
         let (inner, rest): (Vec<NodeId>, Vec<NodeId>) =

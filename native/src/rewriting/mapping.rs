@@ -4,16 +4,16 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use hashbrown::HashMap;
 
-use super::lookup::Lookup;
+use super::sorted_map::SortedMap;
 
 /// The number of a node of the local schema, or of an attribute that becomes an element.
-pub type PlaceId = u32;
+pub type SchemaNodeId = u32;
 
 /// The virtual node above the root.
-pub const ABOVE: PlaceId = 0;
+pub const VIRTUAL_ROOT: SchemaNodeId = 0;
 
 /// What the local schema does not have.
-pub const UNKNOWN: PlaceId = u32::MAX;
+pub const UNKNOWN: SchemaNodeId = u32::MAX;
 
 /// The number of a name of the mapping.
 pub type Symbol = u32;
@@ -38,7 +38,7 @@ pub struct Limits {
 #[derive(Clone, Debug)]
 pub struct LocalNode {
     /// The number of its parent; of the virtual node its own.
-    pub parent: PlaceId,
+    pub parent: SchemaNodeId,
     /// Its name.
     pub name: Name,
     /// Whether text may stand directly in it.
@@ -56,15 +56,15 @@ pub enum Operator {
     /// Another name for an attribute.
     RenameAttribute(Name, Name),
     /// An attribute becomes a child element of this name, at a place of its own.
-    ToElement(Name, Name, PlaceId),
+    ToElement(Name, Name, SchemaNodeId),
     /// Children, or all, are moved into a new path of elements.
-    Insert(Vec<Name>, Option<Vec<PlaceId>>),
+    Insert(Vec<Name>, Option<Vec<SchemaNodeId>>),
     /// Children, or all, are moved behind the node.
-    Upgrade(Option<Vec<PlaceId>>),
+    Upgrade(Option<Vec<SchemaNodeId>>),
     /// Children are moved into another child.
-    Downgrade(Vec<PlaceId>, PlaceId),
+    Downgrade(Vec<SchemaNodeId>, SchemaNodeId),
     /// The node and this child change places.
-    Exchange(PlaceId),
+    Exchange(SchemaNodeId),
 }
 
 /// A mapping.
@@ -75,15 +75,15 @@ pub struct Mapping {
     pub(super) limits: Limits,
     pub(super) names: Vec<Name>,
     pub(super) places: Vec<Place>,
-    /// Node and child, in the order in which they are applied.
-    pub(super) exchanges: Vec<(PlaceId, PlaceId)>,
+    /// BufferedNode and child, in the order in which they are applied.
+    pub(super) exchanges: Vec<(SchemaNodeId, SchemaNodeId)>,
 }
 
 /// What happens at one place.
 #[derive(Debug)]
 pub(super) struct Place {
     /// By name.
-    children: Lookup<PlaceId>,
+    children: SortedMap<SchemaNodeId>,
     /// The new name, if it has one.
     pub renamed: Symbol,
     /// Whether it may change places with a child.
@@ -94,7 +94,7 @@ pub(super) struct Place {
 
 /// Where a child of an element goes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) enum Way {
+pub(super) enum Destination {
     /// It stays, and passes at once.
     Stays,
     /// It passes at once, into the open inserted path or behind the element.
@@ -111,25 +111,25 @@ pub(super) enum Way {
 #[derive(Debug, Default)]
 pub(super) struct Operators {
     /// The elements that are made of attributes, in order: name and place.
-    pub to_elements: Vec<(Symbol, PlaceId)>,
+    pub to_elements: Vec<(Symbol, SchemaNodeId)>,
     /// Which of them each attribute becomes.
-    pub made_of: Lookup<u32>,
+    pub made_of: SortedMap<u32>,
     /// The new names of attributes.
-    pub attribute_names: Lookup<Symbol>,
+    pub attribute_names: SortedMap<Symbol>,
     /// The old names by the new ones.
-    pub renamed_from: Lookup<Symbol>,
+    pub renamed_from: SortedMap<Symbol>,
     /// What each Downgrade moves others into, in order.
-    pub downgrades: Vec<PlaceId>,
+    pub downgrades: Vec<SchemaNodeId>,
     /// The Downgrade that moves each child; there is at most one.
-    pub downgraded_by: Lookup<u32>,
+    pub downgraded_by: SortedMap<u32>,
     /// Inserted paths.
     pub paths: Vec<Vec<Symbol>>,
     /// Children that a Downgrade moves, or moves others into.
-    pub waiting: Lookup<()>,
+    pub waiting: SortedMap<()>,
     /// Where children go that an operator names.
-    pub ways: Lookup<Way>,
+    pub ways: SortedMap<Destination>,
     /// Where all others go.
-    pub others: Option<Way>,
+    pub others: Option<Destination>,
     /// Whether what passes does so in the first inserted path.
     pub opens_path: bool,
     /// Whether all children stand behind the element.
@@ -195,7 +195,7 @@ impl Symbols {
 impl Default for Place {
     fn default() -> Place {
         Place {
-            children: Lookup::default(),
+            children: SortedMap::default(),
             renamed: NO_SYMBOL,
             exchanges: false,
             operators: None,
@@ -226,7 +226,7 @@ impl Place {
 
     /// The child of this name.
     #[inline]
-    pub fn child(&self, name: Symbol) -> PlaceId {
+    pub fn child(&self, name: Symbol) -> SchemaNodeId {
         self.children.get(name).unwrap_or(UNKNOWN)
     }
 }
@@ -254,21 +254,24 @@ impl Operators {
                 self.downgrades.push(*target);
             }
             Operator::Insert(path, children) => {
-                let kept = Way::Inserted(numbered(&self.paths));
+                let kept = Destination::Inserted(numbered(&self.paths));
                 self.paths
                     .push(path.iter().map(|name| symbols.of(name)).collect());
                 // Above the root all is moved or nothing, and without text everything that follows.
                 let passes = is_above || (children.is_none() && !text);
                 self.opens_path |= passes;
-                self.moves(children.as_deref(), if passes { Way::Passes } else { kept });
+                self.moves(
+                    children.as_deref(),
+                    if passes { Destination::Passes } else { kept },
+                );
             }
             Operator::Upgrade(children) => {
                 self.upgrades_all = children.is_none();
                 self.ends_early = children.is_none() && !text;
                 let way = if self.ends_early {
-                    Way::Passes
+                    Destination::Passes
                 } else {
-                    Way::Upgraded
+                    Destination::Upgraded
                 };
                 self.moves(children.as_deref(), way);
             }
@@ -288,7 +291,7 @@ impl Operators {
     }
 
     /// Notes where children go; what an operator before this one takes is no child any more.
-    fn moves(&mut self, children: Option<&[PlaceId]>, way: Way) {
+    fn moves(&mut self, children: Option<&[SchemaNodeId]>, way: Destination) {
         match children {
             Some(children) => children.iter().for_each(|&child| self.ways.add(child, way)),
             None => {
@@ -299,9 +302,9 @@ impl Operators {
 
     /// Where a child goes, what waits for a target set aside.
     #[inline]
-    pub fn way_of(&self, place: PlaceId) -> Way {
+    pub fn way_of(&self, place: SchemaNodeId) -> Destination {
         let named = self.ways.get(place);
-        named.or(self.others).unwrap_or(Way::Stays)
+        named.or(self.others).unwrap_or(Destination::Stays)
     }
 }
 

@@ -11,29 +11,29 @@
 //! kept trees pass through the same frames, [`exchange`] and [`downgrade`] work on kept trees. What is
 //! kept is dropped when the element that kept it ends.
 //!
-//! [`origins`] leads from nodes of the rewritten document back to the original bytes, and
+//! [`provenance`] leads from nodes of the rewritten document back to the original bytes, and
 //! [`fragments`] cuts them out.
 
-mod attributes;
-pub mod bound;
+mod attribute_renaming;
+pub mod bound_mapping;
 mod children;
 mod downgrade;
+mod downstream;
 mod exchange;
-pub mod forest;
-pub mod fragments;
-mod lookup;
+pub mod forest_selection;
+pub mod fragment_extractor;
 pub mod mapping;
-pub mod memory;
-pub mod origins;
-mod output;
-mod placing;
+pub mod provenance;
+mod replay;
 pub mod rewriter;
+pub mod rewriter_buffers;
+mod sorted_map;
 #[cfg(test)]
 mod tests;
-mod trees;
-pub mod writer;
+mod tree_buffer;
+pub mod tree_writer;
 
-pub use forest::TreeByTree;
+pub use forest_selection::ForestSelection;
 pub use mapping::{Limits, LocalNode, Mapping, Operator};
-pub use memory::Memory;
 pub use rewriter::{Rewriter, Rewritten};
+pub use rewriter_buffers::RewriterBuffers;

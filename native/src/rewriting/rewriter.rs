@@ -2,21 +2,21 @@
 
 use std::sync::Arc;
 
-use super::bound::Bound;
-use super::mapping::{Mapping, PlaceId, Way, ABOVE, UNKNOWN};
-use super::memory::{Frame, Memory, NO_STATE};
-use super::origins::Origins;
-use super::output::Output;
-use super::placing::Task;
-use super::trees::{Mark, NodeId};
+use super::bound_mapping::BoundMapping;
+use super::downstream::Downstream;
+use super::mapping::{Destination, Mapping, SchemaNodeId, UNKNOWN, VIRTUAL_ROOT};
+use super::provenance::Provenance;
+use super::replay::Task;
+use super::rewriter_buffers::{Frame, RewriterBuffers, NO_STATE};
+use super::tree_buffer::{Mark, NodeId};
 use crate::events::{Context, Handler, Span, StartElement, Stop};
 
 /// Rewrites one document.
 pub struct Rewriter<'m, H> {
     pub(super) mapping: &'m Mapping,
-    pub(super) memory: &'m mut Memory,
-    pub(super) bound: Arc<Bound>,
-    pub(super) output: Output<H>,
+    pub(super) memory: &'m mut RewriterBuffers,
+    pub(super) bound: Arc<BoundMapping>,
+    pub(super) output: Downstream<H>,
     /// While a tree is kept: what for.
     keeping: Option<Keeping>,
     unknown: u64,
@@ -28,7 +28,7 @@ pub struct Rewriter<'m, H> {
 #[derive(Clone, Copy)]
 struct Keeping {
     /// Where it goes; not known before it was seen whether it changes places with a child.
-    way: Option<Way>,
+    way: Option<Destination>,
     /// What was kept before it.
     mark: Mark,
 }
@@ -39,7 +39,7 @@ pub struct Rewritten<H> {
     /// The handler that heard the global document.
     pub inner: H,
     /// What the ranges that it was given stand for.
-    pub origins: Origins,
+    pub provenance: Provenance,
     /// Elements that the local schema does not have.
     pub unknown: u64,
     /// What was kept at once, at most.
@@ -51,7 +51,7 @@ impl<'m, H: Handler> Rewriter<'m, H> {
     /// which may be `depth_max` elements deep.
     pub fn new(
         mapping: &'m Mapping,
-        memory: &'m mut Memory,
+        memory: &'m mut RewriterBuffers,
         depth_max: u64,
         inner: H,
     ) -> Rewriter<'m, H> {
@@ -60,13 +60,13 @@ impl<'m, H: Handler> Rewriter<'m, H> {
             mapping,
             memory,
             bound,
-            output: Output::new(inner, depth_max),
+            output: Downstream::new(inner, depth_max),
             keeping: None,
             unknown: 0,
             held_bytes_peak: 0,
             copied: 0,
         };
-        rewriter.open_frame(ABOVE, None);
+        rewriter.open_frame(VIRTUAL_ROOT, None);
         // It is no element, so whoever hears is told of no end.
         if let Some(state) = rewriter.memory.states[..rewriter.memory.states_open].last_mut() {
             state.ended = true;
@@ -78,7 +78,7 @@ impl<'m, H: Handler> Rewriter<'m, H> {
     pub fn finish(self) -> Rewritten<H> {
         Rewritten {
             inner: self.output.inner,
-            origins: self.output.origins,
+            provenance: self.output.provenance,
             unknown: self.unknown,
             held_bytes_peak: self.held_bytes_peak as u64,
         }
@@ -90,14 +90,14 @@ impl<'m, H: Handler> Rewriter<'m, H> {
         *top.expect("that above the root is always open")
     }
 
-    fn place_of_child(&mut self, parent: PlaceId, element: &StartElement<'_>) -> PlaceId {
+    fn place_of_child(&mut self, parent: SchemaNodeId, element: &StartElement<'_>) -> SchemaNodeId {
         let place = self.bound.child(self.mapping, parent, element.name);
         self.unknown += u64::from(place == UNKNOWN);
         place
     }
 
     /// Keeps an element from its start tag on.
-    fn keep(&mut self, context: &dyn Context, place: PlaceId, element: &StartElement<'_>) {
+    fn keep(&mut self, context: &dyn Context, place: SchemaNodeId, element: &StartElement<'_>) {
         self.memory.names.follow(context.names());
         self.memory
             .trees
@@ -181,8 +181,8 @@ impl<H: Handler> Handler for Rewriter<'_, H> {
         }
         if parent.state != NO_STATE {
             match self.way_of(place) {
-                Way::Stays => {}
-                Way::Passes => self.prepare_to_pass(context)?,
+                Destination::Stays => {}
+                Destination::Passes => self.prepare_to_pass(context)?,
                 way => {
                     let mark = self.memory.trees.mark();
                     let way = Some(way);

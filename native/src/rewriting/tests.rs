@@ -85,7 +85,7 @@ fn rewritten_to(
     depth_max: u64,
 ) -> Result<Rewritten<Heard>, Refusal> {
     let mut reader = Reader::new(ReaderOptions::default());
-    let mut memory = Memory::default();
+    let mut memory = RewriterBuffers::default();
     memory.begin(mapping, 1, reader.names_mut());
     let mut rewriter = Rewriter::new(mapping, &mut memory, depth_max, Heard::default());
     reader.read_slice(document.as_bytes(), &mut rewriter)?;
@@ -170,7 +170,7 @@ fn an_upgrade_of_all_without_text_does_not_wait() {
     assert_eq!(found.inner.xml, "<r><a> </a><b></b> <b></b></r>");
     assert_eq!(found.held_bytes_peak, 0);
     let (_, early) = found.inner.ended[0];
-    let spans = found.origins.resolve(&[early]);
+    let spans = found.provenance.resolve(&[early]);
     assert_eq!((spans[0].start, spans[0].end), (3, 20));
 }
 
@@ -230,7 +230,7 @@ fn an_inserted_element_stands_for_what_was_moved_into_it() {
         "<a><c></c><s><t><b></b><b></b><b></b></t></s></a>"
     );
     for (local, span) in &found.inner.ended {
-        let spans = found.origins.resolve(&[*span]);
+        let spans = found.provenance.resolve(&[*span]);
         let ranges: Vec<(u64, u64)> = spans.iter().map(|each| (each.start, each.end)).collect();
         if local == "s" || local == "t" {
             assert_eq!(ranges, [(3, 11), (15, 19)]);

@@ -4,10 +4,10 @@ use crate::events::{Attribute, Names};
 use crate::values::Watch;
 use crate::xpath::ast::Kind;
 
-use super::compile::{Atom, Goal, Slot};
-use super::formula::{Answer, Place};
-use super::selection::{Selection, Wanted};
-use super::state::{Binding, Gathered, Gift, Siblings, Verdict, Watching, NONE};
+use super::open_nodes::{Binding, Gathered, Gift, Siblings, Verdict, Watching, NONE};
+use super::predicate::{Answer, Place};
+use super::selection::{ResultDetail, Selection};
+use super::selector::{Atom, Goal, Slot};
 
 impl Selection<'_> {
     /// The number of the innermost frame.
@@ -186,14 +186,14 @@ impl Selection<'_> {
 
     /// Whether a step ends a path whose nodes are wanted.
     fn selects(&self, goal: Option<&Goal>) -> bool {
-        self.options.wanted != Wanted::Match && matches!(goal, Some(Goal::Select))
+        self.options.detail != ResultDetail::MatchOnly && matches!(goal, Some(Goal::Select))
     }
 
     /// Whether a step ends a path of which only existence is wanted.
     pub(super) fn finds(&self, goal: Option<&Goal>) -> bool {
         match goal {
             Some(Goal::Exists) => true,
-            Some(Goal::Select) => self.options.wanted == Wanted::Match,
+            Some(Goal::Select) => self.options.detail == ResultDetail::MatchOnly,
             Some(Goal::AnyPasses(_) | Goal::FirstPasses(_)) | None => false,
         }
     }

@@ -3,11 +3,11 @@
 use crate::events::Span;
 use crate::xpath::ast::Kind;
 
-use super::compile::{Atom, Goal};
-use super::formula::Answer;
-use super::nodes::Node;
+use super::open_nodes::{Binding, Frame, Gathered, Gift, Verdict, Waiting};
+use super::predicate::Answer;
+use super::selected_node::SelectedNode;
 use super::selection::Selection;
-use super::state::{Binding, Frame, Gathered, Gift, Verdict, Waiting};
+use super::selector::{Atom, Goal};
 
 impl Selection<'_> {
     /// Ends the innermost node: everything below it is decided.
@@ -140,7 +140,7 @@ impl Selection<'_> {
                     Kind::Element => own,
                     Kind::Attribute | Kind::Text => around.last().expect("it is inside an element"),
                 };
-                let node = Node {
+                let node = SelectedNode {
                     order: *order,
                     last_inside: if kind == Kind::Element {
                         self.order

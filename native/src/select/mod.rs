@@ -17,21 +17,21 @@
 
 mod bind;
 mod close;
-mod compile;
-mod expected;
-mod explain;
-mod flow;
-mod formula;
-mod hear;
-mod nodes;
-mod paths;
+mod event_handler;
+mod explanation;
+mod node_path;
+mod open_nodes;
+mod pending_steps;
+mod predicate;
+mod propagation;
+mod selected_node;
 mod selection;
-mod state;
+mod selector;
 #[cfg(test)]
 mod tests;
 
-pub use compile::Selector;
-pub use explain::{explain, Explanation, Failure, Witness, NODES_MAX};
-pub use nodes::{Name, Node, Scope};
-pub(crate) use paths::name_test;
-pub use selection::{Options, Outcome, Selection, Wanted, CANDIDATES_MAX};
+pub use explanation::{explain, Explanation, Failure, Witness, NODES_MAX};
+pub(crate) use node_path::name_test;
+pub use selected_node::SelectedNode;
+pub use selection::{QueryResult, ResultDetail, Selection, SelectionOptions, CANDIDATES_MAX};
+pub use selector::Selector;

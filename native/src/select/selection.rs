@@ -3,48 +3,48 @@
 use foldhash::fast::RandomState;
 use hashbrown::HashMap;
 
-use crate::events::{NameId, Span, Stop};
+use crate::events::{ExpandedName, NameId, NamespaceScope, Span, Stop};
 use crate::xpath::ast::Kind;
 
-use super::compile::{Goal, Selector, Step};
-use super::expected::Expectations;
-use super::formula::Answer;
-use super::nodes::{Candidates, Name, Node, Scope, Selected};
-use super::paths::Paths;
-use super::state::{Binding, Frame, Gathered, Positions, Verdict, Waiting, Watching, NONE};
+use super::node_path::Paths;
+use super::open_nodes::{Binding, Frame, Gathered, Positions, Verdict, Waiting, Watching, NONE};
+use super::pending_steps::Expectations;
+use super::predicate::Answer;
+use super::selected_node::{Candidates, Selected, SelectedNode};
+use super::selector::{Goal, Selector, Step};
 
-/// How many undecided things a selection holds by default; see [`Options::candidates_max`].
+/// How many undecided things a selection holds by default; see [`SelectionOptions::candidates_max`].
 pub const CANDIDATES_MAX: usize = 1_000_000;
 
 /// What is wanted of the nodes that a query selects.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Wanted {
+pub enum ResultDetail {
     /// Only whether there is one.
-    Match,
+    MatchOnly,
     /// All of them.
-    All,
+    AllNodes,
     /// So many of the first in document order, with the paths to them.
-    First(usize),
+    FirstNodes(usize),
     /// Those that hold the node of this number in document order, itself included, with the paths
     /// to them.
-    Around(u64),
+    Enclosing(u64),
 }
 
 /// What a selection gives, and its limit.
 #[derive(Clone, Copy, Debug)]
-pub struct Options {
+pub struct SelectionOptions {
     /// What is wanted of the selected nodes.
-    pub wanted: Wanted,
+    pub detail: ResultDetail,
     /// How many nodes may be held because a predicate above or beside them is undecided. A node that
     /// may be let through in several ways counts once for each. Past it the document is stopped with
     /// `limit.candidates`.
     pub candidates_max: usize,
 }
 
-impl Default for Options {
+impl Default for SelectionOptions {
     fn default() -> Self {
         Self {
-            wanted: Wanted::Match,
+            detail: ResultDetail::MatchOnly,
             candidates_max: CANDIDATES_MAX,
         }
     }
@@ -52,18 +52,18 @@ impl Default for Options {
 
 /// What became of one query.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Outcome {
+pub struct QueryResult {
     /// Whether it selects anything.
     pub matched: bool,
     /// How many nodes it selects; 0 where only the match was wanted.
     pub count: u64,
     /// What was wanted of them, in document order.
-    pub nodes: Vec<Node>,
+    pub nodes: Vec<SelectedNode>,
 }
 
 /// Evaluates queries over one document: hear the document, then [`Selection::finish`].
 pub struct Selection<'a> {
-    pub(super) options: Options,
+    pub(super) options: SelectionOptions,
     pub(super) steps: Vec<LinkedStep<'a>>,
     pub(super) expected: Expectations,
     /// For each step the list of what it accepts, once it was needed.
@@ -90,11 +90,11 @@ pub struct Selection<'a> {
     pub(super) text_spans: Vec<Span>,
     /// Whether the open text node has a frame: something wants to see it.
     pub(super) text_framed: bool,
-    pub(super) last_scope: Option<Scope>,
+    pub(super) last_scope: Option<NamespaceScope>,
     /// Whether attributes or texts may be selected: they are in the scope of their element.
     pub(super) leaves_wanted: bool,
     /// Names of nodes that may be selected.
-    pub(super) names: HashMap<NameId, Name, RandomState>,
+    pub(super) names: HashMap<NameId, ExpandedName, RandomState>,
 }
 
 /// A step of one of the queries, with its place among the steps of all of them.
@@ -110,7 +110,7 @@ pub(super) struct LinkedStep<'a> {
 
 impl<'a> Selection<'a> {
     /// For these queries, duplicates allowed; outcomes come in the same order.
-    pub fn new(selectors: &[&'a Selector], options: Options) -> Self {
+    pub fn new(selectors: &[&'a Selector], options: SelectionOptions) -> Self {
         let total = selectors.iter().map(|selector| selector.steps.len()).sum();
         let mut selection = Self {
             options,
@@ -130,8 +130,11 @@ impl<'a> Selection<'a> {
                 .iter()
                 .map(|selector| Selected::new(selector.branches))
                 .collect(),
-            paths: matches!(options.wanted, Wanted::First(_) | Wanted::Around(_))
-                .then(Paths::default),
+            paths: matches!(
+                options.detail,
+                ResultDetail::FirstNodes(_) | ResultDetail::Enclosing(_)
+            )
+            .then(Paths::default),
             held: 0,
             walk: 0,
             text_spans: Vec::new(),
@@ -162,7 +165,7 @@ impl<'a> Selection<'a> {
                 self.positions.push(Positions::default());
             }
             self.leaves_wanted |= step.kind != Kind::Element
-                && self.options.wanted != Wanted::Match
+                && self.options.detail != ResultDetail::MatchOnly
                 && matches!(step.goal, Some(Goal::Select));
             self.steps.push(LinkedStep {
                 step,
@@ -185,12 +188,12 @@ impl<'a> Selection<'a> {
     }
 
     /// The outcomes, in the order of the queries; the document must have been read to its end.
-    pub fn finish(mut self) -> Vec<Outcome> {
+    pub fn finish(mut self) -> Vec<QueryResult> {
         self.resolve_waiting(0);
         debug_assert_eq!(self.held, 0, "at the end nothing is undecided");
         let outcome = |(document, mut selected): (&Binding, Selected)| {
             selected.nodes.sort_unstable_by_key(|node| node.order);
-            Outcome {
+            QueryResult {
                 matched: selected.count > 0 || document.gathered == Gathered::Found,
                 count: selected.count,
                 nodes: selected.nodes,

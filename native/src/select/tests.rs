@@ -1,22 +1,26 @@
 //! The evaluator against its definition, and the cases that taught something.
 
-mod definition;
 mod document;
-mod explained;
-mod generated;
+mod explanation;
+mod generated_queries;
+mod reference;
 
 use crate::events::Span;
 use crate::reader::{Reader, ReaderOptions};
 use crate::xpath::{parse, Namespaces};
 
-use super::{Options, Outcome, Selection, Selector, Wanted};
+use super::{QueryResult, ResultDetail, Selection, SelectionOptions, Selector};
 
 fn selector(query: &str) -> Selector {
     let namespaces = Namespaces::new([("u", "urn:u")], "").expect("a good map");
     Selector::compile(&parse(query, &namespaces).expect("a good query"))
 }
 
-fn outcome(document: &str, query: &str, options: Options) -> Result<Outcome, &'static str> {
+fn outcome(
+    document: &str,
+    query: &str,
+    options: SelectionOptions,
+) -> Result<QueryResult, &'static str> {
     let selector = selector(query);
     let mut selection = Selection::new(&[&selector], options);
     match Reader::new(ReaderOptions::default()).read_slice(document.as_bytes(), &mut selection) {
@@ -25,10 +29,10 @@ fn outcome(document: &str, query: &str, options: Options) -> Result<Outcome, &'s
     }
 }
 
-fn all() -> Options {
-    Options {
-        wanted: Wanted::All,
-        ..Options::default()
+fn all() -> SelectionOptions {
+    SelectionOptions {
+        detail: ResultDetail::AllNodes,
+        ..SelectionOptions::default()
     }
 }
 
@@ -144,8 +148,8 @@ fn a_value_is_compared_across_tags_and_pieces() {
 #[test]
 fn a_node_is_selected_as_soon_as_nothing_is_undecided() {
     // Nothing ever waits here, so that a limit of no candidates at all is enough.
-    let none = Options {
-        wanted: Wanted::All,
+    let none = SelectionOptions {
+        detail: ResultDetail::AllNodes,
         candidates_max: 0,
     };
     let document = "<feed><title>t</title><item id='1'><name>n</name></item><item id='2'/></feed>";
@@ -165,8 +169,8 @@ fn a_node_is_selected_as_soon_as_nothing_is_undecided() {
 
 #[test]
 fn of_siblings_that_may_be_the_last_only_one_waits() {
-    let two = Options {
-        wanted: Wanted::All,
+    let two = SelectionOptions {
+        detail: ResultDetail::AllNodes,
         candidates_max: 2,
     };
     let document = "<feed><item>1<item>2</item></item><item>3</item><item>4</item></feed>";
@@ -187,16 +191,16 @@ fn of_siblings_that_may_be_the_last_only_one_waits() {
 fn too_many_undecided_candidates_stop_the_document() {
     let document = "<feed><item>1<x/>2<x/>3<x/><last/></item></feed>";
     for (candidates_max, stopped) in [(3, false), (2, true)] {
-        let options = Options {
-            wanted: Wanted::All,
+        let options = SelectionOptions {
+            detail: ResultDetail::AllNodes,
             candidates_max,
         };
         let result = outcome(document, "/feed/item[last]/text()", options);
         assert_eq!(result.err(), stopped.then_some("limit.candidates"));
     }
     // Whether it matches takes no candidates.
-    let options = Options {
-        wanted: Wanted::Match,
+    let options = SelectionOptions {
+        detail: ResultDetail::MatchOnly,
         candidates_max: 0,
     };
     assert!(
@@ -216,7 +220,7 @@ fn a_node_that_several_ways_lead_to_is_selected_once() {
     let query = "//a[k]//a[k]//a[k]//a[k]//a[k]//b";
     assert_eq!(selected(&document, query), ["<b/>"]);
     assert!(
-        outcome(&document, query, Options::default())
+        outcome(&document, query, SelectionOptions::default())
             .unwrap()
             .matched
     );
@@ -225,9 +229,9 @@ fn a_node_that_several_ways_lead_to_is_selected_once() {
 #[test]
 fn only_the_first_are_kept_where_only_the_first_are_wanted() {
     let document = "<a><b/><b/><b/></a>";
-    let options = Options {
-        wanted: Wanted::First(2),
-        ..Options::default()
+    let options = SelectionOptions {
+        detail: ResultDetail::FirstNodes(2),
+        ..SelectionOptions::default()
     };
     let outcome = outcome(document, "//b", options).unwrap();
     assert_eq!(outcome.count, 3);

@@ -1,23 +1,23 @@
 //! The query language: tree, parser, printer, normal form.
 
 pub mod ast;
-mod lexical;
+mod canonical_printer;
+mod lexical_rules;
 pub mod limits;
 mod namespaces;
 mod normal_form;
 mod operands;
-mod order;
 mod parser;
-mod paths;
-mod print;
-mod refusal;
+mod path_parser;
+mod query_refusal;
 mod scanner;
+mod tree_order;
 
 #[cfg(test)]
 mod tests;
 
+pub use canonical_printer::canonical_text;
 pub use namespaces::Namespaces;
 pub use normal_form::normalise;
 pub use parser::{parse, parse_canonical};
-pub use print::canonical_text;
-pub use refusal::QueryRefusal;
+pub use query_refusal::QueryRefusal;

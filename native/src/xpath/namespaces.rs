@@ -1,6 +1,6 @@
 //! The prefixes of queries, checked once.
 
-use super::lexical::is_ncname;
+use super::lexical_rules::is_ncname;
 
 /// What the prefix `xml` always means.
 pub const XML_NAMESPACE: &str = "http://www.w3.org/XML/1998/namespace";

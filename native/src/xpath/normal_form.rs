@@ -14,7 +14,7 @@
 //! `normal_form.py` is the same in plain Python.
 
 use super::ast::{Axis, Expr, Kind, Literal, NameTest, Op, Path, Query, Step};
-use super::order::{compare_exprs, compare_paths};
+use super::tree_order::{compare_exprs, compare_paths};
 use crate::values::number;
 
 /// Positions are smaller: no document has that many nodes. Past it doubles skip integers.

@@ -1,7 +1,7 @@
 //! What an expression inside a query can stand for before it is a condition, and how two compare.
 
 use super::ast::{Expr, Literal, Op, Path};
-use super::refusal::{refuse, Parsed};
+use super::query_refusal::{refuse, Parsed};
 
 /// A value on its way to a truth value.
 pub(super) enum Value {

@@ -6,12 +6,12 @@
 //! (`reference.py`) is the definition: trees, codes, messages and offsets are the same.
 
 use super::ast::{Expr, Op, Path, Query};
-use super::lexical::stranger;
+use super::lexical_rules::stranger;
 use super::limits::{MAX_CANONICAL_NESTING, MAX_NESTING, MAX_QUERY_CHARACTERS};
 use super::namespaces::Namespaces;
 use super::operands::{compare, Operand, Value};
-use super::paths::NODE_TYPES;
-use super::refusal::{refuse, Parsed, QueryRefusal};
+use super::path_parser::NODE_TYPES;
+use super::query_refusal::{refuse, Parsed, QueryRefusal};
 use super::scanner::Scanner;
 
 /// The query that `text` says.

@@ -1,8 +1,8 @@
 //! A query's characters, read from left to right, with what has been counted on the way.
 
-use super::lexical::{ncname_end, number_end, space_end};
+use super::lexical_rules::{ncname_end, number_end, space_end};
 use super::limits::{MAX_PREDICATES, MAX_STEPS};
-use super::refusal::{refuse, Parsed};
+use super::query_refusal::{refuse, Parsed};
 
 /// Where the parser is, what stands there, and the limits on what came before.
 pub(super) struct Scanner<'a> {

@@ -1,16 +1,16 @@
 //! The document type declaration: what a reader that does not validate keeps of it.
 
-mod attributes;
-mod elements;
-mod subset;
+mod attribute_list;
+mod element_declaration;
+mod internal_subset;
 
 use hashbrown::HashMap;
 
-use super::entities::{character, Entities, Expansion, Meaning};
-use super::fail::{refuse, Step};
-use super::{codes, ReaderOptions};
+use super::entities::{character, Entities, Expansion, ReferenceMeaning};
+use super::parse_error::{refuse, ParseResult};
+use super::{error_codes, ReaderOptions};
 
-pub(super) use subset::parse;
+pub(super) use internal_subset::parse;
 
 /// An attribute's declaration.
 #[derive(Debug)]
@@ -66,24 +66,24 @@ impl Doctype {
         body: &str,
         read: u64,
         options: &ReaderOptions,
-    ) -> Step<Meaning> {
+    ) -> ParseResult<ReferenceMeaning> {
         if let Some(character) = character(body)? {
-            return Ok(Meaning::Character(character));
+            return Ok(ReferenceMeaning::Character(character));
         }
         let limits = &options.limits;
         if let Some((id, text)) = self.general.open(body, &mut self.expansion, read, limits)? {
-            return Ok(Meaning::Markup(id, text));
+            return Ok(ReferenceMeaning::Markup(id, text));
         }
         if let Some(text) = options.entities.get(body) {
             self.expansion.charge(text.len(), read, limits)?;
-            return Ok(Meaning::Plain(text.clone()));
+            return Ok(ReferenceMeaning::Plain(text.clone()));
         }
         let message = if self.is_incomplete {
             format!("the entity {body} may be declared outside the document, where the reader never looks")
         } else {
             format!("nothing declares the entity {body}")
         };
-        refuse(codes::ENTITY_UNDECLARED, 0, message)
+        refuse(error_codes::ENTITY_UNDECLARED, 0, message)
     }
 
     /// Ends the use of what [`Doctype::resolve`] opened.

@@ -1,8 +1,8 @@
 //! Which encoding a document is in, and which names encodings have.
 
-use crate::reader::chars::is_space;
-use crate::reader::codes;
-use crate::reader::fail::{refuse, shown, Step};
+use crate::reader::char_classes::is_space;
+use crate::reader::error_codes;
+use crate::reader::parse_error::{refuse, shown, ParseResult};
 
 /// An encoding that the reader decodes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -57,7 +57,7 @@ impl Encoding {
     }
 
     /// Checks that a declaration of `label`, or the lack of one, fits the bytes.
-    pub(in crate::reader) fn check_declared(self, label: Option<&str>) -> Step<()> {
+    pub(in crate::reader) fn check_declared(self, label: Option<&str>) -> ParseResult<()> {
         let fits = match (self, label) {
             (Self::Utf8, None) => true,
             // Without declaration or mark there would be nothing to tell the encoding by.
@@ -83,7 +83,7 @@ impl Encoding {
             ),
             None => "the document is in UTF-16 without saying so".to_owned(),
         };
-        refuse(codes::ENCODING_MISMATCH, 0, message)
+        refuse(error_codes::ENCODING_MISMATCH, 0, message)
     }
 }
 
@@ -149,19 +149,19 @@ pub(super) fn is_enough(head: &[u8]) -> bool {
 }
 
 /// The encoding of a document that begins with `head`, and how long its byte order mark is.
-pub(super) fn detect(head: &[u8]) -> Step<(Encoding, usize)> {
+pub(super) fn detect(head: &[u8]) -> ParseResult<(Encoding, usize)> {
     let utf16 = |big_endian, marked| Encoding::Utf16 { big_endian, marked };
     match head {
         [0, 0, 0xFE, 0xFF, ..]
         | [0xFF, 0xFE, 0, 0, ..]
         | [0, 0, 0, b'<', ..]
         | [b'<', 0, 0, 0, ..] => refuse(
-            codes::ENCODING_UNKNOWN,
+            error_codes::ENCODING_UNKNOWN,
             0,
             "the document is in UTF-32, which the reader does not decode",
         ),
         [0x4C, 0x6F, 0xA7, 0x94, ..] => refuse(
-            codes::ENCODING_UNKNOWN,
+            error_codes::ENCODING_UNKNOWN,
             0,
             "the document is in EBCDIC, which the reader does not decode",
         ),
@@ -178,7 +178,7 @@ pub(super) fn detect(head: &[u8]) -> Step<(Encoding, usize)> {
                 None if label.to_ascii_lowercase().starts_with("utf-16") => Ok((Encoding::Utf8, 0)),
                 None => {
                     let message = format!("the encoding {} is not known", shown(label));
-                    refuse(codes::ENCODING_UNKNOWN, 0, message)
+                    refuse(error_codes::ENCODING_UNKNOWN, 0, message)
                 }
             },
         },

@@ -1,23 +1,23 @@
 //! From a publisher's bytes to text in memory, whatever the encoding.
 
-mod check;
-mod decode;
+mod decoder;
 mod encoding;
-mod offsets;
+mod offset_table;
+mod utf8_validation;
 
 use std::io::{self, Read};
 
-use super::codes;
-use super::fail::{Fail, Fault};
-use super::window::{Origin, Window};
+use super::error_codes;
+use super::input_window::{InputWindow, OffsetMapping};
+use super::parse_error::{Fault, ParseError};
 use super::ReadError;
 
-use check::check;
-use decode::{Decoder, Malformed};
+use decoder::{Decoder, Malformed};
 use encoding::{detect, is_enough, HEAD_BYTES};
+use utf8_validation::check;
 
 pub(super) use encoding::Encoding;
-pub(super) use offsets::OffsetTable;
+pub(super) use offset_table::OffsetTable;
 
 /// Allocations kept from one document to the next.
 #[derive(Debug, Default)]
@@ -30,7 +30,7 @@ pub(super) struct Buffers {
 }
 
 /// A document's text, a window at a time.
-pub(super) struct Input<R> {
+pub(super) struct DocumentInput<R> {
     source: R,
     buffers: Buffers,
     encoding: Encoding,
@@ -51,7 +51,7 @@ pub(super) struct Input<R> {
 pub(super) enum Opened<'s, R> {
     /// UTF-8 in one piece: the text, its offset, and what follows it that cannot be read.
     Whole(&'s str, u64, Option<Box<Fault>>),
-    Flow(Box<Input<R>>),
+    DocumentStream(Box<DocumentInput<R>>),
 }
 
 /// Opens a document that is in memory.
@@ -63,14 +63,12 @@ pub(super) fn open_slice<'s>(
     let head = &bytes[..bytes.len().min(HEAD_BYTES)];
     let (encoding, mark) = detect(head).map_err(fault_of)?;
     if encoding != Encoding::Utf8 {
-        let input =
-            Input::open(bytes, std::mem::take(buffers), document_bytes_max).map_err(|error| {
-                match error {
-                    OpenError::Fault(fault) => fault,
-                    OpenError::Io(_) => unreachable!("memory can always be read"),
-                }
+        let input = DocumentInput::open(bytes, std::mem::take(buffers), document_bytes_max)
+            .map_err(|error| match error {
+                OpenError::Fault(fault) => fault,
+                OpenError::Io(_) => unreachable!("memory can always be read"),
             })?;
-        return Ok((encoding, Opened::Flow(Box::new(input))));
+        return Ok((encoding, Opened::DocumentStream(Box::new(input))));
     }
     let max = usize::try_from(document_bytes_max).unwrap_or(usize::MAX);
     let within = &bytes[..bytes.len().min(max)];
@@ -102,19 +100,19 @@ pub(super) enum OpenError {
     Io(io::Error),
 }
 
-fn fault_of(fail: Fail) -> Box<Fault> {
+fn fault_of(fail: ParseError) -> Box<Fault> {
     match fail {
-        Fail::Refused(fault) => fault,
-        Fail::More => unreachable!("the head is all there is to tell by"),
+        ParseError::Refused(fault) => fault,
+        ParseError::More => unreachable!("the head is all there is to tell by"),
     }
 }
 
 fn too_long(max: u64) -> Box<Fault> {
     let message = format!("the document is longer than {max} bytes");
-    Box::new(Fault::new(codes::LIMIT_DOCUMENT_BYTES, 0, message))
+    Box::new(Fault::new(error_codes::LIMIT_DOCUMENT_BYTES, 0, message))
 }
 
-impl<R: Read> Input<R> {
+impl<R: Read> DocumentInput<R> {
     /// Opens a document: takes as much as is needed to tell its encoding.
     pub(super) fn open(
         source: R,
@@ -200,7 +198,11 @@ impl<R: Read> Input<R> {
                 Err(Malformed) => {
                     buffers.raw.clear();
                     let message = "these bytes are not text in the document's encoding";
-                    self.fault = Some(Box::new(Fault::new(codes::ENCODING_BYTES, 0, message)));
+                    self.fault = Some(Box::new(Fault::new(
+                        error_codes::ENCODING_BYTES,
+                        0,
+                        message,
+                    )));
                     self.ended = true;
                 }
             }
@@ -214,14 +216,14 @@ impl<R: Read> Input<R> {
     }
 
     /// The text in memory.
-    pub(super) fn window(&self) -> Window<'_> {
+    pub(super) fn window(&self) -> InputWindow<'_> {
         let text = simdutf8::basic::from_utf8(&self.buffers.text[..self.checked]);
         let text = text.expect("what is checked is UTF-8");
         let origin = match self.decoder {
-            None => Origin::Bytes(self.base),
-            Some(_) => Origin::Decoded(&self.buffers.offsets),
+            None => OffsetMapping::Bytes(self.base),
+            Some(_) => OffsetMapping::Decoded(&self.buffers.offsets),
         };
-        Window::new(text, self.ended && self.fault.is_none(), origin)
+        InputWindow::new(text, self.ended && self.fault.is_none(), origin)
     }
 
     /// What cannot be read after the text in memory, and nothing else will come.
@@ -265,9 +267,11 @@ impl<R: Read> Input<R> {
 impl From<OpenError> for ReadError {
     fn from(error: OpenError) -> Self {
         match error {
-            OpenError::Fault(fault) => {
-                Self::Refusal(super::refusal(*fault, 0, super::position::Place::default()))
-            }
+            OpenError::Fault(fault) => Self::Refusal(super::refusal(
+                *fault,
+                0,
+                super::text_position::Place::default(),
+            )),
             OpenError::Io(error) => Self::Io(error),
         }
     }

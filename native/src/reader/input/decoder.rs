@@ -1,0 +1,166 @@
+//! Decoding into UTF-8, character by character accounted for.
+
+use encoding_rs::DecoderResult;
+
+use super::encoding::Encoding;
+use super::offset_table::OffsetTable;
+
+/// Decodes one document.
+pub(super) enum Decoder {
+    Utf16 {
+        big_endian: bool,
+    },
+    /// One byte a character: what each byte means.
+    Table(Box<[Option<char>; 256]>),
+    /// Several bytes a character, possibly with state. Holds how many bytes it has taken since
+    /// the last character.
+    Many(Box<encoding_rs::Decoder>, usize),
+}
+
+/// Bytes that are not text in the encoding.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) struct Malformed;
+
+impl Decoder {
+    /// A decoder of anything but UTF-8.
+    pub(super) fn new(encoding: Encoding) -> Self {
+        match encoding {
+            Encoding::Utf8 => unreachable!("UTF-8 is checked, not decoded"),
+            Encoding::Utf16 { big_endian, .. } => Self::Utf16 { big_endian },
+            Encoding::Ascii => Self::Table(table(|byte| byte.is_ascii().then_some(byte as char))),
+            Encoding::Latin1 => Self::Table(table(|byte| Some(byte as char))),
+            Encoding::Other { coder, iso } if coder.is_single_byte() => {
+                Self::Table(table(|byte| {
+                    if iso && (0x80..0xA0).contains(&byte) {
+                        return Some(byte as char);
+                    }
+                    let bytes = [byte];
+                    let text = coder.decode_without_bom_handling_and_without_replacement(&bytes)?;
+                    text.chars().next()
+                }))
+            }
+            Encoding::Other { coder, .. } => {
+                Self::Many(Box::new(coder.new_decoder_without_bom_handling()), 0)
+            }
+        }
+    }
+
+    /// Decodes `raw` to the end of `text`, and gives how many bytes were taken: all but the first
+    /// bytes of a character cut in two, unless `last`. The text before the fault is decoded.
+    pub(super) fn decode(
+        &mut self,
+        raw: &[u8],
+        last: bool,
+        text: &mut Vec<u8>,
+        offsets: &mut OffsetTable,
+    ) -> Result<usize, Malformed> {
+        match self {
+            Self::Utf16 { big_endian } => utf16(raw, *big_endian, last, text, offsets),
+            Self::Table(table) => {
+                for &byte in raw {
+                    let character = table[usize::from(byte)].ok_or(Malformed)?;
+                    push(character, 1, text, offsets);
+                }
+                Ok(raw.len())
+            }
+            Self::Many(decoder, pending) => many(decoder, pending, raw, last, text, offsets),
+        }
+    }
+}
+
+fn table(meaning: impl Fn(u8) -> Option<char>) -> Box<[Option<char>; 256]> {
+    Box::new(std::array::from_fn(|byte| meaning(byte as u8)))
+}
+
+#[inline]
+fn push(character: char, original_width: usize, text: &mut Vec<u8>, offsets: &mut OffsetTable) {
+    let mut buffer = [0; 4];
+    let encoded = character.encode_utf8(&mut buffer).as_bytes();
+    text.extend_from_slice(encoded);
+    offsets.push(1, encoded.len(), original_width);
+}
+
+fn utf16(
+    raw: &[u8],
+    big_endian: bool,
+    last: bool,
+    text: &mut Vec<u8>,
+    offsets: &mut OffsetTable,
+) -> Result<usize, Malformed> {
+    let unit = |at: usize| {
+        let pair: [u8; 2] = raw.get(at..at + 2)?.try_into().ok()?;
+        Some(if big_endian {
+            u16::from_be_bytes(pair)
+        } else {
+            u16::from_le_bytes(pair)
+        })
+    };
+    let mut at = 0;
+    while let Some(first) = unit(at) {
+        let (character, width) = match (first, unit(at + 2)) {
+            (0xD800..0xDC00, None) if !last => return Ok(at),
+            (0xD800..0xDC00, Some(second @ 0xDC00..0xE000)) => {
+                let value =
+                    0x1_0000 + ((u32::from(first) - 0xD800) << 10) + (u32::from(second) - 0xDC00);
+                (char::from_u32(value), 4)
+            }
+            // Half a pair is no character.
+            _ => (char::from_u32(u32::from(first)), 2),
+        };
+        push(character.ok_or(Malformed)?, width, text, offsets);
+        at += width;
+    }
+    if last && at < raw.len() {
+        return Err(Malformed);
+    }
+    Ok(at)
+}
+
+/// Byte by byte: only so is it known which bytes a character came from.
+fn many(
+    decoder: &mut encoding_rs::Decoder,
+    pending: &mut usize,
+    raw: &[u8],
+    last: bool,
+    text: &mut Vec<u8>,
+    offsets: &mut OffsetTable,
+) -> Result<usize, Malformed> {
+    let mut buffer = [0; 16];
+    for at in 0..raw.len() {
+        let (result, read, written) =
+            decoder.decode_to_utf8_without_replacement(&raw[at..=at], &mut buffer, false);
+        if result != DecoderResult::InputEmpty || read != 1 {
+            return Err(Malformed);
+        }
+        *pending += 1;
+        if written > 0 {
+            account(&buffer[..written], pending, text, offsets);
+        }
+    }
+    if last {
+        let (result, _, written) =
+            decoder.decode_to_utf8_without_replacement(&[], &mut buffer, true);
+        if result != DecoderResult::InputEmpty {
+            return Err(Malformed);
+        }
+        account(&buffer[..written], pending, text, offsets);
+    }
+    Ok(raw.len())
+}
+
+/// Accounts for what `pending` bytes decoded to: mostly one character. Where it is more, the last
+/// came from the last byte. A shift between character sets belongs to the character after it.
+fn account(decoded: &[u8], pending: &mut usize, text: &mut Vec<u8>, offsets: &mut OffsetTable) {
+    text.extend_from_slice(decoded);
+    let decoded = std::str::from_utf8(decoded).expect("encoding_rs gives UTF-8");
+    let mut characters = decoded.chars().peekable();
+    while let Some(character) = characters.next() {
+        let width = if characters.peek().is_some() {
+            *pending - 1
+        } else {
+            *pending
+        };
+        offsets.push(1, character.len_utf8(), width);
+        *pending -= width;
+    }
+}

@@ -1,0 +1,167 @@
+//! What may be long, read piece by piece: comments, instructions, CDATA sections.
+
+use memchr::memmem;
+
+use crate::events::Handler;
+
+use super::char_classes::is_space;
+use super::document_parser::DocumentParser;
+use super::error_codes;
+use super::input_window::InputWindow;
+use super::parse_error::{refuse, ParseError, ParseResult};
+use super::processing_instruction::check_target;
+
+/// What a window may end inside of, its beginning being passed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum PartialToken {
+    Comment,
+    Instruction,
+    /// With the original offset of its beginning, until a piece has been passed on.
+    CData(Option<u64>),
+}
+
+impl DocumentParser {
+    /// Begins an instruction, `<?` being passed already: passes its target.
+    pub(super) fn begin_instruction(
+        &mut self,
+        window: &InputWindow<'_>,
+        at: &mut usize,
+    ) -> ParseResult<()> {
+        let rest = &window.text.as_bytes()[*at..];
+        let max = self.options.limits.name_bytes;
+        let space = rest.iter().position(|&b| is_space(b));
+        let close = memmem::find(&rest[..space.unwrap_or(rest.len())], b"?>");
+        let Some(len) = close.or(space) else {
+            if rest.len() > max + 1 {
+                let message = format!("a name is longer than {max} bytes");
+                return refuse(error_codes::LIMIT_NAME_BYTES, *at, message);
+            }
+            *at -= "<?".len();
+            return Err(ParseError::ended(
+                window.complete,
+                *at,
+                "a processing instruction",
+            ));
+        };
+        let target = &window.text[*at..*at + len];
+        check_target(target, max).map_err(|fail| fail.shifted(*at))?;
+        *at += len;
+        self.inside = Some(PartialToken::Instruction);
+        Ok(())
+    }
+
+    /// Goes on inside what an earlier window ended inside of.
+    pub(super) fn continue_inside<H: Handler>(
+        &mut self,
+        window: &InputWindow<'_>,
+        at: &mut usize,
+        handler: &mut H,
+    ) -> ParseResult<()> {
+        let rest = &window.text.as_bytes()[*at..];
+        let end = window.text.len();
+        match self.inside {
+            None => return Ok(()),
+            Some(PartialToken::Comment) => match memmem::find(rest, b"--") {
+                Some(len) if len + 2 < rest.len() => {
+                    if rest[len + 2] != b'>' {
+                        return refuse(
+                            error_codes::COMMENT,
+                            *at + len,
+                            "a comment may not have \"--\"",
+                        );
+                    }
+                    *at += len + 3;
+                }
+                _ => {
+                    *at = end - trailing(rest, b'-', 2);
+                    return Err(ParseError::ended(window.complete, end, "a comment"));
+                }
+            },
+            Some(PartialToken::Instruction) => match memmem::find(rest, b"?>") {
+                Some(len) => *at += len + 2,
+                None => {
+                    *at = end - trailing(rest, b'?', 1);
+                    return Err(ParseError::ended(
+                        window.complete,
+                        end,
+                        "a processing instruction",
+                    ));
+                }
+            },
+            Some(PartialToken::CData(first)) => {
+                return self.continue_cdata(window, at, first, handler)
+            }
+        }
+        self.inside = None;
+        if !self.stack.is_empty() {
+            handler
+                .text_break()
+                .map_err(|stop| ParseError::stop(stop, *at))?;
+        }
+        Ok(())
+    }
+
+    fn continue_cdata<H: Handler>(
+        &mut self,
+        window: &InputWindow<'_>,
+        at: &mut usize,
+        first: Option<u64>,
+        handler: &mut H,
+    ) -> ParseResult<()> {
+        let rest = &window.text[*at..];
+        let close = memmem::find(rest.as_bytes(), b"]]>");
+        let text = match close {
+            Some(len) => &rest[..len],
+            None => &rest[..rest.len() - held_back_cdata(rest)],
+        };
+        let text_end = *at + text.len();
+        let span_end = text_end + if close.is_some() { 3 } else { 0 };
+        if !text.is_empty() {
+            let start = first.unwrap_or_else(|| window.original(*at));
+            let span = window.span_from(start, span_end);
+            self.piece(window, text, span, *at, handler)?;
+            self.inside = Some(PartialToken::CData(None));
+        }
+        *at = span_end;
+        if close.is_none() {
+            return Err(ParseError::ended(
+                window.complete,
+                window.text.len(),
+                "a CDATA section",
+            ));
+        }
+        self.inside = None;
+        Ok(())
+    }
+}
+
+/// How much of a text that may go on must wait: `]]` may become `]]>`, a carriage return may be
+/// half a line end.
+pub(super) fn held_back(text: &str) -> usize {
+    if text.ends_with('\r') {
+        return 1;
+    }
+    trailing(text.as_bytes(), b']', 2)
+}
+
+/// The same in a CDATA section. Here the last character waits too: the piece that has it then has
+/// the section's end in its span.
+fn held_back_cdata(text: &str) -> usize {
+    let brackets = trailing(text.as_bytes(), b']', 2);
+    let before = &text[..text.len() - brackets];
+    match before.chars().next_back() {
+        Some('\n') if before.ends_with("\r\n") => brackets + 2,
+        Some(last) => brackets + last.len_utf8(),
+        None => brackets,
+    }
+}
+
+/// How many of the last bytes are `byte`, at most `max`.
+fn trailing(bytes: &[u8], byte: u8, max: usize) -> usize {
+    bytes
+        .iter()
+        .rev()
+        .take(max)
+        .take_while(|&&b| b == byte)
+        .count()
+}
