@@ -30,7 +30,7 @@ JOINED_AFTER_A_MARK = regex.compile(
     r"[\p{WB=MidLetter}\p{WB=MidNum}\p{WB=MidNumLet}'\"][\p{WB=Extend}\p{WB=Format}\p{WB=ZWJ}]*"
     r"\u200d\p{Extended_Pictographic}"
 )
-"""The one case in which unicode-segmentation 1.13 departs from UAX #29: see decision 0015."""
+"""The one case in which unicode-segmentation 1.13 departs from UAX #29: see decision 0011."""
 
 nasty = st.lists(st.sampled_from(NASTY), max_size=12).map("".join)
 any_text = st.text(st.characters(exclude_categories=("Cs", "Cn", "Co")), max_size=12)

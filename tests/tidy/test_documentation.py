@@ -206,6 +206,24 @@ def test_every_page_can_be_reached_from_the_index() -> None:
     assert sorted(relative(page) for page in unreached) == []
 
 
+def test_decision_records_have_one_format_and_consecutive_numbers() -> None:
+    records = sorted((DOCS / "decisions").glob("0*.md"))
+    assert [record.name[:4] for record in records] == [
+        f"{n:04}" for n in range(1, len(records) + 1)
+    ]
+    index = (DOCS / "decisions" / "README.md").read_text("utf-8")
+    form = re.compile(
+        r"# (?P<title>\d{4}: [^\n]+)\n\n- Status: (Accepted|Superseded)[^\n]*\n"
+        r"- Date: \d{4}-\d\d-\d\d[^\n]*\n"
+        r"\n## Context\n.+\n## Decision\n.+\n## Consequences\n.+",
+        re.DOTALL,
+    )
+    for record in records:
+        found = form.fullmatch(record.read_text("utf-8"))
+        assert found, f"{relative(record)}: headings or their order"
+        assert f"- [{found['title']}]({record.name})\n" in index
+
+
 def test_python_reference_lists_every_public_name() -> None:
     """The names of ``penstock`` itself by purpose, the packages by a page each."""
     listed = re.findall(
