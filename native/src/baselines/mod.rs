@@ -1,6 +1,9 @@
-//! The papers' algorithms and rival engines, selectable for measurements.
+//! Engines of papers and competitors, for comparison in tests and measurements.
 
-pub mod counters;
+pub mod disjunctions;
 pub mod kale;
 pub mod kemb;
+pub mod limits;
+pub mod results;
+pub mod retained_elements;
 pub mod yfilter;

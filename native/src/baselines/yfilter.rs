@@ -113,7 +113,7 @@ impl SharedNfa {
     }
 }
 
-/// A run of the shared automaton over one document.
+/// A runner of the shared automaton over one document.
 pub struct NfaRun {
     active: Vec<u32>,
     levels: Vec<usize>,

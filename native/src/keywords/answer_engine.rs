@@ -281,7 +281,7 @@ pub(super) fn check_answers(answers: usize, options: &Options) -> Result<(), Sto
     }
     Err(Stop {
         code: "keywords.too-many-answers",
-        message: format!("there are more than {} answers", options.answers_max),
+        message: format!("the document has more than {} answers", options.answers_max),
     })
 }
 

@@ -1,9 +1,9 @@
 //! The engines, each driven over all segments in one reading.
 
-use crate::baselines::counters::EngineCounters;
-use crate::baselines::kale::engine::Kale;
-use crate::baselines::kemb::results::{Told, Want};
+use crate::baselines::kale::Kale;
+use crate::baselines::kemb::counters::SharedKembCounters;
 use crate::baselines::kemb::Kemb;
+use crate::baselines::results::{BaselineResults, ResultKind};
 use crate::dispatch::document_source::MatchError;
 use crate::events::Handler;
 use crate::keywords::answer_engine::{Answering, Options, Parts};
@@ -80,17 +80,17 @@ impl Hearing {
     pub(super) fn run<R: Reading>(
         &mut self,
         engine: &Ready,
-        want: Want,
+        want: ResultKind,
         reading: &mut R,
-        counters: &EngineCounters,
+        counters: &SharedKembCounters,
     ) -> Result<R::Read, MatchError> {
         for (_, memory) in &mut self.segments {
             memory.matched.clear();
             memory.answers.clear();
         }
         match (engine, want) {
-            (Ready::Postings, Want::Matches) => self.match_words(reading),
-            (Ready::Postings, Want::Answers) => self.answer(Which::Compact, reading),
+            (Ready::Postings, ResultKind::Matches) => self.match_words(reading),
+            (Ready::Postings, ResultKind::Answers) => self.answer(Which::Compact, reading),
             (Ready::Slca, _) => {
                 let read = self.answer(Which::Smallest, reading)?;
                 for (_, memory) in &mut self.segments {
@@ -160,7 +160,7 @@ impl Hearing {
     fn run_kale<R: Reading>(
         &mut self,
         kales: &[Kale],
-        want: Want,
+        want: ResultKind,
         reading: &mut R,
     ) -> Result<R::Read, MatchError> {
         let mut seats = Vec::with_capacity(self.segments.len());
@@ -168,13 +168,17 @@ impl Hearing {
             seats.push(TokenRoute {
                 vocabulary: &segment.vocabulary,
                 buffers: &mut memory.seat,
-                sink: memory.kale.hear(kale, want),
+                sink: memory.kale.start_document(kale, want),
             });
         }
         let read = hear(&mut self.heard, &mut seats, reading)?;
         seats.into_iter().for_each(|seat| seat.sink.finish());
         for (_, memory) in &mut self.segments {
-            take_told(memory.kale.told(), &mut memory.matched, &mut memory.answers);
+            take_results(
+                memory.kale.results(),
+                &mut memory.matched,
+                &mut memory.answers,
+            );
         }
         Ok(read)
     }
@@ -182,34 +186,39 @@ impl Hearing {
     fn run_kemb<R: Reading>(
         &mut self,
         kembs: &[Kemb],
-        want: Want,
+        want: ResultKind,
         reading: &mut R,
-        counters: &EngineCounters,
+        counters: &SharedKembCounters,
     ) -> Result<R::Read, MatchError> {
         let mut seats = Vec::with_capacity(self.segments.len());
         for ((segment, memory), kemb) in self.segments.iter_mut().zip(kembs) {
             seats.push(TokenRoute {
                 vocabulary: &segment.vocabulary,
                 buffers: &mut memory.seat,
-                sink: memory.kemb.hear(kemb, want),
+                sink: memory.kemb.start_document(kemb, want),
             });
         }
         let read = hear(&mut self.heard, &mut seats, reading)?;
         seats.into_iter().for_each(|seat| seat.sink.finish());
         for (_, memory) in &mut self.segments {
             counters.add(memory.kemb.counters());
-            take_told(memory.kemb.told(), &mut memory.matched, &mut memory.answers);
+            take_results(
+                memory.kemb.results(),
+                &mut memory.matched,
+                &mut memory.answers,
+            );
         }
         Ok(read)
     }
 }
 
 /// Takes over what an engine of the paper's found.
-fn take_told(told: &Told, matched: &mut Classes, answers: &mut Vec<(u32, u32)>) {
-    told.matches()
+fn take_results(results: &BaselineResults, matched: &mut Classes, answers: &mut Vec<(u32, u32)>) {
+    results
+        .matches()
         .iter()
         .for_each(|&class| matched.insert(class));
-    let found = told.answers().iter();
+    let found = results.answers().iter();
     answers.extend(found.map(|answer| (answer.query, answer.element)));
 }
 

@@ -2,10 +2,10 @@
 
 use std::sync::Arc;
 
-use crate::baselines::counters::EngineCounters;
-use crate::baselines::kemb::results::Want;
-use crate::baselines::kemb::run::Counters;
+use crate::baselines::kemb::counters::KembCounters;
+use crate::baselines::kemb::counters::SharedKembCounters;
 use crate::baselines::kemb::Kemb;
+use crate::baselines::results::ResultKind;
 use crate::dispatch::document_source::{MatchError, Source};
 use crate::dispatch::worker_pool::{arrange, NumberedReader, Pool};
 use crate::events::Handler;
@@ -54,7 +54,7 @@ pub struct Answered {
 pub struct KeywordMatcher {
     numbered: Numbered<KeywordSegment>,
     engine: Ready,
-    counters: EngineCounters,
+    counters: SharedKembCounters,
     pool: Arc<Pool<KeywordWorker>>,
 }
 
@@ -67,14 +67,14 @@ impl KeywordMatcher {
     ) -> KeywordMatcher {
         KeywordMatcher {
             engine: Ready::new(engine, &snapshot),
-            counters: EngineCounters::default(),
+            counters: SharedKembCounters::default(),
             numbered: Numbered::new(snapshot),
             pool,
         }
     }
 
     /// What the paper's engine did for all documents so far.
-    pub fn counters(&self) -> Counters {
+    pub fn counters(&self) -> KembCounters {
         self.counters.get()
     }
 
@@ -94,7 +94,7 @@ impl KeywordMatcher {
     /// The subscriptions that match a document.
     pub fn matches(&self, source: &mut Source<'_>) -> Result<Matched, MatchError> {
         let (handles, summary) = self.alone(source, |hearing, reading| {
-            let summary = self.run(Want::Matches, hearing, reading)?;
+            let summary = self.run(ResultKind::Matches, hearing, reading)?;
             Ok((self.handles(hearing), summary))
         })?;
         Ok(Matched {
@@ -109,7 +109,7 @@ impl KeywordMatcher {
         reading: &mut R,
     ) -> Result<(Vec<u32>, R::Read), MatchError> {
         let mut worker = self.pool.take();
-        let read = self.run(Want::Matches, &mut worker.hearing, reading);
+        let read = self.run(ResultKind::Matches, &mut worker.hearing, reading);
         let handles = self.handles(&worker.hearing);
         self.pool.put(worker);
         Ok((handles, read?))
@@ -118,7 +118,7 @@ impl KeywordMatcher {
     /// The elements that answer each subscription that has an answer.
     pub fn answer_ids(&self, source: &mut Source<'_>) -> Result<Vec<Answered>, MatchError> {
         self.alone(source, |hearing, reading| {
-            self.run(Want::Answers, hearing, reading)?;
+            self.run(ResultKind::Answers, hearing, reading)?;
             Ok(self.answered(hearing))
         })
     }
@@ -126,7 +126,7 @@ impl KeywordMatcher {
     /// How many answers a document has to all distinct queries.
     pub fn answer_count(&self, source: &mut Source<'_>) -> Result<usize, MatchError> {
         self.alone(source, |hearing, reading| {
-            self.run(Want::Answers, hearing, reading)?;
+            self.run(ResultKind::Answers, hearing, reading)?;
             let counts = hearing.segments.iter();
             Ok(counts.map(|(_, memory)| memory.answers.len()).sum())
         })
@@ -188,7 +188,7 @@ impl KeywordMatcher {
 
     fn run<R: Reading>(
         &self,
-        want: Want,
+        want: ResultKind,
         hearing: &mut Hearing,
         reading: &mut R,
     ) -> Result<R::Read, MatchError> {

@@ -46,7 +46,7 @@ impl<const DETAILS: bool> Answering<'_, DETAILS> {
         let base = state.base.checked_add(state.window.elements());
         state.base = base.filter(|&base| base <= max).ok_or_else(|| Stop {
             code: "keywords.too-many-elements",
-            message: format!("there are more than {max} elements"),
+            message: format!("the document has more than {max} elements"),
         })?;
         state.window.clear(self.parts.queries.word_count());
         state.notes.clear_window();
@@ -157,7 +157,7 @@ impl<const DETAILS: bool> Answering<'_, DETAILS> {
         Err(Stop {
             code: "keywords.or-too-large",
             message: format!(
-                "OR queries are answered in documents of up to {} elements and words",
+                "OR queries can be answered in documents of at most {} elements and words",
                 self.options.window_max
             ),
         })

@@ -2,8 +2,8 @@
 
 use std::sync::Arc;
 
-use crate::baselines::kale::engine::KaleRun;
-use crate::baselines::kemb::run::Run;
+use crate::baselines::kale::KaleRunner;
+use crate::baselines::kemb::runner::KembRunner;
 use crate::dispatch::worker_pool::{NumberedReader, Work};
 use crate::keywords::answer_engine::State;
 use crate::keywords::segment::KeywordSegment;
@@ -32,8 +32,8 @@ pub(super) struct SegmentMemory {
     pub seat: RouteBuffers,
     pub matching: WordPresence,
     pub state: State,
-    pub kale: KaleRun,
-    pub kemb: Run,
+    pub kale: KaleRunner,
+    pub kemb: KembRunner,
     /// The classes that match the last document.
     pub matched: Classes,
     /// Class and element of each answer in the last document, a class's together.
@@ -46,8 +46,8 @@ impl SegmentMemory {
             seat: RouteBuffers::default(),
             matching: WordPresence::new(segment.vocabulary.count()),
             state: State::default(),
-            kale: KaleRun::default(),
-            kemb: Run::default(),
+            kale: KaleRunner::default(),
+            kemb: KembRunner::default(),
             matched: Classes::new(segment.roster.class_count()),
             answers: Vec::new(),
         }

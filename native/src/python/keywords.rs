@@ -14,9 +14,9 @@ use super::document_matcher::DocumentMatcher;
 use super::indexes::{add_each, handles_of, loaded_tuple, LoadedTuple, QueryErrorTuple};
 use super::outcomes::{found_tuple, or_refusal, FoundTuple};
 use super::reader::{options, RefusalTuple};
-use crate::baselines::kemb::limits::KEPT_MAX;
 use crate::baselines::kemb::nfa::{NFA_STATES_MAX, NFA_WORDS_MAX};
 use crate::baselines::kemb::Kemb;
+use crate::baselines::limits::RETAINED_MAX;
 use crate::dispatch::document_source::Source;
 use crate::dispatch::worker_pool::Pools;
 use crate::keywords::answer_engine::{ANSWERS_MAX, WINDOW_MAX, WITNESSES_MAX};
@@ -74,7 +74,7 @@ pub fn keyword_limits() -> Vec<(&'static str, usize)> {
         ("KEYWORD_ANSWERS_MAX", ANSWERS_MAX),
         ("KEMB_WORDS_MAX", NFA_WORDS_MAX),
         ("KEMB_STATES_MAX", NFA_STATES_MAX),
-        ("KEMB_KEPT_MAX", KEPT_MAX),
+        ("KEMB_KEPT_MAX", RETAINED_MAX),
     ]
 }
 
@@ -264,14 +264,14 @@ impl KeywordMatcher {
         dict.set_item("states", sum(|kemb| kemb.nfa().state_count()))?;
         dict.set_item("transitions", sum(|kemb| kemb.nfa().transition_count()))?;
         dict.set_item("rules", sum(Kemb::rule_count))?;
-        dict.set_item("by_stack", sum(Kemb::by_stack_count))?;
-        dict.set_item("turned_away", sum(Kemb::turned_away_count))?;
+        dict.set_item("by_stack", sum(Kemb::stack_query_count))?;
+        dict.set_item("turned_away", sum(Kemb::rejected_count))?;
         let done = self.matcher.counters();
         dict.set_item("elements", done.elements)?;
         dict.set_item("active_states", done.active_states)?;
         dict.set_item("active_states_peak", done.active_states_peak)?;
         dict.set_item("discarded", done.discarded)?;
-        dict.set_item("forgotten", done.forgotten)?;
+        dict.set_item("forgotten", done.evicted)?;
         Ok(dict)
     }
 

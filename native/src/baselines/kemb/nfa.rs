@@ -1,108 +1,108 @@
-//! One automaton for all queries: its states are sets of keywords (Section 4.2 of the KEMB paper).
+//! The automaton of all queries (Section 4.2 of the KEMB paper). Its states are keyword sets.
 //!
-//! Every subset of a query is a state, the empty set is the initial one, the query itself is an
-//! accepting one; a keyword leads from a set without it to the set with it. QuerySet share the
-//! states of the subsets they share. Transitions stand in one hash table under (state, keyword)
-//! instead of one small table a state: the same lookups with fewer allocations.
+//! Every subset of a query is a state, the empty set is the initial state, and the query itself is
+//! an accepting state; a keyword leads from a set without it to the set with it. Queries share the
+//! states of common subsets. Transitions are stored in one hash table by state and keyword instead
+//! of one small table per state: the same lookups with fewer allocations.
 //!
-//! A state does not know its set. Whoever has a query's words finds the states of all its subsets
-//! by walking, because every subset of a state's set is a state too.
+//! A state does not store its set. The states of all subsets of a query are found by following
+//! transitions, since every subset of a state's set is a state, too.
 
 use hashbrown::HashMap;
 
-use crate::baselines::kemb::rules::RuleId;
+use crate::baselines::kemb::coverage_rules::RuleId;
 use crate::baselines::kemb::word_sets::is_subset;
 use crate::keywords::token_sink::WordId;
 
-/// A state, dense from 0; numbers of removed states are given again.
+/// State number, dense from 0; numbers of removed states are reused.
 pub type StateId = u32;
 
-/// An accepting state's entry in [`Nfa::accepting`]; numbers are given again too.
+/// Number of an accepting state's entry; reused, too.
 pub type AcceptId = u32;
 
-/// QuerySet with more words do not enter the automaton, which takes a state for each subset: the
-/// paper's own figure.
+/// Maximum number of words of a query in the automaton, which needs a state for each subset; the
+/// value is the paper's.
 pub const NFA_WORDS_MAX: usize = 10;
 
-/// How many states an automaton has at most (about half a gigabyte with their transitions); a
-/// query that would need more is left to KALE.
+/// Maximum number of states (about half a gigabyte including transitions); queries that would need
+/// more are left to KALE.
 pub const NFA_STATES_MAX: usize = 1 << 22;
 
-/// The empty set of keywords.
+/// The empty keyword set.
 pub const INITIAL: StateId = 0;
 
 const NO_ACCEPT: AcceptId = AcceptId::MAX;
 
 #[derive(Clone, Copy, Debug)]
-struct State {
-    /// How many transitions leave it.
-    leaving: u32,
-    /// Which words may lead on from it.
-    leads: Signature,
+struct NfaState {
+    /// Number of outgoing transitions.
+    out_degree: u32,
+    /// The words of its outgoing transitions.
+    outgoing: WordSignature,
     accept: AcceptId,
 }
 
-/// A state with no transition yet.
-const LONE: State = State {
-    leaving: 0,
-    leads: Signature(0),
+/// A state without transitions.
+const ISOLATED: NfaState = NfaState {
+    out_degree: 0,
+    outgoing: WordSignature(0),
     accept: NO_ACCEPT,
 };
 
-/// Which words a state has transitions for, a bit for many words: most states have few, and most
-/// words lead on from few of them, so that most lookups need not be made.
+/// Bloom filter for the words of a state's outgoing transitions. Most states have few, so it avoids
+/// most lookups.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Signature(u32);
+pub struct WordSignature(u32);
 
-impl Signature {
+impl WordSignature {
     fn of(word: WordId) -> Self {
-        Signature(1 << (word.wrapping_mul(0x9e37_79b9) >> 27))
+        WordSignature(1 << (word.wrapping_mul(0x9e37_79b9) >> 27))
     }
 
-    /// Whether a word may lead on.
+    /// Whether the word may have a transition.
     #[inline]
-    fn may_lead(self, word: Signature) -> bool {
+    fn may_contain(self, word: WordSignature) -> bool {
         self.0 & word.0 != 0
     }
 }
 
-/// A state that is active at an element.
+/// An active state of an element.
 #[derive(Clone, Copy, Debug)]
-pub struct Active {
+pub struct ActiveState {
     /// The state.
     pub state: StateId,
-    leads: Signature,
+    outgoing: WordSignature,
 }
 
-/// What is known of an accepting state.
+/// Entry of an accepting state.
 #[derive(Clone, Debug, Default)]
-pub struct Accept {
+pub struct AcceptEntry {
     /// The words of its queries, ascending.
     pub words: Box<[WordId]>,
-    /// Its queries: those with exactly these words. None: the entry is free.
+    /// Queries with exactly these words; empty if the entry is unused.
     pub queries: Vec<u32>,
-    /// Its source vertexes in the coverage graph: the rules that directly cover its queries.
+    /// Source vertexes in the coverage graph: the rules that directly cover its queries.
     pub sources: Vec<RuleId>,
 }
 
 /// The automaton.
 #[derive(Debug)]
 pub struct Nfa {
-    states: Vec<State>,
+    states: Vec<NfaState>,
     free_states: Vec<StateId>,
     transitions: HashMap<(StateId, WordId), StateId, foldhash::fast::RandomState>,
-    accepts: Vec<Accept>,
+    accepts: Vec<AcceptEntry>,
     free_accepts: Vec<AcceptId>,
-    /// Accepting states under the first of their words.
+    /// Accepting states by their first word.
     by_first_word: HashMap<WordId, Vec<AcceptId>, foldhash::fast::RandomState>,
     states_max: usize,
 }
 
 impl Nfa {
-    /// An automaton of no query, which will have at most `states_max` states.
+    /// Creates an automaton without queries, limited to `states_max` states.
     pub fn new(states_max: usize) -> Self {
         Nfa {
-            states: vec![LONE],
+            states: vec![ISOLATED],
             free_states: Vec::new(),
             transitions: HashMap::default(),
             accepts: Vec::new(),
@@ -112,39 +112,39 @@ impl Nfa {
         }
     }
 
-    /// How many states there are, the initial one among them.
+    /// Number of states, including the initial state.
     pub fn state_count(&self) -> usize {
         self.states.len() - self.free_states.len()
     }
 
-    /// How many transitions there are, without the loop of each state on itself.
+    /// Number of transitions, excluding self-loops.
     pub fn transition_count(&self) -> usize {
         self.transitions.len()
     }
 
-    /// Where a word leads from a state.
+    /// The target of a transition.
     #[inline]
     pub fn next(&self, state: StateId, word: WordId) -> Option<StateId> {
         self.transitions.get(&(state, word)).copied()
     }
 
-    /// The initial state, active.
-    pub fn initial(&self) -> Active {
+    /// The initial state.
+    pub fn initial(&self) -> ActiveState {
         self.active(INITIAL)
     }
 
-    /// Leads on by a word from each state of a set, of which none has been reached by this word
-    /// yet: the states that are reached join it, and those that accept are told.
+    /// Adds the states reached by a word from a set of active states, none of which may have been
+    /// reached by this word before. Calls `accepting` for each new accepting state.
     pub fn trigger(
         &self,
-        active: &mut Vec<Active>,
+        active: &mut Vec<ActiveState>,
         word: WordId,
         mut accepting: impl FnMut(AcceptId),
     ) {
-        let signature = Signature::of(word);
+        let signature = WordSignature::of(word);
         for at in 0..active.len() {
-            let Active { state, leads } = active[at];
-            if !leads.may_lead(signature) {
+            let ActiveState { state, outgoing } = active[at];
+            if !outgoing.may_contain(signature) {
                 continue;
             }
             if let Some(next) = self.next(state, word) {
@@ -156,27 +156,27 @@ impl Nfa {
         }
     }
 
-    fn active(&self, state: StateId) -> Active {
-        let leads = self.states[state as usize].leads;
-        Active { state, leads }
+    fn active(&self, state: StateId) -> ActiveState {
+        let outgoing = self.states[state as usize].outgoing;
+        ActiveState { state, outgoing }
     }
 
-    /// Whether a query has this word.
+    /// Whether a query contains this word.
     #[inline]
     pub fn uses(&self, word: WordId) -> bool {
         self.next(INITIAL, word).is_some()
     }
 
-    /// A state's entry among the accepting ones.
+    /// The entry of a state, if it is accepting.
     #[inline]
     pub fn accept_of(&self, state: StateId) -> Option<AcceptId> {
         let accept = self.states[state as usize].accept;
         (accept != NO_ACCEPT).then_some(accept)
     }
 
-    /// An accepting state's entry.
+    /// Returns the entry of an accepting state.
     #[inline]
-    pub fn accept(&self, accept: AcceptId) -> &Accept {
+    pub fn accept(&self, accept: AcceptId) -> &AcceptEntry {
         &self.accepts[accept as usize]
     }
 
@@ -185,23 +185,23 @@ impl Nfa {
         (0..self.accepts.len() as AcceptId).filter(|&id| !self.accept(id).queries.is_empty())
     }
 
-    /// The entries of accepting states whose words are all among `words`, which ascend.
+    /// The entries of accepting states whose words are a subset of `words`, which are ascending.
     pub fn accepting_within<'a>(
         &'a self,
         words: &'a [WordId],
     ) -> impl Iterator<Item = AcceptId> + 'a {
-        let filed = words.iter().filter_map(|word| self.by_first_word.get(word));
-        let all = filed.flatten().copied();
+        let candidates = words.iter().filter_map(|word| self.by_first_word.get(word));
+        let all = candidates.flatten().copied();
         all.filter(|&accept| is_subset(&self.accept(accept).words, words))
     }
 
-    /// Points an accepting state at its source vertexes.
+    /// Sets the source vertexes of an accepting state.
     pub fn set_sources(&mut self, accept: AcceptId, sources: Vec<RuleId>) {
         self.accepts[accept as usize].sources = sources;
     }
 
-    /// Adds a query. `None`, and nothing is changed, where its words are too many, or where it
-    /// would take more states than there may be.
+    /// Adds a query. Returns `None` and changes nothing if it has too many words or would exceed
+    /// the state limit.
     pub fn insert(&mut self, query: u32, words: &[WordId]) -> Option<AcceptId> {
         if words.len() > NFA_WORDS_MAX {
             return None;
@@ -226,8 +226,8 @@ impl Nfa {
         Some(accept)
     }
 
-    /// Takes a query out, and with it the states that no query needs any more. `None` where the
-    /// automaton does not have it; otherwise whether it was the last of its accepting state.
+    /// Removes a query and the states that no query needs any longer. Returns `None` if the
+    /// automaton does not contain it, otherwise whether it was the last of its accepting state.
     pub fn remove(&mut self, query: u32, words: &[WordId]) -> Option<bool> {
         if words.len() > NFA_WORDS_MAX {
             return None;
@@ -243,21 +243,21 @@ impl Nfa {
         }
         self.remove_accept(accept);
         self.states[last as usize].accept = NO_ACCEPT;
-        // A subset's number is smaller than its supersets': what leads on to a kept state is met
-        // after that state.
+        // A subset has a smaller index than its supersets, so the successors of a state are
+        // processed first.
         for mask in (1..subsets.len()).rev() {
             let state = subsets[mask].expect("every subset of a state is a state");
-            let State {
-                leaving, accept, ..
+            let NfaState {
+                out_degree, accept, ..
             } = self.states[state as usize];
-            if leaving == 0 && accept == NO_ACCEPT {
+            if out_degree == 0 && accept == NO_ACCEPT {
                 self.remove_state(words, &subsets, mask, state);
             }
         }
         Some(true)
     }
 
-    /// The states of all subsets of `words`, by their bits; `None` for a set that is no state.
+    /// The states of all subsets of `words` by bit mask; `None` for sets that are no states.
     fn subsets(&self, words: &[WordId]) -> Vec<Option<StateId>> {
         let mut subsets = vec![None; 1 << words.len()];
         subsets[0] = Some(INITIAL);
@@ -271,17 +271,17 @@ impl Nfa {
 
     fn add_state(&mut self, words: &[WordId], subsets: &[Option<StateId>], mask: usize) -> StateId {
         let id = if let Some(id) = self.free_states.pop() {
-            self.states[id as usize] = LONE;
+            self.states[id as usize] = ISOLATED;
             id
         } else {
-            self.states.push(LONE);
+            self.states.push(ISOLATED);
             (self.states.len() - 1) as StateId
         };
-        for (before, word) in those_before(words, subsets, mask) {
+        for (before, word) in predecessors(words, subsets, mask) {
             self.transitions.insert((before, word), id);
             let before = &mut self.states[before as usize];
-            before.leaving += 1;
-            before.leads.0 |= Signature::of(word).0;
+            before.out_degree += 1;
+            before.outgoing.0 |= WordSignature::of(word).0;
         }
         id
     }
@@ -293,17 +293,17 @@ impl Nfa {
         mask: usize,
         state: StateId,
     ) {
-        for (before, word) in those_before(words, subsets, mask) {
+        for (before, word) in predecessors(words, subsets, mask) {
             self.transitions.remove(&(before, word));
-            self.states[before as usize].leaving -= 1;
+            self.states[before as usize].out_degree -= 1;
         }
         self.free_states.push(state);
     }
 
     fn add_accept(&mut self, words: &[WordId]) -> AcceptId {
-        let accept = Accept {
+        let accept = AcceptEntry {
             words: words.into(),
-            ..Accept::default()
+            ..AcceptEntry::default()
         };
         let id = if let Some(id) = self.free_accepts.pop() {
             self.accepts[id as usize] = accept;
@@ -317,16 +317,16 @@ impl Nfa {
     }
 
     fn remove_accept(&mut self, accept: AcceptId) {
-        let Accept { words, .. } = std::mem::take(&mut self.accepts[accept as usize]);
-        if let Some(filed) = self.by_first_word.get_mut(&words[0]) {
-            filed.retain(|&other| other != accept);
+        let AcceptEntry { words, .. } = std::mem::take(&mut self.accepts[accept as usize]);
+        if let Some(accepts) = self.by_first_word.get_mut(&words[0]) {
+            accepts.retain(|&other| other != accept);
         }
         self.free_accepts.push(accept);
     }
 }
 
-/// The states one word short of the subset `mask`, each with the word that leads on from it.
-fn those_before<'a>(
+/// The states one word short of the subset `mask`, each with that word.
+fn predecessors<'a>(
     words: &'a [WordId],
     subsets: &'a [Option<StateId>],
     mask: usize,

@@ -1,44 +1,45 @@
-//! FindRMCR (Section 4.4 of the KEMB paper): the rules whose coverage an element contains.
+//! FindRMCR (Section 4.4 of the KEMB paper): finds the relevant rules, whose coverage an element
+//! contains.
 //!
-//! The search starts at the source vertexes of the element's accepting states. From a source that
-//! is contained, everything below is contained too, and above it the search goes on while rules
-//! are; from one that is not, it goes down until it meets such as are. An element has many
-//! accepting states whose searches meet: each rule is tried once an element, and gone through once
-//! in each direction.
+//! The search starts at the source vertexes of the element's accepting states. If a source is
+//! contained, so is everything below it, and the search continues upwards through contained rules;
+//! otherwise it continues downwards until it reaches contained rules. The searches of an element's
+//! accepting states overlap: each rule is tested once per element and expanded once in each
+//! direction.
 
-use crate::baselines::kemb::coverage::Coverage;
-use crate::baselines::kemb::rules::RuleId;
+use crate::baselines::kemb::coverage_graph::CoverageGraph;
+use crate::baselines::kemb::coverage_rules::RuleId;
 use crate::keywords::token_sink::WordId;
 
-/// What one element's searches found out about a rule.
+/// Search state of a rule.
 #[derive(Clone, Copy, Debug, Default)]
-struct Finding {
-    /// Of which element; what another's searches found counts for nothing.
+struct RuleVisit {
+    /// The element it refers to; the rest is invalid for other elements.
     element: u64,
-    tried: Option<bool>,
-    went_up: bool,
-    went_down: bool,
+    contained: Option<bool>,
+    expanded_up: bool,
+    expanded_down: bool,
 }
 
-/// The relevant rules of one element after another.
+/// Finds the relevant rules of one element after another.
 #[derive(Debug, Default)]
-pub struct Relevant {
+pub struct RuleSearch {
     element: u64,
-    findings: Vec<Finding>,
+    visits: Vec<RuleVisit>,
     rules: Vec<RuleId>,
     to_visit: Vec<RuleId>,
 }
 
-impl Relevant {
-    /// Begins an element.
-    pub fn begin(&mut self, graph: &Coverage) {
+impl RuleSearch {
+    /// Starts an element.
+    pub fn start_element(&mut self, graph: &CoverageGraph) {
         self.element += 1;
-        self.findings
-            .resize(graph.rules().id_end(), Finding::default());
+        self.visits
+            .resize(graph.rules().id_end(), RuleVisit::default());
         self.rules.clear();
     }
 
-    /// The rules found for this element, each once.
+    /// The rules found for this element, distinct.
     pub fn rules(&self) -> &[RuleId] {
         &self.rules
     }
@@ -46,20 +47,20 @@ impl Relevant {
     /// Whether a rule was found for this element.
     #[inline]
     pub fn has(&self, rule: RuleId) -> bool {
-        let finding = &self.findings[rule as usize];
-        finding.element == self.element && finding.tried == Some(true)
+        let visit = &self.visits[rule as usize];
+        visit.element == self.element && visit.contained == Some(true)
     }
 
-    /// Finds the rules that can be reached from the source vertexes of an accepting state.
-    /// `contains` tells whether the element contains all words of a coverage.
+    /// Finds the rules reachable from the source vertexes of an accepting state. `contains` returns
+    /// whether the element contains all words of a coverage.
     pub fn find(
         &mut self,
-        graph: &Coverage,
+        graph: &CoverageGraph,
         sources: &[RuleId],
         contains: impl Fn(&[WordId]) -> bool,
     ) {
         for &source in sources {
-            self.try_rule(graph, source, &contains);
+            self.test_rule(graph, source, &contains);
             self.find_descendants(graph, source, &contains);
             if self.has(source) {
                 self.find_ancestors(graph, source, &contains);
@@ -69,17 +70,17 @@ impl Relevant {
 
     fn find_ancestors(
         &mut self,
-        graph: &Coverage,
+        graph: &CoverageGraph,
         source: RuleId,
         contains: &impl Fn(&[WordId]) -> bool,
     ) {
         self.to_visit.push(source);
         while let Some(rule) = self.to_visit.pop() {
-            if std::mem::replace(&mut self.finding(rule).went_up, true) {
+            if std::mem::replace(&mut self.visit(rule).expanded_up, true) {
                 continue;
             }
             for &above in graph.above(rule) {
-                if self.try_rule(graph, above, contains) {
+                if self.test_rule(graph, above, contains) {
                     self.to_visit.push(above);
                 }
             }
@@ -88,61 +89,61 @@ impl Relevant {
 
     fn find_descendants(
         &mut self,
-        graph: &Coverage,
+        graph: &CoverageGraph,
         source: RuleId,
         contains: &impl Fn(&[WordId]) -> bool,
     ) {
         self.to_visit.push(source);
         while let Some(rule) = self.to_visit.pop() {
-            if std::mem::replace(&mut self.finding(rule).went_down, true) {
+            if std::mem::replace(&mut self.visit(rule).expanded_down, true) {
                 continue;
             }
-            // Everything below a rule that is contained is contained: trying it would be waste.
+            // Everything below a contained rule is contained and needs no test.
             let known = self.has(rule);
             for &below in graph.below(rule) {
                 if known {
-                    self.note(below);
+                    self.add_rule(below);
                 } else {
-                    self.try_rule(graph, below, contains);
+                    self.test_rule(graph, below, contains);
                 }
                 self.to_visit.push(below);
             }
         }
     }
 
-    fn try_rule(
+    fn test_rule(
         &mut self,
-        graph: &Coverage,
+        graph: &CoverageGraph,
         rule: RuleId,
         contains: &impl Fn(&[WordId]) -> bool,
     ) -> bool {
-        if let Some(tried) = self.finding(rule).tried {
-            return tried;
+        if let Some(contained) = self.visit(rule).contained {
+            return contained;
         }
-        let contained = contains(&graph.rules().rule(rule).coverage);
-        if contained {
-            self.note(rule);
+        let is_contained = contains(&graph.rules().rule(rule).coverage);
+        if is_contained {
+            self.add_rule(rule);
         } else {
-            self.finding(rule).tried = Some(false);
+            self.visit(rule).contained = Some(false);
         }
-        contained
+        is_contained
     }
 
-    fn note(&mut self, rule: RuleId) {
-        if self.finding(rule).tried.replace(true).is_none() {
+    fn add_rule(&mut self, rule: RuleId) {
+        if self.visit(rule).contained.replace(true).is_none() {
             self.rules.push(rule);
         }
     }
 
-    fn finding(&mut self, rule: RuleId) -> &mut Finding {
-        let finding = &mut self.findings[rule as usize];
-        if finding.element != self.element {
-            *finding = Finding {
+    fn visit(&mut self, rule: RuleId) -> &mut RuleVisit {
+        let visit = &mut self.visits[rule as usize];
+        if visit.element != self.element {
+            *visit = RuleVisit {
                 element: self.element,
-                ..Finding::default()
+                ..RuleVisit::default()
             };
         }
-        finding
+        visit
     }
 }
 
@@ -153,27 +154,27 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
-    use crate::baselines::kemb::rules::tests::steps;
+    use crate::baselines::kemb::coverage_rules::tests::steps;
     use crate::baselines::kemb::word_sets::is_subset;
 
     proptest! {
         #[test]
-        fn the_searches_of_all_accepting_states_find_every_rule_that_is_contained(
+        fn searches_from_all_accepting_states_find_every_contained_rule(
             queries in steps(),
             elements in prop::collection::vec(prop::collection::btree_set(0_u32..9, 1..9), 1..4)
         ) {
-            let graph = Coverage::build(queries.iter().map(Vec::as_slice));
-            let mut relevant = Relevant::default();
+            let graph = CoverageGraph::build(queries.iter().map(Vec::as_slice));
+            let mut rule_search = RuleSearch::default();
             for words in elements {
                 let words: Vec<WordId> = words.into_iter().collect();
-                relevant.begin(&graph);
+                rule_search.start_element(&graph);
                 for query in queries.iter().filter(|query| is_subset(query, &words)) {
                     let contains = |coverage: &[WordId]| is_subset(coverage, &words);
-                    relevant.find(&graph, &graph.sources(query), contains);
+                    rule_search.find(&graph, &graph.sources(query), contains);
                 }
                 let defined: BTreeSet<RuleId> = graph.rules().within(&words).into_iter().collect();
-                prop_assert_eq!(relevant.rules().len(), defined.len());
-                prop_assert!(defined.iter().all(|&rule| relevant.has(rule)));
+                prop_assert_eq!(rule_search.rules().len(), defined.len());
+                prop_assert!(defined.iter().all(|&rule| rule_search.has(rule)));
             }
         }
     }

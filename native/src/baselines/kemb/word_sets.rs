@@ -1,11 +1,11 @@
-//! Sets of words as ascending slices.
+//! Word sets as ascending slices.
 
 use crate::keywords::token_sink::WordId;
 
-/// Past this ratio of sizes, looking each word up is cheaper than going through both sets.
+/// Size ratio beyond which binary search is faster than merging.
 const SEARCH_RATIO: usize = 8;
 
-/// Whether every word of `small` is in `large`; both ascend, each word once.
+/// Whether `small` is a subset of `large`; both are ascending and distinct.
 pub fn is_subset(small: &[WordId], large: &[WordId]) -> bool {
     if small.len() > large.len() {
         return false;

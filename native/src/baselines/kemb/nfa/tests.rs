@@ -1,4 +1,4 @@
-//! The automaton against its definition, as queries come and go.
+//! Compares the automaton with its definition as queries are added and removed.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -11,7 +11,7 @@ const B: WordId = 1;
 const C: WordId = 2;
 const D: WordId = 3;
 
-/// Every state's set of words, found by walking on from the initial one.
+/// The word set of every state, found by following transitions from the initial state.
 fn sets(nfa: &Nfa, words: &[WordId]) -> BTreeMap<Vec<WordId>, StateId> {
     let mut found = BTreeMap::from([(Vec::new(), INITIAL)]);
     for &word in words {
@@ -24,7 +24,7 @@ fn sets(nfa: &Nfa, words: &[WordId]) -> BTreeMap<Vec<WordId>, StateId> {
     found
 }
 
-/// What an automaton of these queries is by its definition.
+/// The states of an automaton of these queries by definition.
 fn definition(queries: &BTreeSet<Vec<WordId>>) -> BTreeSet<Vec<WordId>> {
     let mut states = BTreeSet::from([Vec::new()]);
     for query in queries {

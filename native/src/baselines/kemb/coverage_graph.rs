@@ -1,18 +1,18 @@
-//! The coverage graph (Section 4.4 of the KEMB paper): rules, and which contains which.
+//! The coverage graph (Section 4.4 of the KEMB paper): coverage rules ordered by containment.
 //!
-//! A rule *contains* another whose coverage is a proper part of its own; there is an arc where it
-//! does so directly, with no third rule between. The graph follows the rules as queries come and
-//! go: a new rule takes the arcs between those above and below it upon itself, one that goes leaves
-//! them an arc wherever no other rule lies between them.
+//! A rule *contains* another if the other's coverage is a proper subset of its own. An arc leads
+//! from a rule to those it contains directly, with no third rule in between. The graph is updated
+//! as queries are added and removed: a new rule replaces the arcs between the rules above and below
+//! it; a removed rule leaves an arc between those wherever no other rule lies in between.
 
-use crate::baselines::kemb::rules::{Change, RuleId, Rules};
+use crate::baselines::kemb::coverage_rules::{RuleChange, RuleId, RuleSet};
 use crate::baselines::kemb::word_sets::is_subset;
 use crate::keywords::token_sink::WordId;
 
-/// Rules with the arcs between them.
+/// Coverage rules and the arcs between them.
 #[derive(Debug, Default)]
-pub struct Coverage {
-    rules: Rules,
+pub struct CoverageGraph {
+    rules: RuleSet,
     vertexes: Vec<Vertex>,
 }
 
@@ -25,17 +25,17 @@ struct Vertex {
     below: Vec<RuleId>,
 }
 
-impl Coverage {
-    /// The graph of these queries, each of ascending words.
+impl CoverageGraph {
+    /// Builds the graph of these queries, each with ascending words.
     pub fn build<'a>(queries: impl IntoIterator<Item = &'a [WordId]>) -> Self {
-        let mut graph = Coverage {
-            rules: Rules::generate(queries),
+        let mut graph = CoverageGraph {
+            rules: RuleSet::generate(queries),
             vertexes: Vec::new(),
         };
         graph
             .vertexes
             .resize_with(graph.rules.id_end(), Vertex::default);
-        // Largest first, as in the paper: whatever contains a rule is there before it.
+        // Largest first, as in the paper, so that containing rules exist before contained ones.
         let mut ids: Vec<RuleId> = graph.rules.ids().collect();
         ids.sort_by_key(|&id| std::cmp::Reverse(graph.coverage(id).len()));
         for id in ids {
@@ -48,7 +48,7 @@ impl Coverage {
     }
 
     /// The rules.
-    pub fn rules(&self) -> &Rules {
+    pub fn rules(&self) -> &RuleSet {
         &self.rules
     }
 
@@ -64,32 +64,32 @@ impl Coverage {
         &self.vertexes[rule as usize].below
     }
 
-    /// The rules that directly cover a query: the smallest whose coverage has all its words.
+    /// Rules that directly cover a query: the smallest whose coverage includes all of its words.
     pub fn sources(&self, words: &[WordId]) -> Vec<RuleId> {
         self.smallest(self.rules.covering(words))
     }
 
-    /// Adds a query, of ascending words.
-    pub fn insert(&mut self, words: &[WordId]) -> Change {
+    /// Adds a query with ascending words.
+    pub fn insert(&mut self, words: &[WordId]) -> RuleChange {
         let change = self.rules.insert(words);
-        self.follow(&change);
+        self.apply(&change);
         change
     }
 
-    /// Takes a query out that is there.
-    pub fn remove(&mut self, words: &[WordId]) -> Change {
+    /// Removes an existing query.
+    pub fn remove(&mut self, words: &[WordId]) -> RuleChange {
         let change = self.rules.remove(words);
-        self.follow(&change);
+        self.apply(&change);
         change
     }
 
-    fn follow(&mut self, change: &Change) {
+    fn apply(&mut self, change: &RuleChange) {
         self.vertexes
             .resize_with(self.rules.id_end(), Vertex::default);
-        for &id in &change.gone {
+        for &id in &change.removed {
             self.remove_vertex(id);
         }
-        for &id in &change.new {
+        for &id in &change.added {
             self.insert_vertex(id);
         }
     }
@@ -140,14 +140,14 @@ impl Coverage {
         self.largest(contained)
     }
 
-    /// Those that contain no other of them, where between one and another every rule that lies
-    /// there is of them too: then one that contains another directly contains such a one.
+    /// The minimal rules of a set that is closed under "lies between two of them": a non-minimal
+    /// rule then directly contains another rule of the set.
     fn smallest(&self, rules: Vec<RuleId>) -> Vec<RuleId> {
         let not_below = |&id: &RuleId| !contain_any(&rules, self.below(id));
         rules.iter().copied().filter(not_below).collect()
     }
 
-    /// Those that no other of them contains, likewise.
+    /// The maximal rules of such a set.
     fn largest(&self, rules: Vec<RuleId>) -> Vec<RuleId> {
         let not_above = |&id: &RuleId| !contain_any(&rules, self.above(id));
         rules.iter().copied().filter(not_above).collect()
@@ -172,7 +172,7 @@ impl Coverage {
     }
 }
 
-/// Whether any of `some` is among `rules`, which ascend.
+/// Whether `rules`, which are ascending, include any of `some`.
 fn contain_any(rules: &[RuleId], some: &[RuleId]) -> bool {
     some.iter().any(|id| rules.binary_search(id).is_ok())
 }
@@ -184,13 +184,13 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
-    use crate::baselines::kemb::rules::tests::steps;
+    use crate::baselines::kemb::coverage_rules::tests::steps;
 
     type Words = Vec<WordId>;
     type Arcs = BTreeSet<(Words, Words)>;
 
-    /// The arcs as coverages, told alike from either end.
-    fn arcs(graph: &Coverage) -> Arcs {
+    /// The arcs as pairs of coverages; both directions must agree.
+    fn arcs(graph: &CoverageGraph) -> Arcs {
         let name = |id: RuleId| graph.coverage(id).to_vec();
         let pairs = |id: RuleId| {
             graph
@@ -198,21 +198,21 @@ mod tests {
                 .iter()
                 .map(move |&below| (name(id), name(below)))
         };
-        let told: Arcs = graph.rules.ids().flat_map(pairs).collect();
+        let downward: Arcs = graph.rules.ids().flat_map(pairs).collect();
         let pairs = |id: RuleId| {
             graph
                 .above(id)
                 .iter()
                 .map(move |&above| (name(above), name(id)))
         };
-        let turned: Vec<_> = graph.rules.ids().flat_map(pairs).collect();
-        assert_eq!(turned.len(), told.len());
-        assert_eq!(told, turned.into_iter().collect());
-        told
+        let upward: Vec<_> = graph.rules.ids().flat_map(pairs).collect();
+        assert_eq!(upward.len(), downward.len());
+        assert_eq!(downward, upward.into_iter().collect());
+        downward
     }
 
     /// Definition 5.
-    fn definition(rules: &Rules) -> Arcs {
+    fn definition(rules: &RuleSet) -> Arcs {
         let all: Vec<Words> = rules
             .ids()
             .map(|id| rules.rule(id).coverage.to_vec())
@@ -234,8 +234,8 @@ mod tests {
 
     proptest! {
         #[test]
-        fn a_changed_graph_is_the_one_built_from_scratch(steps in steps()) {
-            let mut graph = Coverage::default();
+        fn an_updated_graph_equals_one_built_from_scratch(steps in steps()) {
+            let mut graph = CoverageGraph::default();
             let mut present: BTreeSet<Words> = BTreeSet::new();
             for words in steps {
                 if present.remove(&words) {
@@ -244,7 +244,7 @@ mod tests {
                     present.insert(words.clone());
                     graph.insert(&words);
                 }
-                let scratch = Coverage::build(present.iter().map(Vec::as_slice));
+                let scratch = CoverageGraph::build(present.iter().map(Vec::as_slice));
                 prop_assert_eq!(arcs(&graph), arcs(&scratch));
                 prop_assert_eq!(arcs(&graph), definition(&graph.rules));
             }

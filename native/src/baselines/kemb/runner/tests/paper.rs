@@ -1,20 +1,20 @@
-//! The paper's examples: Table 1's queries on Fig. 1's document.
+//! The paper's examples: the queries of Table 1 on the document of Fig. 1.
 //!
-//! The text of Section 4.2 numbers states 1 (initial), 3 (b), 5 (d), 6 and 7 (e and f), 8 (ab),
-//! 10 (accepting, ad), 13 (accepting, ef), and 14 and 15 (accepting). That 2 and 4 are a and c
-//! follows; that sets of the same size are numbered in alphabetical order is inferred. So is what
-//! `figure_1` says about the document.
+//! The text of Section 4.2 numbers the states 1 (initial), 3 (b), 5 (d), 6 and 7 (e and f), 8 (ab),
+//! 10 (accepting, ad), 13 (accepting, ef), and 14 and 15 (accepting). It follows that 2 and 4 are a
+//! and c; that sets of equal size are numbered alphabetically is inferred, as is the document of
+//! `figure_1`.
 
 use std::collections::BTreeSet;
 
 use hashbrown::HashMap;
 
+use crate::baselines::kemb::coverage_rules::RuleId;
 use crate::baselines::kemb::nfa::{StateId, INITIAL};
-use crate::baselines::kemb::results::Want;
-use crate::baselines::kemb::rule_search::Relevant;
-use crate::baselines::kemb::rules::RuleId;
-use crate::baselines::kemb::run::{Hearing, Run};
+use crate::baselines::kemb::rule_search::RuleSearch;
+use crate::baselines::kemb::runner::{KembRunner, KembSink};
 use crate::baselines::kemb::Kemb;
+use crate::baselines::results::ResultKind;
 use crate::events::{Span, Stop};
 use crate::keywords::testing::{element, figure_1, table_1, QueryList};
 use crate::keywords::token_sink::{Mode, TokenSink, WordId};
@@ -90,9 +90,9 @@ fn figure_6_rules_arcs_and_source_vertexes() {
 fn example_4_finds_the_relevant_rules() {
     let kemb = Kemb::new(&table_1(), true);
     let graph = kemb.coverage.as_ref().unwrap();
-    let mut relevant = Relevant::default();
+    let mut rule_search = RuleSearch::default();
     let mut found = |accepting: &[&str], contained: &str| {
-        relevant.begin(graph);
+        rule_search.start_element(graph);
         for accept in kemb.nfa().accepting() {
             let accept = kemb.nfa().accept(accept);
             if accepting.contains(&&*named(&accept.words)) {
@@ -100,37 +100,37 @@ fn example_4_finds_the_relevant_rules() {
                     let mut words = coverage.iter().map(|&word| WORDS[word as usize]);
                     words.all(|word| contained.contains(word))
                 };
-                relevant.find(graph, &accept.sources, contains);
+                rule_search.find(graph, &accept.sources, contains);
             }
         }
-        let coverages = relevant.rules().iter();
+        let coverages = rule_search.rules().iter();
         let coverages = coverages.map(|&id| named(&graph.rules().rule(id).coverage));
         coverages.collect::<BTreeSet<String>>()
     };
     let set = |coverages: &[&str]| coverages.iter().map(|one| one.to_string()).collect();
-    // At the end of d1, and of b2; one accepting state alone finds the rules it can reach.
+    // At the end of d1 and of b2. A single accepting state finds only the rules it can reach.
     assert_eq!(found(&["ef"], "def"), set(&["ef"]));
     assert_eq!(
         found(&["ad", "abc", "abd"], "abcd"),
         set(&["abc", "abd", "abcd"])
     );
     assert_eq!(found(&["ad"], "abcd"), set(&["abd", "abcd"]));
-    // At the end of a2, nothing.
+    // At the end of a2, none.
     assert_eq!(found(&["ad"], "acd"), set(&[]));
 }
 
-/// Notes the active states of the open elements, outermost first, and how many elements have been
-/// discarded: after each start tag's word and each end tag.
-struct Watch<'a> {
-    hearing: Hearing<'a>,
+/// Records the active states of the open elements, outermost first, and the number of discarded
+/// elements, after each start tag's word and each end tag.
+struct RecordingSink<'a> {
+    sink: KembSink<'a>,
     numbers: HashMap<StateId, usize>,
     steps: Vec<(String, u64)>,
 }
 
-impl Watch<'_> {
-    fn note(&mut self) {
-        let run = &self.hearing.run;
-        let frames = run.frames[..run.depth].iter().map(|frame| {
+impl RecordingSink<'_> {
+    fn record(&mut self) {
+        let runner = &self.sink.runner;
+        let frames = runner.frames[..runner.depth].iter().map(|frame| {
             let mut numbers: Vec<usize> = frame
                 .active
                 .iter()
@@ -141,40 +141,41 @@ impl Watch<'_> {
             numbers.join(",")
         });
         let stack: Vec<String> = frames.collect();
-        self.steps.push((stack.join(" | "), run.counters.discarded));
+        self.steps
+            .push((stack.join(" | "), runner.counters.discarded));
     }
 }
 
-impl TokenSink for Watch<'_> {
+impl TokenSink for RecordingSink<'_> {
     fn open(&mut self) -> Result<(), Stop> {
-        self.hearing.open()
+        self.sink.open()
     }
 
     fn token(&mut self, word: WordId) -> Result<(), Stop> {
-        self.hearing.token(word)?;
-        self.note();
+        self.sink.token(word)?;
+        self.record();
         Ok(())
     }
 
     fn close(&mut self, span: Span, end_tag: Span) -> Result<(), Stop> {
-        self.hearing.close(span, end_tag)?;
-        self.note();
+        self.sink.close(span, end_tag)?;
+        self.record();
         Ok(())
     }
 }
 
 fn steps(discard: bool) -> Vec<(String, u64)> {
     let kemb = Kemb::new(&table_1(), discard);
-    let mut run = Run::default();
-    let mut watch = Watch {
-        hearing: run.hear(&kemb, Want::Answers),
+    let mut runner = KembRunner::default();
+    let mut recorder = RecordingSink {
+        sink: runner.start_document(&kemb, ResultKind::Answers),
         numbers: numbers(&kemb),
         steps: Vec::new(),
     };
-    figure_1().feed(&mut watch).unwrap();
-    let Watch { hearing, steps, .. } = watch;
-    hearing.finish();
-    let answers = run.told().answers().iter();
+    figure_1().feed(&mut recorder).unwrap();
+    let RecordingSink { sink, steps, .. } = recorder;
+    sink.finish();
+    let answers = runner.results().answers().iter();
     let answers: Vec<(u32, u32)> = answers.map(|one| (one.query, one.element)).collect();
     let [a1, d1, b2, a2] = [0, 2, 5, 6];
     let expected = [
@@ -222,7 +223,8 @@ fn figure_5_step_by_step() {
 
 #[test]
 fn figure_9_step_by_step() {
-    // e1 and f1 go at the end of d1, so a1 gets only d; at the end of b2 all of b2 goes.
+    // e1 and f1 are discarded at the end of d1, so a1 receives only d; at the end of b2, all of b2
+    // is discarded.
     let after_d1 = "1,2,3,5,8,10,12,15";
     let after_c2 = "1,2,3,4,5,8,9,10,11,12,14,15";
     let expected = [
@@ -252,21 +254,21 @@ fn figure_9_step_by_step() {
 
 #[test]
 fn counters_of_figure_5() {
-    let mut run = Run::default();
+    let mut runner = KembRunner::default();
     let kemb = Kemb::new(&table_1(), false);
-    let mut hearing = run.hear(&kemb, Want::Matches);
-    figure_1().feed(&mut hearing).unwrap();
-    hearing.finish();
-    let counters = run.counters();
+    let mut sink = runner.start_document(&kemb, ResultKind::Matches);
+    figure_1().feed(&mut sink).unwrap();
+    sink.finish();
+    let counters = runner.counters();
     assert_eq!(counters.elements, 10);
     // a1 ends with 15, b1 with 2, d1 with 5, e1, f1, c1, d2 and c2 with 2, b2 with 12, a2 with 6.
     assert_eq!(counters.active_states, 15 + 2 + 5 + 5 * 2 + 12 + 6);
-    // Inside a2 there are 11 + 2 + 6; when b2 ends, 11 + 12.
+    // Inside a2 there are 11 + 2 + 6; at the end of b2, 11 + 12.
     assert_eq!(counters.active_states_peak, 23);
 }
 
 #[test]
-fn under_or_an_element_within_what_is_spared_answers_for_itself() {
+fn under_or_an_element_inside_a_released_child_answers_by_itself() {
     // Section 3.2: e1 with children b3 and c3 is an answer to {a OR b OR c OR d}.
     let leaf = |word: WordId| element(&[word], Vec::new());
     let [a, b, c, d, e, f] = [0, 1, 2, 3, 4, 5];
@@ -275,13 +277,13 @@ fn under_or_an_element_within_what_is_spared_answers_for_itself() {
     let d1 = element(&[d], vec![e1, leaf(f)]);
     let a1 = element(&[a], vec![leaf(b), d1, element(&[b], vec![a2]), leaf(c)]);
     let query = QueryList::new([(Mode::Any, vec![a, b, c, d])]);
-    let mut run = Run::default();
+    let mut runner = KembRunner::default();
     let kemb = Kemb::new(&query, true);
-    let mut hearing = run.hear(&kemb, Want::Answers);
-    a1.feed(&mut hearing).unwrap();
-    hearing.finish();
-    let elements: Vec<u32> = run
-        .told()
+    let mut sink = runner.start_document(&kemb, ResultKind::Answers);
+    a1.feed(&mut sink).unwrap();
+    sink.finish();
+    let elements: Vec<u32> = runner
+        .results()
         .answers()
         .iter()
         .map(|answer| answer.element)

@@ -1,17 +1,17 @@
-//! OR queries (Section 4.6 of the KEMB paper) on the elements that were kept of a document.
+//! Answers OR queries (Section 4.6 of the KEMB paper) from the retained elements of a document.
 //!
-//! The document's elements that contain any of a query's words make its own small tree, examined
-//! from the root. With `CK(e)` the query's words in `e`'s whole subtree: `e` answers if it keeps
-//! `CK(e)` without the children that contain the same. Then those children are examined for
-//! themselves, and each other child in turn is released, all but its own words, if `e` can spare
-//! what is below it: its children are examined. If `e` does not answer, all its children are
-//! examined. That is the design's form of what the paper leaves open.
+//! The elements that contain any of a query's words form the query's tree, which is examined from
+//! the root. Let `CK(e)` be the query's words in the subtree of `e`. `e` is an answer if it still
+//! contains `CK(e)` without the children that contain `CK(e)` themselves. Those children are then
+//! examined separately. Each other child is released, except for its own words, if `e` can spare
+//! what is below it, and the children of a released child are examined. If `e` is not an answer,
+//! all of its children are examined. The paper leaves these details open.
 
 use hashbrown::{HashMap, HashSet};
 
-use crate::baselines::kemb::limits::Limits;
-use crate::baselines::kemb::results::Told;
-use crate::baselines::kemb::retained_elements::Kept;
+use crate::baselines::limits::BaselineLimits;
+use crate::baselines::results::BaselineResults;
+use crate::baselines::retained_elements::RetainedElements;
 use crate::events::Stop;
 use crate::keywords::token_sink::WordId;
 
@@ -19,18 +19,18 @@ const BLOCK_BITS: usize = u64::BITS as usize;
 
 /// The OR queries of an engine.
 #[derive(Debug, Default)]
-pub struct AnyQueries {
+pub struct DisjunctiveQueries {
     words: HashMap<u32, Box<[WordId]>, foldhash::fast::RandomState>,
     by_word: HashMap<WordId, Vec<u32>, foldhash::fast::RandomState>,
 }
 
-impl AnyQueries {
-    /// Whether there is none.
+impl DisjunctiveQueries {
+    /// Whether there are no queries.
     pub fn is_empty(&self) -> bool {
         self.words.is_empty()
     }
 
-    /// Whether a query has this word.
+    /// Whether a query contains this word.
     #[inline]
     pub fn uses(&self, word: WordId) -> bool {
         self.by_word.contains_key(&word)
@@ -44,7 +44,7 @@ impl AnyQueries {
         self.words.insert(query, words.into());
     }
 
-    /// Takes a query out. Whether it was there.
+    /// Removes a query; returns whether it existed.
     pub fn remove(&mut self, query: u32) -> bool {
         let Some(words) = self.words.remove(&query) else {
             return false;
@@ -61,97 +61,104 @@ impl AnyQueries {
     }
 }
 
-/// Answers OR queries: which match as soon as a word is heard, what answers at the end.
+/// Runs OR queries on documents: reports matches as words arrive and answers at the end.
 #[derive(Debug, Default)]
-pub struct AnyRun {
-    /// By place among the kept elements.
+pub struct DisjunctionRunner {
+    /// Parent of each retained element, by position.
     parents: Vec<u32>,
-    /// By place: one more than its number in the query's tree, or 0.
+    /// Number of each retained element in the query's tree, plus one; 0 if absent.
     numbers: Vec<u32>,
-    /// The occurrences of the queries' words, by word.
+    /// Occurrences of the queries' words, sorted by word.
     occurrences: Vec<(WordId, u32)>,
-    asked: Vec<u32>,
+    candidates: Vec<u32>,
     tree: QueryTree,
-    heard: HashSet<WordId, foldhash::fast::RandomState>,
+    words_seen: HashSet<WordId, foldhash::fast::RandomState>,
 }
 
-impl AnyRun {
-    /// Begins a document.
+impl DisjunctionRunner {
+    /// Starts a document.
     pub fn begin(&mut self) {
-        self.heard.clear();
+        self.words_seen.clear();
     }
 
-    /// The document has this word: one of its words is all an OR query takes to match.
-    pub fn hear(&mut self, queries: &AnyQueries, word: WordId, told: &mut Told) {
-        if self.heard.insert(word) {
+    /// The document contains this word, so the OR queries that contain it match.
+    pub fn add_word(
+        &mut self,
+        queries: &DisjunctiveQueries,
+        word: WordId,
+        results: &mut BaselineResults,
+    ) {
+        if self.words_seen.insert(word) {
             for &query in queries.by_word.get(&word).into_iter().flatten() {
-                told.tell_match(query);
+                results.add_match(query);
             }
         }
     }
 
-    /// Ends the document: tells all answers.
-    pub fn answer(
+    /// Reports all answers at the end of the document.
+    pub fn answer_queries(
         &mut self,
-        queries: &AnyQueries,
-        kept: &Kept,
-        limits: &Limits,
-        told: &mut Told,
+        queries: &DisjunctiveQueries,
+        retained: &RetainedElements,
+        limits: &BaselineLimits,
+        results: &mut BaselineResults,
     ) -> Result<(), Stop> {
         self.occurrences.clear();
-        let used = kept.occurrences().filter(|&(word, _)| queries.uses(word));
+        let used = retained
+            .occurrences()
+            .filter(|&(word, _)| queries.uses(word));
         self.occurrences.extend(used);
         self.occurrences.sort_unstable();
-        self.asked.clear();
-        for heard in self.occurrences.chunk_by(|one, other| one.0 == other.0) {
-            self.asked.extend(&queries.by_word[&heard[0].0]);
+        self.candidates.clear();
+        for group in self.occurrences.chunk_by(|one, other| one.0 == other.0) {
+            self.candidates.extend(&queries.by_word[&group[0].0]);
         }
-        self.asked.sort_unstable();
-        self.asked.dedup();
-        kept.parents(&mut self.parents);
+        self.candidates.sort_unstable();
+        self.candidates.dedup();
+        retained.parents(&mut self.parents);
         self.numbers.clear();
         self.numbers.resize(self.parents.len(), 0);
-        for at in 0..self.asked.len() {
-            let query = self.asked[at];
-            self.plant(&queries.words[&query]);
+        for at in 0..self.candidates.len() {
+            let query = self.candidates[at];
+            self.build_tree(&queries.words[&query]);
             self.tree
-                .examine_all(|place| told.tell(query, kept.element(place)));
-            limits.check_answers(told.answers().len())?;
+                .examine_all(|position| results.add_answer(query, retained.element(position)));
+            limits.check_answers(results.answers().len())?;
         }
         Ok(())
     }
 
-    /// Makes the tree of a query with these words.
-    fn plant(&mut self, words: &[WordId]) {
+    /// Builds the tree of a query with these words.
+    fn build_tree(&mut self, words: &[WordId]) {
         let tree = &mut self.tree;
-        tree.places.clear();
+        tree.positions.clear();
         for &word in words {
-            for &(_, place) in of_word(&self.occurrences, word) {
-                let mut at = place;
+            for &(_, position) in of_word(&self.occurrences, word) {
+                let mut at = position;
                 while self.numbers[at as usize] == 0 {
                     self.numbers[at as usize] = 1;
-                    tree.places.push(at);
+                    tree.positions.push(at);
                     at = self.parents[at as usize];
                 }
             }
         }
-        // Elements lie in the order of their ends: children before parents, siblings in order.
-        tree.places.sort_unstable();
-        for (number, &place) in (1..).zip(&tree.places) {
-            self.numbers[place as usize] = number;
+        // Elements are ordered by their ends: children before parents, siblings in document order.
+        tree.positions.sort_unstable();
+        for (number, &position) in (1..).zip(&tree.positions) {
+            self.numbers[position as usize] = number;
         }
         tree.clear(words.len());
         for (bit, &word) in words.iter().enumerate() {
-            for &(_, place) in of_word(&self.occurrences, word) {
-                tree.add_word(self.numbers[place as usize] - 1, bit);
+            for &(_, position) in of_word(&self.occurrences, word) {
+                tree.add_occurrence(self.numbers[position as usize] - 1, bit);
             }
         }
-        for &place in &tree.places {
-            let parent = self.parents[place as usize];
+        for &position in &tree.positions {
+            let parent = self.parents[position as usize];
             tree.parents.push(self.numbers[parent as usize] - 1);
         }
-        for &place in &tree.places {
-            self.numbers[place as usize] = 0;
+        for &position in &tree.positions {
+            self.numbers[position as usize] = 0;
         }
         tree.link();
     }
@@ -163,25 +170,25 @@ fn of_word(occurrences: &[(WordId, u32)], word: WordId) -> &[(WordId, u32)] {
     &occurrences[start..start + count]
 }
 
-/// The elements that contain any of one query's words, children before parents; the root is last.
+/// The elements that contain any of a query's words, children before parents; the root is last.
 #[derive(Debug, Default)]
 struct QueryTree {
-    places: Vec<u32>,
+    positions: Vec<u32>,
     parents: Vec<u32>,
-    /// Sets of words lie side by side, in so many blocks each.
+    /// Number of 64-bit blocks in a word set; sets are stored contiguously.
     blocks: usize,
     own: Vec<u64>,
     contained: Vec<u64>,
     first_child: Vec<Option<u32>>,
     next_sibling: Vec<Option<u32>>,
     examined: Vec<u32>,
-    /// For each word, in how many parts the examined element contains it.
+    /// Number of parts in which the examined element contains each word.
     parts: Vec<u32>,
 }
 
 impl QueryTree {
     fn clear(&mut self, word_count: usize) {
-        let count = self.places.len();
+        let count = self.positions.len();
         self.blocks = word_count.div_ceil(BLOCK_BITS);
         self.own.clear();
         self.own.resize(count * self.blocks, 0);
@@ -190,14 +197,14 @@ impl QueryTree {
         self.parents.clear();
     }
 
-    fn add_word(&mut self, number: u32, bit: usize) {
+    fn add_occurrence(&mut self, number: u32, bit: usize) {
         let block = number as usize * self.blocks + bit / BLOCK_BITS;
         self.own[block] |= 1 << (bit % BLOCK_BITS);
     }
 
-    /// Finds what each element contains, and its children.
+    /// Computes the contained words and the children of each element.
     fn link(&mut self) {
-        let root = self.places.len() - 1;
+        let root = self.positions.len() - 1;
         self.contained.clone_from(&self.own);
         for number in 0..root {
             let parent = self.parents[number] as usize;
@@ -217,43 +224,43 @@ impl QueryTree {
     }
 
     fn examine_all(&mut self, mut answer: impl FnMut(u32)) {
-        self.examined.push((self.places.len() - 1) as u32);
+        self.examined.push((self.positions.len() - 1) as u32);
         while let Some(number) = self.examined.pop() {
             if self.examine(number) {
-                answer(self.places[number as usize]);
+                answer(self.positions[number as usize]);
             }
         }
     }
 
-    /// Whether an element answers; what is to be examined next is noted.
+    /// Returns whether an element is an answer, and queues the elements to examine next.
     fn examine(&mut self, element: u32) -> bool {
         self.parts.fill(0);
         self.count_parts(element, false);
         let mut child = self.first_child[element as usize];
         while let Some(other) = child {
-            if !self.is_aside(other, element) {
+            if !self.is_set_aside(other, element) {
                 self.count_parts(other, true);
             }
             child = self.next_sibling[other as usize];
         }
-        let kept = bits(self.set(&self.contained, element)).all(|bit| self.parts[bit] > 0);
+        let answers = bits(self.set(&self.contained, element)).all(|bit| self.parts[bit] > 0);
         let mut child = self.first_child[element as usize];
         while let Some(other) = child {
-            if !kept || self.is_aside(other, element) {
+            if !answers || self.is_set_aside(other, element) {
                 self.examined.push(other);
             } else if self.can_spare(other) {
                 self.release(other);
             }
             child = self.next_sibling[other as usize];
         }
-        kept
+        answers
     }
 
-    fn is_aside(&self, child: u32, element: u32) -> bool {
+    fn is_set_aside(&self, child: u32, element: u32) -> bool {
         self.set(&self.contained, child) == self.set(&self.contained, element)
     }
 
-    /// Counts an element's words as a part: its own or all that it contains.
+    /// Counts an element as a part: only its own words, or all that it contains.
     fn count_parts(&mut self, number: u32, all: bool) {
         let sets = if all { &self.contained } else { &self.own };
         for bit in bits(self.set(sets, number)) {
@@ -261,7 +268,7 @@ impl QueryTree {
         }
     }
 
-    /// Whether every word that is only below this child stands in another part as well.
+    /// Whether every word that is only below this child is in another part, too.
     fn can_spare(&self, child: u32) -> bool {
         self.below(child).all(|bit| self.parts[bit] > 1)
     }
