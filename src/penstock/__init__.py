@@ -1,7 +1,7 @@
-"""Penstock delivers XML to those who asked for it.
+"""Penstock delivers XML documents to standing XPath and keyword subscriptions.
 
-The public names stand here. They are imported when they are first used, so that ``import
-penstock`` itself costs next to nothing.
+This module exports the public names. They are imported on first use, so that ``import penstock``
+stays cheap.
 """
 
 from __future__ import annotations
@@ -39,15 +39,16 @@ if TYPE_CHECKING:
     from penstock.matching import Witness as Witness
     from penstock.matching import Work as Work
     from penstock.matching import both as both
+    from penstock.matching import combine_matchers as combine_matchers
     from penstock.mediation import Mapping as Mapping
     from penstock.mediation import MediatedMatcher as MediatedMatcher
     from penstock.mediation import Mediator as Mediator
     from penstock.schema import SchemaTree as SchemaTree
 
 __version__ = "0.1.0"
-"""The package's own version takes it from here."""
+"""The single source of the package version."""
 
-_HOMES = {
+_MODULES = {
     "Answer": "penstock.matching",
     "BatchMatches": "penstock.matching",
     "Counters": "penstock.matching",
@@ -81,8 +82,9 @@ _HOMES = {
     "Witness": "penstock.matching",
     "Work": "penstock.matching",
     "both": "penstock.matching",
+    "combine_matchers": "penstock.matching",
 }
-"""Where each public name lives."""
+"""The module of each public name."""
 
 __all__ = [
     "Answer",
@@ -118,17 +120,18 @@ __all__ = [
     "Witness",
     "Work",
     "both",
+    "combine_matchers",
 ]
 
 
 def __getattr__(name: str) -> object:
-    home = _HOMES.get(name)
-    if home is None:
+    module = _MODULES.get(name)
+    if module is None:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    value = getattr(importlib.import_module(home), name)
+    value = getattr(importlib.import_module(module), name)
     globals()[name] = value
     return value
 
 
 def __dir__() -> list[str]:
-    return [*globals(), *_HOMES]
+    return [*globals(), *_MODULES]

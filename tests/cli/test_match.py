@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from penstock.matching import Matcher, Matches
-from penstock.matching.results import Names
+from penstock.matching.results import ResolvedIds
 from penstock.mediation import Mapping
 from support.contracts.native_engines import native_engines
 from support.fixtures.commands import penstock, penstock_process
@@ -121,7 +121,9 @@ def test_what_cannot_be_told_of_a_document_is_said(
         matches = Matcher.match(matcher, path.read_bytes(), fragments=fragments)
         some = {id_: parts for id_, parts in matches.fragments.items() if id_ != "cheap"}
         counters = matches.counters
-        return Matches(Names(matches.ids), counters=counters, fragments=some, untold=["cheap"])
+        return Matches(
+            ResolvedIds(matches.ids), counters=counters, fragments=some, untold=["cheap"]
+        )
 
     monkeypatch.setattr(Matcher, "match_file", told)
     shown = penstock("match", "--fragments", "subs.txt", "good.xml").out

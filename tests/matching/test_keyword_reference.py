@@ -12,7 +12,7 @@ from penstock.documents import read_events
 from penstock.language import parse_keywords
 from penstock.language.keywords.query import KeywordQuery, Mode
 from penstock.matching.limits import KEYWORD_WITNESSES_MAX
-from penstock.matching.reference import keyword_semantics as keyword_reference
+from penstock.matching.reference import keyword_semantics
 from penstock.matching.reference.keyword_semantics import (
     and_answers,
     contained,
@@ -38,7 +38,7 @@ def test_an_answer_owns_a_content_node_of_each_keyword(document: bytes) -> None:
     owned: dict[Element, list[Element]] = defaultdict(list)
     for element in elements:
         if element.words & KEYWORDS:
-            for above in element.way_up():
+            for above in element.ancestors_or_self():
                 if ck[above] == KEYWORDS:
                     owned[above].append(element)
                     break
@@ -83,7 +83,7 @@ def test_with_one_keyword_every_content_node_answers(document: bytes) -> None:
     elements = tree(document)
     content = {each for each in elements if "a" in each.words}
     for mode in Mode:
-        assert set(keyword_reference.answers(KeywordQuery(("a",), mode), elements)) == content
+        assert set(keyword_semantics.answers(KeywordQuery(("a",), mode), elements)) == content
 
 
 @given(keyword_cases)
@@ -138,7 +138,7 @@ def test_a_path_return_answers_for_itself(case: tuple[bytes, list[str]]) -> None
     ],
 )
 def test_telling_cases(document: bytes, query: str, expected: dict[int, list[int]]) -> None:
-    found = keyword_reference.answers(parse_keywords(query), tree(document))
+    found = keyword_semantics.answers(parse_keywords(query), tree(document))
     assert {
         answer.number: [each.number for each in content] for answer, content in found.items()
     } == expected

@@ -12,7 +12,7 @@ from lxml import etree
 
 from penstock.documents import Document, Fragment, Header, Limits, read_events
 from penstock.errors import DocumentError, MappingError, UnknownSubscriptionError
-from penstock.matching import KeywordIndex, Matcher, SubscriptionIndex, both
+from penstock.matching import KeywordIndex, Matcher, SubscriptionIndex, combine_matchers
 from penstock.mediation import DocumentWriter, Mapping, MediatedMatcher, Way, limits, rewrite
 from support.contracts.native_engines import native_engines, needs_native
 from support.fixtures.university import DOCUMENT, MAPPING
@@ -198,7 +198,7 @@ class TestKeywords:
         keywords = KeywordIndex()
         keywords.add("sent", "course data")
         keywords.add("rewritten", "lecture data")
-        matcher = both(matcher_of(["/lecture"]), keywords.matcher())
+        matcher = combine_matchers(matcher_of(["/lecture"]), keywords.matcher())
         document = b"<course><title>Data</title></course>"
         matches = MediatedMatcher(matcher).match(document, mapping_of(RENAME), fragments=True)
         assert set(matches) == {"/lecture", "sent"}
@@ -217,7 +217,7 @@ class TestKeywords:
     def test_rows_of_both_kinds(self) -> None:
         keywords = KeywordIndex()
         keywords.add("sent", "data")
-        matcher = MediatedMatcher(both(matcher_of(["/lecture"]), keywords.matcher()))
+        matcher = MediatedMatcher(combine_matchers(matcher_of(["/lecture"]), keywords.matcher()))
         rows = pa.array([b"<course>data</course>", b"<lecture>data</lecture>", b"<x>"])
         batch = matcher.match_batch(rows, [mapping_of(RENAME), None, mapping_of(RENAME)])
         assert [sorted(row or ()) for row in batch.ids.to_pylist()] == [
@@ -385,7 +385,7 @@ def test_matches_are_explained_on_the_global_document(engine: str, way: Way) -> 
     paths = matcher_of(["/lecture[@number = '7']/title", "/course", "/a[b]"], engine)
     keywords = KeywordIndex()
     keywords.add("sent", "course")
-    matcher = MediatedMatcher(both(paths, keywords.matcher()), way=way)
+    matcher = MediatedMatcher(combine_matchers(paths, keywords.matcher()), way=way)
     document, mapping = b"<course id='7'>\n<title/></course>", mapping_of(RENAME)
     found = matcher.explain(document, mapping, "/lecture[@number = '7']/title")
     assert [(each.witness.path, each.witness.line) for each in found.steps] == [

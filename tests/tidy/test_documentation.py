@@ -235,7 +235,7 @@ def test_python_reference_lists_every_public_name() -> None:
         for page in (DOCS / "reference" / "python").glob("*.md")
         for module in re.findall(r"automodule:: penstock\.(\w+)", page.read_text("utf-8"))
     }
-    assert {home.removeprefix("penstock.") for home in penstock._HOMES.values()} <= documented
+    assert {module.removeprefix("penstock.") for module in penstock._MODULES.values()} <= documented
 
 
 @pytest.mark.skipif(find_spec("sphinx") is None, reason="the extra `docs` is not installed")

@@ -47,7 +47,7 @@ fn query_error(position: usize, id: &str, error: AddError) -> QueryErrorTuple {
             Some(refusal.offset_characters),
         ),
         AddError::Duplicate => {
-            let message = format!("there is a subscription `{id}` already");
+            let message = format!("a subscription `{id}` exists already");
             (position, "subscription.duplicate", message, None)
         }
     }

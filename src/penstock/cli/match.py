@@ -33,7 +33,7 @@ from penstock.matching import (
     KeywordIndex,
     Matches,
     SubscriptionIndex,
-    both,
+    combine_matchers,
 )
 from penstock.mediation import Mapping, MediatedMatcher
 
@@ -74,7 +74,7 @@ def run(
             show.never(entry, entry.place(subscriptions), reason)
     matcher = paths.matcher()
     if len(keywords):
-        matcher = both(matcher, keywords.matcher())
+        matcher = combine_matchers(matcher, keywords.matcher())
     mediated = MediatedMatcher(matcher)
     counters = Counters()
     for path in progress(documents, "matching"):

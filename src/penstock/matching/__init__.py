@@ -1,8 +1,8 @@
-"""Subscriptions, an index of them, and the matching of documents against it."""
+"""Indexes of subscriptions, and matchers that match documents against them."""
 
 from penstock.matching.answers import Answer, KeywordWitnesses
 from penstock.matching.batch import BatchMatches
-from penstock.matching.combined_matcher import both
+from penstock.matching.combined_matcher import both, combine_matchers
 from penstock.matching.index import SubscriptionIndex
 from penstock.matching.keyword_index import KeywordIndex
 from penstock.matching.keyword_matcher import KeywordMatcher
@@ -35,4 +35,5 @@ __all__ = [
     "Witness",
     "Work",
     "both",
+    "combine_matchers",
 ]

@@ -1,4 +1,4 @@
-"""Answers of keyword queries: the element, what it holds, and what of the document to return."""
+"""Answers to keyword queries: the answering element, its witnesses and the part to return."""
 
 from __future__ import annotations
 
@@ -10,58 +10,58 @@ from penstock.documents import Fragment, Span
 from penstock.matching.results import Witness
 
 Form: TypeAlias = Literal["paths", "subtree", "ids"]
-"""What of a document an answer returns.
+"""Which part of the document an answer returns.
 
 ===========  =======================================================================================
-``paths``    the path return: the element with the ways down to the content nodes that it dominates
+``paths``    the path return: the element and the paths down to the content nodes it dominates
 ``subtree``  the whole element
-``ids``      nothing: where the answer is will do
+``ids``      no content, only the position of the answer
 ===========  =======================================================================================
 """
 
 
 @dataclass(frozen=True, slots=True)
 class KeywordWitnesses:
-    """The elements that directly contain one keyword, among those that an answer dominates."""
+    """The elements dominated by an answer that directly contain one keyword."""
 
     keyword: str
     count: int
-    """How many there are."""
+    """Number of such elements."""
     first: tuple[Witness, ...]
     """The first :data:`~penstock.matching.limits.KEYWORD_WITNESSES_MAX` in document order."""
 
     def __str__(self) -> str:
-        said = f"{self.keyword} in {', '.join(map(str, self.first))}"
+        text = f"{self.keyword} in {', '.join(map(str, self.first))}"
         more = self.count - len(self.first)
-        return f"{said} and {more} more" if more else said
+        return f"{text} and {more} more" if more else text
 
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """An element that answers a keyword query: the lowest that holds its keywords together."""
+    """An element that answers a keyword query: the lowest one that contains its keywords."""
 
     element: int
-    """Its number in document order; the root's is 0."""
+    """Position of the element in document order; the root is 0."""
     place: Witness
     depth: int
-    """How many elements lead to it, itself included."""
+    """Depth of the element; the root has depth 1."""
     size: int
-    """How many elements the path return has."""
+    """Number of elements in the path return."""
     witnesses: tuple[KeywordWitnesses, ...]
-    """One for each keyword that it holds, in the order of the query's words."""
+    """One entry per contained keyword, in query order."""
     truncated: bool
-    """Whether there are more witnesses, or more of their text, than are listed and returned."""
+    """Whether witnesses or parts of their text were omitted because of a limit."""
     fragment: Fragment | None
-    """The part of the document that was asked for."""
+    """The requested part of the document."""
 
     @property
     def path(self) -> str:
-        """A query that leads to the element, such as ``/news[1]/item[2]``."""
+        """A query that selects the element, such as ``/news[1]/item[2]``."""
         return self.place.path
 
     @property
     def keywords(self) -> tuple[str, ...]:
-        """The keywords that it holds: all of an AND query's, some of an OR query's."""
+        """The contained keywords: all of an AND query, some of an OR query."""
         return tuple(each.keyword for each in self.witnesses)
 
     def __str__(self) -> str:
@@ -69,33 +69,33 @@ class Answer:
 
 
 def ranked(answers: Iterable[Answer], limit: int | None = None) -> tuple[Answer, ...]:
-    """The best first: more keywords, then deeper, then smaller, then earlier; at most ``limit``."""
+    """Ranks answers: more keywords, then deeper, smaller, earlier; returns at most ``limit``."""
     order = sorted(
         answers, key=lambda each: (-len(each.witnesses), -each.depth, each.size, each.element)
     )
     return tuple(order[:limit])
 
 
-def put_together(spans: Iterable[Span]) -> list[Span]:
-    """Ranges in document order as few as can be: what touches or overlaps is one.
+def merge_spans(spans: Iterable[Span]) -> list[Span]:
+    """Merges spans in document order that touch or overlap.
 
-    They overlap where several nodes came out of one entity: each has the range of its reference.
+    Spans overlap where several nodes come from one entity: each has the span of the reference.
     """
-    joined: list[Span] = []
+    merged: list[Span] = []
     for span in spans:
-        if joined and span.start <= joined[-1].end:
-            last = joined[-1]
+        if merged and span.start <= merged[-1].end:
+            last = merged[-1]
             from_entity = last.from_entity or span.from_entity
-            joined[-1] = Span(last.start, max(last.end, span.end), from_entity)
+            merged[-1] = Span(last.start, max(last.end, span.end), from_entity)
         else:
-            joined.append(span)
-    return joined
+            merged.append(span)
+    return merged
 
 
 def path_returns(
     answers: Mapping[str, tuple[Answer, ...]],
 ) -> dict[str, tuple[Fragment, ...]]:
-    """The parts of the document that the answers return, by subscription."""
+    """The fragments that the answers return, by subscription."""
     return {
         name: tuple(each.fragment for each in found if each.fragment is not None)
         for name, found in answers.items()

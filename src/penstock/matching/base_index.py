@@ -1,4 +1,4 @@
-"""What indexes of every kind of query have in common."""
+"""The base class of indexes, whatever the kind of query."""
 
 from __future__ import annotations
 
@@ -8,16 +8,16 @@ from os import PathLike
 from typing import Self
 
 from penstock.errors import PenstockError, QueryError, error
-from penstock.matching.engine import HeldQueries
+from penstock.matching.engine import EngineSubscriptions
 from penstock.matching.results import IndexStats
 from penstock.native import native
 
 
-class StandingQueries(ABC):
-    """Standing queries by id."""
+class BaseIndex(ABC):
+    """Subscriptions by id."""
 
     _engine: str
-    _index: HeldQueries
+    _index: EngineSubscriptions
 
     @classmethod
     def load(cls, path: str | PathLike[str]) -> Self:
@@ -34,16 +34,16 @@ class StandingQueries(ABC):
 
     @staticmethod
     @abstractmethod
-    def _opened(path: str | PathLike[str]) -> tuple[str, HeldQueries]:
-        """The engine whose file this is, and the index in it."""
+    def _opened(path: str | PathLike[str]) -> tuple[str, EngineSubscriptions]:
+        """Returns the engine that wrote the file, and the index stored in it."""
 
     def remove(self, id: str) -> None:  # noqa: A002
-        """Remove a subscription; matchers made before still have it."""
+        """Remove a subscription; matchers created earlier still match it."""
         if not self._index.remove(id):
             raise _unknown(id)
 
     def query(self, id: str) -> str:  # noqa: A002
-        """The text of a subscription's query, as it was given."""
+        """The text of a subscription's query, as the caller wrote it."""
         text = self._index.query(id)
         if text is None:
             raise _unknown(id)
@@ -60,53 +60,55 @@ class StandingQueries(ABC):
         return f"<{type(self).__name__}: {count}, engine {self._engine}>"
 
     def stats(self) -> IndexStats:
-        """What the index holds."""
+        """Sizes of the index."""
         return self._index.stats()
 
     def save(self, path: str | PathLike[str]) -> None:
-        """Write the index to a file, which appears whole or not at all."""
+        """Write the index to a file, atomically."""
         self._index.save(path)
 
 
-def added(
+def add_checked(
     ids: Sequence[str],
     queries: Sequence[str],
     add: Callable[[Sequence[str], Sequence[str]], Mapping[int, QueryError]],
 ) -> dict[str, QueryError]:
-    """Add queries that come with as many ids; the errors by id."""
+    """Adds queries after checking that each has an id; returns the errors by id."""
     if len(ids) != len(queries):
-        raise error("subscription.uneven", f"{len(ids)} ids came with {len(queries)} queries")
+        raise error("subscription.uneven", f"{len(ids)} ids for {len(queries)} queries")
     return {ids[position]: reason for position, reason in add(ids, queries).items()}
 
 
-def chosen(engine: str | None, engines: Sequence[str]) -> str:
-    """The engine to use, checked; the first is the default, the last is the reference."""
+def choose_engine(engine: str | None, engines: Sequence[str]) -> str:
+    """Validates the engine name; the first engine is the default, the last is the reference."""
     if engine is None:
         return engines[-1] if native is None else engines[0]
     if engine not in engines:
-        raise error("engine.unknown", f"there is no engine `{engine}`")
+        raise error("engine.unknown", f"unknown engine `{engine}`")
     if engine != "reference" and native is None:
         raise error("native.missing", f"the engine `{engine}` is part of the native core")
     return engine
 
 
-def chosen_for_index(engine: str | None, of_index: str, engines: Sequence[str]) -> str:
-    """The engine to match with: those of the native core share an index."""
-    wanted = of_index if engine is None else chosen(engine, engines)
+def choose_engine_for_index(engine: str | None, of_index: str, engines: Sequence[str]) -> str:
+    """Validates the engine of a matcher; the native engines share one index format."""
+    wanted = of_index if engine is None else choose_engine(engine, engines)
     if (wanted == "reference") != (of_index == "reference"):
-        raise error("engine.unknown", f"an index made for `{of_index}` cannot serve `{wanted}`")
+        raise error(
+            "engine.unknown", f"an index built for `{of_index}` cannot be used with `{wanted}`"
+        )
     return wanted
 
 
-def magic_of(path: str | PathLike[str], magics: Sequence[bytes]) -> bytes:
-    """Which of these the file begins with."""
+def read_magic(path: str | PathLike[str], magics: Sequence[bytes]) -> bytes:
+    """Returns the magic number that the file starts with."""
     with open(path, "rb") as file:
         start = file.read(max(map(len, magics)))
     for magic in magics:
         if start.startswith(magic):
             return magic
-    raise error("index.not-an-index", f"{path} is not an index of these queries")
+    raise error("index.not-an-index", f"{path} is not an index file of this kind of query")
 
 
 def _unknown(subscription: str) -> PenstockError:
-    return error("subscription.unknown", f"there is no subscription `{subscription}`")
+    return error("subscription.unknown", f"unknown subscription `{subscription}`")

@@ -1,4 +1,4 @@
-"""Whole batches: Arrow arrays in, Arrow arrays out."""
+"""Matches Arrow arrays of documents."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from penstock.matching.engine import BatchOutcome
 from penstock.matching.results import Counters, Work
 
 BinaryArray: TypeAlias = "pa.Array[Any] | pa.ChunkedArray[Any]"
-"""Documents, one a row, as ``binary`` or ``large_binary``."""
+"""Documents, one per row, as ``binary`` or ``large_binary``."""
 
 ERROR_TYPE = pa.struct(
     [
@@ -27,46 +27,46 @@ ERROR_TYPE = pa.struct(
         pa.field("hint", pa.string(), nullable=False),
     ]
 )
-"""Why a document was refused; the position is null where there was no document to point into."""
+"""The reason of a refusal; the position is null if the row holds no document."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class BatchMatches:
-    """What became of a batch of documents, one row each."""
+    """The matches of a batch, one row per document."""
 
     ids: pa.ListArray[Any]
-    """Lists of dictionary-encoded strings; empty for a document that was refused."""
+    """Lists of dictionary-encoded strings; empty for refused documents."""
     errors: pa.StructArray
-    """Of type :data:`ERROR_TYPE`: null where the document was sound."""
+    """Of type :data:`ERROR_TYPE`; null for well-formed documents."""
     counters: Counters
     unknown: Mapping[int, int] = field(default_factory=dict)
-    """Where documents were matched by mappings: how many elements a document has that its mapping's
-    schema does not have, by row; only documents that have some."""
+    """For documents matched through a mapping: the number of elements that the mapping's local
+    schema does not define, by row; rows with 0 are omitted."""
 
     def __len__(self) -> int:
         return len(self.ids)
 
     def to_record_batch(self) -> pa.RecordBatch:
-        """The columns ``ids`` and ``error``, to stand beside those of the documents."""
+        """The columns ``ids`` and ``error``, aligned with the documents."""
         return pa.RecordBatch.from_arrays([self.ids, self.errors], names=["ids", "error"])
 
 
-class RowsMatcher(Protocol):
-    """Matches rows without nulls."""
+class BatchEngine(Protocol):
+    """An engine that matches batches without nulls."""
 
     def match_batch(self, documents: pa.LargeBinaryArray) -> BatchOutcome:
         """Match each document of an array without nulls."""
 
 
-def match_batch(matcher: RowsMatcher, documents: BinaryArray) -> BatchMatches:
-    """Match each document of an array; nulls become errors, and nothing fails the batch."""
+def match_batch(matcher: BatchEngine, documents: BinaryArray) -> BatchMatches:
+    """Match each document of an array; a null or refused document becomes an error of its row."""
     array = _one_array(documents)
     present = array.drop_null() if array.null_count else array
     outcome = matcher.match_batch(present)
     rows = _rows(array.is_valid()) if array.null_count else range(len(array))
     errors = {rows[position]: reason for position, reason in outcome.errors.items()}
     for row in _rows(array.is_null()) if array.null_count else ():
-        errors[row] = DocumentError("document.missing", "there is no document in this row")
+        errors[row] = DocumentError("document.missing", "the row holds no document")
     ids = _lists(outcome, rows, len(array))
     return BatchMatches(
         ids=ids,
@@ -77,9 +77,9 @@ def match_batch(matcher: RowsMatcher, documents: BinaryArray) -> BatchMatches:
 
 
 def _one_array(documents: BinaryArray) -> pa.LargeBinaryArray:
-    """One array with 64-bit offsets: what every engine takes."""
+    """Converts to one array with 64-bit offsets, the input of every engine."""
     if not (pa.types.is_binary(documents.type) or pa.types.is_large_binary(documents.type)):
-        raise TypeError(f"documents are an array of binary, not of {documents.type}")
+        raise TypeError(f"documents must be an array of binary, not of {documents.type}")
     array: object = documents.cast(pa.large_binary())
     if isinstance(array, pa.ChunkedArray):
         array = array.combine_chunks()
@@ -88,12 +88,12 @@ def _one_array(documents: BinaryArray) -> pa.LargeBinaryArray:
 
 
 def _rows(mask: pa.BooleanArray) -> list[int]:
-    """Where the mask is true."""
+    """The rows where the mask is true."""
     return [row for row, true in enumerate(mask.to_pylist()) if true]
 
 
 def _lists(outcome: BatchOutcome, rows: Sequence[int], length: int) -> pa.ListArray[Any]:
-    """The ids as lists, empty in the rows that held no document."""
+    """The ids as lists; rows without a document get empty lists."""
     offsets = outcome.list_offsets
     if len(rows) < length:
         starts: list[Any] = offsets.to_pylist()

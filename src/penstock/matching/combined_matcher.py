@@ -1,8 +1,9 @@
-"""XPath and keyword subscriptions matched together."""
+"""Matches XPath and keyword subscriptions together."""
 
 from __future__ import annotations
 
 import itertools
+import warnings
 from collections.abc import Iterable, Mapping, Sequence
 from os import PathLike
 from typing import Any
@@ -12,36 +13,46 @@ import pyarrow as pa
 from penstock.documents import Fragment
 from penstock.matching.engine import BatchOutcome, Buffer, EngineMatcher, Outcome
 from penstock.matching.matcher import Matcher
-from penstock.matching.native_base import NativeMatching
+from penstock.matching.native_base import NativeMatcherBase
 from penstock.matching.native_keyword_engine import NativeKeywordMatcher
 from penstock.matching.native_path_engine import NativeMatcher
-from penstock.matching.results import Explanation, Names
+from penstock.matching.results import Explanation, ResolvedIds
 from penstock.native import native
 
 
-def both(paths: Matcher, keywords: Matcher) -> Matcher:
-    """A matcher over the subscriptions of two, of XPath and of keywords, whose ids all differ.
+def combine_matchers(paths: Matcher, keywords: Matcher) -> Matcher:
+    """Combine a matcher of XPath and one of keyword subscriptions; their ids must be disjoint.
 
-    Where both are the native core's, each document is read once for both.
+    If both are native, each document is read once for both.
 
     Examples
     --------
-    >>> from penstock import KeywordIndex, SubscriptionIndex, both
+    >>> from penstock import KeywordIndex, SubscriptionIndex, combine_matchers
     >>> paths, keywords = SubscriptionIndex(), KeywordIndex()
     >>> paths.add("english", "//item[@lang = 'en']")
     >>> keywords.add("coastguard", "storm coast")
-    >>> matcher = both(paths.matcher(), keywords.matcher())
+    >>> matcher = combine_matchers(paths.matcher(), keywords.matcher())
     >>> sorted(matcher.match(b"<news><item lang='en'>Storm on the coast</item></news>"))
     ['coastguard', 'english']
     """
-    of_paths, of_keywords = paths._engine, keywords._engine
-    if isinstance(of_paths, NativeMatcher) and isinstance(of_keywords, NativeKeywordMatcher):
-        return Matcher(InOneReading(of_paths, of_keywords))
-    return Matcher(InTurn(of_paths, of_keywords))
+    path_engine, keyword_engine = paths.engine, keywords.engine
+    if isinstance(path_engine, NativeMatcher) and isinstance(keyword_engine, NativeKeywordMatcher):
+        return Matcher(SinglePassMatcher(path_engine, keyword_engine))
+    return Matcher(SequentialMatcher(path_engine, keyword_engine))
 
 
-class InTurn:
-    """Two engines, one after the other."""
+def both(paths: Matcher, keywords: Matcher) -> Matcher:
+    """Deprecated name of :func:`combine_matchers`; removed in the next release."""
+    warnings.warn(
+        "penstock.both is deprecated: use penstock.combine_matchers",
+        DeprecationWarning,
+        stacklevel=2,
+    )
+    return combine_matchers(paths, keywords)
+
+
+class SequentialMatcher:
+    """Runs two engines one after the other."""
 
     def __init__(self, paths: EngineMatcher, keywords: EngineMatcher) -> None:
         self.paths = paths
@@ -49,69 +60,69 @@ class InTurn:
         self.limits = paths.limits
 
     def match(self, document: Buffer) -> Outcome:
-        """Match a document that is in memory."""
-        return joined(self.paths.match(document), self.keywords.match(document))
+        """Match a document in memory."""
+        return combine_outcomes(self.paths.match(document), self.keywords.match(document))
 
     def match_file(self, path: str | PathLike[str]) -> Outcome:
-        """Match a file's content, which is read twice."""
-        return joined(self.paths.match_file(path), self.keywords.match_file(path))
+        """Match a file; it is read twice."""
+        return combine_outcomes(self.paths.match_file(path), self.keywords.match_file(path))
 
     def match_chunks(self, chunks: Iterable[Buffer]) -> Outcome:
-        """Match a document that comes in pieces, all of it in memory."""
+        """Match a document that arrives in chunks, buffering it."""
         return self.match(b"".join(chunks))
 
     def match_batch(self, documents: pa.LargeBinaryArray) -> BatchOutcome:
         """Match each document of an array without nulls."""
-        return joined_batches(
+        return combine_batches(
             self.paths.match_batch(documents), self.keywords.match_batch(documents)
         )
 
     def select(
         self, document: Buffer, subscriptions: Sequence[str]
     ) -> Mapping[str, tuple[Fragment, ...]]:
-        """What each of these subscriptions selects in a document, of those it can be told of."""
-        of_keywords = [name for name in subscriptions if self.keywords.contains(name)]
-        of_paths = [name for name in subscriptions if not self.keywords.contains(name)]
+        """The fragments that these subscriptions select in a document."""
+        keyword_ids = [name for name in subscriptions if self.keywords.contains(name)]
+        path_ids = [name for name in subscriptions if not self.keywords.contains(name)]
         found: dict[str, tuple[Fragment, ...]] = {}
-        for engine, names in ((self.paths, of_paths), (self.keywords, of_keywords)):
+        for engine, names in ((self.paths, path_ids), (self.keywords, keyword_ids)):
             if names:
                 found |= engine.select(document, names)
         return {name: found[name] for name in subscriptions if name in found}
 
     def explain(self, document: Buffer, subscription: str) -> Explanation | None:
-        """Why the document meets the subscription or does not; ``None`` if there is none such."""
+        """Explain why the document matches or not; ``None`` for an unknown subscription."""
         engine = self.keywords if self.keywords.contains(subscription) else self.paths
         return engine.explain(document, subscription)
 
     def contains(self, subscription: str) -> bool:
-        """Whether there is such a subscription."""
+        """Whether the subscription exists."""
         return self.paths.contains(subscription) or self.keywords.contains(subscription)
 
 
-class InOneReading(NativeMatching, InTurn):
-    """Two engines of the native core, to which each document is read once."""
+class SinglePassMatcher(NativeMatcherBase, SequentialMatcher):
+    """Feeds one reading of each document to two native engines."""
 
     def __init__(self, paths: NativeMatcher, keywords: NativeKeywordMatcher) -> None:
-        InTurn.__init__(self, paths, keywords)
-        self.of_core = native.BothMatcher(paths.of_core, keywords.of_core)
+        SequentialMatcher.__init__(self, paths, keywords)
+        self.core = native.BothMatcher(paths.core, keywords.core)
 
 
-def joined(paths: Outcome, keywords: Outcome) -> Outcome:
-    """What both made of one document."""
+def combine_outcomes(paths: Outcome, keywords: Outcome) -> Outcome:
+    """Combines the outcomes of one document."""
     error = paths.error or keywords.error
     if error is not None:
-        return Outcome(Names(), error=error)
-    return Outcome(Names([*paths.handles.ids(), *keywords.handles.ids()]), paths.work)
+        return Outcome(ResolvedIds(), error=error)
+    return Outcome(ResolvedIds([*paths.handles.ids(), *keywords.handles.ids()]), paths.work)
 
 
-def joined_batches(paths: BatchOutcome, keywords: BatchOutcome) -> BatchOutcome:
-    """What both made of the same documents."""
+def combine_batches(paths: BatchOutcome, keywords: BatchOutcome) -> BatchOutcome:
+    """Combines the outcomes of the same batch."""
     shift = len(paths.ids)
     offsets, indices = [0], []
-    for row, (of_paths, of_keywords) in enumerate(zip(_rows(paths), _rows(keywords), strict=True)):
+    for row, (path_row, keyword_row) in enumerate(zip(_rows(paths), _rows(keywords), strict=True)):
         if row not in keywords.errors and row not in paths.errors:
-            indices += of_paths
-            indices += [index + shift for index in of_keywords]
+            indices += path_row
+            indices += [index + shift for index in keyword_row]
         offsets.append(len(indices))
     return BatchOutcome(
         list_offsets=pa.array(offsets, pa.int32()),

@@ -1,9 +1,9 @@
-"""What an engine is: the seam between the public face and those who match.
+"""The engine interface: protocols between the public classes and the engines.
 
-The face (:mod:`penstock.matching.index`, :mod:`penstock.matching.keyword_index`,
-:mod:`penstock.matching.matcher`) checks what it is given and shapes what it gives back; an engine
-holds subscriptions and matches. There are several of the native core, and for either kind of query
-the plain ``reference``.
+The public classes (:mod:`penstock.matching.index`, :mod:`penstock.matching.keyword_index`,
+:mod:`penstock.matching.matcher`) validate arguments and convert results; an engine stores
+subscriptions and matches documents. The native core implements several engines, and each kind of
+query has a ``reference`` engine in Python.
 """
 
 from __future__ import annotations
@@ -24,24 +24,24 @@ Buffer: TypeAlias = bytes | bytearray | memoryview
 """The bytes of a document."""
 
 ENGINES = ("shared", "yfilter", "reference")
-"""The engines of XPath subscriptions by name.
+"""The engines for XPath subscriptions, by name.
 
 ====================  ============================================================================
-``shared``            the native core's default: all subscriptions share automata built as needed
-``yfilter``           the native core's baseline: one shared NFA with a stack of active states
-``reference``         plain Python over lxml: each query evaluated by itself, slow, obviously right
+``shared``            the native default: a lazy DFA shared by all subscriptions
+``yfilter``           a native baseline: one shared NFA with a stack of active states
+``reference``         Python and lxml: evaluates each query separately; slow, the oracle of tests
 ====================  ============================================================================
 """
 
 KEYWORD_ENGINES = ("postings", "kemb", "kale", "slca", "reference")
-"""The engines of keyword subscriptions by name.
+"""The engines for keyword subscriptions, by name.
 
 ====================  ============================================================================
-``postings``          the native core's default: an index of each document's words as it is read
-``kemb``              the paper's: one automaton over sets of keywords, and coverage rules
-``kale``              the paper's: a stack for each query by itself
-``slca``              a baseline: the smallest trees only, and no answers where any word will do
-``reference``         plain Python on a tree, by definition: slow, obviously right
+``postings``          the native default: posting lists of each document's words
+``kemb``              a baseline, KEMB: one automaton over keyword sets, with coverage rules
+``kale``              a baseline, KALE: one stack per query
+``slca``              a baseline: smallest lowest common ancestors; answers no OR query
+``reference``         Python on a tree, by definition; slow, the oracle of tests
 ====================  ============================================================================
 """
 
@@ -57,41 +57,41 @@ class Outcome:
 
 @dataclass(frozen=True, slots=True)
 class BatchOutcome:
-    """Many documents: flat arrays, so that nothing is built a document."""
+    """The matches of many documents in flat arrays, without an object per document."""
 
     list_offsets: pa.Int32Array
-    """One more than documents: where each document's matches begin."""
+    """Start of each document's matches, plus the end of the last one."""
     indices: pa.Int32Array
-    """The matches of all documents, one after the other, as indices into ``ids``."""
+    """The concatenated matches of all documents, as indices into ``ids``."""
     ids: pa.StringArray
-    """The ids that occur."""
+    """The distinct ids of the batch."""
     errors: Mapping[int, DocumentError]
-    """The refused documents by position."""
+    """The errors of refused documents, by position."""
     work: Work
     unknown: Mapping[int, int] = field(default_factory=dict)
-    """How many elements a document has that its mapping's schema does not have, by position; only
-    documents that have some."""
+    """Number of elements that the mapping's local schema does not define, by position; zeros are
+    omitted."""
 
 
 OR_TOO_LARGE: Final = "keywords.or-too-large"
-"""The refusal of a sound document: what keywords with ``OR`` select in it cannot be told."""
+"""The error code of a document that is too large to compute answers to ``OR`` queries."""
 
 
 class EngineMatcher(Protocol):
-    """A snapshot of an index that matches documents; safe to share between threads."""
+    """A snapshot of an index that matches documents; thread-safe."""
 
     @property
     def limits(self) -> Limits:
-        """How large a document may be, in every respect."""
+        """The limits of the reader."""
 
     def match(self, document: Buffer) -> Outcome:
-        """Match a document that is in memory."""
+        """Match a document in memory."""
 
     def match_file(self, path: str | PathLike[str]) -> Outcome:
-        """Match a file's content."""
+        """Match a file."""
 
     def match_chunks(self, chunks: Iterable[Buffer]) -> Outcome:
-        """Match a document that comes in pieces."""
+        """Match a document that arrives in chunks."""
 
     def match_batch(self, documents: pa.LargeBinaryArray) -> BatchOutcome:
         """Match each document of an array without nulls."""
@@ -99,43 +99,43 @@ class EngineMatcher(Protocol):
     def select(
         self, document: Buffer, subscriptions: Sequence[str]
     ) -> Mapping[str, tuple[Fragment, ...]]:
-        """What each of these subscriptions selects in a document that is known to be sound.
+        """The fragments that these subscriptions select in a document known to be well-formed.
 
-        Those of which it cannot be told in bounded memory, which are keywords with ``OR`` in a
-        large document, are left out.
+        Omits subscriptions whose fragments cannot be computed in bounded memory: keywords with
+        ``OR`` in a large document.
         """
 
     def explain(self, document: Buffer, subscription: str) -> Explanation | None:
-        """Why the document meets the subscription or does not; ``None`` if there is none such."""
+        """Explain why the document matches or not; ``None`` for an unknown subscription."""
 
     def contains(self, subscription: str) -> bool:
-        """Whether there is such a subscription."""
+        """Whether the subscription exists."""
 
 
-class HeldQueries(Protocol):
-    """Holds subscriptions of any kind; safe to change while its matchers match."""
+class EngineSubscriptions(Protocol):
+    """Stores subscriptions of one kind; may change while matchers created from it are in use."""
 
     def remove(self, subscription: str) -> bool:
-        """Remove a subscription; whether there was one."""
+        """Remove a subscription; returns whether it existed."""
 
     def contains(self, subscription: str) -> bool:
-        """Whether there is such a subscription."""
+        """Whether the subscription exists."""
 
     def query(self, subscription: str) -> str | None:
-        """The text of a subscription's query as it was given."""
+        """The text of a subscription's query, as the caller wrote it."""
 
     def __len__(self) -> int:
-        """How many subscriptions there are."""
+        """The number of subscriptions."""
 
     def stats(self) -> IndexStats:
-        """What the index holds."""
+        """Sizes of the index."""
 
     def save(self, path: str | PathLike[str]) -> None:
-        """Write the index to a new file, which appears whole or not at all."""
+        """Write the index to a new file, atomically."""
 
 
-class EngineIndex(HeldQueries, Protocol):
-    """Holds XPath subscriptions."""
+class EngineIndex(EngineSubscriptions, Protocol):
+    """Stores XPath subscriptions."""
 
     def add_many(
         self,
@@ -144,10 +144,10 @@ class EngineIndex(HeldQueries, Protocol):
         namespaces: Mapping[str, str] | None,
         default_namespace: str | None,
     ) -> Mapping[int, QueryError]:
-        """Add what can be added; the errors of the rest by position."""
+        """Add all valid queries; returns the errors of the others by position."""
 
     def matcher(self, engine: str, limits: Limits) -> EngineMatcher:
-        """A snapshot that matches."""
+        """Create a matcher of the current subscriptions."""
 
 
 class KeywordEngineMatcher(EngineMatcher, Protocol):
@@ -160,19 +160,19 @@ class KeywordEngineMatcher(EngineMatcher, Protocol):
         """How many answers all distinct queries have together."""
 
     def engine_counters(self) -> Mapping[str, int]:
-        """What the engine holds, and what it did for all documents so far, by name."""
+        """Counters of the engine by name, accumulated over all documents."""
 
     def answers(
         self, document: Buffer, subscriptions: Sequence[str], form: Form, limit: int | None
     ) -> Mapping[str, tuple[Answer, ...]]:
-        """The best answers of each of these subscriptions, which there are, the best first."""
+        """The best answers of each of these existing subscriptions, best first."""
 
 
-class KeywordEngineIndex(HeldQueries, Protocol):
-    """Holds keyword subscriptions."""
+class KeywordEngineIndex(EngineSubscriptions, Protocol):
+    """Stores keyword subscriptions."""
 
     def add_many(self, ids: Sequence[str], queries: Sequence[str]) -> Mapping[int, QueryError]:
-        """Add what can be added; the errors of the rest by position."""
+        """Add all valid queries; returns the errors of the others by position."""
 
     def matcher(self, engine: str, limits: Limits, *, discard: bool) -> KeywordEngineMatcher:
-        """A snapshot that matches."""
+        """Create a matcher of the current subscriptions."""

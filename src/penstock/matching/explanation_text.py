@@ -1,7 +1,7 @@
-"""How explanations name the parts of a query.
+"""Formats the parts of a query for explanations.
 
-A query is explained in its normal form, which is what every engine evaluates; namespaces get the
-prefixes that :func:`~penstock.language.to_text` invents, since prefixes are not kept.
+An explanation refers to the normal form of the query, which all engines evaluate. Original prefixes
+are not stored, so :func:`~penstock.language.to_text` generates new ones.
 """
 
 from __future__ import annotations
@@ -14,15 +14,15 @@ from penstock.language.xpath.ast import Axis, Expr, Kind, NameTest, Path, Query,
 from penstock.matching.results import Failure, StepTaken, Witness
 
 
-class Wording:
-    """The words for one query in normal form."""
+class ExplanationText:
+    """Formats the steps and predicates of one query in normal form."""
 
     def __init__(self, query: Query) -> None:
         self._query = query
         self.namespaces: Mapping[str, str] = to_text(query).namespaces
 
     def steps_taken(self, branch: int, witnesses: Sequence[Witness]) -> tuple[StepTaken, ...]:
-        """What each step of a branch, counted from 0, selected on the way to a node."""
+        """The node that each step of a branch selected; branches count from 0."""
         steps = self._query.branches[branch].steps
         return tuple(
             StepTaken(self._text([step]), witness)
@@ -38,7 +38,7 @@ class Wording:
         reached: int,
         witnesses: tuple[Witness, ...],
     ) -> Failure:
-        """Where a branch ends; branch, step and predicate are counted from 0."""
+        """The step or predicate where a branch fails; all three numbers count from 0."""
         steps = self._query.branches[branch].steps
         failing = None if predicate is None else steps[step].predicates[predicate]
         return Failure(
@@ -54,6 +54,6 @@ class Wording:
         return to_text(Query((Path(tuple(steps)),)), self.namespaces).text
 
     def _predicate_text(self, predicate: Expr) -> str:
-        """The predicate in its brackets."""
+        """The predicate with its brackets."""
         anything = Step(Axis.CHILD, Kind.ELEMENT, NameTest(), (predicate,))
         return self._text([anything]).removeprefix("/*")

@@ -1,4 +1,4 @@
-"""The subscriptions of many subscribers, ready to be matched."""
+"""The index of XPath subscriptions."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ from penstock.errors import QueryError
 from penstock.language import parse, why_never
 from penstock.language.relations.universe import PathUniverse
 from penstock.matching.base_index import (
-    StandingQueries,
-    added,
-    chosen,
-    chosen_for_index,
-    magic_of,
+    BaseIndex,
+    add_checked,
+    choose_engine,
+    choose_engine_for_index,
+    read_magic,
 )
 from penstock.matching.engine import ENGINES, EngineIndex
 from penstock.matching.matcher import Matcher
@@ -23,19 +23,19 @@ from penstock.matching.reference.index_file import MAGIC as REFERENCE_MAGIC
 from penstock.matching.reference.path_engine import ReferenceIndex
 
 NATIVE_MAGIC = b"penstock-index\r\n"
-"""How the files of the native core begin."""
+"""Magic number of the native core's index files."""
 
 
-class SubscriptionIndex(StandingQueries):
-    """Standing queries by id.
+class SubscriptionIndex(BaseIndex):
+    """XPath subscriptions by id.
 
-    Changing an index is safe while others match: each :meth:`matcher` is a snapshot.
+    An index may change while documents are being matched: each :meth:`matcher` is a snapshot.
 
     Parameters
     ----------
     engine
-        One of :data:`~penstock.matching.engine.ENGINES`; by default ``"shared"`` where the native
-        core is there, and ``"reference"`` where it is not.
+        One of :data:`~penstock.matching.engine.ENGINES`; defaults to ``"shared"``, or to
+        ``"reference"`` if the native core is not installed.
 
     Examples
     --------
@@ -49,7 +49,7 @@ class SubscriptionIndex(StandingQueries):
     _index: EngineIndex
 
     def __init__(self, *, engine: str | None = None) -> None:
-        self._engine = chosen(engine, ENGINES)
+        self._engine = choose_engine(engine, ENGINES)
         self._index = ReferenceIndex() if self._engine == "reference" else NativeIndex()
 
     def add(
@@ -61,31 +61,31 @@ class SubscriptionIndex(StandingQueries):
         default_namespace: str | None = None,
         schema: PathUniverse | None = None,
     ) -> str | None:
-        """Add one subscription, and say so if it can never match.
+        """Add one subscription, and report if it can never match.
 
         Parameters
         ----------
         id
-            The subscription's name, new to this index.
+            The subscription's id, unique in this index.
         query
-            An XPath.
+            An XPath query.
         namespaces
-            What the query's prefixes stand for.
+            The namespace URIs of the query's prefixes.
         default_namespace
             The namespace of element names without a prefix; none by default.
         schema
-            What documents will be like. It decides nothing but the flag that is returned.
+            The schema of the documents. It affects only the returned reason.
 
         Returns
         -------
-        Why no document, or none valid to the schema, can ever meet the query; ``None`` where one
-        may. The subscription is added either way. This takes longer than adding, so
-        :meth:`add_many` leaves it to :func:`penstock.language.why_never`.
+        The reason why no document (or none that is valid to the schema) can match the query, else
+        ``None``. The subscription is added either way. The check takes longer than adding, so
+        :meth:`add_many` omits it: call :func:`penstock.language.why_never`.
 
         Raises
         ------
         QueryError
-            The query is refused, or ``subscription.duplicate``: the id is taken.
+            The query is invalid, or the id is taken (``subscription.duplicate``).
 
         Examples
         --------
@@ -107,36 +107,36 @@ class SubscriptionIndex(StandingQueries):
         namespaces: Mapping[str, str] | None = None,
         default_namespace: str | None = None,
     ) -> dict[str, QueryError]:
-        """Add many subscriptions at once; one that is refused does not keep the others out.
+        """Add many subscriptions; an invalid one does not affect the others.
 
         Returns
         -------
-        The errors by id. An id that is taken, or stands twice in ``ids``, keeps the query that
-        came first, and the error is ``subscription.duplicate``. That a query can never match is
-        no error: :func:`penstock.language.why_never` tells.
+        The errors by id. A duplicate id keeps its first query and yields
+        ``subscription.duplicate``. A query that can never match is not an error: see
+        :func:`penstock.language.why_never`.
         """
-        return added(
+        return add_checked(
             list(ids),
             list(queries),
             lambda ids, queries: self._index.add_many(ids, queries, namespaces, default_namespace),
         )
 
     def matcher(self, *, limits: Limits | None = None, engine: str | None = None) -> Matcher:
-        """A snapshot of the subscriptions that matches documents.
+        """Create a matcher: a snapshot of the subscriptions.
 
         Parameters
         ----------
         limits
-            How large a document may be, in every respect.
+            The limits of the reader.
         engine
-            Another engine over the same subscriptions: those of the native core share an index.
+            Another engine over the same subscriptions; the native engines share one index.
         """
-        wanted = chosen_for_index(engine, self._engine, ENGINES)
+        wanted = choose_engine_for_index(engine, self._engine, ENGINES)
         limits = Limits() if limits is None else limits
         return Matcher(self._index.matcher(wanted, limits))
 
     @staticmethod
     def _opened(path: str | PathLike[str]) -> tuple[str, EngineIndex]:
-        if magic_of(path, (NATIVE_MAGIC, REFERENCE_MAGIC)) == REFERENCE_MAGIC:
+        if read_magic(path, (NATIVE_MAGIC, REFERENCE_MAGIC)) == REFERENCE_MAGIC:
             return "reference", ReferenceIndex.load(path)
-        return chosen("shared", ENGINES), NativeIndex.load(path)
+        return choose_engine("shared", ENGINES), NativeIndex.load(path)

@@ -1,4 +1,4 @@
-"""The keyword subscriptions of many subscribers, ready to be matched."""
+"""The index of keyword subscriptions."""
 
 from __future__ import annotations
 
@@ -8,11 +8,11 @@ from os import PathLike
 from penstock.documents import Limits
 from penstock.errors import QueryError
 from penstock.matching.base_index import (
-    StandingQueries,
-    added,
-    chosen,
-    chosen_for_index,
-    magic_of,
+    BaseIndex,
+    add_checked,
+    choose_engine,
+    choose_engine_for_index,
+    read_magic,
 )
 from penstock.matching.engine import KEYWORD_ENGINES, KeywordEngineIndex
 from penstock.matching.keyword_matcher import KeywordMatcher
@@ -21,10 +21,10 @@ from penstock.matching.reference.index_file import KEYWORD_MAGIC
 from penstock.matching.reference.keyword_engine import ReferenceKeywordIndex
 
 NATIVE_MAGIC = b"penstock-words\r\n"
-"""How the files of the native core begin."""
+"""Magic number of the native core's index files."""
 
 
-class KeywordIndex(StandingQueries):
+class KeywordIndex(BaseIndex):
     """Standing keyword queries by id: those who cannot write XPath subscribe with words.
 
     ``storm warning coast`` asks for all of the words, ``storm OR gale`` for any. A document meets a
@@ -35,8 +35,8 @@ class KeywordIndex(StandingQueries):
     Parameters
     ----------
     engine
-        One of :data:`~penstock.matching.engine.KEYWORD_ENGINES`; by default ``"postings"`` where
-        the native core is there, and ``"reference"`` where it is not.
+        One of :data:`~penstock.matching.engine.KEYWORD_ENGINES`; defaults to ``"postings"``,
+        or to ``"reference"`` if the native core is not installed.
 
     Examples
     --------
@@ -50,7 +50,7 @@ class KeywordIndex(StandingQueries):
     _index: KeywordEngineIndex
 
     def __init__(self, *, engine: str | None = None) -> None:
-        self._engine = chosen(engine, KEYWORD_ENGINES)
+        self._engine = choose_engine(engine, KEYWORD_ENGINES)
         is_reference = self._engine == "reference"
         self._index = ReferenceKeywordIndex() if is_reference else NativeKeywordIndex()
 
@@ -60,49 +60,49 @@ class KeywordIndex(StandingQueries):
         Parameters
         ----------
         id
-            The subscription's name, new to this index.
+            The subscription's id, unique in this index.
         query
             Words; see :func:`penstock.language.keywords.query.parse_keywords`.
 
         Raises
         ------
         QueryError
-            The query is refused, or ``subscription.duplicate``: the id is taken.
+            The query is invalid, or the id is taken (``subscription.duplicate``).
         """
         for reason in self.add_many([id], [query]).values():
             raise reason
 
     def add_many(self, ids: Iterable[str], queries: Iterable[str]) -> dict[str, QueryError]:
-        """Add many subscriptions at once; one that is refused does not keep the others out.
+        """Add many subscriptions; an invalid one does not affect the others.
 
         Returns
         -------
-        The errors by id. An id that is taken, or stands twice in ``ids``, keeps the query that
-        came first, and the error is ``subscription.duplicate``.
+        The errors by id. A duplicate id keeps its first query and yields
+        ``subscription.duplicate``.
         """
-        return added(list(ids), list(queries), self._index.add_many)
+        return add_checked(list(ids), list(queries), self._index.add_many)
 
     def matcher(
         self, *, limits: Limits | None = None, engine: str | None = None, discard: bool = True
     ) -> KeywordMatcher:
-        """A snapshot of the subscriptions that matches documents.
+        """Create a matcher: a snapshot of the subscriptions.
 
         Parameters
         ----------
         limits
-            How large a document may be, in every respect.
+            The limits of the reader.
         engine
-            Another engine over the same subscriptions: those of the native core share an index.
+            Another engine over the same subscriptions; the native engines share one index.
         discard
-            Whether ``kemb`` discards elements as soon as nothing can use them any more. It changes
-            no answer; other engines do not ask.
+            Whether ``kemb`` discards elements as soon as they become irrelevant. Answers are the
+            same either way; other engines ignore the option.
         """
-        wanted = chosen_for_index(engine, self._engine, KEYWORD_ENGINES)
+        wanted = choose_engine_for_index(engine, self._engine, KEYWORD_ENGINES)
         limits = Limits() if limits is None else limits
         return KeywordMatcher(self._index.matcher(wanted, limits, discard=discard))
 
     @staticmethod
     def _opened(path: str | PathLike[str]) -> tuple[str, KeywordEngineIndex]:
-        if magic_of(path, (NATIVE_MAGIC, KEYWORD_MAGIC)) == KEYWORD_MAGIC:
+        if read_magic(path, (NATIVE_MAGIC, KEYWORD_MAGIC)) == KEYWORD_MAGIC:
             return "reference", ReferenceKeywordIndex.load(path)
-        return chosen("postings", KEYWORD_ENGINES), NativeKeywordIndex.load(path)
+        return choose_engine("postings", KEYWORD_ENGINES), NativeKeywordIndex.load(path)

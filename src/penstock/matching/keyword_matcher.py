@@ -1,4 +1,4 @@
-"""Matches documents against a snapshot of keyword subscriptions, and answers them."""
+"""The matcher of keyword subscriptions."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from penstock.matching.matcher import Matcher, bytes_of
 class KeywordMatcher(Matcher):
     """A snapshot of a keyword index, made by :meth:`KeywordIndex.matcher`.
 
-    A :class:`Matcher` whose fragments are path returns, and that can say more about its answers.
+    A :class:`Matcher` whose fragments are path returns, and that also returns detailed answers.
     """
 
     _engine: KeywordEngineMatcher
@@ -33,7 +33,7 @@ class KeywordMatcher(Matcher):
         Raises
         ------
         DocumentError
-            The document is refused.
+            The document is refused by the reader.
         """
         return dict(self._engine.answer_ids(bytes_of(document)))
 
@@ -43,15 +43,15 @@ class KeywordMatcher(Matcher):
         Raises
         ------
         DocumentError
-            The document is refused.
+            The document is refused by the reader.
         """
         return self._engine.answer_count(bytes_of(document))
 
     def engine_counters(self) -> dict[str, int]:
-        """What the engine ``kemb`` holds, and what it did for all documents so far, by name.
+        """Counters of the engine ``kemb`` by name, accumulated over all documents.
 
-        States, transitions and rules; of the documents: elements, active states (added up, and the
-        most at once), and elements discarded. Other engines keep no count.
+        Sizes of the automaton (states, transitions, rules), elements read, active states (sum and
+        peak) and discarded elements. Other engines return no counters.
         """
         return dict(self._engine.engine_counters())
 
@@ -65,26 +65,26 @@ class KeywordMatcher(Matcher):
     ) -> dict[str, tuple[Answer, ...]]:
         """The answers of subscriptions, the best first.
 
-        Better are answers with more keywords, then those deeper in the document, then those whose
-        path return is smaller, then those that come first.
+        Ranked by number of keywords, then by depth, by size of the path return (smaller first) and
+        by document order.
 
         Parameters
         ----------
         document
-            Its bytes.
+            The bytes of the document.
         ids
-            The subscriptions; by default all that have an answer.
+            The subscriptions; defaults to all that match.
         form
-            What to return of the document: one of :data:`~penstock.matching.answers.Form`.
+            Which part of the document to return: one of :data:`~penstock.matching.answers.Form`.
         limit
-            How many answers a subscription; all by default.
+            Maximum number of answers per subscription; defaults to all.
 
         Raises
         ------
         DocumentError
-            The document is refused.
+            The document is refused by the reader.
         UnknownSubscriptionError
-            The snapshot has no such subscription.
+            The snapshot does not contain the subscription.
 
         Examples
         --------
@@ -99,9 +99,9 @@ class KeywordMatcher(Matcher):
         '<item><p>Storm</p><p>the coast</p></item>'
         """
         if form not in get_args(Form):
-            raise ValueError(f"an answer's form is one of {get_args(Form)}, not {form!r}")
+            raise ValueError(f"form must be one of {get_args(Form)}, not {form!r}")
         if limit is not None and limit < 1:
-            raise ValueError(f"a limit on answers is a number from 1 on, not {limit!r}")
+            raise ValueError(f"limit must be at least 1, not {limit!r}")
         data = bytes_of(document)
         if ids is None:
             outcome = self._engine.match(data)
@@ -110,5 +110,5 @@ class KeywordMatcher(Matcher):
             ids = outcome.handles.ids()
         for name in ids:
             if not self._engine.contains(name):
-                raise error("subscription.unknown", f"there is no subscription `{name}`")
+                raise error("subscription.unknown", f"unknown subscription `{name}`")
         return dict(self._engine.answers(data, ids, form, limit))

@@ -1,44 +1,43 @@
-"""The named limits of matching."""
+"""The limits of matching."""
 
 from __future__ import annotations
 
 from typing import Final
 
 CACHE_BYTES_MAX: Final[int] = 256 << 20
-"""Memory of one process's automata; past it they are dropped, and made anew as needed."""
+"""Bytes of cached automaton states; when exceeded, the cache is evicted and rebuilt on demand."""
 
 UNDECIDED_MAX: Final[int] = 1 << 20
-"""Nodes of one document that may wait for what follows to decide on them; past it the document is
-refused with the code `limit.candidates`."""
+"""Undecided candidate nodes per document; beyond it, the document is refused with the code
+`limit.candidates`."""
 
 WITNESSES_MAX: Final[int] = 64
-"""How many nodes an explanation lists; how many there are in all it always says."""
+"""Nodes that an explanation lists; it always reports the total count."""
 
 KEYWORD_WITNESSES_MAX: Final[int] = 16
-"""How many elements that hold a keyword an answer lists, and its path return leads to; the rest are
+"""Witness elements per keyword that an answer lists and its path return includes; the rest are
 counted, and the answer is flagged as truncated."""
 
 KEYWORD_TEXT_RANGES_MAX: Final[int] = 1_000
-"""How many pieces of its own text, with children between them, an element has in a path return;
-past it, the answer is flagged as truncated."""
+"""Text ranges of one element in a path return, separated by its children; beyond it, the answer is
+flagged as truncated."""
 
 KEYWORD_WINDOW_MAX: Final[int] = 1 << 20
-"""Elements, words and pieces of text of one document that the engine `postings` holds at once. A
-larger document is folded as it is read; to keywords with `OR` that it has, it can give no answers,
-and is refused with the code `keywords.or-too-large` if they are asked for."""
+"""Elements, words and text ranges of one document that the engine `postings` buffers. In larger
+documents, closed subtrees are summarised while reading, and detailed answers to `OR` queries are
+refused with the code `keywords.or-too-large`."""
 
 KEYWORD_ANSWERS_MAX: Final[int] = 1 << 24
-"""Answers of one document to all keyword queries; past it the document is refused with the code
+"""Answers of one document to all keyword queries; beyond it, the document is refused with the code
 `keywords.too-many-answers`."""
 
 KEMB_WORDS_MAX: Final[int] = 10
-"""Words of a query that the automaton of the engine `kemb` takes; a longer one goes the way of
+"""Words of a query in the automaton of the engine `kemb`; longer queries are evaluated as by
 `kale`."""
 
 KEMB_STATES_MAX: Final[int] = 1 << 22
-"""States of that automaton; a query that would need more goes the way of `kale`."""
+"""States of that automaton; queries that would exceed it are evaluated as by `kale`."""
 
 KEMB_KEPT_MAX: Final[int] = 1 << 23
-"""Elements and words of one document that the engine `kemb` keeps; past it they are forgotten, and
-the document is refused with the code `keywords.or-too-large` if answers to keywords with `OR` are
-asked for."""
+"""Elements and words of one document that the engine `kemb` retains; beyond it, answers to `OR`
+queries are refused with the code `keywords.or-too-large`."""

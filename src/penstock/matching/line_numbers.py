@@ -7,23 +7,23 @@ from typing import Final
 from penstock.matching.engine import Buffer
 
 _BLOCK_BYTES: Final = 1 << 20
-"""Line ends are counted a block at a time, each block once; even, for UTF-16."""
+"""Line ends are counted once per block of this size; even because of UTF-16."""
 
 _CODECS: Final = {"utf-16le": "utf-16-le", "utf-16be": "utf-16-be"}
 
 
 class Lines:
-    """The lines of one document, counted as far as they are asked for."""
+    """Maps byte offsets of one document to line numbers, lazily."""
 
     def __init__(self, document: Buffer, encoding: str) -> None:
         self._document = memoryview(document)
-        # In every other encoding that the reader takes, line ends are those of ASCII.
+        # All other supported encodings encode line ends as ASCII does.
         self._codec = _CODECS.get(encoding, "latin-1")
         self._before = [0]
-        """How many line ends are before each block."""
+        """Number of line ends before each block."""
 
     def at(self, offset: int) -> int:
-        """The line, from 1, of a byte."""
+        """The line number of a byte offset, from 1."""
         block = offset // _BLOCK_BYTES
         while len(self._before) <= block:
             end = len(self._before) * _BLOCK_BYTES
@@ -31,7 +31,7 @@ class Lines:
         return 1 + self._before[block] + self._ends(block * _BLOCK_BYTES, offset)
 
     def _ends(self, start: int, end: int) -> int:
-        """How many line ends are in a range; one that is two characters counts with its second."""
+        """Number of line ends in a range; CR LF counts where its LF is."""
         text = bytes(self._document[start:end]).decode(self._codec, "replace")
         after = bytes(self._document[end : end + 2]).decode(self._codec, "replace")
         count = text.count("\n") + text.count("\r") - text.count("\r\n")

@@ -1,4 +1,4 @@
-"""Matches documents against a snapshot of the subscriptions."""
+"""The matcher: matches documents against a snapshot of an index."""
 
 from __future__ import annotations
 
@@ -11,15 +11,15 @@ from penstock.documents import Document, Fragment
 from penstock.errors import DocumentError, error
 from penstock.matching.batch import BatchMatches, BinaryArray, match_batch
 from penstock.matching.engine import Buffer, EngineMatcher, Outcome
-from penstock.matching.results import Counters, Explanation, Matches, Names
+from penstock.matching.results import Counters, Explanation, Matches, ResolvedIds
 
 
 class Matcher:
-    """A snapshot of an index: what is added or removed later, it does not see.
+    """A snapshot of an index: later changes of the index do not affect it.
 
-    Made by :meth:`SubscriptionIndex.matcher` and :meth:`KeywordIndex.matcher`. One matcher may
-    serve many threads. A document that is refused gives :class:`Matches` without ids and with the
-    error: only what is no fault of the document, such as a file that is not there, is raised.
+    Created by :meth:`SubscriptionIndex.matcher` and :meth:`KeywordIndex.matcher`. Thread-safe. A
+    refused document yields :class:`Matches` with the error and no ids; exceptions are raised only
+    for failures unrelated to the document, such as a missing file.
     """
 
     def __init__(self, engine: EngineMatcher) -> None:
@@ -27,7 +27,7 @@ class Matcher:
 
     @property
     def engine(self) -> EngineMatcher:
-        """What does the work."""
+        """The engine's matcher."""
         return self._engine
 
     def match(self, document: Buffer | Document, *, fragments: bool = False) -> Matches:
@@ -36,16 +36,16 @@ class Matcher:
         Parameters
         ----------
         document
-            Its bytes, in any encoding that the reader knows.
+            The bytes of the document, in any supported encoding.
         fragments
-            Also return what each query selected, as far as it can be told: see
-            :attr:`Matches.untold`.
+            Also return the fragments that each query selected; see :attr:`Matches.untold` for the
+            exceptions.
         """
         data = bytes_of(document)
         return self._matches(self._engine.match(data), data if fragments else None)
 
     def match_file(self, path: str | PathLike[str], *, fragments: bool = False) -> Matches:
-        """Match a file of any size: it is read as it is matched."""
+        """Match a file of any size, in one streaming pass."""
         if not fragments:
             return self._matches(self._engine.match_file(path), None)
         with open(path, "rb") as file:
@@ -57,39 +57,39 @@ class Matcher:
                 return self.match(data, fragments=True)
 
     def match_chunks(self, chunks: Iterable[Buffer], *, fragments: bool = False) -> Matches:
-        """Match a document that comes in pieces, cut anywhere.
+        """Match a document that arrives in chunks of any size.
 
-        With ``fragments`` the pieces are kept until the end, since it takes a second look.
+        With ``fragments``, the chunks are buffered, because fragments need a second pass.
         """
         if fragments:
             return self.match(b"".join(chunks), fragments=True)
         return self._matches(self._engine.match_chunks(chunks), None)
 
     def match_batch(self, documents: BinaryArray) -> BatchMatches:
-        """Match an Arrow array of binary: one row a document, sound, refused or null."""
+        """Match an Arrow array of binary, one document per row; rows may be null."""
         return match_batch(self._engine, documents)
 
     def select(
         self, document: Buffer | Document, ids: Sequence[str]
     ) -> Mapping[str, tuple[Fragment, ...]]:
-        """What each of these subscriptions selects in a document that was matched before.
+        """The fragments that these subscriptions select in a document that matched them.
 
-        Those of which it cannot be told in bounded memory, which are keywords with ``OR`` in a
-        document past :data:`~penstock.matching.limits.KEYWORD_WINDOW_MAX`, are left out.
+        Omits subscriptions whose fragments cannot be computed in bounded memory: keywords with
+        ``OR`` in a document beyond :data:`~penstock.matching.limits.KEYWORD_WINDOW_MAX`.
         """
         return self._engine.select(bytes_of(document), ids)
 
     def explain(self, document: Buffer | Document, id: str) -> Explanation:  # noqa: A002
-        """Say why a document meets a subscription, or at which step it does not.
+        """Explain why a document matches a subscription, or at which step it fails.
 
         Raises
         ------
         UnknownSubscriptionError
-            The snapshot has no such subscription.
+            The snapshot does not contain the subscription.
         """
         explanation = self._engine.explain(bytes_of(document), id)
         if explanation is None:
-            raise error("subscription.unknown", f"there is no subscription `{id}`")
+            raise error("subscription.unknown", f"unknown subscription `{id}`")
         return explanation
 
     def _matches(self, outcome: Outcome, to_select_in: Buffer | None) -> Matches:
@@ -102,7 +102,7 @@ def matches_of(
     outcome: Outcome,
     select: Callable[[Sequence[str]], Mapping[str, tuple[Fragment, ...]]] | None = None,
 ) -> Matches:
-    """What became of one document; with what ``select`` tells of the subscriptions it meets."""
+    """Converts an engine's outcome to matches, with the fragments that ``select`` returns."""
     selected: Mapping[str, tuple[Fragment, ...]] = {}
     untold: list[str] = []
     if select is not None and len(outcome.handles):
@@ -110,8 +110,10 @@ def matches_of(
         try:
             selected = select(ids)
             untold = [name for name in ids if name not in selected]
-        except DocumentError as reason:  # to say where it matches takes more than matching it
-            outcome = Outcome(Names(), error=reason)
+        except (
+            DocumentError
+        ) as reason:  # computing fragments can exceed limits that matching does not
+            outcome = Outcome(ResolvedIds(), error=reason)
     return Matches(
         outcome.handles,
         counters=Counters.of_one(
@@ -126,5 +128,5 @@ def matches_of(
 
 
 def bytes_of(document: Buffer | Document) -> Buffer:
-    """A document's bytes, whether or not it has a header."""
+    """The bytes of a document with or without a header."""
     return document.content if isinstance(document, Document) else document

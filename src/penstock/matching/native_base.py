@@ -1,4 +1,4 @@
-"""What the native core's engines of every kind of query have in common."""
+"""Base classes and conversions shared by the adapters of the native engines."""
 
 from __future__ import annotations
 
@@ -18,82 +18,82 @@ if TYPE_CHECKING:
     from penstock._native import DocumentMatcher, Index, KeywordIndex, KeywordMatcher, Matcher
 
 _OFFSET_BYTES = 8
-"""Of an offset in an Arrow array of large binaries."""
+"""Size of an offset in an Arrow array of large binaries."""
 
 Refusal: TypeAlias = tuple[str, str, int, int, int]
 BatchTuple: TypeAlias = tuple[bytes, bytes, list[str], list[tuple[int, Refusal]], dict[str, int]]
 Loaded = TypeVar("Loaded")
 
 
-class NativeHeld:
-    """Subscriptions that the native core holds."""
+class NativeIndexBase:
+    """Subscriptions stored by the native core."""
 
     _index: Index | KeywordIndex
 
     def remove(self, subscription: str) -> bool:
-        """Remove a subscription; whether there was one."""
+        """Remove a subscription; returns whether it existed."""
         return self._index.remove(subscription)
 
     def contains(self, subscription: str) -> bool:
-        """Whether there is such a subscription."""
+        """Whether the subscription exists."""
         return self._index.contains(subscription)
 
     def query(self, subscription: str) -> str | None:
-        """The text of a subscription's query as it was given."""
+        """The text of a subscription's query, as the caller wrote it."""
         return self._index.query(subscription)
 
     def __len__(self) -> int:
         return len(self._index)
 
     def stats(self) -> IndexStats:
-        """What the index holds."""
+        """Sizes of the index."""
         return IndexStats(*self._index.stats())
 
     def save(self, path: str | PathLike[str]) -> None:
-        """Write the index to a new file, which appears whole or not at all."""
+        """Write the index to a new file, atomically."""
         self._index.save(path)
 
 
-class NativeMatching:
-    """A matcher of the native core; the interpreter is released while it works."""
+class NativeMatcherBase:
+    """A matcher of the native core; releases the GIL while matching."""
 
-    of_core: DocumentMatcher
+    core: DocumentMatcher
 
     def match(self, document: Buffer) -> Outcome:
-        """Match a document that is in memory."""
-        return outcome_of(*self.of_core.match_bytes(document))
+        """Match a document in memory."""
+        return outcome_of(*self.core.match_bytes(document))
 
     def match_file(self, path: str | PathLike[str]) -> Outcome:
-        """Match a file's content as it is read."""
-        return outcome_of(*self.of_core.match_file(path))
+        """Match a file in one streaming pass."""
+        return outcome_of(*self.core.match_file(path))
 
     def match_chunks(self, chunks: Iterable[Buffer]) -> Outcome:
-        """Match a document that comes in pieces."""
-        return outcome_of(*self.of_core.match_chunks(chunks))
+        """Match a document that arrives in chunks."""
+        return outcome_of(*self.core.match_chunks(chunks))
 
     def match_batch(self, documents: pa.LargeBinaryArray) -> BatchOutcome:
         """Match each document of an array without nulls."""
-        return batch_outcome(documents, self.of_core.match_batch)
+        return batch_outcome(documents, self.core.match_batch)
 
 
-class NativeSnapshot(NativeMatching):
-    """A matcher of one kind of subscriptions, which knows their queries."""
+class NativeSnapshotMatcher(NativeMatcherBase):
+    """A matcher of one kind of subscription, with access to their queries."""
 
-    of_core: Matcher | KeywordMatcher
+    core: Matcher | KeywordMatcher
 
     def contains(self, subscription: str) -> bool:
-        """Whether there is such a subscription."""
-        return self.of_core.query(subscription) is not None
+        """Whether the subscription exists."""
+        return self.core.query(subscription) is not None
 
 
 def batch_outcome(
     documents: pa.LargeBinaryArray, match: Callable[[memoryview, memoryview], BatchTuple]
 ) -> BatchOutcome:
-    """What ``match`` makes of an array without nulls, given its content and its offsets."""
+    """Passes the buffers of an array without nulls to ``match`` and converts the result."""
     _, offsets, data = documents.buffers()
     first, end = documents.offset * _OFFSET_BYTES, (len(documents) + 1) * _OFFSET_BYTES
     starts, indices, ids, refusals, counters = match(
-        _plain(data), _plain(offsets)[first : first + end]
+        _as_bytes(data), _as_bytes(offsets)[first : first + end]
     )
     return BatchOutcome(
         list_offsets=_int32(starts),
@@ -107,7 +107,7 @@ def batch_outcome(
 def loaded_index(
     path: str | PathLike[str], loaded: tuple[Loaded | None, tuple[str, str] | None]
 ) -> Loaded:
-    """The index that the core loaded, or an error that says what is wrong with the file."""
+    """Returns the loaded index, or raises the error of the file."""
     index, refusal = loaded
     if refusal is not None:
         code, message = refusal
@@ -119,7 +119,7 @@ def loaded_index(
 def query_errors(
     queries: Sequence[str], refused: Iterable[tuple[int, str, str, int | None]]
 ) -> Mapping[int, QueryError]:
-    """The refusals of queries by their position."""
+    """The errors of queries by position."""
     return {
         position: QueryError(
             code,
@@ -131,7 +131,7 @@ def query_errors(
 
 
 def document_error(refusal: Refusal) -> DocumentError:
-    """Why a document was refused."""
+    """Converts a refusal to an error."""
     code, message, offset, line, column = refusal
     return DocumentError(code, message, where=Where(offset, line, column))
 
@@ -139,24 +139,24 @@ def document_error(refusal: Refusal) -> DocumentError:
 def summary_of(
     summary: tuple[int, int, int, str, tuple[int, int, bool] | None],
 ) -> Summary:
-    """What reading a document gave."""
+    """Converts the summary of a document."""
     elements, attributes, size, encoding, doctype = summary
     return Summary(elements, attributes, size, encoding, doctype and Span(*doctype))
 
 
 def context_of(document: Buffer, summary: Summary) -> Context:
-    """What the document lends to its parts; only its beginning is looked at."""
+    """The context that fragments share; reads only the beginning of the document."""
     end = 0 if summary.doctype is None else summary.doctype.end
     return Context.of(bytes(document[:end]), summary)
 
 
-def _plain(buffer: pa.Buffer | None) -> memoryview:
-    """An Arrow buffer as unsigned bytes; that of an array without content may be missing."""
+def _as_bytes(buffer: pa.Buffer | None) -> memoryview:
+    """An Arrow buffer as unsigned bytes; an empty array may have no buffer."""
     return memoryview(b"" if buffer is None else buffer).cast("B")
 
 
 def outcome_of(handles: Handles, counters: Mapping[str, int], refusal: Refusal | None) -> Outcome:
-    """What became of a document."""
+    """Converts the result of one document."""
     error = None if refusal is None else document_error(refusal)
     return Outcome(handles, Work(**counters), error)
 

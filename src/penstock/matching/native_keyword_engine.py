@@ -1,4 +1,4 @@
-"""The native core's engines of keyword subscriptions behind the engine seam."""
+"""Adapter of the native keyword engines: converts between tuples and Penstock's types."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ from typing import TYPE_CHECKING, TypeAlias
 from penstock.documents import Context, Fragment, Limits, Span
 from penstock.errors import DocumentError, QueryError
 from penstock.language.keywords.query import Mode, parse_keywords
-from penstock.matching.answers import Answer, Form, KeywordWitnesses, path_returns, put_together
+from penstock.matching.answers import Answer, Form, KeywordWitnesses, merge_spans, path_returns
 from penstock.matching.engine import OR_TOO_LARGE, Buffer
 from penstock.matching.limits import WITNESSES_MAX
 from penstock.matching.line_numbers import Lines
 from penstock.matching.native_base import (
-    NativeHeld,
-    NativeSnapshot,
+    NativeIndexBase,
+    NativeSnapshotMatcher,
     Refusal,
     context_of,
     document_error,
@@ -45,8 +45,8 @@ _Answer: TypeAlias = tuple[
 ]
 
 
-class NativeKeywordIndex(NativeHeld):
-    """An index of keyword subscriptions of the native core."""
+class NativeKeywordIndex(NativeIndexBase):
+    """Keyword subscriptions stored by the native core."""
 
     _index: KeywordIndex
 
@@ -59,60 +59,60 @@ class NativeKeywordIndex(NativeHeld):
         return cls(loaded_index(path, native.KeywordIndex.load(path)))
 
     def add_many(self, ids: Sequence[str], queries: Sequence[str]) -> Mapping[int, QueryError]:
-        """Add what can be added; the errors of the rest by position."""
+        """Add all valid queries; returns the errors of the others by position."""
         return query_errors(queries, self._index.add_many(list(ids), list(queries)))
 
     def matcher(self, engine: str, limits: Limits, *, discard: bool) -> NativeKeywordMatcher:
-        """A snapshot that matches."""
+        """Create a matcher of the current subscriptions."""
         return NativeKeywordMatcher(self._index.matcher(engine, limits.by_name(), discard), limits)
 
 
-class NativeKeywordMatcher(NativeSnapshot):
-    """A matcher of keyword subscriptions of the native core."""
+class NativeKeywordMatcher(NativeSnapshotMatcher):
+    """A matcher of keyword subscriptions in the native core."""
 
-    of_core: KeywordMatcher
+    core: KeywordMatcher
 
     def __init__(self, matcher: KeywordMatcher, limits: Limits) -> None:
-        self.of_core = matcher
+        self.core = matcher
         self.limits = limits
 
     def answer_ids(self, document: Buffer) -> Mapping[str, tuple[int, ...]]:
         """The elements that answer each subscription that has an answer, by number, ascending."""
-        numbers, refusal = self.of_core.answer_ids(document)
+        numbers, refusal = self.core.answer_ids(document)
         _raise(refusal)
         return numbers
 
     def answer_count(self, document: Buffer) -> int:
         """How many answers all distinct queries have together."""
-        count, refusal = self.of_core.answer_count(document)
+        count, refusal = self.core.answer_count(document)
         _raise(refusal)
         assert count is not None, "neither a count nor a refusal"
         return count
 
     def engine_counters(self) -> Mapping[str, int]:
-        """What the engine holds, and what it did for all documents so far, by name."""
-        return self.of_core.counters()
+        """Counters of the engine by name, accumulated over all documents."""
+        return self.core.counters()
 
     def answers(
         self, document: Buffer, subscriptions: Sequence[str], form: Form, limit: int | None
     ) -> Mapping[str, tuple[Answer, ...]]:
-        """The best answers of each of these subscriptions, which there are, the best first."""
-        found, summary, refusal = self.of_core.answers(document, list(subscriptions), limit)
+        """The best answers of each of these existing subscriptions, best first."""
+        found, summary, refusal = self.core.answers(document, list(subscriptions), limit)
         _raise(refusal)
         assert summary is not None, "neither a summary nor a refusal"
         context = context_of(document, summary_of(summary))
-        telling = _Telling(document, context, Lines(document, context.encoding), form)
+        converter = _AnswerConverter(document, context, Lines(document, context.encoding), form)
         return {
-            name: tuple(map(telling.answer, answers))
+            name: tuple(map(converter.answer, answers))
             for name, answers in zip(subscriptions, found, strict=True)
         }
 
     def select(
         self, document: Buffer, subscriptions: Sequence[str]
     ) -> Mapping[str, tuple[Fragment, ...]]:
-        """The path returns of these subscriptions in a document that is known to be sound.
+        """The path returns of these subscriptions in a document known to be well-formed.
 
-        One that is too large to be answered to keywords with ``OR`` is answered to the others.
+        Omits ``OR`` queries if the document is too large to answer them.
         """
         try:
             found = self.answers(document, subscriptions, "paths", None)
@@ -124,15 +124,15 @@ class NativeKeywordMatcher(NativeSnapshot):
         return path_returns(found)
 
     def _is_any(self, subscription: str) -> bool:
-        text = self.of_core.query(subscription)
+        text = self.core.query(subscription)
         return text is not None and parse_keywords(text).mode is Mode.ANY
 
     def explain(self, document: Buffer, subscription: str) -> Explanation | None:
-        """Why the document meets the subscription or does not; ``None`` if there is none such."""
-        text = self.of_core.query(subscription)
+        """Explain why the document matches or not; ``None`` for an unknown subscription."""
+        text = self.core.query(subscription)
         if text is None:
             return None
-        # In an index of its own, the query under an empty id and each of its words under itself.
+        # A temporary index holds the query under an empty id, and each of its words as a query.
         words = parse_keywords(text).words
         index = NativeKeywordIndex()
         index.add_many(["", *words], [text, *words])
@@ -157,20 +157,20 @@ class NativeKeywordMatcher(NativeSnapshot):
 
 
 @dataclass(frozen=True, slots=True)
-class _Telling:
-    """Turns the core's answers in one document into Penstock's."""
+class _AnswerConverter:
+    """Converts the answers of one document."""
 
     document: Buffer
     context: Context
     lines: Lines
     form: Form
 
-    def answer(self, told: _Answer) -> Answer:
-        number, path, depth, span, namespaces, keywords, ranges, size, truncated = told
+    def answer(self, raw: _Answer) -> Answer:
+        number, path, depth, span, namespaces, keywords, ranges, size, truncated = raw
         return Answer(
             element=number,
             place=self._witness(path, span),
-            depth=depth + 1,  # the core counts the elements around it
+            depth=depth + 1,  # the native core counts ancestors
             size=size,
             witnesses=tuple(
                 KeywordWitnesses(
@@ -192,7 +192,7 @@ class _Telling:
         if self.form == "ids":
             return None
         is_path = self.form == "paths"
-        spans = put_together(Span(*each) for each in (ranges if is_path else [span]))
+        spans = merge_spans(Span(*each) for each in (ranges if is_path else [span]))
         return Fragment(
             "path" if is_path else "element",
             tuple(spans),

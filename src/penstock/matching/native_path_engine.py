@@ -1,4 +1,4 @@
-"""The native core's engines behind the engine seam: tuples in, Penstock's own types out."""
+"""Adapter of the native path engines: converts between tuples and Penstock's types."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ from penstock.documents import Context, Fragment, Kind, Limits, Name, Span, read
 from penstock.errors import QueryError
 from penstock.language.xpath.native_tree import query_of
 from penstock.matching.engine import Buffer
-from penstock.matching.explanation_text import Wording
+from penstock.matching.explanation_text import ExplanationText
 from penstock.matching.limits import CACHE_BYTES_MAX, UNDECIDED_MAX
 from penstock.matching.line_numbers import Lines
 from penstock.matching.native_base import (
-    NativeHeld,
-    NativeSnapshot,
+    NativeIndexBase,
+    NativeSnapshotMatcher,
     context_of,
     document_error,
     loaded_index,
@@ -32,8 +32,8 @@ _Spans: TypeAlias = Sequence[tuple[int, int, bool]]
 _Node: TypeAlias = tuple[Kind, tuple[str, str] | None, _Spans, Sequence[tuple[str, str]]]
 
 
-class NativeIndex(NativeHeld):
-    """An index of the native core."""
+class NativeIndex(NativeIndexBase):
+    """XPath subscriptions stored by the native core."""
 
     _index: Index
 
@@ -52,37 +52,37 @@ class NativeIndex(NativeHeld):
         namespaces: Mapping[str, str] | None,
         default_namespace: str | None,
     ) -> Mapping[int, QueryError]:
-        """Add what can be added; the errors of the rest by position."""
+        """Add all valid queries; returns the errors of the others by position."""
         refused = self._index.add_many(
             list(ids), list(queries), list((namespaces or {}).items()), default_namespace or ""
         )
         return query_errors(queries, refused)
 
     def matcher(self, engine: str, limits: Limits) -> NativeMatcher:
-        """A snapshot that matches."""
+        """Create a matcher of the current subscriptions."""
         return NativeMatcher(
             self._index.matcher(engine, limits.by_name(), CACHE_BYTES_MAX, UNDECIDED_MAX), limits
         )
 
 
-class NativeMatcher(NativeSnapshot):
-    """A matcher of the native core."""
+class NativeMatcher(NativeSnapshotMatcher):
+    """A matcher of XPath subscriptions in the native core."""
 
-    of_core: Matcher
+    core: Matcher
 
     def __init__(self, matcher: Matcher, limits: Limits) -> None:
-        self.of_core = matcher
+        self.core = matcher
         self.limits = limits
 
     def reading_within(self, limits: Limits) -> NativeMatcher:
-        """The same, reading documents within other limits."""
-        return NativeMatcher(self.of_core.reading_within(limits.by_name()), limits)
+        """The same matcher with other reader limits."""
+        return NativeMatcher(self.core.reading_within(limits.by_name()), limits)
 
     def select(
         self, document: Buffer, subscriptions: Sequence[str]
     ) -> Mapping[str, tuple[Fragment, ...]]:
-        """What each of these subscriptions selects in a document that is known to be sound."""
-        selected, summary, refusal = self.of_core.select(document, list(subscriptions))
+        """The fragments that these subscriptions select in a document known to be well-formed."""
+        selected, summary, refusal = self.core.select(document, list(subscriptions))
         assert summary is not None, refusal
         context = context_of(document, summary_of(summary))
         return {
@@ -91,11 +91,11 @@ class NativeMatcher(NativeSnapshot):
         }
 
     def explain(self, document: Buffer, subscription: str) -> Explanation | None:
-        """Why the document meets the subscription or does not; ``None`` if there is none such."""
-        text = self.of_core.query(subscription)
+        """Explain why the document matches or not; ``None`` for an unknown subscription."""
+        text = self.core.query(subscription)
         if text is None:
             return None
-        explained, refusal = self.of_core.explain(document, subscription)
+        explained, refusal = self.core.explain(document, subscription)
         if refusal is not None:
             return Explanation(subscription, text, error=document_error(refusal))
         assert explained is not None
@@ -110,25 +110,25 @@ class NativeMatcher(NativeSnapshot):
             ]
 
         tree, count, nodes, chain, failures = explained
-        wording = Wording(query_of(tree))
+        formatter = ExplanationText(query_of(tree))
         return Explanation(
             subscription,
             text,
             witnesses=tuple(witnesses(nodes)),
             witness_count=count,
-            steps=() if chain is None else wording.steps_taken(chain[0], witnesses(chain[1])),
+            steps=() if chain is None else formatter.steps_taken(chain[0], witnesses(chain[1])),
             failures=tuple(
-                wording.failure(
+                formatter.failure(
                     branch, step, predicate, reached=reached, witnesses=tuple(witnesses(around))
                 )
                 for branch, (step, predicate, reached, around) in enumerate(failures)
             ),
-            namespaces=wording.namespaces,
+            namespaces=formatter.namespaces,
         )
 
 
 def _joined(spans: _Spans) -> Span:
-    """The range from the first piece of a node to its last."""
+    """The span from the first part of a node to its last."""
     return Span(spans[0][0], spans[-1][1], any(from_entity for _, _, from_entity in spans))
 
 

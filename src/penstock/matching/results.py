@@ -1,7 +1,7 @@
-"""What matching gives back: ids and errors side by side, counters, witnesses.
+"""Results of matching: ids, errors, counters, explanations.
 
-Everything here is frozen and can be pickled, because Spark pickles. Ids stay dense handles until
-somebody asks for them: of a thousand matches most are only counted.
+All types are immutable and picklable, because Spark pickles them. Ids stay dense handles until they
+are requested: most matches are only counted.
 """
 
 from __future__ import annotations
@@ -20,31 +20,30 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Work:
-    """What the documents that proved well-formed took; of those refused nothing is counted.
+    """Work counters of well-formed documents; refused documents are not counted.
 
-    All engines agree on bytes and elements. The rest is how the shared engine went about it, which
-    depends on what it met before; others leave it at 0.
+    All engines agree on bytes and elements. The other counters describe the shared engine and
+    depend on its cache; other engines leave them at 0.
     """
 
     bytes_read: int = 0
     elements: int = 0
     unknown: int = 0
-    """Elements that a mapping's local schema does not have; 0 for what is matched as it is."""
+    """Elements that the mapping's local schema does not define; 0 without a mapping."""
     verified: int = field(default=0, compare=False)
-    """Queries of which the automaton could not tell all, and which were evaluated by themselves."""
+    """Candidate queries that the exact evaluator had to verify."""
     paths_made: int = field(default=0, compare=False)
-    """Paths of element names that no earlier document had."""
+    """Label paths seen for the first time."""
     states_made: int = field(default=0, compare=False)
-    """States of the automaton that had to be made first; few once it is warm."""
+    """Automaton states created; few once the cache is warm."""
     caches_dropped: int = field(default=0, compare=False)
-    """How often the bound on the automaton's memory was met, and it was begun anew."""
+    """Number of cache evictions because the memory limit was reached."""
     cache_bytes: int = field(default=0, compare=False)
-    """The memory of the automaton's states; of several documents, the most."""
+    """Bytes of cached automaton states; the maximum over several documents."""
     held_bytes: int = field(default=0, compare=False)
-    """What a rewriter held back at once because an operator blocks; of several documents, the
-    most."""
+    """Peak bytes buffered by the rewriter for blocking operators; the maximum over documents."""
     copies_known: int = field(default=0, compare=False)
-    """Subtrees that a mapping repeats and that the matcher did not have to look at again."""
+    """Repeated subtrees of a mapping that the matcher did not process again."""
 
     def __add__(self, other: Work) -> Work:
         return Work(
@@ -62,12 +61,12 @@ class Work:
 
 
 NO_WORK = Work()
-"""For a document that was refused."""
+"""The work counters of a refused document."""
 
 
 @dataclass(frozen=True, slots=True)
 class Counters:
-    """What became of one document, or added up over many.
+    """Outcome counters of one document, or the sum over many.
 
     ``documents == matched + unmatched + refused`` always holds.
     """
@@ -77,7 +76,7 @@ class Counters:
     unmatched: int = 0
     refused: int = 0
     matches: int = 0
-    """Pairs of a document and a subscription that it meets."""
+    """Pairs of a document and a matching subscription."""
     work: Work = NO_WORK
 
     def __post_init__(self) -> None:
@@ -109,30 +108,30 @@ class Counters:
 
 @dataclass(frozen=True, slots=True)
 class IndexStats:
-    """What an index holds."""
+    """Sizes of an index."""
 
     subscriptions: int
     distinct_queries: int
-    """Equal queries are held, and evaluated, once."""
+    """Equal queries are stored and evaluated once."""
     segments: int
-    """Parts that are searched one after the other; adding makes new ones, never rebuilds."""
+    """Immutable parts of the index; adding creates new segments and never rebuilds old ones."""
 
 
 class Handles(Protocol):
-    """The subscriptions that a document meets, by numbers that only their engine understands."""
+    """The matching subscriptions of a document, as handles of the engine."""
 
     def __len__(self) -> int:
-        """How many there are."""
+        """The number of matches."""
 
     def ids(self) -> list[str]:
-        """Their ids, each once."""
+        """The distinct ids."""
 
 
 class Matches:
-    """The subscriptions that one document meets: a collection of ids, each once.
+    """The subscriptions that one document matches: a collection of distinct ids.
 
-    A document that was refused meets none, and :attr:`errors` says why; nothing is raised, since
-    one bad document must not stop a stream. :meth:`raise_for_errors` is for those who want that.
+    A refused document matches nothing, and :attr:`errors` holds the reason. Nothing is raised,
+    since one bad document must not stop a stream; call :meth:`raise_for_errors` to raise the error.
     """
 
     __slots__ = ("_handles", "_ids", "_set", "counters", "errors", "fragments", "untold")
@@ -157,20 +156,20 @@ class Matches:
         self.counters = counters
         self.errors = errors
         self.fragments = MappingProxyType(dict(fragments or {}))
-        """The parts of the document that each query selected; empty unless they were asked for."""
+        """The fragments that each query selected; empty unless requested."""
         self.untold = frozenset(untold)
-        """Where fragments were asked for: the ids for which they cannot be told in bounded memory.
-        They are of keywords with ``OR``, and the document is a large one."""
+        """Ids whose requested fragments cannot be computed in bounded memory: keywords with ``OR``
+        in a large document."""
 
     @property
     def ids(self) -> tuple[str, ...]:
-        """The ids, resolved at the first call, in no promised order."""
+        """The ids, resolved at first access, in no particular order."""
         if self._ids is None:
             self._ids = tuple(self._handles.ids())
         return self._ids
 
     def raise_for_errors(self) -> None:
-        """Raise the reason for which the document was refused, if it was."""
+        """Raise the error of a refused document."""
         for reason in self.errors:
             raise reason
 
@@ -188,21 +187,21 @@ class Matches:
     def __repr__(self) -> str:
         if self.errors:
             return f"<Matches: refused, {self.errors[0]}>"
-        return f"<Matches: {len(self)} of a document of {self.counters.work.bytes_read} bytes>"
+        return f"<Matches: {len(self)} in {self.counters.work.bytes_read} bytes>"
 
     def __reduce__(self) -> tuple[object, ...]:
-        # Handles mean nothing away from their matcher: names travel.
+        # Handles are meaningless without their matcher, so ids are pickled.
         fragments = dict(self.fragments)
         return (_resolved, (self.ids, self.counters, self.errors, fragments, self.untold))
 
 
-class Names(tuple[str, ...]):
-    """Handles that are ids already."""
+class ResolvedIds(tuple[str, ...]):
+    """Handles that are already resolved to ids."""
 
     __slots__ = ()
 
     def ids(self) -> list[str]:
-        """Themselves."""
+        """The ids."""
         return list(self)
 
 
@@ -213,15 +212,17 @@ def _resolved(
     fragments: Mapping[str, tuple[Fragment, ...]],
     untold: frozenset[str],
 ) -> Matches:
-    return Matches(Names(ids), counters=counters, errors=errors, fragments=fragments, untold=untold)
+    return Matches(
+        ResolvedIds(ids), counters=counters, errors=errors, fragments=fragments, untold=untold
+    )
 
 
 @dataclass(frozen=True, slots=True)
 class Witness:
-    """A node of the document that an explanation points at."""
+    """A node of the document that supports an explanation."""
 
     path: str
-    """A query that leads to the node, such as ``/news[1]/item[2]/@lang``."""
+    """A query that selects the node, such as ``/news[1]/item[2]/@lang``."""
     span: Span
     line: int
 
@@ -231,7 +232,7 @@ class Witness:
 
 @dataclass(frozen=True, slots=True)
 class StepTaken:
-    """What one step of a query selected on the way to a node."""
+    """The node that one step of a query selected."""
 
     step: str
     """The step with its predicates."""
@@ -243,59 +244,59 @@ class StepTaken:
 
 @dataclass(frozen=True, slots=True)
 class Failure:
-    """Why one branch of a query selected nothing."""
+    """The reason why one branch of a query selected nothing."""
 
     branch: str
-    """The branch, printed."""
+    """The text of the branch."""
     step_number: int
-    """The step that left no node over, counted from 1."""
+    """The step that selected no node, from 1."""
     step: str
-    """That step without its predicates."""
+    """The text of that step without its predicates."""
     predicate: str | None
-    """The predicate that held for no node; ``None`` where no node passed the step's own test."""
+    """The predicate that is false for every node; ``None`` if no node passed the node test."""
     reached: int
-    """How many nodes came that far: those the predicate was asked for, or those that the step
-    before selected; 0 at the first step."""
+    """Number of nodes that the predicate was evaluated on, or that the previous step selected; 0 at
+    the first step."""
     witnesses: tuple[Witness, ...]
     """The first :data:`~penstock.matching.limits.WITNESSES_MAX` of them."""
 
     def __str__(self) -> str:
-        where = f"step {self.step_number} of {self.branch}"
+        position = f"step {self.step_number} of {self.branch}"
         if self.predicate is not None:
-            said = f"{where}: {self.predicate} holds for none of {self.reached} {self.step}"
+            text = f"{position}: {self.predicate} holds for none of {self.reached} {self.step}"
         else:
-            said = f"{where}: there is no {self.step}"
-        return f"{said}, such as {self.witnesses[0]}" if self.predicate is not None else said
+            text = f"{position}: there is no {self.step}"
+        return f"{text}, such as {self.witnesses[0]}" if self.predicate is not None else text
 
 
 @dataclass(frozen=True, slots=True)
 class Explanation:
-    """Why a document meets a subscription, or does not."""
+    """The reason why a document matches a subscription, or does not."""
 
     subscription: str
     query: str
     witnesses: tuple[Witness, ...] = ()
     """The first :data:`~penstock.matching.limits.WITNESSES_MAX` nodes that the query selected, in
-    document order; of a keyword query, the elements that answer it, the best first."""
+    document order; for a keyword query, the answering elements, best first."""
     witness_count: int = 0
-    """How many there are in all."""
+    """Total number of witnesses."""
     steps: tuple[StepTaken, ...] = ()
-    """How the first of them was found: what each step selected on the way."""
+    """The node that each step selected on the path to the first witness."""
     failures: tuple[Failure, ...] = ()
-    """Where nothing was selected: one a branch of the union."""
+    """If nothing was selected: one failure per branch of the union."""
     namespaces: Mapping[str, str] = field(default_factory=dict)
-    """What the prefixes in the steps' names stand for."""
+    """The namespace URIs of the prefixes in ``steps`` and ``failures``."""
     answers: tuple[Answer, ...] = ()
-    """Of a keyword query: the best answers, at most
-    :data:`~penstock.matching.limits.WITNESSES_MAX`; ``witness_count`` tells how many there are."""
+    """For a keyword query: the best answers, at most
+    :data:`~penstock.matching.limits.WITNESSES_MAX`; ``witness_count`` is their total number."""
     lacking: tuple[str, ...] = ()
-    """Of a keyword query: the keywords that the document has nowhere."""
+    """For a keyword query: the keywords that do not occur in the document."""
     error: DocumentError | None = field(default=None, compare=False)
-    """Why the document was refused, if it was."""
+    """The error of a refused document."""
 
     @property
     def matched(self) -> bool:
-        """Whether the document meets the subscription."""
+        """Whether the document matches the subscription."""
         return bool(self.witnesses)
 
     def __str__(self) -> str:

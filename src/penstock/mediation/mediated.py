@@ -12,7 +12,12 @@ from penstock.documents import Document, Fragment
 from penstock.errors import DocumentError, error
 from penstock.matching import BatchMatches, Explanation, KeywordMatcher, Matcher, Matches
 from penstock.matching.batch import BinaryArray, match_batch
-from penstock.matching.combined_matcher import InOneReading, InTurn, joined, joined_batches
+from penstock.matching.combined_matcher import (
+    SequentialMatcher,
+    SinglePassMatcher,
+    combine_batches,
+    combine_outcomes,
+)
 from penstock.matching.engine import BatchOutcome, Buffer, EngineMatcher, Outcome
 from penstock.matching.matcher import bytes_of, matches_of
 from penstock.matching.native_keyword_engine import NativeKeywordMatcher
@@ -97,11 +102,11 @@ class MediatedMatcher:
         self._paths: Rewriting | None = None
         self._in_one_reading = False
         engine = matcher.engine
-        if isinstance(engine, InTurn):
+        if isinstance(engine, SequentialMatcher):
             self._keywords = engine.keywords
             self._path_engine = engine.paths
             self._paths = _rewriting(way, engine.paths, engine.keywords)
-            self._in_one_reading = way != "sdr" and isinstance(engine, InOneReading)
+            self._in_one_reading = way != "sdr" and isinstance(engine, SinglePassMatcher)
         elif isinstance(matcher, KeywordMatcher):
             self._keywords = engine
         else:
@@ -131,7 +136,7 @@ class MediatedMatcher:
         content = bytes_of(document)
         outcome = self._paths.match(content, mapping)
         if self._keywords is not None and not self._in_one_reading:
-            outcome = joined(outcome, self._keywords.match(content))
+            outcome = combine_outcomes(outcome, self._keywords.match(content))
         select = partial(self.select, content, mapping) if fragments else None
         return matches_of(outcome, select)
 
@@ -199,7 +204,7 @@ class MediatedMatcher:
             return self._matcher.explain(document, id)
         explanation = _on_trees(self._path_engine).explain(bytes_of(document), mapping, id)
         if explanation is None:
-            raise error("subscription.unknown", f"there is no subscription `{id}`")
+            raise error("subscription.unknown", f"unknown subscription `{id}`")
         return explanation
 
     def _match_rows(
@@ -210,7 +215,7 @@ class MediatedMatcher:
         outcome = self._paths.match_batch(documents, mappings)
         if self._keywords is None or self._in_one_reading:
             return outcome
-        return joined_batches(outcome, self._keywords.match_batch(documents))
+        return combine_batches(outcome, self._keywords.match_batch(documents))
 
 
 class _Rows:

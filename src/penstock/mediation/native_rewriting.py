@@ -21,7 +21,7 @@ from penstock.matching.native_base import (
 )
 from penstock.matching.native_keyword_engine import NativeKeywordMatcher
 from penstock.matching.native_path_engine import NativeMatcher
-from penstock.matching.results import Names, Work
+from penstock.matching.results import ResolvedIds, Work
 from penstock.mediation.mapping import Mapping as SchemaMapping
 from penstock.mediation.native_mapping import CompiledMappings
 from penstock.native import native
@@ -49,8 +49,8 @@ class NativeRewriting:
         *,
         takes_once: bool,
     ) -> None:
-        self._paths = paths.of_core
-        self._keywords = None if keywords is None else keywords.of_core
+        self._paths = paths.core
+        self._keywords = None if keywords is None else keywords.core
         self._mappings = CompiledMappings()
         self._takes_once = takes_once
 
@@ -69,7 +69,7 @@ class NativeRewriting:
             )
             # Of a single document, all ids that occur are its own.
             error = document_error(refusals[0][1]) if refusals else None
-            return Outcome(Names(ids), Work(**counters), error)
+            return Outcome(ResolvedIds(ids), Work(**counters), error)
         return outcome_of(
             *native.match_mapped(
                 self._paths, document, self._mappings.of(mapping), self._takes_once

@@ -32,7 +32,7 @@ class DocumentWriter:
     """
 
     def __init__(self, limits: Limits | None = None) -> None:
-        self.of_core: DocumentRewriter = native.DocumentRewriter((limits or Limits()).by_name())
+        self.core: DocumentRewriter = native.DocumentRewriter((limits or Limits()).by_name())
         self.mappings = CompiledMappings()
 
     def write(self, document: Buffer, mapping: SchemaMapping) -> Written:
@@ -43,7 +43,7 @@ class DocumentWriter:
         penstock.errors.DocumentError
             The document is refused.
         """
-        trees, counts, refusal = self.of_core.write(document, self.mappings.of(mapping), False)
+        trees, counts, refusal = self.core.write(document, self.mappings.of(mapping), False)
         if refusal is not None:
             raise document_error(refusal)
         assert counts is not None, "neither counts nor a refusal"
@@ -70,7 +70,7 @@ class StaticRewriting(TreeMatching):
 
     def _origins(self, document: Buffer, mapping: SchemaMapping) -> Iterator[tuple[bytes, Origins]]:
         compiled = self._writer.mappings.of(mapping)
-        trees, _, refusal = self._writer.of_core.write(document, compiled, True)
+        trees, _, refusal = self._writer.core.write(document, compiled, True)
         if refusal is not None:
             raise document_error(refusal)
         for tree, rows in trees:
@@ -90,7 +90,7 @@ class StaticRewriting(TreeMatching):
         self, document: Buffer, wanted: Mapping[str, Sequence[Origin]]
     ) -> Mapping[str, tuple[Fragment, ...]]:
         everything = ranges_of([origin for origins in wanted.values() for origin in origins])
-        parts, summary, refusal = self._writer.of_core.cut(document, list(everything))
+        parts, summary, refusal = self._writer.core.cut(document, list(everything))
         assert summary is not None, refusal
         context = context_of(document, summary_of(summary))
         cut = (fragment_of(document, context, part) for part in parts)

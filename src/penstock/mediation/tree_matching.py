@@ -13,7 +13,7 @@ from penstock.documents import Fragment, Kind, Limits, Span
 from penstock.errors import DocumentError
 from penstock.matching.engine import BatchOutcome, Buffer, EngineMatcher, Outcome
 from penstock.matching.reference.reference_base import batch_of
-from penstock.matching.results import Explanation, Names, Work
+from penstock.matching.results import Explanation, ResolvedIds, Work
 from penstock.mediation.mapping import Mapping as SchemaMapping
 from penstock.mediation.provenance import Origin
 
@@ -79,14 +79,14 @@ class TreeMatching(ABC):
         try:
             written = self.written(document, mapping)
         except DocumentError as reason:
-            return Outcome(Names(), error=reason)
+            return Outcome(ResolvedIds(), error=reason)
         ids: dict[str, None] = {}
         for tree in written.trees:
             outcome = self._of_trees.match(tree)
             if outcome.error is not None:
-                return Outcome(Names(), error=outcome.error)
+                return Outcome(ResolvedIds(), error=outcome.error)
             ids |= dict.fromkeys(outcome.handles.ids())
-        return Outcome(Names(ids), written.work)
+        return Outcome(ResolvedIds(ids), written.work)
 
     def match_batch(
         self, documents: pa.LargeBinaryArray, mappings: Sequence[SchemaMapping | None]

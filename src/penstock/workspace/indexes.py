@@ -8,7 +8,7 @@ from typing import Final, Literal, TypeAlias
 
 from penstock.documents import Limits
 from penstock.errors import QueryError
-from penstock.matching import KeywordIndex, Matcher, SubscriptionIndex, both
+from penstock.matching import KeywordIndex, Matcher, SubscriptionIndex, combine_matchers
 
 Kind: TypeAlias = Literal["xpath", "keywords"]
 """How a subscription asks: in XPath, or by keywords."""
@@ -83,7 +83,7 @@ class Indexes:
         """
         made = {kind: index.matcher(limits=limits) for kind, index in self._by_kind.items()}
         if len(made) == len(KINDS):
-            return both(made["xpath"], made["keywords"])
+            return combine_matchers(made["xpath"], made["keywords"])
         for only in made.values():
             return only
         return SubscriptionIndex().matcher(limits=limits)

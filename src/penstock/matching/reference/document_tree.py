@@ -1,7 +1,7 @@
-"""A document as an lxml tree in which each node knows where it stood in the publisher's bytes.
+"""A document as an lxml tree whose nodes carry their byte spans in the original.
 
-The tree is built from the reader's events, not by lxml's parser: one reader decides what a
-document is, and lxml's limits on depth, its view of entities and its lack of offsets do not matter.
+The tree is built from the reader's events instead of lxml's parser, so that lxml's depth limit, its
+treatment of entities and its lack of byte offsets do not matter.
 """
 
 from __future__ import annotations
@@ -24,8 +24,8 @@ from penstock.documents import (
 )
 from penstock.matching.reference.lxml_xpath import lxml_name
 
-NOWHERE = Span(0, 0)
-"""The place of what is not there."""
+NO_SPAN = Span(0, 0)
+"""The span of a missing text."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,51 +34,53 @@ class Node:
 
     kind: Kind
     span: Span
-    """Its own bytes."""
+    """The byte span of the node."""
     namespaces: tuple[tuple[str, str], ...]
-    """Prefixes and URIs in scope."""
+    """Prefixes and URIs of the namespaces in scope."""
     name: Name | None = None
-    """An attribute's."""
+    """The name of an attribute."""
 
 
 @dataclass(slots=True)
-class _Origin:
-    """What an lxml tree cannot hold of an element, comment or processing instruction."""
+class _Provenance:
+    """What lxml does not store about an element, comment or processing instruction."""
 
-    span: Span = NOWHERE
+    span: Span = NO_SPAN
     namespaces: tuple[tuple[str, str], ...] = ()
     attributes: Mapping[str, Attribute] = field(default_factory=dict)
-    text: Span = NOWHERE
-    """Of the text before the first child."""
-    tail: Span = NOWHERE
-    """Of the text between the end of this and what follows."""
+    text: Span = NO_SPAN
+    """Span of the text before the first child."""
+    tail: Span = NO_SPAN
+    """Span of the text after this node's end tag."""
 
 
 class Tree:
-    """The tree, and where each of its nodes came from."""
+    """The tree with the provenance of its nodes."""
 
-    def __init__(self, root: etree._Element, origins: Mapping[etree._Element, _Origin]) -> None:
+    def __init__(
+        self, root: etree._Element, provenance: Mapping[etree._Element, _Provenance]
+    ) -> None:
         self.root = root.getroottree()
-        # Holding every element also keeps lxml's proxies for them, and so their identity, alive.
-        self._origins = origins
+        # References to all elements keep lxml's proxies, and thus object identity, alive.
+        self._provenance = provenance
 
     def node(self, found: object) -> Node:
-        """Where something that XPath found came from."""
+        """The node that an XPath result stands for."""
         if isinstance(found, etree._Element):
-            origin = self._origins[found]
-            return Node("element", origin.span, origin.namespaces)
+            source = self._provenance[found]
+            return Node("element", source.span, source.namespaces)
         owner, name = _owner(found)
-        origin = self._origins[owner]
+        source = self._provenance[owner]
         if name is not None:
-            attribute = origin.attributes[name]
-            return Node("attribute", attribute.span, origin.namespaces, attribute.name)
+            attribute = source.attributes[name]
+            return Node("attribute", attribute.span, source.namespaces, attribute.name)
         parent = _parent_of_text(found)
-        span = origin.text if owner is parent else origin.tail
-        return Node("text", span, self._origins[parent].namespaces)
+        span = source.text if owner is parent else source.tail
+        return Node("text", span, self._provenance[parent].namespaces)
 
 
 def identity(found: object) -> tuple[object, object]:
-    """Equal for the same node, however often XPath finds it."""
+    """A key that is equal for equal nodes."""
     if isinstance(found, etree._Element):
         return found, None
     owner, name = _owner(found)
@@ -87,7 +89,7 @@ def identity(found: object) -> tuple[object, object]:
 
 
 def ancestors(found: object) -> list[object]:
-    """The elements around a node, the nearest first."""
+    """The ancestors of a node, nearest first."""
     if isinstance(found, etree._Element):
         return [*found.iterancestors()]
     owner, name = _owner(found)
@@ -96,7 +98,7 @@ def ancestors(found: object) -> list[object]:
 
 
 def path_to(found: object) -> str:
-    """A query that leads to something that XPath found, such as ``/a[1]/*:b[2]/@n``."""
+    """A query that selects an XPath result, such as ``/a[1]/*:b[2]/@n``."""
     if isinstance(found, etree._Element):
         return _element_path(found)
     owner, name = _owner(found)
@@ -112,7 +114,7 @@ def path_to(found: object) -> str:
 
 
 def _owner(found: object) -> tuple[etree._Element, str | None]:
-    """The element that holds an attribute or text as lxml sees it; the attribute's name."""
+    """The element that owns an attribute or text in lxml, and the attribute's name."""
     assert isinstance(found, etree._ElementUnicodeResult)
     owner = found.getparent()
     assert owner is not None
@@ -120,46 +122,46 @@ def _owner(found: object) -> tuple[etree._Element, str | None]:
 
 
 def _parent_of_text(found: object) -> etree._Element:
-    """The parent as XPath sees it: lxml's is the node before the text, if there is one."""
+    """The XPath parent of a text; lxml instead returns the preceding sibling, if any."""
     assert isinstance(found, etree._ElementUnicodeResult)
-    beside = found.getparent()
-    parent = beside.getparent() if found.is_tail and beside is not None else beside
+    previous = found.getparent()
+    parent = previous.getparent() if found.is_tail and previous is not None else previous
     assert parent is not None, "there is no text outside the root"
     return parent
 
 
 def tree_of(events: Iterable[Event]) -> Tree:
-    """The tree of a document that has proved well-formed."""
+    """The tree of a well-formed document."""
     root: etree._Element | None = None
     opened: list[etree._Element] = []
-    beside: etree._Element | None = None  # the last child of the innermost open element
-    origins: dict[etree._Element, _Origin] = {}
+    previous: etree._Element | None = None  # the last child of the innermost open element
+    provenance: dict[etree._Element, _Provenance] = {}
     for event in events:
         match event:
             case StartElement():
                 element = _element(event, opened[-1] if opened else None)
                 root = element if root is None else root
                 attributes = {lxml_name(*each.name): each for each in event.attributes}
-                origins[element] = _Origin(event.span, event.namespaces, attributes)
+                provenance[element] = _Provenance(event.span, event.namespaces, attributes)
                 opened.append(element)
-                beside = None
+                previous = None
             case EndElement():
-                beside = opened.pop()
-                origins[beside].span = event.span
+                previous = opened.pop()
+                provenance[previous].span = event.span
             case Text():
-                if beside is None:
+                if previous is None:
                     opened[-1].text = event.text
-                    origins[opened[-1]].text = event.span
+                    provenance[opened[-1]].text = event.span
                 else:
-                    beside.tail = event.text
-                    origins[beside].tail = event.span
+                    previous.tail = event.text
+                    provenance[previous].tail = event.span
             case TextBreak():
-                beside = etree.Comment("")  # also for an instruction: no query can tell
-                opened[-1].append(beside)
-                origins[beside] = _Origin()
+                previous = etree.Comment("")  # also stands for an instruction
+                opened[-1].append(previous)
+                provenance[previous] = _Provenance()
     assert root is not None
     assert not opened
-    return Tree(root, origins)
+    return Tree(root, provenance)
 
 
 def _element(event: StartElement, parent: etree._Element | None) -> etree._Element:
@@ -178,7 +180,7 @@ def _element_path(element: etree._Element) -> str:
 
 
 def _name_test(name: str) -> str:
-    """A test for the name that needs no prefix, and so counts what has that name anywhere."""
+    """A name test without a prefix, which matches the local name in any namespace."""
     qualified = etree.QName(name)
     return f"*:{qualified.localname}" if qualified.namespace else qualified.localname
 
@@ -186,5 +188,5 @@ def _name_test(name: str) -> str:
 def _number_among_siblings(element: etree._Element) -> int:
     tag = str(element.tag)
     qualified = etree.QName(tag)
-    alike = f"{{*}}{qualified.localname}" if qualified.namespace else tag
-    return 1 + sum(1 for _ in element.itersiblings(alike, preceding=True))
+    same_name = f"{{*}}{qualified.localname}" if qualified.namespace else tag
+    return 1 + sum(1 for _ in element.itersiblings(same_name, preceding=True))

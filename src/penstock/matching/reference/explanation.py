@@ -1,8 +1,8 @@
-"""Why a query selects something in a tree, or why nothing.
+"""Explains why a query selects nodes of a tree, or none.
 
-A path's prefixes are queries themselves: ``/a/b[p]/c`` has ``/a``, ``/a/b``, ``/a/b[p]`` and
-itself. The first that selects nothing names the step, or predicate, at which the document failed;
-where the whole path selects something, the nodes that its prefixes select above are the witnesses.
+The prefixes of a path are queries: ``/a/b[p]/c`` has ``/a``, ``/a/b``, ``/a/b[p]`` and itself. The
+first prefix that selects nothing identifies the failing step or predicate. If the full path selects
+a node, its ancestors selected by the prefixes are the witnesses.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 
 from penstock.documents.reference.reader import Reading
 from penstock.language.xpath.ast import Axis, Path, Query, Step
-from penstock.matching.explanation_text import Wording
+from penstock.matching.explanation_text import ExplanationText
 from penstock.matching.limits import WITNESSES_MAX
 from penstock.matching.line_numbers import Lines
 from penstock.matching.reference.document_tree import Tree, ancestors, identity, path_to, tree_of
@@ -29,22 +29,22 @@ class Explainer:
 
     @classmethod
     def of(cls, document: bytes, reading: Reading) -> Explainer:
-        """For a document that was read."""
+        """Creates an explainer from a reading of the document."""
         return cls(Lines(document, reading.encoding), tree_of(reading.events))
 
     def explain(self, subscription: str, text: str, query: Query) -> Explanation:
-        """Why the query, in normal form, selects something, or why nothing."""
-        wording = Wording(query)
+        """Explains a query in normal form."""
+        formatter = ExplanationText(query)
         selected = compile_query(query)(self.tree.root)
         if not selected:
             return Explanation(
                 subscription,
                 text,
                 failures=tuple(
-                    self._failure(branch, steps.steps, wording)
+                    self._failure(branch, steps.steps, formatter)
                     for branch, steps in enumerate(query.branches)
                 ),
-                namespaces=wording.namespaces,
+                namespaces=formatter.namespaces,
             )
         branch, chain = self._chain(query, selected[0])
         return Explanation(
@@ -52,12 +52,12 @@ class Explainer:
             text,
             witnesses=self._witnesses(selected),
             witness_count=len(selected),
-            steps=wording.steps_taken(branch, self._witnesses(chain)),
-            namespaces=wording.namespaces,
+            steps=formatter.steps_taken(branch, self._witnesses(chain)),
+            namespaces=formatter.namespaces,
         )
 
     def _chain(self, query: Query, selected: object) -> tuple[int, list[object]]:
-        """The first branch that selects the node, and what its steps select on the way to it."""
+        """The first branch that selects the node, and the node that each of its steps selects."""
         branch = next(
             branch
             for branch, path in enumerate(query.branches)
@@ -70,19 +70,19 @@ class Explainer:
             if steps[number].axis is Axis.CHILD:
                 above = above[:1]
             by_step = self._select(steps[:number])
-            # The nearest of them: there is one, or the node below would not have been selected.
+            # The nearest one; it exists because the node below was selected.
             chain.insert(0, next(each for each in above if each in by_step))
         return branch, chain
 
-    def _failure(self, branch: int, steps: Sequence[Step], wording: Wording) -> Failure:
-        """Walk down the branch, a condition at a time, until nothing is left."""
+    def _failure(self, branch: int, steps: Sequence[Step], formatter: ExplanationText) -> Failure:
+        """Evaluates the branch step by step, predicate by predicate, until nothing is selected."""
         reached: list[object] = []
         for number, step in enumerate(steps):
             for conditions in range(len(step.predicates) + 1):
                 so_far = replace(step, predicates=step.predicates[:conditions])
                 found = self._select((*steps[:number], so_far))
                 if not found:
-                    return wording.failure(
+                    return formatter.failure(
                         branch,
                         number,
                         conditions - 1 if conditions else None,

@@ -1,7 +1,7 @@
-"""The reference's index on disk: a header, then one subscription a line, in JSON.
+"""The index file of the reference engines: a header, then one JSON line per subscription.
 
-The native core has a format of its own, made to be mapped into memory; this one is made to be
-read. Both are immutable, versioned and carry a checksum, and are refused in the same words.
+The native format is designed for memory mapping, this one for readability. Both are immutable,
+versioned and checksummed, and raise the same errors.
 """
 
 from __future__ import annotations
@@ -23,13 +23,13 @@ KEYWORD_MAGIC = b"penstock reference index of keywords\n"
 """The first line of every file of keyword subscriptions, whatever its version."""
 
 VERSION = 1
-"""The version that is written, and the highest that is read."""
+"""The version written, and the highest version read."""
 
 
 def write_index(
     path: str | PathLike[str], magic: bytes, subscriptions: Iterable[Mapping[str, object]]
 ) -> None:
-    """Write the file beside its place, make it durable, and only then give it its name."""
+    """Write a temporary file, sync it, then rename it."""
     path = Path(path)
     body = b"".join(json.dumps(each).encode() + b"\n" for each in subscriptions)
     header = {"version": VERSION, "sha256": hashlib.sha256(body).hexdigest()}
@@ -47,7 +47,7 @@ def write_index(
 
 
 def read_index(path: str | PathLike[str], magic: bytes) -> list[dict[str, Any]]:
-    """The subscriptions of a file that begins with ``magic``.
+    """The subscriptions of a file that starts with ``magic``.
 
     Raises
     ------
@@ -60,10 +60,11 @@ def read_index(path: str | PathLike[str], magic: bytes) -> list[dict[str, Any]]:
     version, digest = _header(header_line, path)
     if version > VERSION:
         raise error(
-            "index.too-new", f"{path} has version {version}, and {VERSION} is the newest known"
+            "index.too-new",
+            f"{path} has version {version}; the newest supported is {VERSION}",
         )
     if version < 1 or hashlib.sha256(body).hexdigest() != digest:
-        raise error("index.damaged", f"the content of {path} does not meet its checksum")
+        raise error("index.damaged", f"the content of {path} does not match its checksum")
     return [json.loads(line) for line in body.splitlines()]
 
 
@@ -76,7 +77,7 @@ def _header(line: bytes, path: str | PathLike[str]) -> tuple[int, str]:
 
 
 def _sync_folder(folder: Path) -> None:
-    """Make the new name itself durable."""
+    """Sync the directory entry."""
     descriptor = os.open(folder, os.O_RDONLY)
     try:
         os.fsync(descriptor)

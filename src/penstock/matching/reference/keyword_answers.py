@@ -1,4 +1,4 @@
-"""Answers in full, from the tree: witnesses, path returns, and why there is none."""
+"""Detailed answers from the tree: witnesses, path returns, missing keywords."""
 
 from __future__ import annotations
 
@@ -8,17 +8,17 @@ from dataclasses import dataclass
 from penstock.documents import Context, Fragment, Span, Summary
 from penstock.documents.reference.reader import Reading
 from penstock.language.keywords.query import KeywordQuery
-from penstock.matching.answers import Answer, Form, KeywordWitnesses, put_together, ranked
+from penstock.matching.answers import Answer, Form, KeywordWitnesses, merge_spans, ranked
 from penstock.matching.limits import KEYWORD_WITNESSES_MAX
 from penstock.matching.line_numbers import Lines
-from penstock.matching.reference import keyword_semantics as keyword_reference
+from penstock.matching.reference import keyword_semantics
 from penstock.matching.reference.keyword_tree import Element, keyword_tree
 from penstock.matching.results import Witness
 
 
 @dataclass(frozen=True, slots=True)
-class Answering:
-    """Answers queries in one document."""
+class AnswerBuilder:
+    """Builds detailed answers for one document."""
 
     document: bytes
     context: Context
@@ -26,21 +26,21 @@ class Answering:
     lines: Lines
 
     @classmethod
-    def of(cls, document: bytes, reading: Reading) -> Answering:
-        """For a document that was read."""
+    def of(cls, document: bytes, reading: Reading) -> AnswerBuilder:
+        """Creates a builder from a reading of the document."""
         context = Context.of(document, Summary(*reading.amounts()))
         lines = Lines(document, reading.encoding)
         return cls(document, context, keyword_tree(reading.events), lines)
 
     def answers(self, query: KeywordQuery, form: Form, limit: int | None) -> tuple[Answer, ...]:
-        """The answers of a query, the best first."""
-        found = keyword_reference.answers(query, self.elements)
+        """The answers of a query, best first."""
+        found = keyword_semantics.answers(query, self.elements)
         return ranked((self._answer(query, form, *each) for each in found.items()), limit)
 
     def lacking(self, query: KeywordQuery) -> tuple[str, ...]:
-        """The keywords that the document has nowhere."""
-        there = keyword_reference.contained(frozenset(query.words), self.elements)
-        return tuple(word for word in query.words if word not in there[self.elements[0]])
+        """The keywords that do not occur in the document."""
+        present = keyword_semantics.contained(frozenset(query.words), self.elements)
+        return tuple(word for word in query.words if word not in present[self.elements[0]])
 
     def _answer(
         self, query: KeywordQuery, form: Form, element: Element, content: Sequence[Element]
@@ -48,17 +48,17 @@ class Answering:
         by_keyword = {
             word: [each for each in content if word in each.words] for word in query.words
         }
-        kept = {
+        listed = {
             each.number: each
             for witnesses in by_keyword.values()
             for each in witnesses[:KEYWORD_WITNESSES_MAX]
         }
-        on_the_way = _ways_up(element, kept.values())
+        path_elements = _paths_to(element, listed.values())
         return Answer(
             element=element.number,
             place=self._witness(element),
             depth=element.depth,
-            size=len(on_the_way),
+            size=len(path_elements),
             witnesses=tuple(
                 KeywordWitnesses(
                     word, len(found), tuple(map(self._witness, found[:KEYWORD_WITNESSES_MAX]))
@@ -67,14 +67,14 @@ class Answering:
                 if found
             ),
             truncated=any(len(found) > KEYWORD_WITNESSES_MAX for found in by_keyword.values()),
-            fragment=self._fragment(form, element, on_the_way, kept),
+            fragment=self._fragment(form, element, path_elements, listed),
         )
 
     def _fragment(
         self,
         form: Form,
         element: Element,
-        on_the_way: Iterable[Element],
+        path_elements: Iterable[Element],
         content: Mapping[int, Element],
     ) -> Fragment | None:
         match form:
@@ -84,19 +84,19 @@ class Answering:
                 spans = [element.span]
             case "paths":
                 spans = []
-                for each in on_the_way:
+                for each in path_elements:
                     spans += [each.start_tag, self._end_tag(each)]
                     spans += each.texts if each.number in content else []
         return Fragment.cut(
             self.document,
             "path" if form == "paths" else "element",
-            put_together(sorted(spans)),
+            merge_spans(sorted(spans)),
             namespaces=dict(element.namespaces),
             context=self.context,
         )
 
     def _end_tag(self, element: Element) -> Span:
-        """The range of an end tag; of an empty-element tag, and out of an entity, all of it."""
+        """The span of the end tag; the whole element if it is empty or comes from an entity."""
         if element.span.end == element.start_tag.end:
             return element.span
         mark = "</".encode(self.context.encoding)
@@ -107,11 +107,11 @@ class Answering:
         return Witness(element.path(), element.span, self.lines.at(element.span.start))
 
 
-def _ways_up(top: Element, elements: Iterable[Element]) -> list[Element]:
-    """The elements between these and one that is around them all, in document order."""
+def _paths_to(top: Element, elements: Iterable[Element]) -> list[Element]:
+    """The elements on the paths from a common ancestor to these elements, in document order."""
     found = {top.number: top}
     for element in elements:
-        for each in element.way_up():
+        for each in element.ancestors_or_self():
             if each.number in found:
                 break
             found[each.number] = each

@@ -1,7 +1,7 @@
-"""The plain definition of keyword answers, on a tree: slow, short and obviously right.
+"""The definition of keyword answers on a tree: slow, short, the oracle of the tests.
 
-``CK(e)`` is the set of the query's keywords in ``e``'s whole subtree. Elements come in document
-order, the root first, so that going backwards means children before their parents.
+``CK(e)`` is the set of the query's keywords in the subtree of ``e``. Elements are in document
+order, so reverse iteration visits children before their parents.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ Contained: TypeAlias = Mapping[Element, Keywords]
 """``CK`` of every element."""
 
 Answers: TypeAlias = Mapping[Element, list[Element]]
-"""Each answer, and the content nodes it dominates, both in document order."""
+"""Each answer with the content nodes it dominates, in document order."""
 
 
 def answers(query: KeywordQuery, elements: Sequence[Element]) -> Answers:
@@ -36,7 +36,7 @@ def contained(keywords: Keywords, elements: Sequence[Element]) -> Contained:
 
 
 def and_answers(keywords: Keywords, elements: Sequence[Element]) -> Answers:
-    """An element answers that contains all keywords, also without each child that has them all."""
+    """CLCAs: elements that contain all keywords after removing children that contain them all."""
     ck = contained(keywords, elements)
     found: dict[Element, list[Element]] = {}
     for element in elements:
@@ -47,7 +47,7 @@ def and_answers(keywords: Keywords, elements: Sequence[Element]) -> Answers:
 
 
 def slca_answers(keywords: Keywords, elements: Sequence[Element]) -> list[Element]:
-    """The smallest trees: an element that contains all keywords, and has no child that does."""
+    """SLCAs: elements that contain all keywords while none of their children does."""
     ck = contained(keywords, elements)
     return [
         element
@@ -57,7 +57,7 @@ def slca_answers(keywords: Keywords, elements: Sequence[Element]) -> list[Elemen
 
 
 def or_answers(keywords: Keywords, elements: Sequence[Element]) -> Answers:
-    """The answers where any keyword will do, from the root down."""
+    """Answers of an OR query, top-down from the root."""
     ck = contained(keywords, elements)
     found: dict[Element, list[Element]] = {}
     to_examine = elements[:1]
@@ -73,7 +73,7 @@ def or_answers(keywords: Keywords, elements: Sequence[Element]) -> Answers:
                 next_to_examine += element.children
                 continue
             next_to_examine += set_aside
-            # What the element keeps of each of the other children: all, or what is directly in it.
+            # The keywords kept from each other child: its subtree's, or only its own once released.
             kept = {child: ck[child] for child in others}
             claimed: list[Element] = []
             released: list[Element] = []
@@ -97,7 +97,7 @@ def _union(own: Keywords, others: Iterable[Keywords]) -> Keywords:
 
 
 def _content(keywords: Keywords, element: Element, claimed: Iterable[Element]) -> list[Element]:
-    """The content nodes: the element itself, and all in the subtrees that it claims."""
+    """The content nodes among the element and the claimed subtrees."""
     return [each for each in (element, *_subtrees(claimed)) if keywords & each.words]
 
 

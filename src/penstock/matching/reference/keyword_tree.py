@@ -1,7 +1,7 @@
-"""A document as keyword search sees it: elements, and the words that each directly contains.
+"""The tree of a document for keyword search: elements with the words they directly contain.
 
 An element directly contains the words of its name, of its attributes' names and values, and of its
-own text. A word never crosses a tag, a comment or an instruction.
+own text. A word never spans a tag, a comment or a processing instruction.
 """
 
 from __future__ import annotations
@@ -18,49 +18,49 @@ class Element:
     """An element of the tree."""
 
     number: int
-    """In document order; the root is 0."""
+    """Position in document order; the root is 0."""
     name: Name
     namespaces: tuple[tuple[str, str], ...]
     start_tag: Span
     parent: Element | None
     span: Span
-    """All of it; known once it has ended."""
+    """From start tag to end tag; final once the element is closed."""
     words: set[str] = field(default_factory=set)
-    """What it directly contains."""
+    """The words it directly contains."""
     texts: list[Span] = field(default_factory=list)
-    """Where its own text is."""
+    """The spans of its own text."""
     children: list[Element] = field(default_factory=list)
 
     @property
     def depth(self) -> int:
-        """How many elements lead to it, itself included."""
-        return sum(1 for _ in self.way_up())
+        """Depth of the element; the root has depth 1."""
+        return sum(1 for _ in self.ancestors_or_self())
 
-    def way_up(self) -> Iterator[Element]:
-        """The element and those around it, the root last."""
+    def ancestors_or_self(self) -> Iterator[Element]:
+        """The element and its ancestors, the root last."""
         at: Element | None = self
         while at is not None:
             yield at
             at = at.parent
 
     def path(self) -> str:
-        """A query that leads to it, such as ``/a[1]/*:b[2]``."""
-        return "".join(reversed([each._step() for each in self.way_up()]))
+        """A query that selects it, such as ``/a[1]/*:b[2]``."""
+        return "".join(reversed([each._step() for each in self.ancestors_or_self()]))
 
     def _step(self) -> str:
-        beside = self.parent.children if self.parent else [self]
-        alike = [each for each in beside if self._test_holds_for(each)]
+        siblings = self.parent.children if self.parent else [self]
+        matching = [each for each in siblings if self._test_holds_for(each)]
         test = f"*:{self.name.local}" if self.name.uri else self.name.local
-        return f"/{test}[{alike.index(self) + 1}]"
+        return f"/{test}[{matching.index(self) + 1}]"
 
     def _test_holds_for(self, other: Element) -> bool:
-        """A test that needs no prefix asks for any namespace, or for none."""
+        """Whether the prefix-free name test of this element also selects another one."""
         same_local = self.name.local == other.name.local
         return same_local and bool(self.name.uri or not other.name.uri)
 
 
 def keyword_tree(events: Iterable[Event]) -> list[Element]:
-    """The elements of a document that has proved well-formed, in document order."""
+    """The elements of a well-formed document, in document order."""
     elements: list[Element] = []
     opened: list[Element] = []
     for event in events:

@@ -1,10 +1,9 @@
-"""A query as XPath 1.0 that lxml can evaluate.
+"""Translates queries to XPath 1.0 expressions that lxml evaluates correctly.
 
-lxml knows neither ``*:n`` nor default namespaces, reads only the names of XML's fourth edition in
-an expression, takes only some strings for namespaces, and its numbers are not quite XPath's: it
-takes ``1e3`` for a number, and rounds ``8.4013`` twice. So names it could not read become
-``*[local-name() = ...]``, namespaces are escaped, literals become variables, and numbers are read
-by Penstock itself.
+lxml supports neither ``*:n`` nor default namespaces, accepts only names of XML's fourth edition and
+only some strings as namespaces, and its numbers differ from XPath's: it accepts ``1e3`` and rounds
+``8.4013`` twice. Therefore unsupported names become ``*[local-name() = ...]``, namespaces are
+escaped, literals become variables, and Penstock converts strings to numbers itself.
 """
 
 from __future__ import annotations
@@ -46,18 +45,18 @@ _PLAIN_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_.-]*\Z")
 
 
 def lxml_namespace(uri: str) -> str:
-    """A namespace as lxml takes it: any string will do for XML, but not for lxml."""
+    """Escapes a namespace URI: XML allows any string, lxml does not."""
     return "urn:" + urllib.parse.quote(uri, safe="") if uri else ""
 
 
 def lxml_name(uri: str, local: str) -> str:
-    """An expanded name as lxml writes it."""
+    """An expanded name in lxml's notation."""
     return f"{{{lxml_namespace(uri)}}}{local}" if uri else local
 
 
 @dataclass(slots=True)
 class _Printer:
-    """Prints one query, gathering prefixes and variables on the way."""
+    """Prints one query, collecting prefixes and variables."""
 
     prefixes: dict[str, str] = field(default_factory=dict)
     variables: dict[str, Value] = field(default_factory=dict)
@@ -69,7 +68,7 @@ class _Printer:
         return "".join(step.axis.value + self.step(step) for step in path.steps) or "/"
 
     def nested(self, path: Path) -> str:
-        """From a context node; the empty path is the node itself."""
+        """A path relative to a context node; the empty path is the node itself."""
         if not path.steps:
             return "."
         return "." + self.absolute(path)
@@ -85,7 +84,7 @@ class _Printer:
         return node + "".join(f"[{self.expression(each)}]" for each in step.predicates)
 
     def name(self, test: NameTest) -> str:
-        """A name test; a filter in its place leaves ``position()`` as it was."""
+        """A name test; as a leading predicate it does not change ``position()``."""
         if test.local is not None and (test.uri is None or not _PLAIN_NAME.match(test.local)):
             local = f"[local-name() = {self.variable(test.local)}]"
             if test.uri is None:
@@ -123,7 +122,7 @@ class _Printer:
                 return f"last() {op.value} {self.variable(value)}"
 
     def comparison(self, path: Path, op: Op, literal: Value) -> str:
-        """True where some node of the path compares so; ordering is always of numbers."""
+        """True if some node of the path satisfies the comparison; order comparisons are numeric."""
         if isinstance(literal, str) and op in (Op.EQ, Op.NE):
             return f"{self.nested(path)} {op.value} {self.variable(literal)}"
         value = number(literal) if isinstance(literal, str) else literal
@@ -141,7 +140,7 @@ def _number_of_lxml(_context: object, text: str) -> float:
 
 
 def compile_query(query: Query) -> Callable[[etree._ElementTree], list[object]]:
-    """A function from a tree to the nodes that ``query`` selects, in document order."""
+    """Compiles to a function from a tree to the selected nodes, in document order."""
     printer = _Printer()
     text = printer.query(query)
     namespaces = {prefix: uri for uri, prefix in printer.prefixes.items()}
@@ -149,7 +148,7 @@ def compile_query(query: Query) -> Callable[[etree._ElementTree], list[object]]:
     extensions = {(_EXTENSION_URI, "number"): _number_of_lxml}
 
     def select(tree: etree._ElementTree) -> list[object]:
-        # An expression compiled once would hold a lock, which a fork could leave held for ever.
+        # A precompiled expression holds a lock that a fork could leave locked forever.
         evaluate = etree.XPathDocumentEvaluator(tree, namespaces=namespaces, extensions=extensions)
         nodes = evaluate(text, **printer.variables)
         assert isinstance(nodes, list)

@@ -1,7 +1,6 @@
-"""The plain definition of matching: each query evaluated by itself, by lxml, on the whole tree.
+"""The reference engine of XPath subscriptions: evaluates each query with lxml on the tree.
 
-Slow and obviously right. The native engines are compared with it, and where they could not be
-built, it serves.
+Slow and simple: the oracle for the native engines, and the fallback where they could not be built.
 """
 
 from __future__ import annotations
@@ -23,8 +22,8 @@ from penstock.matching.reference.document_tree import tree_of
 from penstock.matching.reference.explanation import Explainer
 from penstock.matching.reference.index_file import MAGIC, read_index, write_index
 from penstock.matching.reference.lxml_xpath import compile_query
-from penstock.matching.reference.reference_base import PlainIndex, PlainMatcher
-from penstock.matching.results import Explanation, IndexStats, Names, Work
+from penstock.matching.reference.reference_base import ReferenceIndexBase, ReferenceMatcherBase
+from penstock.matching.results import Explanation, IndexStats, ResolvedIds, Work
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,8 +46,8 @@ class _Entry:
         return self.given.query
 
 
-class ReferenceIndex(PlainIndex[_Entry]):
-    """Subscriptions by id, in the order in which they came."""
+class ReferenceIndex(ReferenceIndexBase[_Entry]):
+    """XPath subscriptions by id, in insertion order."""
 
     @classmethod
     def load(cls, path: str | PathLike[str]) -> ReferenceIndex:
@@ -62,7 +61,7 @@ class ReferenceIndex(PlainIndex[_Entry]):
         namespaces: Mapping[str, str] | None,
         default_namespace: str | None,
     ) -> Mapping[int, QueryError]:
-        """Add what can be added; the errors of the rest by position."""
+        """Add all valid queries; returns the errors of the others by position."""
         prefixes = namespaces or {}
 
         def entry(name: str, text: str) -> _Entry:
@@ -73,7 +72,7 @@ class ReferenceIndex(PlainIndex[_Entry]):
         return self._add_each(ids, queries, entry)
 
     def stats(self) -> IndexStats:
-        """What the index holds."""
+        """Sizes of the index."""
         snapshot = self._snapshot()
         return IndexStats(
             subscriptions=len(snapshot),
@@ -82,48 +81,50 @@ class ReferenceIndex(PlainIndex[_Entry]):
         )
 
     def save(self, path: str | PathLike[str]) -> None:
-        """Write the index to a new file, which appears whole or not at all."""
+        """Write the index to a new file, atomically."""
         write_index(path, MAGIC, [asdict(each.given) for each in self._snapshot()])
 
     def matcher(self, engine: str, limits: Limits) -> ReferenceMatcher:
-        """A snapshot that matches."""
+        """Create a matcher of the current subscriptions."""
         assert engine == "reference"
         return ReferenceMatcher(self._snapshot(), limits)
 
 
-class ReferenceMatcher(PlainMatcher):
+class ReferenceMatcher(ReferenceMatcherBase):
     """Evaluates each distinct query on the tree of each document."""
 
     def __init__(self, subscriptions: Sequence[_Entry], limits: Limits) -> None:
         super().__init__(limits)
         self._by_id = {each.given.id: each for each in subscriptions}
-        self._alike: dict[Query, list[str]] = defaultdict(list)
+        self._ids_by_query: dict[Query, list[str]] = defaultdict(list)
         for each in subscriptions:
-            self._alike[each.query].append(each.given.id)
+            self._ids_by_query[each.query].append(each.given.id)
 
     def reading_within(self, limits: Limits) -> ReferenceMatcher:
-        """The same, reading documents within other limits."""
-        made = copy(self)
-        made.limits = limits
-        return made
+        """The same matcher with other reader limits."""
+        matcher = copy(self)
+        matcher.limits = limits
+        return matcher
 
     def match(self, document: Buffer) -> Outcome:
-        """Match a document that is in memory."""
+        """Match a document in memory."""
         try:
             reading = self._read(document)
         except DocumentError as reason:
-            return Outcome(Names(), error=reason)
+            return Outcome(ResolvedIds(), error=reason)
         tree = tree_of(reading.events)
         ids: list[str] = []
-        for alike in self._alike.values():
-            if self._by_id[alike[0]].select(tree.root):
-                ids += alike
-        return Outcome(Names(ids), Work(bytes_read=reading.size, elements=reading.amounts()[0]))
+        for equal in self._ids_by_query.values():
+            if self._by_id[equal[0]].select(tree.root):
+                ids += equal
+        return Outcome(
+            ResolvedIds(ids), Work(bytes_read=reading.size, elements=reading.amounts()[0])
+        )
 
     def select(
         self, document: Buffer, subscriptions: Sequence[str]
     ) -> Mapping[str, tuple[Fragment, ...]]:
-        """What each of these subscriptions selects in a document that is known to be sound."""
+        """The fragments that these subscriptions select in a document known to be well-formed."""
         content = bytes(document)
         reading = self._read(content)
         tree = tree_of(reading.events)
@@ -146,7 +147,7 @@ class ReferenceMatcher(PlainMatcher):
         }
 
     def explain(self, document: Buffer, subscription: str) -> Explanation | None:
-        """Why the document meets the subscription or does not; ``None`` if there is none such."""
+        """Explain why the document matches or not; ``None`` for an unknown subscription."""
         found = self._by_id.get(subscription)
         if found is None:
             return None
@@ -158,5 +159,5 @@ class ReferenceMatcher(PlainMatcher):
         return Explainer.of(content, reading).explain(given.id, given.query, normalise(found.query))
 
     def contains(self, subscription: str) -> bool:
-        """Whether there is such a subscription."""
+        """Whether the subscription exists."""
         return subscription in self._by_id

@@ -1,4 +1,4 @@
-"""What the references of every kind of query have in common."""
+"""Base classes of the reference engines."""
 
 from __future__ import annotations
 
@@ -19,23 +19,23 @@ from penstock.matching.engine import BatchOutcome, Buffer, Outcome
 from penstock.matching.results import NO_WORK
 
 
-class PlainEntry(Protocol):
-    """A subscription."""
+class SubscriptionEntry(Protocol):
+    """A parsed subscription."""
 
     @property
     def id(self) -> str:
-        """Its name."""
+        """The subscription's id."""
 
     @property
     def text(self) -> str:
-        """Its query as it was given."""
+        """The query text, as the caller wrote it."""
 
 
-Entry = TypeVar("Entry", bound=PlainEntry)
+Entry = TypeVar("Entry", bound=SubscriptionEntry)
 
 
-class PlainIndex(Generic[Entry]):
-    """Subscriptions by id, in the order in which they came."""
+class ReferenceIndexBase(Generic[Entry]):
+    """Subscriptions by id, in insertion order."""
 
     def __init__(self, entries: Iterable[Entry] = ()) -> None:
         self._entries = {entry.id: entry for entry in entries}
@@ -44,7 +44,7 @@ class PlainIndex(Generic[Entry]):
     def _add_each(
         self, ids: Sequence[str], queries: Sequence[str], make: Callable[[str, str], Entry]
     ) -> Mapping[int, QueryError]:
-        """Add what can be added; the errors of the rest by position."""
+        """Add all valid queries; returns the errors of the others by position."""
         errors: dict[int, QueryError] = {}
         for position, (name, text) in enumerate(zip(ids, queries, strict=True)):
             try:
@@ -57,19 +57,19 @@ class PlainIndex(Generic[Entry]):
 
     def _refuse_duplicate(self, name: str) -> None:
         if name in self._entries:
-            raise error("subscription.duplicate", f"there is a subscription `{name}` already")
+            raise error("subscription.duplicate", f"a subscription `{name}` exists already")
 
     def remove(self, subscription: str) -> bool:
-        """Remove a subscription; whether there was one."""
+        """Remove a subscription; returns whether it existed."""
         with self._lock:
             return self._entries.pop(subscription, None) is not None
 
     def contains(self, subscription: str) -> bool:
-        """Whether there is such a subscription."""
+        """Whether the subscription exists."""
         return subscription in self._entries
 
     def query(self, subscription: str) -> str | None:
-        """The text of a subscription's query as it was given."""
+        """The text of a subscription's query, as the caller wrote it."""
         found = self._entries.get(subscription)
         return found.text if found else None
 
@@ -82,7 +82,7 @@ class PlainIndex(Generic[Entry]):
 
 
 def batch_of(outcomes: Iterable[Outcome]) -> BatchOutcome:
-    """What became of documents that were matched one by one."""
+    """Collects the outcomes of documents that were matched one by one."""
     offsets, indices, work = [0], [], NO_WORK
     dictionary: dict[str, int] = {}
     errors: dict[int, DocumentError] = {}
@@ -105,22 +105,22 @@ def batch_of(outcomes: Iterable[Outcome]) -> BatchOutcome:
     )
 
 
-class PlainMatcher(ABC):
-    """Matches documents one at a time, each of them in memory."""
+class ReferenceMatcherBase(ABC):
+    """Matches documents one at a time, in memory."""
 
     def __init__(self, limits: Limits) -> None:
         self.limits = limits
 
     @abstractmethod
     def match(self, document: Buffer) -> Outcome:
-        """Match a document that is in memory."""
+        """Match a document in memory."""
 
     def match_file(self, path: str | PathLike[str]) -> Outcome:
-        """Match a file's content, all of it in memory."""
+        """Match a file, reading it into memory."""
         return self.match(Path(path).read_bytes())
 
     def match_chunks(self, chunks: Iterable[Buffer]) -> Outcome:
-        """Match a document that comes in pieces, all of it in memory."""
+        """Match a document that arrives in chunks, buffering it."""
         return self.match(b"".join(chunks))
 
     def match_batch(self, documents: pa.LargeBinaryArray) -> BatchOutcome:
@@ -128,5 +128,5 @@ class PlainMatcher(ABC):
         return batch_of(self.match(memoryview(row.as_buffer())) for row in documents)
 
     def _read(self, document: Buffer) -> Reading:
-        """The document by the reference reader: no engine's view but the plain one."""
+        """Reads the document with the reference reader, independently of the native core."""
         return reader.read(bytes(document), self.limits, {}, False)

@@ -7,7 +7,8 @@ from pathlib import Path
 import pyarrow as pa
 import pytest
 
-from penstock import Matcher, SubscriptionIndex, UnknownSubscriptionError, both
+import penstock
+from penstock import Matcher, SubscriptionIndex, UnknownSubscriptionError, combine_matchers
 from support.contracts.engine_suite import CHEAP, DEAR
 from support.contracts.keyword_engines import keyword_matcher
 from support.contracts.matching_cases import NEWS
@@ -27,7 +28,7 @@ def matcher(request: pytest.FixtureRequest) -> Matcher:
     paths = SubscriptionIndex(engine=of_paths)
     paths.add_many(["cheap", "dear"], [CHEAP, DEAR])
     words = {"words": "price 7", "none": "storm", "any": "one OR storm"}
-    return both(paths.matcher(), keyword_matcher(of_keywords, words))
+    return combine_matchers(paths.matcher(), keyword_matcher(of_keywords, words))
 
 
 MET = {"cheap", "words", "any"}
@@ -71,3 +72,12 @@ def test_a_refused_document(matcher: Matcher) -> None:
     matches = matcher.match(b"<a>one</b>", fragments=True)
     assert matches.ids == ()
     assert matches.errors[0].code == "xml.end-tag"
+
+
+def test_both_is_a_deprecated_alias() -> None:
+    paths = SubscriptionIndex(engine="reference")
+    paths.add_many(["cheap", "dear"], [CHEAP, DEAR])
+    keywords = keyword_matcher("reference", {"words": "price 7"})
+    with pytest.warns(DeprecationWarning, match="combine_matchers"):
+        combined = penstock.both(paths.matcher(), keywords)
+    assert set(combined.match(NEWS)) == {"cheap", "words"}
