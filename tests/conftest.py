@@ -48,7 +48,7 @@ BEGUN_FIRST = (
     "test_kills.py",
     "test_full_disk.py",
     "test_running.py",
-    "test_reading_connect.py",
+    "test_readers_on_connect.py",
     "test_bench.py",
     "test_documentation.py",
 )

@@ -14,9 +14,9 @@ from penstock.cli.app import app
 from penstock.documents import Document, Header
 from penstock.mediation import UnknownSchema
 from penstock.workspace import Published, StoredSubscription, Workspace
-from penstock.workspace.batches import BatchRecords
+from penstock.workspace.batch_records import BatchRecords
+from penstock.workspace.index_versions import files_of, is_sound
 from penstock.workspace.retention import Removal, processed_files, removals
-from penstock.workspace.versions import files_of, is_sound
 from support.fixtures.commands import penstock
 from support.spark.reference_pipeline import STREAM, process
 

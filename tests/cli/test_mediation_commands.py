@@ -9,7 +9,7 @@ import pytest
 from penstock.documents import Document, Header
 from penstock.mediation import carrying
 from penstock.workspace import StoredSubscription, Workspace
-from penstock.workspace.lookup import find_document
+from penstock.workspace.document_lookup import find_document
 from support.fixtures.commands import Done, penstock
 from support.fixtures.concerts import GLOBAL, OPERA, opera_mapping
 from support.spark.reference_pipeline import process

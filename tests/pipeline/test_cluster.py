@@ -12,12 +12,12 @@ from deltalake import DeltaTable
 
 from penstock.documents import Document, Header
 from penstock.workspace import StoredSubscription, Workspace
-from support.spark.clients import apart, match_and_deliver
 from support.spark.cluster import EXECUTOR_SETTINGS, SPARK_HOME, SparkCluster
-from support.spark.committed import CommittedCounts
-from support.spark.pipeline_data import document_table, expected_matches
+from support.spark.committed_counts import CommittedCounts
+from support.spark.example_tables import document_table, expected_matches
 from support.spark.pipeline_process import PipelineProcess
 from support.spark.session import need_java
+from support.spark.subprocess_clients import apart, match_and_deliver
 from support.strategies.query_kinds import kind_of
 
 pytestmark = [

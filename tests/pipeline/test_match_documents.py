@@ -10,10 +10,10 @@ from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, SparkSession
 
 from penstock.errors import PenstockError
-from penstock.pipeline import schemas
+from penstock.pipeline import spark_schemas
 from penstock.pipeline.document_matching import match_documents, matches_of
-from penstock.workspace.versions import write_shards, write_version
-from support.spark.pipeline_data import START, document_table, expected_matches, subscription_table
+from penstock.workspace.index_versions import write_shards, write_version
+from support.spark.example_tables import START, document_table, expected_matches, subscription_table
 
 QUERIES = {
     "anna.cheap": "//item[price < 10]",
@@ -38,7 +38,7 @@ REFUSED = 2
 
 @pytest.fixture
 def documents(spark: SparkSession) -> DataFrame:
-    return spark.createDataFrame(document_table(CONTENTS), schemas.DOCUMENTS)
+    return spark.createDataFrame(document_table(CONTENTS), spark_schemas.DOCUMENTS)
 
 
 def pairs(outcomes: DataFrame) -> set[tuple[str, str]]:
@@ -72,7 +72,7 @@ def test_shards_give_what_the_whole_gives(
 def test_a_document_published_twice_has_two_rows_in_every_mode(
     spark: SparkSession, tmp_path: Path
 ) -> None:
-    documents = spark.createDataFrame(document_table(CONTENTS[:1] * 2), schemas.DOCUMENTS)
+    documents = spark.createDataFrame(document_table(CONTENTS[:1] * 2), spark_schemas.DOCUMENTS)
     for versions in (
         [write_version(str(tmp_path), subscription_table(QUERIES))],
         write_shards(str(tmp_path), subscription_table(QUERIES), 3),

@@ -11,8 +11,8 @@ import pytest
 from pyspark.sql import SparkSession
 
 from penstock.pipeline.session import JAVA_FAILURES
-from support.spark.clients import KilledOnce, apart, pythons_of_default_session
 from support.spark.session import need_java
+from support.spark.subprocess_clients import KilledOnce, apart, pythons_of_default_session
 
 
 def workers_python(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:

@@ -10,9 +10,9 @@ from deltalake import DeltaTable
 
 from penstock.workspace.compaction import SMALL_FILES_MAX, compact
 from penstock.workspace.delta import TableWriter, commit_batch, last_batch
-from penstock.workspace.schemas import DELIVERIES
-from penstock.workspace.tables import Tables
-from penstock.workspace.times import now
+from penstock.workspace.pipeline_tables import Tables
+from penstock.workspace.table_schemas import DELIVERIES
+from penstock.workspace.timestamps import now
 
 
 def delivery(number: int) -> pa.Table:

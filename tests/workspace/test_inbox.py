@@ -21,7 +21,7 @@ import pytest
 from penstock.documents import Document, Header
 from penstock.errors import PenstockError
 from penstock.workspace import Published, Workspace, inbox
-from penstock.workspace.schemas import DOCUMENTS
+from penstock.workspace.table_schemas import DOCUMENTS
 from support.fixtures.repository import ROOT
 
 
@@ -173,7 +173,7 @@ def publish_in_a_process(workspace: Workspace, prepare: str) -> subprocess.Compl
         ),
         (
             "before the commit",
-            "import penstock.workspace.durable as d; d.sync_folder = kill",
+            "import penstock.workspace.atomic_files as d; d.sync_folder = kill",
             False,
         ),
         ("before the rename", "workspace.inbox.deliver = kill", True),

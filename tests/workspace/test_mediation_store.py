@@ -13,7 +13,7 @@ from penstock.documents import Header
 from penstock.errors import IndexFileError, MappingError
 from penstock.mediation import Mapping
 from penstock.schema import read_tree
-from penstock.workspace import Workspace, database, open_mappings, storage, write_mappings
+from penstock.workspace import Workspace, database, file_store, open_mappings, write_mappings
 from penstock.workspace.limits import OPEN_VERSIONS_MAX
 from penstock.workspace.migrations import MIGRATIONS
 from penstock.workspace.workspace import DATABASE
@@ -113,7 +113,7 @@ def test_mappings_that_are_far_away_are_copied_once(
     workspace: Workspace, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     away = fs.SubTreeFileSystem(str(tmp_path / "away"), fs.LocalFileSystem())
-    monkeypatch.setattr(storage, "locate", lambda uri: (away, uri.partition("://")[2]))
+    monkeypatch.setattr(file_store, "locate", lambda uri: (away, uri.partition("://")[2]))
     monkeypatch.setenv("PENSTOCK_CACHE", str(tmp_path / "cache"))
     uri = write_mappings("store://mappings", workspace.mediation.read().table())
     assert open_mappings(uri).choose(KATALOG) == MAPPING

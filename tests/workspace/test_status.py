@@ -9,14 +9,14 @@ from typing import Any
 import pyarrow as pa
 import pytest
 
-from penstock.workspace import schemas
+from penstock.workspace import table_schemas
 from penstock.workspace.delta import TableWriter, commit_batch, create_table
-from penstock.workspace.reading import rows_of
+from penstock.workspace.pipeline_tables import Tables
 from penstock.workspace.status import Strays, strays_of
-from penstock.workspace.tables import Tables
+from penstock.workspace.table_reader import rows_of
 
 MONDAY = datetime(2026, 5, 4, tzinfo=UTC)
-OLD_LOG = schemas.LOG.remove(schemas.LOG.get_field_index(schemas.UNKNOWN.name))
+OLD_LOG = table_schemas.LOG.remove(table_schemas.LOG.get_field_index(table_schemas.UNKNOWN.name))
 """The documents table of before unknown elements were told."""
 
 
@@ -49,7 +49,7 @@ def test_strays_are_told_by_publisher_and_schema(tables: Tables) -> None:
     tables.create()
     assert strays_of(tables) == ()
     opera, club = ("opera", "season"), ("club", "season")
-    commit(tables, schemas.LOG, 0, (*opera, 2), (*club, 7), (*opera, 3), (*opera, 0))
+    commit(tables, table_schemas.LOG, 0, (*opera, 2), (*club, 7), (*opera, 3), (*opera, 0))
     assert strays_of(tables) == (Strays(*club, 1, 7), Strays(*opera, 2, 5))
 
 
@@ -59,7 +59,7 @@ def test_a_table_of_before_is_read_and_gets_the_column(tables: Tables) -> None:
     assert strays_of(tables) == ()
     for _ in range(2):
         tables.create()
-    commit(tables, schemas.LOG, 1, ("opera", "season", 3))
+    commit(tables, table_schemas.LOG, 1, ("opera", "season", 3))
     rows = rows_of(tables.documents, columns=["batch", "unknown_elements"])
     assert rows is not None
     assert sorted(rows.to_pylist(), key=lambda row: row["batch"]) == [

@@ -20,10 +20,10 @@ from penstock.workspace import (
     StoredSubscription,
     Workspace,
     current_version,
+    index_versions,
     open_version,
-    versions,
 )
-from penstock.workspace.versions import files_of
+from penstock.workspace.index_versions import files_of
 
 NOON = datetime(2026, 5, 1, 12, tzinfo=UTC)
 
@@ -178,7 +178,7 @@ def test_subscribers_outlive_their_subscriptions(workspace: Workspace) -> None:
 
 
 def test_listing_goes_page_by_page(workspace: Workspace, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("penstock.workspace.subscriptions.SUBSCRIPTIONS_AT_ONCE", 3)
+    monkeypatch.setattr("penstock.workspace.subscription_store.SUBSCRIPTIONS_AT_ONCE", 3)
     names = [f"s{number}" for number in range(7)]
     workspace.subscriptions.add_many([wanted(id=name) for name in names])
     workspace.subscriptions.add(wanted(id="t", subscriber="ben"))
@@ -237,7 +237,7 @@ def test_another_process_goes_on_from_the_last_version(workspace: Workspace) -> 
 @pytest.fixture
 def another_process(monkeypatch: pytest.MonkeyPatch) -> None:
     """What this process knows of versions is forgotten, as if it had just begun."""
-    monkeypatch.setattr(versions, "_OPEN", versions._OpenVersions())
+    monkeypatch.setattr(index_versions, "_OPEN", index_versions._OpenVersions())
     monkeypatch.setattr(current_version, "_found", [])
 
 

@@ -13,7 +13,7 @@ from penstock.cli.results import explanation_as_dict, one_line
 from penstock.matching import Explanation, KeywordIndex, SubscriptionIndex
 from penstock.mediation import Mapping, MappingChooser, MediatedMatcher
 from penstock.workspace import StoredSubscription, Workspace
-from penstock.workspace.lookup import find_document
+from penstock.workspace.document_lookup import find_document
 
 
 def run(

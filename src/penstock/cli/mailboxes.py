@@ -15,7 +15,7 @@ from penstock.cli.console import ExitCode, note, out, plural, print_json
 from penstock.cli.results import FRAGMENT_CHARACTERS_MAX, decoded
 from penstock.errors import error
 from penstock.workspace import Workspace
-from penstock.workspace.durable import writing
+from penstock.workspace.atomic_files import writing
 from penstock.workspace.mailbox import Delivery, Mailbox
 
 SHOWN_MAX = 100

@@ -12,7 +12,7 @@ import typer
 from penstock.cli.console import JSON_WANTED
 
 if TYPE_CHECKING:
-    from penstock.workspace.indexes import Kind
+    from penstock.workspace.query_indexes import Kind
 
 A_FILE: dict[str, Any] = {"exists": True, "dir_okay": False, "readable": True}
 

@@ -16,7 +16,7 @@ from typing import Any, TypeAlias, TypeVar
 from penstock.errors import QueryError, SubscriptionFileError, Where, error
 from penstock.language import Subscription, why_never
 from penstock.matching import KeywordIndex, SubscriptionIndex
-from penstock.workspace.indexes import KINDS, Kind
+from penstock.workspace.query_indexes import KINDS, Kind
 
 
 @dataclass(frozen=True, slots=True)

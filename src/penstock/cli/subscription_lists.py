@@ -27,7 +27,7 @@ from penstock.cli.console import (
 from penstock.cli.subscription_rows import Row, as_dict
 from penstock.errors import PenstockError, QueryError, SubscriptionFileError
 from penstock.workspace import StoredSubscription, Workspace
-from penstock.workspace.durable import writing
+from penstock.workspace.atomic_files import writing
 from penstock.workspace.limits import SUBSCRIPTIONS_AT_ONCE
 
 SHOWN_REFUSALS_MAX = 100

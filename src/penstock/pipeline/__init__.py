@@ -12,8 +12,11 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from penstock.pipeline.delivery import BatchCounts as BatchCounts
     from penstock.pipeline.delivery import deliver as deliver
+    from penstock.pipeline.delivery_stream import BatchDelivery as BatchDelivery
+    from penstock.pipeline.delivery_stream import start_stream as start_stream
     from penstock.pipeline.document_matching import match_documents as match_documents
     from penstock.pipeline.document_matching import matches_of as matches_of
+    from penstock.pipeline.inbox_stream import run_workspace as run_workspace
     from penstock.pipeline.progress import BatchProgress as BatchProgress
     from penstock.pipeline.progress import ProgressListener as ProgressListener
     from penstock.pipeline.readers import read_archives as read_archives
@@ -21,13 +24,10 @@ if TYPE_CHECKING:
     from penstock.pipeline.readers import read_directory as read_directory
     from penstock.pipeline.readers import read_records as read_records
     from penstock.pipeline.schema_inference import infer_schema as infer_schema
-    from penstock.pipeline.stream import BatchDelivery as BatchDelivery
-    from penstock.pipeline.stream import start_stream as start_stream
-    from penstock.pipeline.workspace_run import run_workspace as run_workspace
 
 _HOMES = {
     "BatchCounts": "delivery",
-    "BatchDelivery": "stream",
+    "BatchDelivery": "delivery_stream",
     "BatchProgress": "progress",
     "ProgressListener": "progress",
     "deliver": "delivery",
@@ -38,8 +38,8 @@ _HOMES = {
     "read_column": "readers",
     "read_directory": "readers",
     "read_records": "readers",
-    "run_workspace": "workspace_run",
-    "start_stream": "stream",
+    "run_workspace": "inbox_stream",
+    "start_stream": "delivery_stream",
 }
 """The module of each public name."""
 

@@ -10,10 +10,10 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as f
 from pyspark.sql.pandas.types import from_arrow_schema
 
-from penstock.pipeline.archives import ArchiveLimits, members_of
+from penstock.pipeline.archive_members import ArchiveLimits, members_of
+from penstock.pipeline.document_headers import HeaderOptions, Value, documents_of
 from penstock.pipeline.file_reader import binary_files
-from penstock.pipeline.files import open_file
-from penstock.pipeline.headers import HeaderOptions, Value, documents_of
+from penstock.pipeline.filesystem import open_file
 from penstock.pipeline.limits import (
     ARCHIVE_BYTES,
     ARCHIVE_MEMBERS,
@@ -81,8 +81,8 @@ def read_archives(
     member_bytes
         How long a member may be.
     **header
-        The rest of the header: see :class:`~penstock.pipeline.headers.HeaderOptions`. The fields
-        ``file`` and ``member`` are always there, and ``fault`` where a member could not be read.
+        The rest of the header: see :class:`~penstock.pipeline.document_headers.HeaderOptions`. The
+        fields ``file`` and ``member`` are always set, and ``fault`` where a member cannot be read.
 
     Returns
     -------

@@ -11,16 +11,16 @@ from deltalake import DeltaTable
 from pyspark.sql import DataFrame, SparkSession
 
 from penstock.documents import Limits
-from penstock.pipeline import schemas
+from penstock.pipeline import spark_schemas
 from penstock.pipeline.delivery import deliver
 from penstock.workspace import Workspace
-from penstock.workspace.batches import BatchRecord, BatchRecords
-from penstock.workspace.buckets import bucket_of
+from penstock.workspace.batch_records import BatchRecord, BatchRecords
 from penstock.workspace.delta import dataset_of, last_batch
-from penstock.workspace.schemas import TIME
+from penstock.workspace.index_versions import write_version
+from penstock.workspace.pipeline_tables import BACKFILL, Tables
 from penstock.workspace.stored_subscription import StoredSubscription, as_table
-from penstock.workspace.tables import BACKFILL, Tables
-from penstock.workspace.versions import write_version
+from penstock.workspace.subscriber_buckets import bucket_of
+from penstock.workspace.table_schemas import TIME
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,7 +78,7 @@ class Backfill:
             # What was accepted once is not refused for a schema that was forgotten since.
             lambda: workspace.mediation.current(unknown_schema="as-is"),
         )
-        documents = spark.read.schema(schemas.DOCUMENTS).parquet(*files)
+        documents = spark.read.schema(spark_schemas.DOCUMENTS).parquet(*files)
         deliver(
             _not_delivered(spark, documents, tables, subscription, record),
             record.versions,

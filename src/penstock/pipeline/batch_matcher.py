@@ -22,9 +22,9 @@ from penstock.matching import BatchMatches
 from penstock.matching.batch import error_array
 from penstock.mediation import MappingChooser
 from penstock.pipeline.document_mappings import Chosen, choose
+from penstock.workspace.index_versions import OpenVersion
 from penstock.workspace.limits import DELIVERY_FRAGMENTS_MAX
-from penstock.workspace.schemas import FRAGMENTS, MORE, TIME
-from penstock.workspace.versions import OpenVersion
+from penstock.workspace.table_schemas import FRAGMENTS, MORE, TIME
 
 BATCH_BYTES_MAX: Final = 4 << 20
 """Documents are matched, and their matches handed on, about so many bytes at a time."""

@@ -26,10 +26,10 @@ from penstock.documents import Limits
 from penstock.pipeline.document_matching import ROW, Mode, checked_versions, with_shards
 from penstock.pipeline.match_stage import HANDED_ON, SettingDown
 from penstock.pipeline.write_stage import REPORT, Bucketing
-from penstock.workspace.buckets import BUCKETS
 from penstock.workspace.delta import TableWriter, WrittenFile, commit_batch, last_batch
-from penstock.workspace.schemas import COUNTS
-from penstock.workspace.tables import Tables
+from penstock.workspace.pipeline_tables import Tables
+from penstock.workspace.subscriber_buckets import BUCKETS
+from penstock.workspace.table_schemas import COUNTS
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -64,7 +64,7 @@ def deliver(
     Parameters
     ----------
     documents
-        With the columns of :data:`penstock.pipeline.schemas.DOCUMENTS`.
+        With the columns of :data:`penstock.pipeline.spark_schemas.DOCUMENTS`.
     versions
         The URI of an index version, or of the shards of one.
     tables

@@ -19,9 +19,9 @@ from penstock.errors import DocumentError, Where, error
 from penstock.matching.batch import ERROR_TYPE
 from penstock.mediation import MappingChooser
 from penstock.pipeline.batch_matcher import Matching, Outcomes, slices
+from penstock.workspace.index_versions import open_version
 from penstock.workspace.mapping_versions import open_mappings
-from penstock.workspace.schemas import DOCUMENTS, MATCHES, UNKNOWN
-from penstock.workspace.versions import open_version
+from penstock.workspace.table_schemas import DOCUMENTS, MATCHES, UNKNOWN
 
 Mode: TypeAlias = Literal["PERMISSIVE", "DROPMALFORMED", "FAILFAST"]
 """What becomes of documents that are refused, in Spark's words."""
@@ -66,7 +66,7 @@ def match_documents(
     Parameters
     ----------
     documents
-        With the columns of :data:`penstock.pipeline.schemas.DOCUMENTS`, as the readers of
+        With the columns of :data:`penstock.pipeline.spark_schemas.DOCUMENTS`, as the readers of
         :mod:`penstock.pipeline.readers` give them.
     versions
         The URI of an index version, or of several shards of one: every document then meets every
@@ -126,7 +126,7 @@ def match_documents(
 
 
 def matches_of(outcomes: DataFrame) -> DataFrame:
-    """A row for each match, with the columns of :data:`penstock.pipeline.schemas.MATCHES`."""
+    """A row for each match, with the columns of :data:`penstock.pipeline.spark_schemas.MATCHES`."""
     each = outcomes.select("document", f.explode("matches").alias("match"))
     return each.select("document", "match.subscription", "match.fragments")
 

@@ -8,7 +8,7 @@ from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as f
 from pyspark.sql.types import StringType
 
-from penstock.pipeline.headers import HeaderOptions, Value, documents_of
+from penstock.pipeline.document_headers import HeaderOptions, Value, documents_of
 
 ENCODING_DECLARATION = r"""^(\s*<\?xml[^>]*?)\s+encoding\s*=\s*(?:"[^"]*"|'[^']*')"""
 """In text the encoding is a thing of the past, and what is declared of it not true any more."""
@@ -49,8 +49,8 @@ def read_directory(
     max_files_per_trigger, max_bytes_per_trigger
         How much a micro-batch takes. Spark knows one of them at a time.
     **header
-        The rest of the header: see :class:`~penstock.pipeline.headers.HeaderOptions`. The field
-        ``file`` is always there.
+        The rest of the header: see :class:`~penstock.pipeline.document_headers.HeaderOptions`. The
+        field ``file`` is always set.
 
     Returns
     -------
@@ -113,7 +113,7 @@ def read_column(
         When each was published; if not given or null, now, which is one time in a micro-batch and
         the same when it is repeated.
     **header
-        The rest of the header: see :class:`~penstock.pipeline.headers.HeaderOptions`.
+        The rest of the header: see :class:`~penstock.pipeline.document_headers.HeaderOptions`.
 
     Returns
     -------

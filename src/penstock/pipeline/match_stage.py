@@ -16,9 +16,9 @@ from penstock.documents import Limits
 from penstock.pipeline.batch_matcher import Matching, Outcomes, byte_lengths, slices
 from penstock.pipeline.document_matching import ROW, Mode, by_shard, chooser_of, refuse_malformed
 from penstock.workspace.delta import TableWriter
-from penstock.workspace.schemas import DEAD_LETTERS, DELIVERIES, DOCUMENTS, LOG, UNKNOWN
-from penstock.workspace.tables import Tables
-from penstock.workspace.versions import open_version
+from penstock.workspace.index_versions import open_version
+from penstock.workspace.pipeline_tables import Tables
+from penstock.workspace.table_schemas import DEAD_LETTERS, DELIVERIES, DOCUMENTS, LOG, UNKNOWN
 
 HANDED_ON: Final = pa.schema(
     [

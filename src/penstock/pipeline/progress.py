@@ -18,7 +18,7 @@ from pyspark.sql.streaming.listener import (
 
 from penstock.pipeline.delivery import BatchCounts
 from penstock.workspace.delta import dataset_of
-from penstock.workspace.tables import Tables
+from penstock.workspace.pipeline_tables import Tables
 
 COUNTED: Final = tuple(field.name for field in fields(BatchCounts))
 """The columns of the counts table that say what became of documents."""

@@ -8,8 +8,8 @@ from dataclasses import dataclass
 
 from penstock.documents import CutPoint
 from penstock.errors import error
-from penstock.pipeline.compression import is_gzip
-from penstock.pipeline.files import FileInfo
+from penstock.pipeline.filesystem import FileInfo
+from penstock.pipeline.gzip_stream import is_gzip
 from penstock.pipeline.limits import STREAM_FILES_MAX
 from penstock.pipeline.record_splits import UNBOUNDED, Cutting, Scan
 

@@ -12,7 +12,7 @@ from penstock.documents import RECORD_BYTES, Steps
 from penstock.errors import error
 from penstock.language import parse
 from penstock.language.xpath.ast import Axis, Kind, Step
-from penstock.pipeline.headers import HeaderOptions, Value, documents_of
+from penstock.pipeline.document_headers import HeaderOptions, Value, documents_of
 from penstock.pipeline.limits import ARCHIVE_BYTES, ARCHIVE_RATIO, PARTITION_BYTES, TRIGGER_BYTES
 from penstock.pipeline.record_source import OPTIONS, Asked, RecordsSource
 from penstock.pipeline.record_splits import Cutting
@@ -73,8 +73,8 @@ def read_records(
     archive_bytes, archive_ratio
         How much a compressed file may unpack to: in bytes, and in times its own size.
     **header
-        The rest of the header: see :class:`~penstock.pipeline.headers.HeaderOptions`. The fields
-        ``file`` and ``offset`` are always there, and ``fault`` where a record is none.
+        The rest of the header: see :class:`~penstock.pipeline.document_headers.HeaderOptions`. The
+        fields ``file`` and ``offset`` are always set, and ``fault`` where a record is faulty.
 
     Returns
     -------

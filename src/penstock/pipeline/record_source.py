@@ -26,7 +26,7 @@ from pyspark.sql.types import StructType
 
 from penstock.documents import CutPoint
 from penstock.errors import error
-from penstock.pipeline.files import FileInfo, list_files
+from penstock.pipeline.filesystem import FileInfo, list_files
 from penstock.pipeline.limits import PARTITION_BYTES, TRIGGER_BYTES
 from penstock.pipeline.record_offsets import Progress, taken
 from penstock.pipeline.record_splits import ROWS, Cutting, Piece, divided, rows_of

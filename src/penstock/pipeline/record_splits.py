@@ -19,8 +19,8 @@ import pyarrow as pa
 
 from penstock.documents import RECORD_BYTES, CutPoint, RecordBatch, RecordCutter, Steps
 from penstock.errors import error
-from penstock.pipeline.compression import Unpacked, is_gzip
-from penstock.pipeline.files import FileInfo, Seekable, chunks_of, open_file
+from penstock.pipeline.filesystem import FileInfo, Seekable, chunks_of, open_file
+from penstock.pipeline.gzip_stream import Unpacked, is_gzip
 from penstock.pipeline.limits import ARCHIVE_BYTES, ARCHIVE_RATIO, ROW_BATCH_BYTES
 
 UNBOUNDED: Final = 1 << 62

@@ -19,9 +19,9 @@ from penstock.errors import PenstockError, error
 from penstock.mediation import UnknownSchema
 from penstock.pipeline.backfill import Backfill
 from penstock.pipeline.document_matching import Mode
+from penstock.pipeline.inbox_stream import run_workspace, stream_of_workspace
 from penstock.pipeline.progress import BatchProgress, ProgressListener
 from penstock.pipeline.session import JAVA_FAILURES, JVM_LOST, what_java_said
-from penstock.pipeline.workspace_run import run_workspace, stream_of_workspace
 from penstock.workspace import Workspace
 from penstock.workspace.compaction import compact
 

@@ -15,8 +15,8 @@ import pyarrow as pa
 
 from penstock.pipeline.document_matching import ROW
 from penstock.workspace.delta import TableWriter
-from penstock.workspace.schemas import DELIVERIES, TIME
-from penstock.workspace.tables import Tables
+from penstock.workspace.pipeline_tables import Tables
+from penstock.workspace.table_schemas import DELIVERIES, TIME
 
 REPORT: Final = pa.schema([pa.field("report", pa.string(), nullable=False)])
 """What this stage hands on, as JSON: a file of a table, or sums of outcomes."""

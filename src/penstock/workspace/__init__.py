@@ -4,18 +4,18 @@ No server and no Spark is needed to read or change any of it: the pipeline and t
 share it.
 """
 
-from penstock.workspace.buckets import BUCKETS, bucket_of, buckets_of
 from penstock.workspace.inbox import Published, Receipt
-from penstock.workspace.mapping_versions import open_mappings, write_mappings
-from penstock.workspace.stored_subscription import StoredSubscription
-from penstock.workspace.subscriptions import SubscriptionStore
-from penstock.workspace.versions import (
+from penstock.workspace.index_versions import (
     OpenVersion,
     change_version,
     open_version,
     write_shards,
     write_version,
 )
+from penstock.workspace.mapping_versions import open_mappings, write_mappings
+from penstock.workspace.stored_subscription import StoredSubscription
+from penstock.workspace.subscriber_buckets import BUCKETS, bucket_of, buckets_of
+from penstock.workspace.subscription_store import SubscriptionStore
 from penstock.workspace.workspace import Workspace
 
 __all__ = [

@@ -13,7 +13,7 @@ from typing import Any, Final
 import pyarrow as pa
 from deltalake import DeltaTable
 
-from penstock.workspace.tables import Tables
+from penstock.workspace.pipeline_tables import Tables
 
 SMALL_FILE_BYTES: Final = 16 << 20
 """A file below this is small."""

@@ -12,9 +12,9 @@ from dataclasses import dataclass
 import pyarrow as pa
 
 from penstock.workspace.database import Database
+from penstock.workspace.index_versions import change_version, is_sound, write_version
 from penstock.workspace.limits import CHANGED_ROWS_MIN
 from penstock.workspace.stored_subscription import FOR_VERSIONS, to_table
-from penstock.workspace.versions import change_version, is_sound, write_version
 
 
 @dataclass(frozen=True, slots=True)

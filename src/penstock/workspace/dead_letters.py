@@ -21,10 +21,10 @@ from penstock.errors import Where, error
 from penstock.workspace.database import Database
 from penstock.workspace.inbox import Inbox
 from penstock.workspace.limits import CONTENTS_AT_ONCE
-from penstock.workspace.reading import rows_of, sequences_in
-from penstock.workspace.schemas import DEAD_LETTERS
-from penstock.workspace.tables import Tables
-from penstock.workspace.times import loaded, now, stored
+from penstock.workspace.pipeline_tables import Tables
+from penstock.workspace.table_reader import rows_of, sequences_in
+from penstock.workspace.table_schemas import DEAD_LETTERS
+from penstock.workspace.timestamps import loaded, now, stored
 
 
 class Outcome(StrEnum):

@@ -26,16 +26,16 @@ import pyarrow.parquet as pq
 
 from penstock.documents import Document
 from penstock.errors import error
+from penstock.workspace.atomic_files import sync_folder, writing
 from penstock.workspace.database import Database
-from penstock.workspace.durable import sync_folder, writing
 from penstock.workspace.limits import (
     DOCUMENT_BYTES_MAX,
     INBOX_FILE_BYTES,
     INBOX_FILE_DOCUMENTS,
     INBOX_ROW_GROUP_BYTES,
 )
-from penstock.workspace.schemas import DOCUMENTS
-from penstock.workspace.times import now
+from penstock.workspace.table_schemas import DOCUMENTS
+from penstock.workspace.timestamps import now
 
 _SEQUENCE_DIGITS = 19
 """Enough for any sequence number, so that the names of files sort by it."""

@@ -16,11 +16,11 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from deltalake import DeltaTable
 
-from penstock.workspace.buckets import bucket_of
 from penstock.workspace.limits import CONTENTS_AT_ONCE, FOLLOW_HOURS
-from penstock.workspace.reading import contents_of, rows_of
-from penstock.workspace.schemas import DELIVERIES
-from penstock.workspace.tables import Tables
+from penstock.workspace.pipeline_tables import Tables
+from penstock.workspace.subscriber_buckets import bucket_of
+from penstock.workspace.table_reader import contents_of, rows_of
+from penstock.workspace.table_schemas import DELIVERIES
 
 HEADERS = pa.schema(
     [
@@ -44,8 +44,8 @@ class FragmentText:
     """What a query selected, as XML that stands alone."""
 
     kind: str
-    """What of the document it is; :data:`~penstock.workspace.schemas.MORE` for the last one of a
-    delivery that leaves fragments out."""
+    """What of the document it is; :data:`~penstock.workspace.table_schemas.MORE` for the
+    last one of a delivery that leaves fragments out."""
     spans: tuple[tuple[int, int], ...]
     """Where it stands in the document's bytes."""
     xml: str

@@ -16,9 +16,9 @@ from typing import Final
 
 from penstock.errors import IndexFileError, error
 from penstock.mediation import MappingCache, MappingChooser, MappingTable
-from penstock.workspace.durable import writing
+from penstock.workspace.atomic_files import writing
+from penstock.workspace.file_store import Folder
 from penstock.workspace.limits import OPEN_VERSIONS_MAX
-from penstock.workspace.storage import Folder
 
 SUFFIX: Final = ".mappings"
 

@@ -19,11 +19,11 @@ import pyarrow.parquet as pq
 from deltalake import DeltaTable
 
 from penstock.errors import IndexFileError
-from penstock.workspace.batches import BatchRecord, BatchRecords
+from penstock.workspace.batch_records import BatchRecord, BatchRecords
 from penstock.workspace.delta import last_batch
+from penstock.workspace.index_versions import files_of
 from penstock.workspace.limits import LEFTOVER_HOURS
-from penstock.workspace.reading import rows_of
-from penstock.workspace.versions import files_of
+from penstock.workspace.table_reader import rows_of
 from penstock.workspace.workspace import Workspace
 
 

@@ -7,9 +7,9 @@ from typing import Any
 
 import pyarrow.compute as pc
 
-from penstock.workspace import schemas
-from penstock.workspace.reading import rows_of
-from penstock.workspace.tables import BACKFILL, Tables
+from penstock.workspace import table_schemas
+from penstock.workspace.pipeline_tables import BACKFILL, Tables
+from penstock.workspace.table_reader import rows_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,9 +60,9 @@ def counts_of(tables: Tables) -> dict[str, int]:
 
 def strays_of(tables: Tables) -> tuple[Strays, ...]:
     """Whose documents have elements that their mappings' schemas do not have."""
-    keys, unknown = ["publisher", "schema"], schemas.UNKNOWN.name
+    keys, unknown = ["publisher", "schema"], table_schemas.UNKNOWN.name
     where = pc.field(unknown) > 0
-    rows = rows_of(tables.documents, where, [*keys, unknown], schema=schemas.LOG)
+    rows = rows_of(tables.documents, where, [*keys, unknown], schema=table_schemas.LOG)
     if rows is None:
         return ()
     grouped = rows.group_by(keys).aggregate([([], "count_all"), (unknown, "sum")])

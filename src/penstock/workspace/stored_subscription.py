@@ -13,10 +13,10 @@ import pyarrow as pa
 
 from penstock.errors import error
 from penstock.language import Subscription
-from penstock.workspace.indexes import KINDS, Kind, Wanted
 from penstock.workspace.limits import NAME_CHARACTERS_MAX
-from penstock.workspace.schemas import SUBSCRIPTIONS, TIME
-from penstock.workspace.times import loaded, stored
+from penstock.workspace.query_indexes import KINDS, Kind, Wanted
+from penstock.workspace.table_schemas import SUBSCRIPTIONS, TIME
+from penstock.workspace.timestamps import loaded, stored
 
 Returns: TypeAlias = Literal["document", "fragments"]
 """What a delivery carries: the document whole, or what the query selected in it."""

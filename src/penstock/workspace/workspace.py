@@ -13,13 +13,13 @@ from penstock.workspace import database
 from penstock.workspace.current_version import VersionKeeper
 from penstock.workspace.database import Database
 from penstock.workspace.dead_letters import DeadLetters
+from penstock.workspace.file_locks import holding
 from penstock.workspace.inbox import Inbox, Published
-from penstock.workspace.locks import holding
 from penstock.workspace.mailbox import Mailbox
 from penstock.workspace.mediation_store import MediationStore
+from penstock.workspace.pipeline_tables import Tables
 from penstock.workspace.status import Status, counts_of, deliveries_by_subscriber, strays_of
-from penstock.workspace.subscriptions import SubscriptionStore
-from penstock.workspace.tables import Tables
+from penstock.workspace.subscription_store import SubscriptionStore
 
 DATABASE: Final = "penstock.sqlite"
 

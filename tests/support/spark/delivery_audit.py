@@ -16,11 +16,11 @@ from typing import Any
 from deltalake import DeltaTable
 
 from penstock.documents import Header
-from penstock.pipeline.workspace_run import stream_of_workspace
+from penstock.pipeline.inbox_stream import stream_of_workspace
 from penstock.workspace import Workspace
-from penstock.workspace.batches import BatchRecords
+from penstock.workspace.batch_records import BatchRecords
+from penstock.workspace.index_versions import open_version
 from penstock.workspace.mapping_versions import open_mappings
-from penstock.workspace.versions import open_version
 from support.spark.workspace_traffic import Interest, PublishedDocument, Traffic
 from support.strategies.query_kinds import kind_of, matched_by
 

@@ -13,9 +13,9 @@ from penstock.documents import Fragment
 from penstock.errors import DocumentError
 from penstock.workspace import Workspace, bucket_of, open_version
 from penstock.workspace.delta import TableWriter, commit_batch, last_batch
-from penstock.workspace.reading import rows_of
-from penstock.workspace.schemas import COUNTS, DEAD_LETTERS, DELIVERIES, LOG
-from penstock.workspace.times import now
+from penstock.workspace.table_reader import rows_of
+from penstock.workspace.table_schemas import COUNTS, DEAD_LETTERS, DELIVERIES, LOG
+from penstock.workspace.timestamps import now
 
 STREAM = "plain"
 

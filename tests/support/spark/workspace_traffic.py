@@ -14,7 +14,7 @@ from penstock.documents import Document, Header
 from penstock.mediation import Mapping
 from penstock.schema import read_tree
 from penstock.workspace import StoredSubscription, Workspace
-from support.spark.committed import CommittedCounts
+from support.spark.committed_counts import CommittedCounts
 from support.strategies.query_kinds import kind_of
 
 TOPICS = 4

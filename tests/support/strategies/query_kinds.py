@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 
 from penstock.matching import KeywordIndex, SubscriptionIndex
-from penstock.workspace.indexes import Kind
+from penstock.workspace.query_indexes import Kind
 
 
 def kind_of(query: str) -> Kind:

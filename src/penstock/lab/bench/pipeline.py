@@ -26,8 +26,8 @@ from penstock.matching import Matcher
 from penstock.pipeline.document_matching import match_documents
 from penstock.pipeline.readers import read_directory
 from penstock.pipeline.session import Rows, Session, session
-from penstock.workspace.schemas import DOCUMENTS, SUBSCRIPTIONS
-from penstock.workspace.versions import write_version
+from penstock.workspace.index_versions import write_version
+from penstock.workspace.table_schemas import DOCUMENTS, SUBSCRIPTIONS
 
 CORES = 2
 """The budget is for two."""

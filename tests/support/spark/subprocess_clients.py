@@ -17,10 +17,10 @@ from deltalake import DeltaTable
 from penstock.pipeline.delivery import deliver
 from penstock.pipeline.document_matching import match_documents, matches_of
 from penstock.pipeline.session import SQL_SETTINGS, session
-from penstock.workspace.tables import Tables
-from penstock.workspace.versions import write_version
+from penstock.workspace.index_versions import write_version
+from penstock.workspace.pipeline_tables import Tables
 from support.fixtures.mediated_data import UNCHANGED, mappings_at
-from support.spark.pipeline_data import START, document_table, subscription_table
+from support.spark.example_tables import START, document_table, subscription_table
 
 P = ParamSpec("P")
 T = TypeVar("T")

@@ -8,7 +8,7 @@ from datetime import UTC, datetime, timedelta
 import pyarrow as pa
 
 from penstock.documents import Document, Header
-from penstock.workspace.schemas import DOCUMENTS, SUBSCRIPTIONS
+from penstock.workspace.table_schemas import DOCUMENTS, SUBSCRIPTIONS
 from support.strategies.query_kinds import kind_of, matched_by
 
 START = datetime(2026, 3, 1, tzinfo=UTC)

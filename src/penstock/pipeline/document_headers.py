@@ -8,7 +8,7 @@ from typing import Final, TypeAlias, TypedDict
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as f
 
-from penstock.pipeline.schemas import DOCUMENTS
+from penstock.pipeline.spark_schemas import DOCUMENTS
 
 Value: TypeAlias = str | Column
 """A text that is the same for every document, or an expression over the columns of the source."""
@@ -43,7 +43,7 @@ def documents_of(
     id: Value | None = None,  # noqa: A002 - what a header calls it
     fields: Mapping[str, Value] | Iterable[str] | None = None,
 ) -> DataFrame:
-    """The documents of a source, with the columns of :data:`penstock.pipeline.schemas.DOCUMENTS`.
+    """The documents of a source, in :data:`penstock.pipeline.spark_schemas.DOCUMENTS` columns.
 
     What is null is empty instead: an empty content is refused when it is matched, so that it is
     counted and kept with the reason.

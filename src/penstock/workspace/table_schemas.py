@@ -1,10 +1,11 @@
 """The columns of every table, in one place.
 
 Times are UTC to the microsecond. A *sequence* is the place of a document in the order of
-publishing. Spark's form of the same schemas is derived in :mod:`penstock.pipeline.schemas`.
+publishing. Spark's form of the same schemas is derived in :mod:`penstock.pipeline.spark_schemas`.
 
 Tables outlive versions of Penstock: a column that is added later may be null, and
-:meth:`~penstock.workspace.tables.Tables.create` adds it to tables that were made without it.
+:meth:`~penstock.workspace.pipeline_tables.Tables.create` adds it to tables made
+without it.
 """
 
 from __future__ import annotations

@@ -14,9 +14,9 @@ from penstock.errors import DocumentError
 from penstock.matching import Matcher
 from penstock.pipeline import batch_matcher as outcomes_module
 from penstock.pipeline.batch_matcher import Matching
-from penstock.workspace.schemas import MORE
-from penstock.workspace.versions import open_version, write_version
-from support.spark.pipeline_data import subscription_table
+from penstock.workspace.index_versions import open_version, write_version
+from penstock.workspace.table_schemas import MORE
+from support.spark.example_tables import subscription_table
 
 QUERIES = {
     "anna.path": "/news/item",

@@ -14,10 +14,10 @@ from penstock.documents import Header
 from penstock.mediation import MappingChooser, carrying
 from penstock.pipeline.batch_matcher import Matching
 from penstock.pipeline.document_mappings import AS_THEY_ARE, choose
-from penstock.workspace.schemas import DOCUMENTS
-from penstock.workspace.versions import OpenVersion, open_version, write_version
+from penstock.workspace.index_versions import OpenVersion, open_version, write_version
+from penstock.workspace.table_schemas import DOCUMENTS
 from support.fixtures.mediated_data import GERMAN, TURNED_OLD, mediator_of
-from support.spark.pipeline_data import START, subscription_table
+from support.spark.example_tables import START, subscription_table
 
 QUERIES = {
     "anna.price": "/news/item/price[. < 10]",

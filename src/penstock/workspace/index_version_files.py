@@ -1,13 +1,14 @@
-"""The files of an index version: a table of subscriptions, and the indexes of its rows.
+"""The files of an index version: a table of subscriptions, and one index for each query kind in it.
 
-A *whole* version is ``DIGEST.arrow``, a table of :data:`~penstock.workspace.schemas.SUBSCRIPTIONS`
-in Arrow's file format, and an index for each kind that the table has: ``DIGEST.index`` of XPath,
-``DIGEST.keywords`` of keywords. They know each row by its decimal number. DIGEST is the SHA-256 of
-the table's file.
+A *base* version is ``DIGEST.arrow``, a table of
+:data:`~penstock.workspace.table_schemas.SUBSCRIPTIONS` in the Arrow file format, plus
+``DIGEST.index`` if it has XPath queries and ``DIGEST.keywords`` if it has keyword queries. The
+indexes identify each row by its decimal row number. DIGEST is the SHA-256 of the table file.
 
-Writing an index of a million subscriptions takes seconds. So a version may also be a *change* of a
-whole one: a single ``DIGEST.arrow`` with the rows that follow the whole one's, whose metadata
-name the whole version and the rows that have been removed. Changes do not build on changes.
+Writing the indexes of a million subscriptions takes seconds, so a version may also be a *delta* of
+a base version: a single ``DIGEST.arrow`` holding the rows appended to the base's rows, with
+metadata that names the base and the removed rows. A delta always refers to a base version, never
+to another delta.
 """
 
 from __future__ import annotations
@@ -23,11 +24,11 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from penstock.errors import IndexFileError, error
-from penstock.workspace import indexes
-from penstock.workspace.durable import writing
-from penstock.workspace.indexes import KINDS, AnyIndex, Indexes, Kind, Wanted
-from penstock.workspace.schemas import SUBSCRIPTIONS
-from penstock.workspace.storage import Folder
+from penstock.workspace import query_indexes
+from penstock.workspace.atomic_files import writing
+from penstock.workspace.file_store import Folder
+from penstock.workspace.query_indexes import KINDS, AnyIndex, Indexes, Kind, Wanted
+from penstock.workspace.table_schemas import SUBSCRIPTIONS
 
 FORMAT = 2
 """Of the table's file; an index has a version of its own. Format 1 did not tell kinds: there was
@@ -163,17 +164,17 @@ def load_indexes(folder: Folder, digest: str, table: pa.Table) -> Indexes:
 
 def _load_index(folder: Folder, digest: str, kind: Kind, rows: int) -> AnyIndex:
     def verify(copy: Path) -> None:
-        indexes.load_index(kind, copy)
+        query_indexes.load_index(kind, copy)
 
     name = index_name(digest, kind)
     path = folder.path_of(name, verify)
     try:
-        index = indexes.load_index(kind, path)
+        index = query_indexes.load_index(kind, path)
     except IndexFileError:
         # A copy may be of a file that has been replaced since.
         folder.forget(name)
         path = folder.path_of(name, verify)
-        index = indexes.load_index(kind, path)
+        index = query_indexes.load_index(kind, path)
     if len(index) != rows:
         raise error("index.damaged", f"{path} has {len(index)} subscriptions, its table {rows}")
     return index

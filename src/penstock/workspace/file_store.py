@@ -17,7 +17,7 @@ from urllib.parse import unquote, urlsplit
 from pyarrow import fs
 
 from penstock.errors import error
-from penstock.workspace.durable import TEMPORARY, beside_of, sync_folder
+from penstock.workspace.atomic_files import TEMPORARY, beside_of, sync_folder
 from penstock.workspace.limits import CACHED_FILES_MAX
 
 CACHE_VARIABLE = "PENSTOCK_CACHE"

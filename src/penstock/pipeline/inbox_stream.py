@@ -14,14 +14,14 @@ from pyspark.sql.streaming.query import StreamingQuery
 
 from penstock.documents import Limits
 from penstock.mediation import UnknownSchema
-from penstock.pipeline import schemas
+from penstock.pipeline import spark_schemas
 from penstock.pipeline.backfill import Backfill
+from penstock.pipeline.delivery_stream import BatchDelivery, start_stream
 from penstock.pipeline.document_matching import Mode
-from penstock.pipeline.stream import BatchDelivery, start_stream
 from penstock.workspace import Workspace
-from penstock.workspace.batches import StreamRecord, stream_of
+from penstock.workspace.batch_records import StreamRecord, stream_of
 from penstock.workspace.delta import dataset_of
-from penstock.workspace.tables import Tables
+from penstock.workspace.pipeline_tables import Tables
 
 NEVER: Final = "36500d"
 """Spark's file source forgets, and then ignores, files older than a week by default; a document
@@ -134,7 +134,7 @@ def stream_of_workspace(workspace: Workspace) -> StreamRecord:
 def read_inbox(spark: SparkSession, folder: Path, *, files_per_batch: int) -> DataFrame:
     """The documents of an inbox as a stream, in publishing order."""
     return (
-        spark.readStream.schema(schemas.DOCUMENTS)
+        spark.readStream.schema(spark_schemas.DOCUMENTS)
         .option("maxFilesPerTrigger", files_per_batch)
         .option("maxFileAge", NEVER)
         .parquet(str(folder))

@@ -11,14 +11,14 @@ from deltalake import DeltaTable
 from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, SparkSession
 
-from penstock.pipeline import schemas
+from penstock.pipeline import spark_schemas
 from penstock.pipeline.delivery import BatchCounts, deliver
-from penstock.workspace.buckets import bucket_of
 from penstock.workspace.delta import last_batch
-from penstock.workspace.tables import Tables
-from penstock.workspace.versions import write_shards, write_version
+from penstock.workspace.index_versions import write_shards, write_version
+from penstock.workspace.pipeline_tables import Tables
+from penstock.workspace.subscriber_buckets import bucket_of
 from support.fixtures.mediated_data import GERMAN, mappings_at
-from support.spark.pipeline_data import START, document_table, expected_matches, subscription_table
+from support.spark.example_tables import START, document_table, expected_matches, subscription_table
 
 QUERIES = {
     **{f"reader{number}.cheap": f"//item[price < {number}]" for number in range(20)},
@@ -58,7 +58,7 @@ def version(tmp_path: Path) -> str:
 
 @pytest.fixture
 def documents(spark: SparkSession) -> DataFrame:
-    return spark.createDataFrame(document_table(CONTENTS), schemas.DOCUMENTS).repartition(3)
+    return spark.createDataFrame(document_table(CONTENTS), spark_schemas.DOCUMENTS).repartition(3)
 
 
 def rows_of(table: str) -> list[dict[str, Any]]:
@@ -141,7 +141,7 @@ def test_documents_of_two_schemas_meet_one_subscription(
         {"anna.cheap": "/news/item[price < 10]", "ben.word": "meldung"}, returns="fragments"
     )
     counts = deliver(
-        spark.createDataFrame(table, schemas.DOCUMENTS).repartition(2),
+        spark.createDataFrame(table, spark_schemas.DOCUMENTS).repartition(2),
         write_shards(str(tmp_path / "indexes"), subscriptions, 2),
         tables,
         stream="s",
@@ -234,7 +234,7 @@ def test_fragments_are_delivered_to_those_who_want_them(
 
 
 def test_an_empty_batch_is_counted(spark: SparkSession, version: str, tables: Tables) -> None:
-    nothing = spark.createDataFrame(document_table([]), schemas.DOCUMENTS)
+    nothing = spark.createDataFrame(document_table([]), spark_schemas.DOCUMENTS)
     counts = deliver(nothing, version, tables, stream="s", batch=0, at=START)
     assert counts == BatchCounts()
     assert len(rows_of(tables.counts)) == 1

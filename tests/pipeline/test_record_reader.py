@@ -13,7 +13,7 @@ from pyspark.sql.functions import spark_partition_id
 from penstock.documents import Document, Header, cut_records, read_events
 from penstock.errors import DocumentError, QueryError
 from penstock.pipeline.readers import read_records
-from support.spark.streams import drained
+from support.spark.drained_stream import drained
 
 STEPS = ((None, "feed"), (None, "entry"))
 

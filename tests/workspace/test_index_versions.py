@@ -13,15 +13,15 @@ from pyarrow import fs
 
 from penstock.documents import Limits
 from penstock.errors import IndexFileError, QueryError
-from penstock.workspace import limits, storage, version_files, versions
-from penstock.workspace.buckets import bucket_of
-from penstock.workspace.versions import (
+from penstock.workspace import file_store, index_version_files, index_versions, limits
+from penstock.workspace.index_versions import (
     change_version,
     files_of,
     open_version,
     write_shards,
     write_version,
 )
+from penstock.workspace.subscriber_buckets import bucket_of
 from support.fixtures.subscription_tables import subscription, table_of
 
 NEWS = b"<news><item lang='en'><title>x</title></item></news>"
@@ -43,7 +43,7 @@ BOTH_KINDS = [
 @pytest.fixture(autouse=True)
 def nothing_open(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     """Each test opens anew, and caches in a folder of its own."""
-    monkeypatch.setattr(versions, "_OPEN", versions._OpenVersions())
+    monkeypatch.setattr(index_versions, "_OPEN", index_versions._OpenVersions())
     monkeypatch.setenv("PENSTOCK_CACHE", str(tmp_path / "cache"))
 
 
@@ -53,7 +53,7 @@ def folder(request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.M
     if request.param == "local":
         return str(tmp_path / "indexes")
     away = fs.SubTreeFileSystem(str(tmp_path / "away"), fs.LocalFileSystem())
-    monkeypatch.setattr(storage, "locate", lambda uri: (away, uri.partition("://")[2]))
+    monkeypatch.setattr(file_store, "locate", lambda uri: (away, uri.partition("://")[2]))
     return "store://indexes"
 
 
@@ -206,7 +206,7 @@ def test_a_change_adds_and_removes_without_a_new_index(folder: str) -> None:
     assert matching(again) == ["anna-en"]
     assert matching(again, b"<news><item/></news>") == ["anna-en"], "with its new query"
     bases = {name for uri in (base, changed, again) for name in files_of(uri) if "index" in name}
-    assert bases == {version_files.index_name(base.rpartition("/")[2], "xpath")}
+    assert bases == {index_version_files.index_name(base.rpartition("/")[2], "xpath")}
 
 
 def test_opening_in_any_order_gives_the_same_matches(folder: str) -> None:
@@ -221,7 +221,7 @@ def test_opening_in_any_order_gives_the_same_matches(folder: str) -> None:
         other: ["anna-en", "other"],
     }
     for uri in (base, one, two, other, one, base, two):
-        versions._OPEN._open.clear()  # the index that follows changes stays
+        index_versions._OPEN._open.clear()  # the index that follows changes stays
         assert matching(uri) == expected[uri]
 
 
@@ -237,7 +237,7 @@ def test_rows_come_in_the_order_asked_for(folder: str) -> None:
 def test_much_change_makes_a_whole_version_of_what_is_left(
     folder: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(versions, "CHANGED_ROWS_MIN", 2)
+    monkeypatch.setattr(index_versions, "CHANGED_ROWS_MIN", 2)
     base = write_version(folder, table_of(THREE))
     one = change_version(base, removed=["ben-de"], added=table_of([subscription("x", "/news")]))
     two = change_version(one, removed=["anna-en"], added=table_of([]))
@@ -287,7 +287,7 @@ def stored_as_version(folder: Path, content: bytes) -> str:
     """The URI of bytes that someone named like a version."""
     path = folder / "made"
     path.write_bytes(content)
-    digest = version_files._digest_of(path)
+    digest = index_version_files._digest_of(path)
     path.rename(folder / f"{digest}.arrow")
     return f"{folder}/{digest}"
 
@@ -316,8 +316,8 @@ def test_tables_of_another_kind_are_refused(
 def test_a_change_of_a_change_is_damage(tmp_path: Path) -> None:
     base = write_version(str(tmp_path), table_of(THREE))
     change = change_version(base, removed=["ben-de"], added=table_of([]))
-    place = storage.Folder.at(str(tmp_path))
-    wrong = version_files.write_change(place, change.rpartition("/")[2], table_of([]), [0])
+    place = file_store.Folder.at(str(tmp_path))
+    wrong = index_version_files.write_change(place, change.rpartition("/")[2], table_of([]), [0])
     with pytest.raises(IndexFileError) as told:
         open_version(f"{tmp_path}/{wrong}")
     assert told.value.code == "index.damaged"
@@ -329,26 +329,26 @@ def test_a_change_of_a_change_is_damage(tmp_path: Path) -> None:
 def opened_in_a_process(away: str, uri: str) -> tuple[int, int]:
     """Opens a version in a process that has nothing open."""
     system = fs.SubTreeFileSystem(away, fs.LocalFileSystem())
-    storage.locate = lambda uri: (system, uri.partition("://")[2])
+    file_store.locate = lambda uri: (system, uri.partition("://")[2])
     return os.getpid(), len(open_version(uri).matcher.match(NEWS))
 
 
 def test_processes_share_a_copy(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     away = fs.SubTreeFileSystem(str(tmp_path / "away"), fs.LocalFileSystem())
-    monkeypatch.setattr(storage, "locate", lambda uri: (away, uri.partition("://")[2]))
+    monkeypatch.setattr(file_store, "locate", lambda uri: (away, uri.partition("://")[2]))
     uri = write_version("store://indexes", table_of(THREE))
     context = multiprocessing.get_context("spawn")
     with ProcessPoolExecutor(4, mp_context=context) as pool:
         done = list(pool.map(opened_in_a_process, [str(tmp_path / "away")] * 8, [uri] * 8))
     assert {matches for _, matches in done} == {1}
-    assert sorted(path.name for path in storage.cache_folder().iterdir()) == files_of(uri)
+    assert sorted(path.name for path in file_store.cache_folder().iterdir()) == files_of(uri)
 
 
 def test_a_copy_damaged_on_its_way_is_not_kept(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     away = fs.SubTreeFileSystem(str(tmp_path / "away"), fs.LocalFileSystem())
-    monkeypatch.setattr(storage, "locate", lambda uri: (away, uri.partition("://")[2]))
+    monkeypatch.setattr(file_store, "locate", lambda uri: (away, uri.partition("://")[2]))
     uri = write_version("store://indexes", table_of(THREE))
     (table,) = (tmp_path / "away").glob("indexes/*.arrow")
     whole = table.read_bytes()
@@ -356,39 +356,39 @@ def test_a_copy_damaged_on_its_way_is_not_kept(
     with pytest.raises(IndexFileError) as told:
         open_version(uri)
     assert told.value.code == "index.damaged"
-    assert list(storage.cache_folder().iterdir()) == []
+    assert list(file_store.cache_folder().iterdir()) == []
     table.write_bytes(whole)
     assert matching(uri) == ["anna-en"]
 
 
 def test_the_cache_is_bounded(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     away = fs.SubTreeFileSystem(str(tmp_path / "away"), fs.LocalFileSystem())
-    monkeypatch.setattr(storage, "locate", lambda uri: (away, uri.partition("://")[2]))
-    monkeypatch.setattr(storage, "CACHED_FILES_MAX", 4)
+    monkeypatch.setattr(file_store, "locate", lambda uri: (away, uri.partition("://")[2]))
+    monkeypatch.setattr(file_store, "CACHED_FILES_MAX", 4)
     for number in range(3):
         uri = write_version("store://x", table_of([subscription("a", f"/a{number}")]))
         open_version(uri)
-        for path in storage.cache_folder().iterdir():  # the clock may be coarser than the test
+        for path in file_store.cache_folder().iterdir():  # the clock may be coarser than the test
             os.utime(path, (number, number))
-    assert len(list(storage.cache_folder().iterdir())) == 4
-    assert set(files_of(uri)) <= {path.name for path in storage.cache_folder().iterdir()}
+    assert len(list(file_store.cache_folder().iterdir())) == 4
+    assert set(files_of(uri)) <= {path.name for path in file_store.cache_folder().iterdir()}
 
 
 def test_a_file_uri_is_a_folder_of_this_machine(tmp_path: Path) -> None:
     uri = write_version(f"file://{tmp_path}/with%20space", table_of(THREE))
     assert matching(uri) == ["anna-en"]
     assert (tmp_path / "with space").is_dir()
-    assert list(storage.cache_folder().iterdir()) == []
+    assert list(file_store.cache_folder().iterdir()) == []
 
 
 def test_a_copy_of_a_file_that_was_replaced_is_copied_anew(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     away = fs.SubTreeFileSystem(str(tmp_path / "away"), fs.LocalFileSystem())
-    monkeypatch.setattr(storage, "locate", lambda uri: (away, uri.partition("://")[2]))
+    monkeypatch.setattr(file_store, "locate", lambda uri: (away, uri.partition("://")[2]))
     uri = write_version("store://indexes", table_of(THREE))
     open_version(uri)
-    (copy,) = storage.cache_folder().glob("*.index")
+    (copy,) = file_store.cache_folder().glob("*.index")
     copy.write_bytes(b"an index of another format")
-    monkeypatch.setattr(versions, "_OPEN", versions._OpenVersions())
+    monkeypatch.setattr(index_versions, "_OPEN", index_versions._OpenVersions())
     assert matching(uri) == ["anna-en"]

@@ -11,8 +11,8 @@ from pyspark.sql.functions import col
 
 from penstock.documents import Document, Header
 from penstock.pipeline.readers import read_column, read_directory
-from penstock.pipeline.schemas import DOCUMENTS
-from support.spark.streams import drained
+from penstock.pipeline.spark_schemas import DOCUMENTS
+from support.spark.drained_stream import drained
 
 PUBLISHERS = ["plain", "a b/c+d", "100%*~", "é日\U0001f600", "", "a?b&c=d'\"<>\\", "._-"]
 

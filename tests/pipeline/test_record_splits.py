@@ -12,7 +12,7 @@ import pytest
 from penstock.documents import CutPoint, cut_records
 from penstock.errors import RecordsError
 from penstock.pipeline import record_offsets as records_progress
-from penstock.pipeline.files import FileInfo, list_files
+from penstock.pipeline.filesystem import FileInfo, list_files
 from penstock.pipeline.record_offsets import Progress, taken
 from penstock.pipeline.record_splits import Cutting, divided, rows_of
 

@@ -15,9 +15,9 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any
 
-from penstock.workspace.durable import writing
-from penstock.workspace.locks import holding
-from penstock.workspace.times import now
+from penstock.workspace.atomic_files import writing
+from penstock.workspace.file_locks import holding
+from penstock.workspace.timestamps import now
 
 
 @dataclass(frozen=True, slots=True)

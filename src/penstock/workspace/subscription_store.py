@@ -10,10 +10,10 @@ from datetime import datetime
 
 from penstock.errors import PenstockError, error
 from penstock.workspace.database import Database
-from penstock.workspace.indexes import Indexes
 from penstock.workspace.limits import SUBSCRIPTIONS_AT_ONCE
+from penstock.workspace.query_indexes import Indexes
 from penstock.workspace.stored_subscription import COLUMNS, StoredSubscription, from_row, to_row
-from penstock.workspace.times import now, stored
+from penstock.workspace.timestamps import now, stored
 
 
 @dataclass(slots=True)

@@ -19,8 +19,8 @@ from pyspark.sql.streaming.query import StreamingQuery
 from penstock.documents import Limits
 from penstock.pipeline.delivery import deliver
 from penstock.pipeline.document_matching import Mode
-from penstock.workspace.batches import BatchRecords
-from penstock.workspace.tables import Tables
+from penstock.workspace.batch_records import BatchRecords
+from penstock.workspace.pipeline_tables import Tables
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -89,7 +89,7 @@ def start_stream(
     Parameters
     ----------
     documents
-        A streaming DataFrame with the columns of :data:`penstock.pipeline.schemas.DOCUMENTS`.
+        A streaming DataFrame with the columns of :data:`penstock.pipeline.spark_schemas.DOCUMENTS`.
     delivery
         What becomes of each micro-batch.
     checkpoint

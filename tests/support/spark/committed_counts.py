@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pyarrow.parquet as pq
 
-from penstock.workspace.tables import BACKFILL
+from penstock.workspace.pipeline_tables import BACKFILL
 
 
 class CommittedCounts:

@@ -9,7 +9,7 @@ import pyarrow.parquet as pq
 
 from penstock.documents import Document, Header
 from penstock.errors import error
-from penstock.workspace.reading import rows_of
+from penstock.workspace.table_reader import rows_of
 from penstock.workspace.workspace import Workspace
 
 _COLUMNS: Final = ["sequence", "publisher", "schema", "fields", "content"]

@@ -10,10 +10,10 @@ from pyspark.sql import SparkSession
 from penstock.documents import Name, read_events
 from penstock.errors import SchemaError
 from penstock.pipeline import schema_inference as inferring
-from penstock.pipeline import schemas
+from penstock.pipeline import spark_schemas
 from penstock.pipeline.schema_inference import summarise
 from penstock.schema import SampleSummary, samples
-from support.spark.pipeline_data import document_table
+from support.spark.example_tables import document_table
 
 CONTENTS = [
     b"<news><item lang='en'><price>7</price></item><item xmlns='urn:x'/></news>",
@@ -27,7 +27,7 @@ READABLE = CONTENTS[:4]
 
 
 def test_a_schema_from_spark_is_that_from_files(spark: SparkSession) -> None:
-    table = spark.createDataFrame(document_table(CONTENTS), schemas.DOCUMENTS)
+    table = spark.createDataFrame(document_table(CONTENTS), spark_schemas.DOCUMENTS)
     documents = table.repartition(3, "sequence")
     each = [SampleSummary.of(read_events(content)) for content in READABLE]
     plain = reduce(SampleSummary.merged, each)

@@ -12,7 +12,7 @@ from deltalake import DeltaTable
 
 from penstock.workspace.delta import dataset_of
 from penstock.workspace.limits import CONTENTS_AT_ONCE
-from penstock.workspace.tables import Tables
+from penstock.workspace.pipeline_tables import Tables
 
 
 def rows_of(

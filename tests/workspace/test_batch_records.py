@@ -14,7 +14,7 @@ from pyarrow.dataset import FileSystemDataset
 from pyarrow.fs import PyFileSystem, SubTreeFileSystem
 
 from penstock.workspace import delta
-from penstock.workspace.batches import BatchRecords
+from penstock.workspace.batch_records import BatchRecords
 from penstock.workspace.delta import (
     TableWriter,
     WrittenFile,

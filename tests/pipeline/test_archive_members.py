@@ -11,9 +11,9 @@ from pathlib import Path
 import pytest
 from pyspark.sql import SparkSession
 
-from penstock.pipeline.archives import ArchiveLimits, Member, members_of
+from penstock.pipeline.archive_members import ArchiveLimits, Member, members_of
 from penstock.pipeline.readers import read_archives
-from support.spark.streams import drained
+from support.spark.drained_stream import drained
 
 FILES = {"a.xml": b"<a/>", "deep/b.xml": b"<b>\xe9", "read.me": b"text"}
 

@@ -12,13 +12,13 @@ from deltalake import DeltaTable
 from pyspark.sql import DataFrame, SparkSession
 
 from penstock.mediation import Mapping
-from penstock.pipeline import schemas
+from penstock.pipeline import spark_schemas
+from penstock.pipeline.delivery_stream import BatchDelivery, start_stream
 from penstock.pipeline.progress import BatchProgress, ProgressListener
-from penstock.pipeline.stream import BatchDelivery, start_stream
-from penstock.workspace.tables import Tables
-from penstock.workspace.versions import write_version
+from penstock.workspace.index_versions import write_version
+from penstock.workspace.pipeline_tables import Tables
 from support.fixtures.mediated_data import TURNED_OLD, UNCHANGED, mappings_at
-from support.spark.pipeline_data import document_table, expected_matches, subscription_table
+from support.spark.example_tables import document_table, expected_matches, subscription_table
 
 FIRST = {"anna.all": "/news", "anna.one": "news 1"}
 SECOND = {"anna.all": "/news", "ben.two": "/news[. = 2]", "ben.some": "2 OR 3 OR 11"}
@@ -77,7 +77,7 @@ def inbox(tmp_path: Path) -> Path:
 
 @pytest.fixture
 def documents(spark: SparkSession, inbox: Path) -> DataFrame:
-    stream = spark.readStream.schema(schemas.DOCUMENTS).option("maxFilesPerTrigger", 1)
+    stream = spark.readStream.schema(spark_schemas.DOCUMENTS).option("maxFilesPerTrigger", 1)
     return stream.parquet(str(inbox))
 
 

@@ -17,7 +17,7 @@ from fnmatch import fnmatchcase
 from typing import IO, Any, Final, NamedTuple, Self, cast
 
 from penstock.errors import PenstockError, error
-from penstock.pipeline.compression import FREE_BYTES, Unpacked
+from penstock.pipeline.gzip_stream import FREE_BYTES, Unpacked
 from penstock.pipeline.limits import ARCHIVE_BYTES, ARCHIVE_MEMBERS, ARCHIVE_RATIO, MEMBER_BYTES
 
 ZIP: Final = (b"PK\x03\x04", b"PK\x05\x06")

@@ -1,7 +1,7 @@
 """Index versions: the subscriptions of one moment, as immutable files named by their digest.
 
 A version is known by its URI without a suffix, ``FOLDER/DIGEST``; the folder is a path or any URI
-that Arrow understands. :mod:`penstock.workspace.version_files` says what stands in the files.
+that Arrow understands. :mod:`penstock.workspace.index_version_files` says what stands in the files.
 """
 
 from __future__ import annotations
@@ -20,17 +20,17 @@ from penstock.documents import Limits
 from penstock.errors import IndexFileError, error
 from penstock.matching import Matcher
 from penstock.mediation import MediatedMatcher
-from penstock.workspace import version_files
-from penstock.workspace.buckets import buckets_of
-from penstock.workspace.indexes import Indexes
+from penstock.workspace import index_version_files
+from penstock.workspace.file_store import Folder
+from penstock.workspace.index_version_files import Rows
 from penstock.workspace.limits import (
     CHANGED_PERCENT_MAX,
     CHANGED_ROWS_MIN,
     OPEN_VERSIONS_MAX,
 )
-from penstock.workspace.schemas import SUBSCRIPTIONS
-from penstock.workspace.storage import Folder
-from penstock.workspace.version_files import Rows
+from penstock.workspace.query_indexes import Indexes
+from penstock.workspace.subscriber_buckets import buckets_of
+from penstock.workspace.table_schemas import SUBSCRIPTIONS
 
 _DIGEST = re.compile("[0-9a-f]{64}")
 
@@ -77,7 +77,7 @@ def write_version(folder: str, subscriptions: pa.Table) -> str:
     folder
         A path, or a URI that Arrow understands.
     subscriptions
-        A table of :data:`~penstock.workspace.schemas.SUBSCRIPTIONS`.
+        A table of :data:`~penstock.workspace.table_schemas.SUBSCRIPTIONS`.
 
     Returns
     -------
@@ -88,7 +88,7 @@ def write_version(folder: str, subscriptions: pa.Table) -> str:
     QueryError
         A query is refused; nothing is written.
     """
-    return _uri(folder, version_files.write_whole(Folder.at(folder), subscriptions))
+    return _uri(folder, index_version_files.write_whole(Folder.at(folder), subscriptions))
 
 
 def write_shards(folder: str, subscriptions: pa.Table, shards: int) -> list[str]:
@@ -122,7 +122,7 @@ def change_version(uri: str, *, removed: Collection[str], added: pa.Table) -> st
     """
     location, digest = _parts(uri)
     folder = Folder.at(location)
-    before = version_files.read_rows(folder, digest)
+    before = index_version_files.read_rows(folder, digest)
     whole = _whole_of(folder, digest, before)
     base = digest if before.base is None else before.base
     rows = pa.concat_tables([whole, *_added(before)])
@@ -134,21 +134,21 @@ def change_version(uri: str, *, removed: Collection[str], added: pa.Table) -> st
         kept = [row for row in range(rows.num_rows) if row not in gone]
         return write_version(location, pa.concat_tables([rows.take(kept), added]))
     follows = pa.concat_tables([*_added(before), added])
-    return _uri(location, version_files.write_change(folder, base, follows, gone))
+    return _uri(location, index_version_files.write_change(folder, base, follows, gone))
 
 
 def files_of(uri: str) -> list[str]:
     """The names of the files that a version needs, in its folder."""
     location, digest = _parts(uri)
     folder = Folder.at(location)
-    rows = version_files.read_rows(folder, digest)
+    rows = index_version_files.read_rows(folder, digest)
     base = rows.base or digest
-    kinds = version_files.kinds_of(_whole_of(folder, digest, rows))
+    kinds = index_version_files.kinds_of(_whole_of(folder, digest, rows))
     return sorted(
         {
-            version_files.table_name(digest),
-            version_files.table_name(base),
-            *(version_files.index_name(base, kind) for kind in kinds),
+            index_version_files.table_name(digest),
+            index_version_files.table_name(base),
+            *(index_version_files.index_name(base, kind) for kind in kinds),
         }
     )
 
@@ -158,9 +158,9 @@ def is_sound(uri: str) -> bool:
     location, digest = _parts(uri)
     folder = Folder.at(location)
     try:
-        rows = version_files.read_rows(folder, digest)
+        rows = index_version_files.read_rows(folder, digest)
         whole = _whole_of(folder, digest, rows)
-        version_files.load_indexes(folder, rows.base or digest, whole)
+        index_version_files.load_indexes(folder, rows.base or digest, whole)
     except IndexFileError:
         return False
     return True
@@ -218,7 +218,7 @@ class _Lineage:
             fresh = [
                 row for row in range(known, rows.table.num_rows) if first + row not in rows.removed
             ]
-            version_files.add_rows(self.indexes, rows.table, fresh, first)
+            index_version_files.add_rows(self.indexes, rows.table, fresh, first)
             self.added = rows.table
         self.removed = rows.removed
 
@@ -244,12 +244,12 @@ class _OpenVersions:
     def _opened(self, uri: str, limits: Limits) -> OpenVersion:
         location, digest = _parts(uri)
         folder = Folder.at(location)
-        rows = version_files.read_rows(folder, digest)
+        rows = index_version_files.read_rows(folder, digest)
         base = rows.base or digest
         lineage = self._lineages.pop(base, None)
         if lineage is None or not lineage.leads_to(rows, base):
             whole = _whole_of(folder, digest, rows)
-            indexes = version_files.load_indexes(folder, base, whole)
+            indexes = index_version_files.load_indexes(folder, base, whole)
             lineage = _Lineage(base, whole, indexes)
         lineage.follow(rows)
         self._lineages[base] = lineage
@@ -271,7 +271,7 @@ def _whole_of(folder: Folder, digest: str, rows: Rows) -> pa.Table:
     """The table of the whole version that a version is or changes."""
     if rows.base is None:
         return rows.table
-    whole = version_files.read_rows(folder, rows.base)
+    whole = index_version_files.read_rows(folder, rows.base)
     if whole.base is not None:
         raise error("index.damaged", f"{folder.uri}/{digest} changes a version that is not whole")
     return whole.table
