@@ -395,7 +395,7 @@ def test_matches_are_explained_on_the_global_document(engine: str, way: Way) -> 
     assert unmatched(str(matcher.explain(document, mapping, "/course"))).startswith("step 1 of")
     assert matcher.explain(document, None, "/course").matched
     assert matcher.explain(document, mapping, "sent").matched, "keywords hear what was sent"
-    with pytest.raises(UnknownSubscriptionError, match="no subscription `nobody`"):
+    with pytest.raises(UnknownSubscriptionError, match="unknown subscription `nobody`"):
         matcher.explain(document, mapping, "nobody")
 
 
