@@ -1,4 +1,4 @@
-"""What a publisher can send: documents, fragments of them, and the one hardened XML reader."""
+"""Documents, fragments and the hardened XML reader."""
 
 from penstock.documents.document import DeadLetter, Document, Header
 from penstock.documents.events import (

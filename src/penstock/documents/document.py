@@ -1,4 +1,4 @@
-"""Documents, their headers, and what becomes of those that are refused."""
+"""Documents, headers and dead letters."""
 
 from __future__ import annotations
 
@@ -14,35 +14,35 @@ __all__ = ["DeadLetter", "Document", "Header"]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Header:
-    """What a publisher says about a document, beside the document."""
+    """Metadata that the publisher attaches to a document."""
 
     publisher: str
-    """Who publishes it."""
+    """Name of the publisher."""
 
     schema: str = ""
-    """The name of its schema, empty where that does not matter."""
+    """Name of the document's schema; empty if irrelevant."""
 
     id: str = ""
-    """The identity that the publisher gives it; where empty, its bytes are its identity."""
+    """Identity assigned by the publisher; if empty, the digest of the bytes is used."""
 
     fields: Mapping[str, str] = field(default_factory=dict, hash=False)
-    """Anything else, by name."""
+    """Further fields by name."""
 
     def __post_init__(self) -> None:
-        # A header is a value: what the caller does with his mapping later must not change it.
+        # Copied, so that later changes of the caller's mapping do not affect the header.
         object.__setattr__(self, "fields", dict(self.fields))
 
 
 @dataclass(frozen=True, slots=True)
 class Document:
-    """A publisher's bytes, delivered unchanged, and their header."""
+    """A publisher's bytes, which are delivered unchanged, with their header."""
 
     content: bytes
     header: Header
 
     @property
     def identity(self) -> str:
-        """Publisher and given id, or publisher and digest: publishing the same again is the same.
+        """Publisher and id, or publisher and digest: republished content has the same identity.
 
         >>> Document(b"<a/>", Header(publisher="me", id="7")).identity
         'me/7'
@@ -51,7 +51,7 @@ class Document:
 
     def _digest(self) -> str:
         digest = hashlib.sha256(self.header.publisher.encode())
-        # A publisher's name cannot hold this byte in UTF-8, so the two parts cannot be confused.
+        # This byte never occurs in UTF-8, so name and content cannot be confused.
         digest.update(b"\xff")
         digest.update(self.content)
         return f"sha256:{digest.hexdigest()}"
@@ -59,7 +59,7 @@ class Document:
 
 @dataclass(frozen=True, slots=True)
 class DeadLetter:
-    """A document that was refused, and why: it stops neither its batch nor its stream."""
+    """A refused document with the reason; the rest of its batch or stream is unaffected."""
 
     document: Document
     code: str
@@ -67,12 +67,12 @@ class DeadLetter:
 
     message: str
     where: Where | None
-    """Byte offset, line and column, where the error has a place."""
+    """Byte offset, line and column, if the error has a position."""
 
     hint: str
-    """What to do about it."""
+    """How to fix it."""
 
     @classmethod
     def of(cls, document: Document, error: PenstockError) -> DeadLetter:
-        """The dead letter that ``document`` becomes because of ``error``."""
+        """Creates the dead letter of ``document`` for ``error``."""
         return cls(document, error.code, error.message, error.where, error.hint)

@@ -1,6 +1,6 @@
-"""What a document says, as plain objects: for people, tests and everything that is not in a hurry.
+"""Reader events as Python objects, for tests and code that is not performance-critical.
 
-Engines do not use these: they hear the native reader directly.
+Engines receive the native reader's events directly and do not use these classes.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ __all__ = [
 
 
 class Span(NamedTuple):
-    """A range of a document's original bytes, whatever their encoding."""
+    """A range of the original bytes of a document, in its original encoding."""
 
     start: int
     """The first byte."""
@@ -31,10 +31,11 @@ class Span(NamedTuple):
     """One past the last byte."""
 
     from_entity: bool = False
-    """Whether something here came out of an entity; its range is then the outermost reference's."""
+    """Whether the content comes from an entity; the span is then that of the outermost
+    reference."""
 
     def joined(self, other: Span) -> Span:
-        """From the start of this one to the end of ``other``, which follows it."""
+        """The span from the start of this one to the end of ``other``, which follows it."""
         return Span(self.start, other.end, self.from_entity or other.from_entity)
 
 
@@ -42,7 +43,7 @@ class Name(NamedTuple):
     """An expanded name."""
 
     uri: str
-    """The namespace's URI, empty for none."""
+    """The namespace URI; empty for no namespace."""
 
     local: str
     """The local name."""
@@ -53,27 +54,27 @@ class Name(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Attribute:
-    """An attribute, its value normalised. Namespace declarations are not attributes."""
+    """An attribute with its normalised value. Namespace declarations are not attributes."""
 
     name: Name
     value: str
     span: Span
-    """``name="value"``; for a default from the DTD, the whole start tag."""
+    """``name="value"``; for a DTD default, the span of the start tag."""
 
 
 @dataclass(frozen=True, slots=True)
 class StartElement:
-    """A start tag. An empty-element tag's :class:`EndElement` follows at once."""
+    """A start tag. An :class:`EndElement` follows immediately for an empty-element tag."""
 
     name: Name
     attributes: tuple[Attribute, ...]
-    """In document order, defaults from the DTD last."""
+    """In document order; DTD defaults last."""
 
     namespaces: tuple[tuple[str, str], ...]
     """Prefixes and URIs in scope, sorted by prefix; the default namespace's prefix is empty."""
 
     span: Span
-    """The start tag itself."""
+    """The span of the start tag."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,12 +82,12 @@ class EndElement:
     """An end tag."""
 
     span: Span
-    """The whole element, start tag to end tag."""
+    """The span of the element, from start tag to end tag."""
 
 
 @dataclass(frozen=True, slots=True)
 class Text:
-    """A text node: character data, CDATA sections and references, joined; never empty."""
+    """A text node: adjacent character data, CDATA sections and references; never empty."""
 
     text: str
     span: Span
@@ -94,14 +95,14 @@ class Text:
 
 @dataclass(frozen=True, slots=True)
 class TextBreak:
-    """A comment or processing instruction inside the root: the next text is another node."""
+    """A comment or processing instruction inside the root; it separates text nodes."""
 
 
 Event: TypeAlias = StartElement | EndElement | Text | TextBreak
 
 
 def from_native(tuples: Iterable[Sequence[Any]]) -> list[Event]:
-    """The events that the native core gave as tuples, pieces of text joined."""
+    """Converts the native core's tuples to events and joins adjacent text."""
     return list(joined(map(_event, tuples)))
 
 
@@ -125,7 +126,7 @@ def _event(parts: Sequence[Any]) -> Event:
 
 
 def joined(events: Iterable[Event]) -> Iterator[Event]:
-    """The same events, adjacent pieces of text joined into text nodes."""
+    """Joins adjacent text events into text nodes."""
     text: Text | None = None
     pieces: list[str] = []
     for event in events:

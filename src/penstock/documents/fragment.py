@@ -1,9 +1,9 @@
 """Fragments: the parts of a document that a match returns.
 
-A fragment is one or more ranges of the publisher's original bytes. What they mean depends on the
-document around them: its encoding, the namespaces in scope, the entities it declares. A fragment
-carries that context, so that it can be stored, sent and pickled without its document, and
-:meth:`Fragment.to_xml` can make of it a piece of XML that stands alone.
+A fragment is one or more ranges of the publisher's original bytes. Their meaning depends on the
+document's encoding, the namespaces in scope and the declared entities. A fragment carries this
+context, so it can be stored, sent and pickled without its document, and :meth:`Fragment.to_xml` can
+convert it to a standalone piece of XML.
 """
 
 from __future__ import annotations
@@ -24,12 +24,12 @@ from penstock.native import native
 __all__ = ["WRAPPER_URI", "Context", "Fragment", "Kind"]
 
 Kind: TypeAlias = Literal["element", "attribute", "text", "path", "content"]
-"""What a fragment is. A *path* is an element without some of what is in it: its ranges, put
-together, begin with its start tag and end with its end tag. *Content* is nodes side by side: what
-stands for an element that a mapping inserted around them."""
+"""The kind of a fragment. A *path* is an element with parts of its content omitted: the
+concatenated ranges start with its start tag and end with its end tag. *Content* is a sequence of
+sibling nodes: the original content of an element that a mapping inserted."""
 
 WRAPPER_URI = "urn:penstock:fragment"
-"""The namespace of the element ``fragment`` that holds what is not an element by itself."""
+"""The namespace of the wrapper element ``fragment``, used for parts that are not an element."""
 
 UNLIMITED = 1 << 62
 
@@ -38,27 +38,27 @@ DECLARATION = re.compile(r"\sxmlns(?::([^\s=]+))?\s*=")
 QUOTED = re.compile(r"\"[^\"]*\"|'[^']*'")
 ENDS_IN_TEXT = re.compile(r"(?:[^\s>]|\]\]>)\Z")
 BEGINS_WITH_TEXT = re.compile(r"[^\s<]|<!\[CDATA\[")
-APART = "<!---->"
-"""Keeps texts apart that are not beside each other in the document."""
+SEPARATOR = "<!---->"
+"""Separates texts that are not adjacent in the document."""
 INTERNAL_SUBSET = re.compile(r"\[.*\]\s*>\Z", re.DOTALL)
 
 
 @dataclass(frozen=True, slots=True)
 class Context:
-    """What a document lends to its parts."""
+    """The context that a document's fragments share."""
 
     encoding: str = "utf-8"
     doctype: str = ""
-    """The document type declaration, empty where there is none."""
+    """The document type declaration; empty if there is none."""
 
     entities: tuple[tuple[str, str], ...] = ()
-    """The entities that the caller supplied: names and plain text."""
+    """Caller-supplied entities: names and plain text."""
 
     @classmethod
     def of(
         cls, content: bytes, summary: Summary, entities: Mapping[str, str] | None = None
     ) -> Context:
-        """The context that a document gives, ``summary`` being what reading it gave."""
+        """The context of a document; ``summary`` is the result of reading it."""
         doctype = ""
         if summary.doctype is not None:
             part = content[summary.doctype.start : summary.doctype.end]
@@ -80,17 +80,17 @@ class Fragment:
 
     kind: Kind
     spans: tuple[Span, ...]
-    """Where it is in the original bytes."""
+    """Byte spans in the original."""
 
     pieces: tuple[bytes, ...]
-    """The original bytes there, unchanged."""
+    """The original bytes of each span, unchanged."""
 
     namespaces: tuple[tuple[str, str], ...] = ()
     """Prefixes and URIs in scope; the default namespace's prefix is empty."""
 
     context: Context = Context()
     name: Name | None = None
-    """An attribute's name; its range alone would not tell it where the DTD gives it."""
+    """Name of an attribute; the span of a DTD default does not contain it."""
 
     @classmethod
     def cut(
@@ -111,29 +111,29 @@ class Fragment:
 
     @property
     def from_entity(self) -> bool:
-        """Whether some of it came out of an entity."""
+        """Whether any part comes from an entity."""
         return any(span.from_entity for span in self.spans)
 
     def to_xml(self) -> str:
-        """Make a well-formed piece of XML that stands alone.
+        """Convert to a well-formed, standalone piece of XML.
 
-        An element in one range is itself, with the namespace declarations it inherits. So is a
-        path; where something that it leaves out stood between two texts, an empty comment does.
-        Anything else is inside an element ``fragment`` of the namespace :data:`WRAPPER_URI`: text
-        and several ranges as its content, an attribute as its attribute, and of what came out of an
-        entity all that the outermost reference stands for. Where the document has a document type
+        An element or a path is returned with the namespace declarations it inherits; in a path, an
+        empty comment separates texts between which something was omitted. Any other fragment is
+        wrapped in an element ``fragment`` of the namespace :data:`WRAPPER_URI`: text and several
+        ranges become its content, an attribute becomes its attribute, and a part that comes from an
+        entity becomes the expansion of the outermost reference. If the document has a document type
         declaration, or the caller supplied entities, references are expanded and defaulted
         attributes written out.
         """
         texts = [decoded(piece, self.context.encoding) for piece in self.pieces]
         if self.kind == "path":
-            texts = [_put_together(texts)]
+            texts = [_concatenated(texts)]
         piece = self._declared(texts[0]) if self._stands_alone(texts) else self._wrapped(texts)
         if not self.context.doctype and not self.context.entities:
             return piece
         events = read_events(
             f"{self._doctype()}{piece}".encode(),
-            # The whole document was within its limits; a short piece only looks worse.
+            # The document met the limit; the ratio of a short fragment may be worse.
             limits=Limits(entity_amplification=UNLIMITED),
             entities=dict(self.context.entities),
         )
@@ -147,13 +147,13 @@ class Fragment:
         return write(events)
 
     def _stands_alone(self, texts: list[str]) -> bool:
-        """Whether this is an element, and not a reference that stands for one and more."""
+        """Whether this is an element, not a reference whose expansion contains one."""
         if self.kind == "path":
             return texts[0].startswith("<")
         return self.kind == "element" and len(texts) == 1 and not self.from_entity
 
     def _declared(self, element: str) -> str:
-        """The element with the declarations it inherits."""
+        """The element with its inherited namespace declarations."""
         tag = START_TAG.match(element)
         assert tag is not None, "an element begins with its start tag"
         own = {found or "" for found in DECLARATION.findall(QUOTED.sub("''", tag[2]))}
@@ -169,11 +169,11 @@ class Fragment:
         )
 
     def _is_defaulted(self, texts: list[str]) -> bool:
-        """Whether this is an attribute that the DTD gave: its range is then the start tag's."""
+        """Whether this is a DTD default, whose span is the start tag."""
         return self.kind == "attribute" and texts[0].startswith("<")
 
     def _wrapped(self, texts: list[str]) -> str:
-        """The pieces inside, or an attribute on, the wrapper."""
+        """Puts the pieces inside the wrapper, or an attribute on it."""
         taken = {prefix for prefix, _ in self.namespaces}
         prefix = next(p for p in ("ps", *(f"ps{n}" for n in range(len(taken)))) if p not in taken)
         name = f"{prefix}:fragment"
@@ -188,25 +188,25 @@ class Fragment:
         return f"<{opening}>{''.join(texts)}</{name}>"
 
     def _doctype(self) -> str:
-        """The document's declarations, for reading the pieces again."""
+        """The document's declarations, for parsing the pieces."""
         subset = INTERNAL_SUBSET.search(self.context.doctype)
         return f"<!DOCTYPE fragment {subset[0]}" if subset else ""
 
 
-def _put_together(texts: list[str]) -> str:
-    """The pieces of a path; what is no word in the document must not become one here."""
+def _concatenated(texts: list[str]) -> str:
+    """Concatenates the pieces of a path, separating texts so that no new words arise."""
     parts = texts[:1]
     for before, after in itertools.pairwise(texts):
         if ENDS_IN_TEXT.search(before) and BEGINS_WITH_TEXT.match(after):
-            parts.append(APART)
+            parts.append(SEPARATOR)
         parts.append(after)
     return "".join(parts)
 
 
 def decoded(part: bytes, encoding: str) -> str:
-    """The text of a part of a document."""
+    """Decodes a part of a document."""
     if native is None:
         return part.decode(encoding)
     text = native.decode(part, encoding)
-    assert text is not None, "a part of a document that was read is text"
+    assert text is not None, "parts of a document that was read can be decoded"
     return text

@@ -1,4 +1,4 @@
-"""The one way from bytes to events: natively, or where that cannot be by the reference."""
+"""Reads documents with the native reader, or with the reference if the core is missing."""
 
 from __future__ import annotations
 
@@ -15,24 +15,25 @@ from penstock.native import native
 __all__ = ["Declarations", "Source", "Summary", "read_events", "read_summary"]
 
 Source: TypeAlias = bytes | bytearray | memoryview | Iterable[bytes]
-"""A document's bytes, whole or in chunks cut anywhere."""
+"""The bytes of a document, as one buffer or in chunks of any size."""
 
 Declarations: TypeAlias = Literal["honour", "refuse"]
-"""What to do with document type declarations: honour internal entities and attribute defaults
-within the limits, or refuse a document that has one."""
+"""Treatment of document type declarations: honour internal entities and attribute defaults within
+the limits, or refuse the document."""
 
 
 @dataclass(frozen=True, slots=True)
 class Summary:
-    """What a document amounts to."""
+    """Totals of a document."""
 
     elements: int
     attributes: int
-    """Defaults from the DTD included, namespace declarations not."""
+    """Including DTD defaults, excluding namespace declarations."""
 
     bytes: int
     encoding: str
-    """``utf-8``, ``utf-16le``, ``utf-16be``, ``us-ascii``, ``iso-8859-1`` or another's label."""
+    """``utf-8``, ``utf-16le``, ``utf-16be``, ``us-ascii``, ``iso-8859-1`` or the label of another
+    encoding."""
 
     doctype: Span | None
     """The document type declaration, if there is one."""
@@ -45,23 +46,23 @@ def read_events(
     entities: Mapping[str, str] | None = None,
     declarations: Declarations = "honour",
 ) -> list[Event]:
-    """Read a document, and give its events.
+    """Read a document and return its events.
 
     Parameters
     ----------
     source
-        The document's bytes, or an iterable of chunks of them.
+        The bytes of the document, or an iterable of chunks.
     limits
-        What is too much.
+        The limits of the reader.
     entities
-        Entities that the document may refer to without declaring them: names and plain text.
+        Additional entities that the document may refer to: names and plain text.
     declarations
         Whether document type declarations are honoured or refused.
 
     Raises
     ------
     penstock.errors.DocumentError
-        The document is not well-formed, past a limit, or in need of something outside itself.
+        The document is not well-formed, exceeds a limit, or refers to external content.
 
     Examples
     --------
@@ -71,13 +72,13 @@ def read_events(
     Text Span(start=3, end=11, from_entity=False)
     EndElement Span(start=0, end=15, from_entity=False)
     """
-    whole_or_chunks = _plain(source)
+    content = _as_bytes(source)
     limits = limits or Limits()
     refuses = _refuses(declarations)
     if native is None:
-        return reference.read(whole_or_chunks, limits, entities or {}, refuses).events
+        return reference.read(content, limits, entities or {}, refuses).events
     tuples, refusal = native.read_events(
-        whole_or_chunks, limits.by_name(), list((entities or {}).items()), refuses
+        content, limits.by_name(), list((entities or {}).items()), refuses
     )
     _raise(refusal)
     return from_native(tuples)
@@ -90,26 +91,26 @@ def read_summary(
     entities: Mapping[str, str] | None = None,
     declarations: Declarations = "honour",
 ) -> Summary:
-    """Read a document as :func:`read_events` does, and give only what it amounts to.
+    """Read a document like :func:`read_events`, but return only its totals.
 
     >>> read_summary(b"<a b='1'><c/></a>")
     Summary(elements=2, attributes=1, bytes=17, encoding='utf-8', doctype=None)
     """
-    whole_or_chunks = _plain(source)
+    content = _as_bytes(source)
     limits = limits or Limits()
     refuses = _refuses(declarations)
     if native is None:
-        reading = reference.read(whole_or_chunks, limits, entities or {}, refuses)
+        reading = reference.read(content, limits, entities or {}, refuses)
         return Summary(*reading.amounts())
     reader = native.DocumentReader(limits.by_name(), list((entities or {}).items()), refuses)
-    summary, refusal = reader.read(whole_or_chunks)
+    summary, refusal = reader.read(content)
     _raise(refusal)
     assert summary is not None, "neither a summary nor a refusal"
     elements, attributes, size, encoding, doctype = summary
     return Summary(elements, attributes, size, encoding, doctype and Span(*doctype))
 
 
-def _plain(source: Source) -> bytes | Iterable[bytes]:
+def _as_bytes(source: Source) -> bytes | Iterable[bytes]:
     return bytes(source) if isinstance(source, bytearray | memoryview) else source
 
 

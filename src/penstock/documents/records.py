@@ -1,11 +1,11 @@
-"""Huge documents cut into records: natively, or where that cannot be by the reference.
+"""Splits huge documents into records, natively or with the reference if the core is missing.
 
-A record is an element on a path of child steps from the root, such as ``/feed/entry``. Its content
-is a document of its own: the record's bytes as they are where they stand alone, and otherwise what
-:meth:`penstock.documents.Fragment.to_xml` makes of them, in UTF-8, because they inherit namespaces,
-refer to entities, or are in another encoding. What is not well-formed is not lost either: the good
-records before the fault are given, and then one more that holds the rest up to the fault, fails to
-be read in the same way, and says why.
+A record is an element selected by a path of child steps from the root, such as ``/feed/entry``. Its
+content is a standalone document: the original bytes if they are self-contained, otherwise
+(inherited namespaces, entity references, other encodings) the result of
+:meth:`penstock.documents.Fragment.to_xml` in UTF-8. If the document is not well-formed, the good
+records before the fault are returned, followed by one faulty record that holds the rest, fails to
+parse for the same reason, and carries the error.
 """
 
 from __future__ import annotations
@@ -36,62 +36,63 @@ Range: TypeAlias = tuple[int, int]
 """The first byte, and one past the last."""
 
 Steps: TypeAlias = tuple[tuple[str | None, str | None], ...]
-"""A path: for each level from the root on the namespace URI and the local name, ``None`` for any;
-the URI ``""`` is no namespace."""
+"""A path: namespace URI and local name for each level from the root; ``None`` matches anything, the
+URI ``""`` means no namespace."""
 
 
 class Record(NamedTuple):
     """One record."""
 
     start: int
-    """Its first byte in the original."""
+    """Offset of the first byte in the original."""
 
     end: int
-    """One past its last."""
+    """Offset one past the last byte."""
 
     content: bytes
-    """A document that stands alone; of a faulty record, one that fails to be read."""
+    """A standalone document; for a faulty record, one that fails to parse."""
 
     fault: PenstockError | None
-    """Why it is no good."""
+    """The error of a faulty record."""
 
 
 @dataclass(frozen=True, slots=True)
 class CutPoint:
-    """A place between two records, from which reading can go on without what came before."""
+    """A position between two records where reading can resume without the preceding bytes."""
 
     position: int = 0
     """The offset in the original."""
 
     records: int = 0
-    """How many records there are before."""
+    """Number of preceding records."""
 
     prefix: tuple[Range, ...] = ()
-    """What to read first instead of all that came before: the declarations, and the start tags of
-    the elements that are open here."""
+    """Ranges to read first instead of all preceding bytes: the declarations, and the start tags of
+    the open elements."""
 
 
 @dataclass(frozen=True, slots=True)
 class RecordBatch:
-    """Some records, in document order, in the form that Arrow takes."""
+    """A batch of records in document order, in Arrow's layout."""
 
     contents: bytes
-    """The contents, one after the other."""
+    """The concatenated contents."""
 
     offsets: memoryview
-    """Where each begins and ends there: 32 bits each, one more than there are records."""
+    """32-bit offsets into ``contents``; one more than records."""
 
     starts: memoryview
-    """Where each begins in the original: 64 bits each."""
+    """64-bit start offsets in the original."""
 
     ends: memoryview
-    """Where each ends in the original: 64 bits each."""
+    """64-bit end offsets in the original."""
 
     ancestors: list[tuple[int, list[Range]]]
-    """The start tags around a record and those after it, by the record's number, until the next."""
+    """Runs of records with the same ancestors: number of the first record, and the ancestors' start
+    tags."""
 
     faults: Mapping[int, PenstockError] = field(default_factory=dict)
-    """Why some of them are no good, by their numbers."""
+    """The errors of faulty records, by number."""
 
     def __len__(self) -> int:
         return len(self.starts)
@@ -102,25 +103,25 @@ class RecordBatch:
 
 
 class RecordCutter:
-    """Cuts a stream of bytes into records, holding only a part of it.
+    """Splits a stream of bytes into records in bounded memory.
 
     Parameters
     ----------
     chunks
-        The bytes, cut anywhere; after ``at.prefix``, what begins at ``at.position``.
+        The bytes in chunks of any size: ``at.prefix``, followed by the bytes from ``at.position``.
     steps
         The path to the records.
     limits
-        What is too much. A stream of records may be as long as it likes: ``document_bytes`` and
+        The limits of the reader. A stream of records may have any length: ``document_bytes`` and
         ``entity_bytes`` do not apply.
     entities
-        Entities that records may refer to without declaring them: names and plain text.
+        Additional entities that records may refer to: names and plain text.
     record_bytes
-        Bytes of a record; a longer one is faulty.
+        Maximum size of a record; a longer one is faulty.
     contents
-        Whether contents are wanted, or only where the records are.
+        Whether to return contents, or only positions.
     at
-        Where ``chunks`` begins.
+        The position where ``chunks`` starts.
     """
 
     def __init__(
@@ -148,7 +149,7 @@ class RecordCutter:
         )
 
     def next_batch(self, bytes_wanted: int = BATCH_BYTES) -> RecordBatch | None:
-        """Read on by about so many bytes, and give the records there; ``None`` after the end."""
+        """Read about ``bytes_wanted`` more bytes and return their records; ``None`` at the end."""
         batch = self._cutter.next_batch(bytes_wanted)
         if batch is None:
             return None
@@ -163,12 +164,12 @@ class RecordCutter:
         )
 
     def batches(self, bytes_wanted: int = BATCH_BYTES) -> Iterator[RecordBatch]:
-        """All batches up to the end."""
+        """All remaining batches."""
         while (batch := self.next_batch(bytes_wanted)) is not None:
             yield batch
 
     def rest(self) -> Record | None:
-        """After the end: what could not be read, where that is so."""
+        """After the last batch: the part that could not be read, if any."""
         end = self._cutter.end()
         if end is None:
             return None
@@ -180,7 +181,7 @@ class RecordCutter:
         return Record(start, max(offset, start), content, fault)
 
     def prolog(self) -> tuple[Range, ...]:
-        """The declarations that any later record may need."""
+        """The declarations that later records may need."""
         return tuple(self._cutter.prolog())
 
 
@@ -192,12 +193,12 @@ def cut_records(
     entities: Mapping[str, str] | None = None,
     record_bytes: int = RECORD_BYTES,
 ) -> Iterator[Record]:
-    """Cut a document into records, and at a fault give the rest.
+    """Split a document into records; after a fault, the last record holds the rest.
 
     Parameters
     ----------
     source
-        The document's bytes, or an iterable of chunks of them.
+        The bytes of the document, or an iterable of chunks.
     steps
         The path to the records.
     limits, entities, record_bytes

@@ -1,4 +1,4 @@
-"""Events back into text."""
+"""Serialises events as XML."""
 
 from __future__ import annotations
 
@@ -16,15 +16,15 @@ EMPTY_COMMENT = "<!---->"
 
 
 def write(events: Iterable[Event]) -> str:
-    """Write events as XML: prefixes as in scope, declarations where they come into scope.
+    """Serialise events as XML, with the prefixes in scope, declared where they come into scope.
 
-    What the events do not tell is not written: comments, instructions, declarations of types. Where
-    one of these was between two texts, an empty comment keeps them apart.
+    Comments, processing instructions and document type declarations have no events and are omitted;
+    an empty comment replaces those that separate two texts.
     """
     parts: list[str] = []
     names: list[str] = []
     scopes: list[dict[str, str]] = [{}]
-    before: Event | None = None  # the last that was no break
+    before: Event | None = None  # the last event other than a TextBreak
     is_broken = False
     for event in events:
         if isinstance(event, TextBreak):
@@ -52,7 +52,7 @@ def write(events: Iterable[Event]) -> str:
 
 
 def _declarations(scope: dict[str, str], outer: dict[str, str]) -> str:
-    """What ``scope`` declares differently from ``outer``."""
+    """The declarations by which ``scope`` differs from ``outer``."""
     changed = {prefix: uri for prefix, uri in scope.items() if outer.get(prefix) != uri}
     if "" in outer and "" not in scope:
         changed[""] = ""
@@ -63,7 +63,7 @@ def _declarations(scope: dict[str, str], outer: dict[str, str]) -> str:
 
 
 def _qualified(name: Name, scope: dict[str, str], *, is_attribute: bool) -> str:
-    """``name`` with a prefix that means its namespace; the document used one, so there is one."""
+    """``name`` with a prefix bound to its namespace; one exists because the document used it."""
     if not name.uri:
         return name.local
     if name.uri == XML_URI:

@@ -1,4 +1,4 @@
-"""The reference's namespaces: a dictionary for each open element."""
+"""Namespaces in scope: one dictionary per open element."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ XMLNS = "http://www.w3.org/2000/xmlns/"
 
 
 class Scope:
-    """The namespaces in scope, as elements are entered and left."""
+    """The namespaces in scope while elements are entered and left."""
 
     def __init__(self) -> None:
         self._scopes: list[dict[str, str]] = [{"xml": XML}]

@@ -1,12 +1,12 @@
-"""The reader by definition: what a document means, written to be read rather than to be fast.
+"""The reference reader: simple rather than fast.
 
-Expat says whether a document is well-formed, and what its document type declaration declares. The
-rest follows from the text: it is cut into tokens by one regular expression, entities are expanded
-where they stand, and namespaces are looked up in a dictionary. A whole document is held in memory.
-Encodings are those of Expat: UTF-8, UTF-16, US-ASCII, ISO-8859-1, and Python's of one byte a
-character. Names are those of XML 1.0's fourth edition, which Expat knows.
+Expat checks well-formedness and parses the document type declaration. The rest works on the text: a
+regular expression splits it into tokens, entities are expanded in place, and namespaces are looked
+up in a dictionary. The document is held in memory. Supported encodings are Expat's: UTF-8, UTF-16,
+US-ASCII, ISO-8859-1 and Python's single-byte encodings. Names follow XML 1.0's fourth edition, as
+in Expat.
 
-It serves where the native core is missing, and is the oracle that the core is tested against.
+It is the oracle of the tests, and the fallback where the native core is missing.
 """
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ ATTRIBUTE = re.compile(r"""(?P<name>[^\s=]+)\s*=\s*(?:"(?P<double>[^"]*)"|'(?P<s
 
 @dataclass(frozen=True, slots=True)
 class Reading:
-    """A document read to its end."""
+    """A completely read document."""
 
     events: list[Event]
     size: int
@@ -73,7 +73,7 @@ def read(
     entities: Mapping[str, str],
     refuse_declarations: bool,
 ) -> Reading:
-    """Read a document; a refusal is raised."""
+    """Read a document; raises the error of a refused one."""
     content = source if isinstance(source, bytes) else b"".join(source)
     if len(content) > limits.document_bytes:
         raise error(
@@ -87,12 +87,12 @@ def read(
         message = "the document has a document type declaration, and these are refused here"
         raise error("entity.doctype-refused", message, text.where(declared.doctype[0]))
     doctype = declared.doctype and text.span(*declared.doctype)
-    events = list(joined(_Walk(text, declared, limits, entities).events()))
+    events = list(joined(_EventGenerator(text, declared, limits, entities).events()))
     return Reading(events, len(content), text.encoding, doctype)
 
 
-class _Walk:
-    """One way through a document that Expat has found well-formed."""
+class _EventGenerator:
+    """Generates the events of a document that Expat found well-formed."""
 
     def __init__(
         self,
@@ -106,8 +106,8 @@ class _Walk:
         self.limits = limits
         self.entities = entities
         self.scope = Scope()
-        self.open: list[int] = []  # where each open element's start tag begins
-        self.at = 0  # where in the text to show a refusal
+        self.open: list[int] = []  # start of each open element's start tag
+        self.at = 0  # position for errors
 
     def events(self) -> Iterator[Event]:
         """The events of the root element."""
@@ -117,7 +117,8 @@ class _Walk:
         return error(code, message, self.text.where(self.at))
 
     def content(self, text: str, start: int, reference: Span | None) -> Iterator[Event]:
-        """The events of ``text`` from ``start`` on; ``reference`` is what it came out of."""
+        """The events of ``text`` from ``start`` on; ``reference`` is the span it was expanded
+        from."""
         for token in TOKEN.finditer(text, start):
             if reference is None:
                 self.at = token.start()
@@ -127,7 +128,7 @@ class _Walk:
             elif token["end"]:
                 yield self.end_tag(reference, token.end())
             elif token["text"] or token["cdata"]:
-                yield Text(_folded(token["text"] or token["cdata"], reference), span)
+                yield Text(_normalised(token["text"] or token["cdata"], reference), span)
             elif token["reference"]:
                 yield from self.reference(token["reference"], span, reference)
             elif token["comment"] or token["instruction"]:
@@ -182,7 +183,7 @@ class _Walk:
 
     def value(self, element: str, part: re.Match[str], in_entity: bool) -> str:
         written = part["double"] if part["double"] is not None else part["single"]
-        value = self.expanded(written if in_entity else _folded(written, None))
+        value = self.expanded(written if in_entity else _normalised(written, None))
         if self.declared.is_tokens(element, part["name"]):
             value = " ".join(word for word in value.split(" ") if word)
         if len(value.encode()) > self.limits.value_bytes:
@@ -191,7 +192,7 @@ class _Walk:
         return value
 
     def expanded(self, written: str) -> str:
-        """An attribute's value: white space to spaces, references to what they stand for."""
+        """Normalises an attribute value: white space to spaces, references expanded."""
         parts = re.split(r"&([^;]+);", written)
         for at, part in enumerate(parts):
             if at % 2 == 0:
@@ -217,7 +218,7 @@ class _Walk:
 
 
 def _character(reference: str) -> str | None:
-    """What a reference to a character stands for; ``None`` for one to an entity."""
+    """The character of a character reference; ``None`` for an entity reference."""
     if reference.startswith("#x"):
         return chr(int(reference[2:], 16))
     if reference.startswith("#"):
@@ -225,6 +226,6 @@ def _character(reference: str) -> str | None:
     return PREDEFINED.get(reference)
 
 
-def _folded(text: str, reference: Span | None) -> str:
-    """Line ends as line feeds, where the document itself is read and not an entity."""
+def _normalised(text: str, reference: Span | None) -> str:
+    """Normalises line ends in the document, but not in entity expansions."""
     return re.sub(r"\r\n?", "\n", text) if reference is None else text

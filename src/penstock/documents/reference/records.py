@@ -1,8 +1,8 @@
-"""Records by definition: the whole document is read, and each record cut out as a fragment.
+"""The reference implementation of records: reads the document and cuts each record as a fragment.
 
-Where the document is refused, Expat says which elements were open before the fault; the document is
-closed there by hand, and read again. It serves where the native core is missing, and is the oracle
-that the core is tested against.
+If the document is refused, Expat determines the elements open before the fault; the document is
+closed there and read again. It is the oracle of the tests, and the fallback where the native core
+is missing.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ End: TypeAlias = tuple[tuple[str, str, int, int, int] | None, bytes, int]
 NAMED_REFERENCE = re.compile(r"&(?!#|(?:amp|lt|gt|quot|apos);)")
 SHOWN_BYTES = 64 << 10
 UNLIMITED = 1 << 62
-# An encoding that Python does not know is no error of Expat's own.
+# Python raises LookupError for an unknown encoding.
 _EXPAT_REFUSES = (expat.ExpatError, LookupError)
 
 
@@ -44,7 +44,7 @@ class Cut:
     span: Span
     content: bytes
     ancestors: tuple[Span, ...]
-    """The start tags around it."""
+    """The start tags of its ancestors."""
 
     fault: tuple[str, str] | None = None
 
@@ -63,19 +63,19 @@ def cut(
     entities: Mapping[str, str],
     record_bytes: int,
 ) -> tuple[list[Cut], PenstockError | None, bytes, int]:
-    """The records; and where the document is refused, why, its rest, and where that begins."""
+    """The records; for a refused document also the error, the rest, and the offset of the rest."""
     good, good_end, refusal = content, len(content), None
     while True:
         try:
             reading = reference.read(good, limits, entities, False)
             break
         except PenstockError as problem:
-            # Expat looks at the whole before namespaces are looked at: an earlier fault may follow.
+            # Expat checks the document before namespaces are resolved: an earlier fault may follow.
             refusal = problem
-            mended = _mended(content, problem)
-            if mended is None:
+            closed = _closed_before(content, problem)
+            if closed is None:
                 return [], refusal, content, 0
-            good, good_end = mended
+            good, good_end = closed
     doctype = reading.doctype
     written = decoded(content[doctype.start : doctype.end], reading.encoding) if doctype else ""
     cuts: list[Cut] = []
@@ -106,7 +106,7 @@ def cut(
 
 
 def _on_path(events: list[Event], steps: list[tuple[str | None, str | None]]) -> Iterable[_Element]:
-    """The elements on the path, in the order of their ends, which is that of their starts."""
+    """The elements on the path, in document order."""
     open_: list[StartElement] = []
     for event in events:
         if isinstance(event, StartElement):
@@ -140,8 +140,8 @@ def _record(
         return Cut(span, raw[: min(record_bytes, SHOWN_BYTES)], element.ancestors, fault)
     text = decoded(raw, encoding)
     subset = INTERNAL_SUBSET.search(doctype)
-    lends_to_all = subset is not None and ("ATTLIST" in subset[0] or "%" in subset[0])
-    refers = lends_to_all or NAMED_REFERENCE.search(text) is not None
+    applies_to_all = subset is not None and ("ATTLIST" in subset[0] or "%" in subset[0])
+    refers = applies_to_all or NAMED_REFERENCE.search(text) is not None
     context = (
         Context(encoding, doctype if subset else "", tuple(sorted(entities.items())))
         if refers and (subset or entities)
@@ -153,10 +153,10 @@ def _record(
     return Cut(span, xml.encode(), element.ancestors)
 
 
-def _mended(content: bytes, refusal: PenstockError) -> tuple[bytes, int] | None:
-    """What is good before the fault, closed, and its length without that.
+def _closed_before(content: bytes, refusal: PenstockError) -> tuple[bytes, int] | None:
+    """The part before the fault with its open elements closed, and the length of the part.
 
-    ``None`` where no element ends before the fault.
+    ``None`` if no element ends before the fault.
     """
     fault = refusal.where.offset if refusal.where else 0
     ends = [(at, open_) for at, open_ in _end_tags(content) if at < fault]
@@ -166,15 +166,15 @@ def _mended(content: bytes, refusal: PenstockError) -> tuple[bytes, int] | None:
     encoding = _python_encoding(content)
     closing = "".join(f"</{name}>" for name in reversed(still_open)).encode(encoding)
     for found in re.finditer(re.escape(">".encode(encoding)), content[start:]):
-        # The first that makes it whole; one before may be in an attribute's value.
+        # The first `>` that completes it; earlier ones may be in attribute values.
         at = start + found.end()
-        if _is_whole(content[:at] + closing):
+        if _is_well_formed(content[:at] + closing):
             return content[:at] + closing, at
     return None
 
 
 def _end_tags(content: bytes) -> list[tuple[int, list[str]]]:
-    """Where end tags and empty-element tags begin, and what is open after them."""
+    """Starts of end tags and empty-element tags, with the elements open after them."""
     parser = _parser()
     open_: list[str] = []
     ends: list[tuple[int, list[str]]] = []
@@ -190,7 +190,7 @@ def _end_tags(content: bytes) -> list[tuple[int, list[str]]]:
     return ends
 
 
-def _is_whole(content: bytes) -> bool:
+def _is_well_formed(content: bytes) -> bool:
     try:
         _parser().Parse(content, True)
     except _EXPAT_REFUSES:
@@ -200,7 +200,7 @@ def _is_whole(content: bytes) -> bool:
 
 def _parser() -> expat.XMLParserType:
     parser = expat.ParserCreate()
-    # Entities that nobody declares are the caller's, who may have supplied them.
+    # Undeclared entities may be supplied by the caller.
     parser.UseForeignDTD(True)
     parser.ExternalEntityRefHandler = lambda *_: 1
     parser.SetParamEntityParsing(expat.XML_PARAM_ENTITY_PARSING_UNLESS_STANDALONE)
@@ -217,9 +217,9 @@ def _python_encoding(content: bytes) -> str:
 
 
 class RecordCutter:
-    """The same face as the native core's."""
+    """The interface of the native class."""
 
-    def __init__(  # noqa: PLR0917 - as the native core takes them
+    def __init__(  # noqa: PLR0917 - the native signature
         self,
         chunks: Iterable[bytes],
         steps: list[tuple[str | None, str | None]],
@@ -232,29 +232,29 @@ class RecordCutter:
     ) -> None:
         content = b"".join(chunks)
         lifted = {**limits, "document_bytes": UNLIMITED, "entity_bytes": UNLIMITED}
-        made = cut(content, steps, Limits(**lifted), dict(entities), record_bytes)
-        self._cuts, self._refusal, self._rest, self._rest_start = made
+        result = cut(content, steps, Limits(**lifted), dict(entities), record_bytes)
+        self._cuts, self._refusal, self._rest, self._rest_start = result
         self._contents = contents
         self._prefix = prefix
         self._position = position
         self._ended = False
 
     def next_batch(self, bytes_wanted: int) -> Batch | None:
-        """All records at once, and then ``None``."""
+        """All records in one batch, then ``None``."""
         if self._ended:
             return None
         self._ended = True
         offsets, starts, ends = array("i", [0]), array("q"), array("q")
         parts: list[bytes] = []
         faults: list[tuple[int, str, str]] = []
-        for number, made in enumerate(self._cuts):
-            parts.append(made.content if self._contents else b"")
+        for number, record in enumerate(self._cuts):
+            parts.append(record.content if self._contents else b"")
             offsets.append(offsets[-1] + len(parts[-1]))
-            start, end = self._original((made.span.start, made.span.end))
+            start, end = self._original((record.span.start, record.span.end))
             starts.append(start)
             ends.append(end)
-            if made.fault:
-                faults.append((number, *made.fault))
+            if record.fault:
+                faults.append((number, *record.fault))
         grouped = groupby(enumerate(self._cuts), key=lambda pair: pair[1].ancestors)
         ancestors = [
             (next(pairs)[0], [self._original((span.start, span.end)) for span in around])
@@ -270,16 +270,16 @@ class RecordCutter:
         )
 
     def end(self) -> End | None:
-        """Why the rest could not be read, what it is, and where it begins."""
+        """The error of the rest, its content and its offset."""
         if not self._ended:
             return None
         if self._refusal is None:
             return None, b"", 0
         where = self._refusal.where
-        assert where is not None, "a document is refused somewhere"
+        assert where is not None, "refusals have a position"
         at = self._original((where.offset, where.offset))[0]
-        told = (self._refusal.code, self._refusal.message, at, where.line, where.column)
-        return told, self._rest, self._original((self._rest_start, self._rest_start))[0]
+        refusal = (self._refusal.code, self._refusal.message, at, where.line, where.column)
+        return refusal, self._rest, self._original((self._rest_start, self._rest_start))[0]
 
     def prolog(self) -> list[Range]:
         """The declarations."""
@@ -289,7 +289,7 @@ class RecordCutter:
         return [(0, first.ancestors[0].start if first.ancestors else first.span.start)]
 
     def _original(self, of: Range) -> Range:
-        """The range of the original that a range of the stream is."""
+        """Maps a range of the stream to a range of the original."""
         before = 0
         for start, end in self._prefix:
             if of[0] < before + end - start:

@@ -1,4 +1,4 @@
-"""The reference's view of a document as text, with the way back to the original bytes."""
+"""The decoded text of a document, with byte offsets of its characters."""
 
 from __future__ import annotations
 
@@ -19,26 +19,26 @@ MARKS = (
     (b"\0<\0?", "utf-16be"),
     (b"<\0?\0", "utf-16le"),
 )
-"""How documents in these encodings begin; the last two are no marks, and stay."""
+"""First bytes by encoding; the last two are not byte order marks and remain in the text."""
 
 DECLARED = re.compile(rb"""<\?xml(?=\s)[^>]*?\sencoding\s*=\s*["']([A-Za-z0-9._-]+)["']""")
 
 
 @dataclass(frozen=True, slots=True)
 class OriginalText:
-    """A document's text, and where each character begins in its bytes."""
+    """The text of a document with the byte offset of each character."""
 
     text: str
     encoding: str
     offsets: list[int]
-    """One for each character, and one for the end."""
+    """One offset per character, and the end."""
 
     def span(self, start: int, end: int) -> Span:
         """The bytes of ``text[start:end]``."""
         return Span(self.offsets[start], self.offsets[end])
 
     def where(self, at: int) -> Where:
-        """The place of ``text[at]``."""
+        """The position of ``text[at]``."""
         lines = re.split(r"\r\n?|\n", self.text[:at])
         return Where(self.offsets[at], len(lines), len(lines[-1]) + 1)
 
@@ -58,7 +58,7 @@ def original_text(content: bytes) -> OriginalText:
 
 
 def _check_declared(text: str, encoding: str, mark: int) -> None:
-    """Check that what a document declares fits the encoding that its first bytes show."""
+    """Checks that the declared encoding agrees with the first bytes."""
     declared = DECLARED.match(text.encode())
     if declared is None:
         if not mark:
@@ -75,7 +75,7 @@ def _check_declared(text: str, encoding: str, mark: int) -> None:
 
 
 def _encoding(content: bytes) -> tuple[str, int]:
-    """The encoding, by the native core's name for it, and the length of the byte order mark."""
+    """The encoding, as the native core names it, and the length of the byte order mark."""
     for start, encoding in MARKS:
         if content.startswith(start):
             return encoding, 0 if b"<" in start else len(start)

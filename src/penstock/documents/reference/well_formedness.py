@@ -1,4 +1,4 @@
-"""Expat's part in the reference: is it well-formed, and what does it declare?"""
+"""Checks well-formedness with Expat and collects the declarations."""
 
 from __future__ import annotations
 
@@ -41,12 +41,12 @@ CODES = {
         "limit.entity-amplification"
     ),
 }
-"""Expat's errors as codes; any other is ``xml.tag``."""
+"""Error codes of Expat's errors; the default is ``xml.tag``."""
 
 
 @dataclass(slots=True)
 class Declared:
-    """What a document declares, and where its parts are."""
+    """The declarations of a document, and the positions of its parts."""
 
     entities: dict[str, str] = field(default_factory=dict)
     """Internal general entities: names and replacement texts."""
@@ -55,16 +55,16 @@ class Declared:
     """Type and default by element and attribute."""
 
     doctype: tuple[int, int] | None = None
-    """Where the document type declaration begins and ends in the text."""
+    """Start and end of the document type declaration in the text."""
 
     root: int = 0
-    """Where the root element begins."""
+    """Start of the root element."""
 
     root_end: int = 0
-    """Where it has ended."""
+    """End of the root element."""
 
     def defaults(self, element: str) -> list[tuple[str, str]]:
-        """The attributes that ``element`` has where they are not given."""
+        """The default attributes of ``element``."""
         return [
             (attribute, default)
             for (owner, attribute), (_, default) in self.attributes.items()
@@ -72,34 +72,34 @@ class Declared:
         ]
 
     def is_tokens(self, element: str, attribute: str) -> bool:
-        """Whether white space collapses in this attribute."""
+        """Whether white space in this attribute is collapsed."""
         return self.attributes.get((element, attribute), ("CDATA", None))[0] != "CDATA"
 
 
 def check(
     content: bytes, text: OriginalText, limits: Limits, entities: Mapping[str, str]
 ) -> Declared:
-    """Have Expat read the document, and give what it declares; a refusal is raised."""
+    """Parse the document with Expat and return its declarations; raises the error of a refusal."""
     parser = expat.ParserCreate(text.encoding if text.encoding.startswith("utf-16") else None)
-    listener = _Listener(parser, text, entities)
+    handler = _ExpatHandler(parser, text, entities)
     try:
         parser.Parse(content, True)
     except expat.ExpatError as problem:
         message = expat.ErrorString(problem.code)
         where = Where(parser.ErrorByteIndex, problem.lineno, problem.offset + 1)
-        if listener.depth and message == expat.errors.XML_ERROR_NO_ELEMENTS:
-            # Expat's word for a text that ends early, whether or not there was an element.
+        if handler.depth and message == expat.errors.XML_ERROR_NO_ELEMENTS:
+            # Expat reports this for any premature end, even inside an element.
             raise error("xml.unclosed", "the text ends inside an element", where) from None
         raise error(CODES.get(message, "xml.tag"), message, where) from None
-    declared = listener.declared
+    declared = handler.declared
     if declared.doctype and declared.doctype[1] - declared.doctype[0] > limits.doctype_bytes:
         message = f"the document type declaration is longer than {limits.doctype_bytes} bytes"
         raise error("limit.doctype-bytes", message, text.where(declared.doctype[0]))
     return declared
 
 
-class _Listener:
-    """Hears Expat."""
+class _ExpatHandler:
+    """Handles Expat's callbacks."""
 
     def __init__(
         self, parser: expat.XMLParserType, text: OriginalText, entities: Mapping[str, str]
@@ -112,9 +112,9 @@ class _Listener:
         self.doctype_start = 0
         self.is_supplying = False
         self.external_subset: str | None = None
-        # The caller's entities come in as if an external subset declared them.
+        # The caller's entities are declared by a pretended external subset.
         parser.UseForeignDTD(bool(entities))
-        # Asked for everything outside the document, so that all of it can be refused.
+        # Requests all external content, in order to refuse it.
         parser.SetParamEntityParsing(expat.XML_PARAM_ENTITY_PARSING_ALWAYS)
         parser.ExternalEntityRefHandler = self.external
         parser.SkippedEntityHandler = self.skipped
@@ -130,7 +130,7 @@ class _Listener:
         parser.EndElementHandler = self.end
 
     def here(self) -> int:
-        """Where Expat is, in the text."""
+        """Expat's current position in the text."""
         return bisect_left(self.text.offsets, self.parser.CurrentByteIndex)
 
     def external(
@@ -146,7 +146,7 @@ class _Listener:
             self.is_supplying = False
             return 1
         if context is None and system == self.external_subset:
-            return 1  # Never read: what it might declare is missing where it is needed.
+            return 1  # Never read: references to what it would declare fail.
         message = "an external entity is referred to, and external entities are never read"
         raise error("entity.external", message, self.text.where(self.here()))
 
@@ -156,7 +156,7 @@ class _Listener:
         raise error(code, message, self.text.where(self.here()))
 
     def xml_declaration(self, version: str, _encoding: str | None, _standalone: int) -> None:
-        # Expat takes any version.
+        # Expat accepts any version.
         if not re.fullmatch(r"1\.[0-9]+", version):
             raise error("xml.declaration", f"{version!r} is no version of XML 1", Where(0, 1, 1))
 
@@ -170,7 +170,7 @@ class _Listener:
         _public: str | None,
         _notation: str | None,
     ) -> None:
-        self.plain(name)
+        self.unprefixed(name)
         if not is_parameter and value is not None and not self.is_supplying:
             self.declared.entities.setdefault(name, value)
 
@@ -185,19 +185,19 @@ class _Listener:
         self.qualified(name)
 
     def notation(self, name: str, *_: object) -> None:
-        self.plain(name)
+        self.unprefixed(name)
 
     def instruction(self, target: str, _data: str) -> None:
-        self.plain(target)
+        self.unprefixed(target)
 
-    def plain(self, name: str) -> None:
-        """Refuse a colon, which Expat knows nothing about."""
+    def unprefixed(self, name: str) -> None:
+        """Refuses names with a colon; Expat is not namespace-aware."""
         if ":" in name:
             message = f"{name} may not have a colon"
             raise error("namespace.colon", message, self.text.where(self.here()))
 
     def qualified(self, name: str) -> None:
-        """Refuse a colon that is not between a prefix and a local name."""
+        """Refuses a colon that does not separate a prefix from a local name."""
         try:
             split(name)
         except PenstockError as problem:
@@ -208,7 +208,7 @@ class _Listener:
     ) -> None:
         self.qualified(name)
         self.external_subset = system
-        # Expat stands behind the name by now.
+        # Expat is already past the name.
         self.doctype_start = self.text.text.rindex("<!DOCTYPE", 0, self.here())
 
     def end_doctype(self) -> None:
@@ -224,6 +224,6 @@ class _Listener:
         self.depth -= 1
         if self.depth == 0:
             here = self.here()
-            # After an empty-element tag Expat stands behind it already.
-            behind = self.text.text.startswith("</", here)
-            self.declared.root_end = self.text.text.index(">", here) + 1 if behind else here
+            # After an empty-element tag, Expat is already past it.
+            at_end_tag = self.text.text.startswith("</", here)
+            self.declared.root_end = self.text.text.index(">", here) + 1 if at_end_tag else here
