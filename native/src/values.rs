@@ -1,18 +1,18 @@
-//! XPath 1.0's values: what a string-value is worth, and how it compares with a literal.
+//! Comparisons of string-values as XPath 1.0 defines them.
 //!
-//! A string-value may arrive whole (an attribute) or in pieces (the text of an element). Both ways
-//! give the same answers: [`ValueTest::holds`] for the first, a [`Watch`] for the second. A watch
-//! never holds more than the test needs, however long the value is.
+//! A string-value is available at once (an attribute) or arrives in chunks (the text of an element).
+//! [`ValueTest::holds`] handles the first case and a [`StringValueWatcher`] the second, with equal
+//! results. A watcher stores no more than its test needs, however long the value is.
 
 mod number;
 mod string_value_watcher;
 
 pub use number::{number, NumberReader};
-pub use string_value_watcher::Watch;
+pub use string_value_watcher::StringValueWatcher;
 
 use crate::xpath::ast::{Literal, Op};
 
-/// A question about one string-value.
+/// A test of one string-value.
 #[derive(Clone, Debug)]
 pub enum ValueTest {
     /// Equal to the text (`true`), or not equal to it (`false`).
@@ -46,7 +46,7 @@ impl ValueTest {
         Self::StartsWith(text.into())
     }
 
-    /// Whether it holds for a value that is all there.
+    /// Whether it holds for a complete value.
     pub fn holds(&self, value: &str) -> bool {
         match self {
             Self::Text(text, equal) => (value == &**text) == *equal,
@@ -67,7 +67,7 @@ pub fn compare(value: &str, op: Op, literal: &Literal) -> bool {
     }
 }
 
-/// `left op right` as IEEE 754 has it: with NaN only `!=` is true.
+/// `left op right` as in IEEE 754: with NaN, only `!=` is true.
 pub fn compare_numbers(left: f64, op: Op, right: f64) -> bool {
     match op {
         Op::Eq => left == right,
@@ -79,12 +79,12 @@ pub fn compare_numbers(left: f64, op: Op, right: f64) -> bool {
     }
 }
 
-/// A text to look for, prepared for values that are whole and for values that come in pieces.
+/// A text to search for, prepared for complete values and for values that arrive in chunks.
 #[derive(Clone, Debug)]
 pub struct Needle {
     finder: memchr::memmem::Finder<'static>,
-    /// Knuth, Morris and Pratt's table: for each prefix of the text, how long the longest proper
-    /// prefix is that is also its suffix.
+    /// The Knuth-Morris-Pratt failure table: for each prefix of the text, the length of its longest
+    /// proper prefix that is also a suffix.
     borders: Box<[u32]>,
 }
 
@@ -110,7 +110,7 @@ impl Needle {
         self.finder.needle()
     }
 
-    /// How much of the text is matched after `byte`, when `matched` bytes of it were before.
+    /// How many bytes of the text match after `byte`, if `matched` bytes matched before it.
     fn step(&self, mut matched: usize, byte: u8) -> usize {
         let bytes = self.bytes();
         while matched > 0 && bytes[matched] != byte {

@@ -1,38 +1,149 @@
-//! What a selection does at each event of the document.
+//! Evaluates queries on the events of a document: binds nodes to the steps that wait for them.
 
-use crate::events::{
-    sorted_bindings, Attribute, Context, ExpandedName, Handler, NameId, Names, NamespaceScope,
-    Span, StartElement, Stop,
-};
+use crate::events::{Attribute, Context, Handler, Names, Span, StartElement, Stop};
 use crate::xpath::ast::Kind;
 
-use super::pending_steps::{accepts, Expected, ANY_NAME, TEXT};
-use super::selection::{ResultDetail, Selection};
+use super::candidate::Candidate;
+use super::node_capture::NodeCapture;
+use super::open_nodes::{BindingId, Verdict, NONE};
+use super::pending_steps::{accepts, PendingSteps, ANY_NAME, TEXT};
+use super::propagation::Propagation;
+use super::query_result::{QueryResult, ResultDetail, SelectionOptions};
+use super::query_steps::StepId;
+use super::selector::{Goal, Selector};
 
-impl Selection<'_> {
+/// Evaluates queries on one document. Read the document with it as the handler, then call
+/// [`Selection::finish`].
+pub struct Selection<'a> {
+    propagation: Propagation<'a>,
+    pending: PendingSteps,
+    capture: NodeCapture,
+    /// Document-order number of the last node.
+    order: u64,
+    text: OpenText,
+    reports_nodes: bool,
+    /// Whether attributes or text nodes may be selected, so that the scope of each element is needed.
+    reports_leaves: bool,
+}
+
+/// The text node being read.
+#[derive(Default)]
+struct OpenText {
+    /// Its byte spans; empty if no text node is open.
+    spans: Vec<Span>,
+    /// Whether it has a frame, because some step waits for it.
+    has_frame: bool,
+}
+
+impl<'a> Selection<'a> {
+    /// Evaluates `selectors`, which may contain duplicates; the results come in the same order.
+    pub fn new(selectors: &[&'a Selector], options: SelectionOptions) -> Self {
+        let propagation = Propagation::new(selectors, options);
+        let reports_nodes = options.detail != ResultDetail::MatchOnly;
+        let reports_leaves = reports_nodes
+            && propagation.steps.iter().any(|linked| {
+                linked.step.kind != Kind::Element && matches!(linked.step.goal, Some(Goal::Select))
+            });
+        let mut selection = Self {
+            pending: PendingSteps::new(propagation.steps.len()),
+            propagation,
+            capture: NodeCapture::new(options.detail),
+            order: 0,
+            text: OpenText::default(),
+            reports_nodes,
+            reports_leaves,
+        };
+        selection.push_frame();
+        let mut document = 0;
+        for (query, selector) in (0..).zip(selectors) {
+            selection.bind_document(query, document);
+            document += u32::try_from(selector.steps.len()).expect("fewer than 2^32 steps");
+        }
+        selection
+    }
+
+    /// Binds the document node to the first step of a query.
+    fn bind_document(&mut self, query: u32, step: StepId) {
+        let nodes = &mut self.propagation.nodes;
+        let binding = nodes.push_binding(step, self.propagation.steps[step], NONE);
+        debug_assert_eq!(binding, query, "document bindings are numbered by query");
+        nodes.binding_mut(binding).verdict = Verdict::Holds;
+        nodes.publish(binding);
+        self.await_next_steps(binding);
+    }
+
+    /// The results, in the order of the selectors. The document must have been read to its end.
+    pub fn finish(self) -> Vec<QueryResult> {
+        self.propagation.finish()
+    }
+
+    fn push_frame(&mut self) {
+        let deferred = self.propagation.deferred_mark();
+        let pending = self.pending.mark();
+        self.propagation
+            .nodes
+            .push_frame(self.order, deferred, pending);
+    }
+
+    /// Ends the innermost node and decides its bindings, except for `last()`.
+    fn close_frame(&mut self, kind: Kind, spans: &[Span]) {
+        let frame = self.propagation.nodes.top();
+        let (deferred, pending) = (frame.deferred_mark, frame.pending_mark);
+        self.propagation.resolve_deferred(deferred);
+        let (capture, order) = (&self.capture, self.order);
+        for binding in self.propagation.nodes.top_bindings() {
+            self.propagation
+                .close_binding(binding, |nodes| capture.node(nodes, kind, spans, order));
+        }
+        self.propagation.nodes.pop_frame();
+        self.pending.roll_back(pending);
+    }
+
+    /// Adds the steps that the node of a new binding waits for.
+    fn await_next_steps(&mut self, id: BindingId) {
+        let binding = self.propagation.nodes.binding(id);
+        let (depth, outer) = (binding.depth, binding.outer);
+        let linked = self.propagation.steps[binding.step];
+        for &child in &linked.step.children {
+            let step = linked.base + child;
+            let compiled = self.propagation.steps[step].step;
+            self.pending.add_child(step, compiled, id, depth);
+        }
+        // If an outer node is bound to the same step, its descendants are already awaited.
+        if outer == NONE {
+            for &descendant in &linked.step.descendants {
+                let step = linked.base + descendant;
+                let compiled = self.propagation.steps[step].step;
+                self.pending.add_descendant(step, compiled);
+            }
+        }
+    }
+
     /// Binds the innermost node, an element, to the steps that wait for it.
-    fn bind_expected(&mut self, names: &Names, element: &StartElement<'_>) {
-        let depth = self.depth();
-        let own = self.expected.list_of(names, element.name);
-        // Where they end now: what the element itself waits for is noted behind.
+    fn bind_pending(&mut self, names: &Names, element: &StartElement<'_>) {
+        let depth = self.propagation.nodes.depth();
+        let own = self.pending.list_of(names, element.name);
+        // The current ends of the lists: steps that the element itself waits for are added behind.
         let lists = [own, ANY_NAME].map(|list| {
-            let children = self.expected.children(list, depth - 1);
-            (list, children, self.expected.descendants(list).len())
+            let children = self.pending.children(list, depth - 1);
+            (list, children, self.pending.descendants(list).len())
         });
         for (list, children, descendants) in lists {
-            let accepted = |selection: &Self, step: u32| {
-                let test = &selection.steps[step as usize].step.test;
+            let accepted = |selection: &Self, step: StepId| {
+                let test = &selection.propagation.steps[step].step.test;
                 list != ANY_NAME || accepts(test, names.get(element.name))
             };
             for at in children {
-                let Expected { step, target, .. } = self.expected.child(list, at);
-                if self.wants(step, target) == Some(true) && accepted(self, step) {
-                    self.bind_element(step, target, names, element.attributes);
+                let child = self.pending.child(list, at);
+                if self.propagation.needs(child.step, child.target) == Some(true)
+                    && accepted(self, child.step)
+                {
+                    self.bind_element(child.step, child.target, names, element.attributes);
                 }
             }
             for at in 0..descendants {
-                let step = self.expected.descendants(list)[at];
-                if let Some(target) = self.find_target(step, depth) {
+                let step = self.pending.descendants(list)[at];
+                if let Some(target) = self.propagation.descendant_target(step, depth) {
                     if accepted(self, step) {
                         self.bind_element(step, target, names, element.attributes);
                     }
@@ -41,91 +152,147 @@ impl Selection<'_> {
         }
     }
 
-    /// Binds the steps that reach attributes of the element anywhere below their context.
-    fn bind_descendant_attributes(&mut self, names: &Names, attributes: &[Attribute<'_>]) {
-        if self.expected.no_attributes() || attributes.is_empty() {
+    /// Binds the innermost node, an element, to a step, unless its start tag already fails the step's
+    /// predicates.
+    fn bind_element(
+        &mut self,
+        step: StepId,
+        target: BindingId,
+        names: &Names,
+        attributes: &[Attribute<'_>],
+    ) {
+        let linked = self.propagation.steps[step];
+        let binding = self.propagation.nodes.push_binding(step, linked, target);
+        for &attribute in &linked.step.predicate_attributes {
+            self.visit_attributes(linked.base + attribute, binding, names, attributes);
+        }
+        self.propagation.settle_start_tag_atoms(binding);
+        self.propagation.evaluate_predicates(binding);
+        if self.propagation.nodes.binding(binding).verdict == Verdict::Fails {
+            self.propagation.nodes.discard_binding();
             return;
         }
-        let depth = self.depth() + 1;
-        let mut steps: Vec<u32> = self.expected.attributes(ANY_NAME).to_vec();
+        for &attribute in &linked.step.path_attributes {
+            self.visit_attributes(linked.base + attribute, binding, names, attributes);
+        }
+        self.await_next_steps(binding);
+        self.propagation.nodes.publish(binding);
+    }
+
+    /// Binds the innermost node, an attribute or a text node, to a step.
+    fn bind_leaf(&mut self, step: StepId, target: BindingId) {
+        let linked = self.propagation.steps[step];
+        let nodes = &mut self.propagation.nodes;
+        let binding = nodes.push_binding(step, linked, target);
+        nodes.publish(binding);
+        self.propagation.evaluate_predicates(binding);
+    }
+
+    /// Binds the element's attributes to the steps that wait for attributes of descendants.
+    fn bind_descendant_attributes(&mut self, names: &Names, attributes: &[Attribute<'_>]) {
+        if !self.pending.had_attributes() || attributes.is_empty() {
+            return;
+        }
+        let depth = self.propagation.nodes.depth() + 1;
+        let mut steps: Vec<StepId> = self.pending.attributes(ANY_NAME).to_vec();
         for attribute in attributes {
-            let list = self.expected.list_of(names, attribute.name);
-            steps.extend(self.expected.attributes(list));
+            let list = self.pending.list_of(names, attribute.name);
+            steps.extend(self.pending.attributes(list));
         }
         for step in steps {
-            if let Some(target) = self.find_target(step, depth) {
+            if let Some(target) = self.propagation.descendant_target(step, depth) {
                 self.visit_attributes(step, target, names, attributes);
             }
         }
     }
 
-    /// Shows the attributes that a step accepts to it.
-    pub(super) fn visit_attributes(
+    /// Evaluates a step on the attributes that it accepts.
+    fn visit_attributes(
         &mut self,
-        step: u32,
-        target: u32,
+        step: StepId,
+        target: BindingId,
         names: &Names,
         attributes: &[Attribute<'_>],
     ) {
         let element = self.order;
-        let waiting = self.waiting.len();
+        let deferred = self.propagation.deferred_mark();
         for (number, attribute) in (1..).zip(attributes) {
-            if accepts(
-                &self.steps[step as usize].step.test,
-                names.get(attribute.name),
-            ) {
+            let test = &self.propagation.steps[step].step.test;
+            if accepts(test, names.get(attribute.name)) {
                 self.order = element + number;
                 self.visit_attribute(step, target, names, attribute);
             }
         }
         self.order = element;
-        self.resolve_waiting(waiting);
+        self.propagation.resolve_deferred(deferred);
     }
 
-    /// A name to keep; names by number do not outlast the reading.
-    pub(super) fn capture_name(&mut self, names: &Names, id: NameId) -> ExpandedName {
-        let name = self.names.entry(id).or_insert_with(|| {
-            let (uri, local) = names.get(id);
-            ExpandedName::new((uri.into(), local.into()))
-        });
-        ExpandedName::clone(name)
-    }
-
-    /// What is in scope, shared with the scope captured before where they are the same.
-    fn capture_scope(&mut self, context: &dyn Context) -> NamespaceScope {
-        let scope = sorted_bindings(context);
-        match &self.last_scope {
-            Some(last) if **last == *scope => NamespaceScope::clone(last),
-            _ => {
-                let scope: NamespaceScope = scope.into();
-                self.last_scope = Some(NamespaceScope::clone(&scope));
-                scope
+    /// Evaluates a step on an attribute whose name it accepts.
+    fn visit_attribute(
+        &mut self,
+        step: StepId,
+        target: BindingId,
+        names: &Names,
+        attribute: &Attribute<'_>,
+    ) {
+        let linked = self.propagation.steps[step];
+        let goal = linked.step.goal.as_ref();
+        let is_reported = self.propagation.reports_nodes(goal);
+        if is_reported || !linked.step.predicates.is_empty() {
+            self.push_frame();
+            if is_reported {
+                let name = self.capture.name(names, attribute.name);
+                self.propagation.nodes.top_mut().name = Some(name);
             }
+            self.bind_leaf(step, target);
+            let first_watcher = self.propagation.nodes.top().first_watcher;
+            self.propagation.nodes.feed(first_watcher, attribute.value);
+            self.close_frame(Kind::Attribute, &[attribute.span]);
+            return;
         }
+        // Without predicates, the attribute is decided at once and needs no frame.
+        let candidate = match goal {
+            Some(Goal::Exists | Goal::Select) => Candidate::Existence,
+            Some(Goal::AnyPasses(test)) if test.holds(attribute.value) => Candidate::Existence,
+            Some(Goal::FirstPasses(test)) => {
+                Candidate::First(self.order, test.holds(attribute.value))
+            }
+            Some(Goal::AnyPasses(_)) | None => return,
+        };
+        self.propagation.propagate(step, target, candidate);
+    }
+
+    /// Whether some query may select the innermost node.
+    fn may_select(&self) -> bool {
+        let propagation = &self.propagation;
+        propagation.nodes.top_bindings().any(|binding| {
+            let step = propagation.nodes.binding(binding).step;
+            propagation.reports_nodes(propagation.steps[step].step.goal.as_ref())
+        })
     }
 
     fn open_text(&mut self) {
         self.order += 1;
-        if let Some(paths) = &mut self.paths {
-            paths.text();
+        if let Some(paths) = &mut self.capture.paths {
+            paths.start_text();
         }
-        let children = self.expected.children(TEXT, self.depth());
-        let descendants = self.expected.descendants(TEXT).len();
-        self.text_framed = !children.is_empty() || descendants > 0;
-        if !self.text_framed {
+        let children = self.pending.children(TEXT, self.propagation.nodes.depth());
+        let descendants = self.pending.descendants(TEXT).len();
+        self.text.has_frame = !children.is_empty() || descendants > 0;
+        if !self.text.has_frame {
             return;
         }
         self.push_frame();
         for at in children {
-            let Expected { step, target, .. } = self.expected.child(TEXT, at);
-            if self.wants(step, target) == Some(true) {
-                self.bind_leaf(step, target);
+            let child = self.pending.child(TEXT, at);
+            if self.propagation.needs(child.step, child.target) == Some(true) {
+                self.bind_leaf(child.step, child.target);
             }
         }
-        let depth = self.depth();
+        let depth = self.propagation.nodes.depth();
         for at in 0..descendants {
-            let step = self.expected.descendants(TEXT)[at];
-            if let Some(target) = self.find_target(step, depth) {
+            let step = self.pending.descendants(TEXT)[at];
+            if let Some(target) = self.propagation.descendant_target(step, depth) {
                 self.bind_leaf(step, target);
             }
         }
@@ -133,22 +300,15 @@ impl Selection<'_> {
 
     /// Ends the open text node, if there is one.
     fn close_text(&mut self) {
-        if self.text_spans.is_empty() {
+        if self.text.spans.is_empty() {
             return;
         }
-        let mut spans = std::mem::take(&mut self.text_spans);
-        if self.text_framed {
+        let mut spans = std::mem::take(&mut self.text.spans);
+        if self.text.has_frame {
             self.close_frame(Kind::Text, &spans);
         }
         spans.clear();
-        self.text_spans = spans;
-    }
-
-    /// Shows a piece of text to the watches from this one on.
-    pub(super) fn feed(&mut self, watches: usize, piece: &str) {
-        for watching in &mut self.watches[watches..] {
-            watching.watch.feed(watching.test, piece);
-        }
+        self.text.spans = spans;
     }
 }
 
@@ -164,54 +324,52 @@ impl Handler for Selection<'_> {
         self.order += 1;
         self.push_frame();
         let names = context.names();
-        if self.leaves_wanted {
-            let scope = self.capture_scope(context);
-            self.frames.last_mut().expect("just pushed").namespaces = Some(scope);
+        if self.reports_leaves {
+            let scope = self.capture.scope(context);
+            self.propagation.nodes.top_mut().namespaces = Some(scope);
         }
-        if let Some(paths) = &mut self.paths {
+        if let Some(paths) = &mut self.capture.paths {
             paths.start_element(names.get(element.name));
         }
-        self.bind_expected(names, element);
+        self.bind_pending(names, element);
         self.bind_descendant_attributes(names, element.attributes);
         self.order += element.attributes.len() as u64;
-        if self.options.detail != ResultDetail::MatchOnly && self.may_select() {
-            let (name, scope) = (
-                self.capture_name(names, element.name),
-                self.capture_scope(context),
-            );
-            let frame = self.frames.last_mut().expect("just pushed");
+        if self.reports_nodes && self.may_select() {
+            let name = self.capture.name(names, element.name);
+            let scope = self.capture.scope(context);
+            let frame = self.propagation.nodes.top_mut();
             (frame.name, frame.namespaces) = (Some(name), Some(scope));
         }
-        self.check_held()
+        self.propagation.check_limit()
     }
 
     fn end_element(&mut self, span: Span, _: Span) -> Result<(), Stop> {
         self.close_text();
         self.close_frame(Kind::Element, &[span]);
-        if let Some(paths) = &mut self.paths {
+        if let Some(paths) = &mut self.capture.paths {
             paths.end_element();
         }
-        self.check_held()
+        self.propagation.check_limit()
     }
 
     fn text(&mut self, text: &str, span: Span) -> Result<(), Stop> {
-        if self.text_spans.is_empty() {
+        if self.text.spans.is_empty() {
             self.open_text();
         }
-        match self.text_spans.last_mut() {
-            // Pieces side by side, or out of the same entity, are one range.
+        match self.text.spans.last_mut() {
+            // Adjacent chunks are one span, and so are chunks from the same entity reference.
             Some(last) if last.from_entity == span.from_entity && last.end == span.start => {
                 last.end = span.end
             }
             Some(last) if *last == span => {}
-            _ => self.text_spans.push(span),
+            _ => self.text.spans.push(span),
         }
-        self.feed(0, text);
+        self.propagation.nodes.feed(0, text);
         Ok(())
     }
 
     fn text_break(&mut self) -> Result<(), Stop> {
         self.close_text();
-        self.check_held()
+        self.propagation.check_limit()
     }
 }

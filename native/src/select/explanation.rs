@@ -1,59 +1,58 @@
-//! Why a query selects something in a document, or why nothing.
+//! Explains why a query selects something in a document, or why it selects nothing.
 //!
-//! A path's *prefixes* are queries themselves: `/a/b[p][q]/c` has `/a`, `/a/b`, `/a/b[p]`,
-//! `/a/b[p][q]` and itself. The longest that still selects something tells how far the document
-//! goes along with the query. Where the whole path selects a node, the nodes that the prefixes
-//! select around it are its witnesses. So an explanation is nothing but selections, in the same
-//! bounded memory; a witness takes a second reading.
+//! The *prefixes* of a path are queries themselves: `/a/b[p][q]/c` has `/a`, `/a/b`, `/a/b[p]`,
+//! `/a/b[p][q]` and the path itself. The longest prefix that selects something shows how far the
+//! document satisfies the query. If the complete path selects a node, the enclosing nodes that the
+//! prefixes select are its witness. An explanation therefore consists of selections and needs the same
+//! bounded memory; a witness takes a second pass over the document.
 
 use crate::xpath::ast::{Axis, Path, Query};
 
-use super::selected_node::SelectedNode;
-use super::selection::{QueryResult, ResultDetail, Selection, SelectionOptions};
+use super::event_handler::Selection;
+use super::query_result::{QueryResult, ResultDetail, SelectedNode, SelectionOptions};
 use super::selector::Selector;
 
-/// How many nodes an explanation lists; how many there are in all it always says.
+/// How many nodes an explanation lists; the count covers all of them.
 pub const NODES_MAX: usize = 64;
 
-/// Why, or why not.
+/// Why a query matches, or why it does not.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Explanation {
-    /// How many nodes the query selects.
+    /// The number of selected nodes.
     pub count: u64,
     /// The first [`NODES_MAX`] of them.
     pub nodes: Vec<SelectedNode>,
-    /// How the first was found; `None` where nothing was.
+    /// How the first node was found; `None` if there is none.
     pub witness: Option<Witness>,
-    /// Where nothing was selected, how far each branch of the union goes.
+    /// If nothing was selected, where each branch of the union fails.
     pub failures: Vec<Failure>,
 }
 
 /// How a node was found.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Witness {
-    /// The branch of the union that selects it, from 0; the first such branch.
+    /// Index of the first branch of the union that selects it.
     pub branch: usize,
-    /// For each step of the branch the node that it selects on the way; the last is the node itself.
+    /// For each step of the branch, the node on the path that it selects; the last is the node itself.
     pub steps: Vec<SelectedNode>,
 }
 
-/// Where a path that selects nothing ends.
+/// Where a path that selects nothing fails.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Failure {
-    /// The step that selects nothing, from 0.
+    /// Index of the step that selects nothing.
     pub step: usize,
-    /// The step's predicate that never holds, from 0; `None` where no node passes the step's own
-    /// test.
+    /// Index of the step's predicate that never holds; `None` if no node passes the step's node test.
     pub predicate: Option<usize>,
-    /// How many nodes came that far: with a predicate, those for which it was asked; without, those
-    /// that the step before selects.
+    /// The number of nodes that got that far: those that the predicate was evaluated for, or without a
+    /// predicate those that the preceding step selects.
     pub reached: u64,
     /// The first [`NODES_MAX`] of them.
     pub nodes: Vec<SelectedNode>,
 }
 
-/// Explains what a query selects. `read` reads the document to a handler; it is called once, and a
-/// second time where there is a witness.
+/// Explains what a query selects. `read` reads the document with the given handler; it is called once,
+/// and a second time for a witness.
 ///
 /// # Errors
 /// The first error of `read`.
@@ -78,8 +77,8 @@ pub fn explain<E>(
     let branches: Vec<Vec<Prefix>> = query.branches.iter().map(prefixes).collect();
     let mut selectors = vec![Selector::compile(query)];
     selectors.extend(branches.iter().flatten().map(Prefix::selector));
-    let mut outcomes = select(&selectors, ResultDetail::FirstNodes(NODES_MAX))?.into_iter();
-    let QueryResult { count, nodes, .. } = outcomes.next().unwrap_or_default();
+    let mut results = select(&selectors, ResultDetail::FirstNodes(NODES_MAX))?.into_iter();
+    let QueryResult { count, nodes, .. } = results.next().unwrap_or_default();
     let mut explanation = Explanation {
         count,
         nodes,
@@ -87,7 +86,7 @@ pub fn explain<E>(
         failures: Vec::new(),
     };
     let mut by_branch = branches.iter().map(|prefixes| {
-        outcomes
+        results
             .by_ref()
             .take(prefixes.len())
             .collect::<Vec<QueryResult>>()
@@ -95,23 +94,26 @@ pub fn explain<E>(
     let Some(order) = explanation.nodes.first().map(|node| node.order) else {
         explanation.failures = by_branch
             .zip(&branches)
-            .map(|(outcomes, prefixes)| failure(prefixes, outcomes))
+            .map(|(results, prefixes)| failure(prefixes, results))
             .collect();
         return Ok(explanation);
     };
-    let selects_it = |outcomes: Vec<QueryResult>| {
-        outcomes
-            .last()
-            .is_some_and(|whole| whole.nodes.first().is_some_and(|node| node.order == order))
+    let selects_it = |results: Vec<QueryResult>| {
+        results.last().is_some_and(|complete| {
+            complete
+                .nodes
+                .first()
+                .is_some_and(|node| node.order == order)
+        })
     };
     let branch = by_branch
         .position(selects_it)
         .expect("some branch selects what the union selects");
     let path = &query.branches[branch];
-    let whole_steps = branches[branch]
+    let complete_steps = branches[branch]
         .iter()
-        .filter(|prefix| prefix.is_whole_step(path));
-    let selectors: Vec<Selector> = whole_steps.map(Prefix::selector).collect();
+        .filter(|prefix| prefix.is_complete_step(path));
+    let selectors: Vec<Selector> = complete_steps.map(Prefix::selector).collect();
     let around = select(&selectors, ResultDetail::Enclosing(order))?;
     explanation.witness = Some(Witness {
         branch,
@@ -120,7 +122,7 @@ pub fn explain<E>(
     Ok(explanation)
 }
 
-/// A path up to one of its steps, with some of that step's predicates.
+/// A path up to one of its steps, with the first predicates of that step.
 struct Prefix {
     path: Path,
 }
@@ -140,7 +142,7 @@ impl Prefix {
         self.path.steps[self.step()].predicates.len()
     }
 
-    fn is_whole_step(&self, path: &Path) -> bool {
+    fn is_complete_step(&self, path: &Path) -> bool {
         self.predicates() == path.steps[self.step()].predicates.len()
     }
 }
@@ -160,16 +162,16 @@ fn prefixes(path: &Path) -> Vec<Prefix> {
     prefixes
 }
 
-/// The first prefix that selects nothing; there is one.
-fn failure(prefixes: &[Prefix], mut outcomes: Vec<QueryResult>) -> Failure {
-    let failed = outcomes
+/// The first prefix that selects nothing, of a path that selects nothing.
+fn failure(prefixes: &[Prefix], mut results: Vec<QueryResult>) -> Failure {
+    let failed = results
         .iter()
-        .position(|outcome| !outcome.matched)
-        .expect("the whole path selects nothing");
+        .position(|result| !result.matched)
+        .expect("the complete path selects nothing");
     let reached = if failed == 0 {
         QueryResult::default()
     } else {
-        outcomes.swap_remove(failed - 1)
+        results.swap_remove(failed - 1)
     };
     Failure {
         step: prefixes[failed].step(),
@@ -179,11 +181,11 @@ fn failure(prefixes: &[Prefix], mut outcomes: Vec<QueryResult>) -> Failure {
     }
 }
 
-/// From the last step upwards, a node that the step before selects in the right relation: the
-/// parent, or the nearest ancestor.
+/// The witness of the last step's node. `around` has the enclosing nodes that each step selects; from
+/// the last step upwards, this picks the parent or the nearest ancestor, as the axis demands.
 fn chain(path: &Path, around: Vec<QueryResult>) -> Vec<SelectedNode> {
     let mut chain: Vec<SelectedNode> = Vec::new();
-    for (step, outcome) in around.into_iter().enumerate().rev() {
+    for (step, result) in around.into_iter().enumerate().rev() {
         let below = chain
             .last()
             .map(|node| (node.depth, path.steps[step + 1].axis));
@@ -192,7 +194,7 @@ fn chain(path: &Path, around: Vec<QueryResult>) -> Vec<SelectedNode> {
             Some((depth, Axis::Child)) => node.depth + 1 == depth,
             Some((depth, Axis::Descendant)) => node.depth < depth,
         };
-        let nearest = outcome
+        let nearest = result
             .nodes
             .into_iter()
             .filter(related)

@@ -1,37 +1,43 @@
-//! The exact evaluator of single queries, over one reading of the document.
+//! Exact evaluation of single queries in one pass over a document.
 //!
-//! [`Selector::compile`] turns a query into a table of steps; a [`Selection`] evaluates any number
-//! of them while the document is read, without a tree and without backtracking:
+//! [`Selector::compile`] turns a query into a table of steps. A [`Selection`] evaluates any number of
+//! selectors while the document is read, without building a tree and without backtracking:
 //!
-//! * **Down.** When a node starts, it is *bound* to each step whose test it passes, if a node bound
-//!   to the step before is open above it. Whether the step's predicates hold for a node depends on
-//!   the node and its siblings alone, never on the way to it, so one binding serves all ways.
-//! * **Up.** What a nested path asks for is one answer, and moves from each node up to those that
-//!   asked ([`flow`]). Predicates are evaluated in three values, so that they are decided as soon as
-//!   the document allows; at the latest when the node ends, or for `last()` when its parent ends.
-//! * **Candidates.** A node of the query's own path moves up in the same way, and waits wherever a
-//!   predicate is undecided. Once nothing is undecided it is selected at once.
+//! * **Binding (downwards).** When a node starts, it is *bound* to each step whose test it passes, if
+//!   a node bound to the preceding step is open above it. Whether the step's predicates hold depends
+//!   only on the node and its siblings, not on the path to it, so one binding serves every path.
+//! * **Propagation (upwards).** A nested path in a predicate yields one truth value, which moves from
+//!   the nodes it selects up to the bindings that test it ([`propagation`]). Predicates are evaluated
+//!   in three-valued logic and decided as early as possible: at the latest when the node ends, or,
+//!   with `last()`, when its parent ends.
+//! * **Candidates.** A node selected by the query's own path moves up in the same way and is held
+//!   wherever a predicate is undecided. Once nothing is undecided, it is part of the result.
 //!
-//! Hence memory is bounded by depth times steps, plus the candidates that wait, which have a named
-//! limit. String-values are compared as they arrive ([`crate::values::Watch`]).
+//! Memory is bounded by depth times steps, plus the held candidates, which have a limit
+//! ([`SelectionOptions::candidates_max`]). String-values are compared while they arrive
+//! ([`crate::values::StringValueWatcher`]) and never stored.
 
-mod bind;
-mod close;
+mod candidate;
+mod deferred_nodes;
 mod event_handler;
 mod explanation;
+mod node_capture;
 mod node_path;
 mod open_nodes;
 mod pending_steps;
 mod predicate;
 mod propagation;
-mod selected_node;
-mod selection;
+mod query_result;
+mod query_steps;
 mod selector;
+mod sibling_counters;
 #[cfg(test)]
 mod tests;
 
-pub use explanation::{explain, Explanation, Failure, Witness, NODES_MAX};
+pub(crate) use event_handler::Selection;
+pub(crate) use explanation::{explain, Explanation};
 pub(crate) use node_path::name_test;
-pub use selected_node::SelectedNode;
-pub use selection::{QueryResult, ResultDetail, Selection, SelectionOptions, CANDIDATES_MAX};
-pub use selector::Selector;
+pub(crate) use query_result::{
+    QueryResult, ResultDetail, SelectedNode, SelectionOptions, CANDIDATES_MAX,
+};
+pub(crate) use selector::Selector;

@@ -1,13 +1,13 @@
-//! The way to a node, as a query that leads to it.
+//! Builds queries that select a given node, such as `/news[1]/item[2]/@lang`.
 
 use foldhash::fast::RandomState;
 use hashbrown::HashMap;
 
 use crate::xpath::ast::Kind;
 
-/// The open elements, and what was counted below each.
-pub(super) struct Paths {
-    /// The document first.
+/// Tracks the open elements and counts the children of each by name.
+pub(super) struct NodePathTracker {
+    /// The document comes first.
     levels: Vec<Level>,
 }
 
@@ -15,20 +15,18 @@ pub(super) struct Paths {
 struct Level {
     /// `/name[3]`; empty for the document.
     step: String,
-    children: HashMap<String, Alike, RandomState>,
+    children: HashMap<String, NameCounts, RandomState>,
     texts: u64,
 }
 
-/// Children of one local name.
+/// How many children have a given local name.
 #[derive(Default)]
-struct Alike {
-    /// In no namespace.
-    plain: u64,
-    /// In any, or none.
+struct NameCounts {
+    without_namespace: u64,
     all: u64,
 }
 
-impl Default for Paths {
+impl Default for NodePathTracker {
     fn default() -> Self {
         Self {
             levels: vec![Level::default()],
@@ -36,19 +34,19 @@ impl Default for Paths {
     }
 }
 
-impl Paths {
+impl NodePathTracker {
     pub fn start_element(&mut self, (uri, local): (&str, &str)) {
         let parent = self
             .levels
             .last_mut()
-            .expect("the document's level is always there");
-        let alike = parent.children.entry_ref(local).or_default();
-        alike.all += 1;
-        alike.plain += u64::from(uri.is_empty());
+            .expect("the document's level is never removed");
+        let counts = parent.children.entry_ref(local).or_default();
+        counts.all += 1;
+        counts.without_namespace += u64::from(uri.is_empty());
         let number = if uri.is_empty() {
-            alike.plain
+            counts.without_namespace
         } else {
-            alike.all
+            counts.all
         };
         let step = format!("/{}[{number}]", name_test(uri, local));
         self.levels.push(Level {
@@ -61,16 +59,16 @@ impl Paths {
         self.levels.pop();
     }
 
-    /// A text node begins.
-    pub fn text(&mut self) {
+    /// Counts a text node that begins.
+    pub fn start_text(&mut self) {
         self.levels
             .last_mut()
-            .expect("the document's level is always there")
+            .expect("the document's level is never removed")
             .texts += 1;
     }
 
-    /// The path to the innermost element, an attribute of it, or its last text node.
-    pub fn to(&self, kind: Kind, name: Option<&(Box<str>, Box<str>)>) -> Box<str> {
+    /// A query that selects the innermost element, an attribute of it, or its latest text node.
+    pub fn path_to(&self, kind: Kind, name: Option<&(Box<str>, Box<str>)>) -> Box<str> {
         let mut path: String = self
             .levels
             .iter()
@@ -91,7 +89,7 @@ impl Paths {
     }
 }
 
-/// A test that accepts the name and needs no prefix.
+/// A name test that accepts the name and needs no prefix: `local`, or `*:local` in a namespace.
 pub(crate) fn name_test(uri: &str, local: &str) -> String {
     if uri.is_empty() {
         local.to_owned()

@@ -1,4 +1,4 @@
-//! Predicates in three values: true, false, not known yet.
+//! Predicates in three-valued logic: true, false, not known yet.
 
 use crate::values::compare_numbers;
 use crate::xpath::ast::{Expr, Op};
@@ -7,9 +7,9 @@ use crate::xpath::ast::{Expr, Op};
 #[derive(Clone, Debug)]
 pub(super) struct Predicate {
     pub formula: Formula,
-    /// Whether it asks for `position()`.
+    /// Whether it uses `position()`.
     pub needs_position: bool,
-    /// Whether it asks for `last()`.
+    /// Whether it uses `last()`.
     pub needs_last: bool,
 }
 
@@ -28,7 +28,7 @@ impl Predicate {
     }
 }
 
-/// A predicate's formula; its atoms are numbered within the step.
+/// A Boolean formula over the atoms of a step, which are numbered within the step.
 #[derive(Clone, Debug)]
 pub(super) enum Formula {
     And(Vec<Formula>),
@@ -40,50 +40,53 @@ pub(super) enum Formula {
     Last(Op, f64),
 }
 
-/// What is known of an atom.
+/// What is known about an atom.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(super) enum Answer {
+pub(super) enum AtomValue {
     Unknown,
     Known(bool),
-    /// Of the nodes so far, the first in document order gives this; an earlier one may still come.
-    First(u64, bool),
+    /// The value for the first node in document order so far, with its document-order number. An
+    /// earlier node may still become certain.
+    Provisional(u64, bool),
 }
 
-/// Where a node stands among its siblings; what is not known is `None`.
+/// The position of a node among its siblings; `None` where it is not known.
 #[derive(Clone, Copy, Debug, Default)]
-pub(super) struct Place {
+pub(super) struct SiblingPosition {
     pub position: Option<u64>,
     pub last: Option<u64>,
 }
 
 impl Formula {
-    /// Its value, where what is known decides it.
-    pub fn value(&self, answers: &[Answer], place: Place) -> Option<bool> {
+    /// Its value, if the known atoms and positions decide it.
+    pub fn value(&self, atoms: &[AtomValue], sibling: SiblingPosition) -> Option<bool> {
         match self {
-            Self::And(parts) => all(parts, answers, place, true),
-            Self::Or(parts) => all(parts, answers, place, false),
-            Self::Not(part) => part.value(answers, place).map(|value| !value),
-            Self::Atom(id) => match answers[*id] {
-                Answer::Known(value) => Some(value),
-                Answer::Unknown | Answer::First(..) => None,
+            Self::And(parts) => combine(parts, atoms, sibling, true),
+            Self::Or(parts) => combine(parts, atoms, sibling, false),
+            Self::Not(part) => part.value(atoms, sibling).map(|value| !value),
+            Self::Atom(id) => match atoms[*id] {
+                AtomValue::Known(value) => Some(value),
+                AtomValue::Unknown | AtomValue::Provisional(..) => None,
             },
-            Self::Position(op, n) => place
+            Self::Position(op, n) => sibling
                 .position
                 .map(|position| compare_numbers(position as f64, *op, *n)),
             Self::PositionLast(op) => Some(compare_numbers(
-                place.position? as f64,
+                sibling.position? as f64,
                 *op,
-                place.last? as f64,
+                sibling.last? as f64,
             )),
-            Self::Last(op, n) => place.last.map(|last| compare_numbers(last as f64, *op, *n)),
+            Self::Last(op, n) => sibling
+                .last
+                .map(|last| compare_numbers(last as f64, *op, *n)),
         }
     }
 
-    /// Whether a predicate asks for `last()`, outside its nested paths.
-    pub fn asks_for_last(expr: &Expr) -> bool {
+    /// Whether a predicate uses `last()` outside its nested paths.
+    pub fn uses_last(expr: &Expr) -> bool {
         match expr {
-            Expr::And(parts) | Expr::Or(parts) => parts.iter().any(Self::asks_for_last),
-            Expr::Not(part) => Self::asks_for_last(part),
+            Expr::And(parts) | Expr::Or(parts) => parts.iter().any(Self::uses_last),
+            Expr::Not(part) => Self::uses_last(part),
             Expr::PositionLast(_) | Expr::Last(..) => true,
             Expr::Exists(_)
             | Expr::Compare(..)
@@ -103,11 +106,17 @@ impl Formula {
     }
 }
 
-/// `and` where `neutral` is true, `or` where it is false: one part against it decides.
-fn all(parts: &[Formula], answers: &[Answer], place: Place, neutral: bool) -> Option<bool> {
+/// Evaluates `and` if `neutral` is true and `or` if it is false: one part of the opposite value
+/// decides.
+fn combine(
+    parts: &[Formula],
+    atoms: &[AtomValue],
+    sibling: SiblingPosition,
+    neutral: bool,
+) -> Option<bool> {
     let mut value = Some(neutral);
     for part in parts {
-        match part.value(answers, place) {
+        match part.value(atoms, sibling) {
             Some(known) if known != neutral => return Some(!neutral),
             Some(_) => {}
             None => value = None,

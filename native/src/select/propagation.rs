@@ -1,253 +1,477 @@
-//! Upwards: what nodes give to the nodes above them, and the predicates that let it through.
+//! Moves candidates upwards, through the predicates of the nodes above them.
 //!
-//! A gift moves along a path from its last step towards its first. At each binding on the way it
-//! goes on if the step's predicates hold there, waits if that is not known yet, and is lost if they
-//! fail. On the descendant axis it goes to every open binding of the step before, the innermost
-//! first; since a binding further out hears all that one further in hears, the walk outwards ends
-//! where nothing new is heard.
+//! A candidate moves along a path from its last step towards its first. At each binding it is
+//! forwarded if the step's predicates hold, held if they are undecided, and dropped if they fail. On
+//! the descendant axis it moves to every open binding of the preceding step, innermost first. An outer
+//! binding has received everything that an inner one has, so the walk outwards ends at the first
+//! binding for which the candidate is not new.
 
-use super::open_nodes::{Gathered, Gift, Verdict, Waiting, NONE};
-use super::predicate::{Answer, Place};
-use super::selection::Selection;
-use super::selector::{Atom, Slot};
+use crate::events::Stop;
 use crate::xpath::ast::Axis;
 
-impl Selection<'_> {
-    /// Gives something from a node of `step` to the binding `target` of the step before.
-    pub(super) fn give(&mut self, step: u32, target: u32, gift: Gift) {
-        if let Gift::Candidate(_) = gift {
-            self.walk += 1;
+use super::candidate::{Candidate, CandidateId, CandidateNodes, Collected};
+use super::deferred_nodes::{DeferredNode, DeferredNodes};
+use super::open_nodes::{BindingId, OpenNodes, Verdict, NONE};
+use super::predicate::{AtomValue, SiblingPosition};
+use super::query_result::{QueryResult, ResultDetail, ResultSet, SelectedNode, SelectionOptions};
+use super::query_steps::{QuerySteps, StepId};
+use super::selector::{Atom, Goal, Selector, StepRole};
+use super::sibling_counters::SiblingCounters;
+
+/// Evaluates predicates and propagates candidates over the bindings of open nodes.
+pub(super) struct Propagation<'a> {
+    pub steps: QuerySteps<'a>,
+    pub nodes: OpenNodes<'a>,
+    options: SelectionOptions,
+    counters: SiblingCounters,
+    candidates: CandidateNodes,
+    deferred: DeferredNodes,
+    results: Vec<ResultSet>,
+}
+
+impl<'a> Propagation<'a> {
+    pub fn new(selectors: &[&'a Selector], options: SelectionOptions) -> Self {
+        let steps = QuerySteps::new(selectors);
+        Self {
+            nodes: OpenNodes::new(steps.len()),
+            options,
+            counters: SiblingCounters::new(steps.counted()),
+            candidates: CandidateNodes::default(),
+            deferred: DeferredNodes::new(steps.counted()),
+            results: selectors
+                .iter()
+                .map(|selector| ResultSet::new(selector.branches))
+                .collect(),
+            steps,
         }
-        self.pass(step, target, gift);
     }
 
-    /// Lets go of a gift that was given.
-    pub(super) fn drop_gift(&mut self, gift: Gift) {
-        if let Gift::Candidate(candidate) = gift {
-            self.candidates.release(candidate);
+    /// The results, in the order of the queries. The bindings of the document nodes come first, also
+    /// in that order.
+    pub fn finish(mut self) -> Vec<QueryResult> {
+        self.resolve_deferred(0);
+        debug_assert_eq!(
+            self.candidates.held(),
+            0,
+            "nothing is undecided at the end of the document"
+        );
+        let results = std::mem::take(&mut self.results);
+        (0..)
+            .zip(results)
+            .map(|(query, result)| {
+                let document = self.nodes.binding(query);
+                result.finish(document.collected == Collected::Existence)
+            })
+            .collect()
+    }
+
+    /// Stops the document if too many candidates are undecided.
+    pub fn check_limit(&self) -> Result<(), Stop> {
+        let undecided = self.candidates.held() + self.deferred.len();
+        if undecided <= self.options.candidates_max {
+            return Ok(());
+        }
+        Err(Stop {
+            code: "limit.candidates",
+            message: format!(
+                "more than {} nodes wait for predicates that are not decided yet",
+                self.options.candidates_max
+            ),
+        })
+    }
+
+    /// A mark for [`Propagation::resolve_deferred`].
+    pub fn deferred_mark(&self) -> usize {
+        self.deferred.len()
+    }
+
+    /// Whether a step ends a path whose nodes are reported.
+    pub fn reports_nodes(&self, goal: Option<&Goal>) -> bool {
+        self.options.detail != ResultDetail::MatchOnly && matches!(goal, Some(Goal::Select))
+    }
+
+    /// Whether a step ends a path of which only existence matters.
+    fn reports_existence(&self, goal: Option<&Goal>) -> bool {
+        match goal {
+            Some(Goal::Exists) => true,
+            Some(Goal::Select) => self.options.detail == ResultDetail::MatchOnly,
+            Some(Goal::AnyPasses(_) | Goal::FirstPasses(_)) | None => false,
         }
     }
 
-    fn pass(&mut self, step: u32, mut target: u32, gift: Gift) {
-        let step = self.steps[step as usize].step;
+    /// Whether a binding can still use what a node of `step` contributes; `None` if its predicates are
+    /// decided, so that only outer bindings can.
+    ///
+    /// A parent that needs nothing from its children never will again, so children that are skipped
+    /// need not be counted for positions either.
+    pub fn needs(&self, step: StepId, target: BindingId) -> Option<bool> {
+        let binding = self.nodes.binding(target);
+        match self.steps[step].step.role {
+            StepRole::Path if binding.verdict == Verdict::Fails => None,
+            StepRole::Path => Some(binding.collected != Collected::Existence),
+            StepRole::Atom(_) if binding.verdict != Verdict::Undecided => None,
+            StepRole::Atom(atom) => Some(!matches!(
+                self.nodes.atom(binding.first_atom + atom),
+                AtomValue::Known(_)
+            )),
+        }
+    }
+
+    /// The innermost binding that needs what a node in frame `depth` contributes with a step on the
+    /// descendant axis.
+    pub fn descendant_target(&self, step: StepId, depth: u32) -> Option<BindingId> {
+        let linked = &self.steps[step];
+        let mut target = self.nodes.innermost(linked.base + linked.step.context);
         while target != NONE {
-            let outer = self.bindings[target as usize].outer;
-            let news = match step.slot {
-                Slot::Onward => self.receive(target, gift),
-                Slot::Atom(atom) => self.answer(target, atom, gift),
+            let binding = self.nodes.binding(target);
+            // The node itself may be bound to the context step, but it is not its own descendant.
+            if binding.depth != depth {
+                if let Some(is_needed) = self.needs(step, target) {
+                    // What an inner binding has, the outer ones have too.
+                    return is_needed.then_some(target);
+                }
+            }
+            target = binding.outer;
+        }
+        None
+    }
+
+    /// Propagates a candidate from a node of `step` to the binding `target` of the context step.
+    pub fn propagate(&mut self, step: StepId, target: BindingId, candidate: Candidate) {
+        if let Candidate::Node(_) = candidate {
+            self.candidates.start_walk();
+        }
+        self.offer(step, target, candidate);
+    }
+
+    fn offer(&mut self, step: StepId, mut target: BindingId, candidate: Candidate) {
+        let step = self.steps[step].step;
+        while target != NONE {
+            let outer = self.nodes.binding(target).outer;
+            let is_new = match step.role {
+                StepRole::Path => self.accept_on_path(target, candidate),
+                StepRole::Atom(atom) => self.accept_in_predicate(target, atom, candidate),
             };
-            if !news || step.axis == Axis::Child {
+            if !is_new || step.axis == Axis::Child {
                 return;
             }
             target = outer;
         }
     }
 
-    /// A gift that goes on along the path of the binding's step; whether it was news.
-    fn receive(&mut self, at: u32, gift: Gift) -> bool {
-        let walk = self.walk;
-        let binding = &mut self.bindings[at as usize];
+    /// Accepts a candidate that continues the path of the binding's step; whether it is new there.
+    fn accept_on_path(&mut self, id: BindingId, candidate: Candidate) -> bool {
+        let binding = self.nodes.binding_mut(id);
         if binding.verdict == Verdict::Fails {
             return true;
         }
         let (step, target, verdict) = (binding.step, binding.target, binding.verdict);
-        match gift {
-            Gift::Found if binding.gathered == Gathered::Found => return false,
-            Gift::Found => binding.gathered = Gathered::Found,
-            Gift::First(order, passes) => {
-                if matches!(binding.gathered, Gathered::First(first, _) if first <= order) {
+        match candidate {
+            Candidate::Existence if binding.collected == Collected::Existence => return false,
+            Candidate::Existence => binding.collected = Collected::Existence,
+            Candidate::First(order, passes) => {
+                if matches!(binding.collected, Collected::First(first, _) if first <= order) {
                     return false;
                 }
-                binding.gathered = Gathered::First(order, passes);
+                binding.collected = Collected::First(order, passes);
             }
-            Gift::Candidate(candidate) => {
-                if binding.walk == walk || self.candidates.is_selected(candidate) {
+            Candidate::Node(node) => {
+                let walk = self.candidates.walk();
+                if binding.walk == walk || self.candidates.is_selected(node) {
                     return false;
                 }
                 binding.walk = walk;
-                if verdict == Verdict::Open {
-                    self.hold(at, candidate);
+                if verdict == Verdict::Undecided {
+                    self.candidates.hold(node);
+                    match &mut binding.collected {
+                        Collected::Nodes(nodes) => nodes.push(node),
+                        collected => *collected = Collected::Nodes(vec![node]),
+                    }
                 } else if target == NONE {
-                    let query = self.steps[step as usize].query as usize;
-                    if let Some(node) = self.candidates.select(candidate) {
-                        self.selected[query].add(node, self.options.detail);
+                    let query = self.steps[step].query as usize;
+                    if let Some(node) = self.candidates.select(node) {
+                        self.results[query].add(node, self.options.detail);
                     }
                 }
             }
         }
         if verdict == Verdict::Holds {
-            self.pass(step, target, gift);
+            self.offer(step, target, candidate);
         }
         true
     }
 
-    fn hold(&mut self, at: u32, candidate: u32) {
-        self.candidates.hold(candidate);
-        self.held += 1;
-        match &mut self.bindings[at as usize].gathered {
-            Gathered::Candidates(candidates) => candidates.push(candidate),
-            gathered => *gathered = Gathered::Candidates(vec![candidate]),
-        }
-    }
-
-    /// A gift that answers an atom of the binding's predicates; whether it was news.
-    fn answer(&mut self, at: u32, atom: usize, gift: Gift) -> bool {
-        let binding = &self.bindings[at as usize];
-        if binding.verdict != Verdict::Open {
+    /// Accepts a candidate that decides an atom of the binding's predicates; whether it is new there.
+    fn accept_in_predicate(&mut self, id: BindingId, atom: usize, candidate: Candidate) -> bool {
+        let binding = self.nodes.binding(id);
+        if binding.verdict != Verdict::Undecided {
             return true;
         }
-        let Atom::Path { in_order, .. } = self.steps[binding.step as usize].step.atoms[atom] else {
-            unreachable!("only nested paths give");
+        let Atom::Path { in_order, .. } = self.steps[binding.step].step.atoms[atom] else {
+            unreachable!("only nested paths contribute to atoms");
         };
-        let answer = &mut self.answers[binding.answers + atom];
-        *answer = match (*answer, gift) {
-            (Answer::Known(_), _) => return false,
-            (Answer::First(first, _), Gift::First(order, _)) if first <= order => return false,
-            (_, Gift::Found) => Answer::Known(true),
-            (_, Gift::First(_, passes)) if in_order => Answer::Known(passes),
-            (_, Gift::First(order, passes)) => Answer::First(order, passes),
-            (_, Gift::Candidate(_)) => unreachable!("nested paths select nothing"),
+        let at = binding.first_atom + atom;
+        let value = match (self.nodes.atom(at), candidate) {
+            (AtomValue::Known(_), _) => return false,
+            (AtomValue::Provisional(first, _), Candidate::First(order, _)) if first <= order => {
+                return false
+            }
+            (_, Candidate::Existence) => AtomValue::Known(true),
+            (_, Candidate::First(_, passes)) if in_order => AtomValue::Known(passes),
+            (_, Candidate::First(order, passes)) => AtomValue::Provisional(order, passes),
+            (_, Candidate::Node(_)) => unreachable!("nested paths report no nodes"),
         };
-        if matches!(answer, Answer::Known(_)) {
-            self.reconsider(at);
+        self.nodes.set_atom(at, value);
+        if matches!(value, AtomValue::Known(_)) {
+            self.evaluate_predicates(id);
         }
         true
     }
 
-    /// Looks at an open binding's predicates again, after something became known.
-    pub(super) fn reconsider(&mut self, binding: u32) {
-        let at = binding as usize;
-        if self.bindings[at].verdict != Verdict::Open {
+    /// Evaluates the predicates of an undecided binding after an atom became known.
+    pub fn evaluate_predicates(&mut self, id: BindingId) {
+        let binding = self.nodes.binding(id);
+        if binding.verdict != Verdict::Undecided {
             return;
         }
-        let step = self.steps[self.bindings[at].step as usize].step;
-        let answers = self.bindings[at].answers;
-        while self.bindings[at].predicate < step.deferred {
-            let predicate = &step.predicates[self.bindings[at].predicate];
-            let place = self.place(at);
-            match predicate
-                .formula
-                .value(&self.answers[answers..][..step.atoms.len()], place)
-            {
+        let step = self.steps[binding.step].step;
+        let first_atom = binding.first_atom;
+        while self.nodes.binding(id).predicates_passed < step.first_deferred {
+            let sibling = self.sibling_position(id);
+            let predicate = &step.predicates[self.nodes.binding(id).predicates_passed];
+            let atoms = self.nodes.atoms(first_atom, step.atoms.len());
+            match predicate.formula.value(atoms, sibling) {
                 None => return,
                 Some(false) => {
-                    self.bindings[at].verdict = Verdict::Fails;
-                    self.forget(at);
+                    self.nodes.binding_mut(id).verdict = Verdict::Fails;
+                    self.discard_collected(id);
                     return;
                 }
                 Some(true) => {
-                    self.bindings[at].predicate += 1;
-                    self.bindings[at].position = None;
+                    let binding = self.nodes.binding_mut(id);
+                    binding.predicates_passed += 1;
+                    binding.position = None;
                 }
             }
         }
-        if step.deferred == step.predicates.len() {
-            self.bindings[at].verdict = Verdict::Holds;
-            self.let_through(at);
+        if step.first_deferred == step.predicates.len() {
+            self.nodes.binding_mut(id).verdict = Verdict::Holds;
+            self.forward_collected(id);
         }
     }
 
-    /// Drops what a binding gathered: its predicates fail.
-    fn forget(&mut self, at: usize) {
-        if let Gathered::Candidates(candidates) =
-            std::mem::replace(&mut self.bindings[at].gathered, Gathered::Nothing)
-        {
-            self.release(&candidates);
+    /// The position of a binding's node for its next predicate, as far as it is known. The first
+    /// call for a predicate that uses `position()` counts the node.
+    fn sibling_position(&mut self, id: BindingId) -> SiblingPosition {
+        let binding = self.nodes.binding(id);
+        let linked = self.steps[binding.step];
+        let predicate = binding.predicates_passed;
+        let mut position = binding.position;
+        if position.is_none() && linked.step.predicates[predicate].needs_position {
+            let depth = binding.depth - 1;
+            position = Some(self.counters.count(
+                linked.counters,
+                predicate,
+                linked.step.predicates.len(),
+                self.nodes.frame(depth).order,
+                depth,
+            ));
+            self.nodes.binding_mut(id).position = position;
+        }
+        SiblingPosition {
+            position,
+            last: None,
         }
     }
 
-    pub(super) fn release(&mut self, candidates: &[u32]) {
-        self.held -= candidates.len();
-        for &candidate in candidates {
-            self.candidates.release(candidate);
+    /// Drops what a binding collected because its predicates fail.
+    fn discard_collected(&mut self, id: BindingId) {
+        let collected = &mut self.nodes.binding_mut(id).collected;
+        if let Collected::Nodes(nodes) = std::mem::replace(collected, Collected::Nothing) {
+            self.release(&nodes);
         }
     }
 
-    /// Gives what a binding gathered to those above: its predicates hold.
-    fn let_through(&mut self, at: usize) {
-        let (step, target) = (self.bindings[at].step, self.bindings[at].target);
-        if self.finds(self.steps[step as usize].step.goal.as_ref()) {
-            self.bindings[at].gathered = Gathered::Found;
+    fn release(&mut self, nodes: &[CandidateId]) {
+        for &node in nodes {
+            self.candidates.release(node);
         }
-        if let Gathered::Candidates(_) = self.bindings[at].gathered {
-            let gathered = std::mem::replace(&mut self.bindings[at].gathered, Gathered::Nothing);
-            self.give_gathered(step, target, gathered);
+    }
+
+    /// Propagates what a binding collected because its predicates hold.
+    fn forward_collected(&mut self, id: BindingId) {
+        let binding = self.nodes.binding(id);
+        let (step, target) = (binding.step, binding.target);
+        let exists = self.reports_existence(self.steps[step].step.goal.as_ref());
+        let binding = self.nodes.binding_mut(id);
+        if exists {
+            binding.collected = Collected::Existence;
+        }
+        let collected = if let Collected::Nodes(_) = binding.collected {
+            std::mem::replace(&mut binding.collected, Collected::Nothing)
         } else {
-            // It stays noted, so that the same is not given twice.
-            let gathered = self.bindings[at].gathered.clone();
-            self.give_gathered(step, target, gathered);
-        }
+            // Stays recorded, so that the same is not propagated twice.
+            binding.collected.clone()
+        };
+        self.propagate_collected(step, target, collected);
     }
 
-    fn give_gathered(&mut self, step: u32, target: u32, gathered: Gathered) {
-        match gathered {
-            Gathered::Nothing => {}
-            Gathered::Found => self.give(step, target, Gift::Found),
-            Gathered::First(order, passes) => self.give(step, target, Gift::First(order, passes)),
-            Gathered::Candidates(mut candidates) => {
-                self.release_duplicates(&mut candidates);
-                for &candidate in &candidates {
-                    self.give(step, target, Gift::Candidate(candidate));
+    fn propagate_collected(&mut self, step: StepId, target: BindingId, collected: Collected) {
+        match collected {
+            Collected::Nothing => {}
+            Collected::Existence => self.propagate(step, target, Candidate::Existence),
+            Collected::First(order, passes) => {
+                self.propagate(step, target, Candidate::First(order, passes));
+            }
+            Collected::Nodes(mut nodes) => {
+                self.candidates.deduplicate(&mut nodes);
+                for &node in &nodes {
+                    self.propagate(step, target, Candidate::Node(node));
                 }
-                self.release(&candidates);
+                self.release(&nodes);
             }
         }
     }
 
-    /// One candidate may have come on several ways; it goes on on one.
-    fn release_duplicates(&mut self, candidates: &mut Vec<u32>) {
-        candidates.sort_unstable();
-        let mut last = None;
-        let mut duplicates = Vec::new();
-        candidates.retain(|&candidate| {
-            let new = last.replace(candidate) != Some(candidate);
-            if !new {
-                duplicates.push(candidate);
+    /// Settles the atoms that the start tag decides.
+    pub fn settle_start_tag_atoms(&mut self, id: BindingId) {
+        let binding = self.nodes.binding(id);
+        let (step, first_atom) = (self.steps[binding.step].step, binding.first_atom);
+        for (number, atom) in step.atoms.iter().enumerate() {
+            if let Atom::Path {
+                at_start_tag: true,
+                default,
+                ..
+            } = atom
+            {
+                self.settle_path_atom(first_atom + number, *default);
             }
-            new
-        });
-        self.release(&duplicates);
+        }
     }
 
-    /// Decides the nodes that waited for `last()` since the mark: their parent ends.
-    pub(super) fn resolve_waiting(&mut self, mark: usize) {
-        if self.waiting.len() == mark {
+    /// Settles a path atom when no further candidate can arrive.
+    fn settle_path_atom(&mut self, at: usize, default: bool) {
+        let value = match self.nodes.atom(at) {
+            AtomValue::Unknown => default,
+            AtomValue::Provisional(_, passes) => passes,
+            AtomValue::Known(known) => known,
+        };
+        self.nodes.set_atom(at, AtomValue::Known(value));
+    }
+
+    /// Decides a binding of the innermost node, which ends, and propagates what it contributes.
+    /// `capture` makes a record of the node, in case the query reports nodes.
+    pub fn close_binding(
+        &mut self,
+        id: BindingId,
+        capture: impl FnOnce(&OpenNodes<'a>) -> SelectedNode,
+    ) {
+        let binding = self.nodes.binding(id);
+        let (step, target, first_atom) = (binding.step, binding.target, binding.first_atom);
+        let linked = self.steps[step];
+        let mut watcher = binding.first_watcher;
+        for (number, atom) in linked.step.atoms.iter().enumerate() {
+            match atom {
+                Atom::Value(_) => {
+                    let passes = self.nodes.watcher_result(watcher);
+                    self.nodes
+                        .set_atom(first_atom + number, AtomValue::Known(passes));
+                    watcher += 1;
+                }
+                Atom::Path { default, .. } => {
+                    self.settle_path_atom(first_atom + number, *default);
+                }
+            }
+        }
+        self.evaluate_predicates(id);
+        let goal = linked.step.goal.as_ref();
+        let candidate = match (self.nodes.binding(id).verdict, goal) {
+            (Verdict::Fails, _) => return,
+            // Existence was propagated when the predicates turned out to hold.
+            (Verdict::Holds, goal) if self.reports_existence(goal) => return,
+            (_, None) => None,
+            (_, goal) if self.reports_existence(goal) => Some(Candidate::Existence),
+            (_, Some(Goal::AnyPasses(_))) => self
+                .nodes
+                .watcher_result(watcher)
+                .then_some(Candidate::Existence),
+            (_, Some(Goal::FirstPasses(_))) => Some(Candidate::First(
+                self.nodes.top().order,
+                self.nodes.watcher_result(watcher),
+            )),
+            (_, Some(Goal::Exists | Goal::Select)) => {
+                Some(Candidate::Node(self.candidates.add(capture(&self.nodes))))
+            }
+        };
+        if self.nodes.binding(id).verdict == Verdict::Undecided {
+            self.defer(id, candidate);
             return;
         }
-        let mut waiting = self.waiting.split_off(mark);
-        self.held -= waiting.len();
-        waiting.sort_by_key(|node| node.step); // stable: siblings stay in document order
-        let mut rest = waiting.into_iter().peekable();
-        while let Some(first) = rest.next() {
-            let step = first.step;
-            let mut siblings = vec![first];
-            while let Some(next) = rest.next_if(|next| next.step == step) {
-                siblings.push(next);
+        if let Some(candidate) = candidate {
+            self.propagate(step, target, candidate);
+            if let Candidate::Node(node) = candidate {
+                self.candidates.release(node);
             }
-            self.resolve_siblings(step, siblings);
         }
     }
 
-    fn resolve_siblings(&mut self, step: u32, mut siblings: Vec<Waiting>) {
-        let compiled = self.steps[step as usize].step;
-        for predicate in &compiled.predicates[compiled.deferred..] {
+    /// Defers a binding whose node ends but whose step tests `last()`.
+    fn defer(&mut self, id: BindingId, candidate: Option<Candidate>) {
+        let binding = self.nodes.binding_mut(id);
+        let (step, target, first_atom) = (binding.step, binding.target, binding.first_atom);
+        let collected = match candidate {
+            Some(candidate) => Collected::of(candidate),
+            None => std::mem::replace(&mut binding.collected, Collected::Nothing),
+        };
+        let linked = self.steps[step];
+        let node = DeferredNode {
+            step,
+            target,
+            atoms: self.nodes.atoms(first_atom, linked.step.atoms.len()).into(),
+            collected,
+        };
+        if !linked.step.last_only {
+            self.deferred.push(node);
+            return;
+        }
+        let siblings = self.nodes.parent().deferred_mark;
+        let replaced = self.deferred.push_as_last(node, siblings, linked.counters);
+        if let Some(Collected::Nodes(nodes)) = replaced.map(|node| node.collected) {
+            self.release(&nodes);
+        }
+    }
+
+    /// Decides the nodes deferred since `mark`: their parent ends.
+    pub fn resolve_deferred(&mut self, mark: usize) {
+        if self.deferred.len() == mark {
+            return;
+        }
+        for siblings in self.deferred.take_from(mark) {
+            self.resolve_siblings(siblings);
+        }
+    }
+
+    fn resolve_siblings(&mut self, mut siblings: Vec<DeferredNode>) {
+        let step = siblings[0].step;
+        let compiled = self.steps[step].step;
+        for predicate in &compiled.predicates[compiled.first_deferred..] {
             let last = siblings.len() as u64;
-            let mut kept = Vec::with_capacity(siblings.len());
+            let mut passing = Vec::with_capacity(siblings.len());
             for (position, node) in (1..).zip(siblings) {
-                let place = Place {
+                let sibling = SiblingPosition {
                     position: Some(position),
                     last: Some(last),
                 };
-                if predicate.formula.value(&node.answers, place) == Some(true) {
-                    kept.push(node);
-                } else if let Gathered::Candidates(candidates) = node.gathered {
-                    self.release(&candidates);
+                if predicate.formula.value(&node.atoms, sibling) == Some(true) {
+                    passing.push(node);
+                } else if let Collected::Nodes(nodes) = node.collected {
+                    self.release(&nodes);
                 }
             }
-            siblings = kept;
+            siblings = passing;
         }
         for node in siblings {
-            self.give_gathered(step, node.target, node.gathered);
+            self.propagate_collected(step, node.target, node.collected);
         }
     }
 }

@@ -1,16 +1,16 @@
-//! From a query's tree to a flat table of steps.
+//! Compiles a query into a flat table of steps.
 //!
-//! Every step, of the query's own paths and of the paths nested in predicates alike, gets a number.
-//! A step knows the step whose nodes are its context (`from`) and what a node bound to it gives to a
-//! node bound there (`slot`): it continues that step's own path, or it serves one of its predicates.
-//! Step 0 is the document node, and the branches of a union all continue it.
+//! The steps of the query's own paths and of the paths nested in predicates are numbered together. A
+//! step refers to the step whose nodes are its context (`context`) and says what its nodes contribute
+//! there (`role`): they continue that step's path, or they decide an atom of its predicates. Step 0 is
+//! the document node; the branches of a union all continue it.
 
 use crate::values::ValueTest;
 use crate::xpath::ast::{Axis, Expr, Kind, NameTest, Op, Path, Query};
 
 use super::predicate::{Formula, Predicate};
 
-/// A compiled query: immutable, shared freely between threads and documents.
+/// A compiled query. It is immutable, so threads and documents can share it.
 #[derive(Clone, Debug)]
 pub struct Selector {
     pub(super) steps: Box<[Step]>,
@@ -24,92 +24,99 @@ pub(super) struct Step {
     pub kind: Kind,
     pub test: NameTest,
     /// The step whose nodes are this one's context.
-    pub from: u32,
-    /// What a node of this step is to a node of `from`.
-    pub slot: Slot,
+    pub context: u32,
+    /// What a node of this step contributes to a node of `context`.
+    pub role: StepRole,
     pub predicates: Box<[Predicate]>,
-    /// The first predicate that asks for `last()`: it and those behind it are decided only when the
-    /// parent ends. The number of predicates where none does.
-    pub deferred: usize,
-    /// Whether that predicate is `[last()]`: of the nodes that wait, only the last one matters.
+    /// Index of the first predicate that uses `last()`; it and those after it are decided only when
+    /// the parent ends. The number of predicates if none uses it.
+    pub first_deferred: usize,
+    /// Whether that predicate is `[last()]`: among deferred siblings, only the last one matters.
     pub last_only: bool,
-    /// What the predicates ask about nested paths and the node's own value.
+    /// The tests of the predicates on nested paths and on the node's own value.
     pub atoms: Box<[Atom]>,
-    /// What the path is for, at its last step; `None` before.
+    /// What the path is for; `None` before its last step.
     pub goal: Option<Goal>,
-    /// Steps to this step's own attributes that serve its predicates.
-    pub asked_attributes: Vec<u32>,
-    /// Steps to this step's own attributes that continue its path.
-    pub further_attributes: Vec<u32>,
-    /// Steps to child elements and own text nodes.
+    /// Steps to this node's attributes that decide its predicates.
+    pub predicate_attributes: Vec<u32>,
+    /// Steps to this node's attributes that continue its path.
+    pub path_attributes: Vec<u32>,
+    /// Steps to child elements and child text nodes.
     pub children: Vec<u32>,
-    /// Steps to nodes anywhere below.
+    /// Steps to descendants and their attributes.
     pub descendants: Vec<u32>,
 }
 
 impl Step {
-    /// Without predicates yet, nor steps that start from it.
+    /// A step without predicates and without steps that start from it.
     fn new(
         axis: Axis,
         kind: Kind,
         test: NameTest,
-        from: u32,
-        slot: Slot,
+        context: u32,
+        role: StepRole,
         goal: Option<Goal>,
     ) -> Self {
         Self {
             axis,
             kind,
             test,
-            from,
-            slot,
+            context,
+            role,
             predicates: Box::default(),
-            deferred: 0,
+            first_deferred: 0,
             last_only: false,
             atoms: Box::default(),
             goal,
-            asked_attributes: Vec::new(),
-            further_attributes: Vec::new(),
+            predicate_attributes: Vec::new(),
+            path_attributes: Vec::new(),
             children: Vec::new(),
             descendants: Vec::new(),
         }
     }
+
+    /// Whether a predicate uses `position()`.
+    pub fn has_position(&self) -> bool {
+        self.predicates
+            .iter()
+            .any(|predicate| predicate.needs_position)
+    }
 }
 
-/// Where a node's contribution goes in the node bound to the step before.
+/// What the nodes of a step contribute to the nodes of its context step.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Slot {
-    /// On along the path.
-    Onward,
-    /// To this atom of its predicates.
+pub(super) enum StepRole {
+    /// They continue its path.
+    Path,
+    /// They decide this atom of its predicates.
     Atom(usize),
 }
 
 /// What a path is for.
 #[derive(Clone, Debug)]
 pub(super) enum Goal {
-    /// The nodes themselves: the query's own paths.
+    /// The nodes themselves: a branch of the query.
     Select,
-    /// That there is a node.
+    /// Whether there is a node.
     Exists,
-    /// That there is a node whose value passes.
+    /// Whether the value of some node passes.
     AnyPasses(ValueTest),
-    /// Whether the first node's value passes.
+    /// Whether the value of the first node passes.
     FirstPasses(ValueTest),
 }
 
-/// Something a predicate asks that is not known at once.
+/// A test in a predicate whose value becomes known while the node is read.
 #[derive(Clone, Debug)]
 pub(super) enum Atom {
-    /// About the node's own string-value.
+    /// Tests the node's own string-value.
     Value(ValueTest),
-    /// About the nodes of a nested path.
+    /// Tests the nodes of a nested path.
     Path {
-        /// The answer where the path selects nothing (or nothing that passes).
-        otherwise: bool,
-        /// Whether the path is one step to the node's own attributes: known at the start tag.
-        at_start: bool,
-        /// Whether nodes become certain in document order, so that the first to come decides.
+        /// The value if the path selects nothing, or nothing that passes.
+        default: bool,
+        /// Whether the path starts at the node's own attributes, so that the start tag decides it.
+        at_start_tag: bool,
+        /// Whether nodes become certain in document order, so that the first to arrive decides.
         in_order: bool,
     },
 }
@@ -122,14 +129,14 @@ impl Selector {
             Kind::Element,
             NameTest::default(),
             0,
-            Slot::Onward,
+            StepRole::Path,
             None,
         );
         let mut compiler = Compiler {
             steps: vec![document],
         };
         for branch in &query.branches {
-            compiler.path(branch, 0, Slot::Onward, Goal::Select);
+            compiler.path(branch, 0, StepRole::Path, Goal::Select);
         }
         compiler.link();
         Self {
@@ -144,8 +151,8 @@ struct Compiler {
 }
 
 impl Compiler {
-    /// Adds a path's steps, the first of which has the context `from`.
-    fn path(&mut self, path: &Path, mut from: u32, mut slot: Slot, goal: Goal) {
+    /// Adds the steps of a path that starts at the nodes of step `context`.
+    fn path(&mut self, path: &Path, mut context: u32, mut role: StepRole, goal: Goal) {
         let count = path.steps.len();
         let mut goal = Some(goal);
         for (at, step) in path.steps.iter().enumerate() {
@@ -155,8 +162,8 @@ impl Compiler {
                 step.axis,
                 step.kind,
                 step.test.clone(),
-                from,
-                slot,
+                context,
+                role,
                 goal,
             ));
             let mut atoms = Vec::new();
@@ -166,17 +173,19 @@ impl Compiler {
                 .map(|expr| Predicate::new(self.formula(expr, id, &mut atoms)))
                 .collect();
             let compiled = &mut self.steps[id as usize];
-            compiled.deferred = predicates
+            compiled.first_deferred = predicates
                 .iter()
                 .position(|p| p.needs_last)
                 .unwrap_or(predicates.len());
-            compiled.last_only = predicates.get(compiled.deferred).is_some_and(|predicate| {
-                matches!(predicate.formula, Formula::PositionLast(Op::Eq))
-            });
+            compiled.last_only = predicates
+                .get(compiled.first_deferred)
+                .is_some_and(|predicate| {
+                    matches!(predicate.formula, Formula::PositionLast(Op::Eq))
+                });
             compiled.predicates = predicates;
             compiled.atoms = atoms.into_boxed_slice();
-            from = id;
-            slot = Slot::Onward;
+            context = id;
+            role = StepRole::Path;
         }
     }
 
@@ -198,7 +207,7 @@ impl Compiler {
             Expr::Position(op, n) => Formula::Position(*op, *n),
             Expr::PositionLast(op) => Formula::PositionLast(*op),
             Expr::Last(op, n) => Formula::Last(*op, *n),
-            // `.` always is.
+            // `.` always exists.
             Expr::Exists(path) if path.steps.is_empty() => Formula::And(Vec::new()),
             Expr::Exists(path) => self.atom(path, owner, atoms, false, Goal::Exists),
             Expr::Compare(path, op, literal) => {
@@ -227,21 +236,20 @@ impl Compiler {
         path: &Path,
         owner: u32,
         atoms: &mut Vec<Atom>,
-        otherwise: bool,
+        default: bool,
         goal: Goal,
     ) -> Formula {
         let id = atoms.len();
         match (path.steps.first(), goal) {
             (Some(first), goal) => {
                 atoms.push(Atom::Path {
-                    otherwise,
-                    at_start: first.axis == Axis::Child && first.kind == Kind::Attribute,
+                    default,
+                    at_start_tag: first.axis == Axis::Child && first.kind == Kind::Attribute,
                     in_order: path.steps.iter().all(|step| {
-                        step.axis == Axis::Child
-                            && !step.predicates.iter().any(Formula::asks_for_last)
+                        step.axis == Axis::Child && !step.predicates.iter().any(Formula::uses_last)
                     }),
                 });
-                self.path(path, owner, Slot::Atom(id), goal);
+                self.path(path, owner, StepRole::Atom(id), goal);
             }
             (None, Goal::AnyPasses(test) | Goal::FirstPasses(test)) => {
                 atoms.push(Atom::Value(test))
@@ -251,17 +259,20 @@ impl Compiler {
         Formula::Atom(id)
     }
 
-    /// Tells each step which steps start from it.
+    /// Records in each step the steps that start from it.
     fn link(&mut self) {
         for id in 1..self.steps.len() {
             let step = &self.steps[id];
-            let (axis, kind, slot, from) = (step.axis, step.kind, step.slot, step.from as usize);
-            let from = &mut self.steps[from];
-            let list = match (kind, axis, slot) {
-                (Kind::Attribute, Axis::Child, Slot::Atom(_)) => &mut from.asked_attributes,
-                (Kind::Attribute, Axis::Child, Slot::Onward) => &mut from.further_attributes,
-                (Kind::Element | Kind::Text, Axis::Child, _) => &mut from.children,
-                (_, Axis::Descendant, _) => &mut from.descendants,
+            let (axis, kind, role, context) =
+                (step.axis, step.kind, step.role, step.context as usize);
+            let context = &mut self.steps[context];
+            let list = match (kind, axis, role) {
+                (Kind::Attribute, Axis::Child, StepRole::Atom(_)) => {
+                    &mut context.predicate_attributes
+                }
+                (Kind::Attribute, Axis::Child, StepRole::Path) => &mut context.path_attributes,
+                (Kind::Element | Kind::Text, Axis::Child, _) => &mut context.children,
+                (_, Axis::Descendant, _) => &mut context.descendants,
             };
             list.push(u32::try_from(id).expect("a query has fewer than 2^32 steps"));
         }

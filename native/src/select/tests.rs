@@ -1,4 +1,4 @@
-//! The evaluator against its definition, and the cases that taught something.
+//! The evaluator against the reference, and regression tests.
 
 mod document;
 mod explanation;
@@ -12,11 +12,11 @@ use crate::xpath::{parse, Namespaces};
 use super::{QueryResult, ResultDetail, Selection, SelectionOptions, Selector};
 
 fn selector(query: &str) -> Selector {
-    let namespaces = Namespaces::new([("u", "urn:u")], "").expect("a good map");
-    Selector::compile(&parse(query, &namespaces).expect("a good query"))
+    let namespaces = Namespaces::new([("u", "urn:u")], "").expect("valid bindings");
+    Selector::compile(&parse(query, &namespaces).expect("a valid query"))
 }
 
-fn outcome(
+fn result(
     document: &str,
     query: &str,
     options: SelectionOptions,
@@ -36,11 +36,11 @@ fn all() -> SelectionOptions {
     }
 }
 
-/// What a query selects: for each node the document's text in its ranges.
+/// What a query selects: for each node, the document's text in its spans.
 fn selected(document: &str, query: &str) -> Vec<String> {
-    let outcome = outcome(document, query, all()).expect("a good document");
+    let result = result(document, query, all()).expect("a valid document");
     let text = |span: &Span| &document[span.start as usize..span.end as usize];
-    outcome
+    result
         .nodes
         .iter()
         .map(|node| node.spans.iter().map(text).collect::<Vec<_>>().join("…"))
@@ -48,7 +48,7 @@ fn selected(document: &str, query: &str) -> Vec<String> {
 }
 
 #[test]
-fn nodes_are_given_by_their_own_ranges() {
+fn nodes_are_reported_with_their_byte_spans() {
     let document = "<a x='1'><b y = \"2\">one</b>two</a>";
     assert_eq!(selected(document, "/a"), [document]);
     assert_eq!(selected(document, "//@*"), ["x='1'", "y = \"2\""]);
@@ -60,20 +60,17 @@ fn nodes_are_given_by_their_own_ranges() {
 }
 
 #[test]
-fn pieces_side_by_side_are_one_text_node_and_a_comment_parts_two() {
+fn adjacent_chunks_are_one_text_node_and_a_comment_separates_two() {
     let document = "<a>x&amp;y<![CDATA[<]]>z<!-- -->w</a>";
-    assert_eq!(
-        outcome(document, "/a/text()", all()).unwrap().nodes.len(),
-        2
-    );
+    assert_eq!(result(document, "/a/text()", all()).unwrap().nodes.len(), 2);
     assert_eq!(selected(document, "/a[text() = 'x&y<z']/text()[2]"), ["w"]);
     assert_eq!(selected(document, "/a[. = 'x&y<zw']/text()[last()]"), ["w"]);
 }
 
 #[test]
-fn namespaces_in_scope_are_those_of_the_element_and_shared() {
+fn namespace_scopes_are_those_of_the_element_and_shared() {
     let document = "<a xmlns:p='urn:p'><b xmlns='urn:d'/><b/><b/></a>";
-    let nodes = outcome(document, "//*:b", all()).unwrap().nodes;
+    let nodes = result(document, "//*:b", all()).unwrap().nodes;
     let scopes: Vec<_> = nodes
         .iter()
         .map(|node| node.namespaces.as_ref().expect("an element"))
@@ -90,10 +87,10 @@ fn namespaces_in_scope_are_those_of_the_element_and_shared() {
 }
 
 #[test]
-fn attributes_and_texts_are_in_the_scope_of_their_element() {
+fn attributes_and_text_have_the_scope_of_their_element() {
     let document = "<a xmlns:p='urn:p'><b xmlns:q='urn:q' q:x='1'>text</b></a>";
     for query in ["//@*", "//b/text()", "//text()"] {
-        let nodes = outcome(document, query, all()).unwrap().nodes;
+        let nodes = result(document, query, all()).unwrap().nodes;
         let scope = nodes[0].namespaces.as_ref().expect("it is in an element");
         let prefixes: Vec<&str> = scope.iter().map(|(prefix, _)| &**prefix).collect();
         assert_eq!(prefixes, ["p", "q"], "{query}");
@@ -109,7 +106,7 @@ fn double_slash_counts_positions_among_the_children_of_each_parent() {
 }
 
 #[test]
-fn predicates_are_applied_in_order_and_each_counts_anew() {
+fn predicates_apply_in_order_and_each_counts_positions_separately() {
     let document = "<r><b/><b k='1'/><b/><b k='2'/><b k='3'/></r>";
     assert_eq!(selected(document, "/r/b[@k][2]/@k"), ["k='2'"]);
     assert_eq!(selected(document, "/r/b[2][@k]/@k"), ["k='1'"]);
@@ -120,7 +117,7 @@ fn predicates_are_applied_in_order_and_each_counts_anew() {
 }
 
 #[test]
-fn below_double_slash_an_element_has_its_own_attributes_and_text() {
+fn double_slash_includes_the_attributes_and_text_of_the_context_element() {
     let document = "<a id='1'>t<b id='2'>u</b></a>";
     assert_eq!(selected(document, "/a//@id"), ["id='1'", "id='2'"]);
     assert_eq!(selected(document, "/a//text()"), ["t", "u"]);
@@ -128,7 +125,7 @@ fn below_double_slash_an_element_has_its_own_attributes_and_text() {
 
 #[test]
 fn the_first_node_in_document_order_decides_contains() {
-    // The outer b ends last, and is the first all the same.
+    // The outer b ends last but is first in document order.
     let document = "<a><b>x<b>y</b></b><b>z</b></a>";
     assert_eq!(selected(document, "/a[contains(.//b, 'x')]").len(), 1);
     assert_eq!(selected(document, "/a[starts-with(.//b, 'y')]").len(), 0);
@@ -137,7 +134,7 @@ fn the_first_node_in_document_order_decides_contains() {
 }
 
 #[test]
-fn a_value_is_compared_across_tags_and_pieces() {
+fn a_value_is_compared_across_tags_and_chunks() {
     let document = "<a> 1<b>2</b>&#x2e;<!-- -->5 </a>";
     assert_eq!(selected(document, "/a[. = 12.5]").len(), 1);
     assert_eq!(selected(document, "/a[. = ' 12.5 ']").len(), 1);
@@ -147,7 +144,7 @@ fn a_value_is_compared_across_tags_and_pieces() {
 
 #[test]
 fn a_node_is_selected_as_soon_as_nothing_is_undecided() {
-    // Nothing ever waits here, so that a limit of no candidates at all is enough.
+    // No candidate is ever held, so a limit of zero suffices.
     let none = SelectionOptions {
         detail: ResultDetail::AllNodes,
         candidates_max: 0,
@@ -159,22 +156,22 @@ fn a_node_is_selected_as_soon_as_nothing_is_undecided() {
         "/feed[contains(title, 't')]//name",
         "//item[@id > 1]",
     ] {
-        assert!(outcome(document, query, none).unwrap().matched, "{query}");
+        assert!(result(document, query, none).unwrap().matched, "{query}");
     }
     assert_eq!(
-        outcome(document, "/feed[item[2]]/item", none),
+        result(document, "/feed[item[2]]/item", none),
         Err("limit.candidates")
     );
 }
 
 #[test]
-fn of_siblings_that_may_be_the_last_only_one_waits() {
+fn only_one_sibling_is_deferred_for_last() {
     let two = SelectionOptions {
         detail: ResultDetail::AllNodes,
         candidates_max: 2,
     };
     let document = "<feed><item>1<item>2</item></item><item>3</item><item>4</item></feed>";
-    let nodes = outcome(document, "/feed/item[last()]", two).unwrap().nodes;
+    let nodes = result(document, "/feed/item[last()]", two).unwrap().nodes;
     assert_eq!(nodes.len(), 1);
     assert_eq!(
         &document[nodes[0].spans[0].start as usize..][..7],
@@ -195,48 +192,48 @@ fn too_many_undecided_candidates_stop_the_document() {
             detail: ResultDetail::AllNodes,
             candidates_max,
         };
-        let result = outcome(document, "/feed/item[last]/text()", options);
+        let result = result(document, "/feed/item[last]/text()", options);
         assert_eq!(result.err(), stopped.then_some("limit.candidates"));
     }
-    // Whether it matches takes no candidates.
+    // A match alone needs no candidates.
     let options = SelectionOptions {
         detail: ResultDetail::MatchOnly,
         candidates_max: 0,
     };
     assert!(
-        outcome(document, "/feed/item[last]/text()", options)
+        result(document, "/feed/item[last]/text()", options)
             .unwrap()
             .matched
     );
 }
 
 #[test]
-fn a_node_that_several_ways_lead_to_is_selected_once() {
+fn a_node_reached_by_several_paths_is_selected_once() {
     let mut document = String::from("<b/>");
     for _ in 0..60 {
         document = format!("<a>{document}<k/></a>");
     }
-    // Each a is undecided until its k, so that the b waits at every way through five of sixty.
+    // Each a is undecided until its k, so the b is held on every path through five of the sixty.
     let query = "//a[k]//a[k]//a[k]//a[k]//a[k]//b";
     assert_eq!(selected(&document, query), ["<b/>"]);
     assert!(
-        outcome(&document, query, SelectionOptions::default())
+        result(&document, query, SelectionOptions::default())
             .unwrap()
             .matched
     );
 }
 
 #[test]
-fn only_the_first_are_kept_where_only_the_first_are_wanted() {
+fn first_nodes_stores_only_the_first_and_counts_all() {
     let document = "<a><b/><b/><b/></a>";
     let options = SelectionOptions {
         detail: ResultDetail::FirstNodes(2),
         ..SelectionOptions::default()
     };
-    let outcome = outcome(document, "//b", options).unwrap();
-    assert_eq!(outcome.count, 3);
+    let result = result(document, "//b", options).unwrap();
+    assert_eq!(result.count, 3);
     assert_eq!(
-        outcome
+        result
             .nodes
             .iter()
             .map(|node| node.spans[0].start)

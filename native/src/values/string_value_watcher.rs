@@ -1,22 +1,22 @@
-//! A test of a string-value that comes in pieces.
+//! Tests a string-value that arrives in chunks.
 
 use super::{compare_numbers, NumberReader, ValueTest};
 
-/// Where a [`ValueTest`] stands while its value arrives.
+/// The state of a [`ValueTest`] while its value arrives.
 #[derive(Clone, Debug)]
-pub enum Watch {
+pub enum StringValueWatcher {
     /// Decided, whatever follows.
     Decided(bool),
-    /// How many bytes of the text were met so far, all equal.
+    /// All bytes so far equal the text's, and this is their number.
     Matched(usize),
-    /// How many bytes of the needle end the value so far.
+    /// The length of the longest prefix of the needle that ends the value so far.
     Searching(usize),
     /// The number so far.
     Number(Box<NumberReader>),
 }
 
-impl Watch {
-    /// Before the first piece.
+impl StringValueWatcher {
+    /// The state before the first chunk.
     pub fn new(test: &ValueTest) -> Self {
         match test {
             ValueTest::Text(..) => Self::Matched(0),
@@ -28,63 +28,63 @@ impl Watch {
         }
     }
 
-    /// The next piece; `test` is the one that the watch was made for.
-    pub fn feed(&mut self, test: &ValueTest, piece: &str) {
-        let piece = piece.as_bytes();
+    /// Adds the next chunk; `test` is the test that the watcher was created for.
+    pub fn feed(&mut self, test: &ValueTest, chunk: &str) {
+        let chunk = chunk.as_bytes();
         match (&mut *self, test) {
             (Self::Matched(matched), ValueTest::Text(text, equal)) => {
                 let rest = &text.as_bytes()[*matched..];
-                if rest.starts_with(piece) {
-                    *matched += piece.len();
+                if rest.starts_with(chunk) {
+                    *matched += chunk.len();
                 } else {
                     *self = Self::Decided(!equal);
                 }
             }
             (Self::Matched(matched), ValueTest::StartsWith(text)) => {
                 let rest = &text.as_bytes()[*matched..];
-                if piece.starts_with(rest) {
+                if chunk.starts_with(rest) {
                     *self = Self::Decided(true);
-                } else if rest.starts_with(piece) {
-                    *matched += piece.len();
+                } else if rest.starts_with(chunk) {
+                    *matched += chunk.len();
                 } else {
                     *self = Self::Decided(false);
                 }
             }
             (Self::Searching(matched), ValueTest::Contains(needle)) => {
                 let length = needle.bytes().len();
-                // A match that began in an earlier piece ends within the first bytes of this one;
-                // a match inside this piece is found by the faster search; what remains open can
-                // only have begun within the last bytes.
-                let head = piece.len().min(length - 1);
+                // A match that began in an earlier chunk ends within the first bytes of this one; a
+                // match inside this chunk is found by the faster search; a match that continues in
+                // the next chunk begins within the last bytes.
+                let head = chunk.len().min(length - 1);
                 let mut spanning = *matched;
-                for &byte in &piece[..head] {
+                for &byte in &chunk[..head] {
                     spanning = needle.step(spanning, byte);
                     if spanning == length {
                         *self = Self::Decided(true);
                         return;
                     }
                 }
-                if head == piece.len() {
+                if head == chunk.len() {
                     *matched = spanning;
                     return;
                 }
-                if needle.finder.find(piece).is_some() {
+                if needle.finder.find(chunk).is_some() {
                     *self = Self::Decided(true);
                     return;
                 }
-                let tail = &piece[piece.len() - (length - 1)..];
+                let tail = &chunk[chunk.len() - (length - 1)..];
                 *matched = tail
                     .iter()
                     .fold(0, |matched, &byte| needle.step(matched, byte));
             }
             (Self::Number(reader), _) => {
-                reader.feed(std::str::from_utf8(piece).expect("it was a str"))
+                reader.feed(std::str::from_utf8(chunk).expect("it was a str"))
             }
             _ => {}
         }
     }
 
-    /// Whether the test holds for the pieces so far, taken as the whole value.
+    /// Whether the test holds for the chunks so far, taken as the complete value.
     pub fn finish(&self, test: &ValueTest) -> bool {
         match (self, test) {
             (Self::Decided(holds), _) => *holds,
@@ -106,21 +106,21 @@ mod tests {
     use crate::xpath::ast::{Literal, Op};
     use proptest::prelude::*;
 
-    fn watched(test: &ValueTest, pieces: &[String]) -> bool {
-        let mut watch = Watch::new(test);
-        for piece in pieces.iter().filter(|piece| !piece.is_empty()) {
-            watch.feed(test, piece);
+    fn watched(test: &ValueTest, chunks: &[String]) -> bool {
+        let mut watcher = StringValueWatcher::new(test);
+        for chunk in chunks.iter().filter(|chunk| !chunk.is_empty()) {
+            watcher.feed(test, chunk);
         }
-        watch.finish(test)
+        watcher.finish(test)
     }
 
-    fn pieces() -> impl Strategy<Value = Vec<String>> {
-        // Few letters, one of them of two bytes, so that matches, near matches and overlaps are many.
+    fn chunks() -> impl Strategy<Value = Vec<String>> {
+        // Few letters, one of them two bytes long, so that matches, near misses and overlaps are common.
         prop::collection::vec("[abé1]{0,5}", 0..5)
     }
 
     #[test]
-    fn not_a_number_is_unequal_to_every_number_and_in_no_order_with_it() {
+    fn nan_is_unequal_to_every_number_and_unordered() {
         for literal in [Literal::Number(1.0), Literal::Number(f64::NAN)] {
             assert!(compare("x", Op::Ne, &literal));
             for op in [Op::Eq, Op::Lt, Op::Le, Op::Gt, Op::Ge] {
@@ -130,7 +130,7 @@ mod tests {
     }
 
     #[test]
-    fn order_with_a_text_is_order_of_numbers() {
+    fn ordering_against_a_string_compares_numbers() {
         assert!(compare("9", Op::Lt, &Literal::Text("10".into())));
         assert!(!compare("a", Op::Lt, &Literal::Text("b".into())));
         assert!(compare("1.0", Op::Eq, &Literal::Number(1.0)));
@@ -138,7 +138,7 @@ mod tests {
     }
 
     #[test]
-    fn a_needle_across_three_pieces_is_found() {
+    fn a_needle_across_three_chunks_is_found() {
         let test = ValueTest::contains("abcabd");
         assert!(watched(&test, &["xabcab".into(), "c".into(), "abd".into()]));
         assert!(!watched(
@@ -149,21 +149,21 @@ mod tests {
 
     proptest! {
         #[test]
-        fn pieces_and_whole_agree(pieces in pieces(), text in "[abé1]{0,6}", op in 0_usize..6) {
+        fn chunks_and_complete_values_agree(chunks in chunks(), text in "[abé1]{0,6}", op in 0_usize..6) {
             let op = [Op::Eq, Op::Ne, Op::Lt, Op::Le, Op::Gt, Op::Ge][op];
-            let whole = pieces.concat();
+            let complete = chunks.concat();
             let literal = Literal::Text(text.as_str().into());
             let comparison = ValueTest::compare(op, &literal);
-            prop_assert_eq!(comparison.holds(&whole), compare(&whole, op, &literal));
-            prop_assert_eq!(watched(&comparison, &pieces), compare(&whole, op, &literal));
+            prop_assert_eq!(comparison.holds(&complete), compare(&complete, op, &literal));
+            prop_assert_eq!(watched(&comparison, &chunks), compare(&complete, op, &literal));
             let number = ValueTest::compare(op, &Literal::Number(11.0));
-            prop_assert_eq!(watched(&number, &pieces), number.holds(&whole));
+            prop_assert_eq!(watched(&number, &chunks), number.holds(&complete));
             let contains = ValueTest::contains(&text);
-            prop_assert_eq!(contains.holds(&whole), whole.contains(&text));
-            prop_assert_eq!(watched(&contains, &pieces), whole.contains(&text));
+            prop_assert_eq!(contains.holds(&complete), complete.contains(&text));
+            prop_assert_eq!(watched(&contains, &chunks), complete.contains(&text));
             let starts = ValueTest::starts_with(&text);
-            prop_assert_eq!(starts.holds(&whole), whole.starts_with(&text));
-            prop_assert_eq!(watched(&starts, &pieces), whole.starts_with(&text));
+            prop_assert_eq!(starts.holds(&complete), complete.starts_with(&text));
+            prop_assert_eq!(watched(&starts, &chunks), complete.starts_with(&text));
         }
     }
 }

@@ -1,11 +1,11 @@
-//! A document as a tree, small and plain, and its reading as events.
+//! Documents as trees, and as events.
 
 use crate::events::{Attribute, Context, Handler, Names, Span, StartElement, Stop};
 
 /// A namespace URI and a local name.
 pub type Name = (&'static str, &'static str);
 
-/// What stands in an element.
+/// The content of an element.
 #[derive(Clone, Debug)]
 pub enum Item {
     Element {
@@ -13,24 +13,24 @@ pub enum Item {
         attributes: Vec<(Name, String)>,
         items: Vec<Item>,
     },
-    /// Pieces side by side are one text node, across items too.
+    /// Adjacent texts are one text node.
     Text(String),
     /// A comment or processing instruction.
     Break,
 }
 
 /// A node of the tree. Nodes are numbered in document order: an element, its attributes, its
-/// children; 0 is the document.
+/// children. Node 0 is the document.
 #[derive(Debug)]
 pub struct TreeNode {
-    pub what: What,
+    pub kind: NodeKind,
     pub parent: usize,
     pub children: Vec<usize>,
     pub attributes: Vec<usize>,
 }
 
 #[derive(Debug)]
-pub enum What {
+pub enum NodeKind {
     Document,
     Element(Name),
     Attribute(Name, String),
@@ -40,14 +40,14 @@ pub enum What {
 /// The tree of a document whose root element is `root`.
 pub fn tree(root: &Item) -> Vec<TreeNode> {
     let mut nodes = Vec::new();
-    add(&mut nodes, What::Document, 0);
+    add(&mut nodes, NodeKind::Document, 0);
     add_items(&mut nodes, std::slice::from_ref(root), 0);
     nodes
 }
 
-fn add(nodes: &mut Vec<TreeNode>, what: What, parent: usize) -> usize {
+fn add(nodes: &mut Vec<TreeNode>, kind: NodeKind, parent: usize) -> usize {
     nodes.push(TreeNode {
-        what,
+        kind,
         parent,
         children: Vec::new(),
         attributes: Vec::new(),
@@ -62,13 +62,13 @@ fn add_items(nodes: &mut Vec<TreeNode>, items: &[Item], parent: usize) {
             Item::Text(text) if text.is_empty() => {}
             Item::Text(text) => match open_text {
                 Some(id) => {
-                    let What::Text(value) = &mut nodes[id].what else {
+                    let NodeKind::Text(value) = &mut nodes[id].kind else {
                         unreachable!()
                     };
                     value.push_str(text);
                 }
                 None => {
-                    let id = add(nodes, What::Text(text.clone()), parent);
+                    let id = add(nodes, NodeKind::Text(text.clone()), parent);
                     nodes[parent].children.push(id);
                     open_text = Some(id);
                 }
@@ -80,10 +80,10 @@ fn add_items(nodes: &mut Vec<TreeNode>, items: &[Item], parent: usize) {
                 items,
             } => {
                 open_text = None;
-                let id = add(nodes, What::Element(*name), parent);
+                let id = add(nodes, NodeKind::Element(*name), parent);
                 nodes[parent].children.push(id);
                 for (name, value) in attributes {
-                    let attribute = add(nodes, What::Attribute(*name, value.clone()), id);
+                    let attribute = add(nodes, NodeKind::Attribute(*name, value.clone()), id);
                     nodes[id].attributes.push(attribute);
                 }
                 add_items(nodes, items, id);
@@ -92,9 +92,9 @@ fn add_items(nodes: &mut Vec<TreeNode>, items: &[Item], parent: usize) {
     }
 }
 
-struct Reading(Names);
+struct TestContext(Names);
 
-impl Context for Reading {
+impl Context for TestContext {
     fn names(&self) -> &Names {
         &self.0
     }
@@ -104,9 +104,9 @@ impl Context for Reading {
     }
 }
 
-/// Reads the document to a handler. Every event takes ten bytes.
+/// Sends the events of the document to a handler. Every event has a span of ten bytes.
 pub fn read(root: &Item, handler: &mut impl Handler) -> Result<(), Stop> {
-    let mut context = Reading(Names::default());
+    let mut context = TestContext(Names::default());
     let mut offset = 0;
     read_items(
         std::slice::from_ref(root),
@@ -127,7 +127,7 @@ fn next(offset: &mut u64) -> Span {
 
 fn read_items(
     items: &[Item],
-    context: &mut Reading,
+    context: &mut TestContext,
     offset: &mut u64,
     handler: &mut impl Handler,
 ) -> Result<(), Stop> {
@@ -164,11 +164,11 @@ fn read_items(
                 )?;
                 read_items(items, context, offset, handler)?;
                 let end_tag = next(offset);
-                let whole = Span {
+                let complete = Span {
                     end: end_tag.end,
                     ..span
                 };
-                handler.end_element(whole, end_tag)?;
+                handler.end_element(complete, end_tag)?;
             }
         }
     }

@@ -3,7 +3,8 @@
 use proptest::prelude::*;
 
 use crate::reader::{Reader, ReaderOptions};
-use crate::select::{explain, Explanation, SelectedNode, Witness, CANDIDATES_MAX, NODES_MAX};
+use crate::select::explanation::{Witness, NODES_MAX};
+use crate::select::{explain, Explanation, SelectedNode, CANDIDATES_MAX};
 use crate::xpath::ast::{Axis, Path, Query};
 use crate::xpath::{parse, Namespaces};
 
@@ -12,17 +13,17 @@ use super::generated_queries::{predicate, query, root};
 use super::reference;
 
 fn explanation(document: &str, query: &str) -> Explanation {
-    let query = parse(query, &Namespaces::default()).expect("a good query");
+    let query = parse(query, &Namespaces::default()).expect("a valid query");
     let mut reader = Reader::new(ReaderOptions::default());
     explain(&query, CANDIDATES_MAX, |selection| {
         reader
             .read_slice(document.as_bytes(), selection)
             .map(|_| ())
     })
-    .expect("a good document")
+    .expect("a valid document")
 }
 
-/// Step, predicate, how many came that far, and the way to them.
+/// Step, predicate, number of nodes that got that far, and the paths to them.
 fn failure(document: &str, query: &str) -> (usize, Option<usize>, u64, Vec<String>) {
     let explanation = explanation(document, query);
     assert_eq!(
@@ -52,7 +53,7 @@ fn paths(nodes: &[SelectedNode]) -> Vec<String> {
 }
 
 #[test]
-fn the_predicate_that_never_held_is_named() {
+fn the_first_predicate_that_never_holds_is_reported() {
     let document = "<a><b x='2'><c/></b><b x='3'/></a>";
     let both = || vec!["/a[1]/b[1]".to_owned(), "/a[1]/b[2]".to_owned()];
     let first = || vec!["/a[1]/b[1]".to_owned()];
@@ -63,18 +64,18 @@ fn the_predicate_that_never_held_is_named() {
     );
     assert_eq!(failure(document, "/a/b/d"), (2, None, 2, both()));
     assert_eq!(failure(document, "/x/y"), (0, None, 0, vec![]));
-    // What is below a step whose predicate fails later is not reached.
+    // Nodes below a node whose predicate fails later are not reached.
     assert_eq!(failure(document, "/a/b[d]/c[e]"), (1, Some(0), 2, both()));
 }
 
 #[test]
-fn a_witness_stands_for_each_step() {
+fn a_witness_has_a_node_for_each_step() {
     let document = "<a><b><b><c i='1'/></b></b></a>";
     let Witness { branch, steps } = explanation(document, "/none | //b//c/@i")
         .witness
         .expect("it matches");
     assert_eq!(branch, 1);
-    let told: Vec<(&str, u64, u64)> = steps
+    let witness: Vec<(&str, u64, u64)> = steps
         .iter()
         .map(|node| {
             let name = node
@@ -84,11 +85,11 @@ fn a_witness_stands_for_each_step() {
             (&*name.1, node.spans[0].start, node.spans[0].end)
         })
         .collect();
-    assert_eq!(told, [("b", 6, 23), ("c", 9, 19), ("i", 12, 17)]);
+    assert_eq!(witness, [("b", 6, 23), ("c", 9, 19), ("i", 12, 17)]);
 }
 
 #[test]
-fn paths_lead_to_nodes_without_prefixes() {
+fn paths_to_nodes_need_no_prefixes() {
     let document = "<a xmlns:p='urn:p'><p:b/>s<b/>t<p:b p:k='1'/><!-- -->u<b/></a>";
     let nodes = |query| paths(&explanation(document, query).nodes);
     assert_eq!(
@@ -134,7 +135,7 @@ fn check(root: &Item, query: &Query) -> Result<(), TestCaseError> {
         .collect();
     prop_assert_eq!(&orders[..], &selected[..selected.len().min(NODES_MAX)]);
     for node in &explained.nodes {
-        // The way to a node leads to it, and where names need no namespace to nothing else.
+        // The path to a node selects it; with names in a namespace it may select others too.
         let path = node.path.as_deref().expect("explanations have paths");
         let reached = reference::select(
             &tree,
@@ -183,7 +184,7 @@ fn check(root: &Item, query: &Query) -> Result<(), TestCaseError> {
 
 proptest! {
     #[test]
-    fn explanations_keep_to_the_definition(root in root(), query in query(predicate(1))) {
+    fn explanations_agree_with_the_reference(root in root(), query in query(predicate(1))) {
         check(&root, &query)?;
     }
 }

@@ -1,5 +1,5 @@
-//! Generated documents and queries of the whole fragment: few names and values, so that matches,
-//! near matches and recursion are many.
+//! Generated documents and queries of the complete query language. They have few names and values, so
+//! that matches, near misses and recursion are common.
 
 use proptest::prelude::*;
 
@@ -115,8 +115,8 @@ fn path(predicate: BoxedStrategy<Expr>, steps: std::ops::Range<usize>) -> BoxedS
         .boxed()
 }
 
-/// A predicate about the place among siblings.
-fn place() -> BoxedStrategy<Expr> {
+/// A positional predicate.
+fn positional() -> BoxedStrategy<Expr> {
     prop_oneof![
         3 => (op(), count()).prop_map(|(op, n)| Expr::Position(op, n)),
         1 => op().prop_map(Expr::PositionLast),
@@ -126,7 +126,7 @@ fn place() -> BoxedStrategy<Expr> {
     .boxed()
 }
 
-/// A predicate with nested paths to this depth.
+/// A predicate with paths nested up to `depth`.
 pub fn predicate(depth: u32) -> BoxedStrategy<Expr> {
     let target = if depth == 0 {
         Just(Path::default()).boxed()
@@ -140,7 +140,7 @@ pub fn predicate(depth: u32) -> BoxedStrategy<Expr> {
         (target.clone(), value()).prop_map(|(path, text)| Expr::Contains(path, text.into())),
         (target, value()).prop_map(|(path, text)| Expr::StartsWith(path, text.into())),
     ];
-    prop_oneof![1 => place(), 2 => about_path]
+    prop_oneof![1 => positional(), 2 => about_path]
         .prop_recursive(2, 6, 2, |inner| {
             let two = prop::collection::vec(inner.clone(), 2..3);
             prop_oneof![
@@ -156,7 +156,7 @@ pub fn query(predicate: BoxedStrategy<Expr>) -> impl Strategy<Value = Query> {
     prop::collection::vec(path(predicate, 0..4), 1..3).prop_map(|branches| Query { branches })
 }
 
-fn outcomes(root: &Item, selectors: &[&Selector], detail: ResultDetail) -> Vec<QueryResult> {
+fn results(root: &Item, selectors: &[&Selector], detail: ResultDetail) -> Vec<QueryResult> {
     let mut selection = Selection::new(
         selectors,
         SelectionOptions {
@@ -171,10 +171,10 @@ fn outcomes(root: &Item, selectors: &[&Selector], detail: ResultDetail) -> Vec<Q
 fn check(root: &Item, queries: &[Query]) -> Result<(), TestCaseError> {
     let tree = tree(root);
     let selectors: Vec<Selector> = queries.iter().map(Selector::compile).collect();
-    // One query twice: duplicates do not disturb each other.
+    // The first query occurs twice: duplicates do not affect each other.
     let selectors: Vec<&Selector> = selectors.iter().chain(selectors.first()).collect();
-    let with_nodes = outcomes(root, &selectors, ResultDetail::AllNodes);
-    let without = outcomes(root, &selectors, ResultDetail::MatchOnly);
+    let with_nodes = results(root, &selectors, ResultDetail::AllNodes);
+    let without = results(root, &selectors, ResultDetail::MatchOnly);
     for (at, query) in queries.iter().chain(queries.first()).enumerate() {
         let expected = reference::select(&tree, query);
         let selected: Vec<usize> = with_nodes[at]
@@ -196,14 +196,14 @@ fn check(root: &Item, queries: &[Query]) -> Result<(), TestCaseError> {
 }
 
 proptest! {
-    // PROPTEST_CASES makes longer runs.
+    // PROPTEST_CASES raises the number of cases.
     #![proptest_config(ProptestConfig {
         cases: ProptestConfig::default().cases.max(2_000),
         ..ProptestConfig::default()
     })]
 
     #[test]
-    fn the_definition_and_the_evaluator_agree(
+    fn the_evaluator_agrees_with_the_reference(
         root in root(),
         queries in prop::collection::vec(query(predicate(2)), 1..4),
     ) {
@@ -211,7 +211,7 @@ proptest! {
     }
 
     #[test]
-    fn they_agree_on_positions(root in root(), queries in prop::collection::vec(query(place()), 1..4)) {
+    fn they_agree_on_positional_predicates(root in root(), queries in prop::collection::vec(query(positional()), 1..4)) {
         check(&root, &queries)?;
     }
 

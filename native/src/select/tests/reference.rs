@@ -1,11 +1,11 @@
-//! XPath 1.0's own definition of the fragment, on a tree. Slow and short.
+//! The reference: evaluates queries on a tree, directly after the definition in XPath 1.0.
 
 use std::collections::BTreeSet;
 
 use crate::values::{compare, compare_numbers};
 use crate::xpath::ast::{Axis, Expr, Kind, Path, Query, Step};
 
-use super::document::{TreeNode, What};
+use super::document::{NodeKind, TreeNode};
 
 /// The nodes that a query selects, in document order.
 pub fn select(tree: &[TreeNode], query: &Query) -> Vec<usize> {
@@ -16,7 +16,7 @@ pub fn select(tree: &[TreeNode], query: &Query) -> Vec<usize> {
     selected.into_iter().collect()
 }
 
-/// The nodes of a path from one context node: each step is taken from each node of the one before.
+/// The nodes of a path from one context node: each step starts from every node of the preceding one.
 fn nodes_of(tree: &[TreeNode], path: &Path, context: usize) -> BTreeSet<usize> {
     let mut contexts = BTreeSet::from([context]);
     for step in &path.steps {
@@ -29,7 +29,7 @@ fn nodes_of(tree: &[TreeNode], path: &Path, context: usize) -> BTreeSet<usize> {
         }
         contexts = contexts
             .iter()
-            .flat_map(|&node| take(tree, step, node))
+            .flat_map(|&node| nodes_of_step(tree, step, node))
             .collect();
     }
     contexts
@@ -43,8 +43,8 @@ fn descendants_or_self(tree: &[TreeNode], node: usize) -> Vec<usize> {
     found
 }
 
-/// One step from one node: the axis, the node test, then each predicate in order.
-fn take(tree: &[TreeNode], step: &Step, context: usize) -> Vec<usize> {
+/// One step from one node: the axis, the node test, then the predicates in order.
+fn nodes_of_step(tree: &[TreeNode], step: &Step, context: usize) -> Vec<usize> {
     let axis = if step.kind == Kind::Attribute {
         &tree[context].attributes
     } else {
@@ -53,7 +53,7 @@ fn take(tree: &[TreeNode], step: &Step, context: usize) -> Vec<usize> {
     let mut nodes: Vec<usize> = axis
         .iter()
         .copied()
-        .filter(|&node| passes_test(step, &tree[node].what))
+        .filter(|&node| passes_test(step, &tree[node].kind))
         .collect();
     for predicate in &step.predicates {
         let last = nodes.len();
@@ -66,11 +66,11 @@ fn take(tree: &[TreeNode], step: &Step, context: usize) -> Vec<usize> {
     nodes
 }
 
-fn passes_test(step: &Step, what: &What) -> bool {
-    match (step.kind, what) {
-        (Kind::Text, What::Text(_)) => true,
-        (Kind::Element, What::Element((uri, local)))
-        | (Kind::Attribute, What::Attribute((uri, local), _)) => {
+fn passes_test(step: &Step, kind: &NodeKind) -> bool {
+    match (step.kind, kind) {
+        (Kind::Text, NodeKind::Text(_)) => true,
+        (Kind::Element, NodeKind::Element((uri, local)))
+        | (Kind::Attribute, NodeKind::Attribute((uri, local), _)) => {
             step.test.uri.as_deref().is_none_or(|wanted| wanted == *uri)
                 && step
                     .test
@@ -112,9 +112,9 @@ fn first_value(tree: &[TreeNode], path: &Path, node: usize) -> String {
 }
 
 fn string_value(tree: &[TreeNode], node: usize) -> String {
-    match &tree[node].what {
-        What::Attribute(_, value) | What::Text(value) => value.clone(),
-        What::Document | What::Element(_) => tree[node]
+    match &tree[node].kind {
+        NodeKind::Attribute(_, value) | NodeKind::Text(value) => value.clone(),
+        NodeKind::Document | NodeKind::Element(_) => tree[node]
             .children
             .iter()
             .map(|&child| string_value(tree, child))

@@ -1,0 +1,133 @@
+//! What a selection reports: selected nodes and match results.
+
+use foldhash::fast::RandomState;
+use hashbrown::HashSet;
+
+use crate::events::{ExpandedName, NamespaceScope, Span};
+use crate::xpath::ast::Kind;
+
+/// Default of [`SelectionOptions::candidates_max`].
+pub const CANDIDATES_MAX: usize = 1_000_000;
+
+/// What to report about the nodes that a query selects.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ResultDetail {
+    /// Only whether there is one.
+    MatchOnly,
+    /// Every node.
+    AllNodes,
+    /// The first N nodes in document order, with paths to them.
+    FirstNodes(usize),
+    /// The node with this document-order number and the nodes that contain it, with paths to them.
+    Enclosing(u64),
+}
+
+/// How a selection works.
+#[derive(Clone, Copy, Debug)]
+pub struct SelectionOptions {
+    /// What to report.
+    pub detail: ResultDetail,
+    /// How many candidates may be held because a predicate of an enclosing node or a sibling is
+    /// undecided. A candidate held by several bindings counts once per binding. A document that
+    /// exceeds the limit is stopped with `limit.candidates`.
+    pub candidates_max: usize,
+}
+
+impl Default for SelectionOptions {
+    fn default() -> Self {
+        Self {
+            detail: ResultDetail::MatchOnly,
+            candidates_max: CANDIDATES_MAX,
+        }
+    }
+}
+
+/// One selected node.
+#[derive(Clone, Debug, PartialEq)]
+pub struct SelectedNode {
+    /// Document-order number of the node among all nodes of the document.
+    pub order: u64,
+    /// Number of the last node inside it; its own number if there is none.
+    pub last_inside: u64,
+    /// Number of enclosing elements.
+    pub depth: u32,
+    /// Element, attribute or text.
+    pub kind: Kind,
+    /// `None` for text.
+    pub name: Option<ExpandedName>,
+    /// Byte spans in the original: several for a text node interrupted by references or CDATA.
+    pub spans: Vec<Span>,
+    /// Namespaces in scope at the element, or at the parent of an attribute or text node.
+    pub namespaces: Option<NamespaceScope>,
+    /// For explanations: a query that selects the node, such as `/news[1]/item[2]/@lang`.
+    pub path: Option<Box<str>>,
+}
+
+/// The result of one query on one document.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct QueryResult {
+    /// Whether the query selects anything.
+    pub matched: bool,
+    /// Number of selected nodes; 0 with [`ResultDetail::MatchOnly`].
+    pub count: u64,
+    /// The reported nodes, in document order.
+    pub nodes: Vec<SelectedNode>,
+}
+
+/// Collects the nodes that one query selects.
+#[derive(Default)]
+pub(super) struct ResultSet {
+    count: u64,
+    nodes: Vec<SelectedNode>,
+    /// Document-order numbers seen so far, if two branches of a union may select the same node.
+    seen: Option<HashSet<u64, RandomState>>,
+}
+
+impl ResultSet {
+    /// An empty set for a query with `branches` branches.
+    pub fn new(branches: usize) -> Self {
+        Self {
+            seen: (branches > 1).then(HashSet::default),
+            ..Self::default()
+        }
+    }
+
+    /// Counts a node and stores it if `detail` asks for it.
+    pub fn add(&mut self, node: SelectedNode, detail: ResultDetail) {
+        if self
+            .seen
+            .as_mut()
+            .is_some_and(|seen| !seen.insert(node.order))
+        {
+            return;
+        }
+        self.count += 1;
+        match detail {
+            ResultDetail::MatchOnly => {}
+            ResultDetail::AllNodes => self.nodes.push(node),
+            ResultDetail::FirstNodes(max) => {
+                // Nodes usually arrive in document order, so this rarely moves others.
+                let at = self.nodes.partition_point(|other| other.order < node.order);
+                if at < max {
+                    self.nodes.truncate(max - 1);
+                    self.nodes.insert(at, node);
+                }
+            }
+            ResultDetail::Enclosing(order) => {
+                if (node.order..=node.last_inside).contains(&order) {
+                    self.nodes.push(node);
+                }
+            }
+        }
+    }
+
+    /// The result; `is_found` tells that the query matches although no node was added.
+    pub fn finish(mut self, is_found: bool) -> QueryResult {
+        self.nodes.sort_unstable_by_key(|node| node.order);
+        QueryResult {
+            matched: self.count > 0 || is_found,
+            count: self.count,
+            nodes: self.nodes,
+        }
+    }
+}
