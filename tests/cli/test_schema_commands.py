@@ -81,7 +81,7 @@ def test_infer_tells_of_documents_that_are_refused(tmp_path: Path) -> None:
     assert done.code == 3
     assert f"error: {bad}:1:" in done.err
     assert done.out.startswith("penstock schema 1\n")
-    assert "there is no sample" in penstock("schema", "infer", str(bad)).err
+    assert "there are no samples" in penstock("schema", "infer", str(bad)).err
 
 
 def test_infer_from_samples_of_several_roots(tmp_path: Path) -> None:

@@ -11,7 +11,7 @@ from penstock.lab.workload import ValueParameters
 from penstock.lab.workload.chance import Draw, geometric, zipf
 from penstock.lab.workload.shape import knots
 from penstock.lab.workload.values import RunningText, ValueKind, Values, kind_of, vocabulary
-from penstock.schema.model import Attribute, Default
+from penstock.schema.content_model import Attribute, Default
 
 
 def test_a_vocabulary_is_distinct_and_a_longer_one_begins_with_a_shorter_one() -> None:

@@ -10,7 +10,7 @@ from penstock.errors import SchemaError
 from penstock.lab.shipped import schema_text
 from penstock.language.relations.universe import Occurs
 from penstock.schema import DTD_LIMITS, DtdLimits, SchemaGraph
-from penstock.schema.model import (
+from penstock.schema.content_model import (
     AnyContent,
     Attribute,
     Child,
@@ -149,17 +149,17 @@ def test_conditional_sections_comments_and_instructions() -> None:
         ("<!ELEMENT a (b,)>" + LEAVES, "expected an element's name or a group"),
         ("<!ELEMENT a (b | c, d)>" + LEAVES, "expected '|'"),
         ("<!ELEMENT a (b) *>" + LEAVES, "expected '>'"),
-        ("<!ELEMENT a (#PCDATA | b)>" + LEAVES, "mixed content with elements ends in ')*'"),
+        ("<!ELEMENT a (#PCDATA | b)>" + LEAVES, "mixed content with elements must end with ')*'"),
         ("<!ELEMENT a EMPTY", "expected '>', not the end"),
-        ("<!ELEMENTa EMPTY>", "white space is missing"),
+        ("<!ELEMENTa EMPTY>", "expected white space"),
         ("<!ELEMENT 1a EMPTY>", "expected an element's name"),
         ("<!ELEMENT a EMPTY> text", "expected a declaration"),
         ("<!ELEMENT a EMPTY> ]]>", "expected a declaration"),
-        ("<!-- two -- dashes --><!ELEMENT a EMPTY>", "'--' may not stand within a comment"),
+        ("<!-- two -- dashes --><!ELEMENT a EMPTY>", "a comment must not contain '--'"),
         ("<!-- never closed", "a comment is not closed by '-->'"),
         ("<![INCLUDE[ <!ELEMENT a EMPTY>", "a conditional section is not closed"),
         ("<![MAYBE[ ]]>", "expected INCLUDE or IGNORE, not 'MAYBE'"),
-        ("<!ATTLIST a b STRING #IMPLIED>", "'STRING' is not a type of attributes"),
+        ("<!ATTLIST a b STRING #IMPLIED>", "'STRING' is not an attribute type"),
         ("<!ATTLIST a b CDATA en>", "expected the default value in quotes"),
         ("<!ATTLIST a b CDATA '&#0;'>", "&#0; is not a character of XML"),
         ("<!NOTATION gif 'x'>", "expected SYSTEM or PUBLIC"),

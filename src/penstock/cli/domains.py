@@ -13,8 +13,8 @@ from penstock.cli.console import ExitCode, note, out, plural, print_json, print_
 from penstock.cli.refusals import told
 from penstock.mediation import GlobalSchema, Mediator
 from penstock.schema import read_schema_file
-from penstock.schema.files import read_text
 from penstock.schema.outline import read_outline
+from penstock.schema.schema_files import read_text
 from penstock.workspace import Workspace
 
 

@@ -22,7 +22,7 @@ from penstock.mediation import (
 )
 from penstock.mediation import integrate as integrate_schemas
 from penstock.schema import SchemaTree, read_schema_file
-from penstock.schema.files import read_text
+from penstock.schema.schema_files import read_text
 
 
 def integrate(

@@ -31,7 +31,7 @@ from penstock.mediation import (
     rewrite,
 )
 from penstock.schema import SchemaTree, read_schema_file
-from penstock.schema.files import read_text
+from penstock.schema.schema_files import read_text
 
 OF_THE_GLOBAL_DOCUMENT = "of the document as the global schema has it: see `penstock mapping apply`"
 """What an explanation of a document with a mapping is of."""

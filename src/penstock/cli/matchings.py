@@ -14,7 +14,7 @@ from penstock.cli.refusals import told
 from penstock.cli.samples import sum_up
 from penstock.mediation import Abbreviations, ProposedMatching, ProposedPair, match_schemas
 from penstock.schema import SampleValues, read_schema_file
-from penstock.schema.files import read_text
+from penstock.schema.schema_files import read_text
 
 
 def match(

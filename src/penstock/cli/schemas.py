@@ -22,8 +22,8 @@ from penstock.schema import (
     print_tree,
     read_schema_file,
 )
-from penstock.schema.files import read_text
 from penstock.schema.outline import SIGNS, Edition, read_outline
+from penstock.schema.schema_files import read_text
 
 SPARK_ADVISED_BYTES: Final = 256 << 20
 """Of more sample documents it is said that Spark could read them. It is never started unasked."""

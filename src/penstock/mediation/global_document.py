@@ -26,7 +26,7 @@ from penstock.documents import (
     write,
 )
 from penstock.mediation.operators import Operator
-from penstock.schema.namespaces import XML_NAMESPACE
+from penstock.schema.prefix_resolution import XML_NAMESPACE
 
 
 @dataclass(frozen=True, slots=True)

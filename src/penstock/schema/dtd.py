@@ -1,8 +1,8 @@
-"""A DTD's text, read into declarations.
+"""Parses the text of a DTD into declarations.
 
-This is a reader of external subsets: parameter entities may stand anywhere, conditional sections
-count. It checks what it needs to understand; what only a validator cares about (deterministic
-content models, duplicate tokens in an enumeration) passes.
+It parses external subsets: parameter entities may occur anywhere, and conditional sections are
+supported. It checks only what parsing needs; validity constraints (deterministic content models,
+duplicate tokens in an enumeration) are not checked.
 """
 
 from __future__ import annotations
@@ -11,8 +11,7 @@ from dataclasses import dataclass, field
 from typing import Final
 
 from penstock.errors import Where
-from penstock.schema.limits import DtdLimits
-from penstock.schema.model import (
+from penstock.schema.content_model import (
     AnyContent,
     Attribute,
     Child,
@@ -26,7 +25,8 @@ from penstock.schema.model import (
     Particle,
     Sequence,
 )
-from penstock.schema.scanner import Scanner
+from penstock.schema.dtd_scanner import Scanner
+from penstock.schema.limits import DtdLimits
 
 ATTRIBUTE_TYPES: Final = frozenset(
     ["CDATA", "ID", "IDREF", "IDREFS", "ENTITY", "ENTITIES", "NMTOKEN", "NMTOKENS"]
@@ -35,7 +35,7 @@ ATTRIBUTE_TYPES: Final = frozenset(
 
 @dataclass(slots=True)
 class Declarations:
-    """All that a DTD declares of elements and attributes."""
+    """The element and attribute declarations of a DTD."""
 
     contents: dict[str, Content] = field(default_factory=dict)
     attributes: dict[str, dict[str, Attribute]] = field(default_factory=dict)
@@ -43,7 +43,7 @@ class Declarations:
 
 
 def read_dtd(text: str, limits: DtdLimits) -> Declarations:
-    """Read a DTD; raises :class:`~penstock.errors.SchemaError` where it cannot be understood."""
+    """Parse a DTD; raises :class:`~penstock.errors.SchemaError` for invalid syntax."""
     return _DtdReader(text, limits).read()
 
 
@@ -71,7 +71,7 @@ class _DtdReader:
         scanner = self._scanner
         if scanner.take("<!--"):
             if "--" in scanner.take_until("-->", "a comment"):
-                raise scanner.refuse("'--' may not stand within a comment")
+                raise scanner.refuse("a comment must not contain '--'")
         elif scanner.take("<?"):
             scanner.take_until("?>", "a processing instruction")
         elif scanner.take("<!["):
@@ -153,15 +153,15 @@ class _DtdReader:
             scanner.skip_space()
             names.append(scanner.name("an element's name"))
         if not scanner.take("*") and names:
-            raise scanner.refuse("mixed content with elements ends in ')*'")
+            raise scanner.refuse("mixed content with elements must end with ')*'")
         return Mixed(tuple(dict.fromkeys(names)))
 
     def _group(self, depth: int) -> Particle:
-        """A choice or sequence whose opening parenthesis has been passed."""
+        """A choice or sequence, after its opening parenthesis."""
         scanner = self._scanner
         if depth > self._limits.group_depth_max:
             raise scanner.refuse(
-                f"more than {self._limits.group_depth_max} groups within each other",
+                f"more than {self._limits.group_depth_max} nested groups",
                 code="schema.limit",
             )
         items = [self._particle(depth)]
@@ -197,7 +197,7 @@ class _DtdReader:
         declared = self._found.attributes.setdefault(scanner.name("an element's name"), {})
         while scanner.skip_space() and not scanner.looking_at(">"):
             attribute = self._attribute()
-            # XML's rule: the first declaration of an attribute binds.
+            # The first declaration of an attribute is binding (XML 1.0, section 3.3).
             declared.setdefault(attribute.name, attribute)
 
     def _attribute(self) -> Attribute:
@@ -214,7 +214,7 @@ class _DtdReader:
                 scanner.expect("(")
                 values = self._enumeration()
             elif kind not in ATTRIBUTE_TYPES:
-                raise scanner.refuse(f"{kind!r} is not a type of attributes")
+                raise scanner.refuse(f"{kind!r} is not an attribute type")
         scanner.require_space()
         default, value = self._default()
         return Attribute(name, kind, default, value, values)

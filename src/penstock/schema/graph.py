@@ -1,8 +1,8 @@
-"""A schema as a graph: elements, and which of them may stand in which.
+"""A schema as a graph of elements and their possible children.
 
-Within a schema an element is known by its *label*, its name as the DTD writes it. The graph also
-answers the relations between queries, which know elements by namespace URI and local name: it is
-a :class:`~penstock.language.relations.universe.PathUniverse`.
+Within a schema, an element is identified by its *label*, its name as written in the DTD. Relations
+between queries identify elements by namespace URI and local name; for them, the graph implements
+ :class:`~penstock.language.relations.universe.PathUniverse`.
 """
 
 from __future__ import annotations
@@ -14,20 +14,20 @@ from penstock.documents import Name as TreeName
 from penstock.errors import error
 from penstock.language.relations.universe import AttributeRule, Name, Occurs, TextRule
 from penstock.language.xpath.ast import Path, Query
-from penstock.schema.admit import admits
-from penstock.schema.declared import declared_elements, minimal_heights, root_labels
+from penstock.schema.content_admission import admits
+from penstock.schema.content_model import Default, Element, Empty
 from penstock.schema.dtd import read_dtd
-from penstock.schema.encoding import decode_dtd
-from penstock.schema.expand import Expansion, expand
+from penstock.schema.dtd_encoding import decode_dtd
+from penstock.schema.element_declarations import declared_elements, minimal_heights, root_labels
 from penstock.schema.limits import DTD_LIMITS, UNFOLD_LIMITS, DtdLimits, UnfoldLimits
-from penstock.schema.model import Default, Element, Empty
-from penstock.schema.namespaces import Resolver, fixed_namespaces
+from penstock.schema.path_expansion import Expansion, expand
+from penstock.schema.prefix_resolution import Resolver, fixed_namespaces
 from penstock.schema.tree import SchemaAttribute, SchemaTree
-from penstock.schema.unfold import Declared, unfold
+from penstock.schema.unfolding import Declared, unfold
 
 
 class SchemaGraph:
-    """The elements of a schema by label, and its possible roots; immutable, equal only to itself.
+    """The elements of a schema by label, and its possible roots; immutable, compared by identity.
 
     Examples
     --------
@@ -86,9 +86,9 @@ class SchemaGraph:
     ) -> SchemaGraph:
         """Read a DTD.
 
-        ``roots`` are the labels a document may begin with; without them, those that no element
-        contains. A DTD knows prefixes only: ``namespaces`` gives their URIs (``""`` that of
-        elements without a prefix), where the DTD does not fix them itself by ``xmlns`` attributes.
+        ``roots`` are the labels of possible document roots; they default to the elements that no
+        other element contains. ``namespaces`` maps the DTD's prefixes to URIs (``""`` for elements
+        without a prefix) unless the DTD fixes them with ``xmlns`` attributes.
         """
         found = read_dtd(text, limits)
         prefixes = {**fixed_namespaces(found.attributes), **(namespaces or {})}
@@ -103,7 +103,7 @@ class SchemaGraph:
         namespaces: Mapping[str, str] | None = None,
         limits: DtdLimits = DTD_LIMITS,
     ) -> SchemaGraph:
-        """Read a DTD from a file, in the encoding that it declares."""
+        """Read a DTD from a file in its declared encoding."""
         text = decode_dtd(FilePath(path).read_bytes())
         return cls.from_dtd(text, roots=roots, namespaces=namespaces, limits=limits)
 
@@ -111,58 +111,58 @@ class SchemaGraph:
 
     @property
     def elements(self) -> Mapping[str, Element]:
-        """The declared elements by label, in the order of their declarations."""
+        """The declared elements by label, in declaration order."""
         return self._elements
 
     @property
     def root_labels(self) -> tuple[str, ...]:
-        """The labels a document may begin with."""
+        """The labels of possible document roots."""
         return self._root_labels
 
     @property
     def namespaces(self) -> Mapping[str, str]:
-        """Prefixes to URIs, as given or fixed; ``""`` is the prefix of elements without one."""
+        """Prefixes and URIs, as given or fixed by the DTD; ``""`` stands for no prefix."""
         return self._namespaces
 
     @property
     def heights(self) -> Mapping[str, int]:
-        """For each label the least levels its element needs: 1 where it can stay childless."""
+        """Minimum height of each element by label; 1 for an element that needs no children."""
         return self._heights
 
     def name_of(self, label: str) -> Name:
-        """The resolved name of the element of this label; :class:`KeyError` if there is none."""
+        """The expanded name of a label; raises :class:`KeyError` if it is unknown."""
         return self._names[label]
 
     def label_of(self, name: Name) -> str:
-        """The label of the element of this name; :class:`KeyError` if there is none."""
+        """The label of an expanded name; raises :class:`KeyError` if it is unknown."""
         return self._labels[name]
 
     def tree(self, root: str | None = None, limits: UnfoldLimits = UNFOLD_LIMITS) -> SchemaTree:
-        """Unfold to a tree, from ``root`` or else from the first root."""
+        """Unfold to a tree from ``root``, by default the first root."""
         if root is not None and root not in self._elements:
             raise error("schema.root", f"the root {root!r} is not declared")
         return unfold(self._declared, root or self._root_labels[0], limits)
 
     def expand(self, query: Query | Path, limits: UnfoldLimits = UNFOLD_LIMITS) -> Expansion:
-        """The concrete paths that a query stands for."""
+        """The concrete paths of a query in this schema."""
         return expand(self, query, limits)
 
     # By resolved name: the path universe
 
     def roots(self) -> frozenset[Name]:
-        """The names a document's root may have."""
+        """The names of possible document roots."""
         return frozenset(self._names[label] for label in self._root_labels)
 
     def children(self, element: Name) -> Mapping[Name, Occurs]:
-        """The children an element may have."""
+        """The possible children of an element."""
         return self._children.get(element, {})
 
     def attributes(self, element: Name) -> Mapping[Name, AttributeRule]:
-        """The attributes an element may have; declarations of namespaces are none."""
+        """The possible attributes of an element, excluding namespace declarations."""
         return self._attributes.get(element, {})
 
     def text(self, element: Name) -> TextRule:
-        """What text an element may have; none for an element the schema does not know."""
+        """The text rule of an element; no text for an unknown element."""
         label = self._labels.get(element)
         if label is None or isinstance(self._elements[label].content, Empty):
             return TextRule.NONE
@@ -171,7 +171,8 @@ class SchemaGraph:
     def admits(
         self, element: Name, among: frozenset[Name], wanted: frozenset[Name] = frozenset()
     ) -> bool:
-        """Whether some valid content uses only the names in ``among``, and each in ``wanted``."""
+        """Whether some valid content uses only names of ``among`` and contains all of
+        ``wanted``."""
         label = self._labels.get(element)
         if label is None:
             return not wanted
@@ -202,7 +203,8 @@ class SchemaGraph:
             values = frozenset(attribute.values) or None
             if attribute.default is Default.FIXED and attribute.value is not None:
                 values = frozenset([attribute.value])
-            # A default in a DTD apart is never seen by the reader: only #REQUIRED is sure.
+            # The reader never loads external DTDs, so defaults do not apply: only #REQUIRED is
+            # certain.
             required = attribute.default is Default.REQUIRED
             name = self._resolver.attribute(attribute.name, element.where)
             rules[name] = AttributeRule(required=required, values=values)

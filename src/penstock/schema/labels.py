@@ -1,4 +1,4 @@
-"""Names as files write them: ``prefix:local``, with a line for what each prefix means."""
+"""Names in schema and mapping files: ``prefix:local``, with a line declaring each prefix."""
 
 from __future__ import annotations
 
@@ -7,8 +7,8 @@ import re
 from collections.abc import Iterable, Iterator
 
 from penstock.documents import Name
-from penstock.schema.namespaces import XML_NAMESPACE, XMLNS_NAMESPACE
-from penstock.schema.scanner import NAME_CHAR, NAME_START
+from penstock.schema.dtd_scanner import NAME_CHAR, NAME_START
+from penstock.schema.prefix_resolution import XML_NAMESPACE, XMLNS_NAMESPACE
 from penstock.schema.tree import NodePath, Place
 
 _PART = f"[{NAME_START.replace(':', '')}][{NAME_CHAR.replace(':', '')}]*"
@@ -16,16 +16,16 @@ _LOCAL = re.compile(_PART)
 _PLAIN_URI = re.compile(r'[^\s"]\S*')
 _CHARACTERS = re.compile("[\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]*")
 LABEL = re.compile(f"(?:{_PART}:)?{_PART}")
-"""A name with a prefix or without."""
+"""A name with an optional prefix."""
 
 
 def is_element_name(name: Name) -> bool:
-    """Whether XML allows an element of this name."""
+    """Whether the name is a valid element name."""
     return bool(_LOCAL.fullmatch(name.local)) and _is_namespace(name.uri)
 
 
 def is_attribute_name(name: Name) -> bool:
-    """Whether XML allows an attribute of this name that declares no namespace."""
+    """Whether the name is a valid attribute name other than a namespace declaration."""
     return is_element_name(name) and name != Name("", "xmlns")
 
 
@@ -34,7 +34,7 @@ def _is_namespace(uri: str) -> bool:
 
 
 class Labels:
-    """Which prefix stands for which namespace; names without a prefix are in none."""
+    """The prefixes of namespaces; names without a prefix are in no namespace."""
 
     def __init__(self) -> None:
         self._uris = {"xml": XML_NAMESPACE}
@@ -42,7 +42,7 @@ class Labels:
 
     @classmethod
     def for_names(cls, names: Iterable[Name]) -> Labels:
-        """Prefixes ``n1``, ``n2`` ... for the namespaces of these names, as they come."""
+        """Assigns the prefixes ``n1``, ``n2``, ... to the namespaces of these names, in order."""
         labels = cls()
         for name in names:
             if name.uri and name.uri not in labels._prefixes:
@@ -50,7 +50,7 @@ class Labels:
         return labels
 
     def declare(self, prefix: str, uri: str) -> bool:
-        """Give a prefix its meaning; whether it had none before, and no other stands for it."""
+        """Declares a prefix; returns whether both prefix and URI were undeclared."""
         is_new = prefix not in self._uris and uri not in self._prefixes
         if is_new:
             self._uris[prefix] = uri
@@ -61,12 +61,12 @@ class Labels:
         """The lines that declare the prefixes."""
         for prefix, uri in self._uris.items():
             if prefix != "xml":
-                # Any string is a namespace to XML: an odd one is written as JSON writes it.
+                # Namespaces can be arbitrary strings: unusual ones are written as JSON strings.
                 written = uri if _PLAIN_URI.fullmatch(uri) else json.dumps(uri)
                 yield f"namespace {prefix} {written}"
 
     def read_line(self, line: str) -> bool:
-        """Take a line that declares a prefix; whether it is one, and declares something new."""
+        """Parses a line that declares a prefix; returns whether it is valid and new."""
         words = line.split(maxsplit=2)
         if len(words) != 3 or words[0] != "namespace" or not LABEL.fullmatch(words[1]):
             return False
@@ -81,11 +81,11 @@ class Labels:
         return isinstance(uri, str) and _is_namespace(uri) and self.declare(words[1], uri)
 
     def label(self, name: Name) -> str:
-        """A name as it is written."""
+        """The written form of a name."""
         return f"{self._prefixes[name.uri]}:{name.local}" if name.uri else name.local
 
     def name(self, label: str) -> Name | None:
-        """The name that is written so; ``None`` where it is no name, or its prefix unknown."""
+        """The name of a written form; ``None`` if it is invalid or its prefix is unknown."""
         if not LABEL.fullmatch(label):
             return None
         prefix, _, local = label.rpartition(":")
@@ -94,17 +94,17 @@ class Labels:
         return Name(self._uris[prefix] if prefix else "", local)
 
     def path_text(self, path: NodePath) -> str:
-        """A path as it is written: ``/a/p:b``; ``/`` is the node above the root."""
+        """The written form of a path: ``/a/p:b``; ``/`` is the virtual node above the root."""
         return "/" + "/".join(map(self.label, path))
 
     def place_text(self, place: Place) -> str:
-        """A place as it is written: ``/a/p:b`` or ``/a/p:b/@c``."""
+        """The written form of a place: ``/a/p:b`` or ``/a/p:b/@c``."""
         if place.attribute is None:
             return self.path_text(place.path)
         return f"{self.path_text(place.path)}/@{self.label(place.attribute)}"
 
     def place(self, text: str) -> Place | None:
-        """The place that is written so; ``None`` where it is no place."""
+        """The place of a written form; ``None`` if it is invalid."""
         if not text.startswith("/"):
             return None
         steps = text[1:].split("/") if text != "/" else []

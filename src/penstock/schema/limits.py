@@ -1,4 +1,4 @@
-"""The named limits of reading and unfolding a schema, all in one place."""
+"""The limits of reading and unfolding schemas."""
 
 from __future__ import annotations
 
@@ -8,19 +8,19 @@ from typing import Final
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DtdLimits:
-    """What a DTD may cost before it is refused with ``schema.limit``."""
+    """Limits of a DTD; beyond them it is refused with ``schema.limit``."""
 
     size_max: int = 8 * 1024 * 1024
     """Characters of the DTD itself."""
 
     expansion_max: int = 8 * 1024 * 1024
-    """Characters that parameter entities may add, all references together."""
+    """Total characters added by parameter entity references."""
 
     entity_depth_max: int = 32
-    """Parameter entities open within each other."""
+    """Nesting depth of parameter entities."""
 
     group_depth_max: int = 64
-    """Groups open within each other in one content model."""
+    """Nesting depth of groups in a content model."""
 
     declarations_max: int = 100_000
     """Element, attribute and entity declarations together."""
@@ -31,9 +31,9 @@ class DtdLimits:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class UnfoldLimits:
-    """Where unfolding a schema into a tree, or a query into label paths, stops.
+    """Limits of unfolding a schema to a tree and expanding a query to label paths.
 
-    Nothing is refused at these limits: the result is cut, and says at which limit.
+    Nothing is refused at these limits: the result is truncated and names the limit.
     """
 
     depth_max: int = 32
@@ -43,14 +43,14 @@ class UnfoldLimits:
     """Occurrences of one element on one path."""
 
     size_max: int = 100_000
-    """Nodes of a tree, or paths (finished or not) that an expansion looks at."""
+    """Nodes of a tree, or complete and partial paths that an expansion visits."""
 
     def __post_init__(self) -> None:
         require_positive(self)
 
 
 def require_positive(limits: DtdLimits | UnfoldLimits) -> None:
-    """Refuse a limit below 1, which would refuse or cut everything."""
+    """Refuses limits below 1, which would refuse or truncate everything."""
     for field in fields(limits):
         if getattr(limits, field.name) < 1:
             raise ValueError(f"{field.name} must be at least 1, not {getattr(limits, field.name)}")
@@ -61,15 +61,15 @@ FILE_DEPTH_MAX: Final[int] = 200
 ``mapping.syntax``."""
 
 SAMPLE_PATHS_MAX: Final[int] = 100_000
-"""Different paths in the samples that a schema is inferred from; past it they are refused with
+"""Distinct paths in the samples of an inferred schema; beyond it, the samples are refused with
 ``schema.samples``."""
 
 SKETCH_VALUES_MAX: Final[int] = 64
-"""Different values that are remembered of each place of the samples; of more, those with the
-smallest hashes."""
+"""Distinct values stored per place of the samples; if there are more, those with the smallest
+hashes."""
 
 VALUE_LENGTH_MAX: Final[int] = 256
-"""Characters of a value that are looked at where the values of samples are compared."""
+"""Leading characters of a sample value that are compared."""
 
 DTD_LIMITS = DtdLimits()
 """The defaults for reading a DTD."""

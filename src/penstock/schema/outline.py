@@ -1,7 +1,7 @@
-"""Schema trees as text that people can read and edit: an outline, one line a node.
+"""Schema trees as editable text: an outline with one line per node.
 
-Mapping files are such outlines too, with lines for operators below the nodes: this module reads
-both, and leaves what follows ``=>`` to mediation.
+Mapping files are outlines too, with operator lines below the nodes. This module parses both, and
+leaves the text after ``=>`` to mediation.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from penstock.schema.limits import FILE_DEPTH_MAX, UnfoldLimits
 from penstock.schema.tree import ONCE, NodePath, SchemaAttribute, SchemaNode, SchemaTree
 
 INDENT = 2
-"""Spaces that a line below another is set in."""
+"""Spaces per indentation level."""
 
 SIGNS = {
     Occurs(required=True, many=False): "",
@@ -26,7 +26,7 @@ SIGNS = {
     Occurs(required=False, many=True): "*",
     Occurs(required=True, many=True): "+",
 }
-"""How often a node may occur, as it is written behind its name."""
+"""The occurrence indicators after a node's name."""
 
 _OCCURS = {sign: occurs for occurs, sign in SIGNS.items()}
 _NODE = re.compile(r"(?P<label>[^\s?*+@]+)(?P<sign>[?*+]?)(?P<text> text)?(?P<cut> \.\.\.)?")
@@ -39,17 +39,17 @@ _EDITION = re.compile(
 
 @dataclass(frozen=True, slots=True)
 class Line:
-    """A line of an outline: what it says, and where."""
+    """A line of an outline with its position."""
 
     text: str
     depth: int | None
-    """How many levels it is set in; ``None`` where that cannot be told."""
+    """Indentation level; ``None`` if the indentation is invalid."""
     where: Where
 
 
 @dataclass(frozen=True, slots=True)
 class Note:
-    """What follows ``=>`` below a node."""
+    """The text after ``=>`` below a node."""
 
     path: NodePath
     text: str
@@ -58,12 +58,12 @@ class Note:
 
 @dataclass(frozen=True, slots=True)
 class Edition:
-    """Which global schema a file holds: ``domain NAME version N after DIGEST``."""
+    """Domain and version of a global schema: ``domain NAME version N after DIGEST``."""
 
     domain: str
     version: int
     predecessor: str | None = None
-    """The digest of the version before."""
+    """Digest of the previous version."""
 
     def __str__(self) -> str:
         after = f" after {self.predecessor}" if self.predecessor else ""
@@ -72,7 +72,7 @@ class Edition:
 
 @dataclass(frozen=True, slots=True)
 class Outline:
-    """An outline as it was read."""
+    """A parsed outline."""
 
     tree: SchemaTree
     notes: tuple[Note, ...]
@@ -90,7 +90,7 @@ class _Draft:
 
 
 def print_tree(tree: SchemaTree, edition: Edition | None = None) -> str:
-    """A schema file: the outline of the tree; of a global schema with its ``edition``.
+    """Print a tree as a schema file; for a global schema with its ``edition``.
 
     >>> from penstock.schema import SchemaGraph
     >>> dtd = "<!ELEMENT a (b+)> <!ATTLIST a n CDATA #IMPLIED> <!ELEMENT b (#PCDATA)>"
@@ -106,7 +106,7 @@ def print_tree(tree: SchemaTree, edition: Edition | None = None) -> str:
 
 
 def print_schema(tree: SchemaTree, head: Iterable[str]) -> str:
-    """A schema file with these lines above the first node."""
+    """Prints a schema file with these header lines."""
     labels = Labels.for_names(
         name for place in tree.places() for name in (*place.path[-1:], place.attribute) if name
     )
@@ -120,9 +120,9 @@ def print_outline(
     notes: Callable[[NodePath], Iterable[str]],
     head: Iterable[str] = (),
 ) -> str:
-    """An outline of this kind; ``notes`` gives what follows ``=>`` below each node.
+    """Prints an outline of this kind; ``notes`` returns the texts after ``=>`` below each node.
 
-    Without ``head`` the text is the same for equal trees: digests are made of it.
+    Without ``head``, equal trees have equal text: digests are computed from it.
     """
     lines = [f"penstock {kind} 1", *labels.lines()]
     lines += [f"cut {limit}" for limit in sorted(tree.cut_at)]
@@ -140,15 +140,17 @@ def print_outline(
 
 
 def read_tree(text: str) -> SchemaTree:
-    """Read a schema file; raises :class:`~penstock.errors.SchemaError` where it is none."""
+    """Parse a schema file; raises :class:`~penstock.errors.SchemaError` if it is invalid."""
     outline = read_outline(text, "schema", "schema.file")
     for note in outline.notes:
-        raise error("schema.file", "a schema has no operators: this is a mapping", note.where)
+        raise error(
+            "schema.file", "a schema must not contain operators; this is a mapping file", note.where
+        )
     return outline.tree
 
 
 def read_outline(text: str, kind: str, code: str) -> Outline:
-    """Read an outline of this kind; what is wrong with it is raised with this code."""
+    """Parse an outline of this kind; errors have this code."""
     return _Reader(kind, code).read(text)
 
 
@@ -167,7 +169,7 @@ class _Reader:
         lines = lines_of(text)
         first = next(lines, Line("", 0, Where(0, 1, 1)))
         if first.text != f"penstock {self._kind} 1":
-            raise self._refuse(f"the first line is not `penstock {self._kind} 1`", first.where)
+            raise self._refuse(f"the first line must be `penstock {self._kind} 1`", first.where)
         for line in lines:
             self._line(line)
         if self._root is None:
@@ -208,11 +210,11 @@ class _Reader:
         self._edition = Edition(found["domain"], int(found["version"]), found["after"])
 
     def _close_to(self, line: Line) -> None:
-        """End the nodes that the line does not stand in."""
+        """Closes the nodes that do not contain the line."""
         if line.depth is None:
-            raise self._refuse(f"lines are set in by {INDENT} spaces a level", line.where)
+            raise self._refuse(f"each level is indented by {INDENT} spaces", line.where)
         if line.depth > len(self._open):
-            raise self._refuse("this is set in too far: it belongs to no line above", line.where)
+            raise self._refuse("the line is indented too far: it has no parent", line.where)
         del self._open[line.depth :]
 
     def _attribute(self, line: Line) -> None:
@@ -223,7 +225,7 @@ class _Reader:
             raise self._refuse("expected an attribute of a node: `@name` or `@name?`", line.where)
         owner = self._open[-1]
         if name in owner.attributes:
-            raise self._refuse(f"a second attribute {found['label']!r}", line.where)
+            raise self._refuse(f"duplicate attribute {found['label']!r}", line.where)
         owner.attributes[name] = SchemaAttribute(name, required=not found["sign"])
 
     def _node(self, line: Line) -> None:
@@ -243,22 +245,22 @@ class _Reader:
             if self._root is not None:
                 raise self._refuse("a second root", line.where)
             if occurs != ONCE:
-                raise self._refuse("a root occurs once", line.where)
+                raise self._refuse("the root must not have an occurrence indicator", line.where)
             self._root = draft
         elif name in above.children:
-            raise self._refuse(f"a second child {found['label']!r}", line.where)
+            raise self._refuse(f"duplicate child {found['label']!r}", line.where)
         else:
             above.children[name] = draft
         self._open.append(draft)
 
 
 def _is_directive(text: str) -> bool:
-    """Whether a line above the root is not the root itself: that may be called ``cut``."""
+    """Whether a line above the root is a directive; the root itself may be named ``cut``."""
     return text.startswith(("namespace ", "cut ", "domain ")) and not _NODE.fullmatch(text)
 
 
 def lines_of(text: str) -> Iterator[Line]:
-    """The lines that say something: no blanks, no comments, which begin with ``#``."""
+    """The lines that are neither blank nor comments (starting with ``#``)."""
     offset = 0
     for number, whole in enumerate(text.split("\n"), start=1):
         said = whole.strip()

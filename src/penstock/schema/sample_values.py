@@ -1,8 +1,8 @@
-"""What values sample documents have at each place, summed up in little room.
+"""Sketches of the values at each place of sample documents, in bounded memory.
 
-A sketch counts kinds and lengths of all values, and keeps a sample of the distinct ones: those with
-the smallest hashes. The same value is in the sample of every place that has it, or of none, so two
-sketches tell how far two sets of values overlap. Sketches merge in any order with the same result.
+A sketch counts the kinds and lengths of all values, and stores the smallest hashes of the distinct
+ones (a bottom-k sample). Samples are coordinated by hash, so two sketches estimate the overlap of
+two value sets. Merging is commutative and associative.
 """
 
 from __future__ import annotations
@@ -22,19 +22,19 @@ from penstock.schema.tree import Place
 
 
 class ValueKind(StrEnum):
-    """What a value looks like; the first that fits."""
+    """The format of a value; the first pattern that matches."""
 
     NUMBER = "number"
     DATE = "date"
     TIME = "time"
     ADDRESS = "address"
-    """Of a page, or of a mailbox."""
+    """A URL or an e-mail address."""
     CODE = "code"
-    """Letters with digits or punctuation, without a space."""
+    """Letters with digits or punctuation, without spaces."""
     WORD = "word"
     PHRASE = "phrase"
     PROSE = "prose"
-    """More words than a phrase has."""
+    """Longer than a phrase."""
 
 
 PHRASE_WORDS_MAX: Final = 8
@@ -51,11 +51,11 @@ _PATTERNS: Final = {
     ValueKind.WORD: re.compile(r"[^\W\d_]+"),
     ValueKind.CODE: re.compile(r"\S+"),
 }
-"""In the order of asking; a value has no case and no space around it."""
+"""Patterns in order of precedence, for trimmed lower-case values."""
 
 
 def kind_of(value: str) -> ValueKind:
-    """What a value looks like, once it is in lower case and without space around it.
+    """The kind of a trimmed lower-case value.
 
     >>> [str(kind_of(value)) for value in ("2026-03-01", "9:15 - 10:45", "cs-101", "two words")]
     ['date', 'time', 'code', 'phrase']
@@ -73,35 +73,35 @@ class ValueSketch:
     kinds: Mapping[ValueKind, int] = field(default_factory=dict)
     """Values of each kind."""
     length: int = 0
-    """Characters of all values together."""
+    """Total characters of all values."""
     hashes: tuple[int, ...] = ()
-    """The smallest hashes of different values, in order."""
+    """The smallest hashes of distinct values, ascending."""
 
     @classmethod
     def of(cls, values: Iterable[str]) -> ValueSketch:
-        """The sketch of these values; case and the amount of white space are nothing to it."""
-        drawing = _Drawing()
+        """Sketches these values, ignoring case and runs of white space."""
+        drawing = _SketchBuilder()
         for value in values:
             drawing.add(value)
         return drawing.sketch()
 
     @property
     def count(self) -> int:
-        """How many values there were."""
+        """Number of values."""
         return sum(self.kinds.values())
 
     def merged(self, other: ValueSketch) -> ValueSketch:
-        """The values of both."""
+        """Merges two sets of values."""
         kinds = Counter(self.kinds) + Counter(other.kinds)
         hashes = _smallest({*self.hashes, *other.hashes})
         return ValueSketch(dict(kinds), self.length + other.length, tuple(hashes))
 
     def overlap(self, other: ValueSketch) -> float:
-        """Which part of the smaller set of values is in the larger too, from 0 to 1.
+        """The fraction of the smaller value set that the larger one contains, from 0 to 1.
 
-        Exact while neither sketch is full, an estimate from then on.
+        Exact while neither sketch is full, otherwise an estimate.
         """
-        # Up to here both sketches have every hash that there was.
+        # Both sketches are complete up to this hash.
         known = min(self._known_to(), other._known_to())
         here, there = (
             {each for each in sketch.hashes if each <= known} for sketch in (self, other)
@@ -118,8 +118,8 @@ def _smallest(hashes: Iterable[int]) -> list[int]:
     return sorted(hashes)[:SKETCH_VALUES_MAX]
 
 
-class _Drawing:
-    """A sketch that is being made."""
+class _SketchBuilder:
+    """Builds a sketch."""
 
     def __init__(self) -> None:
         self._kinds: Counter[ValueKind] = Counter()
@@ -140,7 +140,7 @@ class _Drawing:
 
 @dataclass(frozen=True, slots=True)
 class SampleValues:
-    """The values at each place of sample documents that has some; of none, ``SampleValues()``.
+    """Sketches of the values at each place of sample documents; empty by default.
 
     >>> from penstock.documents import read_events
     >>> values = SampleValues.of(read_events(b"<a n='1'>text<b/></a>"))
@@ -152,14 +152,14 @@ class SampleValues:
 
     @classmethod
     def of(cls, events: Iterable[Event]) -> SampleValues:
-        """Sum up one document."""
-        gathering = _Gathering()
+        """Summarises one document."""
+        gathering = _ValueCollector()
         for event in events:
-            gathering.hear(event)
+            gathering.handle(event)
         return cls({place: drawing.sketch() for place, drawing in gathering.places.items()})
 
     def merged(self, other: SampleValues) -> SampleValues:
-        """The values of both."""
+        """Merges two sets of values."""
         places = dict(self.places)
         for place, sketch in other.places.items():
             places[place] = places[place].merged(sketch) if place in places else sketch
@@ -172,16 +172,16 @@ def _require_few(places: Sized) -> None:
         raise error("schema.samples", f"the samples have more than {SAMPLE_PATHS_MAX} paths")
 
 
-class _Gathering:
-    """Hears one document, and sums its values up."""
+class _ValueCollector:
+    """Collects the values of one document."""
 
     def __init__(self) -> None:
-        self.places: dict[Place, _Drawing] = {}
+        self.places: dict[Place, _SketchBuilder] = {}
         self._path: list[Name] = []
         self._texts: list[str] = []
-        """What stands directly in each open element, up to the length that is looked at."""
+        """The direct text of each open element, truncated to the compared length."""
 
-    def hear(self, event: Event) -> None:
+    def handle(self, event: Event) -> None:
         if isinstance(event, StartElement):
             self._path.append(event.name)
             self._texts.append("")
@@ -196,5 +196,5 @@ class _Gathering:
 
     def _add(self, place: Place, value: str) -> None:
         if value and not value.isspace():
-            self.places.setdefault(place, _Drawing()).add(value)
+            self.places.setdefault(place, _SketchBuilder()).add(value)
             _require_few(self.places)

@@ -1,7 +1,7 @@
-"""A schema as a tree: one node for each way to reach an element from the root.
+"""A schema as a tree: one node per path from the root to an element.
 
-Mediation annotates such trees and compares them. A node is known by the path of names that leads
-to it, so siblings never share a name. A tree is a value: equal to every tree of the same nodes.
+Mediation annotates and compares these trees. A node is identified by its path of names, so siblings
+have distinct names. Trees are immutable and compared by value.
 """
 
 from __future__ import annotations
@@ -17,12 +17,12 @@ NodePath: TypeAlias = tuple[Name, ...]
 """The names from the root down to an element; empty for the virtual node above the root."""
 
 ONCE = Occurs(required=True, many=False)
-"""How often a root occurs."""
+"""Cardinality of a root."""
 
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """A node of a schema tree by its path: an element, or an attribute of one.
+    """The path of an element or attribute in a schema tree.
 
     >>> str(Place((Name("", "shop"), Name("", "item")), Name("", "id")))
     '/shop/item/@id'
@@ -48,17 +48,17 @@ class SchemaAttribute:
 
 @dataclass(frozen=True, slots=True)
 class SchemaNode:
-    """An element at one place of the tree."""
+    """An element node of the tree."""
 
     name: Name
     occurs: Occurs = ONCE
-    """How often below one parent."""
+    """Cardinality below its parent."""
     text: bool = False
-    """Whether text other than white space may stand directly in it."""
+    """Whether it may directly contain text other than white space."""
     attributes: tuple[SchemaAttribute, ...] = ()
     children: tuple[SchemaNode, ...] = ()
     cut: bool = False
-    """Whether the schema allows children here that the tree leaves out."""
+    """Whether the tree omits children that the schema allows."""
 
     def __post_init__(self) -> None:
         for what in (self.children, self.attributes):
@@ -67,11 +67,11 @@ class SchemaNode:
                 raise ValueError(f"two children or attributes of {self.name} have the same name")
 
     def child(self, name: Name) -> SchemaNode | None:
-        """The child of this name, if there is one."""
+        """The child of this name, or ``None``."""
         return next((child for child in self.children if child.name == name), None)
 
     def attribute(self, name: Name) -> SchemaAttribute | None:
-        """The attribute of this name, if there is one."""
+        """The attribute of this name, or ``None``."""
         return next((each for each in self.attributes if each.name == name), None)
 
 
@@ -81,10 +81,10 @@ class SchemaTree:
 
     root: SchemaNode
     cut_at: frozenset[str] = frozenset()
-    """The limits of :class:`~penstock.schema.UnfoldLimits` that cut the tree; empty when it is
-    whole."""
+    """The limits of :class:`~penstock.schema.UnfoldLimits` that truncated the tree; empty if it is
+    complete."""
     remarks: tuple[str, ...] = field(default=(), compare=False)
-    """What the schema says that a tree cannot express, in words."""
+    """Constraints of the schema that a tree cannot express, as text."""
 
     def nodes(self) -> dict[NodePath, SchemaNode]:
         """Every node by its path, in document order."""

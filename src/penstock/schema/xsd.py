@@ -1,7 +1,7 @@
 """Schema trees from XML Schema definitions (XSD 1.0), which ``xmlschema`` reads and checks.
 
-A tree says which elements may stand in which and how often; XSD can say more, and what a tree
-cannot express becomes a remark. Nothing is loaded but files beside the schema or below.
+A tree expresses containment and cardinality. Constraints that it cannot express become remarks.
+Only files in the schema's folder and below are loaded.
 """
 
 from __future__ import annotations
@@ -22,20 +22,20 @@ from xmlschema.validators import (
 from penstock.documents import Name, read_summary
 from penstock.errors import error
 from penstock.language.relations.universe import Occurs
+from penstock.schema.content_model import alternatives, in_sequence
 from penstock.schema.limits import UNFOLD_LIMITS, UnfoldLimits
-from penstock.schema.model import alternatives, in_sequence
 from penstock.schema.tree import SchemaAttribute, SchemaTree
-from penstock.schema.unfold import Declared, unfold
+from penstock.schema.unfolding import Declared, unfold
 
 
 def tree_from_xsd(
     source: str | Path, *, root: str | None = None, limits: UnfoldLimits = UNFOLD_LIMITS
 ) -> SchemaTree:
-    """The tree of an XSD: its text, or the path of a file.
+    """The tree of an XSD, given as text or as the path of a file.
 
-    ``root`` is the local name of a global element, or ``{uri}name``; it may be left out where only
-    one global element is not used inside another. Text may include nothing; a file may include and
-    import files in its own folder and below.
+    ``root`` is the local name of a global element, or ``{uri}name``; it is optional if exactly one
+    global element is not used inside another. Text must not include other files; a file may include
+    and import files in its own folder and below.
 
     >>> tree = tree_from_xsd('''
     ...     <xs:schema xmlns:xs="http://www.w3.org/2001/XMLSchema">
@@ -47,7 +47,7 @@ def tree_from_xsd(
     [('shop', False, False), ('item', True, True)]
     """
     schema, remarks = _read(source)
-    reading = _Reading(remarks)
+    reading = _DeclarationReader(remarks)
     top = _root(schema, root)
     tree = unfold(reading.declared, top, limits)
     return SchemaTree(tree.root, tree.cut_at, tuple(dict.fromkeys(remarks)))
@@ -55,7 +55,7 @@ def tree_from_xsd(
 
 def _read(source: str | Path) -> tuple[xmlschema.XMLSchema, list[str]]:
     is_file = isinstance(source, Path)
-    # One reader decides what is XML at all; its refusals are the better ones.
+    # Penstock's reader checks well-formedness first: its errors are more precise.
     read_summary(source.read_bytes() if isinstance(source, Path) else source.encode())
     try:
         with warnings.catch_warnings(record=True) as caught:
@@ -79,7 +79,7 @@ def _root(schema: xmlschema.XMLSchema, wanted: str | None) -> XsdElement:
     if wanted is not None:
         found = [each for each in elements if wanted in (each.name, each.local_name)]
         if len(found) != 1:
-            raise error("schema.root", f"no one global element of the XSD is called {wanted!r}")
+            raise error("schema.root", f"the XSD has no unique global element {wanted!r}")
         return found[0]
     contained = {
         child.name
@@ -90,7 +90,7 @@ def _root(schema: xmlschema.XMLSchema, wanted: str | None) -> XsdElement:
         for child in each.type.content.iter_elements()
         if isinstance(child, XsdElement) and child.name != each.name
     }
-    # Members of a substitution group stand where its head does.
+    # Members of a substitution group may replace its head.
     tops = [
         each
         for each in elements
@@ -98,12 +98,12 @@ def _root(schema: xmlschema.XMLSchema, wanted: str | None) -> XsdElement:
     ]
     if len(tops) != 1:
         listed = ", ".join(repr(each.local_name) for each in tops) or "none"
-        raise error("schema.root", f"which element is the root is not clear: {listed}")
+        raise error("schema.root", f"the root element is ambiguous: {listed}")
     return tops[0]
 
 
-class _Reading:
-    """Tells what each element's declaration says, and remarks on what a tree leaves out."""
+class _DeclarationReader:
+    """Converts element declarations, and records remarks on inexpressible constraints."""
 
     def __init__(self, remarks: list[str]) -> None:
         self._remarks = remarks
@@ -119,7 +119,7 @@ class _Reading:
             if isinstance(kind.content, XsdGroup):
                 children = self._children(element, kind.content)
             if kind.abstract:
-                self._remark(element, "its type is abstract: content of derived types is unknown")
+                self._remark(element, "its type is abstract; derived content is unknown")
         return Declared(_name(element), text, attributes, children)
 
     def _remark(self, element: XsdElement, what: str) -> None:
@@ -131,7 +131,7 @@ class _Reading:
         found = []
         for name, attribute in declared.items():
             if name is None:
-                self._remark(element, "any attribute is allowed, and a tree names each")
+                self._remark(element, "a tree cannot express arbitrary attributes")
             elif attribute.use != "prohibited":
                 found.append(SchemaAttribute(_expanded(name), attribute.use == "required"))
         return tuple(found)
@@ -145,26 +145,26 @@ class _Reading:
     def _elements(self, element: XsdElement, content: XsdGroup) -> Iterator[XsdElement]:
         for child in content.iter_elements():
             if isinstance(child, XsdAnyElement):
-                self._remark(element, "any element is allowed, and a tree names each")
+                self._remark(element, "a tree cannot express arbitrary elements")
             else:
-                yield from _standing_for(child)
+                yield from _substitutes(child)
 
 
-def _standing_for(element: XsdElement) -> list[XsdElement]:
-    """The element, unless it is abstract, and what may substitute it."""
-    # A reference is the element it refers to: only so is recursion seen.
+def _substitutes(element: XsdElement) -> list[XsdElement]:
+    """The element, unless abstract, and its substitution group."""
+    # References are resolved, so that recursion is detected.
     itself = [] if element.abstract else [element.ref or element]
     return [*itself, *sorted(set(element.iter_substitutes()), key=_name)]
 
 
 def _occurs(particle: XsdGroup | XsdElement | XsdAnyElement) -> dict[Name, Occurs]:
-    """How often each child may occur."""
+    """The cardinality of each child."""
     if particle.max_occurs == 0 or isinstance(particle, XsdAnyElement):
         return {}
     required = particle.min_occurs > 0
     many = particle.max_occurs is None or particle.max_occurs > 1
     if isinstance(particle, XsdElement):
-        parts = [{_name(each): Occurs(True, False)} for each in _standing_for(particle)]
+        parts = [{_name(each): Occurs(True, False)} for each in _substitutes(particle)]
         inner = alternatives(parts)
     else:
         parts = [_occurs(each) for each in particle]

@@ -14,7 +14,7 @@ from penstock.lab.workload.chance import Rnd, geometric
 from penstock.lab.workload.parameters import DocumentParameters
 from penstock.lab.workload.shape import Shape
 from penstock.lab.workload.values import RunningText, ValueKind, Values, wordiness
-from penstock.schema.model import (
+from penstock.schema.content_model import (
     Child,
     Children,
     Choice,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from penstock.lab.workload.chance import Draw, zipf
 from penstock.schema import SchemaGraph
-from penstock.schema.model import Child, Children, Choice, Mixed, Particle
+from penstock.schema.content_model import Child, Children, Choice, Mixed, Particle
 
 
 class Shape:

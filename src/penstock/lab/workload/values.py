@@ -14,7 +14,7 @@ from random import Random
 
 from penstock.lab.workload.chance import Draw, Rnd, zipf
 from penstock.lab.workload.parameters import ValueParameters
-from penstock.schema.model import Attribute
+from penstock.schema.content_model import Attribute
 
 _COMMON = """
     the of to and a in that is for it on was with as by at from he has are be his an will this who

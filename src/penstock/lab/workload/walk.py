@@ -12,7 +12,7 @@ from penstock.lab.workload.parameters import PredicateMix, QueryParameters
 from penstock.lab.workload.shape import knots
 from penstock.lab.workload.values import Domain, ValueKind, Values
 from penstock.schema import SchemaGraph
-from penstock.schema.model import Element, Mixed
+from penstock.schema.content_model import Element, Mixed
 
 _RANGE_SIGNS = ("<", "<=", ">", ">=")
 

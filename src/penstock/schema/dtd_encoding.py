@@ -1,4 +1,4 @@
-"""The bytes of a DTD file as text: by byte order mark, else as declared, else UTF-8."""
+"""Decodes DTD files by byte order mark, declaration, or else as UTF-8."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ _CODECS = {
     "iso-8859-1": "latin-1",
     "utf-16": "utf-16",
 }
-"""What a DTD may be written in: the encodings the reader of documents decodes exactly."""
+"""The supported encodings: those that the document reader decodes exactly."""
 
 
 def decode_dtd(data: bytes) -> str:
-    """Decode a DTD; raises :class:`~penstock.errors.SchemaError` where its encoding is unknown."""
+    """Decode a DTD; raises :class:`~penstock.errors.SchemaError` for an unsupported encoding."""
     if data.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
         codec = "utf-16"
     elif data.startswith(codecs.BOM_UTF8):
@@ -27,7 +27,11 @@ def decode_dtd(data: bytes) -> str:
         declared = _DECLARED.match(data)
         encoding = declared[1].decode("ascii").lower() if declared else "utf-8"
         if encoding not in _CODECS:
-            raise error("schema.encoding", f"DTDs in {encoding!r} are not read", Where(0, 1, 1))
+            raise error(
+                "schema.encoding",
+                f"the encoding {encoding!r} is not supported in DTDs",
+                Where(0, 1, 1),
+            )
         codec = _CODECS[encoding]
     try:
         return data.decode(codec)
@@ -37,6 +41,6 @@ def decode_dtd(data: bytes) -> str:
         column = failure.start - (before.rfind(b"\n") + 1) + 1
         raise error(
             "schema.encoding",
-            f"the DTD is not written in {codec}",
+            f"the DTD is not valid {codec}",
             Where(failure.start, line, column),
         ) from failure

@@ -1,4 +1,4 @@
-"""What a DTD declares: elements, their content models as expression trees, their attributes."""
+"""DTD declarations: elements, content models as expression trees, attributes."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from penstock.language.relations.universe import Occurs
 
 
 class Indicator(Enum):
-    """The DTD's own sign of how often a particle may stand in its place."""
+    """The occurrence indicator of a particle."""
 
     ONE = ""
     OPTIONAL = "?"
@@ -21,7 +21,7 @@ class Indicator(Enum):
 
     @property
     def occurs(self) -> Occurs:
-        """The same as the two answers that matter."""
+        """The cardinality of the indicator."""
         return Occurs(
             required=self in (Indicator.ONE, Indicator.SOME),
             many=self in (Indicator.ANY, Indicator.SOME),
@@ -74,7 +74,7 @@ class Mixed:
 
 @dataclass(frozen=True, slots=True)
 class Children:
-    """Children as the expression says; white space only between them."""
+    """Element content; only white space between the children."""
 
     particle: Particle
 
@@ -83,7 +83,7 @@ Content: TypeAlias = Empty | AnyContent | Mixed | Children
 
 
 class Default(Enum):
-    """What holds where an attribute is not given."""
+    """The default declaration of an attribute."""
 
     REQUIRED = "#REQUIRED"
     IMPLIED = "#IMPLIED"
@@ -93,7 +93,7 @@ class Default(Enum):
 
 @dataclass(frozen=True, slots=True)
 class Attribute:
-    """One declared attribute; ``values`` are the enumerated ones, in the DTD's order."""
+    """A declared attribute; ``values`` are its enumerated values in DTD order."""
 
     name: str
     type: str
@@ -104,7 +104,7 @@ class Attribute:
 
 @dataclass(frozen=True, slots=True)
 class Element:
-    """One declared element; ``children`` says how often each child may occur."""
+    """A declared element; ``children`` holds the cardinality of each child."""
 
     name: str
     content: Content
@@ -114,12 +114,12 @@ class Element:
 
     @property
     def has_text(self) -> bool:
-        """Whether text other than white space may stand directly in it."""
+        """Whether it may directly contain text other than white space."""
         return isinstance(self.content, AnyContent | Mixed)
 
 
 def names_in(content: Content) -> Iterator[str]:
-    """The children a content model names, in its order, possibly repeated."""
+    """The child names in a content model, in order, possibly repeated."""
     if isinstance(content, Mixed):
         yield from content.names
     elif isinstance(content, Children):
@@ -135,7 +135,7 @@ def _names_in_particle(particle: Particle) -> Iterator[str]:
 
 
 def cardinalities(content: Content, declared: Iterable[str]) -> dict[str, Occurs]:
-    """How often each child may occur; ``declared`` is what ``ANY`` stands for."""
+    """The cardinality of each child; ``declared`` lists the children of ``ANY``."""
     if isinstance(content, Empty):
         return {}
     if isinstance(content, AnyContent):
@@ -161,18 +161,18 @@ Key = TypeVar("Key")
 
 
 def in_sequence(parts: list[dict[Key, Occurs]]) -> dict[Key, Occurs]:
-    """How often each child may occur where all parts stand one after the other."""
+    """The cardinality of each child in a sequence of parts."""
     result: dict[Key, Occurs] = {}
     for part in parts:
         for name, occurs in part.items():
             known = result.get(name)
-            # Named at two places of a sequence, it may occur twice.
+            # A child in two parts of a sequence may occur twice.
             result[name] = Occurs(known.required or occurs.required, True) if known else occurs
     return result
 
 
 def alternatives(parts: list[dict[Key, Occurs]]) -> dict[Key, Occurs]:
-    """How often each child may occur where one of the parts stands."""
+    """The cardinality of each child in a choice of parts."""
     names = dict.fromkeys(name for part in parts for name in part)
     return {
         name: Occurs(

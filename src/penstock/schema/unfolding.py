@@ -1,7 +1,7 @@
-"""Declarations unfolded to a tree: shared ones once for each place, recursive ones to a bound.
+"""Unfolds declarations to a tree: shared declarations are copied, recursion is bounded.
 
-A recursive schema has no finite tree, so unfolding stops at named limits, and the tree says at
-which.
+The tree of a recursive schema is infinite, so unfolding stops at limits, and the tree names the
+limits it reached.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ Key = TypeVar("Key", bound=Hashable)
 
 @dataclass(frozen=True, slots=True)
 class Declared(Generic[Key]):
-    """What a schema says of one element; its children by whatever the schema knows them by."""
+    """The declaration of one element; children are identified by the schema's own keys."""
 
     name: Name
     text: bool
@@ -44,7 +44,7 @@ def unfold(
     limits: UnfoldLimits,
     remarks: tuple[str, ...] = (),
 ) -> SchemaTree:
-    """Unfold breadth first, so that what is cut is what lies deepest."""
+    """Unfolds breadth-first, so that truncation omits the deepest nodes."""
     top = _Draft(declared(root), ONCE, (root,))
     drafts = [top]
     cut_at: set[str] = set()
@@ -65,7 +65,7 @@ def unfold(
 
 
 def _finished(drafts: list[_Draft[Key]]) -> SchemaNode:
-    """The first draft as a node; children stand behind their parents in ``drafts``."""
+    """Converts drafts to the root node; children follow their parents in ``drafts``."""
     nodes: dict[int, SchemaNode] = {}
     for draft in reversed(drafts):
         nodes[id(draft)] = SchemaNode(

@@ -1,7 +1,7 @@
-"""A schema inferred from sample documents.
+"""Infers schemas from sample documents.
 
-Each document is summed up by counts at each path. Summaries are merged in any order and grouping
-with the same result, so that many can be made side by side and brought together in a tree.
+Each document is summarised by counts per path. Merging summaries is commutative and associative, so
+they can be computed in parallel and combined by tree reduction.
 """
 
 from __future__ import annotations
@@ -15,28 +15,28 @@ from penstock.errors import error
 from penstock.language.relations.universe import Occurs
 from penstock.schema.limits import SAMPLE_PATHS_MAX, UNFOLD_LIMITS, UnfoldLimits
 from penstock.schema.tree import NodePath, SchemaAttribute, SchemaTree
-from penstock.schema.unfold import Declared, unfold
+from penstock.schema.unfolding import Declared, unfold
 
 XML_SPACE = " \t\r\n"
 
 
 @dataclass(frozen=True, slots=True)
 class PathCounts:
-    """What samples showed at one path."""
+    """Counts of the samples at one path."""
 
     elements: int = 0
-    """Elements there."""
+    """Number of elements."""
     parents: int = 0
-    """Parents that had at least one."""
+    """Parents with at least one such child."""
     most: int = 0
-    """The most that one parent had."""
+    """Maximum number of such children of one parent."""
     with_text: int = 0
-    """Elements with text other than white space directly in them."""
+    """Elements that directly contain text other than white space."""
     attributes: Mapping[Name, int] = field(default_factory=dict)
-    """For each attribute the elements that had it."""
+    """Number of elements with each attribute."""
 
     def merged(self, other: PathCounts) -> PathCounts:
-        """What both showed."""
+        """Merges two counts."""
         return PathCounts(
             self.elements + other.elements,
             self.parents + other.parents,
@@ -48,7 +48,7 @@ class PathCounts:
 
 @dataclass(frozen=True, slots=True)
 class SampleSummary:
-    """What samples showed, by path; the summary of none is ``SampleSummary()``.
+    """Counts of the samples by path; empty by default.
 
     >>> from penstock.documents import read_events
     >>> one = SampleSummary.of(read_events(b"<a><b/><b n='1'/></a>"))
@@ -62,14 +62,14 @@ class SampleSummary:
 
     @classmethod
     def of(cls, events: Iterable[Event]) -> SampleSummary:
-        """Sum up one document."""
-        counting = _Counting()
+        """Summarises one document."""
+        counting = _PathCounter()
         for event in events:
-            counting.hear(event)
+            counting.handle(event)
         return cls(counting.paths)
 
     def merged(self, other: SampleSummary) -> SampleSummary:
-        """What the samples of both showed."""
+        """Merges two summaries."""
         paths = dict(self.paths)
         for path, counts in other.paths.items():
             paths[path] = paths[path].merged(counts) if path in paths else counts
@@ -77,18 +77,17 @@ class SampleSummary:
         return SampleSummary(paths)
 
     def roots(self) -> tuple[Name, ...]:
-        """The names of the documents' roots, sorted."""
+        """The root names of the samples, sorted."""
         return tuple(sorted(path[0] for path in self.paths if len(path) == 1))
 
     def tree(self, root: Name | None = None, limits: UnfoldLimits = UNFOLD_LIMITS) -> SchemaTree:
-        """The schema that every sample meets, with what is narrowest of ``?``, ``*``, ``+``.
+        """The tightest schema that all samples conform to, with ``?``, ``*`` and ``+``.
 
-        Children and attributes are in the order of their names: samples in another order give the
-        same tree.
+        Children and attributes are sorted by name, so the order of the samples does not matter.
         """
         found = self.roots()
         if not found:
-            raise error("schema.samples", "there is no sample")
+            raise error("schema.samples", "there are no samples")
         if root is None and len(found) > 1:
             listed = ", ".join(map(str, found))
             raise error("schema.samples", f"the samples have several roots: {listed}")
@@ -134,14 +133,14 @@ class _Open:
     children: Counter[Name] = field(default_factory=Counter)
 
 
-class _Counting:
-    """Hears one document, and counts."""
+class _PathCounter:
+    """Counts the paths of one document."""
 
     def __init__(self) -> None:
         self.paths: dict[NodePath, PathCounts] = {}
         self._open = [_Open((), ())]
 
-    def hear(self, event: Event) -> None:
+    def handle(self, event: Event) -> None:
         here = self._open[-1]
         if isinstance(event, StartElement):
             here.children[event.name] += 1

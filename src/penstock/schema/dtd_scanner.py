@@ -1,8 +1,8 @@
-"""The characters of a DTD with parameter entities unfolded, and the place each came from.
+"""Scans a DTD, expanding parameter entities and tracking positions.
 
-A reference to a parameter entity opens a frame holding its replacement text, padded with a space
-on either side as XML demands, so that no token ever spans two frames. An error inside a frame is
-placed at the outermost reference: that is where the reader of the DTD has to look.
+A parameter entity reference pushes a frame with its replacement text, padded with spaces as XML
+requires, so no token spans two frames. An error inside a frame is reported at the outermost
+reference.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ class _Frame:
 
 
 class Scanner:
-    """Reads a DTD token by token, through its parameter entities."""
+    """Reads the tokens of a DTD, expanding parameter entities."""
 
     def __init__(self, text: str, limits: DtdLimits) -> None:
         if len(text) > limits.size_max:
@@ -49,16 +49,16 @@ class Scanner:
     # Places and refusals
 
     def where(self) -> Where:
-        """The current place in the DTD itself."""
+        """The current position in the DTD."""
         outer = self._frames[0]
-        # Of an open entity: its reference, which the outer frame has just passed.
+        # Inside an entity: the reference, just before the position of the outer frame.
         end = outer.position if len(self._frames) == 1 else outer.text.rfind("%", 0, outer.position)
         before = outer.text[:end]
         line_start = before.rfind("\n") + 1
         return Where(len(before.encode()), before.count("\n") + 1, end - line_start + 1)
 
     def refuse(self, message: str, *, code: str = "schema.syntax") -> PenstockError:
-        """The error to raise at the current place."""
+        """Creates an error at the current position."""
         names = [frame.entity for frame in self._frames[1:]]
         inside = f" (within {', '.join(f'%{name};' for name in names)})" if names else ""
         return error(code, message + inside, self.where())
@@ -66,7 +66,7 @@ class Scanner:
     # Parameter entities
 
     def declare(self, name: str, value: str | None) -> None:
-        """Declare a parameter entity, ``None`` for an external one; the first declaration binds."""
+        """Declares a parameter entity (``None`` if external); the first declaration is binding."""
         self._entities.setdefault(name, value)
 
     def _replacement(self, name: str) -> str:
@@ -77,7 +77,7 @@ class Scanner:
         value = self._entities[name]
         if value is None:
             raise self.refuse(
-                f"%{name}; is an external entity, and those are never loaded",
+                f"%{name}; is an external entity; external entities are never loaded",
                 code="schema.external",
             )
         self._expanded += len(value)
@@ -95,7 +95,7 @@ class Scanner:
             )
         if len(self._frames) > self._limits.entity_depth_max:
             raise self.refuse(
-                f"more than {self._limits.entity_depth_max} parameter entities within each other",
+                f"more than {self._limits.entity_depth_max} nested parameter entities",
                 code="schema.limit",
             )
         self._frames.append(_Frame(f" {self._replacement(name)} ", 0, name))
@@ -103,7 +103,7 @@ class Scanner:
     # Tokens
 
     def skip_space(self) -> bool:
-        """Pass white space and entity borders; whether there was any."""
+        """Skips white space and entity boundaries; returns whether there was any."""
         passed = False
         while True:
             frame = self._frames[-1]
@@ -119,34 +119,34 @@ class Scanner:
             passed = True
 
     def require_space(self) -> None:
-        """Pass white space, of which there must be some."""
+        """Skips required white space."""
         if not self.skip_space():
-            raise self.refuse("white space is missing")
+            raise self.refuse("expected white space")
 
     @property
     def at_end(self) -> bool:
-        """Whether nothing is left."""
+        """Whether the input is exhausted."""
         return len(self._frames) == 1 and self._frames[0].position == len(self._frames[0].text)
 
     def looking_at(self, text: str) -> bool:
-        """Whether ``text`` comes next."""
+        """Whether the input continues with ``text``."""
         frame = self._frames[-1]
         return frame.text.startswith(text, frame.position)
 
     def take(self, text: str) -> bool:
-        """Pass ``text`` if it comes next; whether it did."""
+        """Skips ``text`` if it is next; returns whether it was."""
         if not self.looking_at(text):
             return False
         self._frames[-1].position += len(text)
         return True
 
     def expect(self, text: str) -> None:
-        """Pass ``text``, which must come next."""
+        """Skips ``text``, which must be next."""
         if not self.take(text):
             raise self.refuse(f"expected {text!r}, not {self._next()}")
 
     def take_until(self, end: str, what: str) -> str:
-        """Everything up to ``end``, which is passed too."""
+        """Returns the text up to ``end`` and skips both."""
         frame = self._frames[-1]
         stop = frame.text.find(end, frame.position)
         if stop < 0:
@@ -156,11 +156,11 @@ class Scanner:
         return found
 
     def name(self, what: str) -> str:
-        """A name, which must come next; ``what`` says of what."""
+        """Reads a required name; ``what`` describes it in errors."""
         return self._token(NAME, what)
 
     def nmtoken(self, what: str) -> str:
-        """A name token, which must come next."""
+        """Reads a required name token."""
         return self._token(NMTOKEN, what)
 
     def _token(self, pattern: re.Pattern[str], what: str) -> str:
@@ -172,14 +172,14 @@ class Scanner:
         return found[0]
 
     def literal(self, what: str) -> str:
-        """A quoted string, as written."""
+        """Reads a quoted string without expansion."""
         for quote in ('"', "'"):
             if self.take(quote):
                 return self.take_until(quote, what)
         raise self.refuse(f"expected {what} in quotes, not {self._next()}")
 
     def entity_value(self) -> str:
-        """The replacement text of an entity: characters and parameter entities are unfolded."""
+        """Reads the replacement text of an entity, expanding character and parameter references."""
         literal = self.literal("the entity's value")
         return _IN_ENTITY_VALUE.sub(
             lambda found: self._character(found) if found["digits"] else self._unfold(found, ()),
@@ -196,7 +196,7 @@ class Scanner:
         return _REFERENCE.sub(lambda nested: self._unfold(nested, inner), self._replacement(name))
 
     def attribute_value(self) -> str:
-        """A default value: characters and the five predefined entities are resolved."""
+        """Reads a default value, expanding character references and predefined entities."""
 
         def resolve(found: re.Match[str]) -> str:
             if found["digits"]:

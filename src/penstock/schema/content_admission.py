@@ -1,8 +1,8 @@
-"""Whether a content model admits content that is limited to some names and shows others."""
+"""Decides whether a content model admits content with allowed and required names."""
 
 from __future__ import annotations
 
-from penstock.schema.model import (
+from penstock.schema.content_model import (
     AnyContent,
     Child,
     Children,
@@ -15,14 +15,14 @@ from penstock.schema.model import (
 )
 
 WANTED_MAX = 8
-"""Names wanted together that are still decided exactly; past it, each is decided alone."""
+"""Number of required names decided exactly; beyond it, each name is decided separately."""
 
 _Shown = frozenset[frozenset[str]]
 _NOTHING: _Shown = frozenset([frozenset()])
 
 
 def admits(content: Content, among: frozenset[str], wanted: frozenset[str]) -> bool:
-    """Whether some content uses only labels in ``among``, and each of those in ``wanted``."""
+    """Whether some valid content uses only labels of ``among`` and contains all of ``wanted``."""
     if isinstance(content, Empty):
         return not wanted
     if isinstance(content, AnyContent):
@@ -39,7 +39,7 @@ def _admits(content: Children, among: frozenset[str], wanted: frozenset[str]) ->
 
 
 def _shown(particle: Particle, among: frozenset[str], wanted: frozenset[str]) -> _Shown:
-    """Which sets of wanted names some content of the particle shows; empty if there is none."""
+    """The sets of required names that content of the particle can contain; empty if it has none."""
     if isinstance(particle, Child):
         once = frozenset([wanted & {particle.name}]) if particle.name in among else frozenset()
     elif isinstance(particle, Choice):

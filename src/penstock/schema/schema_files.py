@@ -1,4 +1,4 @@
-"""Schema files of every kind, told by their suffix."""
+"""Reads schema files; the suffix determines the format."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ from penstock.schema.tree import SchemaTree
 def read_schema_file(
     path: str | Path, *, root: str | None = None, limits: UnfoldLimits = UNFOLD_LIMITS
 ) -> SchemaTree:
-    """The tree of a ``.dtd``, of an ``.xsd``, or as :func:`~penstock.schema.print_tree` wrote it.
+    """The tree of a ``.dtd``, ``.xsd`` or outline file (see :func:`~penstock.schema.print_tree`).
 
-    ``root`` chooses the root of a DTD or XSD that has several.
+    ``root`` selects the root if a DTD or XSD has several.
     """
     path = Path(path)
     if path.suffix == ".dtd":
@@ -26,7 +26,7 @@ def read_schema_file(
             raise error("schema.root", f"the DTD has several roots: {listed}")
         return graph.tree(limits=limits)
     if path.suffix == ".xsd":
-        # Reading XSDs takes a second to import, and few need it.
+        # Imported lazily: importing xmlschema takes a second.
         from penstock.schema.xsd import tree_from_xsd  # noqa: PLC0415
 
         return tree_from_xsd(path, root=root, limits=limits)
@@ -34,7 +34,7 @@ def read_schema_file(
 
 
 def read_text(path: Path, code: str) -> str:
-    """The text of a file of Penstock's own; what is not UTF-8 is refused with this code."""
+    """The text of a UTF-8 file; raises an error with this code for other encodings."""
     data = path.read_bytes()
     try:
         return data.decode("utf-8")

@@ -1,7 +1,7 @@
-"""A query's path expanded to the concrete paths it stands for: no ``//``, no ``*``.
+"""Expands a query to its concrete paths in a schema, without ``//`` and ``*``.
 
-The expansion walks the schema from its roots with the set of steps that a path so far can have
-taken, and only where the rest of the query can still be met. Predicates are not looked at: the
+The expansion traverses the schema from its roots with the set of query states that the path so far
+can be in, and only where the rest of the query can still be satisfied. Predicates are ignored: the
 paths of ``a[b]`` are those of ``a``.
 """
 
@@ -18,7 +18,7 @@ from penstock.schema.limits import UNFOLD_LIMITS, UnfoldLimits
 
 @dataclass(frozen=True, slots=True)
 class ConcretePath:
-    """The elements from the root down, and the attribute or text at the end, if any."""
+    """The elements from the root down, optionally ending with an attribute or text."""
 
     elements: tuple[Name, ...]
     attribute: Name | None = None
@@ -44,26 +44,26 @@ class Expansion:
 
     paths: tuple[ConcretePath, ...]
     cut_at: frozenset[str]
-    """The limits of :class:`UnfoldLimits` at which paths were left out; empty when none was."""
+    """The limits of :class:`UnfoldLimits` that truncated the result; empty if it is complete."""
 
 
 def expand(
     universe: PathUniverse, query: Query | Path, limits: UnfoldLimits = UNFOLD_LIMITS
 ) -> Expansion:
-    """All concrete paths of a query, a union's branches together."""
+    """All concrete paths of a query, including all branches of a union."""
     branches = query.branches if isinstance(query, Query) else (query,)
-    walks = [_Walk(universe, branch.steps, limits) for branch in branches]
+    walks = [_SchemaTraversal(universe, branch.steps, limits) for branch in branches]
     paths = dict.fromkeys(path for walk in walks for path in walk.paths())
     ordered = sorted(paths, key=lambda path: len(path.elements))
     return Expansion(tuple(ordered), frozenset().union(*(walk.cut_at for walk in walks)))
 
 
-class _Walk:
-    """Goes down from the roots, for paths of one length after the other.
+class _SchemaTraversal:
+    """Traverses the schema from the roots, by increasing path length.
 
-    A *state* is the index of a step that may be taken next. What is left of the length bounds how
-    far an element may be from the end of the query, so a walk never strays: even where it is cut,
-    the shortest paths are there.
+    A *state* is the index of the next step. The remaining length bounds the distance of an element
+    to the end of the query, so only paths that can be completed are visited, and a truncated result
+    contains the shortest paths.
     """
 
     def __init__(
@@ -78,7 +78,7 @@ class _Walk:
         self._longer = True
 
     def paths(self) -> Iterator[ConcretePath]:
-        """The concrete paths, shortest first, until a limit is met."""
+        """The concrete paths, shortest first, until a limit is reached."""
         for length in range(1, self._limits.depth_max + 1):
             self._longer = False
             yield from self._of_length(length)
@@ -119,7 +119,7 @@ class _Walk:
     def _following(
         self, elements: tuple[Name, ...], states: frozenset[int], left: int
     ) -> Iterator[tuple[Name, frozenset[int]]]:
-        """The children from which the query can end within ``left`` more elements."""
+        """The children from which the query can be completed within ``left`` more elements."""
         universe = self._universe
         for child in sorted(universe.children(elements[-1]) if elements else universe.roots()):
             taken = {state + 1 for state in states if self._takes(state, child)}
@@ -154,9 +154,9 @@ def _passes(test: NameTest, name: Name) -> bool:
 
 
 def _distances(universe: PathUniverse, steps: tuple[Step, ...]) -> list[dict[Name, int]]:
-    """For each state and element the fewest elements below in which the rest of the steps end.
+    """For each state and element, the minimum number of further elements to complete the query.
 
-    An element is missing where the rest can never be met.
+    Elements from which the query cannot be completed are missing.
     """
     parents = _parents(universe)
     found = [dict.fromkeys(parents, 0)]
@@ -180,7 +180,7 @@ def _distances(universe: PathUniverse, steps: tuple[Step, ...]) -> list[dict[Nam
 
 
 def _parents(universe: PathUniverse) -> dict[Name, set[Name]]:
-    """Each element that a root can lead to, with the elements that may contain it."""
+    """The possible parents of each element that is reachable from a root."""
     parents: dict[Name, set[Name]] = {root: set() for root in universe.roots()}
     waiting = list(parents)
     while waiting:
@@ -194,7 +194,7 @@ def _parents(universe: PathUniverse) -> dict[Name, set[Name]]:
 
 
 def _from_above(here: dict[Name, int], parents: dict[Name, set[Name]]) -> dict[Name, int]:
-    """The distances for all ancestors too, the nearest first."""
+    """Extends the distances to all ancestors, nearest first."""
     result: dict[Name, int] = {}
     waiting = [(distance, name) for name, distance in here.items()]
     heapify(waiting)

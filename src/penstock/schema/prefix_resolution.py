@@ -1,4 +1,4 @@
-"""From the prefixes of a DTD to namespace URIs."""
+"""Resolves the prefixes of a DTD to namespace URIs."""
 
 from __future__ import annotations
 
@@ -6,19 +6,19 @@ from collections.abc import Mapping
 
 from penstock.errors import Where, error
 from penstock.language.relations.universe import Name
-from penstock.schema.model import Attribute, Default
+from penstock.schema.content_model import Attribute, Default
 
 XML_NAMESPACE = "http://www.w3.org/XML/1998/namespace"
 XMLNS_NAMESPACE = "http://www.w3.org/2000/xmlns/"
 
 
 def is_namespace_declaration(attribute: str) -> bool:
-    """Whether an attribute of this name declares a namespace, and so is none to XPath."""
+    """Whether an attribute of this name is a namespace declaration."""
     return attribute == "xmlns" or attribute.startswith("xmlns:")
 
 
 def fixed_namespaces(attributes: Mapping[str, Mapping[str, Attribute]]) -> dict[str, str]:
-    """The prefixes that a DTD fixes by ``xmlns`` attributes; one meaning a prefix in all of it."""
+    """The prefixes that a DTD fixes with ``xmlns`` attributes; each must have a single URI."""
     found: dict[str, str] = {}
     for label, declared in attributes.items():
         for attribute in declared.values():
@@ -35,18 +35,18 @@ def fixed_namespaces(attributes: Mapping[str, Mapping[str, Attribute]]) -> dict[
 
 
 class Resolver:
-    """Turns labels into names by a map of prefixes, in which ``xml`` needs no entry."""
+    """Resolves labels with a prefix map; ``xml`` is predefined."""
 
     def __init__(self, namespaces: Mapping[str, str]) -> None:
         self._namespaces = {"": "", "xml": XML_NAMESPACE, **namespaces}
 
     def element(self, label: str, where: Where | None) -> Name:
-        """The name of an element, in the default namespace where it has no prefix."""
+        """The expanded name of an element; the default namespace applies."""
         prefix, _, local = label.rpartition(":")
         return (self._uri(prefix, label, where), local)
 
     def attribute(self, label: str, where: Where | None) -> Name:
-        """The name of an attribute, in no namespace where it has no prefix."""
+        """The expanded name of an attribute; the default namespace does not apply."""
         prefix, _, local = label.rpartition(":")
         return (self._uri(prefix, label, where) if prefix else "", local)
 

@@ -1,12 +1,11 @@
-"""From declarations to elements, with the checks that need all of them at once."""
+"""Builds elements from declarations, with the checks that need all declarations."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
 from penstock.errors import error
-from penstock.schema.dtd import Declarations
-from penstock.schema.model import (
+from penstock.schema.content_model import (
     Child,
     Children,
     Choice,
@@ -15,11 +14,12 @@ from penstock.schema.model import (
     cardinalities,
     names_in,
 )
-from penstock.schema.namespaces import is_namespace_declaration
+from penstock.schema.dtd import Declarations
+from penstock.schema.prefix_resolution import is_namespace_declaration
 
 
 def declared_elements(found: Declarations) -> dict[str, Element]:
-    """Each declared element with its attributes, and how often each child may occur."""
+    """Each declared element with its attributes and the cardinalities of its children."""
     elements = {}
     for label, content in found.contents.items():
         where = found.places[label]
@@ -46,7 +46,7 @@ def declared_elements(found: Declarations) -> dict[str, Element]:
 
 
 def root_labels(elements: Mapping[str, Element], given: Iterable[str] | None) -> tuple[str, ...]:
-    """The roots as given, or else the elements that no other element contains."""
+    """The given roots, or else the elements that no other element contains."""
     if given is not None:
         roots = tuple(dict.fromkeys(given))
         for label in roots:
@@ -61,12 +61,12 @@ def root_labels(elements: Mapping[str, Element], given: Iterable[str] | None) ->
         }
         roots = tuple(label for label in elements if label not in contained)
     if not roots:
-        raise error("schema.root", "every element is contained in another: none is the root")
+        raise error("schema.root", "every element is contained in another, so there is no root")
     return roots
 
 
 def minimal_heights(elements: Mapping[str, Element]) -> dict[str, int]:
-    """For each element the least levels a valid one needs; refuses one that can never end."""
+    """Minimum height of each element; refuses an element that can only be infinite."""
     heights: dict[str, int] = {}
     waiting = list(elements.values())
     level = 1
@@ -75,7 +75,7 @@ def minimal_heights(elements: Mapping[str, Element]) -> dict[str, int]:
         if not settled:
             raise error(
                 "schema.endless",
-                f"{waiting[0].name!r} requires itself within itself without end",
+                f"{waiting[0].name!r} requires itself recursively without end",
                 waiting[0].where,
             )
         heights.update((one.name, level) for one in settled)

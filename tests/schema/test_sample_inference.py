@@ -68,7 +68,7 @@ def test_deep_samples_are_cut_at_the_named_limit() -> None:
 
 
 def test_too_many_paths_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(samples, "SAMPLE_PATHS_MAX", 2)
+    monkeypatch.setattr(sample_inference, "SAMPLE_PATHS_MAX", 2)
     with pytest.raises(SchemaError, match="more than 2 paths"):
         summary(b"<a><b/><c/></a>")
     with pytest.raises(SchemaError, match="more than 2 paths"):
