@@ -12,7 +12,7 @@ from penstock.errors import SchemaError
 from penstock.pipeline import schema_inference as inferring
 from penstock.pipeline import spark_schemas
 from penstock.pipeline.schema_inference import summarise
-from penstock.schema import SampleSummary, samples
+from penstock.schema import SampleSummary, sample_inference
 from support.spark.example_tables import document_table
 
 CONTENTS = [
@@ -43,7 +43,7 @@ def test_a_schema_from_spark_is_that_from_files(spark: SparkSession) -> None:
 def test_too_many_paths_in_one_task_are_the_drivers_to_refuse(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(samples, "SAMPLE_PATHS_MAX", 2)
+    monkeypatch.setattr(sample_inference, "SAMPLE_PATHS_MAX", 2)
     rows = list(inferring._counted([b"<a><b/><c/></a>"], None))
     assert rows == [{"refused": "schema.samples", "elements": 1}]
     with pytest.raises(SchemaError, match="one task have too many paths"):

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from penstock.documents import Name, read_events
 from penstock.errors import SchemaError
-from penstock.schema import SampleSummary, SchemaTree, UnfoldLimits, print_tree, samples
+from penstock.schema import SampleSummary, SchemaTree, UnfoldLimits, print_tree, sample_inference
 from support.strategies.schemas import documents_of, schema_trees
 from support.strategies.xml import documents
 
