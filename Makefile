@@ -70,7 +70,7 @@ crate-lint: setup
 # Needs nothing of .venv, and compiles while that is made.
 crate-tests:
 	@if ! command -v cargo >/dev/null; then $(call rust_missing,the tests of the crate); \
-	else (set -x; cd native && cargo test --quiet --locked); fi
+	else (set -x; cd native && cargo test --quiet --locked --features baselines); fi
 
 bench: setup ## Measure every budget and write benchmarks/results
 	$(BIN)/penstock bench reader --check --write benchmarks/results

@@ -1,69 +1,54 @@
-//! Subscriptions of paths and of keywords, matched in one reading of a document.
+//! Path and keyword subscriptions, matched in one reading of a document.
 
-use crate::dispatch::document_source::MatchError;
-use crate::dispatch::event_source::Through;
-use crate::dispatch::worker_pool::Worker;
-use crate::events::Handler;
-use crate::keywords::engines::Reading;
+use std::sync::Arc;
+
+use crate::dispatch::event_source::EventSource;
+use crate::dispatch::outcome::{MatchError, Matched};
+use crate::dispatch::DocumentMatcher;
+use crate::keywords::engine::KeywordEngine;
 use crate::keywords::matcher::KeywordMatcher;
-use crate::matching::matcher::{Matched, Matcher};
+use crate::matching::engine::PathEngine;
+use crate::matching::matcher::PathMatcher;
 
-/// A document that is read for paths.
-struct ForPaths<'a, 't, 's> {
-    paths: &'a Matcher,
-    worker: &'a mut Worker,
-    through: &'a mut Through<'t, 's>,
+/// A matcher of paths and a matcher of keywords over the same documents.
+///
+/// The handles of keyword subscriptions follow those of path subscriptions. Under a mapping, paths are
+/// matched against the rewritten document and keywords against the original.
+pub struct CombinedMatcher<P: PathEngine, K: KeywordEngine> {
+    /// Matches paths.
+    pub paths: Arc<PathMatcher<P>>,
+    /// Matches keywords.
+    pub keywords: Arc<KeywordMatcher<K>>,
 }
 
-impl Reading for ForPaths<'_, '_, '_> {
-    type Read = Matched;
-
-    fn names_table(&self) -> u64 {
-        self.worker.names_table()
+impl<P: PathEngine, K: KeywordEngine> DocumentMatcher for CombinedMatcher<P, K> {
+    fn match_document(&self, source: &mut EventSource<'_, '_>) -> Result<Matched, MatchError> {
+        let CombinedMatcher { paths, keywords } = self;
+        let (mut path_worker, mut keyword_worker) = (paths.pool().take(), keywords.pool().take());
+        let (reader, path_handler) = paths.begin(&mut path_worker, source.memoize_repeated);
+        let mut pass = keywords.begin(&mut keyword_worker, reader.names_table());
+        let read = reader.read(source, path_handler, Some(&mut pass.handler()))?;
+        let keyword_handles = pass.finish();
+        let mut matched = paths.finish(&mut path_worker, source, &read)?;
+        let base = paths.numbered().count();
+        let keyword_handles = keyword_handles.into_iter().map(|handle| base + handle);
+        matched.handles.extend(keyword_handles);
+        Ok(matched)
     }
 
-    fn read<H: Handler>(&mut self, handler: &mut H) -> Result<Matched, MatchError> {
-        self.paths
-            .matches_by(self.worker, self.through, Some(handler))
+    fn id(&self, handle: u32) -> &str {
+        match handle.checked_sub(self.paths.numbered().count()) {
+            Some(of_keywords) => self.keywords.numbered().id(of_keywords),
+            None => self.paths.numbered().id(handle),
+        }
     }
-}
 
-/// The subscriptions of either kind that match a document; of keywords, as it is. Handles of keyword
-/// subscriptions come after all those of paths.
-pub fn match_both(
-    paths: &Matcher,
-    keywords: &KeywordMatcher,
-    through: &mut Through<'_, '_>,
-) -> Result<Matched, MatchError> {
-    let mut worker = paths.pool().take();
-    let matched = keywords.matches_beside(&mut ForPaths {
-        paths,
-        worker: &mut worker,
-        through,
-    });
-    paths.pool().put(worker);
-    let (of_keywords, mut matched) = matched?;
-    let base = paths.numbered().count();
-    matched
-        .handles
-        .extend(of_keywords.into_iter().map(|handle| base + handle));
-    Ok(matched)
-}
-
-/// The id of a handle that [`match_both`] gave.
-pub fn id_of_both<'a>(paths: &'a Matcher, keywords: &'a KeywordMatcher, handle: u32) -> &'a str {
-    match handle.checked_sub(paths.numbered().count()) {
-        Some(of_keywords) => keywords.numbered().id(of_keywords),
-        None => paths.numbered().id(handle),
-    }
-}
-
-/// The order of the handles that [`match_both`] gives: subscriptions of paths first, and those of a kind
-/// as they were added.
-pub fn order_of_both(paths: &Matcher, keywords: &KeywordMatcher, handle: u32) -> u32 {
-    let of_paths = paths.numbered().count();
-    match handle.checked_sub(of_paths) {
-        Some(of_keywords) => of_paths + keywords.numbered().added_before(of_keywords),
-        None => paths.numbered().added_before(handle),
+    /// Path subscriptions come first, those of a kind in the order in which they were added.
+    fn added_before(&self, handle: u32) -> u32 {
+        let base = self.paths.numbered().count();
+        match handle.checked_sub(base) {
+            Some(of_keywords) => base + self.keywords.numbered().added_before(of_keywords),
+            None => self.paths.numbered().added_before(handle),
+        }
     }
 }

@@ -1,21 +1,30 @@
 //! Penstock's native core.
 //!
-//! Rooms, lowest first:
+//! Layers, lowest first; a module depends only on modules listed above it:
 //!
-//! * [`events`]: what the reader says and a [`events::Handler`] hears;
-//! * [`reader`]: the one hardened XML reader;
-//! * [`records`]: huge documents cut into records;
-//! * [`xpath`]: what a subscriber can say;
-//! * [`select`]: the exact evaluator of one query (fragments, explanations, verification);
-//! * `index` and `matching`: all subscriptions at once;
-//! * [`rewriting`]: documents of other schemas, on their way to subscriptions;
-//! * [`keywords`]: subscriptions of words.
-//!
-//! Only `python` (feature `python`) knows that Python exists.
+//! * [`events`]: names, spans, and the events that the reader sends to a [`events::Handler`];
+//! * [`xpath`]: the query language;
+//! * [`values`]: string-values and their comparison with literals;
+//! * [`reader`]: the hardened XML reader;
+//! * [`records`]: cutting huge documents into records;
+//! * [`select`]: the exact evaluator of single queries (fragments, explanations, verification);
+//! * [`rewriting`]: rewriting documents by a mapping between schemas;
+//! * [`subscription_store`]: subscriptions of any kind and their index files;
+//! * [`tokenizer`]: cutting text into words;
+//! * [`dispatch`]: feeding documents to matchers (event source, fan-out, worker pool, batch);
+//! * [`path_index`]: the index of path subscriptions;
+//! * [`matching`]: the engine for path subscriptions;
+//! * [`keywords`]: the index of keyword subscriptions and their engine;
+//! * [`combined`]: both kinds of subscriptions matched in one reading;
+//! * `baselines` (feature `baselines`): the papers' algorithms and rival engines, for measurements;
+//! * [`engine_selection`]: engines selected at run time;
+//! * `python` (feature `python`): the Python binding, the only module that knows Python.
 
+#[cfg(feature = "baselines")]
 pub mod baselines;
 pub mod combined;
 pub mod dispatch;
+pub mod engine_selection;
 pub mod events;
 pub mod keywords;
 pub mod matching;

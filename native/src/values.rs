@@ -4,10 +4,9 @@
 //! [`ValueTest::holds`] handles the first case and a [`StringValueWatcher`] the second, with equal
 //! results. A watcher stores no more than its test needs, however long the value is.
 
-mod number;
 mod string_value_watcher;
 
-pub use number::{number, NumberReader};
+use crate::xpath::number::{number, NumberReader};
 pub use string_value_watcher::StringValueWatcher;
 
 use crate::xpath::ast::{Literal, Op};

@@ -142,7 +142,7 @@ class Mapping:
     ) -> Self: ...
 
 def match_mapped(
-    matcher: Matcher, document: Buffer, mapping: Mapping, takes_once: bool
+    matcher: Matcher, document: Buffer, mapping: Mapping, memoize_repeated: bool
 ) -> _Outcome: ...
 def match_batch_mapped(
     matcher: Matcher,
@@ -151,7 +151,7 @@ def match_batch_mapped(
     offsets: Buffer,
     mappings: list[Mapping],
     rows: list[int | None],
-    takes_once: bool,
+    memoize_repeated: bool,
 ) -> tuple[_Batch, list[tuple[int, int]]]: ...
 def select_mapped(
     matcher: Matcher, document: Buffer, mapping: Mapping, ids: list[str]
@@ -228,5 +228,5 @@ class KeywordMatcher(DocumentMatcher):
     def query(self, id: str) -> str | None: ...
 
 @final
-class BothMatcher(DocumentMatcher):
+class CombinedMatcher(DocumentMatcher):
     def __new__(cls, paths: Matcher, keywords: KeywordMatcher) -> Self: ...

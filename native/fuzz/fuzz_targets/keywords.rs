@@ -5,28 +5,27 @@
 
 #![no_main]
 
-use std::sync::Arc;
-
 use libfuzzer_sys::fuzz_target;
-use penstock_native::keywords::engines::KeywordEngine;
-use penstock_native::keywords::matcher::KeywordMatcher;
-use penstock_native::tokenizer::text_buffer::TextBuffer;
+use penstock_native::dispatch::document_source::DocumentSource;
+use penstock_native::dispatch::event_source::EventSource;
+use penstock_native::dispatch::outcome::MatchError;
+use penstock_native::engine_selection::{AnyKeywordMatcher, KeywordEngineKind, KeywordPools};
 use penstock_native::keywords::store::KeywordIndex;
+use penstock_native::tokenizer::text_buffer::TextBuffer;
 use penstock_native::tokenizer::word_tokenizer::{tokens_of, TokenCollector};
-use penstock_native::dispatch::worker_pool::Pool;
-use penstock_native::dispatch::document_source::{MatchError, Source};
 use penstock_native::reader::ReaderOptions;
+use penstock_native::with_keyword_matcher;
 
 const QUERIES_MAX: usize = 20;
 
 /// TextBuffer end behind every character whose number has this divisor.
 const PIECES_END_AT: u32 = 5;
 
-const ENGINES: [KeywordEngine; 4] = [
-    KeywordEngine::Postings,
-    KeywordEngine::Kale,
-    KeywordEngine::Kemb { discard: true },
-    KeywordEngine::Kemb { discard: false },
+const ENGINES: [KeywordEngineKind; 4] = [
+    KeywordEngineKind::Postings,
+    KeywordEngineKind::Kale,
+    KeywordEngineKind::Kemb { discard: true },
+    KeywordEngineKind::Kemb { discard: false },
 ];
 
 fuzz_target!(|input: &[u8]| {
@@ -49,8 +48,8 @@ fuzz_target!(|input: &[u8]| {
     }
     let mut expected = None;
     for engine in ENGINES {
-        let pool = Arc::new(Pool::new(ReaderOptions::default()));
-        let matcher = KeywordMatcher::new(index.snapshot(), engine, pool);
+        let options = ReaderOptions::default();
+        let matcher = KeywordPools::default().matcher(index.snapshot(), engine, options);
         // Twice: cold, then warm.
         for _ in 0..2 {
             let found = outcome(&matcher, document);
@@ -61,20 +60,23 @@ fuzz_target!(|input: &[u8]| {
 
 /// The elements that answer each query, and which match; or the code of what is wrong.
 fn outcome(
-    matcher: &KeywordMatcher,
+    matcher: &AnyKeywordMatcher,
     document: &[u8],
 ) -> Result<(Vec<(u32, Vec<u32>)>, Vec<u32>), &'static str> {
     let code = |error| match error {
         MatchError::Refused(refusal) => refusal.code,
         MatchError::Io(_) => unreachable!("bytes in memory"),
     };
-    let answered = matcher.answer_ids(&mut Source::Bytes(document)).map_err(code)?;
+    let source = &mut DocumentSource::Bytes(document);
+    let answered =
+        with_keyword_matcher!(matcher, matcher => matcher.answer_ids(source)).map_err(code)?;
     let mut answers: Vec<(u32, Vec<u32>)> = Vec::new();
     for each in answered {
         answers.extend(each.handles.iter().map(|&handle| (handle, each.elements.clone())));
     }
     answers.sort_unstable();
-    let mut matched = matcher.matches(&mut Source::Bytes(document)).map_err(code)?.handles;
+    let source = &mut EventSource::unmapped(source);
+    let mut matched = matcher.document_matcher().match_document(source).map_err(code)?.handles;
     matched.sort_unstable();
     assert!(answers.iter().map(|answer| &answer.0).eq(&matched));
     Ok((answers, matched))

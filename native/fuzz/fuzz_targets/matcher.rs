@@ -1,17 +1,18 @@
-//! The matcher on anything: both engines, with room and without, find what exact evaluation finds.
+//! The path matcher on arbitrary input: both engines, with a large cache and a tiny one, agree with exact
+//! evaluation.
 //!
 //! Lines up to the first empty one are queries; the rest is the document.
 
 #![no_main]
 
-use std::sync::Arc;
-
 use libfuzzer_sys::fuzz_target;
-use penstock_native::path_index::subscription_index::Index;
-use penstock_native::matching::matcher::{Engine, Matcher};
-use penstock_native::dispatch::worker_pool::{MatcherOptions, Pool};
+use penstock_native::dispatch::document_source::DocumentSource;
+use penstock_native::dispatch::event_source::EventSource;
+use penstock_native::dispatch::outcome::MatchError;
+use penstock_native::engine_selection::{PathEngineKind, PathPools};
 use penstock_native::matching::segment_run::RunLimits;
-use penstock_native::dispatch::document_source::{MatchError, Source};
+use penstock_native::matching::worker::MatcherOptions;
+use penstock_native::path_index::subscription_index::Index;
 use penstock_native::reader::{Reader, ReaderOptions};
 use penstock_native::select::{Options, Selection, Selector};
 use penstock_native::xpath::{parse, Namespaces};
@@ -43,19 +44,22 @@ fuzz_target!(|input: &[u8]| {
         matched.map(|((id, _), _)| id.clone()).collect::<Vec<_>>()
     });
     let snapshot = index.snapshot();
-    for (engine, cache_bytes_max) in
-        [(Engine::Shared, 1 << 24), (Engine::Shared, 300), (Engine::YFilter, 1 << 24)]
-    {
+    for (engine, cache_bytes_max) in [
+        (PathEngineKind::Automaton, 1 << 24),
+        (PathEngineKind::Automaton, 300),
+        (PathEngineKind::YFilter, 1 << 24),
+    ] {
         let run = RunLimits { cache_bytes_max, undecided_max: 1 << 20 };
-        let pool = Pool::new(MatcherOptions { reader: ReaderOptions::default(), run });
-        let matcher = Matcher::new(snapshot.clone(), engine, Arc::new(pool));
+        let options = MatcherOptions { reader: ReaderOptions::default(), run };
+        let matcher = PathPools::default().matcher(snapshot.clone(), engine, options).document_matcher();
         // Twice: cold, then warm.
         for _ in 0..2 {
-            match (matcher.matches(&mut Source::Bytes(document)), &expected) {
+            let source = &mut DocumentSource::Bytes(document);
+            match (matcher.match_document(&mut EventSource::unmapped(source)), &expected) {
                 (Ok(matched), Ok(expected)) => {
                     let mut handles = matched.handles;
-                    handles.sort_unstable();
-                    let ids: Vec<&str> = handles.iter().map(|&handle| matcher.numbered().id(handle)).collect();
+                    handles.sort_unstable_by_key(|&handle| matcher.added_before(handle));
+                    let ids: Vec<&str> = handles.iter().map(|&handle| matcher.id(handle)).collect();
                     assert_eq!(&ids, expected, "{engine:?}");
                 }
                 (Err(MatchError::Refused(refusal)), Err(expected)) => assert_eq!(&refusal, expected),

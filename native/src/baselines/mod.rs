@@ -3,6 +3,7 @@
 pub mod disjunctions;
 pub mod kale;
 pub mod kemb;
+pub mod keyword_engines;
 pub mod limits;
 pub mod results;
 pub mod retained_elements;

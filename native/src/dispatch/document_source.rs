@@ -1,5 +1,5 @@
-//! Documents that can be read twice: once by the engine, once more where something must be verified
-//! or fragments are wanted.
+//! Documents that can be read more than once: the engine reads first; verification and fragment
+//! cutting read again.
 
 use std::fs::File;
 use std::io::{self, Read, Seek};
@@ -7,96 +7,79 @@ use std::path::Path;
 
 use tempfile::SpooledTempFile;
 
-use crate::events::{Handler, Refusal};
+use crate::events::Handler;
 use crate::reader::{ReadError, Reader, Summary};
 
-/// A stream is kept in memory up to this many bytes and on disk past it.
-pub const SPOOLED_BYTES_MAX: usize = 1 << 20;
+/// Bytes of a stream that are spooled in memory; a longer stream spills to disk.
+const SPOOLED_BYTES_MAX: usize = 1 << 20;
 
-/// Where a document comes from.
-pub enum Source<'a> {
+/// The bytes of one document.
+pub enum DocumentSource<'a> {
     /// Bytes in memory.
     Bytes(&'a [u8]),
-    /// A file, opened once a reading.
+    /// A file, opened for each reading.
     File(&'a Path),
-    /// A stream, kept while it is read the first time.
-    Stream(Spool<'a>),
+    /// A stream, spooled during the first reading.
+    Stream(SpooledStream<'a>),
 }
 
-/// A stream, and what was read of it.
-pub struct Spool<'a> {
+/// A stream and the bytes already read from it.
+pub struct SpooledStream<'a> {
+    /// `None` after the first reading.
     stream: Option<Box<dyn Read + Send + 'a>>,
-    kept: SpooledTempFile,
+    spool: SpooledTempFile,
 }
 
-impl<'a> Source<'a> {
-    /// A document that comes as a stream.
-    pub fn stream(stream: Box<dyn Read + Send + 'a>) -> Source<'a> {
-        Source::Stream(Spool {
+impl<'a> DocumentSource<'a> {
+    /// A document that arrives as a stream.
+    pub fn stream(stream: Box<dyn Read + Send + 'a>) -> DocumentSource<'a> {
+        DocumentSource::Stream(SpooledStream {
             stream: Some(stream),
-            kept: SpooledTempFile::new(SPOOLED_BYTES_MAX),
+            spool: SpooledTempFile::new(SPOOLED_BYTES_MAX),
         })
     }
 
     /// Reads the document from its beginning.
-    pub fn read<H: Handler>(
+    pub(crate) fn read<H: Handler>(
         &mut self,
         reader: &mut Reader,
         handler: &mut H,
     ) -> Result<Summary, ReadError> {
         match self {
-            Source::Bytes(bytes) => reader
+            DocumentSource::Bytes(bytes) => reader
                 .read_slice(bytes, handler)
                 .map_err(ReadError::Refusal),
-            Source::File(path) => {
+            DocumentSource::File(path) => {
                 let file = File::open(path).map_err(ReadError::Io)?;
                 reader.read_stream(file, handler)
             }
-            Source::Stream(spool) => match spool.stream.take() {
+            DocumentSource::Stream(spooled) => match spooled.stream.take() {
                 Some(mut stream) => reader.read_stream(
-                    Keeping {
+                    SpoolingReader {
                         stream: &mut stream,
-                        kept: &mut spool.kept,
+                        spool: &mut spooled.spool,
                     },
                     handler,
                 ),
                 None => {
-                    spool.kept.rewind().map_err(ReadError::Io)?;
-                    reader.read_stream(&mut spool.kept, handler)
+                    spooled.spool.rewind().map_err(ReadError::Io)?;
+                    reader.read_stream(&mut spooled.spool, handler)
                 }
             },
         }
     }
 }
 
-/// Keeps what is read.
-struct Keeping<'a, 'b> {
+/// Copies what is read from a stream into its spool.
+struct SpoolingReader<'a, 'b> {
     stream: &'a mut Box<dyn Read + Send + 'b>,
-    kept: &'a mut SpooledTempFile,
+    spool: &'a mut SpooledTempFile,
 }
 
-impl Read for Keeping<'_, '_> {
+impl Read for SpoolingReader<'_, '_> {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
         let count = self.stream.read(buffer)?;
-        io::Write::write_all(self.kept, &buffer[..count])?;
+        io::Write::write_all(self.spool, &buffer[..count])?;
         Ok(count)
-    }
-}
-
-/// Why a document has no matches.
-#[derive(Debug)]
-pub enum MatchError {
-    /// It was refused.
-    Refused(Refusal),
-    /// It could not be read.
-    Io(io::Error),
-}
-
-impl From<ReadError> for MatchError {
-    fn from(error: ReadError) -> MatchError {
-        match error {
-            ReadError::Refusal(refusal) => MatchError::Refused(refusal),
-            ReadError::Io(error) => MatchError::Io(error),
-        }
     }
 }

@@ -1,22 +1,28 @@
-//! Another that hears the same reading of a document.
+//! Fan-out: one reading of a document drives two handlers.
 
 use crate::events::{Context, Handler, Span, StartElement, Stop};
 
-/// A handler that needs no spans, whatever it is: so that the engines are compiled once for all.
-pub trait Beside {
+/// An object-safe [`Handler`] that reads no spans.
+///
+/// The second handler of a [`Fanout`] is called through this trait, so that the reader is compiled once
+/// for each primary handler, not for each pair.
+pub trait DynHandler {
     /// See [`Handler::start_element`].
-    fn hear_start(&mut self, context: &dyn Context, element: &StartElement<'_>)
-        -> Result<(), Stop>;
+    fn dyn_start_element(
+        &mut self,
+        context: &dyn Context,
+        element: &StartElement<'_>,
+    ) -> Result<(), Stop>;
     /// See [`Handler::end_element`].
-    fn hear_end(&mut self) -> Result<(), Stop>;
+    fn dyn_end_element(&mut self) -> Result<(), Stop>;
     /// See [`Handler::text`].
-    fn hear_text(&mut self, text: &str) -> Result<(), Stop>;
+    fn dyn_text(&mut self, text: &str) -> Result<(), Stop>;
     /// See [`Handler::text_break`].
-    fn hear_break(&mut self) -> Result<(), Stop>;
+    fn dyn_text_break(&mut self) -> Result<(), Stop>;
 }
 
-impl<H: Handler> Beside for H {
-    fn hear_start(
+impl<H: Handler> DynHandler for H {
+    fn dyn_start_element(
         &mut self,
         context: &dyn Context,
         element: &StartElement<'_>,
@@ -25,27 +31,27 @@ impl<H: Handler> Beside for H {
         self.start_element(context, element)
     }
 
-    fn hear_end(&mut self) -> Result<(), Stop> {
+    fn dyn_end_element(&mut self) -> Result<(), Stop> {
         self.end_element(Span::default(), Span::default())
     }
 
-    fn hear_text(&mut self, text: &str) -> Result<(), Stop> {
+    fn dyn_text(&mut self, text: &str) -> Result<(), Stop> {
         self.text(text, Span::default())
     }
 
-    fn hear_break(&mut self) -> Result<(), Stop> {
+    fn dyn_text_break(&mut self) -> Result<(), Stop> {
         self.text_break()
     }
 }
 
-/// An engine, and who else hears the document, if anyone does.
-pub(crate) struct Joined<'a, 'b, E> {
-    pub engine: E,
-    pub beside: &'a mut Option<&'b mut dyn Beside>,
+/// Forwards each event to a second handler, if there is one, and then to the primary handler.
+pub(super) struct Fanout<'a, H> {
+    pub primary: H,
+    pub secondary: Option<&'a mut dyn DynHandler>,
 }
 
-impl<E: Handler> Handler for Joined<'_, '_, E> {
-    const SPANS: bool = E::SPANS;
+impl<H: Handler> Handler for Fanout<'_, H> {
+    const SPANS: bool = H::SPANS;
 
     #[inline]
     fn start_element(
@@ -53,32 +59,32 @@ impl<E: Handler> Handler for Joined<'_, '_, E> {
         context: &dyn Context,
         element: &StartElement<'_>,
     ) -> Result<(), Stop> {
-        if let Some(beside) = self.beside {
-            beside.hear_start(context, element)?;
+        if let Some(secondary) = &mut self.secondary {
+            secondary.dyn_start_element(context, element)?;
         }
-        self.engine.start_element(context, element)
+        self.primary.start_element(context, element)
     }
 
     #[inline]
     fn end_element(&mut self, span: Span, end_tag: Span) -> Result<(), Stop> {
-        if let Some(beside) = self.beside {
-            beside.hear_end()?;
+        if let Some(secondary) = &mut self.secondary {
+            secondary.dyn_end_element()?;
         }
-        self.engine.end_element(span, end_tag)
+        self.primary.end_element(span, end_tag)
     }
 
     #[inline]
     fn text(&mut self, text: &str, span: Span) -> Result<(), Stop> {
-        if let Some(beside) = self.beside {
-            beside.hear_text(text)?;
+        if let Some(secondary) = &mut self.secondary {
+            secondary.dyn_text(text)?;
         }
-        self.engine.text(text, span)
+        self.primary.text(text, span)
     }
 
     fn text_break(&mut self) -> Result<(), Stop> {
-        if let Some(beside) = self.beside {
-            beside.hear_break()?;
+        if let Some(secondary) = &mut self.secondary {
+            secondary.dyn_text_break()?;
         }
-        self.engine.text_break()
+        self.primary.text_break()
     }
 }

@@ -1,7 +1,28 @@
-//! Feeds documents to matchers: event source, fan-out, worker pool, batches.
+//! Feeds documents to matchers: document and event sources, fan-out, worker pools, batches.
+//!
+//! A matcher takes a worker from its [`worker_pool::Pool`], begins a document, which gives an event handler,
+//! lets the worker's [`event_reader::EventReader`] read the [`event_source::EventSource`] into that handler, and
+//! collects the [`outcome::Matched`] subscriptions.
 
+pub mod batch;
 pub mod document_source;
+pub mod event_reader;
 pub mod event_source;
 pub mod fanout;
-pub mod match_batch;
+pub mod outcome;
 pub mod worker_pool;
+
+use event_source::EventSource;
+use outcome::{MatchError, Matched};
+
+/// Matches documents against the subscriptions of a snapshot, of any kind.
+pub trait DocumentMatcher: Send + Sync {
+    /// The subscriptions that match a document.
+    fn match_document(&self, source: &mut EventSource<'_, '_>) -> Result<Matched, MatchError>;
+
+    /// The id of the subscription with this handle.
+    fn id(&self, handle: u32) -> &str;
+
+    /// Sort key that puts handles in the order in which their subscriptions were added.
+    fn added_before(&self, handle: u32) -> u32;
+}

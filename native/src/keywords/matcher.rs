@@ -1,45 +1,25 @@
-//! A matcher of keyword subscriptions: a snapshot of an index, and workers that hold the engines' memory.
+//! The matcher of keyword subscriptions: a snapshot of an index and a pool of workers.
 
 use std::sync::Arc;
 
-use crate::baselines::kemb::counters::KembCounters;
-use crate::baselines::kemb::counters::SharedKembCounters;
-use crate::baselines::kemb::Kemb;
-use crate::baselines::results::ResultKind;
-use crate::dispatch::document_source::{MatchError, Source};
-use crate::dispatch::worker_pool::{arrange, NumberedReader, Pool};
-use crate::events::Handler;
-use crate::keywords::answer_engine::{Answering, Options};
+use crate::dispatch::document_source::DocumentSource;
+use crate::dispatch::event_reader::ReadSummary;
+use crate::dispatch::event_source::EventSource;
+use crate::dispatch::outcome::{Counters, MatchError, Matched};
+use crate::dispatch::worker_pool::{align_with_snapshot, Pool};
+use crate::dispatch::DocumentMatcher;
+use crate::keywords::answer_engine::{Answering, Options, State};
 use crate::keywords::answers::Answer;
-use crate::keywords::engines::{hear, parts, KeywordEngine, Reading, Ready};
+use crate::keywords::engine::{parts, KeywordEngine, PostingsEngine};
 use crate::keywords::segment::KeywordSegment;
 use crate::keywords::segment_builder::KeywordBuilder;
 use crate::keywords::store::KeywordSnapshot;
-use crate::keywords::token_dispatcher::TokenRoute;
-use crate::keywords::worker::{Hearing, KeywordWorker, SegmentMemory};
-use crate::matching::matcher::{counters_of, Matched};
+use crate::keywords::token_dispatcher::{PendingText, RouteBuffers, TokenDispatcher, TokenRoute};
+use crate::keywords::worker::{KeywordWorker, MatchingState, SegmentState};
 use crate::reader::Summary;
-use crate::subscription_store::class_set::ClassSet;
+use crate::subscription_store::class_set::{ClassSet, Classes};
 use crate::subscription_store::numbering::Numbered;
 use crate::subscription_store::store::Build;
-
-/// A document that is read for keywords alone.
-struct Alone<'a, 's> {
-    reader: &'a mut NumberedReader,
-    source: &'a mut Source<'s>,
-}
-
-impl Reading for Alone<'_, '_> {
-    type Read = Summary;
-
-    fn names_table(&self) -> u64 {
-        self.reader.names_table()
-    }
-
-    fn read<H: Handler>(&mut self, handler: &mut H) -> Result<Summary, MatchError> {
-        Ok(self.source.read(&mut self.reader.reader, handler)?)
-    }
-}
 
 /// Subscriptions with equal queries, and the elements that answer them.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -50,40 +30,30 @@ pub struct Answered {
     pub elements: Vec<u32>,
 }
 
-/// A snapshot of an index of keyword subscriptions, ready to match.
-pub struct KeywordMatcher {
+/// Matches documents against a snapshot of an index of keyword subscriptions.
+pub struct KeywordMatcher<E: KeywordEngine = PostingsEngine> {
     numbered: Numbered<KeywordSegment>,
-    engine: Ready,
-    counters: SharedKembCounters,
-    pool: Arc<Pool<KeywordWorker>>,
+    engine: E,
+    pool: Arc<Pool<KeywordWorker<E>>>,
 }
 
-impl KeywordMatcher {
-    /// A matcher of `snapshot`. What the engine needs to know of all queries is made now.
+impl<E: KeywordEngine> KeywordMatcher<E> {
+    /// A matcher of `snapshot`. The engine prepares itself for all queries now.
     pub fn new(
         snapshot: KeywordSnapshot,
-        engine: KeywordEngine,
-        pool: Arc<Pool<KeywordWorker>>,
-    ) -> KeywordMatcher {
+        options: E::Options,
+        pool: Arc<Pool<KeywordWorker<E>>>,
+    ) -> KeywordMatcher<E> {
         KeywordMatcher {
-            engine: Ready::new(engine, &snapshot),
-            counters: SharedKembCounters::default(),
+            engine: E::new(options, &snapshot),
             numbered: Numbered::new(snapshot),
             pool,
         }
     }
 
-    /// What the paper's engine did for all documents so far.
-    pub fn counters(&self) -> KembCounters {
-        self.counters.get()
-    }
-
-    /// The paper's engine of each segment, if that is the engine.
-    pub fn kembs(&self) -> &[Kemb] {
-        match &self.engine {
-            Ready::Kemb(kembs) => kembs,
-            _ => &[],
-        }
+    /// The engine.
+    pub fn engine(&self) -> &E {
+        &self.engine
     }
 
     /// The subscriptions.
@@ -91,52 +61,95 @@ impl KeywordMatcher {
         &self.numbered
     }
 
-    /// The subscriptions that match a document.
-    pub fn matches(&self, source: &mut Source<'_>) -> Result<Matched, MatchError> {
-        let (handles, summary) = self.alone(source, |hearing, reading| {
-            let summary = self.run(ResultKind::Matches, hearing, reading)?;
-            Ok((self.handles(hearing), summary))
-        })?;
-        Ok(Matched {
-            handles,
-            counters: counters_of(&summary),
-        })
+    /// The workers.
+    pub(crate) fn pool(&self) -> &Pool<KeywordWorker<E>> {
+        &self.pool
     }
 
-    /// The subscriptions that match a document that is read for others too, and what they say.
-    pub fn matches_beside<R: Reading>(
-        &self,
-        reading: &mut R,
-    ) -> Result<(Vec<u32>, R::Read), MatchError> {
-        let mut worker = self.pool.take();
-        let read = self.run(ResultKind::Matches, &mut worker.hearing, reading);
-        let handles = self.handles(&worker.hearing);
-        self.pool.put(worker);
-        Ok((handles, read?))
+    /// Begins a document whose names are numbered by the table `names_table`.
+    pub(crate) fn begin<'w>(
+        &'w self,
+        worker: &'w mut KeywordWorker<E>,
+        names_table: u64,
+    ) -> KeywordPass<'w, E> {
+        self.begin_matching(&mut worker.state, names_table)
+    }
+
+    fn begin_matching<'w>(
+        &'w self,
+        state: &'w mut MatchingState<E>,
+        names_table: u64,
+    ) -> KeywordPass<'w, E> {
+        self.align(state);
+        let count = state.segments.len();
+        let mut pass = KeywordPass {
+            matcher: self,
+            names_table,
+            pending: &mut state.pending,
+            routes: Vec::with_capacity(count),
+            segments: Vec::with_capacity(count),
+        };
+        for (at, (segment, state)) in state.segments.iter_mut().enumerate() {
+            state.matched.clear();
+            pass.routes.push(TokenRoute {
+                vocabulary: &segment.vocabulary,
+                buffers: &mut state.buffers,
+                sink: self.engine.match_sink(at, segment, &mut state.engine),
+            });
+            pass.segments.push((&**segment, &mut state.matched));
+        }
+        pass
     }
 
     /// The elements that answer each subscription that has an answer.
-    pub fn answer_ids(&self, source: &mut Source<'_>) -> Result<Vec<Answered>, MatchError> {
-        self.alone(source, |hearing, reading| {
-            self.run(ResultKind::Answers, hearing, reading)?;
-            Ok(self.answered(hearing))
-        })
+    pub fn answer_ids(
+        &self,
+        document: &mut DocumentSource<'_>,
+    ) -> Result<Vec<Answered>, MatchError> {
+        self.read_answers(document, |segments| self.answered(segments))
     }
 
     /// How many answers a document has to all distinct queries.
-    pub fn answer_count(&self, source: &mut Source<'_>) -> Result<usize, MatchError> {
-        self.alone(source, |hearing, reading| {
-            self.run(ResultKind::Answers, hearing, reading)?;
-            let counts = hearing.segments.iter();
-            Ok(counts.map(|(_, memory)| memory.answers.len()).sum())
+    pub fn answer_count(&self, document: &mut DocumentSource<'_>) -> Result<usize, MatchError> {
+        self.read_answers(document, |segments| {
+            let counts = segments.iter().map(|(_, state)| state.answers.len());
+            counts.sum()
         })
+    }
+
+    fn read_answers<T>(
+        &self,
+        document: &mut DocumentSource<'_>,
+        collect: impl FnOnce(&[(Arc<KeywordSegment>, SegmentState<E>)]) -> T,
+    ) -> Result<T, MatchError> {
+        let mut worker = self.pool.take();
+        let KeywordWorker { reader, state } = &mut *worker;
+        self.align(state);
+        let mut routes = Vec::with_capacity(state.segments.len());
+        let mut segments = Vec::with_capacity(state.segments.len());
+        for (at, (segment, state)) in state.segments.iter_mut().enumerate() {
+            state.answers.clear();
+            routes.push(TokenRoute {
+                vocabulary: &segment.vocabulary,
+                buffers: &mut state.buffers,
+                sink: self.engine.answer_sink(at, segment, &mut state.engine),
+            });
+            segments.push((&**segment, &mut state.answers));
+        }
+        let mut dispatcher =
+            TokenDispatcher::new(&mut state.pending, &mut routes, reader.names_table());
+        reader.read_original(document, &mut dispatcher)?;
+        for (route, (segment, answers)) in routes.into_iter().zip(segments) {
+            self.engine.finish_answers(segment, route.sink, answers);
+        }
+        Ok(collect(&state.segments))
     }
 
     /// The best answers of each of these subscriptions, at most `limit` of each; always by the default
     /// engine. The words in the answers are numbered as the segment says.
     pub fn answers(
         &self,
-        source: &mut Source<'_>,
+        document: &mut DocumentSource<'_>,
         handles: &[u32],
         limit: usize,
     ) -> Result<(Vec<Vec<Answer>>, KeywordSegment, Summary), MatchError> {
@@ -146,23 +159,24 @@ impl KeywordMatcher {
             builder.copy(&self.numbered.snapshot.views[view].segment, own);
         }
         let wanted = builder.finish();
-        let mut memory = SegmentMemory::new(&wanted);
         let options = Options {
             limit,
             ..Options::default()
         };
-        let (found, summary) = self.alone(source, |hearing, reading| {
-            let mut seats = [TokenRoute {
-                vocabulary: &wanted.vocabulary,
-                buffers: &mut memory.seat,
-                sink: Answering::<true>::new(parts(&wanted), options, &mut memory.state),
-            }];
-            let summary = hear(&mut hearing.heard, &mut seats, reading)?;
-            let [seat] = seats;
-            Ok((seat.sink.finish(), summary))
-        })?;
+        let (mut buffers, mut state) = (RouteBuffers::default(), State::default());
+        let mut routes = [TokenRoute {
+            vocabulary: &wanted.vocabulary,
+            buffers: &mut buffers,
+            sink: Answering::<true>::new(parts(&wanted), options, &mut state),
+        }];
+        let mut worker = self.pool.take();
+        let KeywordWorker { reader, state, .. } = &mut *worker;
+        let mut dispatcher =
+            TokenDispatcher::new(&mut state.pending, &mut routes, reader.names_table());
+        let summary = reader.read_original(document, &mut dispatcher)?;
+        let [route] = routes;
         let mut of_class = vec![Vec::new(); wanted.roster.class_count()];
-        for (class, answers) in found {
+        for (class, answers) in route.sink.finish() {
             of_class[class as usize] = answers;
         }
         let classes = wanted.roster.handle_classes.iter();
@@ -170,53 +184,18 @@ impl KeywordMatcher {
         Ok((answers.collect(), wanted, summary))
     }
 
-    /// Lets a worker read a document for keywords alone.
-    fn alone<T>(
-        &self,
-        source: &mut Source<'_>,
-        act: impl FnOnce(&mut Hearing, &mut Alone<'_, '_>) -> Result<T, MatchError>,
-    ) -> Result<T, MatchError> {
-        let mut worker = self.pool.take();
-        let mut reading = Alone {
-            reader: &mut worker.reader,
-            source,
-        };
-        let done = act(&mut worker.hearing, &mut reading);
-        self.pool.put(worker);
-        done
+    fn align(&self, state: &mut MatchingState<E>) {
+        let snapshot = &self.numbered.snapshot;
+        align_with_snapshot(&mut state.segments, snapshot, |_, segment| {
+            SegmentState::new(segment)
+        });
     }
 
-    fn run<R: Reading>(
-        &self,
-        want: ResultKind,
-        hearing: &mut Hearing,
-        reading: &mut R,
-    ) -> Result<R::Read, MatchError> {
-        arrange(
-            &mut hearing.segments,
-            &self.numbered.snapshot,
-            |_, segment| SegmentMemory::new(segment),
-        );
-        hearing.run(&self.engine, want, reading, &self.counters)
-    }
-
-    /// The handles of the classes that matched.
-    fn handles(&self, hearing: &Hearing) -> Vec<u32> {
-        let mut handles = Vec::new();
-        for (at, (_, memory)) in hearing.segments.iter().enumerate() {
-            let telling = self.numbered.telling(at);
-            memory
-                .matched
-                .for_each(|class| telling.add(class, &mut handles));
-        }
-        handles
-    }
-
-    fn answered(&self, hearing: &Hearing) -> Vec<Answered> {
+    fn answered(&self, segments: &[(Arc<KeywordSegment>, SegmentState<E>)]) -> Vec<Answered> {
         let mut answered = Vec::new();
-        for (at, (_, memory)) in hearing.segments.iter().enumerate() {
+        for (at, (_, state)) in segments.iter().enumerate() {
             let telling = self.numbered.telling(at);
-            for of_class in memory.answers.chunk_by(|a, b| a.0 == b.0) {
+            for of_class in state.answers.chunk_by(|a, b| a.0 == b.0) {
                 let mut handles = Vec::new();
                 telling.add(of_class[0].0, &mut handles);
                 if !handles.is_empty() {
@@ -226,6 +205,58 @@ impl KeywordMatcher {
             }
         }
         answered
+    }
+}
+
+/// One document that is being matched: read it into [`KeywordPass::handler`], then call
+/// [`KeywordPass::finish`].
+pub(crate) struct KeywordPass<'w, E: KeywordEngine> {
+    matcher: &'w KeywordMatcher<E>,
+    names_table: u64,
+    pending: &'w mut PendingText,
+    routes: Vec<TokenRoute<'w, E::MatchSink<'w>>>,
+    segments: Vec<(&'w KeywordSegment, &'w mut Classes)>,
+}
+
+impl<'w, E: KeywordEngine> KeywordPass<'w, E> {
+    /// The handler of the document's events.
+    pub fn handler(&mut self) -> TokenDispatcher<'_, 'w, E::MatchSink<'w>> {
+        TokenDispatcher::new(self.pending, &mut self.routes, self.names_table)
+    }
+
+    /// The handles of the subscriptions that match.
+    pub fn finish(self) -> Vec<u32> {
+        let mut handles = Vec::new();
+        let routes = self.routes.into_iter().zip(self.segments);
+        for (at, (route, (segment, matched))) in routes.enumerate() {
+            let engine = &self.matcher.engine;
+            engine.finish_matches(segment, route.sink, matched);
+            let telling = self.matcher.numbered.telling(at);
+            matched.for_each(|class| telling.add(class, &mut handles));
+        }
+        handles
+    }
+}
+
+impl<E: KeywordEngine> DocumentMatcher for KeywordMatcher<E> {
+    /// Keywords are matched against the original document, whatever its mapping.
+    fn match_document(&self, source: &mut EventSource<'_, '_>) -> Result<Matched, MatchError> {
+        let mut worker = self.pool.take();
+        let KeywordWorker { reader, state } = &mut *worker;
+        let mut pass = self.begin_matching(state, reader.names_table());
+        let summary = reader.read_original(source.document, &mut pass.handler())?;
+        Ok(Matched {
+            handles: pass.finish(),
+            counters: Counters::of_read(&ReadSummary::unmapped(summary)),
+        })
+    }
+
+    fn id(&self, handle: u32) -> &str {
+        self.numbered.id(handle)
+    }
+
+    fn added_before(&self, handle: u32) -> u32 {
+        self.numbered.added_before(handle)
     }
 }
 

@@ -12,7 +12,7 @@ pub mod disjunctive_answers;
 pub mod element_metadata;
 pub mod element_ranks;
 pub mod element_window;
-pub mod engines;
+pub mod engine;
 pub mod matcher;
 pub mod name_tokens;
 pub mod postings;

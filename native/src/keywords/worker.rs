@@ -1,66 +1,60 @@
-//! The memory of one thread's keyword matching, kept from document to document.
+//! The working memory of one thread that matches keywords.
 
 use std::sync::Arc;
 
-use crate::baselines::kale::KaleRunner;
-use crate::baselines::kemb::runner::KembRunner;
-use crate::dispatch::worker_pool::{NumberedReader, Work};
-use crate::keywords::answer_engine::State;
+use crate::dispatch::event_reader::EventReader;
+use crate::dispatch::worker_pool::WorkerState;
+use crate::keywords::engine::{KeywordEngine, PostingsEngine};
 use crate::keywords::segment::KeywordSegment;
 use crate::keywords::token_dispatcher::{PendingText, RouteBuffers};
-use crate::keywords::word_presence::WordPresence;
 use crate::reader::ReaderOptions;
 use crate::subscription_store::class_set::Classes;
 
-/// The memory of one thread's keyword matching.
-pub struct KeywordWorker {
-    /// Reads the documents that are not read for others too.
-    pub(super) reader: NumberedReader,
-    pub(super) hearing: Hearing,
+/// The working memory of one thread that matches keywords.
+pub struct KeywordWorker<E: KeywordEngine = PostingsEngine> {
+    /// Unused where a document is read for other subscriptions too.
+    pub(super) reader: EventReader,
+    pub(super) state: MatchingState<E>,
 }
 
-/// What hearing a document needs.
-#[derive(Default)]
-pub(super) struct Hearing {
-    pub heard: PendingText,
+/// What receiving a document's tokens needs.
+pub(super) struct MatchingState<E: KeywordEngine> {
+    pub pending: PendingText,
     /// In the order of the snapshot's views.
-    pub segments: Vec<(Arc<KeywordSegment>, SegmentMemory)>,
+    pub segments: Vec<(Arc<KeywordSegment>, SegmentState<E>)>,
 }
 
-/// What belongs to one segment.
-pub(super) struct SegmentMemory {
-    pub seat: RouteBuffers,
-    pub matching: WordPresence,
-    pub state: State,
-    pub kale: KaleRunner,
-    pub kemb: KembRunner,
+/// Working memory for one segment.
+pub(super) struct SegmentState<E: KeywordEngine> {
+    pub buffers: RouteBuffers,
+    pub engine: E::State,
     /// The classes that match the last document.
     pub matched: Classes,
-    /// Class and element of each answer in the last document, a class's together.
+    /// Class and element of each answer in the last document, the answers of a class together.
     pub answers: Vec<(u32, u32)>,
 }
 
-impl SegmentMemory {
-    pub fn new(segment: &KeywordSegment) -> SegmentMemory {
-        SegmentMemory {
-            seat: RouteBuffers::default(),
-            matching: WordPresence::new(segment.vocabulary.count()),
-            state: State::default(),
-            kale: KaleRunner::default(),
-            kemb: KembRunner::default(),
+impl<E: KeywordEngine> SegmentState<E> {
+    pub fn new(segment: &KeywordSegment) -> SegmentState<E> {
+        SegmentState {
+            buffers: RouteBuffers::default(),
+            engine: E::new_state(segment),
             matched: Classes::new(segment.roster.class_count()),
             answers: Vec::new(),
         }
     }
 }
 
-impl Work for KeywordWorker {
+impl<E: KeywordEngine> WorkerState for KeywordWorker<E> {
     type Options = ReaderOptions;
 
-    fn new(options: &ReaderOptions) -> KeywordWorker {
+    fn new(options: &ReaderOptions) -> KeywordWorker<E> {
         KeywordWorker {
-            reader: NumberedReader::new(options.clone()),
-            hearing: Hearing::default(),
+            reader: EventReader::new(options),
+            state: MatchingState {
+                pending: PendingText::default(),
+                segments: Vec::new(),
+            },
         }
     }
 }

@@ -3,7 +3,7 @@
 use crate::matching::alphabet::NONE;
 use crate::path_index::segment::{Comparison, Segment, SlotRecord};
 use crate::path_index::substring_search::Search;
-use crate::values::{number, NumberReader};
+use crate::xpath::number::{number, NumberReader};
 
 /// One value of a slot.
 #[derive(Clone, Copy, Debug, PartialEq)]

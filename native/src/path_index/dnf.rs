@@ -6,8 +6,8 @@
 //! down to it, of all of them together where there are several.
 
 use crate::path_index::branch::{Atom, Slot, Test, View};
-use crate::values::number;
 use crate::xpath::ast::{Axis, Expr, Kind, Literal, Op, Step};
+use crate::xpath::number::number;
 
 /// A path is filed as at most this many branches, and a predicate as at most this many ways; past it
 /// they are left to verification.

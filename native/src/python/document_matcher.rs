@@ -1,4 +1,4 @@
-//! The ways to hand documents to a matcher, which are the same for subscriptions of every kind.
+//! The base class of matchers: matches bytes, files, streams and batches, for any kind of subscription.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -8,79 +8,65 @@ use pyo3::prelude::*;
 use pyo3::PyClassInitializer;
 
 use super::buffers::{bytes_of, Chunks, Documents};
-use super::outcomes::{batch_tuple, outcome, with_ids, BatchTuple, Ids, OutcomeTuple};
-use crate::dispatch::document_source::{MatchError, Source};
-use crate::dispatch::match_batch::match_all;
-use crate::keywords::matcher::KeywordMatcher;
-use crate::matching::matcher::{Matched, Matcher};
+use super::outcomes::{batch_tuple, outcome, with_ids, BatchTuple, OutcomeTuple};
+use crate::dispatch::batch::match_all;
+use crate::dispatch::document_source::DocumentSource;
+use crate::dispatch::event_source::EventSource;
+use crate::dispatch::DocumentMatcher as NativeMatcher;
 
-/// Matches one document after the other.
-pub(super) trait Matches: Ids {
-    /// The subscriptions that match a document.
-    fn matches(&self, source: &mut Source<'_>) -> Result<Matched, MatchError>;
-}
-
-impl Matches for Matcher {
-    fn matches(&self, source: &mut Source<'_>) -> Result<Matched, MatchError> {
-        self.matches(source)
-    }
-}
-
-impl Matches for KeywordMatcher {
-    fn matches(&self, source: &mut Source<'_>) -> Result<Matched, MatchError> {
-        self.matches(source)
-    }
-}
-
-/// Matches documents; the classes of each kind of subscriptions extend it.
+/// Matches documents; the matcher classes for each kind of subscription extend it.
 #[pyclass(frozen, subclass, module = "penstock._native")]
 pub struct DocumentMatcher {
-    matcher: Arc<dyn Matches>,
+    matcher: Arc<dyn NativeMatcher>,
 }
 
 impl DocumentMatcher {
-    /// What a class that extends this one is made of.
-    pub(super) fn of(matcher: Arc<impl Matches + 'static>) -> PyClassInitializer<DocumentMatcher> {
+    /// Initializes the base of a class that extends this one.
+    pub(super) fn of(matcher: Arc<dyn NativeMatcher>) -> PyClassInitializer<DocumentMatcher> {
         PyClassInitializer::from(DocumentMatcher { matcher })
     }
 
     fn outcome<'py>(
         &self,
         py: Python<'py>,
-        source: &mut Source<'_>,
+        document: &mut DocumentSource<'_>,
     ) -> PyResult<OutcomeTuple<'py>> {
-        let matched = py.detach(|| self.matcher.matches(source));
+        let source = &mut EventSource::unmapped(document);
+        let matched = py.detach(|| self.matcher.match_document(source));
         outcome(py, self.matcher.clone(), matched)
     }
 }
 
 #[pymethods]
 impl DocumentMatcher {
-    /// Matches a document that is in memory.
+    /// Matches a document in memory.
     fn match_bytes<'py>(
         &self,
         py: Python<'py>,
         document: PyBuffer<u8>,
     ) -> PyResult<OutcomeTuple<'py>> {
-        self.outcome(py, &mut Source::Bytes(bytes_of(&document)?))
+        self.outcome(py, &mut DocumentSource::Bytes(bytes_of(&document)?))
     }
 
-    /// Matches a file's content.
+    /// Matches a file.
     fn match_file<'py>(&self, py: Python<'py>, path: PathBuf) -> PyResult<OutcomeTuple<'py>> {
-        self.outcome(py, &mut Source::File(&path))
+        self.outcome(py, &mut DocumentSource::File(&path))
     }
 
-    /// Matches a document that comes in pieces.
+    /// Matches a document that arrives in chunks.
     fn match_chunks<'py>(
         &self,
         py: Python<'py>,
         chunks: &Bound<'py, PyAny>,
     ) -> PyResult<OutcomeTuple<'py>> {
-        self.outcome(py, &mut Source::stream(Box::new(Chunks::new(chunks)?)))
+        self.outcome(
+            py,
+            &mut DocumentSource::stream(Box::new(Chunks::new(chunks)?)),
+        )
     }
 
-    /// Matches documents that stand in one buffer, at `offsets` (64-bit, one more than
-    /// documents): `(starts, indices, ids, refusals by row, counters)`, the first two as 32-bit.
+    /// Matches documents stored in one buffer at `offsets` (64-bit, one more than documents). Returns
+    /// `(starts, indices, ids, refusals by row, counters)`, the first two as 32-bit integers.
     fn match_batch<'py>(
         &self,
         py: Python<'py>,
@@ -89,8 +75,11 @@ impl DocumentMatcher {
     ) -> PyResult<BatchTuple<'py>> {
         let documents = Documents::new(&documents, &offsets)?;
         let (batch, ids) = py.detach(|| {
-            let matches = |_, source: &mut Source<'_>| self.matcher.matches(source);
-            with_ids(&*self.matcher, match_all(matches, documents.iter()))
+            let match_row = |_, document: &mut DocumentSource<'_>| {
+                let source = &mut EventSource::unmapped(document);
+                self.matcher.match_document(source)
+            };
+            with_ids(&*self.matcher, match_all(match_row, documents.iter()))
         });
         batch_tuple(py, batch, ids)
     }

@@ -1,33 +1,28 @@
 //! Global documents for Python, written as XML; and fragments cut out of originals.
 
-use std::sync::Mutex;
-
 use pyo3::buffer::PyBuffer;
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict};
 
 use super::buffers::bytes_of;
 use super::mapping::{fragment_tuple, FragmentTuple, Mapping};
-use super::reader::{options, refusal_tuple, summary_tuple, RefusalTuple, SummaryTuple};
-use crate::dispatch::worker_pool::NumberedReader;
-use crate::events::{ExpandedName, Handler, Refusal, Span};
-use crate::reader::{ReaderOptions, Summary};
+use super::outcomes::or_refusal;
+use super::reader::{options, summary_tuple, RefusalTuple, SummaryTuple};
+use crate::dispatch::document_source::DocumentSource;
+use crate::dispatch::event_reader::EventReader;
+use crate::dispatch::outcome::MatchError;
+use crate::dispatch::worker_pool::Pool;
+use crate::events::{ExpandedName, Span};
+use crate::reader::Summary;
 use crate::rewriting::fragment_extractor::{FragmentExtractor, FragmentRequest};
 use crate::rewriting::tree_writer::{ProvenanceRow, TreeWriter, WrittenTree};
-use crate::rewriting::{Mapping as NativeMapping, Rewriter, RewriterBuffers, Rewritten};
-
+use crate::rewriting::Mapping as NativeMapping;
 use crate::xpath::ast::Kind;
 
 /// Writes what mappings make of documents.
 #[pyclass(frozen, module = "penstock._native")]
 pub struct DocumentRewriter {
-    options: ReaderOptions,
-    idle: Mutex<Vec<Work>>,
-}
-
-struct Work {
-    reader: NumberedReader,
-    memory: RewriterBuffers,
+    readers: Pool<EventReader>,
 }
 
 type SpanTuple = (u64, u64, bool);
@@ -44,7 +39,7 @@ type RowTuple = (
 /// `(kind, range, name of an attribute)`
 type WantedTuple = (String, SpanTuple, Option<(String, String)>);
 
-/// TreeBuffer with their tables; elements that are not known, bytes held, summary; or why it was refused.
+/// Trees with their tables; elements that are not known, bytes held, summary; or why it was refused.
 type WrittenTuple<'py> = (
     Vec<(Bound<'py, PyBytes>, Vec<RowTuple>)>,
     Option<(u64, u64, SummaryTuple)>,
@@ -74,44 +69,14 @@ fn row_tuple(mapping: &NativeMapping, row: &ProvenanceRow) -> RowTuple {
 }
 
 impl DocumentRewriter {
-    fn with_work<T>(&self, work: impl FnOnce(&mut Work) -> T) -> T {
-        // Another thread may have held the lock when this process was forked: never wait for it.
-        let idle = self.idle.try_lock().ok().and_then(|mut idle| idle.pop());
-        let mut own = idle.unwrap_or_else(|| Work {
-            reader: NumberedReader::new(self.options.clone()),
-            memory: RewriterBuffers::default(),
-        });
-        let result = work(&mut own);
-        if let Ok(mut idle) = self.idle.try_lock() {
-            idle.push(own);
-        }
-        result
-    }
-
-    fn rewrite<H: Handler>(
-        &self,
-        work: &mut Work,
-        mapping: &NativeMapping,
-        document: &[u8],
-        handler: H,
-    ) -> Result<(Rewritten<H>, Summary), Refusal> {
-        let table = work.reader.names_table();
-        let Work { reader, memory } = work;
-        memory.begin(mapping, table, reader.reader.names_mut());
-        let depth_max = self.options.limits.depth as u64;
-        let mut rewriter = Rewriter::new(mapping, memory, depth_max, handler);
-        let summary = reader.reader.read_slice(document, &mut rewriter)?;
-        Ok((rewriter.finish(), summary))
-    }
-
     fn write_trees<const TABLE: bool>(
         &self,
         mapping: &NativeMapping,
         document: &[u8],
-    ) -> Result<(Vec<WrittenTree>, u64, u64, Summary), Refusal> {
+    ) -> Result<(Vec<WrittenTree>, u64, u64, Summary), MatchError> {
         let writer = TreeWriter::<TABLE>::default();
-        let done = self.with_work(|work| self.rewrite(work, mapping, document, writer));
-        let (done, summary) = done?;
+        let document = &mut DocumentSource::Bytes(document);
+        let (done, summary) = self.readers.take().rewrite(document, mapping, writer)?;
         let trees = done.inner.finish(&done.provenance);
         Ok((trees, done.unknown, done.held_bytes_peak, summary))
     }
@@ -122,8 +87,7 @@ impl DocumentRewriter {
     #[new]
     fn new(limits: &Bound<'_, PyDict>) -> PyResult<DocumentRewriter> {
         Ok(DocumentRewriter {
-            options: options(limits, Vec::new(), false)?,
-            idle: Mutex::new(Vec::new()),
+            readers: Pool::new(options(limits, Vec::new(), false)?),
         })
     }
 
@@ -144,9 +108,10 @@ impl DocumentRewriter {
                 self.write_trees::<false>(own, bytes)
             }
         });
+        let (written, refusal) = or_refusal(written)?;
         Ok(match written {
-            Err(refusal) => (Vec::new(), None, Some(refusal_tuple(refusal))),
-            Ok((trees, unknown, held, summary)) => {
+            None => (Vec::new(), None, refusal),
+            Some((trees, unknown, held, summary)) => {
                 let tree = |tree: &WrittenTree| {
                     let rows = tree.rows.iter().map(|row| row_tuple(own, row));
                     (PyBytes::new(py, tree.xml.as_bytes()), rows.collect())
@@ -185,11 +150,14 @@ impl DocumentRewriter {
                 name: name.map(|(uri, local)| ExpandedName::new((uri.into(), local.into()))),
             });
         let mut cutter = FragmentExtractor::new(wanted.collect());
-        let read =
-            py.detach(|| self.with_work(|work| work.reader.reader.read_slice(bytes, &mut cutter)));
-        Ok(match read {
-            Err(refusal) => (Vec::new(), None, Some(refusal_tuple(refusal))),
-            Ok(summary) => {
+        let read = py.detach(|| {
+            let document = &mut DocumentSource::Bytes(bytes);
+            self.readers.take().read_original(document, &mut cutter)
+        });
+        let (summary, refusal) = or_refusal(read)?;
+        Ok(match summary {
+            None => (Vec::new(), None, refusal),
+            Some(summary) => {
                 let fragments = cutter.finish();
                 let tuples = fragments.iter().map(fragment_tuple).collect();
                 (tuples, Some(summary_tuple(summary)), None)

@@ -1,7 +1,7 @@
 //! Keyword subscriptions for Python. Whatever takes time runs with the interpreter released.
 
 use std::path::PathBuf;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use pyo3::buffer::PyBuffer;
 use pyo3::exceptions::PyValueError;
@@ -9,28 +9,35 @@ use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyTuple};
 
 use super::answers::{answer_tuple, AnswerTuple};
+#[cfg(not(feature = "baselines"))]
+use super::baseline_missing;
 use super::buffers::bytes_of;
 use super::document_matcher::DocumentMatcher;
 use super::indexes::{add_each, handles_of, loaded_tuple, LoadedTuple, QueryErrorTuple};
 use super::outcomes::{found_tuple, or_refusal, FoundTuple};
 use super::reader::{options, RefusalTuple};
+#[cfg(feature = "baselines")]
 use crate::baselines::kemb::nfa::{NFA_STATES_MAX, NFA_WORDS_MAX};
+#[cfg(feature = "baselines")]
 use crate::baselines::kemb::Kemb;
+#[cfg(feature = "baselines")]
+use crate::baselines::keyword_engines::KembEngine;
+#[cfg(feature = "baselines")]
 use crate::baselines::limits::RETAINED_MAX;
-use crate::dispatch::document_source::Source;
-use crate::dispatch::worker_pool::Pools;
+use crate::dispatch::document_source::DocumentSource;
+use crate::engine_selection::{AnyKeywordMatcher, KeywordEngineKind, KeywordPools};
 use crate::keywords::answer_engine::{ANSWERS_MAX, WINDOW_MAX, WITNESSES_MAX};
 use crate::keywords::element_metadata::TEXT_RANGES_MAX;
-use crate::keywords::engines::KeywordEngine;
-use crate::keywords::matcher::KeywordMatcher as NativeMatcher;
 use crate::keywords::query::{parse, KEYWORDS_MAX};
+use crate::keywords::segment::KeywordSegment;
 use crate::keywords::store::KeywordIndex as NativeIndex;
 use crate::keywords::token_sink::Mode;
-use crate::keywords::worker::KeywordWorker;
 use crate::subscription_store::file_format;
+use crate::subscription_store::numbering::Numbered;
 use crate::tokenizer::word_tokenizer::{tokens_of, WORD_BYTES_MAX};
+use crate::with_keyword_matcher;
 
-/// TokenCollector words, ascending, and `all` or `any`; or code, message and offset in characters.
+/// Folded words, ascending, and `all` or `any`; or code, message and offset in characters.
 type ParsedTuple = (
     Option<(Vec<String>, &'static str)>,
     Option<(&'static str, String, usize)>,
@@ -72,8 +79,11 @@ pub fn keyword_limits() -> Vec<(&'static str, usize)> {
         ("KEYWORD_WITNESSES_MAX", WITNESSES_MAX),
         ("KEYWORD_TEXT_RANGES_MAX", TEXT_RANGES_MAX),
         ("KEYWORD_ANSWERS_MAX", ANSWERS_MAX),
+        #[cfg(feature = "baselines")]
         ("KEMB_WORDS_MAX", NFA_WORDS_MAX),
+        #[cfg(feature = "baselines")]
         ("KEMB_STATES_MAX", NFA_STATES_MAX),
+        #[cfg(feature = "baselines")]
         ("KEMB_KEPT_MAX", RETAINED_MAX),
     ]
 }
@@ -83,7 +93,7 @@ pub fn keyword_limits() -> Vec<(&'static str, usize)> {
 #[derive(Default)]
 pub struct KeywordIndex {
     index: Mutex<NativeIndex>,
-    pools: Pools<KeywordWorker>,
+    pools: KeywordPools,
 }
 
 impl KeywordIndex {
@@ -105,7 +115,7 @@ impl KeywordIndex {
         let opened = py.detach(|| file_format::open(&path));
         loaded_tuple(opened.map(|segment| KeywordIndex {
             index: Mutex::new(NativeIndex::from_segment(segment)),
-            pools: Pools::default(),
+            pools: KeywordPools::default(),
         }))
     }
 
@@ -175,18 +185,23 @@ impl KeywordIndex {
         discard: bool,
     ) -> PyResult<Py<KeywordMatcher>> {
         let engine = match (engine, discard) {
-            ("postings", _) => KeywordEngine::Postings,
-            ("slca", _) => KeywordEngine::Slca,
-            ("kale", _) => KeywordEngine::Kale,
-            ("kemb", discard) => KeywordEngine::Kemb { discard },
+            ("postings", _) => KeywordEngineKind::Postings,
+            #[cfg(feature = "baselines")]
+            ("slca", _) => KeywordEngineKind::Slca,
+            #[cfg(feature = "baselines")]
+            ("kale", _) => KeywordEngineKind::Kale,
+            #[cfg(feature = "baselines")]
+            ("kemb", discard) => KeywordEngineKind::Kemb { discard },
+            #[cfg(not(feature = "baselines"))]
+            ("slca" | "kale" | "kemb", _) => return Err(baseline_missing(engine)),
             (other, _) => return Err(PyValueError::new_err(format!("no engine {other:?}"))),
         };
-        let pool = self.pools.get(options(limits, Vec::new(), false)?);
+        let options = options(limits, Vec::new(), false)?;
         let matcher = py.detach(|| {
             let snapshot = self.lock().snapshot();
-            Arc::new(NativeMatcher::new(snapshot, engine, pool))
+            self.pools.matcher(snapshot, engine, options)
         });
-        let base = DocumentMatcher::of(Arc::clone(&matcher));
+        let base = DocumentMatcher::of(matcher.document_matcher());
         Py::new(py, base.add_subclass(KeywordMatcher { matcher }))
     }
 }
@@ -194,7 +209,13 @@ impl KeywordIndex {
 /// A snapshot of an index of keyword subscriptions that matches documents.
 #[pyclass(frozen, extends = DocumentMatcher, module = "penstock._native")]
 pub struct KeywordMatcher {
-    pub(super) matcher: Arc<NativeMatcher>,
+    pub(super) matcher: AnyKeywordMatcher,
+}
+
+impl KeywordMatcher {
+    fn numbered(&self) -> &Numbered<KeywordSegment> {
+        with_keyword_matcher!(&self.matcher, matcher => matcher.numbered())
+    }
 }
 
 #[pymethods]
@@ -207,13 +228,16 @@ impl KeywordMatcher {
         document: PyBuffer<u8>,
     ) -> PyResult<(Bound<'py, PyDict>, Option<RefusalTuple>)> {
         let bytes = bytes_of(&document)?;
-        let found = py.detach(|| self.matcher.answer_ids(&mut Source::Bytes(bytes)));
+        let found = py.detach(|| {
+            let document = &mut DocumentSource::Bytes(bytes);
+            with_keyword_matcher!(&self.matcher, matcher => matcher.answer_ids(document))
+        });
         let (answered, refusal) = or_refusal(found)?;
         let numbers = PyDict::new(py);
         for each in answered.unwrap_or_default() {
             let elements = PyTuple::new(py, each.elements)?;
             for handle in each.handles {
-                numbers.set_item(self.matcher.numbered().id(handle), &elements)?;
+                numbers.set_item(self.numbered().id(handle), &elements)?;
             }
         }
         Ok((numbers, refusal))
@@ -226,7 +250,10 @@ impl KeywordMatcher {
         document: PyBuffer<u8>,
     ) -> PyResult<(Option<usize>, Option<RefusalTuple>)> {
         let bytes = bytes_of(&document)?;
-        or_refusal(py.detach(|| self.matcher.answer_count(&mut Source::Bytes(bytes))))
+        or_refusal(py.detach(|| {
+            let document = &mut DocumentSource::Bytes(bytes);
+            with_keyword_matcher!(&self.matcher, matcher => matcher.answer_count(document))
+        }))
     }
 
     /// The best answers of each of these subscriptions, at most `limit` of each, and what reading the
@@ -240,11 +267,14 @@ impl KeywordMatcher {
         limit: Option<usize>,
     ) -> PyResult<FoundTuple<AnswerTuple>> {
         let bytes = bytes_of(&document)?;
-        let handles = handles_of(self.matcher.numbered(), &ids)?;
+        let handles = handles_of(self.numbered(), &ids)?;
         let limit = limit.unwrap_or(usize::MAX);
         found_tuple(py.detach(|| {
-            let source = &mut Source::Bytes(bytes);
-            let (answers, segment, summary) = self.matcher.answers(source, &handles, limit)?;
+            let document = &mut DocumentSource::Bytes(bytes);
+            let (answers, segment, summary) = with_keyword_matcher!(
+                &self.matcher,
+                matcher => matcher.answers(document, &handles, limit)
+            )?;
             let tuples = answers.into_iter().map(|answers| {
                 let tuple = |answer| answer_tuple(&segment, answer);
                 answers.into_iter().map(tuple).collect()
@@ -256,28 +286,32 @@ impl KeywordMatcher {
     /// What the engine `kemb` holds, and what it did for all documents so far; empty for other engines.
     fn counters<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
         let dict = PyDict::new(py);
-        let kembs = self.matcher.kembs();
-        if kembs.is_empty() {
-            return Ok(dict);
+        #[cfg(feature = "baselines")]
+        if let AnyKeywordMatcher::Kemb(matcher) = &self.matcher {
+            kemb_counters(&dict, matcher.engine())?;
         }
-        let sum = |count: fn(&Kemb) -> usize| kembs.iter().map(count).sum::<usize>();
-        dict.set_item("states", sum(|kemb| kemb.nfa().state_count()))?;
-        dict.set_item("transitions", sum(|kemb| kemb.nfa().transition_count()))?;
-        dict.set_item("rules", sum(Kemb::rule_count))?;
-        dict.set_item("by_stack", sum(Kemb::stack_query_count))?;
-        dict.set_item("turned_away", sum(Kemb::rejected_count))?;
-        let done = self.matcher.counters();
-        dict.set_item("elements", done.elements)?;
-        dict.set_item("active_states", done.active_states)?;
-        dict.set_item("active_states_peak", done.active_states_peak)?;
-        dict.set_item("discarded", done.discarded)?;
-        dict.set_item("forgotten", done.evicted)?;
         Ok(dict)
     }
 
     /// The query of a subscription as it was given.
     fn query(&self, id: &str) -> Option<&str> {
-        let numbered = self.matcher.numbered();
+        let numbered = self.numbered();
         numbered.handle(id).map(|handle| numbered.source(handle))
     }
+}
+
+#[cfg(feature = "baselines")]
+fn kemb_counters(dict: &Bound<'_, PyDict>, engine: &KembEngine) -> PyResult<()> {
+    let sum = |count: fn(&Kemb) -> usize| engine.kembs().iter().map(count).sum::<usize>();
+    dict.set_item("states", sum(|kemb| kemb.nfa().state_count()))?;
+    dict.set_item("transitions", sum(|kemb| kemb.nfa().transition_count()))?;
+    dict.set_item("rules", sum(Kemb::rule_count))?;
+    dict.set_item("by_stack", sum(Kemb::stack_query_count))?;
+    dict.set_item("turned_away", sum(Kemb::rejected_count))?;
+    let done = engine.counters();
+    dict.set_item("elements", done.elements)?;
+    dict.set_item("active_states", done.active_states)?;
+    dict.set_item("active_states_peak", done.active_states_peak)?;
+    dict.set_item("discarded", done.discarded)?;
+    dict.set_item("forgotten", done.evicted)
 }

@@ -8,7 +8,6 @@ use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::PyTuple;
 
-use super::both::Both;
 use super::buffers::{bytes_of, Documents};
 use super::indexes::handles_of;
 use super::keywords::KeywordMatcher;
@@ -16,12 +15,12 @@ use super::matching::Matcher;
 use super::outcomes::{
     batch_tuple, found_tuple, outcome, with_ids, BatchTuple, FoundTuple, OutcomeTuple,
 };
-use crate::combined::match_both;
-use crate::dispatch::document_source::Source;
-use crate::dispatch::event_source::Through;
-use crate::dispatch::match_batch::match_all;
+use crate::dispatch::batch::match_all;
+use crate::dispatch::document_source::DocumentSource;
+use crate::dispatch::event_source::EventSource;
 use crate::rewriting::fragment_extractor::Fragment;
 use crate::rewriting::{Limits, LocalNode, Mapping as NativeMapping, Operator};
+use crate::with_path_matcher;
 use crate::xpath::ast::Kind;
 
 /// A mapping from a local schema to the global one.
@@ -98,24 +97,25 @@ pub fn match_mapped<'py>(
     matcher: &Matcher,
     document: PyBuffer<u8>,
     mapping: &Mapping,
-    takes_once: bool,
+    memoize_repeated: bool,
 ) -> PyResult<OutcomeTuple<'py>> {
     let bytes = bytes_of(&document)?;
+    let matcher = matcher.matcher.document_matcher();
     let matched = py.detach(|| {
-        matcher.matcher.matches_through(&mut Through {
-            source: &mut Source::Bytes(bytes),
+        matcher.match_document(&mut EventSource {
+            document: &mut DocumentSource::Bytes(bytes),
             mapping: Some(&mapping.mapping),
-            takes_once,
+            memoize_repeated,
         })
     });
-    outcome(py, matcher.matcher.clone(), matched)
+    outcome(py, matcher, matched)
 }
 
 /// Matches documents as `match_batch` does, each through the mapping whose number `rows` has, if any;
 /// against keywords too, where they are given, as the documents are. Also tells, by row, how many elements
 /// their mappings' schemas do not have, where there are any.
 #[pyfunction]
-#[pyo3(signature = (matcher, keywords, documents, offsets, mappings, rows, takes_once))]
+#[pyo3(signature = (matcher, keywords, documents, offsets, mappings, rows, memoize_repeated))]
 #[allow(clippy::too_many_arguments)]
 pub fn match_batch_mapped<'py>(
     py: Python<'py>,
@@ -125,29 +125,23 @@ pub fn match_batch_mapped<'py>(
     offsets: PyBuffer<u8>,
     mappings: Vec<PyRef<'py, Mapping>>,
     rows: Vec<Option<usize>>,
-    takes_once: bool,
+    memoize_repeated: bool,
 ) -> PyResult<(BatchTuple<'py>, Vec<(usize, u64)>)> {
     let documents = Documents::new(&documents, &offsets)?;
     let mappings: Vec<&NativeMapping> = mappings.iter().map(|each| &*each.mapping).collect();
-    let paths = &*matcher.matcher;
-    let keywords = keywords.map(|keywords| &*keywords.matcher);
+    let matcher = match keywords {
+        Some(keywords) => matcher.matcher.combined_with(&keywords.matcher),
+        None => matcher.matcher.document_matcher(),
+    };
     let (mut batch, ids) = py.detach(|| {
-        let matches = |row: usize, source: &mut Source<'_>| {
-            let through = &mut Through {
-                source,
+        let match_row = |row: usize, document: &mut DocumentSource<'_>| {
+            matcher.match_document(&mut EventSource {
+                document,
                 mapping: rows[row].map(|number| mappings[number]),
-                takes_once,
-            };
-            match keywords {
-                Some(keywords) => match_both(paths, keywords, through),
-                None => paths.matches_through(through),
-            }
+                memoize_repeated,
+            })
         };
-        let batch = match_all(matches, documents.iter());
-        match keywords {
-            Some(keywords) => with_ids(&Both(paths, keywords), batch),
-            None => with_ids(paths, batch),
-        }
+        with_ids(&*matcher, match_all(match_row, documents.iter()))
     });
     let unknown = std::mem::take(&mut batch.unknown);
     Ok((batch_tuple(py, batch, ids)?, unknown))
@@ -172,11 +166,17 @@ pub fn select_mapped(
     ids: Vec<String>,
 ) -> PyResult<FoundTuple<FragmentTuple>> {
     let bytes = bytes_of(&document)?;
-    let handles = handles_of(matcher.matcher.numbered(), &ids)?;
+    let handles = handles_of(matcher.numbered(), &ids)?;
     found_tuple(py.detach(|| {
-        let source = &mut Source::Bytes(bytes);
-        let native = &matcher.matcher;
-        let (selected, summary) = native.select_mapped(source, &mapping.mapping, &handles)?;
+        let source = &mut EventSource {
+            document: &mut DocumentSource::Bytes(bytes),
+            mapping: Some(&mapping.mapping),
+            memoize_repeated: false,
+        };
+        let (selected, summary) = with_path_matcher!(
+            &matcher.matcher,
+            matcher => matcher.select_fragments(source, &handles)
+        )?;
         let tuples = |fragments: &Vec<Fragment>| fragments.iter().map(fragment_tuple).collect();
         Ok((selected.iter().map(tuples).collect(), summary))
     }))

@@ -8,19 +8,24 @@ use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 
+#[cfg(not(feature = "baselines"))]
+use super::baseline_missing;
 use super::buffers::bytes_of;
 use super::document_matcher::DocumentMatcher;
 use super::explanations::{explanation_tuple, ExplanationTuple};
 use super::indexes::{add_each, handles_of, loaded_tuple, LoadedTuple, QueryErrorTuple};
 use super::outcomes::{found_tuple, or_refusal, FoundTuple};
 use super::reader::{options, RefusalTuple};
-use crate::dispatch::document_source::Source;
-use crate::dispatch::worker_pool::{MatcherOptions, Pools};
-use crate::matching::matcher::{Engine, Matcher as NativeMatcher};
+use crate::dispatch::document_source::DocumentSource;
+use crate::engine_selection::{AnyPathMatcher, PathEngineKind, PathPools};
 use crate::matching::segment_run::RunLimits;
+use crate::matching::worker::MatcherOptions;
+use crate::path_index::segment::Segment;
 use crate::path_index::subscription_index::Index as NativeIndex;
 use crate::select::SelectedNode;
 use crate::subscription_store::file_format;
+use crate::subscription_store::numbering::Numbered;
+use crate::with_path_matcher;
 use crate::xpath::ast::Kind;
 use crate::xpath::Namespaces;
 
@@ -28,7 +33,7 @@ use crate::xpath::Namespaces;
 #[pyclass(frozen, module = "penstock._native")]
 pub struct Index {
     index: Mutex<NativeIndex>,
-    pools: Pools,
+    pools: PathPools,
 }
 
 impl Index {
@@ -43,7 +48,7 @@ impl Index {
     fn new() -> Index {
         Index {
             index: Mutex::new(NativeIndex::default()),
-            pools: Pools::default(),
+            pools: PathPools::default(),
         }
     }
 
@@ -53,7 +58,7 @@ impl Index {
         let opened = py.detach(|| file_format::open(&path));
         loaded_tuple(opened.map(|segment| Index {
             index: Mutex::new(NativeIndex::from_segment(segment)),
-            pools: Pools::default(),
+            pools: PathPools::default(),
         }))
     }
 
@@ -135,8 +140,11 @@ impl Index {
         undecided_max: usize,
     ) -> PyResult<Py<Matcher>> {
         let engine = match engine {
-            "shared" => Engine::Shared,
-            "yfilter" => Engine::YFilter,
+            "shared" => PathEngineKind::Automaton,
+            #[cfg(feature = "baselines")]
+            "yfilter" => PathEngineKind::YFilter,
+            #[cfg(not(feature = "baselines"))]
+            "yfilter" => return Err(baseline_missing(engine)),
             other => return Err(PyValueError::new_err(format!("no engine {other:?}"))),
         };
         let run = RunLimits {
@@ -147,23 +155,29 @@ impl Index {
             reader: options(limits, Vec::new(), false)?,
             run,
         };
-        let pool = self.pools.get(options);
-        let snapshot = py.detach(|| self.lock().snapshot());
-        Matcher::new(py, NativeMatcher::new(snapshot, engine, pool))
+        let matcher = py.detach(|| {
+            let snapshot = self.lock().snapshot();
+            self.pools.matcher(snapshot, engine, options)
+        });
+        Matcher::new(py, matcher)
     }
 }
 
 /// A snapshot of an index that matches documents.
 #[pyclass(frozen, extends = DocumentMatcher, module = "penstock._native")]
 pub struct Matcher {
-    pub(super) matcher: Arc<NativeMatcher>,
+    pub(super) matcher: AnyPathMatcher,
 }
 
 impl Matcher {
-    fn new(py: Python<'_>, matcher: NativeMatcher) -> PyResult<Py<Matcher>> {
-        let matcher = Arc::new(matcher);
-        let base = DocumentMatcher::of(Arc::clone(&matcher));
+    fn new(py: Python<'_>, matcher: AnyPathMatcher) -> PyResult<Py<Matcher>> {
+        let base = DocumentMatcher::of(matcher.document_matcher());
         Py::new(py, base.add_subclass(Matcher { matcher }))
+    }
+
+    /// The subscriptions.
+    pub(super) fn numbered(&self) -> &Numbered<Segment> {
+        with_path_matcher!(&self.matcher, matcher => matcher.numbered())
     }
 }
 
@@ -204,7 +218,16 @@ impl Matcher {
     /// The same, reading documents within other limits.
     fn reading_within(&self, py: Python<'_>, limits: &Bound<'_, PyDict>) -> PyResult<Py<Matcher>> {
         let limits = options(limits, Vec::new(), false)?.limits;
-        Matcher::new(py, self.matcher.reading_within(limits))
+        let matcher = match &self.matcher {
+            AnyPathMatcher::Automaton(matcher) => {
+                AnyPathMatcher::Automaton(Arc::new(matcher.with_limits(limits)))
+            }
+            #[cfg(feature = "baselines")]
+            AnyPathMatcher::YFilter(matcher) => {
+                AnyPathMatcher::YFilter(Arc::new(matcher.with_limits(limits)))
+            }
+        };
+        Matcher::new(py, matcher)
     }
 
     /// What each of these subscriptions selects in a document, and what reading it gave; or why it
@@ -216,10 +239,11 @@ impl Matcher {
         ids: Vec<String>,
     ) -> PyResult<FoundTuple<NodeTuple>> {
         let bytes = bytes_of(&document)?;
-        let handles = handles_of(self.matcher.numbered(), &ids)?;
+        let handles = handles_of(self.numbered(), &ids)?;
         found_tuple(py.detach(|| {
-            let source = &mut Source::Bytes(bytes);
-            let (selected, summary) = self.matcher.select(source, &handles)?;
+            let document = &mut DocumentSource::Bytes(bytes);
+            let (selected, summary) =
+                with_path_matcher!(&self.matcher, matcher => matcher.select(document, &handles))?;
             let tuples = |nodes: Vec<SelectedNode>| nodes.into_iter().map(node_tuple).collect();
             Ok((selected.into_iter().map(tuples).collect(), summary))
         }))
@@ -234,18 +258,22 @@ impl Matcher {
         id: &str,
     ) -> PyResult<(Option<ExplanationTuple<'py>>, Option<RefusalTuple>)> {
         let bytes = bytes_of(&document)?;
-        let Some(handle) = self.matcher.numbered().handle(id) else {
+        let Some(handle) = self.numbered().handle(id) else {
             return Ok((None, None));
         };
-        let explained = py.detach(|| self.matcher.explain(&mut Source::Bytes(bytes), handle));
+        let explained = py.detach(|| {
+            let document = &mut DocumentSource::Bytes(bytes);
+            with_path_matcher!(&self.matcher, matcher => matcher.explain(document, handle))
+        });
         let (explained, refusal) = or_refusal(explained)?;
-        let tuple = explained.map(|(query, told)| explanation_tuple(py, &query, &told));
+        let tuple =
+            explained.map(|(query, explanation)| explanation_tuple(py, &query, &explanation));
         Ok((tuple.transpose()?, refusal))
     }
 
     /// The query of a subscription as it was given.
     fn query(&self, id: &str) -> Option<&str> {
-        let numbered = self.matcher.numbered();
+        let numbered = self.numbered();
         numbered.handle(id).map(|handle| numbered.source(handle))
     }
 }

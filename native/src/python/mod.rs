@@ -3,8 +3,8 @@
 use pyo3::prelude::*;
 
 mod answers;
-mod both;
 mod buffers;
+mod combined;
 mod document_matcher;
 mod document_rewriter;
 mod explanations;
@@ -17,6 +17,14 @@ mod reader;
 mod records;
 mod select;
 mod xpath;
+
+/// The error for a baseline engine in a build without baselines.
+#[cfg(not(feature = "baselines"))]
+fn baseline_missing(engine: &str) -> PyErr {
+    pyo3::exceptions::PyValueError::new_err(format!(
+        "engine {engine:?} is a baseline, and this build was compiled without the feature `baselines`"
+    ))
+}
 
 /// The private extension module `penstock._native`; `_native.pyi` describes it.
 #[pymodule]
@@ -46,7 +54,7 @@ fn _native(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(keywords::keyword_limits, module)?)?;
     module.add_class::<keywords::KeywordIndex>()?;
     module.add_class::<keywords::KeywordMatcher>()?;
-    module.add_class::<both::BothMatcher>()?;
+    module.add_class::<combined::CombinedMatcher>()?;
     module.add_function(wrap_pyfunction!(select::select, module)?)?;
     module.add_class::<mapping::Mapping>()?;
     module.add_class::<document_rewriter::DocumentRewriter>()?;

@@ -1,4 +1,4 @@
-//! What matching gives back to Python, of subscriptions of any kind.
+//! Match outcomes as Python tuples, for any kind of subscription.
 
 use std::sync::Arc;
 
@@ -6,40 +6,10 @@ use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict};
 
 use super::reader::{io_error, refusal_tuple, summary_tuple, RefusalTuple, SummaryTuple};
-use crate::dispatch::document_source::MatchError;
-use crate::dispatch::match_batch::Batch;
-use crate::keywords::matcher::KeywordMatcher;
-use crate::matching::matcher::{Counters, Matched, Matcher};
+use crate::dispatch::batch::Batch;
+use crate::dispatch::outcome::{Counters, MatchError, Matched};
+use crate::dispatch::DocumentMatcher;
 use crate::reader::Summary;
-
-/// Knows the ids of handles.
-pub(super) trait Ids: Send + Sync {
-    /// The id of a handle.
-    fn id(&self, handle: u32) -> &str;
-
-    /// Subscriptions in this order are in that in which they were added.
-    fn order(&self, handle: u32) -> u32;
-}
-
-impl Ids for Matcher {
-    fn id(&self, handle: u32) -> &str {
-        self.numbered().id(handle)
-    }
-
-    fn order(&self, handle: u32) -> u32 {
-        self.numbered().added_before(handle)
-    }
-}
-
-impl Ids for KeywordMatcher {
-    fn id(&self, handle: u32) -> &str {
-        self.numbered().id(handle)
-    }
-
-    fn order(&self, handle: u32) -> u32 {
-        self.numbered().added_before(handle)
-    }
-}
 
 /// The counters by name.
 fn counters_dict<'py>(py: Python<'py>, counters: &Counters) -> PyResult<Bound<'py, PyDict>> {
@@ -57,7 +27,7 @@ fn counters_dict<'py>(py: Python<'py>, counters: &Counters) -> PyResult<Bound<'p
     Ok(dict)
 }
 
-/// A value, or why the document was refused.
+/// Splits a result into its value and the refusal of the document.
 pub(super) fn or_refusal<T>(
     found: Result<T, MatchError>,
 ) -> PyResult<(Option<T>, Option<RefusalTuple>)> {
@@ -68,10 +38,10 @@ pub(super) fn or_refusal<T>(
     }
 }
 
-/// What each subscription has in a document, and what reading the document gave; or why it was refused.
+/// Results by subscription and the summary of the reading, or the refusal.
 pub(super) type FoundTuple<T> = (Vec<Vec<T>>, Option<SummaryTuple>, Option<RefusalTuple>);
 
-/// What was found in a document.
+/// Converts the results by subscription.
 pub(super) fn found_tuple<T>(
     found: Result<(Vec<Vec<T>>, Summary), MatchError>,
 ) -> PyResult<FoundTuple<T>> {
@@ -87,16 +57,16 @@ pub(super) fn found_tuple<T>(
 /// `(handles, counters, refusal)`
 pub(super) type OutcomeTuple<'py> = (Handles, Bound<'py, PyDict>, Option<RefusalTuple>);
 
-/// What became of a document.
+/// Converts the outcome of matching a document.
 pub(super) fn outcome<'py>(
     py: Python<'py>,
-    ids: Arc<dyn Ids>,
+    matcher: Arc<dyn DocumentMatcher>,
     matched: Result<Matched, MatchError>,
 ) -> PyResult<OutcomeTuple<'py>> {
     let (matched, refusal) = or_refusal(matched)?;
     let matched = matched.unwrap_or_default();
     let handles = Handles {
-        ids,
+        matcher,
         handles: matched.handles,
     };
     Ok((handles, counters_dict(py, &matched.counters)?, refusal))
@@ -111,14 +81,14 @@ pub(super) type BatchTuple<'py> = (
     Bound<'py, PyDict>,
 );
 
-/// A batch, and the ids of its handles.
-pub(super) fn with_ids(ids: &(impl Ids + ?Sized), batch: Batch) -> (Batch, Vec<String>) {
-    let id = |&handle: &u32| ids.id(handle).to_owned();
+/// A batch and the ids of its handles.
+pub(super) fn with_ids(matcher: &dyn DocumentMatcher, batch: Batch) -> (Batch, Vec<String>) {
+    let id = |&handle: &u32| matcher.id(handle).to_owned();
     let ids = batch.handles.iter().map(id).collect();
     (batch, ids)
 }
 
-/// What became of a batch.
+/// Converts the outcome of matching a batch.
 pub(super) fn batch_tuple(
     py: Python<'_>,
     batch: Batch,
@@ -138,10 +108,10 @@ pub(super) fn batch_tuple(
     ))
 }
 
-/// Handles that become ids when someone asks.
+/// Handles of matched subscriptions, converted to ids on demand.
 #[pyclass(frozen, module = "penstock._native")]
 pub struct Handles {
-    ids: Arc<dyn Ids>,
+    matcher: Arc<dyn DocumentMatcher>,
     handles: Vec<u32>,
 }
 
@@ -155,10 +125,10 @@ impl Handles {
     fn ids(&self, py: Python<'_>) -> Vec<String> {
         py.detach(|| {
             let mut handles = self.handles.clone();
-            handles.sort_by_cached_key(|&handle| self.ids.order(handle));
+            handles.sort_by_cached_key(|&handle| self.matcher.added_before(handle));
             handles
                 .into_iter()
-                .map(|handle| self.ids.id(handle).to_owned())
+                .map(|handle| self.matcher.id(handle).to_owned())
                 .collect()
         })
     }

@@ -6,6 +6,7 @@ mod lexical_rules;
 pub mod limits;
 mod namespaces;
 mod normal_form;
+pub mod number;
 mod operands;
 mod parser;
 mod path_parser;

@@ -15,7 +15,7 @@
 
 use super::ast::{Axis, Expr, Kind, Literal, NameTest, Op, Path, Query, Step};
 use super::tree_order::{compare_exprs, compare_paths};
-use crate::values::number;
+use crate::xpath::number::number;
 
 /// Positions are smaller: no document has that many nodes. Past it doubles skip integers.
 const MORE_THAN_ANY_POSITION: f64 = 9_007_199_254_740_992.0;

@@ -104,7 +104,7 @@ class SinglePassMatcher(NativeMatcherBase, SequentialMatcher):
 
     def __init__(self, paths: NativeMatcher, keywords: NativeKeywordMatcher) -> None:
         SequentialMatcher.__init__(self, paths, keywords)
-        self.core = native.BothMatcher(paths.core, keywords.core)
+        self.core = native.CombinedMatcher(paths.core, keywords.core)
 
 
 def combine_outcomes(paths: Outcome, keywords: Outcome) -> Outcome:

@@ -91,10 +91,11 @@ pub struct KaleSink<'a> {
     retains_elements: bool,
 }
 
-impl KaleSink<'_> {
+impl<'a> KaleSink<'a> {
     /// Ends the document.
-    pub fn finish(self) {
+    pub fn finish(self) -> &'a KaleRunner {
         self.runner.results.finish();
+        self.runner
     }
 }
 

@@ -157,10 +157,11 @@ pub struct KembSink<'a> {
     retains_for_or: bool,
 }
 
-impl KembSink<'_> {
+impl<'a> KembSink<'a> {
     /// Ends the document.
-    pub fn finish(self) {
+    pub fn finish(self) -> &'a KembRunner {
         self.runner.results.finish();
+        self.runner
     }
 
     /// Reports the answers of the innermost element.

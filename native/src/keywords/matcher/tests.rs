@@ -4,20 +4,16 @@ use std::sync::Arc;
 use proptest::prelude::*;
 
 use super::*;
-use crate::combined::{id_of_both, match_both};
-use crate::dispatch::event_source::Through;
-use crate::dispatch::worker_pool::MatcherOptions;
+use crate::engine_selection::{AnyKeywordMatcher, KeywordEngineKind, KeywordPools};
 use crate::keywords::adaptive_reindex::SEARCHES_OBSERVED;
 use crate::keywords::store::KeywordIndex;
 use crate::keywords::testing::{queries, trees, Document, QueryList, Tree};
 use crate::keywords::token_sink::{Mode, QuerySet};
-use crate::matching::matcher::{Engine, Matcher};
-use crate::matching::segment_run::RunLimits;
 use crate::path_index::subscription_index::Index;
 use crate::reader::ReaderOptions;
 use crate::subscription_store::file_format::{self, OpenError};
 use crate::subscription_store::store::AddError;
-use crate::xpath::Namespaces;
+use crate::with_keyword_matcher;
 
 /// The query as a subscriber would write it; words are named as trees write them.
 fn text_of(queries: &QueryList, query: u32) -> String {
@@ -30,17 +26,36 @@ fn text_of(queries: &QueryList, query: u32) -> String {
     })
 }
 
-const ENGINES: [KeywordEngine; 5] = [
-    KeywordEngine::Postings,
-    KeywordEngine::Slca,
-    KeywordEngine::Kale,
-    KeywordEngine::Kemb { discard: true },
-    KeywordEngine::Kemb { discard: false },
+const ENGINES: &[KeywordEngineKind] = &[
+    KeywordEngineKind::Postings,
+    #[cfg(feature = "baselines")]
+    KeywordEngineKind::Slca,
+    #[cfg(feature = "baselines")]
+    KeywordEngineKind::Kale,
+    #[cfg(feature = "baselines")]
+    KeywordEngineKind::Kemb { discard: true },
+    #[cfg(feature = "baselines")]
+    KeywordEngineKind::Kemb { discard: false },
 ];
 
-fn matcher(index: &mut KeywordIndex, engine: KeywordEngine) -> KeywordMatcher {
+fn is_slca(engine: KeywordEngineKind) -> bool {
+    !ENGINES[..1].contains(&engine) && ENGINES[..2].contains(&engine)
+}
+
+fn any_matcher(index: &mut KeywordIndex, engine: KeywordEngineKind) -> AnyKeywordMatcher {
+    let options = ReaderOptions::default();
+    KeywordPools::default().matcher(index.snapshot(), engine, options)
+}
+
+/// A matcher with the default engine.
+fn matcher(index: &mut KeywordIndex) -> KeywordMatcher {
     let pool = Arc::new(Pool::new(ReaderOptions::default()));
-    KeywordMatcher::new(index.snapshot(), engine, pool)
+    KeywordMatcher::new(index.snapshot(), (), pool)
+}
+
+fn match_bytes(matcher: &dyn DocumentMatcher, document: &[u8]) -> Result<Matched, MatchError> {
+    let document = &mut DocumentSource::Bytes(document);
+    matcher.match_document(&mut EventSource::unmapped(document))
 }
 
 fn index_of(queries: &[(&str, &str)]) -> KeywordIndex {
@@ -51,21 +66,20 @@ fn index_of(queries: &[(&str, &str)]) -> KeywordIndex {
     index
 }
 
-fn matches(matcher: &KeywordMatcher, document: &str) -> Vec<String> {
-    let matched = matcher
-        .matches(&mut Source::Bytes(document.as_bytes()))
-        .expect("well-formed");
+fn matches(matcher: &dyn DocumentMatcher, document: &str) -> Vec<String> {
+    let matched = match_bytes(matcher, document.as_bytes()).expect("well-formed");
     let ids = matched.handles.iter();
-    let mut ids: Vec<String> = ids
-        .map(|&handle| matcher.numbered().id(handle).to_owned())
-        .collect();
+    let mut ids: Vec<String> = ids.map(|&handle| matcher.id(handle).to_owned()).collect();
     ids.sort_unstable();
     ids
 }
 
-fn answers(matcher: &KeywordMatcher, document: &str) -> BTreeMap<String, Vec<u32>> {
+fn answers<E: KeywordEngine>(
+    matcher: &KeywordMatcher<E>,
+    document: &str,
+) -> BTreeMap<String, Vec<u32>> {
     let answered = matcher
-        .answer_ids(&mut Source::Bytes(document.as_bytes()))
+        .answer_ids(&mut DocumentSource::Bytes(document.as_bytes()))
         .expect("well-formed");
     let mut by_id = BTreeMap::new();
     for each in answered {
@@ -82,14 +96,14 @@ fn expected(
     queries: &QueryList,
     live: &BTreeSet<u32>,
     tree: &Tree,
-    engine: KeywordEngine,
+    engine: KeywordEngineKind,
 ) -> BTreeMap<String, Vec<u32>> {
     let document = Document::new(tree);
     let elements = |query: u32| -> Vec<u32> {
         let (mode, words) = (queries.mode(query), queries.words(query));
-        let numbers: Vec<usize> = match (engine, mode) {
-            (KeywordEngine::Slca, Mode::Any) if words.len() > 1 => Vec::new(),
-            (KeywordEngine::Slca, _) => document.smallest(words),
+        let numbers: Vec<usize> = match (is_slca(engine), mode) {
+            (true, Mode::Any) if words.len() > 1 => Vec::new(),
+            (true, _) => document.smallest(words),
             // A single word wants all.
             (_, Mode::Any) if words.len() == 1 => elements_of(&document, Mode::All, words),
             _ => elements_of(&document, mode, words),
@@ -126,7 +140,7 @@ fn what_is_learnt_from_documents_changes_no_answer() {
         |matcher: &KeywordMatcher, document: &str| matches(matcher, document).len(),
         |matcher: &KeywordMatcher, document: &str| answers(matcher, document).len(),
     ] {
-        let matcher = matcher(&mut index_of(&queries), KeywordEngine::Postings);
+        let matcher = matcher(&mut index_of(&queries));
         let (before, matched) = (answers(&matcher, &rare), matches(&matcher, &rare));
         assert_eq!((before.len(), matched.len()), (30, 30));
         assert_eq!(before["q7"], [61]);
@@ -170,14 +184,16 @@ proptest! {
         file_format::write(&*index.compacted(), &path).expect("written");
         let mut loaded = KeywordIndex::from_segment(file_format::open(&path).expect("read"));
         prop_assert_eq!(loaded.count(), live.len());
-        for engine in ENGINES {
-            let matchers = [matcher(&mut index, engine), matcher(&mut loaded, engine)];
+        for &engine in ENGINES {
+            let matchers = [any_matcher(&mut index, engine), any_matcher(&mut loaded, engine)];
             for tree in &documents {
                 let expected = expected(&queries, &live, tree, engine);
                 let ids: Vec<String> = expected.keys().cloned().collect();
                 for matcher in &matchers {
-                    prop_assert_eq!(&answers(matcher, &tree.to_xml()), &expected);
-                    let mut found = matches(matcher, &tree.to_xml());
+                    let answers =
+                        with_keyword_matcher!(matcher, matcher => answers(matcher, &tree.to_xml()));
+                    prop_assert_eq!(&answers, &expected);
+                    let mut found = matches(&*matcher.document_matcher(), &tree.to_xml());
                     found.sort_unstable();
                     prop_assert_eq!(&found, &ids);
                 }
@@ -194,12 +210,12 @@ fn equal_queries_are_one_class_and_ids_are_taken_once() {
     assert!(!index.contains("d"));
     assert_eq!(index.snapshot().views[0].segment.roster.class_count(), 2);
     assert_eq!(index.query("b").as_deref(), Some("coast, STORM"));
-    let matcher = matcher(&mut index, KeywordEngine::Postings);
+    let matcher = matcher(&mut index);
     let document = "<news><item>Storm</item> on the coast</news>";
     assert_eq!(matches(&matcher, document), ["a", "b", "c"]);
     assert!(index.remove("b") && !index.remove("b"));
     assert_eq!(matches(&matcher, document), ["a", "b", "c"]);
-    let matcher = self::matcher(&mut index, KeywordEngine::Postings);
+    let matcher = self::matcher(&mut index);
     assert_eq!(matches(&matcher, document), ["a", "c"]);
     assert_eq!(answers(&matcher, document).len(), 2);
 }
@@ -212,14 +228,14 @@ fn answers_are_told_in_detail_for_those_who_are_asked_for() {
         ("c", "snow"),
         ("d", "coast storm"),
     ]);
-    let matcher = matcher(&mut index, KeywordEngine::Postings);
+    let matcher = matcher(&mut index);
     let document = "<news><item>Storm</item><place>coast</place><item>gale</item></news>";
     let handles: Vec<u32> = ["b", "c", "d"]
         .map(|id| matcher.numbered().handle(id).expect("there"))
         .to_vec();
     let (answers, segment, summary) = matcher
         .answers(
-            &mut Source::Bytes(document.as_bytes()),
+            &mut DocumentSource::Bytes(document.as_bytes()),
             &handles,
             usize::MAX,
         )
@@ -249,21 +265,21 @@ fn answers_are_told_in_detail_for_those_who_are_asked_for() {
 #[test]
 fn a_refused_document_leaves_nothing_behind() {
     let mut index = index_of(&[("a", "storm coast"), ("b", "storm OR gale")]);
-    for engine in ENGINES {
-        let matcher = matcher(&mut index, engine);
-        for refused in ["<a>storm <b>coast</a>", "<a>storm gale coas"] {
-            let source = || Source::Bytes(refused.as_bytes());
-            assert!(matches!(
-                matcher.matches(&mut source()),
-                Err(MatchError::Refused(_))
-            ));
-            assert!(matches!(
-                matcher.answer_ids(&mut source()),
-                Err(MatchError::Refused(_))
-            ));
-            assert_eq!(matches(&matcher, "<t>t</t>"), [""; 0]);
-            assert!(answers(&matcher, "<t>coast</t>").is_empty());
-        }
+    for &engine in ENGINES {
+        with_keyword_matcher!(&any_matcher(&mut index, engine), matcher => {
+            for refused in ["<a>storm <b>coast</a>", "<a>storm gale coas"] {
+                assert!(matches!(
+                    match_bytes(&**matcher, refused.as_bytes()),
+                    Err(MatchError::Refused(_))
+                ));
+                assert!(matches!(
+                    matcher.answer_ids(&mut DocumentSource::Bytes(refused.as_bytes())),
+                    Err(MatchError::Refused(_))
+                ));
+                assert_eq!(matches(&**matcher, "<t>t</t>"), [""; 0]);
+                assert!(answers(matcher, "<t>coast</t>").is_empty());
+            }
+        });
     }
 }
 
@@ -287,77 +303,4 @@ fn a_file_of_another_kind_is_no_index_of_keywords() {
         }
         bytes[at] ^= 0x40;
     }
-}
-
-#[test]
-fn both_kinds_match_in_one_reading() {
-    let namespaces = Namespaces::new([], "").expect("sound");
-    let mut paths = Index::default();
-    for (id, query) in [
-        ("p", "//item[@lang='en']"),
-        ("q", "//item[. = 'storm']"),
-        ("r", "//x"),
-    ] {
-        assert!(paths.add(id, query, &namespaces).is_ok());
-    }
-    let mut keywords = index_of(&[("a", "storm item"), ("b", "gale OR coast"), ("c", "gale")]);
-    let run = RunLimits {
-        cache_bytes_max: 1 << 20,
-        undecided_max: 1 << 10,
-    };
-    for (engine, keyword_engine) in [
-        (Engine::Shared, KeywordEngine::Postings),
-        (Engine::Shared, KeywordEngine::Kale),
-        (Engine::Shared, KeywordEngine::Kemb { discard: true }),
-        (Engine::YFilter, KeywordEngine::Slca),
-    ] {
-        let reader = ReaderOptions::default();
-        let pool = Arc::new(Pool::new(MatcherOptions { reader, run }));
-        let paths = Matcher::new(paths.snapshot(), engine, pool);
-        let keywords = matcher(&mut keywords, keyword_engine);
-        for (document, expected, elements) in [
-            (
-                "<n><item lang='en'>storm</item>coast</n>",
-                vec!["a", "b", "p", "q"],
-                2,
-            ),
-            ("<n><item>gale</item><x/></n>", vec!["b", "c", "r"], 3),
-            ("<n/>", vec![], 1),
-        ] {
-            let expected: Vec<&str> = expected
-                .into_iter()
-                // The baseline answers no OR query.
-                .filter(|&id| id != "b" || keyword_engine != KeywordEngine::Slca)
-                .collect();
-            let source = &mut Source::Bytes(document.as_bytes());
-            let matched =
-                match_both(&paths, &keywords, &mut Through::plain(source)).expect("well-formed");
-            let handles = matched.handles.iter();
-            let mut ids: Vec<&str> = handles
-                .map(|&handle| id_of_both(&paths, &keywords, handle))
-                .collect();
-            ids.sort_unstable();
-            assert_eq!(ids, expected, "{document}");
-            assert_eq!(matched.counters.elements, elements);
-        }
-        let source = &mut Source::Bytes(b"<n>");
-        assert!(match_both(&paths, &keywords, &mut Through::plain(source)).is_err());
-    }
-}
-
-#[test]
-fn what_the_papers_engine_did_is_added_up() {
-    let mut index = index_of(&[("a", "x y")]);
-    let matcher = matcher(&mut index, KeywordEngine::Kemb { discard: true });
-    assert_eq!(matcher.kembs().len(), 1);
-    let document = "<d><e>x y</e><e>x</e></d>";
-    matches(&matcher, document);
-    let once = matcher.counters();
-    assert_eq!(once.elements, 3);
-    assert!(once.active_states > 0 && once.active_states_peak > 0);
-    matches(&matcher, document);
-    let twice = matcher.counters();
-    assert_eq!(twice.elements, 6);
-    assert_eq!(twice.active_states, 2 * once.active_states);
-    assert_eq!(twice.active_states_peak, once.active_states_peak);
 }

@@ -5,8 +5,7 @@ use super::*;
 /// How many classes had to be evaluated by themselves.
 fn verified(queries: &[String], document: &str) -> u64 {
     let mut index = index_of(queries);
-    matcher(&mut index, Engine::Shared, AMPLE)
-        .matches(&mut Source::Bytes(document.as_bytes()))
+    match_bytes(&matcher(&mut index, AMPLE), document.as_bytes())
         .expect("well-formed")
         .counters
         .verified
@@ -117,7 +116,7 @@ fn many_values_on_the_way_up_are_compacted_without_loss() {
     }
     document.push_str("<b><c>x</c></b></a>");
     let mut index = index_of(&queries);
-    let matcher = matcher(&mut index, Engine::Shared, AMPLE);
+    let matcher = matcher(&mut index, AMPLE);
     assert_eq!(found(&matcher, &document), ["0", "2"]);
 }
 

@@ -1,22 +1,70 @@
-//! The engines as handlers of the reader's events, all segments in one reading.
+//! The default engine: a lazy DFA over label paths, with conditions found by value.
 
 use std::sync::Arc;
 
-use crate::baselines::yfilter::{NfaRun, SharedNfa};
+use crate::dispatch::outcome::Counters;
 use crate::events::{Context, Handler, Span, StartElement, Stop};
-use crate::matching::segment_run::Run;
+use crate::matching::engine::PathEngine;
+use crate::matching::match_bitmap::Told;
+use crate::matching::segment_run::{Run, RunLimits};
 use crate::path_index::segment::Segment;
+use crate::path_index::subscription_index::PathSnapshot;
+use crate::subscription_store::class_set::Classes;
 
-/// The default engine.
-pub(super) struct SharedEngine<'a> {
-    pub runs: &'a mut [(Arc<Segment>, Run)],
-    /// Whether subtrees that a mapping repeats are taken once.
-    pub takes_once: bool,
+/// The default engine. It needs no preparation: its automaton grows with the documents.
+pub struct AutomatonEngine;
+
+impl PathEngine for AutomatonEngine {
+    type State = Run;
+    type Handler<'a> = AutomatonHandler<'a>;
+    type Matches = Told;
+
+    fn new(_: &PathSnapshot) -> AutomatonEngine {
+        AutomatonEngine
+    }
+
+    fn new_state(&self, _: usize, segment: &Segment, limits: RunLimits) -> Run {
+        Run::new(segment, limits)
+    }
+
+    fn begin<'a>(
+        &'a self,
+        states: &'a mut [(Arc<Segment>, Run)],
+        names_table: u64,
+        memoize_repeated: bool,
+    ) -> AutomatonHandler<'a> {
+        for (segment, run) in &mut *states {
+            run.begin(segment, names_table);
+        }
+        AutomatonHandler {
+            runs: states,
+            memoize_repeated,
+        }
+    }
+
+    fn results(run: &Run) -> (&Told, &Classes) {
+        run.results()
+    }
+
+    fn count(run: &Run, counters: &mut Counters) {
+        let own = run.counters();
+        counters.paths_made += own.paths_made;
+        counters.states_made += own.states_made;
+        counters.caches_dropped += own.caches_dropped;
+        // Either all segments replay a copy or none does.
+        counters.copies_known = own.copies_known;
+        counters.cache_bytes += run.cache_bytes() as u64;
+    }
 }
 
-impl SharedEngine<'_> {
-    /// Does something with each run. Most indexes have one segment, and a loop would be as much work as
-    /// an end tag.
+/// Feeds the events of a document to the runs of all segments.
+pub struct AutomatonHandler<'a> {
+    runs: &'a mut [(Arc<Segment>, Run)],
+    memoize_repeated: bool,
+}
+
+impl AutomatonHandler<'_> {
+    /// Calls `act` for each run. Most indexes have one segment, and a loop would cost as much as an end tag.
     #[inline(always)]
     fn each(
         &mut self,
@@ -38,7 +86,7 @@ fn each_of_many(
         .try_for_each(|(segment, run)| act(segment, run))
 }
 
-impl Handler for SharedEngine<'_> {
+impl Handler for AutomatonHandler<'_> {
     const SPANS: bool = false;
 
     #[inline]
@@ -71,7 +119,7 @@ impl Handler for SharedEngine<'_> {
     }
 
     fn begin_repeated(&mut self, number: u32) -> Result<bool, Stop> {
-        if !self.takes_once {
+        if !self.memoize_repeated {
             return Ok(false);
         }
         let is_known = self.runs.iter().all(|(_, run)| run.knows_repeated(number));
@@ -95,41 +143,5 @@ impl Handler for SharedEngine<'_> {
         for (_, run) in self.runs.iter_mut() {
             run.forget_repeated();
         }
-    }
-}
-
-/// The baseline.
-pub(super) struct YFilterEngine<'a> {
-    pub nfas: &'a [SharedNfa],
-    pub runs: &'a mut [(Arc<Segment>, NfaRun)],
-}
-
-impl Handler for YFilterEngine<'_> {
-    const SPANS: bool = false;
-
-    fn start_element(
-        &mut self,
-        context: &dyn Context,
-        element: &StartElement<'_>,
-    ) -> Result<(), Stop> {
-        for (nfa, (_, run)) in self.nfas.iter().zip(self.runs.iter_mut()) {
-            run.start(nfa, context.names(), element.name);
-        }
-        Ok(())
-    }
-
-    fn end_element(&mut self, _span: Span, _end_tag: Span) -> Result<(), Stop> {
-        for (_, run) in self.runs.iter_mut() {
-            run.end();
-        }
-        Ok(())
-    }
-
-    fn text(&mut self, _text: &str, _span: Span) -> Result<(), Stop> {
-        Ok(())
-    }
-
-    fn text_break(&mut self) -> Result<(), Stop> {
-        Ok(())
     }
 }

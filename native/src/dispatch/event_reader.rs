@@ -1,0 +1,187 @@
+//! Reads event sources into handlers, for matching, exact evaluation and fragment cutting.
+
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use crate::dispatch::document_source::DocumentSource;
+use crate::dispatch::event_source::EventSource;
+use crate::dispatch::fanout::{DynHandler, Fanout};
+use crate::dispatch::outcome::MatchError;
+use crate::dispatch::worker_pool::WorkerState;
+use crate::events::{ExpandedName, Handler};
+use crate::reader::{Reader, ReaderOptions, Summary};
+use crate::rewriting::fragment_extractor::{fragments_for, FragmentExtractor, FragmentRequest};
+use crate::rewriting::{ForestSelection, Mapping, Rewriter, RewriterBuffers, Rewritten};
+use crate::select::{QueryResult, SelectedNode, Selection, SelectionOptions, Selector};
+use crate::xpath::ast::Kind;
+
+pub use crate::rewriting::fragment_extractor::Fragment;
+
+/// The summary of one reading.
+#[derive(Clone, Copy)]
+pub(crate) struct ReadSummary {
+    pub summary: Summary,
+    /// Elements that are not in the mapping's local schema.
+    pub unknown_elements: u64,
+    /// Peak size of the rewriter's buffers.
+    pub held_bytes: u64,
+}
+
+impl ReadSummary {
+    /// The summary of a document that was read without a mapping.
+    pub fn unmapped(summary: Summary) -> ReadSummary {
+        ReadSummary {
+            summary,
+            unknown_elements: 0,
+            held_bytes: 0,
+        }
+    }
+}
+
+/// Identifies a reader across the process, so that caches keyed by name ids can tell tables of names apart.
+static READERS_MADE: AtomicU64 = AtomicU64::new(0);
+
+/// One thread's reader and rewriting buffers, reused across documents.
+pub struct EventReader {
+    number: u64,
+    reader: Reader,
+    rewriting: RewriterBuffers,
+    /// Maximum depth of a rewritten document.
+    depth_max: u64,
+}
+
+impl WorkerState for EventReader {
+    type Options = ReaderOptions;
+
+    fn new(options: &ReaderOptions) -> EventReader {
+        EventReader {
+            number: READERS_MADE.fetch_add(1, Ordering::Relaxed) + 1,
+            reader: Reader::new(options.clone()),
+            rewriting: RewriterBuffers::default(),
+            depth_max: options.limits.depth as u64,
+        }
+    }
+}
+
+impl EventReader {
+    /// Identifies the table of names that the reader will use for the next document.
+    pub fn names_table(&self) -> u64 {
+        self.number << 32 | (self.reader.names_generation() + 1)
+    }
+
+    /// Reads a document into a handler, through its mapping if it has one. A second handler may receive
+    /// the events of the original document from the same reading.
+    pub(crate) fn read<H: Handler>(
+        &mut self,
+        source: &mut EventSource<'_, '_>,
+        handler: H,
+        original: Option<&mut dyn DynHandler>,
+    ) -> Result<ReadSummary, MatchError> {
+        let Some(mapping) = source.mapping else {
+            let mut fanout = Fanout {
+                primary: handler,
+                secondary: original,
+            };
+            let summary = source.document.read(&mut self.reader, &mut fanout)?;
+            return Ok(ReadSummary::unmapped(summary));
+        };
+        self.begin_rewriting(mapping);
+        let mut fanout = Fanout {
+            primary: Rewriter::new(mapping, &mut self.rewriting, self.depth_max, handler),
+            secondary: original,
+        };
+        let summary = source.document.read(&mut self.reader, &mut fanout)?;
+        let rewritten = fanout.primary.finish();
+        Ok(ReadSummary {
+            summary,
+            unknown_elements: rewritten.unknown,
+            held_bytes: rewritten.held_bytes_peak,
+        })
+    }
+
+    /// Reads the original document into a handler.
+    pub(crate) fn read_original<H: Handler>(
+        &mut self,
+        document: &mut DocumentSource<'_>,
+        handler: &mut H,
+    ) -> Result<Summary, MatchError> {
+        Ok(document.read(&mut self.reader, handler)?)
+    }
+
+    /// Reads a document through a mapping into a handler; returns the handler with the provenance of what
+    /// it received.
+    pub(crate) fn rewrite<H: Handler>(
+        &mut self,
+        document: &mut DocumentSource<'_>,
+        mapping: &Mapping,
+        handler: H,
+    ) -> Result<(Rewritten<H>, Summary), MatchError> {
+        self.begin_rewriting(mapping);
+        let mut rewriter = Rewriter::new(mapping, &mut self.rewriting, self.depth_max, handler);
+        let summary = document.read(&mut self.reader, &mut rewriter)?;
+        Ok((rewriter.finish(), summary))
+    }
+
+    fn begin_rewriting(&mut self, mapping: &Mapping) {
+        let table = self.names_table();
+        let names = self.reader.names_mut();
+        self.rewriting.begin(mapping, table, names);
+    }
+
+    /// Evaluates queries exactly.
+    pub(crate) fn evaluate(
+        &mut self,
+        source: &mut EventSource<'_, '_>,
+        selectors: &[&Selector],
+        options: SelectionOptions,
+    ) -> Result<(Vec<QueryResult>, Summary), MatchError> {
+        let Some(mapping) = source.mapping else {
+            let mut selection = Selection::new(selectors, options);
+            let summary = source.document.read(&mut self.reader, &mut selection)?;
+            return Ok((selection.finish(), summary));
+        };
+        let forest = ForestSelection::new(selectors, options);
+        let (rewritten, summary) = self.rewrite(source.document, mapping, forest)?;
+        let mut outcomes = rewritten.inner.finish();
+        for node in outcomes.iter_mut().flat_map(|outcome| &mut outcome.nodes) {
+            if let Some(name) = rewritten.provenance.name(node.spans[0]) {
+                let (uri, local) = mapping.name(name);
+                node.name = Some(ExpandedName::new((uri.into(), local.into())));
+            }
+            node.spans = rewritten.provenance.resolve(&node.spans);
+        }
+        Ok((outcomes, summary))
+    }
+
+    /// Cuts the selected nodes of each query out of the original: one fragment for each distinct span.
+    pub(crate) fn cut(
+        &mut self,
+        document: &mut DocumentSource<'_>,
+        selected: &[QueryResult],
+    ) -> Result<Vec<Vec<Fragment>>, MatchError> {
+        let wanted: Vec<Vec<FragmentRequest>> = selected.iter().map(wanted_of).collect();
+        let mut cutter = FragmentExtractor::new(wanted.concat());
+        document.read(&mut self.reader, &mut cutter)?;
+        let fragments = cutter.finish();
+        let own = |wanted| {
+            fragments_for(&fragments, wanted)
+                .into_iter()
+                .cloned()
+                .collect()
+        };
+        Ok(wanted.into_iter().map(own).collect())
+    }
+}
+
+fn wanted_of(outcome: &QueryResult) -> Vec<FragmentRequest> {
+    let of_node = |node: &SelectedNode| {
+        let (kind, name) = (node.kind, node.name.clone());
+        let name = name.filter(|_| kind == Kind::Attribute);
+        let spans = node.spans.clone().into_iter();
+        spans.map(move |span| FragmentRequest {
+            span,
+            kind,
+            name: name.clone(),
+        })
+    };
+    outcome.nodes.iter().flat_map(of_node).collect()
+}
