@@ -86,7 +86,7 @@ class Count:
 
 
 class Finished(TypedDict):
-    """What a workload reports when it has made its passes."""
+    """Reported by a workload after its last pass."""
 
     workload: str
     pid: int
@@ -150,26 +150,33 @@ def count(source: Path, inputs: Path, names: Sequence[str]) -> dict[str, Count]:
             f"--dump-before={MARK}",
             "--compress-strings=no",
         )
-        process = subprocess.Popen(
+        with subprocess.Popen(
             [*callgrind, *command("instruction_workloads.py", "run", inputs, folder, *names)],
             env=environment(source),
             stdout=subprocess.PIPE,
             text=True,
-        )
-        assert process.stdout is not None
-        counts: dict[str, Count] = {}
-        try:
-            imported = json.loads(process.stdout.readline() or "{}").get("penstock", "")
-            if not Path(imported).is_relative_to(source):
-                sys.exit(f"Python imported {imported or 'nothing'}, which is not in {source}")
-            for line in process.stdout:
-                finished: Finished = json.loads(line)
-                counts |= rows(finished, Path(f"{counters}.{finished['pid']}"))
-                progress(f"counted {finished['workload']}")
-        finally:
-            process.stdout.close()
-            if process.wait() != 0:
-                sys.exit("the process under Callgrind failed")
+        ) as process:
+            try:
+                counts = collect(process, source, counters)
+            except BaseException:
+                process.kill()
+                raise
+        if process.returncode != 0:
+            sys.exit("the process under Callgrind failed")
+    return counts
+
+
+def collect(process: subprocess.Popen[str], source: Path, counters: Path) -> dict[str, Count]:
+    """The counts of the workloads as they finish."""
+    assert process.stdout is not None
+    imported = json.loads(process.stdout.readline() or "{}").get("penstock", "")
+    if not Path(imported).is_relative_to(source):
+        sys.exit(f"Python imported {imported or 'nothing'}, which is not in {source}")
+    counts: dict[str, Count] = {}
+    for line in process.stdout:
+        finished: Finished = json.loads(line)
+        counts |= rows(finished, Path(f"{counters}.{finished['pid']}"))
+        progress(f"counted {finished['workload']}")
     return counts
 
 
@@ -245,12 +252,13 @@ def table(counts: dict[str, Count]) -> Iterator[str]:
 def compare(before: dict[str, Count], after: dict[str, Count]) -> int:
     """Print both counts with their ratio as Markdown; 1 if some count grew too much, else 0."""
     failures = [f"{name}: not in both files" for name in sorted(before.keys() ^ after.keys())]
-    print("| workload | before | after | ratio |")
-    print("|---|---|---|---|")
+    print("| workload | what | before | after | ratio |")
+    print("|---|---|---|---|---|")
     for name in [name for name in before if name in after]:
         old, new = before[name], after[name]
         ratio = new.per_unit / old.per_unit
-        print(f"| {name} | {old.per_unit:,.0f} | {new.per_unit:,.0f} | {ratio:.3f} |")
+        what = WORKLOADS.get(name, "")
+        print(f"| {name} | {what} | {old.per_unit:,.0f} | {new.per_unit:,.0f} | {ratio:.3f} |")
         if ratio > RATIO_MAX:
             failures.append(f"{name}: {ratio:.3f}, more than {RATIO_MAX}")
         if (old.units, old.result) != (new.units, new.result):
@@ -267,7 +275,7 @@ def loaded(path: Path) -> dict[str, Count]:
 
 
 def progress(line: str) -> None:
-    """Say something to whoever waits."""
+    """Report progress on standard error."""
     print(line, file=sys.stderr, flush=True)
 
 

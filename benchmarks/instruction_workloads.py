@@ -37,7 +37,7 @@ SELECTED: Final = 30
 """Subscriptions whose fragments are selected through a mapping, of about five hundred."""
 
 PASSES: Final = 3
-"""The first is cold, the second settles what is built on demand, the last is warm."""
+"""The first is cold, the second fills the caches that are still growing, the last is warm."""
 
 
 @dataclass(frozen=True)
@@ -49,7 +49,7 @@ class Input:
 
     @cached_property
     def content(self) -> dict[str, list[str]]:
-        """Queries, documents and mappings as they are in the file."""
+        """Queries, documents and mappings."""
         content: dict[str, list[str]] = json.loads(self.path.read_text(encoding="utf-8"))
         return content
 
@@ -69,17 +69,17 @@ class Input:
         return [f"{self.path.stem}-{number}" for number in range(len(self.queries))]
 
     def paths(self) -> Matcher:
-        """A matcher that has matched nothing yet."""
+        """A new matcher, with empty caches."""
         return SubscriptionIndex.load(self.index_path).matcher()
 
     def keywords(self) -> KeywordMatcher:
-        """A matcher that has matched nothing yet."""
+        """A new matcher, with empty caches."""
         return KeywordIndex.load(self.index_path).matcher()
 
 
 @dataclass(frozen=True)
 class Task:
-    """What one pass over the inputs does."""
+    """The work of one pass over the inputs."""
 
     run: Callable[[], int]
     """Returns the size of the result, which must not change from version to version."""
@@ -315,7 +315,7 @@ def passes(name: str, task: Task) -> None:
 def mark() -> None:
     """Make Callgrind write its counters and reset them.
 
-    It is told to do so when the C library's ``ctermid`` is called, which nothing else here uses.
+    Callgrind runs with ``--dump-before=ctermid``. Nothing else here calls that C function.
     """
     os.ctermid()
 
