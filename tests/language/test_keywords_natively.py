@@ -10,7 +10,7 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from penstock import QueryError
-from penstock.language.keywords.query import KeywordQuery, parse_keywords, parse_plainly, words
+from penstock.language.keywords.query import KeywordQuery, parse_keywords, parse_reference, words
 from penstock.language.keywords.reference import tokenizer as reference_words
 from penstock.language.limits import WORD_BYTES_MAX
 from support.contracts.native_engines import needs_native
@@ -76,7 +76,7 @@ def parsed(text: str) -> KeywordQuery | tuple[str, str, object]:
 
 def parsed_plainly(text: str) -> KeywordQuery | tuple[str, str, object]:
     try:
-        return parse_plainly(text)
+        return parse_reference(text)
     except QueryError as refused:
         return refused.code, refused.message, refused.where
 

@@ -16,10 +16,10 @@ from lxml import etree
 
 from penstock.language import to_text
 from penstock.language.relations.containment import not_contained
+from penstock.language.relations.decisions import contains, covers, overlaps, why_never
+from penstock.language.relations.document_domain import domain_of
 from penstock.language.relations.overlap import meeting
-from penstock.language.relations.relations import contains, covers, overlaps, why_never
-from penstock.language.relations.witness import document
-from penstock.language.relations.world import world
+from penstock.language.relations.witness_documents import document
 from penstock.language.xpath.ast import Axis, Kind, NameTest, Path, Query, Step
 from support.strategies.queries import (
     NAMESPACED,
@@ -75,7 +75,7 @@ def test_the_definition_used_here_is_lxmls(query: Query) -> None:
 
 @given(linear_queries(NAMESPACED), linear_queries(NAMESPACED))
 def test_linear_paths_are_related_exactly(p: Query, q: Query) -> None:
-    everywhere = world(None)
+    everywhere = domain_of(None)
     missed = not_contained(everywhere, p, q)
     if missed is not None:
         shown = from_xml(document(missed, p, q))
@@ -92,7 +92,7 @@ def test_linear_paths_are_related_exactly(p: Query, q: Query) -> None:
 @given(st.lists(linear_queries(SMALL), min_size=1, max_size=3), linear_queries(SMALL))
 def test_a_union_of_linear_paths_contains_exactly(several: list[Query], q: Query) -> None:
     p = Query(tuple(path for each in several for path in each.branches))
-    missed = not_contained(world(None), p, q)
+    missed = not_contained(domain_of(None), p, q)
     if missed is not None:
         shown = from_xml(document(missed, p, q))
         assert matches(q, shown)

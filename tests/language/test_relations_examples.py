@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from penstock.language import parse
-from penstock.language.relations.relations import contains, covers, disjoint, overlaps, why_never
+from penstock.language.relations.decisions import contains, covers, disjoint, overlaps, why_never
 from penstock.language.relations.satisfiability import possible_patterns
 from penstock.language.relations.verdicts import Verdict, relate
 from penstock.schema import SchemaGraph
@@ -226,7 +226,7 @@ def test_work_is_bounded_and_takes_the_safe_side(monkeypatch: pytest.MonkeyPatch
     assert contains(wide, narrow)
     assert covers(wide, narrow)
     assert disjoint(narrow, other)
-    monkeypatch.setattr("penstock.language.relations.proof.MAX_PROOF_STEPS", 0)
+    monkeypatch.setattr("penstock.language.relations.prover.MAX_PROOF_STEPS", 0)
     assert not contains(wide, narrow)
     assert not covers(wide, narrow)
     assert overlaps(narrow, other)
@@ -238,7 +238,7 @@ def test_too_many_ways_to_meet_an_or_are_not_told_apart(monkeypatch: pytest.Monk
     p, q, other = parse("/a[b or c or d]/e"), parse("/a[b or c]/e/f"), parse("/a/f")
     assert contains(p, q)
     possible_patterns.cache_clear()
-    monkeypatch.setattr("penstock.language.relations.patterns.MAX_CLAUSES", 1)
+    monkeypatch.setattr("penstock.language.relations.tree_patterns.MAX_CLAUSES", 1)
     try:
         assert not contains(p, q)
         assert covers(parse("/a/e"), q)

@@ -11,8 +11,8 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from penstock.language import parse, to_text
+from penstock.language.relations.decisions import contains, covers, why_never
 from penstock.language.relations.generalisation import generalise
-from penstock.language.relations.relations import contains, covers, why_never
 from penstock.language.xpath.ast import (
     And,
     Axis,
@@ -97,7 +97,7 @@ def test_past_its_limits_it_is_more_general(monkeypatch: pytest.MonkeyPatch) -> 
     smaller = generalise(p, q)
     assert contains(smaller, p)
     assert not contains(p, smaller)
-    monkeypatch.setattr("penstock.language.relations.proof.MAX_PROOF_STEPS", 0)
+    monkeypatch.setattr("penstock.language.relations.prover.MAX_PROOF_STEPS", 0)
     assert generalise(p, q) == parse("/*")
 
 

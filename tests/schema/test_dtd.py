@@ -8,7 +8,7 @@ import pytest
 
 from penstock.errors import SchemaError
 from penstock.lab.shipped import schema_text
-from penstock.language.relations.universe import Occurs
+from penstock.language.relations.path_universe import Occurs
 from penstock.schema import DTD_LIMITS, DtdLimits, SchemaGraph
 from penstock.schema.content_model import (
     AnyContent,

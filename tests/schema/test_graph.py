@@ -13,7 +13,7 @@ import pytest
 from lxml import etree
 
 from penstock.errors import SchemaError
-from penstock.language.relations.universe import AttributeRule, Occurs, PathUniverse, TextRule
+from penstock.language.relations.path_universe import AttributeRule, Occurs, PathUniverse, TextRule
 from penstock.schema import SchemaGraph
 
 SHARED = Path(

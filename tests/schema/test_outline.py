@@ -9,7 +9,7 @@ from hypothesis import given
 
 from penstock.documents import Name
 from penstock.errors import SchemaError
-from penstock.language.relations.universe import Occurs
+from penstock.language.relations.path_universe import Occurs
 from penstock.schema import SchemaNode, SchemaTree, print_tree, read_schema_file, read_tree
 from support.strategies.schemas import schema_trees
 

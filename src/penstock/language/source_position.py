@@ -1,4 +1,4 @@
-"""Where in a query something is, for machines and for people."""
+"""Positions in the text of a query."""
 
 from __future__ import annotations
 
@@ -8,13 +8,13 @@ from penstock.errors import Where
 
 
 def position_of(text: str, offset: int) -> Where:
-    """Line and column of a character of a query."""
+    """Line and column of a character offset."""
     before = text[:offset]
     return Where(offset, before.count("\n") + 1, offset - before.rfind("\n"))
 
 
 def with_caret(text: str, where: Where) -> str:
-    """The line of the query at fault, with a caret under the position.
+    """The line of the query that contains the error, with a caret below the position.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""A subscription: a query that stands, under a name."""
+"""A subscription: an id with an XPath query."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ from penstock.language.xpath.parsing import parse, parse_normal
 
 @dataclass(frozen=True, slots=True)
 class Subscription:
-    """What a subscriber asks for: the words of a query, and what its prefixes mean.
+    """The text of a query with its namespaces.
 
-    A value: it can be compared, hashed and pickled. The query is not looked at until it is parsed.
+    A value that can be compared, hashed and pickled. The query is parsed lazily.
 
     Examples
     --------
@@ -24,7 +24,7 @@ class Subscription:
     """
 
     id: str
-    """Names the subscription; one index has it once."""
+    """The id of the subscription, unique in an index."""
 
     query: str
     """XPath, as the subscriber wrote it."""
@@ -36,19 +36,19 @@ class Subscription:
     """The namespace of element names without a prefix."""
 
     def __post_init__(self) -> None:
-        # A copy of our own, which no one changes behind our back.
+        # Copied, so that the caller cannot change it later.
         object.__setattr__(self, "namespaces", dict(self.namespaces))
 
     @property
     def parsed(self) -> Query:
-        """The query as a tree; a ``QueryError`` where it is refused."""
+        """The parsed query; raises ``QueryError`` if it is invalid."""
         return parse(
             self.query, namespaces=self.namespaces, default_namespace=self.default_namespace
         )
 
     @property
     def normal(self) -> Query:
-        """The normal form: equal for subscriptions that ask for the same in different words."""
+        """The normal form of the query."""
         return parse_normal(
             self.query, namespaces=self.namespaces, default_namespace=self.default_namespace
         )

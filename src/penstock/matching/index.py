@@ -8,7 +8,7 @@ from os import PathLike
 from penstock.documents import Limits
 from penstock.errors import QueryError
 from penstock.language import parse, why_never
-from penstock.language.relations.universe import PathUniverse
+from penstock.language.relations.path_universe import PathUniverse
 from penstock.matching.base_index import (
     BaseIndex,
     add_checked,

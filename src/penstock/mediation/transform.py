@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 
 from penstock.documents import Name
 from penstock.errors import PenstockError, Where, error
-from penstock.language.relations.universe import Occurs
+from penstock.language.relations.path_universe import Occurs
 from penstock.mediation.operators import (
     Downgrade,
     Exchange,

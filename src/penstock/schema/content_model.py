@@ -8,7 +8,7 @@ from enum import Enum
 from typing import TypeAlias, TypeVar
 
 from penstock.errors import Where
-from penstock.language.relations.universe import Occurs
+from penstock.language.relations.path_universe import Occurs
 
 
 class Indicator(Enum):

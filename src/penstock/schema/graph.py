@@ -2,7 +2,7 @@
 
 Within a schema, an element is identified by its *label*, its name as written in the DTD. Relations
 between queries identify elements by namespace URI and local name; for them, the graph implements
- :class:`~penstock.language.relations.universe.PathUniverse`.
+ :class:`~penstock.language.relations.path_universe.PathUniverse`.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from pathlib import Path as FilePath
 
 from penstock.documents import Name as TreeName
 from penstock.errors import error
-from penstock.language.relations.universe import AttributeRule, Name, Occurs, TextRule
+from penstock.language.relations.path_universe import AttributeRule, Name, Occurs, TextRule
 from penstock.language.xpath.ast import Path, Query
 from penstock.schema.content_admission import admits
 from penstock.schema.content_model import Default, Element, Empty

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field, fields
 
 from penstock.documents import Name
 from penstock.errors import PenstockError, Where, error
-from penstock.language.relations.universe import Occurs
+from penstock.language.relations.path_universe import Occurs
 from penstock.schema.labels import Labels
 from penstock.schema.limits import FILE_DEPTH_MAX, UnfoldLimits
 from penstock.schema.tree import ONCE, NodePath, SchemaAttribute, SchemaNode, SchemaTree

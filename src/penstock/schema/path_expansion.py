@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from heapq import heapify, heappop, heappush
 
-from penstock.language.relations.universe import Name, PathUniverse, TextRule
+from penstock.language.relations.path_universe import Name, PathUniverse, TextRule
 from penstock.language.xpath.ast import Axis, Kind, NameTest, Path, Query, Step
 from penstock.schema.limits import UNFOLD_LIMITS, UnfoldLimits
 

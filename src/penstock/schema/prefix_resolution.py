@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from penstock.errors import Where, error
-from penstock.language.relations.universe import Name
+from penstock.language.relations.path_universe import Name
 from penstock.schema.content_model import Attribute, Default
 
 XML_NAMESPACE = "http://www.w3.org/XML/1998/namespace"

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 
 from penstock.documents import EndElement, Event, Name, StartElement, Text
 from penstock.errors import error
-from penstock.language.relations.universe import Occurs
+from penstock.language.relations.path_universe import Occurs
 from penstock.schema.limits import SAMPLE_PATHS_MAX, UNFOLD_LIMITS, UnfoldLimits
 from penstock.schema.tree import NodePath, SchemaAttribute, SchemaTree
 from penstock.schema.unfolding import Declared, unfold

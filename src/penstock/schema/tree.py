@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from typing import TypeAlias
 
 from penstock.documents import Name
-from penstock.language.relations.universe import Occurs
+from penstock.language.relations.path_universe import Occurs
 
 NodePath: TypeAlias = tuple[Name, ...]
 """The names from the root down to an element; empty for the virtual node above the root."""

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from typing import Generic, TypeVar
 
 from penstock.documents import Name
-from penstock.language.relations.universe import Occurs
+from penstock.language.relations.path_universe import Occurs
 from penstock.schema.limits import UnfoldLimits
 from penstock.schema.tree import ONCE, SchemaAttribute, SchemaNode, SchemaTree
 

@@ -21,7 +21,7 @@ from xmlschema.validators import (
 
 from penstock.documents import Name, read_summary
 from penstock.errors import error
-from penstock.language.relations.universe import Occurs
+from penstock.language.relations.path_universe import Occurs
 from penstock.schema.content_model import alternatives, in_sequence
 from penstock.schema.limits import UNFOLD_LIMITS, UnfoldLimits
 from penstock.schema.tree import SchemaAttribute, SchemaTree

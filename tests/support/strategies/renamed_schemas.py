@@ -7,7 +7,7 @@ from collections.abc import Callable
 from hypothesis import strategies as st
 
 from penstock.documents import Name
-from penstock.language.relations.universe import Occurs
+from penstock.language.relations.path_universe import Occurs
 from penstock.schema import Place, SchemaAttribute, SchemaNode, SchemaTree
 
 WORDS = ("author", "book", "chapter", "invoice", "journal", "kitchen", "orchard", "village")

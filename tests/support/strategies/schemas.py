@@ -7,7 +7,7 @@ from xml.sax.saxutils import escape, quoteattr
 from hypothesis import strategies as st
 
 from penstock.documents import Name
-from penstock.language.relations.universe import Occurs
+from penstock.language.relations.path_universe import Occurs
 from penstock.schema import SchemaAttribute, SchemaNode, SchemaTree
 
 URIS = st.sampled_from(["", "", "", "urn:p"])

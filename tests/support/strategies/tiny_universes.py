@@ -10,7 +10,7 @@ from xml.sax.saxutils import quoteattr
 
 from hypothesis import strategies as st
 
-from penstock.language.relations.universe import AttributeRule, Name, Occurs, TextRule
+from penstock.language.relations.path_universe import AttributeRule, Name, Occurs, TextRule
 from penstock.language.xpath.ast import Axis, Kind, Path
 from support.strategies.tiny_documents import accepts
 

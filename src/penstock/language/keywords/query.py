@@ -1,4 +1,4 @@
-"""Keyword queries: ``storm warning coast`` for all of the words, ``storm OR gale`` for any."""
+"""Keyword queries: ``storm warning coast`` requires all words, ``storm OR gale`` any of them."""
 
 from __future__ import annotations
 
@@ -14,64 +14,64 @@ from penstock.language.source_position import position_of
 from penstock.native import native
 
 _OR: Final = "OR"
-"""Stands between words of which any will do."""
+"""The operator between alternative words."""
 
 
 class Mode(Enum):
-    """How many of a query's words an answer holds."""
+    """How many words of the query an answer contains."""
 
     ALL = "all"
-    """Every one: AND."""
+    """All words: AND."""
     ANY = "any"
-    """At least one, and as many as are to be had: OR."""
+    """At least one word, and as many as possible: OR."""
 
 
 @dataclass(frozen=True, slots=True)
 class KeywordQuery:
-    """A query of words, equal however it was written.
+    """A keyword query; equal queries compare equal however they are written.
 
     >>> parse_keywords("Storm WARNING storm") == parse_keywords("warning storm")
     True
     """
 
     words: tuple[str, ...]
-    """Folded, ascending, each once, at least one."""
+    """Case-folded, sorted, distinct, at least one."""
     mode: Mode
-    """Of a single word, :attr:`Mode.ALL`."""
+    """:attr:`Mode.ALL` for a single word."""
 
     def __str__(self) -> str:
-        """The canonical text: the same for all ways to write the same query."""
+        """The canonical text of the query."""
         return (" " if self.mode is Mode.ALL else f" {_OR} ").join(self.words)
 
 
 def words(text: str) -> tuple[str, ...]:
-    """The words of a text in their order, as documents and queries are cut into them.
+    """Tokenizes a text, as documents and queries are tokenized.
 
-    Words are those of UAX #29 that hold a letter or digit, in each run of text between white space;
-    folded, so that capitals do not matter. Words of more than
-    :data:`~penstock.language.limits.WORD_BYTES_MAX` bytes are passed over.
+    Words are the segments of UAX #29 that contain a letter or digit, within each run of text
+    between white space; they are case-folded. Words longer than
+    :data:`~penstock.language.limits.WORD_BYTES_MAX` bytes are skipped.
 
     >>> words("Don't panic: 3.14 STRASSEN, Straße, event_code, news-item")
     ("don't", 'panic', '3.14', 'strassen', 'strasse', 'event_code', 'news', 'item')
     """
     if native is not None:
-        # The core takes no lone surrogates; they are no words to the reference either.
+        # The native core does not accept lone surrogates; the reference skips them, too.
         with suppress(UnicodeEncodeError):
             return tuple(native.words(text))
     return tuple(reference_words.words(text))
 
 
 def parse_keywords(text: str) -> KeywordQuery:
-    """The keyword query that a text says.
+    """Parses a keyword query.
 
-    Words beside each other must all be there. ``OR``, in capitals and between any two words, asks
-    for any of them; the two cannot be mixed. The word `or` itself is written in small letters.
+    All words must occur. ``OR``, in capitals and between all words, requires any of them; the two
+    forms cannot be mixed. Write the word `or` itself in lower case.
 
     Raises
     ------
     QueryError
         ``keywords.none``, ``keywords.mixed``, ``keywords.word-too-long`` or ``keywords.too-many``;
-        ``where`` has the position.
+        ``where`` is the position.
 
     Examples
     --------
@@ -93,15 +93,15 @@ column 15 [keywords.mixed]
                 raise error(code, message, position_of(text, offset))
             assert parsed is not None, "neither a query nor a refusal"
             return KeywordQuery(tuple(parsed[0]), Mode(parsed[1]))
-    return parse_plainly(text)
+    return parse_reference(text)
 
 
-def parse_plainly(text: str) -> KeywordQuery:
+def parse_reference(text: str) -> KeywordQuery:
     """:func:`parse_keywords` without the native core."""
     found: list[str] = []
     any_will_do = False
-    unjoined: int | None = None  # the first word that should have had an `OR` before it
-    open_or: int | None = None  # an `OR` that waits for the word after it
+    unjoined: int | None = None  # the first word without an `OR` before it
+    open_or: int | None = None  # an `OR` without a word after it yet
     for run in reference_words.runs(text):
         if run[0] == _OR:
             if not found or open_or is not None:

@@ -1,10 +1,10 @@
-"""The least general pattern that contains two queries, for aggregation.
+"""Computes a least general pattern that contains two queries, for aggregation.
 
-Both queries become patterns, and each node of one is paired with each node of the other. A pair
-gives a node that says what both say: the names they share, the values both allow, and below it the
-pairs of their children and of their descendants. What another pair already implies is dropped. The
-result has no union, ``or``, ``not`` or position, and it is checked to contain both before it is
-returned; where a limit is met, parts are left out, which only makes it more general.
+Both queries are converted to patterns, and each node of one is paired with each node of the other.
+A pair yields a node with the common names, the values both allow, and below it the pairs of their
+children and descendants. Redundant pairs are dropped. The result has no union, ``or``, ``not`` or
+position, and is verified to contain both queries. At a limit, parts are omitted, which only makes
+the result more general.
 """
 
 from __future__ import annotations
@@ -15,16 +15,16 @@ from dataclasses import replace
 from functools import reduce
 
 from penstock.language.limits import MAX_GENERALISED_NODES
-from penstock.language.relations.common_values import common
-from penstock.language.relations.concrete import concrete
 from penstock.language.relations.containment import contains_in
+from penstock.language.relations.document_domain import DocumentDomain, Place, domain_of
 from penstock.language.relations.name_tests import ANY, exact, includes, join
+from penstock.language.relations.path_universe import PathUniverse
 from penstock.language.relations.pattern_paths import to_path, to_query
-from penstock.language.relations.patterns import Facts, Node
-from penstock.language.relations.proof import GAVE_UP, Prover
+from penstock.language.relations.prover import GAVE_UP, Prover
 from penstock.language.relations.satisfiability import possible_patterns
-from penstock.language.relations.universe import PathUniverse
-from penstock.language.relations.world import Place, World, world
+from penstock.language.relations.schema_specialisation import concrete
+from penstock.language.relations.tree_patterns import Facts, Node
+from penstock.language.relations.value_generalisation import common
 from penstock.language.xpath.ast import Axis, Kind, Path, Query, Step
 from penstock.language.xpath.value_tests import implies
 
@@ -33,53 +33,54 @@ ANYTHING = Query((Path((Step(Axis.CHILD, Kind.ELEMENT, ANY),)),))
 
 
 def generalise(p: Query, q: Query, schema: PathUniverse | None = None) -> Query:
-    """A single path without ``or``, ``not`` or position that contains both, as narrow as it gets.
+    """A specific path without ``or``, ``not`` or position that contains both queries.
 
-    Where a narrowest one exists among linear paths, and both queries are linear, none is narrower
-    than the result.
+    If both queries are linear and a most specific linear path exists, the result is at least as
+    specific.
 
     Examples
     --------
     >>> from penstock.language import parse, to_text
-    >>> def both(p, q):
+    >>> def generalised(p, q):
     ...     return str(to_text(generalise(parse(p), parse(q))))
-    >>> both("/news/item/title", "/news/flash/title")
+    >>> generalised("/news/item/title", "/news/flash/title")
     '/news/*/title'
-    >>> both("/news/item[@n = 3]", "/news/item[@n = 7]/title")
+    >>> generalised("/news/item[@n = 3]", "/news/item[@n = 7]/title")
     '/news/item[@n >= 3][@n <= 7]'
-    >>> both("/a/b/c", "/a//c/d")
+    >>> generalised("/a/b/c", "/a//c/d")
     '/a[.//*/*]//c'
     """
-    here = world(schema)
+    domain = domain_of(schema)
     with suppress(*GAVE_UP):
-        for candidate in _candidates(here, p, q):
-            if contains_in(here, candidate, p) and contains_in(here, candidate, q):
+        for candidate in _candidates(domain, p, q):
+            if contains_in(domain, candidate, p) and contains_in(domain, candidate, q):
                 return candidate
     return ANYTHING
 
 
-def _candidates(here: World, p: Query, q: Query) -> Iterator[Query]:
-    """The narrowest that was found, then what is left of it without predicates."""
+def _candidates(domain: DocumentDomain, p: Query, q: Query) -> Iterator[Query]:
+    """The most specific candidate, then the same without predicates."""
     documents = [
         _rooted(document)
         for query in (p, q)
         for branch in query.branches
-        for document in possible_patterns(branch, here)
+        for document in possible_patterns(branch, domain)
     ]
     if documents:
         for patterns in (documents, list(map(_spine_only, documents))):
             with suppress(*GAVE_UP):
-                yield to_query(_general(here, patterns))
+                yield to_query(_general(domain, patterns))
 
 
-def _general(here: World, documents: list[Node]) -> Node:
-    prover = Prover(here)
+def _general(domain: DocumentDomain, documents: list[Node]) -> Node:
+    prover = Prover(domain)
     known = [concrete(document, None, prover) for document in documents]
-    return _trimmed(reduce(_Pairs(prover).documents, known), None, Prover(world(None)))
+    return _trimmed(reduce(_Pairs(prover).documents, known), None, Prover(domain_of(None)))
 
 
 def _rooted(document: Node) -> Node:
-    """The pattern with an element of its own for what hangs from some element: ``//@a``."""
+    """The pattern with an explicit element above attributes and text below ``//``, as in
+    ``//@a``."""
     (child,) = document.facts.children
     if child.kind is Kind.ELEMENT:
         return document
@@ -94,7 +95,7 @@ def _spine_only(node: Node) -> Node:
 
 
 def _trimmed(node: Node, place: Place, prover: Prover) -> Node:
-    """The pattern without children that the others prove."""
+    """The pattern without children implied by others."""
     children = list(node.facts.children)
     for child in node.facts.children:
         others = replace(node, facts=Facts(children=tuple(c for c in children if c is not child)))
@@ -105,7 +106,7 @@ def _trimmed(node: Node, place: Place, prover: Prover) -> Node:
 
 
 class _Pairs:
-    """Pairs of nodes, and the node that says what both say."""
+    """Pairs of nodes with their generalisations."""
 
     def __init__(self, prover: Prover) -> None:
         self.prover = prover
@@ -114,13 +115,13 @@ class _Pairs:
         self.fitting: dict[tuple[Node, Node], bool] = {}
 
     def documents(self, one: Node, two: Node) -> Node:
-        """The document node of the general pattern; a path can only go on to one child of it."""
+        """The document node of the generalised pattern; a path continues to one child only."""
         children = self._children(one, two)
         best = max(children, key=lambda child: (child.spine, _names(child)))
         return replace(one, facts=Facts(children=(_as_spine(best),)))
 
     def pair(self, one: Node, two: Node) -> Node:
-        """What both nodes are, apart from how they are reached."""
+        """Generalises two nodes, apart from their axes."""
         made = self.made.get((one, two))
         if made is None:
             self.prover.spend()
@@ -147,7 +148,7 @@ class _Pairs:
         return tuple(kept)
 
     def _reached(self, one: Node, two: Node) -> Iterator[Node]:
-        """Below a pair: children of both as children, all else as descendants."""
+        """Below a pair: pairs of children as children, all others as descendants."""
         below = list(_descendants(two))
         for child in _descendants(one):
             for other in below:
@@ -167,17 +168,17 @@ class _Pairs:
         return far
 
     def _replaces(self, strong: Node, weak: Node) -> bool:
-        """Whether one child makes another superfluous; one that is selected stays."""
+        """Whether one child makes another redundant; a selected one is never redundant."""
         return (strong.spine or not weak.spine) and self._implies(strong, weak)
 
     def _implies(self, strong: Node, weak: Node) -> bool:
-        """Whether wherever there is the strong child there is the weak one."""
+        """Whether the strong child implies the weak one."""
         if weak.axis is Axis.CHILD:
             return strong.axis is Axis.CHILD and self._fits(strong, weak)
         return any(self._fits(node, weak) for node in (strong, *_descendants(strong)))
 
     def _fits(self, strong: Node, weak: Node) -> bool:
-        """Whether the strong node is one such as the weak one asks for."""
+        """Whether the strong node satisfies the weak one."""
         known = self.fitting.get((strong, weak))
         if known is None:
             self.prover.spend()
@@ -208,7 +209,7 @@ def _size(node: Node) -> int:
 
 
 def _within_limit(children: Iterable[Node]) -> list[Node]:
-    """The children that say most, within the limit on the size of the result."""
+    """The most specific children within the size limit."""
     left = MAX_GENERALISED_NODES
     kept = []
     for child in sorted(children, key=lambda child: (not child.spine, -_names(child))):
@@ -219,12 +220,12 @@ def _within_limit(children: Iterable[Node]) -> list[Node]:
 
 
 def _depth(node: Node) -> int:
-    """How far the spine goes on below a node."""
+    """Length of the spine below a node."""
     return max((1 + _depth(child) for child in node.facts.children if child.spine), default=0)
 
 
 def _one_spine(children: list[Node]) -> list[Node]:
-    """Only one child is on the way to what is selected: the one that says most of it."""
+    """Keeps one child on the spine: the most specific one."""
     spine = [child for child in children if child.spine]
     if len(spine) < 2:
         return children
@@ -233,7 +234,7 @@ def _one_spine(children: list[Node]) -> list[Node]:
 
 
 def _beside(node: Node) -> Node:
-    """The node, now only a condition."""
+    """The node as a condition only."""
     children = tuple(_beside(child) for child in node.facts.children)
     return replace(node, spine=False, facts=replace(node.facts, children=children))
 

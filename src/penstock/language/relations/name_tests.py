@@ -1,13 +1,13 @@
-"""How name tests relate to each other and to names.
+"""Relations between name tests and names.
 
-A name test also stands for the *hardest* name it accepts: where a part is ``None``, a name that no
-other test mentions. A test accepts that name exactly when it includes the test, so a containment
-that holds for the hardest names holds for all.
+A name test also represents a *fresh* name that it accepts: where a part is ``None``, a name that no
+other test mentions. A test accepts the fresh name exactly when it includes the test, so containment
+for fresh names implies containment for all names.
 """
 
 from __future__ import annotations
 
-from penstock.language.relations.universe import Name
+from penstock.language.relations.path_universe import Name
 from penstock.language.xpath.ast import NameTest
 
 ANY = NameTest()
@@ -15,14 +15,14 @@ ANY = NameTest()
 
 
 def includes(wide: NameTest, narrow: NameTest) -> bool:
-    """Whether each name ``narrow`` accepts is accepted by ``wide``."""
+    """Whether ``wide`` accepts every name that ``narrow`` accepts."""
     return (wide.uri is None or wide.uri == narrow.uri) and (
         wide.local is None or wide.local == narrow.local
     )
 
 
 def meet(one: NameTest, two: NameTest) -> NameTest | None:
-    """The test that accepts what both accept, ``None`` where that is nothing."""
+    """The intersection of two tests; ``None`` if it is empty."""
     if None not in (one.uri, two.uri) and one.uri != two.uri:
         return None
     if None not in (one.local, two.local) and one.local != two.local:
@@ -33,9 +33,9 @@ def meet(one: NameTest, two: NameTest) -> NameTest | None:
 
 
 def join(one: NameTest, two: NameTest) -> NameTest:
-    """The narrowest test that accepts whatever one of them accepts, of those one can write.
+    """The most specific expressible test that includes both.
 
-    There is none for any name in no namespace.
+    No test expresses "any name in no namespace".
     """
     uri = one.uri if one.uri == two.uri else None
     local = one.local if one.local == two.local else None
@@ -43,17 +43,17 @@ def join(one: NameTest, two: NameTest) -> NameTest:
 
 
 def exact(test: NameTest) -> bool:
-    """Whether the test accepts one name only."""
+    """Whether the test accepts exactly one name."""
     return test.uri is not None and test.local is not None
 
 
 def test_of(name: Name) -> NameTest:
-    """The test that accepts this name only."""
+    """The test that accepts only this name."""
     return NameTest(name[0], name[1])
 
 
 def show(test: NameTest) -> str:
-    """The test for human eyes, the namespace in braces."""
+    """The test for display, with the namespace in braces."""
     local = "*" if test.local is None else test.local
     if test.uri is None:
         return local if test.local is None else f"*:{local}"

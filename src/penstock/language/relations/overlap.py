@@ -1,8 +1,8 @@
-"""Whether two queries can meet: one selects a node at or under a node the other selects.
+"""Decides whether a node selected by one query can be at or under a node selected by the other.
 
-Both ways down lead through the nodes above the lower of the two selected nodes. So the search walks
-down one chain of elements with both queries at once; a node that both paths pass must meet the
-predicates of both. Where no walk reaches both ends, no document has such nodes.
+Both paths lead through the ancestors of the lower selected node. The search therefore walks down
+one chain of elements with both queries simultaneously; a node on both paths must satisfy the
+predicates of both. If no walk completes both paths, the queries are disjoint.
 """
 
 from __future__ import annotations
@@ -12,38 +12,39 @@ from collections.abc import Iterator
 from itertools import product
 from typing import TypeAlias
 
-from penstock.language.relations.chains import Chain, Word
+from penstock.language.relations.chain_search import Chain, Word
+from penstock.language.relations.document_domain import DocumentDomain, Place
 from penstock.language.relations.name_tests import ANY, meet
-from penstock.language.relations.patterns import Node, merge
-from penstock.language.relations.proof import GAVE_UP, Prover
+from penstock.language.relations.prover import GAVE_UP, Prover
 from penstock.language.relations.satisfiability import possible_patterns
-from penstock.language.relations.world import Place, World
+from penstock.language.relations.tree_patterns import Node, merge
 from penstock.language.xpath.ast import Axis, Kind, NameTest, Query
 
 _At: TypeAlias = tuple[int, int, Place]
-"""How many nodes of each spine are passed, and where that is."""
+"""Number of visited nodes of each spine, and the current place."""
 
 _SOMEWHERE = Node(Axis.CHILD, Kind.ELEMENT, ANY)
-"""An element of which nothing is known: between two nodes of a spine, or under a selected one."""
+"""An unconstrained element, between two spine nodes or under a selected node."""
 
 
-def overlaps_in(world: World, p: Query, q: Query) -> bool:
-    """Whether the two cannot be proved never to meet."""
-    return meeting(world, p, q) is not None
+def overlaps_in(domain: DocumentDomain, p: Query, q: Query) -> bool:
+    """Whether the two cannot be proved disjoint."""
+    return meeting(domain, p, q) is not None
 
 
-def meeting(world: World, p: Query, q: Query) -> Word | None:
-    """The way down to the lower of two nodes that meet, ``None`` where there provably are none.
+def meeting(domain: DocumentDomain, p: Query, q: Query) -> Word | None:
+    """The path to the lower of two overlapping nodes; ``None`` if the queries are provably
+    disjoint.
 
-    With predicates about, or where the proof was given up, the way need not be one.
+    With predicates, or after an aborted proof, the path may be infeasible.
     """
-    wider = world.wider()
+    wider = domain.wider()
     if wider is not None and not overlaps_in(wider, p, q):
         return None
-    prover = Prover(world)
+    prover = Prover(domain)
     try:
-        for one, two in product(_documents(world, p), _documents(world, q)):
-            word = _Walk(prover, one.spine_nodes(), two.spine_nodes()).meeting()
+        for one, two in product(_documents(domain, p), _documents(domain, q)):
+            word = _SimultaneousWalk(prover, one.spine_nodes(), two.spine_nodes()).meeting()
             if word is not None:
                 return word
     except GAVE_UP:
@@ -51,11 +52,11 @@ def meeting(world: World, p: Query, q: Query) -> Word | None:
     return None
 
 
-def _documents(world: World, query: Query) -> list[Node]:
-    return [document for branch in query.branches for document in possible_patterns(branch, world)]
+def _documents(domain: DocumentDomain, query: Query) -> list[Node]:
+    return [document for branch in query.branches for document in possible_patterns(branch, domain)]
 
 
-class _Walk:
+class _SimultaneousWalk:
     def __init__(self, prover: Prover, one: Chain, two: Chain) -> None:
         self.prover = prover
         self.one = one
@@ -80,7 +81,7 @@ class _Walk:
 
     def _moves(self, at: _At) -> Iterator[tuple[Kind, _At]]:
         i, j, parent = at
-        world = self.prover.world
+        domain = self.prover.domain
         both_ends = (len(self.one), len(self.two))
         for one, after_i in _choices(self.one, i):
             for two, after_j in _choices(self.two, j):
@@ -89,14 +90,14 @@ class _Walk:
                     continue
                 if node.kind is not Kind.ELEMENT and (after_i, after_j) != both_ends:
                     continue
-                # Each query alone is possible. Only together, or with a schema, may they not be.
-                sure = world.schema is None and (node is one or node is two or node.bare())
-                for place in world.steps(parent, node.kind, node.test):
+                # Each query alone is satisfiable; together, or with a schema, they may not be.
+                sure = domain.schema is None and (node is one or node is two or node.bare())
+                for place in domain.steps(parent, node.kind, node.test):
                     if sure or not self.prover.impossible(node, place, parent):
                         yield node.kind, (after_i, after_j, place)
 
     def _both(self, one: Node, two: Node) -> Node | None:
-        """The node that both take for theirs, ``None`` where the names exclude each other."""
+        """The node that satisfies both; ``None`` if the names are incompatible."""
         if one is _SOMEWHERE:
             return two
         if two is _SOMEWHERE:
@@ -104,11 +105,11 @@ class _Walk:
         test = _meet(one, two)
         if test is None:
             return None
-        if self.prover.world.schema is None and one.bare() and two.bare():
+        if self.prover.domain.schema is None and one.bare() and two.bare():
             return Node(one.axis, one.kind, test)
         node = self.merged.get((one, two))
         if node is None:
-            node = self.merged[one, two] = merge(one, two, test, self.prover.world)
+            node = self.merged[one, two] = merge(one, two, test, self.prover.domain)
         return node
 
 
@@ -117,7 +118,7 @@ def _meet(one: Node, two: Node) -> NameTest | None:
 
 
 def _choices(chain: Chain, index: int) -> Iterator[tuple[Node, int]]:
-    """What the next node down may be to one query."""
+    """The roles of the next node for one query."""
     if index == len(chain):
         yield _SOMEWHERE, index
         return

@@ -1,10 +1,10 @@
-"""A pattern written back as a path: what is positive in it, as predicates along the way."""
+"""Converts a pattern to a path, with its positive facts as predicates."""
 
 from __future__ import annotations
 
 from dataclasses import replace
 
-from penstock.language.relations.patterns import Node
+from penstock.language.relations.tree_patterns import Node
 from penstock.language.xpath.ast import Axis, Compare, Exists, Expr, Kind, Op, Path, Query, Step
 from penstock.language.xpath.value_tests import OPPOSITE, ValueTest
 
@@ -20,7 +20,7 @@ def to_path(node: Node) -> Path:
 
 
 def _steps(node: Node) -> tuple[Step, ...]:
-    """The way on from a node; what lies beside it becomes predicates."""
+    """The steps below a node; other children become predicates."""
     onward = _onward(node)
     predicates: list[Expr] = [test.expr for test in node.facts.values]
     for child in node.facts.children:
@@ -31,7 +31,7 @@ def _steps(node: Node) -> tuple[Step, ...]:
 
 
 def _onward(node: Node) -> Node | None:
-    """The child a path goes on to: the one on the spine, or an only child beside it."""
+    """The child that continues the path: the spine child, or an only child."""
     for child in node.facts.children:
         if child.spine:
             return child
@@ -43,7 +43,7 @@ def _conditions(node: Node) -> list[Expr]:
     steps = _steps(node)
     last = steps[-1]
     compared = [each for each in last.predicates if isinstance(each, Compare)]
-    # One comparison can stand outside the path. So can several of one and the same node.
+    # Comparisons of one node can be written after the path.
     one_node = len(steps) == 1 and last.kind is Kind.ATTRIBUTE and last.axis is Axis.CHILD
     if (
         compared
@@ -57,7 +57,7 @@ def _conditions(node: Node) -> list[Expr]:
 
 
 def positive(test: ValueTest) -> ValueTest | None:
-    """The same test written without ``not``, where there is a way."""
+    """An equivalent test without ``not``, if one exists."""
     if test.holds:
         return test
     if isinstance(test.expr, Compare) and test.expr.op in (Op.EQ, Op.NE):

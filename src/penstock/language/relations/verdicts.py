@@ -1,4 +1,4 @@
-"""One answer about two queries, how sure it is, and why: for people and the command line."""
+"""The relation of two queries with certainty and explanation, for display."""
 
 from __future__ import annotations
 
@@ -6,13 +6,13 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from enum import Enum
 
-from penstock.language.relations import witness
-from penstock.language.relations.chains import Word
+from penstock.language.relations import witness_documents
+from penstock.language.relations.chain_search import Word
 from penstock.language.relations.containment import covers_in, not_contained
+from penstock.language.relations.document_domain import DocumentDomain, domain_of
 from penstock.language.relations.overlap import meeting
+from penstock.language.relations.path_universe import Name, PathUniverse
 from penstock.language.relations.satisfiability import why_impossible
-from penstock.language.relations.universe import Name, PathUniverse
-from penstock.language.relations.world import World, world
 from penstock.language.xpath.ast import Query
 
 
@@ -26,9 +26,9 @@ class Verdict(Enum):
     CONTAINED = "contained"
     """Each document that matches the first matches the second."""
     OVERLAPS = "overlaps"
-    """Neither, and a node of one may lie at or under a node of the other."""
+    """Neither; a node of one may be at or under a node of the other."""
     DISJOINT = "disjoint"
-    """Neither, and no node of one ever lies at or under a node of the other."""
+    """Neither; no node of one is ever at or under a node of the other."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,14 +37,14 @@ class Finding:
 
     holds: bool
     sure: bool
-    """Proved; where it is not, ``holds`` is the side on which nothing is lost."""
+    """Whether it is proved; if not, ``holds`` is the conservative answer."""
     witness: str | None = None
-    """A document that shows it, where one could be made: only of linear paths without a schema."""
+    """A document that demonstrates it; only for linear paths without a schema."""
 
 
 @dataclass(frozen=True, slots=True)
 class Relation:
-    """How a first query ``p`` and a second query ``q`` relate."""
+    """The relation of a first query ``p`` to a second query ``q``."""
 
     verdict: Verdict
     explanation: str
@@ -53,17 +53,17 @@ class Relation:
     contained: Finding
     """``q`` matches wherever ``p`` does; a witness matches ``p`` alone."""
     covers: Finding
-    """What ``q`` selects lies at or under what ``p`` selects."""
+    """Nodes selected by ``q`` are at or under nodes selected by ``p``."""
     covered: Finding
-    """What ``p`` selects lies at or under what ``q`` selects."""
+    """Nodes selected by ``p`` are at or under nodes selected by ``q``."""
     overlaps: Finding
-    """Nodes of the two may meet; in a witness they do."""
+    """Nodes of the two may overlap; in a witness they do."""
 
     @property
     def sure(self) -> bool:
-        """Whether the verdict is proved; only that nodes may meet is also said without proof.
+        """Whether the verdict is proved; only a possible overlap is reported without proof.
 
-        A closer relation may still hold: that it does not is as sure as its finding is.
+        A closer relation may still hold, if its finding is not proved.
         """
         return self.verdict is not Verdict.OVERLAPS or self.overlaps.sure
 
@@ -88,49 +88,51 @@ def relate(
     >>> relate(parse("/a[@n < 5]"), parse("/a[@n > 7]")).explanation
     'no node of one ever lies at or under a node of the other'
     """
-    here = world(schema, frozenset(single_valued))
+    domain = domain_of(schema, frozenset(single_valued))
     exact = is_linear(p) and is_linear(q)
-    contains = _contained(here, p, q, exact)
-    contained = _contained(here, q, p, exact)
-    met = meeting(here, p, q)
+    contains = _contained(domain, p, q, exact)
+    contained = _contained(domain, q, p, exact)
+    met = meeting(domain, p, q)
     overlaps = Finding(
-        met is not None, met is None or (exact and bool(met)), _witness(here, met, exact, p, q)
+        met is not None, met is None or (exact and bool(met)), _witness(domain, met, exact, p, q)
     )
     verdict = _verdict(contains, contained, overlaps)
     return Relation(
         verdict,
-        _never(here, p, q) or _explanation(verdict, met, exact),
+        _never(domain, p, q) or _explanation(verdict, met, exact),
         contains,
         contained,
-        _covers(here, p, q, exact),
-        _covers(here, q, p, exact),
+        _covers(domain, p, q, exact),
+        _covers(domain, q, p, exact),
         overlaps,
     )
 
 
 def is_linear(query: Query) -> bool:
-    """Whether the query is made of paths without predicates, on which relations are exact."""
+    """Whether the query has no predicates, so that relations are exact."""
     return not any(step.predicates for path in query.branches for step in path.steps)
 
 
-def _contained(here: World, p: Query, q: Query, exact: bool) -> Finding:
-    missed = not_contained(here, p, q)
+def _contained(domain: DocumentDomain, p: Query, q: Query, exact: bool) -> Finding:
+    missed = not_contained(domain, p, q)
     return Finding(
         missed is None,
         missed is None or (exact and bool(missed)),
-        _witness(here, missed, exact, p, q),
+        _witness(domain, missed, exact, p, q),
     )
 
 
-def _covers(here: World, p: Query, q: Query, exact: bool) -> Finding:
-    holds = covers_in(here, p, q)
+def _covers(domain: DocumentDomain, p: Query, q: Query, exact: bool) -> Finding:
+    holds = covers_in(domain, p, q)
     return Finding(holds, holds or exact)
 
 
-def _witness(here: World, word: Word | None, exact: bool, p: Query, q: Query) -> str | None:
-    if not word or not exact or here.schema is not None:
+def _witness(
+    domain: DocumentDomain, word: Word | None, exact: bool, p: Query, q: Query
+) -> str | None:
+    if not word or not exact or domain.schema is not None:
         return None
-    return witness.document(word, p, q)
+    return witness_documents.document(word, p, q)
 
 
 def _verdict(contains: Finding, contained: Finding, overlaps: Finding) -> Verdict:
@@ -143,9 +145,9 @@ def _verdict(contains: Finding, contained: Finding, overlaps: Finding) -> Verdic
     return Verdict.OVERLAPS if overlaps.holds else Verdict.DISJOINT
 
 
-def _never(here: World, p: Query, q: Query) -> str | None:
+def _never(domain: DocumentDomain, p: Query, q: Query) -> str | None:
     for which, query in (("first", p), ("second", q)):
-        reason = why_impossible(here, query)
+        reason = why_impossible(domain, query)
         if reason is not None:
             return f"the {which} never matches: {reason}"
     return None
@@ -166,5 +168,5 @@ def _explanation(verdict: Verdict, met: Word | None, exact: bool) -> str:
     if verdict is not Verdict.OVERLAPS:
         return said
     if exact and met:
-        return f"{said}; nodes of both can meet at {witness.path(met)}"
+        return f"{said}; nodes of both can meet at {witness_documents.path(met)}"
     return f"{said} as far as can be proved; nodes of both may meet"

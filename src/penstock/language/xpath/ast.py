@@ -1,4 +1,4 @@
-"""A query as a frozen tree, the twin of the native core's.
+"""The syntax tree of a query; the native core has the same types.
 
 Prefixes are resolved: names carry namespace URIs. The context of a query is the document node, so
 ``a/b`` and ``/a/b`` are the same query. ``//x`` is XPath 1.0's
@@ -14,14 +14,14 @@ from typing import TypeAlias
 
 
 class Axis(Enum):
-    """How a step leaves its context."""
+    """The axis of a step."""
 
     CHILD = "/"
     DESCENDANT = "//"
 
 
 class Kind(Enum):
-    """What kind of node a step selects."""
+    """The kind of node that a step selects."""
 
     ELEMENT = "element"
     ATTRIBUTE = "attribute"
@@ -29,7 +29,7 @@ class Kind(Enum):
 
 
 class Op(Enum):
-    """A comparison."""
+    """A comparison operator."""
 
     EQ = "="
     NE = "!="
@@ -41,7 +41,8 @@ class Op(Enum):
 
 @dataclass(frozen=True, slots=True)
 class NameTest:
-    """``n``, ``p:n``, ``*``, ``p:*``, ``*:n``; ``None`` is any, the URI ``""`` no namespace."""
+    """``n``, ``p:n``, ``*``, ``p:*``, ``*:n``; ``None`` matches anything, the URI ``""`` no
+    namespace."""
 
     uri: str | None = None
     local: str | None = None
@@ -49,7 +50,7 @@ class NameTest:
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """One step; attribute and text steps are the last of their path."""
+    """A step; attribute and text steps end their path."""
 
     axis: Axis
     kind: Kind
@@ -59,7 +60,7 @@ class Step:
 
 @dataclass(frozen=True, slots=True)
 class Path:
-    """Steps from a context node; no step is ``.``."""
+    """Steps from a context node; the empty path is ``.``."""
 
     steps: tuple[Step, ...] = ()
 
@@ -73,14 +74,14 @@ class Query:
 
 @dataclass(frozen=True, slots=True)
 class And:
-    """All of at least two."""
+    """Conjunction of at least two conditions."""
 
     items: tuple[Expr, ...]
 
 
 @dataclass(frozen=True, slots=True)
 class Or:
-    """Any of at least two."""
+    """Disjunction of at least two conditions."""
 
     items: tuple[Expr, ...]
 
@@ -94,7 +95,7 @@ class Not:
 
 @dataclass(frozen=True, slots=True)
 class Exists:
-    """A nested path; true where it selects something."""
+    """A nested path; true if it selects a node."""
 
     path: Path
 
@@ -110,7 +111,7 @@ class Compare:
 
 @dataclass(frozen=True, slots=True)
 class Contains:
-    """``contains(path, text)``: of the first node's string-value, ``""`` where there is none."""
+    """``contains(path, text)`` on the first node's string-value, ``""`` without a node."""
 
     path: Path
     text: str
@@ -118,7 +119,7 @@ class Contains:
 
 @dataclass(frozen=True, slots=True)
 class StartsWith:
-    """``starts-with(path, text)``, of the first node likewise."""
+    """``starts-with(path, text)`` on the first node, likewise."""
 
     path: Path
     text: str
@@ -153,9 +154,9 @@ Expr: TypeAlias = (
 
 
 def is_positional(expr: Expr) -> bool:
-    """Whether a predicate asks for the position of the node that it filters.
+    """Whether a predicate depends on the position of the node that it filters.
 
-    What a nested path's own predicates ask is another node's position.
+    Predicates of nested paths depend on the positions of other nodes.
     """
     match expr:
         case Position() | PositionLast() | Last():

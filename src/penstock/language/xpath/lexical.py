@@ -1,4 +1,4 @@
-"""The characters that names, numbers and white space are made of."""
+"""Patterns of names, numbers and white space."""
 
 from __future__ import annotations
 
@@ -19,10 +19,10 @@ QNAME: Final = re.compile(f"{NCNAME.pattern}(?::{NCNAME.pattern})?")
 """A name with or without a prefix."""
 
 NUMBER: Final = re.compile(r"[0-9]+(?:\.[0-9]*)?|\.[0-9]+")
-"""A number as XPath 1.0 writes it: no sign, no exponent."""
+"""A number in XPath 1.0 syntax: no sign, no exponent."""
 
 WHITE_SPACE: Final = re.compile("[ \t\r\n]*")
-"""What may stand between any two tokens."""
+"""White space between tokens."""
 
 NOT_A_CHARACTER: Final = re.compile("[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
-"""What XML does not allow anywhere, and so nothing in a document can be equal to."""
+"""Characters that XML does not allow, so that they never occur in documents."""

@@ -1,4 +1,4 @@
-"""The prefixes of one query, checked once."""
+"""Validates the prefix map of a query."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from penstock.errors import error
 from penstock.language.xpath.lexical import NCNAME
 
 XML_NAMESPACE: Final = "http://www.w3.org/XML/1998/namespace"
-"""What the prefix ``xml`` always means."""
+"""The namespace of the prefix ``xml``."""
 
 _XMLNS_NAMESPACE: Final = "http://www.w3.org/2000/xmlns/"
 
@@ -17,12 +17,12 @@ _XMLNS_NAMESPACE: Final = "http://www.w3.org/2000/xmlns/"
 def check_namespaces(
     namespaces: Mapping[str, str] | None, default_namespace: str | None
 ) -> dict[str, str]:
-    """The prefix map of a query, ``xml`` included.
+    """Returns the prefix map of a query, including ``xml``.
 
     Raises
     ------
     QueryError
-        ``query.namespaces`` where a prefix is not a name, or a binding is one that XML forbids.
+        ``query.namespaces`` if a prefix is not a name, or XML forbids the binding.
     """
     for prefix, uri in (namespaces or {}).items():
         problem = _problem(prefix, uri)

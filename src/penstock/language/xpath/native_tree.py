@@ -1,4 +1,4 @@
-"""Trees as the native core hands them over: nested tuples, turned into dataclasses here."""
+"""Converts the native core's nested tuples to syntax trees."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ from penstock.language.xpath.ast import (
 
 
 def query_of(branches: tuple[Any, ...]) -> Query:
-    """The query of the core's tuple."""
+    """The query of a native tuple."""
     return Query(tuple(_path(branch) for branch in branches))
 
 
@@ -64,4 +64,4 @@ def _expr(tag: str, *parts: Any) -> Expr:  # noqa: ANN401 - each tag has parts o
             return PositionLast(Op(op))
         case "last", (op, value):
             return Last(Op(op), value)
-    raise AssertionError(f"the native core made an unknown {tag!r}")
+    raise AssertionError(f"unknown tag {tag!r} from the native core")

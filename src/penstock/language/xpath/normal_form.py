@@ -1,17 +1,17 @@
-"""The normal form: queries that say the same in different words become one tree.
+"""The normal form of queries: equivalent spellings get the same tree.
 
-What it does, all of it true in XPath 1.0 on every document:
+The rewrites, all valid in XPath 1.0 on every document:
 
-* ``and``, ``or`` and unions are flat, ordered, without repetitions, and not of one item;
-* ``not()`` stands only before what has no ``not``, ``and`` or ``or``, and never before a position;
-* ``[a and b]`` is ``[a][b]``; of an ``and`` with positions, those stay together and come first;
-* predicates are ordered and not repeated between the positions among them;
-* nested paths are pulled straight: ``[a[b]]`` is ``[a/b]``, ``[a[. = 'x']]`` is ``[a = 'x']``;
-* ``<`` and its kin compare with numbers, and positions are counted with ``=``, ``!=``, ``<=`` and
+* ``and``, ``or`` and unions are flattened, sorted, deduplicated, and have at least two items;
+* ``not()`` is pushed below ``not``, ``and`` and ``or``, and never applies to a position;
+* ``[a and b]`` is ``[a][b]``; in an ``and`` with positions, those stay together and come first;
+* predicates between two positional ones are sorted and deduplicated;
+* nested paths are flattened: ``[a[b]]`` is ``[a/b]``, ``[a[. = 'x']]`` is ``[a = 'x']``;
+* order comparisons use numbers, and positions use ``=``, ``!=``, ``<=`` and
   ``>=``;
-* what is always true is left out; what is never true is ``[not(.)]``, alone in its step.
+* tautologies are removed; a contradiction becomes ``[not(.)]``, alone in its step.
 
-Comparisons speak of *some* node, so ``not(a = 'x')`` and ``a != 'x'`` remain different. The native
+Comparisons are existential, so ``not(a = 'x')`` and ``a != 'x'`` remain different. The native
 core's ``normal_form.rs`` is the same.
 """
 
@@ -48,22 +48,22 @@ from penstock.language.xpath.tree_order import expr_key, path_key
 from penstock.language.xpath.value_tests import OPPOSITE, number
 
 ALWAYS: Final = Exists(Path())
-"""``.``, which every node has."""
+"""``.``, which holds for every node."""
 
 NEVER: Final = Not(ALWAYS)
 """``not(.)``"""
 
 NOTHING: Final = Path((Step(Axis.CHILD, Kind.ELEMENT, NameTest(), (NEVER,)),))
-"""``/*[not(.)]``, the one query that selects nothing."""
+"""``/*[not(.)]``, the query that selects nothing."""
 
 _MORE_THAN_ANY_POSITION: Final = 2.0**53
-"""Positions are smaller: no document has that many nodes. Past it doubles skip integers."""
+"""Upper bound of positions: no document has that many nodes, and beyond it doubles are inexact."""
 
 
 def normalise(query: Query) -> Query:
     """The normal form of a query.
 
-    It selects the same nodes, and normalising it again changes nothing.
+    It selects the same nodes, and normalising is idempotent.
 
     Examples
     --------
@@ -81,7 +81,7 @@ def _is_dead(path: Path) -> bool:
 
 
 def _path(path: Path) -> Path:
-    """The same nodes."""
+    """An equivalent path in normal form."""
     return Path(tuple(replace(step, predicates=_predicates(step)) for step in path.steps))
 
 
@@ -102,7 +102,7 @@ def _predicates(step: Step) -> tuple[Expr, ...]:
 
 
 class _Continuation(NamedTuple):
-    """The rest of a path, and what its end is compared with."""
+    """The rest of a path and the comparison at its end."""
 
     path: Path = Path()
     goal: tuple[Op, str | float] | None = None
@@ -112,11 +112,11 @@ class _Continuation(NamedTuple):
 
 
 class _Filters:
-    """Predicates of one step, in normal form."""
+    """The predicates of one step, in normal form."""
 
     def __init__(self, normal: Iterable[Expr]) -> None:
         self.all = list(normal)
-        # Where those begin that follow the last position: they are in order.
+        # Start of the predicates after the last positional one, which are sorted.
         self._free = 0
         for index, predicate in enumerate(self.all):
             if is_positional(predicate):
@@ -130,7 +130,7 @@ class _Filters:
             bisect.insort_left(self.all, predicate, lo=self._free, key=expr_key)
 
     def take_continuation(self) -> _Continuation:
-        """Takes out the last predicate that could as well be the rest of an existing path."""
+        """Removes the last predicate that can be the continuation of an existing path."""
         for index in range(len(self.all) - 1, self._free - 1, -1):
             match self.all[index]:
                 case Exists(path):
@@ -143,10 +143,10 @@ class _Filters:
 
 
 def _existence(path: Path, goal: tuple[Op, str | float] | None = None) -> Expr:
-    """That there is a node at the end of ``path``, and that it compares as ``goal`` says.
+    """The condition that ``path`` selects a node that satisfies ``goal``.
 
-    Built from the end: what follows a step is one more predicate of it, and of these one continues
-    the path. So it does not matter which one did before.
+    Built from the end: the rest after a step becomes one more predicate of it, one of which
+    continues the path. So the original choice does not matter.
     """
     rest = _Continuation(Path(), goal)
     for step in reversed(path.steps):
@@ -177,7 +177,7 @@ def _expr(expr: Expr, kind: Kind, *, negated: bool) -> Expr:
     normal = _condition(expr, kind)
     if not negated:
         return normal
-    # What is negated already can only be `not(.)`.
+    # Negated expressions can only be `not(.)` here.
     return normal.item if isinstance(normal, Not) else Not(normal)
 
 
@@ -199,7 +199,7 @@ def _items(items: Iterable[Expr], kind: Kind, *, negated: bool, join: type[And] 
 
 
 def _condition(expr: Exists | Compare | Contains | StartsWith, kind: Kind) -> Expr:
-    if kind is not Kind.ELEMENT and expr.path.steps:  # attributes and text have nothing below them
+    if kind is not Kind.ELEMENT and expr.path.steps:  # attributes and text have no descendants
         return ALWAYS if isinstance(expr, Contains | StartsWith) and not expr.text else NEVER
     match expr:
         case Exists(path):
@@ -231,7 +231,7 @@ def _position_last(op: Op) -> Expr:
 
 
 def _position(op: Op, value: float, make: Callable[[Op, float], Expr]) -> Expr:
-    """A condition on a count from 1 up, in integers, with ``=``, ``!=``, ``<=`` or ``>=``."""
+    """A condition on a positive integer, with ``=``, ``!=``, ``<=`` or ``>=``."""
     if abs(value) >= _MORE_THAN_ANY_POSITION:
         holds = op is Op.NE or (op in (Op.LT, Op.LE) if value > 0 else op in (Op.GT, Op.GE))
         return ALWAYS if holds else NEVER

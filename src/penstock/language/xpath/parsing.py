@@ -1,4 +1,4 @@
-"""From text to tree, by the native core where it is there."""
+"""Parses queries with the native core, or with the reference if it is missing."""
 
 from __future__ import annotations
 
@@ -20,23 +20,23 @@ def parse(
     namespaces: Mapping[str, str] | None = None,
     default_namespace: str | None = None,
 ) -> Query:
-    """The query that ``text`` says.
+    """Parses an XPath query.
 
     Parameters
     ----------
     text
-        XPath, within the language's bounds. Relative paths start at the document, as absolute
-        ones do.
+        An XPath expression of the supported fragment. Relative paths start at the document
+        node, like absolute ones.
     namespaces
-        Namespace URIs by prefix. ``xml`` is always there.
+        Namespace URIs by prefix. ``xml`` is predefined.
     default_namespace
-        The namespace of element names without a prefix; none if not given. Attribute names
+        The namespace of element names without a prefix; defaults to none. Attribute names
         without a prefix are in no namespace.
 
     Raises
     ------
     QueryError
-        Where the query says what cannot be said; ``where`` has the position.
+        The query is outside the fragment; ``where`` is the position.
 
     Examples
     --------
@@ -58,7 +58,7 @@ def parse_normal(
     namespaces: Mapping[str, str] | None = None,
     default_namespace: str | None = None,
 ) -> Query:
-    """The normal form of the query that ``text`` says: ``normalise(parse(text))``, but faster.
+    """Parses a query to its normal form: ``normalise(parse(text))``, but faster.
 
     Parameters as for :func:`parse`.
 
@@ -76,7 +76,7 @@ def _parsed(
 ) -> Query:
     tree = refusal = None
     if native is not None:
-        # The core takes no lone surrogates; the reference says where they are.
+        # The native core does not accept lone surrogates; the reference reports their position.
         with suppress(UnicodeEncodeError):
             bindings = list((namespaces or {}).items())
             tree, refusal = native.parse_query(text, bindings, default_namespace or "", normal)

@@ -1,4 +1,4 @@
-"""A query as text again."""
+"""Prints queries as XPath text."""
 
 from __future__ import annotations
 
@@ -43,24 +43,23 @@ class PrintedQuery:
 
 
 def to_text(query: Query, namespaces: Mapping[str, str] | None = None) -> PrintedQuery:
-    """The query as text.
+    """Print a query.
 
-    Parsing the text again, with the namespaces that come with it, gives the same tree. (Unless the
-    query was at a limit already: the text that comes out may be longer than the one that went in.)
-    The text is XPath 1.0, but for name tests of the form ``*:n``.
+    Parsing the text with the returned namespaces yields the same tree, unless the printed text
+    exceeds a limit. The text is XPath 1.0 except for name tests of the form ``*:n``.
 
     Parameters
     ----------
     query
-        What to print.
+        The query to print.
     namespaces
-        Prefixes to use where the query has their namespaces. Others are invented.
+        Preferred prefixes. Prefixes of other namespaces are generated.
 
     Raises
     ------
     QueryError
-        ``query.unprintable`` for a tree that no text stands for, such as a string with both kinds
-        of quotes. The parser makes none.
+        ``query.unprintable`` for a tree without a textual form, such as a string with both kinds
+        of quotes. The parser never creates such trees.
 
     Examples
     --------
@@ -122,13 +121,13 @@ class _Printer:
     def _prefix(self, uri: str) -> str:
         prefix = self._prefix_of.get(uri)
         if prefix is None:
-            prefix = self._invented()
+            prefix = self._new_prefix()
             self._prefix_of[uri] = prefix
         if uri != XML_NAMESPACE:
             self.used[prefix] = uri
         return prefix
 
-    def _invented(self) -> str:
+    def _new_prefix(self) -> str:
         number = 1
         while f"ns{number}" in self._taken:
             number += 1
@@ -176,7 +175,7 @@ class _Printer:
 
 
 def quoted(text: str) -> str:
-    """A string as XPath writes it."""
+    """A string literal in XPath syntax."""
     if "'" not in text:
         return f"'{text}'"
     if '"' not in text:
@@ -185,9 +184,9 @@ def quoted(text: str) -> str:
 
 
 def number_text(value: float) -> str:
-    """The shortest decimal that XPath reads as ``value``: XPath knows no exponents.
+    """The shortest decimal that XPath parses as ``value``; XPath has no exponents.
 
-    Infinity is a number of 310 digits, which is how it came to be.
+    Infinity is printed with 310 digits, which parse to infinity.
     """
     if math.isnan(value):
         raise error("query.unprintable", "what is not a number cannot be written")

@@ -1,7 +1,7 @@
-"""An order on trees, for the normal form.
+"""A total order on syntax trees, for the normal form.
 
-Any total order would do, but the native core's has to be the same (``order.rs``). Kinds of
-conditions and their fields are ordered as they are declared.
+The native core must use the same order (``order.rs``). Kinds of conditions and their fields are
+ordered as declared.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from penstock.language.xpath.ast import (
 )
 
 Key: TypeAlias = tuple[Any, ...]
-"""Nested tuples that compare with those of other trees."""
+"""Nested tuples that can be compared."""
 
 _AXES: Final = {axis: rank for rank, axis in enumerate(Axis)}
 _KINDS: Final = {kind: rank for rank, kind in enumerate(Kind)}
@@ -36,12 +36,12 @@ _OPS: Final = {op: rank for rank, op in enumerate(Op)}
 
 
 def path_key(path: Path) -> Key:
-    """Orders paths."""
+    """The sort key of a path."""
     return tuple(_step_key(step) for step in path.steps)
 
 
 def expr_key(expr: Expr) -> Key:
-    """Orders conditions."""
+    """The sort key of a condition."""
     match expr:
         case And(items):
             return 0, tuple(expr_key(item) for item in items)

@@ -1,9 +1,9 @@
-"""Tests of one string-value, and whether several can hold at once.
+"""Tests of one string-value, and the satisfiability of several.
 
-A test here concerns the string-value of one given node, so it is a plain predicate on strings:
-``. = 'x'``, ``. < 5``, ``contains(., 'x')``, ``starts-with(., 'x')``, or the opposite of one.
-Numbers are those of XPath 1.0: a string that is not a number is NaN, which differs from every
-number and is neither below nor above any.
+A test concerns the string-value of one node, so it is a predicate on strings:
+``. = 'x'``, ``. < 5``, ``contains(., 'x')``, ``starts-with(., 'x')``, or a negation.
+Numbers follow XPath 1.0: a string that is not a number is NaN, which is unequal to every number and
+neither less nor greater.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ OPPOSITE = {
     Op.GT: Op.LE,
     Op.GE: Op.LT,
 }
-"""The comparison that holds exactly where this one does not, NaN aside."""
+"""The negation of each comparison, except for NaN."""
 
 _SPACE = " \t\r\n"
 _NUMBER = re.compile(r"-?([0-9]+(\.[0-9]*)?|\.[0-9]+)")
@@ -49,23 +49,23 @@ def number(text: str) -> float:
 
 
 def compare(left: float, op: Op, right: float) -> bool:
-    """``left op right`` as XPath 1.0 has it."""
+    """``left op right`` in XPath 1.0."""
     return _COMPARE[op](left, right)
 
 
 @dataclass(frozen=True, slots=True)
 class ValueTest:
-    """A comparison, ``contains`` or ``starts-with`` of ``.`` that holds, or that does not."""
+    """A comparison, ``contains`` or ``starts-with`` on ``.``, possibly negated."""
 
     expr: Compare | Contains | StartsWith
     holds: bool = True
 
     def opposite(self) -> ValueTest:
-        """The test that accepts exactly what this one does not."""
+        """The negated test."""
         return ValueTest(self.expr, not self.holds)
 
     def accepts(self, value: str) -> bool:
-        """Whether a node of this string-value passes."""
+        """Whether a node with this string-value passes the test."""
         return self._bare(value) == self.holds
 
     def _bare(self, value: str) -> bool:
@@ -86,7 +86,7 @@ NOT_EMPTY = ValueTest(Compare(SELF, Op.NE, ""))
 
 
 class Numbers:
-    """The numbers, and whether NaN, that a value's number can still be: an interval."""
+    """The possible numeric values: an interval, and whether NaN is possible."""
 
     __slots__ = ("excluded", "high", "high_open", "low", "low_open", "nan")
 
@@ -104,7 +104,7 @@ class Numbers:
             return
         if isinstance(expr.literal, str):
             if expr.op in (Op.EQ, Op.NE):
-                if (expr.op is Op.EQ) == test.holds:  # the whole string is known
+                if (expr.op is Op.EQ) == test.holds:  # the string is known exactly
                     self.nan = self.nan and math.isnan(number(expr.literal))
                     self._bound(Op.EQ, number(expr.literal))
                 return
@@ -112,17 +112,17 @@ class Numbers:
         else:
             bound = expr.literal
         if math.isnan(bound):
-            if (expr.op is Op.NE) != test.holds:  # never true where it should hold
+            if (expr.op is Op.NE) != test.holds:  # can never hold
                 self.nan, self.low, self.high = False, math.inf, -math.inf
             return
         op = expr.op if test.holds else OPPOSITE[expr.op]
-        # NaN passes `!=`, and passes the opposite of any comparison but `!=`.
+        # NaN satisfies `!=` and the negation of any other comparison.
         keeps_nan = op is Op.NE if op in (Op.EQ, Op.NE) else not test.holds
         self.nan = self.nan and keeps_nan
         self._bound(op, bound)
 
     def _bound(self, op: Op, bound: float) -> None:
-        if math.isnan(bound):  # equal to a string that is no number
+        if math.isnan(bound):  # equal to a non-numeric string
             self.low, self.high = math.inf, -math.inf
             return
         if op is Op.NE:
@@ -133,11 +133,11 @@ class Numbers:
             self.high, self.high_open = bound, op is Op.LT
 
     def empty(self) -> bool:
-        """Whether nothing is left, not even NaN."""
+        """Whether no value is possible, not even NaN."""
         return not self.nan and self.no_number()
 
     def no_number(self) -> bool:
-        """Whether no number is left."""
+        """Whether no number is possible."""
         if self.low > self.high:
             return True
         if self.low < self.high:
@@ -150,8 +150,7 @@ def unsatisfiable(
 ) -> bool:
     """Whether provably no string passes all tests.
 
-    ``values`` are all strings there can be, where that is known; ``blank`` says that the string is
-    white space.
+    ``values`` are all possible strings, if known; ``blank`` means that the string is white space.
     """
     known = known_value(tests)
     if known is not None and values is None:
@@ -165,12 +164,12 @@ def unsatisfiable(
 
 
 def implies(tests: Sequence[ValueTest], goal: ValueTest) -> bool:
-    """Whether provably each string that passes all tests passes the goal."""
+    """Whether provably each string that passes all tests satisfies the goal."""
     return goal in tests or unsatisfiable((*tests, goal.opposite()))
 
 
 def known_value(tests: Iterable[ValueTest]) -> str | None:
-    """The whole string, where a test says what it is."""
+    """The exact string, if a test determines it."""
     for test in tests:
         expr = test.expr
         if (

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import TypeAlias
 
 from penstock.documents import Name
-from penstock.language.relations.universe import Occurs
+from penstock.language.relations.path_universe import Occurs
 from penstock.schema import Place, SchemaAttribute, SchemaNode, SchemaTree
 from penstock.schema.tree import ONCE
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from itertools import count
 
 from penstock.documents import Name
-from penstock.language.relations.universe import Occurs
+from penstock.language.relations.path_universe import Occurs
 from penstock.mediation.integration.facts import (
     Facts,
     FactsOf,

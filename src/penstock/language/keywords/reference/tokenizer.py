@@ -1,7 +1,7 @@
-"""The plain definition of words: the rules of UAX #29, one after the other.
+"""The reference tokenizer: the rules of UAX #29, one by one.
 
-Text between white space is cut at word boundaries; what holds a letter or digit is a word. The
-native core cuts with tables of its own, and tests compare the two.
+Text between white space is split at word boundaries; segments with a letter or digit are words. The
+native core uses precomputed tables, and tests compare the two.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ _CLASSES: Final = (
     *("Single_Quote", "Double_Quote", "MidNumLet", "MidLetter", "MidNum"),
     *("ExtendNumLet", "Regional_Indicator"),
 )
-"""The values of the property Word_Break that the rules speak of."""
+"""The values of the property Word_Break used by the rules."""
 
 _CLASS = regex.compile("|".join(rf"(?P<{name}>\p{{WB={name}}})" for name in _CLASSES))
 _PICTOGRAPH = regex.compile(r"\p{Extended_Pictographic}")
@@ -39,24 +39,24 @@ _BESIDE_CONNECTOR: Final = _LETTER | {"Numeric", "Katakana", "ExtendNumLet"}
 
 
 def words(text: str) -> list[str]:
-    """The words of a text in their order, folded; without those that are too long."""
+    """The case-folded words of a text in order, without those that are too long."""
     return [word for run in runs(text) for word in words_of_run(run[0]) if is_short(word)]
 
 
 def runs(text: str) -> Iterator[regex.Match[str]]:
-    """What stands between white space."""
+    """The runs of text between white space."""
     return _RUN.finditer(text)
 
 
 def words_of_run(run: str) -> Iterator[str]:
-    """The words of a text without white space, folded, however long."""
+    """The case-folded words of a text without white space, of any length."""
     for segment in _segments(run):
         if _LETTER_OR_DIGIT.search(segment):
             yield folded(segment)
 
 
 def folded(word: str) -> str:
-    """The one form of all spellings that differ in case alone, or in how accents are written."""
+    """The common form of spellings that differ only in case or in the encoding of accents."""
     return unicodedata.normalize("NFC", word.casefold())
 
 
@@ -67,22 +67,22 @@ def is_short(word: str) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class _Unit:
-    """A character, with those after it that only extend it (WB4)."""
+    """A character with the following characters that extend it (WB4)."""
 
     start: int
     kind: str
     """The character's value of the property Word_Break."""
     is_joined: bool
-    """Whether it is a pictograph that a zero-width joiner joins to what is before it (WB3c)."""
+    """Whether it is a pictograph after a zero-width joiner (WB3c)."""
 
 
 def _segments(run: str) -> Iterator[str]:
-    """What stands between word boundaries."""
+    """The segments between word boundaries."""
     units = _units(run)
     starts = [
         unit.start
         for at, unit in enumerate(units)
-        if at == 0 or not (unit.is_joined or _hold_together(units, at))
+        if at == 0 or not (unit.is_joined or _no_boundary_before(units, at))
     ]
     for start, end in itertools.pairwise([*starts, len(run)]):
         yield run[start:end]
@@ -104,10 +104,10 @@ def _class(character: str) -> str:
     return str(found.lastgroup) if found else "Other"
 
 
-def _hold_together(units: Sequence[_Unit], at: int) -> bool:
-    """Whether no boundary is before the unit; the first has one.
+def _no_boundary_before(units: Sequence[_Unit], at: int) -> bool:
+    """Whether there is no boundary before the unit; there is one before the first.
 
-    The rules on line ends and spaces are left out, since there is no white space.
+    The rules for line ends and spaces are omitted, since the text has no white space.
     """
     before, left, right, after = (
         units[place].kind if 0 <= place < len(units) else "" for place in range(at - 2, at + 2)
@@ -132,6 +132,6 @@ def _hold_together(units: Sequence[_Unit], at: int) -> bool:
 
 
 def _count_of_regional(units: Sequence[_Unit], at: int) -> int:
-    """How many regional indicators stand right before a place."""
+    """Number of regional indicators directly before a position."""
     before = itertools.takewhile(lambda unit: unit.kind == _REGIONAL, reversed(units[:at]))
     return sum(1 for _ in before)

@@ -1,7 +1,7 @@
-"""What an expression inside a query can stand for before it is a condition, and how two compare.
+"""Operands of expressions, and their comparison.
 
-XPath's expressions have values: nodes, strings, numbers, truth values. A predicate of this
-language is a truth value in the end; the others only ever appear on their way to one.
+XPath expressions have values: node sets, strings, numbers, booleans. A predicate is boolean in the
+end; the other values occur only as its operands.
 """
 
 from __future__ import annotations
@@ -64,7 +64,7 @@ Value: TypeAlias = Nodes | Text | Number | PositionCall | LastCall | Truth
 
 
 class Operand(NamedTuple):
-    """A value and where it begins."""
+    """A value and its start position."""
 
     value: Value
     start: int
@@ -75,7 +75,7 @@ FLIPPED = {Op.EQ: Op.EQ, Op.NE: Op.NE, Op.LT: Op.GT, Op.LE: Op.GE, Op.GT: Op.LT,
 
 
 def compare(left: Operand, op: Op, right: Operand, at: int) -> Expr:
-    """The condition ``left op right``, its operator at ``at``; refuses what has no place here."""
+    """The condition ``left op right`` with the operator at ``at``; refuses unsupported operands."""
     match left.value, right.value:
         case Truth(), _:
             raise Refused("query.comparison", "a condition cannot be compared", at)

@@ -1,8 +1,8 @@
-"""The parser in plain Python: the definition that the native one is tested against.
+"""The reference parser, the oracle for the native one.
 
-Recursive descent, one method a production of XPath 1.0's grammar, straight over the characters.
-XPath's rule for ``*``, ``and``, ``or``, ``div`` and ``mod`` (a name where an operand is due, an
-operator after one) needs no tokens: each is only looked for where it is due.
+Recursive descent with one method per production of XPath 1.0's grammar, directly on the characters.
+XPath's disambiguation of ``*``, ``and``, ``or``, ``div`` and ``mod`` (a name in operand position,
+an operator after an operand) needs no tokens: each is only expected where it is valid.
 """
 
 from __future__ import annotations
@@ -54,7 +54,7 @@ def parse(
     namespaces: Mapping[str, str] | None = None,
     default_namespace: str | None = None,
 ) -> Query:
-    """The query that ``text`` says; see :func:`penstock.language.parse`."""
+    """Parses a query; see :func:`penstock.language.parse`."""
     prefixes = check_namespaces(namespaces, default_namespace)
     try:
         return _Parser(text, prefixes, default_namespace or "").query()

@@ -1,4 +1,4 @@
-"""The part of the plain Python parser that reads paths and their steps."""
+"""The part of the reference parser for paths and steps."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ from penstock.language.xpath.reference.operands import Refused
 from penstock.language.xpath.reference.scanner import Scanner
 
 NODE_TYPES = ("text", "node", "comment", "processing-instruction")
-"""Names that are node tests, not functions, before a parenthesis."""
+"""Names that denote node tests, not functions, before a parenthesis."""
 
 
 class PathParser(Scanner):
-    """Reads location paths; the class below it in the grammar reads the predicates."""
+    """Parses location paths; a subclass parses the predicates."""
 
     def __init__(self, text: str, prefixes: Mapping[str, str], default_namespace: str) -> None:
         super().__init__(text)
@@ -24,12 +24,12 @@ class PathParser(Scanner):
 
     @abstractmethod
     def predicate(self) -> Expr:
-        """Reads a predicate, brackets included."""
+        """Parses a predicate with its brackets."""
 
     def path(self) -> Path:
-        """Reads a location path."""
+        """Parses a location path."""
         start = self.at
-        descending: int | None = None  # where the `//` before the next step stands
+        descending: int | None = None  # position of the `//` before the next step
         if self.next_is("/"):
             if self.predicates_open:
                 raise Refused("query.absolute", "a path in a predicate starts at its node", start)
@@ -60,7 +60,8 @@ class PathParser(Scanner):
         return self.next_is(".", "@", "*") or NCNAME.match(self.text, self.at) is not None
 
     def _step(self, steps: list[Step], descending: int | None) -> int | None:
-        """Reads one step, appends it if it leads anywhere, and says whether `//` is still open."""
+        """Parses one step and appends it unless it is `.`; returns the position of a pending
+        `//`."""
         start = self.at
         if self.take(".."):
             raise Refused("query.axis", "there is no way up in queries", start)

@@ -1,4 +1,4 @@
-"""A query's characters, read from left to right, with what has been counted on the way."""
+"""Scans the characters of a query and counts against its limits."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from penstock.language.xpath.reference.operands import Refused
 
 
 class Scanner:
-    """Where the parser is, what stands there, and the limits on what came before."""
+    """The current position in the query, and the counters of its limits."""
 
     def __init__(self, text: str) -> None:
         self.text = text
@@ -27,34 +27,34 @@ class Scanner:
         return self.text[self.at : self.at + 1]
 
     def next_is(self, *tokens: str) -> bool:
-        """Whether one of ``tokens`` stands here."""
+        """Whether the input continues with one of ``tokens``."""
         return self.text.startswith(tokens, self.at)
 
     def skip(self) -> None:
-        """Passes white space."""
+        """Skips white space."""
         self.at = self._after_space(self.at)
 
     def take(self, token: str) -> bool:
-        """Passes ``token`` if it stands here."""
+        """Skips ``token`` if it is next; returns whether it was."""
         taken = self.text.startswith(token, self.at)
         if taken:
             self.at += len(token)
         return taken
 
     def take_word(self, word: str) -> bool:
-        """Passes ``word``, and white space before it, if it stands here and ends here."""
+        """Skips white space and the complete word ``word`` if it is next."""
         self.skip()
         name = NCNAME.match(self.text, self.at)
         return name is not None and name.group() == word and self.take(word)
 
     def expect(self, token: str) -> None:
-        """Passes ``token``, and white space before it; refuses anything else."""
+        """Skips white space and the required ``token``."""
         self.skip()
         if not self.take(token):
             self.unexpected()
 
     def ncname(self) -> str:
-        """Passes a name without a colon; refuses anything else."""
+        """Reads a required name without a colon."""
         name = NCNAME.match(self.text, self.at)
         if not name:
             self.unexpected()
@@ -62,21 +62,21 @@ class Scanner:
         return name.group()
 
     def name_before(self, token: str) -> str | None:
-        """The name that stands here if ``token`` follows it; nothing is passed."""
+        """The next name if ``token`` follows it; consumes nothing."""
         name = QNAME.match(self.text, self.at)
         if not name or not self.text.startswith(token, self._after_space(name.end())):
             return None
         return name.group()
 
     def unexpected(self) -> NoReturn:
-        """Refuses what stands here."""
+        """Refuses the current input."""
         found = self.peek()
         message = f"unexpected `{found}`" if found else "the query ends too early"
         raise Refused("query.syntax", message, self.at)
 
     @contextmanager
     def nested(self) -> Iterator[None]:
-        """One more level for as long as it is open."""
+        """Counts one nesting level while the context is active."""
         if self._nesting == MAX_NESTING:
             raise Refused("query.limit", f"more than {MAX_NESTING} levels", self.at)
         self._nesting += 1
@@ -84,13 +84,13 @@ class Scanner:
         self._nesting -= 1
 
     def count_step(self, at: int) -> None:
-        """One more step, which begins at ``at``."""
+        """Counts a step that starts at ``at``."""
         if self._steps == MAX_STEPS:
             raise Refused("query.limit", f"more than {MAX_STEPS} steps", at)
         self._steps += 1
 
     def count_conditions(self, at: int, count: int = 1) -> None:
-        """``count`` more conditions, which begin at ``at``."""
+        """Counts conditions that start at ``at``."""
         self._conditions += count
         if self._conditions > MAX_PREDICATES:
             raise Refused("query.limit", f"more than {MAX_PREDICATES} conditions", at)

@@ -1,7 +1,7 @@
-"""Paths to be met somewhere below a node, followed all at once down a chain of nodes.
+"""A bit-parallel NFA for paths that must be satisfied below a node.
 
-A state is a set of bits, one for each path and number of its steps taken; a bit stays set under
-``//`` while elements go by.
+A state is a bit set with one bit per path and number of steps taken; under ``//`` a bit stays set
+while elements are skipped.
 """
 
 from __future__ import annotations
@@ -9,24 +9,24 @@ from __future__ import annotations
 from collections.abc import Callable
 from functools import lru_cache
 
-from penstock.language.limits import MAX_GOALS_KEPT
+from penstock.language.limits import MAX_CACHED_GOALS
 from penstock.language.relations.name_tests import includes
 from penstock.language.xpath.ast import Axis, Kind, NameTest, Path, Step
 
 
 class Goals:
-    """Some paths, of which one is to be met."""
+    """Paths of which one must be satisfied."""
 
     __slots__ = ("bare", "done", "last_steps", "plain", "start", "steps")
 
     def __init__(self, paths: tuple[Path, ...]) -> None:
         self.steps: list[Step | None] = []
-        """The step each bit waits for; ``None`` where all are taken."""
+        """The next step of each bit; ``None`` if all are taken."""
         self.last_steps = [path.steps[-1] for path in paths if path.steps]
         self.start = 0
         self.done = 0
         self.bare = 0
-        """The bits from which on no step has predicates."""
+        """The bits whose remaining steps have no predicates."""
         for path in paths:
             first = len(self.steps)
             self.start |= 1 << first
@@ -38,14 +38,14 @@ class Goals:
                     break
                 self.bare |= 1 << bit
         self.plain = self.bare == (1 << len(self.steps)) - 1
-        """Whether no step at all has predicates."""
+        """Whether no step has predicates."""
 
     def advance(
         self, state: int, kind: Kind, place: NameTest, holds: Callable[[Step], bool] | None
     ) -> int:
-        """The state after one more node; ``holds`` says whether a step's predicates do.
+        """The state after one more node; ``holds`` decides the predicates of a step.
 
-        Without it, only steps without predicates are taken.
+        Without ``holds``, only steps without predicates are taken.
         """
         after = 0
         while state:
@@ -65,7 +65,7 @@ class Goals:
         return after
 
 
-@lru_cache(maxsize=MAX_GOALS_KEPT)
+@lru_cache(maxsize=MAX_CACHED_GOALS)
 def goals_of(paths: tuple[Path, ...]) -> Goals:
-    """The paths, compiled."""
+    """Compiles paths to goals."""
     return Goals(paths)

@@ -1,9 +1,8 @@
-"""Proofs about patterns: that a goal must hold, or that a pattern cannot.
+"""Proves that a goal follows from a pattern, or that a pattern is unsatisfiable.
 
-The facts of a pattern are known to hold in some document. A goal, an expression or some paths, is
-proved by following the paths down each chain of the pattern, for all lengths its ``//`` may have,
-with all predicates proved at the nodes passed. On chains without predicates this is exact;
-elsewhere what is proved is true, and what is not proved may be true or not.
+The facts of a pattern hold in some document. A goal (an expression or paths) is proved by following
+the paths down each chain of the pattern, for all lengths of its ``//``, proving all predicates on
+the way. This is exact on chains without predicates, and sound but incomplete otherwise.
 """
 
 from __future__ import annotations
@@ -11,26 +10,26 @@ from __future__ import annotations
 from dataclasses import replace
 
 from penstock.language.limits import MAX_PROOF_ASSUMPTIONS, MAX_PROOF_STEPS
-from penstock.language.relations.chains import Chain, Word, escape
-from penstock.language.relations.counting import (
+from penstock.language.relations.chain_search import Chain, Word, escape
+from penstock.language.relations.document_domain import DocumentDomain, Place
+from penstock.language.relations.goal_automaton import Goals, goals_of
+from penstock.language.relations.name_tests import exact
+from penstock.language.relations.path_universe import TextRule
+from penstock.language.relations.position_conditions import (
     Counting,
     Placed,
     PositionExpr,
     clash,
     met_by_some,
 )
-from penstock.language.relations.goals import Goals, goals_of
-from penstock.language.relations.name_tests import exact
-from penstock.language.relations.patterns import (
+from penstock.language.relations.schema_obligations import Unavoidable
+from penstock.language.relations.tree_patterns import (
     NO_COUNTING,
     Node,
     assemble,
     facts_of,
     with_condition,
 )
-from penstock.language.relations.unavoidable import Unavoidable
-from penstock.language.relations.universe import TextRule
-from penstock.language.relations.world import Place, World
 from penstock.language.xpath.ast import (
     And,
     Axis,
@@ -49,18 +48,18 @@ from penstock.language.xpath.value_tests import NOT_EMPTY, SELF, ValueTest, impl
 
 
 class OutOfStepsError(Exception):
-    """A proof was given up; it never leaves the relations."""
+    """The step limit of a proof was reached; internal to the relations."""
 
 
 GAVE_UP = (OutOfStepsError, RecursionError)
-"""What a proof ends with that was too long, or nested too deep for Python's stack."""
+"""The exceptions of a proof that is too long or nested too deeply."""
 
 
 class Prover:
-    """One attempt at proofs in one world; remembers what it found, counts its steps."""
+    """Proves facts in one document domain; caches results and counts steps."""
 
-    def __init__(self, world: World) -> None:
-        self.world = world
+    def __init__(self, domain: DocumentDomain) -> None:
+        self.domain = domain
         self._steps_left = MAX_PROOF_STEPS
         self._assumptions = 0
         self._impossible: dict[tuple[Node, Place, Place], bool] = {}
@@ -68,17 +67,17 @@ class Prover:
         self._unavoidable: dict[Goals, Unavoidable] = {}
 
     def spend(self) -> None:
-        """Count a step, and give up where there have been too many."""
+        """Counts a step; raises when the limit is reached."""
         self._steps_left -= 1
         if self._steps_left < 0:
             raise OutOfStepsError
 
-    # That paths are met
+    # Satisfied paths
 
     def missed(self, node: Node, place: Place, paths: tuple[Path, ...]) -> Word | None:
-        """``None`` where one of the paths is met below the node; else a way to miss them all.
+        """``None`` if one of the paths is satisfied below the node, else a counterexample.
 
-        With predicates about, a way that was found need not be one.
+        With predicates, the counterexample may be infeasible.
         """
         goals = goals_of(tuple(map(_without_last_position, paths)))
         missed: Word | None = ()
@@ -91,21 +90,21 @@ class Prover:
         return missed
 
     def missed_on(self, chain: Chain, place: Place, goals: Goals) -> Word | None:
-        """The same for the nodes of one chain, and what the schema adds to them."""
+        """The same for the nodes of one chain and the content that the schema requires."""
         certain = None
-        if self.world.schema is not None:
+        if self.domain.schema is not None:
             certain = self._unavoidable.get(goals)
             if certain is None:
-                certain = Unavoidable(self.world, goals, self.spend)
+                certain = Unavoidable(self.domain, goals, self.spend)
                 self._unavoidable[goals] = certain
         return escape(chain, place, goals, self, certain)
 
     def missed_above(self, chain: Chain, place: Place, goals: Goals) -> Word | None:
-        """The same where only the nodes of the chain itself count."""
+        """The same for the nodes of the chain only."""
         return escape(chain, place, goals, self, None)
 
     def step_holds(self, node: Node, place: Place, step: Step) -> bool:
-        """Whether all predicates of a step are proved of a node."""
+        """Whether all predicates of a step are proved for a node."""
         key = (node, place, step)
         known = self._held.get(key)
         if known is None:
@@ -120,10 +119,10 @@ class Prover:
             )
         return known
 
-    # That expressions hold
+    # Expressions
 
     def proves(self, node: Node, place: Place, expr: Expr, counting: Counting) -> bool:
-        """Whether the expression provably holds of the node."""
+        """Whether the expression provably holds for the node."""
         self.spend()
         if isinstance(expr, And):
             return all(self.proves(node, place, item, counting) for item in expr.items)
@@ -158,28 +157,29 @@ class Prover:
         for step in path.steps:
             if step.axis is Axis.DESCENDANT:
                 return False
-            if not self.world.at_most_one(place, step.kind, step.test):
+            if not self.domain.at_most_one(place, step.kind, step.test):
                 return False
             place = step.test
         return True
 
     def _refutes(self, node: Node, place: Place, expr: Expr, counting: Counting) -> bool:
-        """Whether the expression provably does not hold of the node: assumed, it is impossible."""
+        """Whether the expression provably fails for the node: assuming it leads to a
+        contradiction."""
         if self._assumptions == MAX_PROOF_ASSUMPTIONS:
             return False
         self._assumptions += 1
         try:
             return all(
-                self.impossible(assemble(node, place, node.facts + facts, self.world), place, None)
-                for facts in facts_of(expr, counting, self.world)
+                self.impossible(assemble(node, place, node.facts + facts, self.domain), place, None)
+                for facts in facts_of(expr, counting, self.domain)
             )
         finally:
             self._assumptions -= 1
 
-    # That patterns cannot be
+    # Unsatisfiable patterns
 
     def impossible(self, node: Node, place: Place, parent: Place) -> bool:
-        """Whether provably no node in a document that counts has these facts."""
+        """Whether provably no node in a document of the domain has these facts."""
         key = (node, place, parent)
         known = self._impossible.get(key)
         if known is None:
@@ -197,10 +197,10 @@ class Prover:
         return known
 
     def child_impossible(self, child: Node, parent: Place) -> bool:
-        """Whether provably no such child or descendant is possible there."""
+        """Whether provably no such child or descendant exists there."""
         return all(
             self.impossible(child, place, above)
-            for above, place in self.world.ways(parent, child.axis, child.kind, child.test)
+            for above, place in self.domain.ways(parent, child.axis, child.kind, child.test)
         )
 
     def _value_impossible(self, node: Node, place: Place, parent: Place) -> bool:
@@ -209,26 +209,26 @@ class Prover:
             return False
         values = None
         blank = False
-        if place is not None and parent is not None and self.world.schema is not None:
+        if place is not None and parent is not None and self.domain.schema is not None:
             if node.kind is Kind.ATTRIBUTE:
-                values = self.world.attribute(parent, place).values
+                values = self.domain.attribute(parent, place).values
             elif node.kind is Kind.TEXT:
-                blank = self.world.text(parent) is TextRule.SPACE
-            elif not self.world.elements(place) and self.world.text(place) is TextRule.NONE:
+                blank = self.domain.text(parent) is TextRule.SPACE
+            elif not self.domain.elements(place) and self.domain.text(place) is TextRule.NONE:
                 values = frozenset(("",))
         return unsatisfiable(tests, values=values, blank=blank)
 
     def _content_impossible(self, node: Node, place: Place) -> bool:
-        """Whether the schema lets no element have all these children at once."""
-        if self.world.schema is None or place is None or node.kind is not Kind.ELEMENT:
+        """Whether the schema allows no element with all these children."""
+        if self.domain.schema is None or place is None or node.kind is not Kind.ELEMENT:
             return False
         wanted = frozenset(
             (child.test.uri or "", child.test.local or "")
             for child in node.facts.children
             if child.axis is Axis.CHILD and child.kind is Kind.ELEMENT and exact(child.test)
         )
-        return len(wanted) > 1 and not self.world.admits(
-            place, frozenset(self.world.elements(place)), wanted
+        return len(wanted) > 1 and not self.domain.admits(
+            place, frozenset(self.domain.elements(place)), wanted
         )
 
 
@@ -243,9 +243,9 @@ def _proves_position(node: Node, goal: Placed) -> bool:
 
 
 def _without_last_position(path: Path) -> Path:
-    """The path without a closing ``[1]`` or the like.
+    """The path without a final positional predicate such as ``[1]``.
 
-    Where anything is selected without it, something is selected with it.
+    The path selects a node exactly if it does without that predicate.
     """
     if not path.steps:
         return path

@@ -1,8 +1,7 @@
-"""How two queries relate, over all documents or over those valid to a schema.
+"""The relations between two queries, over all documents or those valid to a schema.
 
-``contains`` speaks of documents, ``covers`` and ``overlaps`` of nodes. All are sound: what they
-prove is true, and where they cannot prove it they take the side on which nothing is lost. On linear
-paths, those without predicates, they are exact.
+``contains`` compares documents, ``covers`` and ``overlaps`` compare nodes. All are sound: unproved
+relations yield the conservative answer. They are exact on linear paths, which have no predicates.
 """
 
 from __future__ import annotations
@@ -10,10 +9,10 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from penstock.language.relations.containment import contains_in, covers_in
+from penstock.language.relations.document_domain import domain_of
 from penstock.language.relations.overlap import overlaps_in
+from penstock.language.relations.path_universe import Name, PathUniverse
 from penstock.language.relations.satisfiability import why_impossible
-from penstock.language.relations.universe import Name, PathUniverse
-from penstock.language.relations.world import world
 from penstock.language.xpath.ast import Query
 
 
@@ -24,16 +23,16 @@ def contains(
     *,
     single_valued: Iterable[Name] = (),
 ) -> bool:
-    """Whether each document that matches ``q`` matches ``p``; ``False`` where that is not proved.
+    """Whether each document that matches ``q`` matches ``p``; ``False`` if not proved.
 
     Parameters
     ----------
     p, q
-        The query that should match more, and the one that should match less.
+        The more general query, and the more specific one.
     schema
-        Count only documents valid to it.
+        Consider only documents valid to it.
     single_valued
-        Elements that occur at most once in their parent, by the caller's word.
+        Elements that occur at most once per parent, as asserted by the caller.
 
     Examples
     --------
@@ -45,7 +44,7 @@ def contains(
     >>> contains(parse("/a[@n < 10]"), parse("/a[@n = 5]/b"))
     True
     """
-    return contains_in(world(schema, frozenset(single_valued)), p, q)
+    return contains_in(domain_of(schema, frozenset(single_valued)), p, q)
 
 
 def covers(
@@ -55,9 +54,9 @@ def covers(
     *,
     single_valued: Iterable[Name] = (),
 ) -> bool:
-    """Whether each node at or under one that ``q`` selects is at or under one ``p`` selects.
+    """Whether each node at or under one selected by ``q`` is at or under one selected by ``p``.
 
-    ``False`` where that is not proved. Parameters as for :func:`contains`.
+    ``False`` if not proved. Parameters as for :func:`contains`.
 
     Examples
     --------
@@ -67,7 +66,7 @@ def covers(
     >>> covers(parse("/a/b"), parse("/a[b]"))
     False
     """
-    return covers_in(world(schema, frozenset(single_valued)), p, q)
+    return covers_in(domain_of(schema, frozenset(single_valued)), p, q)
 
 
 def overlaps(
@@ -79,9 +78,9 @@ def overlaps(
 ) -> bool:
     """Whether some document may have a node of one query at or under a node of the other.
 
-    ``True`` where the opposite is not proved. Values exclude each other only where both queries
-    must speak of one and the same node: an attribute of one element, or a child that occurs at most
-    once by the schema or by the caller's word. Parameters as for :func:`contains`.
+    ``True`` unless disjointness is proved. Values exclude each other only if both queries refer to
+    the same node: an attribute of one element, or a child that occurs at most once according to the
+    schema or the caller. Parameters as for :func:`contains`.
 
     Examples
     --------
@@ -90,10 +89,10 @@ def overlaps(
     >>> overlaps(cheap, dear)
     False
     >>> cheap, dear = parse("//item[@price < 10]"), parse("//item[@price > 30]")
-    >>> overlaps(cheap, dear)  # one item may stand in the other
+    >>> overlaps(cheap, dear)  # items may be nested
     True
     """
-    return overlaps_in(world(schema, frozenset(single_valued)), p, q)
+    return overlaps_in(domain_of(schema, frozenset(single_valued)), p, q)
 
 
 def disjoint(
@@ -103,15 +102,14 @@ def disjoint(
     *,
     single_valued: Iterable[Name] = (),
 ) -> bool:
-    """Whether provably no document has nodes of the two that meet: the opposite of `overlaps`."""
+    """Whether the queries provably never overlap: the negation of `overlaps`."""
     return not overlaps(p, q, schema, single_valued=single_valued)
 
 
 def why_never(query: Query, schema: PathUniverse | None = None) -> str | None:
-    """Why no document, or none valid to the schema, can ever match; ``None`` where one may.
+    """The reason why no document (valid to the schema) can match, else ``None``.
 
-    Exact on linear paths; elsewhere what is flagged is sure, and what is not flagged may still
-    never match.
+    Exact on linear paths; otherwise sound but incomplete.
 
     Examples
     --------
@@ -121,4 +119,4 @@ def why_never(query: Query, schema: PathUniverse | None = None) -> str | None:
     >>> why_never(parse("/a[@n < 5][@n > 7]/b"))
     'no document meets predicate 2 of step 1'
     """
-    return why_impossible(world(schema), query)
+    return why_impossible(domain_of(schema), query)

@@ -1,8 +1,7 @@
-"""Follow goals down a chain of pattern nodes, for all lengths its ``//`` may have.
+"""Searches a chain of pattern nodes for a counterexample to goals, for all lengths of its ``//``.
 
-The search looks for a way to *escape*: names and gap lengths, allowed by the pattern and the
-schema, on which no goal is met. It runs through (place on the chain, name, state of the goals), so
-each is looked at once however many documents share it.
+An *escape* is an assignment of names and gap lengths, allowed by the pattern and the schema, that
+satisfies no goal. The search visits each (position on the chain, name, goal state) once.
 """
 
 from __future__ import annotations
@@ -14,24 +13,24 @@ from enum import Enum
 from functools import partial
 from typing import Protocol, TypeAlias
 
-from penstock.language.relations.goals import Goals
+from penstock.language.relations.document_domain import DocumentDomain, Place
+from penstock.language.relations.goal_automaton import Goals
 from penstock.language.relations.name_tests import ANY
-from penstock.language.relations.patterns import Facts, Node
-from penstock.language.relations.unavoidable import Unavoidable
-from penstock.language.relations.world import Place, World
+from penstock.language.relations.schema_obligations import Unavoidable
+from penstock.language.relations.tree_patterns import Facts, Node
 from penstock.language.xpath.ast import Axis, Kind, NameTest, Step
 
 Chain: TypeAlias = tuple[Node, ...]
-"""Nodes of a pattern, each below the one before."""
+"""Nodes of a pattern, each below its predecessor."""
 
 Word: TypeAlias = tuple[tuple[Kind, NameTest], ...]
-"""The kinds and names on the way down to a node."""
+"""The kinds and names on the path to a node."""
 
 
 class Judge(Protocol):
-    """Who proves what stands at the nodes of a chain."""
+    """Proves properties of the nodes of a chain."""
 
-    world: World
+    domain: DocumentDomain
 
     def spend(self) -> None:
         """Count a step."""
@@ -44,24 +43,24 @@ class Judge(Protocol):
 
 
 class _Next(Enum):
-    """Where the next node of the chain is to be, as seen from the one the search has reached."""
+    """The position of the next chain node relative to the current one."""
 
     BELOW = 0
     """Directly below: a child, an attribute, a text."""
     FURTHER = 1
-    """With at least one element between."""
+    """At least one element in between."""
 
 
 _At: TypeAlias = tuple[int, _Next, Place, int]
-"""How many nodes of the chain are passed, where the next is, the name here, the goals' state."""
+"""Number of visited chain nodes, position of the next, current name, goal state."""
 
 
 def escape(
     chain: Chain, start: Place, goals: Goals, judge: Judge, certain: Unavoidable | None
 ) -> Word | None:
-    """A shortest way down the chain that meets no goal, or ``None`` where there is none.
+    """A shortest path down the chain that satisfies no goal, or ``None``.
 
-    With ``certain``, what a schema requires beside the chain meets goals too.
+    With ``certain``, content that the schema requires next to the chain can satisfy goals, too.
     """
     if goals.start & goals.done:
         return None
@@ -95,13 +94,13 @@ class _Search:
         self.known: dict[tuple[int, _Next, bool], Node] = {}
 
     def following(self, index: int) -> tuple[_Next, ...]:
-        """Where the next node may be once ``index`` nodes are passed."""
+        """Possible positions of the next node after ``index`` nodes."""
         if index < len(self.chain) and self.chain[index].axis is Axis.DESCENDANT:
             return (_Next.BELOW, _Next.FURTHER)
         return (_Next.BELOW,)
 
     def unavoidable(self, at: _At) -> bool:
-        """Whether the schema makes sure that a goal is met from here on."""
+        """Whether the schema guarantees that a goal is satisfied from here."""
         index, _, place, state = at
         if self.certain is None or place is None:
             return False
@@ -110,15 +109,15 @@ class _Search:
         return not self.certain.avoided(place, state & self.goals.bare)
 
     def moves(self, at: _At) -> Iterator[tuple[Kind, NameTest, _At]]:
-        """One node further down, wherever no goal is met by it."""
+        """Moves one node down that satisfy no goal."""
         index, where, place, state = at
         between = where is _Next.FURTHER
         after = index if between else index + 1
-        world = self.judge.world
+        domain = self.judge.domain
         for following in self.following(after):
             node = self._node(after, following, between)
-            for name in world.steps(place, node.kind, node.test):
-                if world.schema is not None and self._excluded(at, node, name):
+            for name in domain.steps(place, node.kind, node.test):
+                if domain.schema is not None and self._excluded(at, node, name):
                     continue
                 holds = partial(self.judge.step_holds, node, name)
                 met = self.goals.advance(state, node.kind, name, holds)
@@ -126,7 +125,7 @@ class _Search:
                     yield node.kind, name, (after, following, name, met)
 
     def _excluded(self, at: _At, node: Node, name: NameTest) -> bool:
-        """Whether no valid document goes this way without meeting a goal beside it."""
+        """Whether every valid document on this path satisfies a goal next to it."""
         _, _, place, state = at
         if self.judge.impossible(node, name, place):
             return True
@@ -135,7 +134,7 @@ class _Search:
         return self.certain.excludes(place, state & self.goals.bare, name)
 
     def _node(self, index: int, following: _Next, between: bool) -> Node:
-        """The last node passed, or an element after it, with what is known to lie below it."""
+        """The last visited node or a following element, with the known nodes below it."""
         node = self.known.get((index, following, between))
         if node is None:
             below = self.chain[index] if index < len(self.chain) else None
@@ -153,7 +152,7 @@ class _Search:
 
 
 def _with_child(node: Node, old: Node, new: Node) -> Node:
-    """The node with one child known better."""
+    """The node with one child replaced by a more specific one."""
     if old.axis is new.axis:
         return node
     children = tuple(new if child is old else child for child in node.facts.children)

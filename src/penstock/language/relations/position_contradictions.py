@@ -1,14 +1,14 @@
-"""Positions that exclude each other because of how many nodes can be left to count.
+"""Detects positional predicates that contradict the number of candidate nodes.
 
-``a[1][2]`` asks for the second of one, ``@a[2]`` for a second attribute of one name, and ``/a[2]``
-for a second root. What this finds is sure; what it does not find may still be impossible.
+``a[1][2]`` selects the second of one node, ``@a[2]`` a second attribute of one name, ``/a[2]`` a
+second root. Sound but incomplete.
 """
 
 from __future__ import annotations
 
 import math
 
-from penstock.language.relations.counting import PositionExpr, impossible
+from penstock.language.relations.position_conditions import PositionExpr, impossible
 from penstock.language.xpath.ast import (
     And,
     Axis,
@@ -29,7 +29,7 @@ from penstock.language.xpath.ast import (
 
 
 def miscounts(branch: Path) -> bool:
-    """Whether a path from the document can select nothing, whatever the document."""
+    """Whether a path from the document node provably selects nothing in any document."""
     if not branch.steps:
         return False
     first = branch.steps[0]
@@ -40,7 +40,7 @@ def miscounts(branch: Path) -> bool:
 
 
 def _siblings_max(step: Step) -> float:
-    """How many nodes one parent can have that meet the step's name test."""
+    """Maximum number of nodes of one parent that satisfy the step's name test."""
     one_name = step.test.uri is not None and step.test.local is not None
     return 1 if step.kind is Kind.ATTRIBUTE and one_name else math.inf
 
@@ -54,7 +54,7 @@ def _step_miscounts(step: Step, count_max: float) -> bool:
 
 
 def _never(expr: Expr, count_max: float) -> bool:
-    """Whether the predicate holds of none among at most ``count_max`` nodes."""
+    """Whether the predicate holds for none of at most ``count_max`` nodes."""
     match expr:
         case And(items):
             counted = [item for item in items if isinstance(item, PositionExpr)]
@@ -79,7 +79,7 @@ def _nested_miscounts(path: Path) -> bool:
 
 
 def _left_max(expr: Expr, count_max: float) -> float:
-    """How many of at most ``count_max`` nodes can pass the predicate."""
+    """How many of at most ``count_max`` nodes can satisfy the predicate."""
     match expr:
         case And(items):
             return min(_left_max(item, count_max) for item in items)

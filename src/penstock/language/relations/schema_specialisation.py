@@ -1,18 +1,18 @@
-"""A pattern with what a schema adds: names for ``*`` and steps for ``//`` where only one fits."""
+"""Specialises a pattern with a schema: unique names for ``*`` and unique steps for ``//``."""
 
 from __future__ import annotations
 
 from dataclasses import replace
 
-from penstock.language.relations.patterns import Facts, Node
-from penstock.language.relations.proof import Prover
-from penstock.language.relations.world import Place
+from penstock.language.relations.document_domain import Place
+from penstock.language.relations.prover import Prover
+from penstock.language.relations.tree_patterns import Facts, Node
 from penstock.language.xpath.ast import Axis, Kind, NameTest
 
 
 def concrete(node: Node, place: Place, prover: Prover) -> Node:
-    """The same pattern for valid documents, as far as the schema leaves no choice."""
-    if prover.world.schema is None:
+    """An equivalent pattern on valid documents, specialised where the schema allows one choice."""
+    if prover.domain.schema is None:
         return node
     children = tuple(_concrete_child(child, place, prover) for child in node.facts.children)
     return replace(node, facts=replace(node.facts, children=children))
@@ -30,7 +30,7 @@ def _concrete_child(child: Node, parent: Place, prover: Prover) -> Node:
 
 
 def _only_way(child: Node, parent: Place, prover: Prover) -> list[NameTest] | None:
-    """The names from a parent down to a child, where the schema knows only one way."""
+    """The names between a parent and a child, if the schema allows only one path."""
     ways = [[name] for name in _fitting(child, parent, prover)]
     if child.axis is Axis.DESCENDANT:
         ways += _ways_below(child, parent, prover, frozenset())
@@ -40,14 +40,14 @@ def _only_way(child: Node, parent: Place, prover: Prover) -> list[NameTest] | No
 def _ways_below(
     child: Node, parent: Place, prover: Prover, passed: frozenset[Place]
 ) -> list[list[NameTest]]:
-    """Ways through at least one element between; two stand for any number of them."""
+    """Paths through at least one intermediate element; stops after two."""
     ways: list[list[NameTest]] = []
     further = replace(child, axis=Axis.DESCENDANT)
-    for name in prover.world.steps(parent, Kind.ELEMENT, NameTest()):
+    for name in prover.domain.steps(parent, Kind.ELEMENT, NameTest()):
         prover.spend()
         if prover.child_impossible(further, name):
             continue
-        if name in passed:  # round and round: no end of ways
+        if name in passed:  # a cycle: infinitely many paths
             return ways * 2 or [[name], [name]]
         below = [[each] for each in _fitting(child, name, prover)]
         below += _ways_below(child, name, prover, passed | {name})
@@ -60,6 +60,6 @@ def _ways_below(
 def _fitting(child: Node, parent: Place, prover: Prover) -> list[NameTest]:
     return [
         name
-        for name in prover.world.steps(parent, child.kind, child.test)
+        for name in prover.domain.steps(parent, child.kind, child.test)
         if not prover.impossible(child, name, parent)
     ]

@@ -1,7 +1,7 @@
-"""Conditions on ``position()`` and ``last()``, and whether several can hold of one node.
+"""Conditions on ``position()`` and ``last()``, and the satisfiability of several.
 
-Two conditions speak of the same count only when they stand behind the same name test and the same
-earlier predicates; such a place in a step is a :class:`Counting`.
+Two conditions refer to the same count only after the same name test and the same earlier
+predicates; such a position in a step is a :class:`Counting`.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ PositionExpr: TypeAlias = Position | PositionLast | Last
 
 @dataclass(frozen=True, slots=True)
 class Counting:
-    """What a position counts: the siblings of this kind and name that pass these predicates."""
+    """The counted nodes: siblings of this kind and name that satisfy these predicates."""
 
     kind: Kind
     test: NameTest
@@ -34,19 +34,19 @@ class Placed:
     expr: PositionExpr
 
     def opposite(self) -> Placed:
-        """The condition that holds exactly where this one does not."""
+        """The negated condition."""
         return Placed(self.counting, opposite(self.expr))
 
 
 def opposite(expr: PositionExpr) -> PositionExpr:
-    """The condition that holds exactly where this one does not; positions are never NaN."""
+    """The negated condition; positions are never NaN."""
     if isinstance(expr, PositionLast):
         return PositionLast(OPPOSITE[expr.op])
     return type(expr)(OPPOSITE[expr.op], expr.value)
 
 
 def met_by_some(expr: PositionExpr) -> bool:
-    """Whether the first or the last of any non-empty list meets the condition."""
+    """Whether the first or last node of any non-empty list satisfies the condition."""
     if isinstance(expr, Position):
         return compare(1.0, expr.op, expr.value)
     if isinstance(expr, PositionLast):
@@ -55,7 +55,7 @@ def met_by_some(expr: PositionExpr) -> bool:
 
 
 def clash(placed: Iterable[Placed]) -> bool:
-    """Whether provably no node meets all the conditions."""
+    """Whether provably no node satisfies all conditions."""
     groups: dict[Counting, list[PositionExpr]] = {}
     for each in placed:
         groups.setdefault(each.counting, []).append(each.expr)
@@ -63,7 +63,8 @@ def clash(placed: Iterable[Placed]) -> bool:
 
 
 def impossible(exprs: list[PositionExpr]) -> bool:
-    """Whether provably no ``1 <= position() <= last()`` meets all conditions of one counting."""
+    """Whether provably no ``1 <= position() <= last()`` satisfies all conditions of one
+    counting."""
     is_last, is_earlier = True, True
     position, last = _Integers(), _Integers()
     for expr in exprs:
@@ -81,7 +82,7 @@ def impossible(exprs: list[PositionExpr]) -> bool:
 
 
 class _Integers:
-    """The whole numbers from 1 that meet some comparisons."""
+    """The positive integers that satisfy some comparisons."""
 
     def __init__(self) -> None:
         self.low: float = 1

@@ -1,39 +1,39 @@
-"""What a schema makes sure of: paths that every valid element must have below it."""
+"""Paths that a schema requires below every valid element."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from typing import TypeAlias
 
-from penstock.language.relations.goals import Goals
+from penstock.language.relations.document_domain import DocumentDomain, name_of
+from penstock.language.relations.goal_automaton import Goals
 from penstock.language.relations.name_tests import test_of
-from penstock.language.relations.universe import Name
-from penstock.language.relations.world import World, name_of
+from penstock.language.relations.path_universe import Name
 from penstock.language.xpath.ast import Kind, NameTest
 
 _Key: TypeAlias = tuple[Name, int]
 
 
 class Unavoidable:
-    """Whether a valid element can be completed without meeting any of some goals.
+    """Decides whether a valid element can avoid all of some goals.
 
-    Only steps without predicates are followed. An element in a state avoids the goals if the
-    attributes it must have do not meet one, and some valid content is made of children which avoid
-    them in turn; text is never required. That is a least fixed point, valid elements being finite.
+    Follows only steps without predicates. An element in a goal state avoids the goals if its
+    required attributes satisfy none of them, and some valid content consists of children that avoid
+    them; text is never required. This is a least fixed point, because valid elements are finite.
     """
 
-    def __init__(self, world: World, goals: Goals, spend: Callable[[], None]) -> None:
-        self._world = world
+    def __init__(self, domain: DocumentDomain, goals: Goals, spend: Callable[[], None]) -> None:
+        self._world = domain
         self._goals = goals
         self._spend = spend
         self._avoids: dict[_Key, bool] = {}
-        # Most elements can do without what the goals select, whatever was met above them.
-        self._always = world.avoiding(
+        # Most elements can avoid the goals in every state.
+        self._always = domain.avoiding(
             frozenset((step.kind, step.test) for step in goals.last_steps)
         )
 
     def avoided(self, place: NameTest, state: int) -> bool:
-        """Whether a valid element here need not meet any goal at or below it."""
+        """Whether a valid element here can avoid all goals at or below it."""
         if state & self._goals.done:
             return False
         key = (name_of(place), state)
@@ -44,7 +44,7 @@ class Unavoidable:
         return self._avoids[key]
 
     def excludes(self, place: NameTest, state: int, child: NameTest) -> bool:
-        """Whether an element here that has such a child must meet a goal."""
+        """Whether an element with such a child must satisfy a goal."""
         children = self._world.elements(place)
         avoiding = frozenset(
             name

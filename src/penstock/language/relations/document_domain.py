@@ -1,7 +1,7 @@
-"""The documents that count: all of them, or those valid to a schema.
+"""The document domain of relations: all documents, or those valid to a schema.
 
-A *place* is what is known of a node's name: a name test, exact where there is a schema, otherwise
-standing for the hardest name it accepts; ``None`` is the document node.
+A *place* is what is known about a node's name: a name test, exact with a schema, otherwise a fresh
+name that it accepts; ``None`` is the document node.
 """
 
 from __future__ import annotations
@@ -10,21 +10,21 @@ from collections.abc import Iterable, Iterator, Mapping
 from functools import lru_cache
 from typing import TypeAlias
 
-from penstock.language.limits import MAX_GOALS_KEPT, MAX_WORLDS_KEPT
+from penstock.language.limits import MAX_CACHED_DOMAINS, MAX_CACHED_GOALS
 from penstock.language.relations.name_tests import ANY, exact, includes, test_of
-from penstock.language.relations.universe import AttributeRule, Name, PathUniverse, TextRule
+from penstock.language.relations.path_universe import AttributeRule, Name, PathUniverse, TextRule
 from penstock.language.xpath.ast import Axis, Kind, NameTest
 
 Place: TypeAlias = NameTest | None
 
 Leaf: TypeAlias = tuple[Kind, NameTest]
-"""The kind and name of what a path selects."""
+"""The kind and name of the selected node of a path."""
 
 _NO_NAMES: frozenset[Name] = frozenset()
 
 
-class World:
-    """What a schema, and the caller's word on single-valued elements, say of documents."""
+class DocumentDomain:
+    """The documents considered, given a schema and the caller's single-valued elements."""
 
     def __init__(self, schema: PathUniverse | None, single_valued: frozenset[Name]) -> None:
         self.schema = schema
@@ -36,12 +36,12 @@ class World:
         if schema is not None:
             self._productive = _productive(schema)
 
-    def wider(self) -> World | None:
-        """The world without the schema: what is proved there holds here, and costs less."""
-        return None if self.schema is None else world(None, self._single_valued)
+    def wider(self) -> DocumentDomain | None:
+        """The domain without the schema: proofs there also hold here, and are cheaper."""
+        return None if self.schema is None else domain_of(None, self._single_valued)
 
     def elements(self, parent: Place) -> Mapping[Name, NameTest]:
-        """The element children a valid parent can have; only with a schema."""
+        """The possible element children of a valid parent; requires a schema."""
         assert self.schema is not None
         usable = self._usable.get(parent)
         if usable is None:
@@ -57,7 +57,7 @@ class World:
         return usable
 
     def below(self, parent: Place) -> tuple[NameTest, ...]:
-        """All elements a valid parent can have under it; only with a schema."""
+        """The possible descendant elements of a valid parent; requires a schema."""
         known = self._below.get(parent)
         if known is None:
             seen: dict[NameTest, None] = {}
@@ -70,7 +70,7 @@ class World:
         return known
 
     def steps(self, parent: Place, kind: Kind, test: NameTest) -> Iterable[NameTest]:
-        """The places one step of a path, of this kind and name, leads to from a parent."""
+        """The places that a step of this kind and name reaches from a parent."""
         if parent is None and kind is not Kind.ELEMENT:
             return ()
         if self.schema is None:
@@ -81,7 +81,7 @@ class World:
         return [name for name in names if includes(test, name)]
 
     def _named(self, parent: Place) -> tuple[NameTest, ...]:
-        """The attributes a parent can have."""
+        """The possible attributes of a parent."""
         assert self.schema is not None
         assert parent is not None
         known = self._attributes.get(parent)
@@ -93,10 +93,10 @@ class World:
     def ways(
         self, parent: Place, axis: Axis, kind: Kind, test: NameTest
     ) -> Iterator[tuple[Place, NameTest]]:
-        """Where a node of this kind and name may be, from a parent: its own parent, its place.
+        """The possible (parent, place) pairs of a node of this kind and name below a parent.
 
-        An element's own parent may be given as the one at hand: only attributes and text are told
-        apart by it.
+        For elements the returned parent may be the given one: only attributes and text depend on
+        it.
         """
         if axis is Axis.CHILD:
             for place in self.steps(parent, kind, test):
@@ -112,19 +112,19 @@ class World:
                     yield above, place
 
     def attribute(self, parent: Place, name: NameTest) -> AttributeRule:
-        """What is known of one attribute at a place."""
+        """The declaration of an attribute at a place."""
         if self.schema is None or parent is None or not exact(name):
             return AttributeRule()
         return self.schema.attributes(name_of(parent)).get(name_of(name), AttributeRule())
 
     def text(self, parent: Place) -> TextRule:
-        """What text a parent may have."""
+        """The text rule of a parent."""
         if parent is None:
             return TextRule.NONE
         return TextRule.ANY if self.schema is None else self.schema.text(name_of(parent))
 
     def at_most_one(self, parent: Place, kind: Kind, test: NameTest) -> bool:
-        """Whether a node that passes ``parent`` has at most one such child."""
+        """Whether a node at ``parent`` has at most one such child."""
         if parent is None:
             return kind is Kind.ELEMENT
         if not exact(test):
@@ -145,12 +145,12 @@ class World:
     def admits(
         self, element: NameTest, among: frozenset[Name], wanted: frozenset[Name] = _NO_NAMES
     ) -> bool:
-        """Whether the element can be valid with these children only, and with each wanted one."""
+        """Whether the element can be valid with only these children, including all wanted ones."""
         assert self.schema is not None
         return wanted <= among and self.schema.admits(name_of(element), among, wanted)
 
     def avoiding(self, leaves: frozenset[Leaf]) -> frozenset[Name]:
-        """The elements that can be completed with none of these leaves below them."""
+        """The elements that can be valid without any of these leaves below them."""
         known = self._avoiding.get(leaves)
         if known is None:
             known = frozenset()
@@ -163,7 +163,7 @@ class World:
                 if grown == known:
                     break
                 known = grown
-            if len(self._avoiding) == MAX_GOALS_KEPT:
+            if len(self._avoiding) == MAX_CACHED_GOALS:
                 self._avoiding.clear()
             self._avoiding[leaves] = known
         return known
@@ -193,7 +193,7 @@ def name_of(place: NameTest) -> Name:
 
 
 def _productive(schema: PathUniverse) -> frozenset[Name]:
-    """The names below the roots that some finite valid element has."""
+    """The names of elements below the roots that have a finite valid instance."""
     known: set[Name] = set(schema.roots())
     waiting = list(known)
     while waiting:
@@ -212,7 +212,9 @@ def _productive(schema: PathUniverse) -> frozenset[Name]:
         productive = grown
 
 
-@lru_cache(maxsize=MAX_WORLDS_KEPT)
-def world(schema: PathUniverse | None, single_valued: frozenset[Name] = _NO_NAMES) -> World:
-    """The world of a schema; derived facts are shared between calls."""
-    return World(schema, single_valued)
+@lru_cache(maxsize=MAX_CACHED_DOMAINS)
+def domain_of(
+    schema: PathUniverse | None, single_valued: frozenset[Name] = _NO_NAMES
+) -> DocumentDomain:
+    """The document domain of a schema; derived facts are cached."""
+    return DocumentDomain(schema, single_valued)

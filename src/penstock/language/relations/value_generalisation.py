@@ -1,4 +1,4 @@
-"""What two sets of tests of a value have in common, written without ``not``."""
+"""Generalises two sets of value tests, without ``not``."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from penstock.language.xpath.value_tests import SELF, Numbers, ValueTest, implie
 
 
 def common(one: Sequence[ValueTest], two: Sequence[ValueTest]) -> tuple[ValueTest, ...]:
-    """Tests that each value passes which passes all of one or all of the other; none too many."""
+    """Tests implied by each of the two sets, without redundant ones."""
     kept: list[ValueTest] = []
     for test in _shared(one, two):
         if not implies(kept, test):
@@ -32,7 +32,7 @@ def _shared(one: Sequence[ValueTest], two: Sequence[ValueTest]) -> Iterator[Valu
 
 
 def _hull(one: Numbers, two: Numbers) -> Iterator[ValueTest]:
-    """The interval around both."""
+    """The smallest interval that contains both."""
     if one.nan or two.nan or one.no_number() or two.no_number():
         return
     low, low_open = min((one.low, one.low_open), (two.low, two.low_open))
@@ -44,7 +44,7 @@ def _hull(one: Numbers, two: Numbers) -> Iterator[ValueTest]:
 
 
 def _start(tests: Sequence[ValueTest]) -> str:
-    """The longest text a value is known to start with."""
+    """The longest known prefix of a value."""
     known = known_value(tests)
     if known is not None:
         return known

@@ -1,19 +1,19 @@
-"""Documents that show a relation: one chain of elements with the node in question at its end."""
+"""Witness documents of relations: one chain of elements ending with the witness node."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
 from xml.sax.saxutils import quoteattr
 
-from penstock.language.relations.chains import Word
+from penstock.language.relations.chain_search import Word
 from penstock.language.relations.name_tests import show
 from penstock.language.xpath.ast import Kind, NameTest, Query
 
 
 def document(word: Word, *queries: Query) -> str:
-    """The document that consists of this way down; what the word leaves open no query names.
+    """The document that consists of this chain; unspecified names are names that no query mentions.
 
-    For words over linear queries: predicates are not met.
+    Only for linear queries: predicates are not satisfied.
     """
     tests = {step.test for query in queries for path in query.branches for step in path.steps}
     locals_used = {test.local for test in (*tests, *(name for _, name in word))}
@@ -41,7 +41,7 @@ def document(word: Word, *queries: Query) -> str:
 
 
 def path(word: Word) -> str:
-    """The way down for human eyes."""
+    """The chain for display."""
     marks = {Kind.ELEMENT: "/", Kind.ATTRIBUTE: "/@", Kind.TEXT: "/"}
     return "".join(
         marks[kind] + ("text()" if kind is Kind.TEXT else show(name)) for kind, name in word
