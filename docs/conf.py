@@ -1,7 +1,8 @@
 """Sphinx configuration of the documentation site; ``make docs`` builds it.
 
-Besides settings, three hooks: the navigation comes from the lists of links on a few pages, links
-to folders become text, and references find an object whichever package they name it by.
+Besides settings, a few hooks: the navigation comes from the lists of links on some pages, links to
+folders become text, references find an object whichever package they name it by, and diagrams
+shrink to the page.
 """
 
 from __future__ import annotations
@@ -54,6 +55,7 @@ python_use_unqualified_type_names = True
 mermaid_output_format = "svg"
 mermaid_cmd = str(Path(sys.executable).with_name("mermaidx"))
 mermaid_params = ["--quiet", "--theme", "neutral", "--background", "white"]
+mermaid_params += ["--config", str(ROOT / "docs" / "_static" / "mermaid.json")]
 
 html_theme = "furo"
 html_title = "Penstock"
@@ -82,7 +84,7 @@ def add_navigation(_app: Sphinx, page: str, source: list[str]) -> None:
         caption = re.match(r"## (.+)", section)
         lines = ["", "```{toctree}", ":hidden:"]
         lines += [f":caption: {caption[1]}"] if caption else []
-        lines += [f"{text.replace('`', '')} <{target}>" for text, target in links]
+        lines += [f"{' '.join(text.replace('`', '').split())} <{target}>" for text, target in links]
         source[0] += "\n".join([*lines, "```", ""])
 
 
@@ -101,6 +103,19 @@ def check_references(app: Sphinx, doctree: nodes.document) -> None:
         elif node["refdomain"] == "py" and target in collections.abc.__all__:
             documented = sys.modules.get(node.get("py:module", ""))
             node["reftarget"] = target if hasattr(documented, target) else f"abc.{target}"
+
+
+def show_diagrams_as_images(
+    _app: Sphinx, _page: str, _template: str, context: dict[str, str], _doctree: object
+) -> None:
+    """Embeds diagrams as ``img`` instead of ``object``, which would not shrink to the page."""
+    if "body" in context:
+        context["body"] = re.sub(
+            r'<object data="([^"]+\.svg)" type="image/svg\+xml">.*?</object>',
+            r'<img class="diagram" src="\1" alt="Diagram; the text describes it.">',
+            context["body"],
+            flags=re.DOTALL,
+        )
 
 
 def resolve_by_object(
@@ -134,3 +149,4 @@ def setup(app: Sphinx) -> None:
     app.connect("source-read", add_navigation)
     app.connect("doctree-read", check_references)
     app.connect("missing-reference", resolve_by_object)
+    app.connect("html-page-context", show_diagrams_as_images)
