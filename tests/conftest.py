@@ -19,6 +19,8 @@ if TYPE_CHECKING:
 # The contract is asserted in modules that pytest would not look into by itself.
 pytest.register_assert_rewrite("support.contracts")
 
+pytest_plugins = ["support.fixtures.cli_workspaces"]
+
 # The same examples in every ordinary run, so that a failure is the change's and nobody else's.
 settings.register_profile(
     "pinned",

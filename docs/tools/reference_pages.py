@@ -82,8 +82,8 @@ def _commands(
     if isinstance(command, TyperCommand):
         yield path, command
     elif isinstance(command, TyperGroup):
-        for name, inner in command.commands.items():
-            yield from _commands(inner, (*path, name))
+        for name in command.list_commands(typer.Context(command)):
+            yield from _commands(command.commands[name], (*path, name))
 
 
 def _command(path: tuple[str, ...], command: TyperCommand) -> Iterator[str]:

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from penstock.cli.options import Bench
+from penstock.cli.commands.bench import Bench
 from penstock.lab.bench import BENCHES
 from penstock.lab.bench.budgets import BUDGETS, Bound, Budget, Check
 from penstock.lab.bench.machine import this_machine

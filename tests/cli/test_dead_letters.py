@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from penstock.cli.dead_letters import LINE_CHARACTERS_MAX, line_at_fault
+from penstock.cli.commands.dead_letters import LINE_CHARACTERS_MAX, source_line
 from penstock.errors import Where
 from penstock.workspace import Workspace
 from support.fixtures.commands import penstock
@@ -56,7 +56,7 @@ def test_an_empty_list_is_no_error(tmp_path: Path) -> None:
     assert (done.code, done.out, done.err) == (0, "", "0 dead letters\n")
 
 
-def test_one_is_shown_with_the_line_at_fault(run: Callable[[], None]) -> None:
+def test_one_is_shown_with_the_source_line(run: Callable[[], None]) -> None:
     lines = penstock("dead-letters", "show", "3").out.splitlines()
     assert lines[0].endswith("at line 1, column 13 [xml.attribute-twice]")
     assert lines[1:3] == ["    <news a='1' a='2'/>", "                ^"]
@@ -78,12 +78,12 @@ def test_a_fixed_document_takes_the_place_of_the_refused_one(
 ) -> None:
     (tmp_path / "fixed.xml").write_text("<news>\n  <item/></news>")
     done = penstock("dead-letters", "replay", "1", "--with", "fixed.xml")
-    assert done.out == "1 is published again, as 4\n"
+    assert done.out == "1 published again as 4\n"
     assert states() == {1: "waiting", 3: "open"}
     run()
     assert states() == {3: "open"}
     assert states("--all") == {1: "accepted", 3: "open"}
-    assert "1 more are settled" in penstock("dead-letters", "list").err
+    assert "--all lists 1 more that are settled" in penstock("dead-letters", "list").err
     history = penstock("dead-letters", "show", "1", "--json").rows[0]["history"]
     assert [(step["what"], step["sequence"]) for step in history] == [
         ("refused: xml.unclosed", 1),
@@ -103,7 +103,7 @@ def test_what_is_refused_again_is_a_new_dead_letter(run: Callable[[], None]) -> 
     run()
     assert states("--all") == {1: "refused again", 3: "refused again", 4: "open", 5: "open"}
     again = penstock("dead-letters", "replay", "1", "4")
-    assert again.err == "1 dead letter replayed, 1 had been replayed before\n"
+    assert again.err == "1 dead letter replayed, 1 skipped (replayed before)\n"
     run()
     for name in ("1", "4", "6"):
         history = penstock("dead-letters", "show", name, "--json").rows[0]["history"]
@@ -150,11 +150,11 @@ def test_replaying_takes_one_way_of_choosing(run: Callable[[], None], arguments:
 def test_a_long_line_is_cut_around_the_position() -> None:
     line = "<a>" + "x" * 500 + "<b></a>"
     for column in (1, 250, 505, len(line)):
-        shown, caret = line_at_fault(line.encode(), Where(0, 1, column))
+        shown, caret = source_line(line.encode(), Where(0, 1, column))
         assert len(shown) == LINE_CHARACTERS_MAX
         assert shown[caret.index("^")] == line[column - 1]
-    assert line_at_fault(b"<a>", None) == []
-    assert line_at_fault(b"<a>", Where(9, 7, 1)) == []
+    assert source_line(b"<a>", None) == []
+    assert source_line(b"<a>", Where(9, 7, 1)) == []
 
 
 @pytest.mark.parametrize(
@@ -167,4 +167,4 @@ def test_a_long_line_is_cut_around_the_position() -> None:
     ],
 )
 def test_the_line_is_shown_in_its_encoding(content: bytes) -> None:
-    assert line_at_fault(content, Where(0, 1, 1))[0].endswith("<a>ä<")
+    assert source_line(content, Where(0, 1, 1))[0].endswith("<a>ä<")

@@ -11,8 +11,8 @@ from types import ModuleType
 
 import pytest
 
-from penstock.cli import doctor
-from penstock.cli.doctor import State
+from penstock.cli.commands import doctor
+from penstock.cli.commands.doctor import State
 from support.fixtures.commands import penstock
 
 LOG = """\

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from penstock import __version__ as penstock_version
-from penstock.cli.options import Engine
+from penstock.cli.commands.match import Engine
 from penstock.matching.engine import ENGINES
 from support.fixtures.commands import penstock, penstock_process
 from support.fixtures.repository import ROOT

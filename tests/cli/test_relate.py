@@ -81,7 +81,7 @@ def test_every_relation_is_told_with_how_sure_it_is() -> None:
         ["covered", "no"],
         ["overlaps", "yes"],
     ]
-    assert "not in <product>" in rows[1]
+    assert "(counterexample: <product>" in rows[1]
 
 
 def test_what_is_not_proved_is_not_called_no() -> None:

@@ -77,15 +77,15 @@ def test_nothing_is_overwritten_without_force(folder: Path) -> None:
     assert penstock(*command).code == 0
     refused = penstock(*command)
     assert refused.code == 2
-    assert "--force overwrites it" in refused.err
+    assert "use --force to overwrite it" in refused.err
     assert penstock(*command, "--force").code == 0
 
 
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ([], "name the domain, or the file"),
-        (["--domain", "x", "--into", ""], "names its domain itself"),
+        ([], "give --domain or --output"),
+        (["--domain", "x", "--into", ""], "already has a domain"),
     ],
 )
 def test_a_domain_is_named_once(folder: Path, options: list[str], message: str) -> None:
@@ -106,7 +106,7 @@ def test_two_local_schemas_of_one_name_are_refused_where_matchings_are_written(
     options = ["--domain", "x", "--matchings", str(folder)]
     refused = penstock("schema", "integrate", *both, *options)
     assert refused.code == 2
-    assert "their matchings would be one" in refused.err
+    assert "several local schemas are named `acme`" in refused.err
 
 
 def test_a_schema_without_a_domain_cannot_be_joined(folder: Path) -> None:

@@ -30,7 +30,7 @@ def test_the_matching_is_printed_and_what_comes_next_is_told() -> None:
     by_hand = SchemaMatching.from_text(MATCHING.read_text("utf-8"))
     assert set(SchemaMatching.from_text(done.out).pairs) == set(by_hand.pairs)
     assert done.out.endswith("# in no pair, global: /university/dept/course/schedule\n")
-    assert "20 pairs, 0 uncertain; in no pair: 0 local, 1 global" in done.err
+    assert "20 pairs, 0 uncertain; unmatched: 0 local, 1 global" in done.err
     assert f"penstock mapping derive {LOCAL} {GLOBAL} MATCHING" in done.err
 
 

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from lxml import etree
 
-from penstock.cli.lab_commands import Experiment
+from penstock.cli.commands.lab import Experiment
 from penstock.lab import kemb, plots
 from penstock.lab.bench.keywords import index_of
 from penstock.lab.bench.machine import this_machine

@@ -1,4 +1,4 @@
-"""The command line: one thin Typer application over the library."""
+"""The command line: a thin Typer application on top of the library."""
 
 from penstock.cli.app import main
 

@@ -1,7 +1,7 @@
-"""What the commands write: data to stdout; progress, notes and errors to stderr.
+"""Output of the commands: data goes to stdout; progress, notes and errors go to stderr.
 
-Colour and line width follow the stream: a terminal gets both, a pipe gets neither, and
-``NO_COLOR`` is respected by Rich. Nothing is ever wrapped or cut in a pipe.
+Rich adapts colour and line width to the stream and respects ``NO_COLOR``. Output to a pipe has no
+colour and is never wrapped or cut.
 """
 
 from __future__ import annotations
@@ -9,7 +9,6 @@ from __future__ import annotations
 import json
 import sys
 from collections.abc import Iterable, Mapping, Sequence
-from enum import IntEnum
 from pathlib import Path
 from typing import Any, TextIO, TypeVar
 
@@ -22,42 +21,33 @@ from rich.text import Text
 
 from penstock.errors import PenstockError
 
-WIDTH_OF_A_PIPE = 10_000
-"""Columns assumed where the stream is not a terminal: enough that Rich never wraps or cuts."""
+PIPE_WIDTH = 10_000
+"""Columns assumed for a stream that is not a terminal, so that Rich never wraps or cuts."""
 
 T = TypeVar("T")
 
 JSON_WANTED = "penstock.json"
-"""Where a context keeps whether its command had ``--json``."""
-
-
-class ExitCode(IntEnum):
-    """The stable exit codes; documented in docs/reference/exit-codes.md."""
-
-    DONE = 0
-    CHECK_FAILED = 1
-    USAGE = 2
-    REFUSED = 3
+"""Key in the Click context that records whether the command was given ``--json``."""
 
 
 def _console(stream: TextIO) -> Console:
-    width = None if stream.isatty() else WIDTH_OF_A_PIPE
+    width = None if stream.isatty() else PIPE_WIDTH
     return Console(file=stream, width=width, highlight=False, markup=False, emoji=False)
 
 
 def out() -> Console:
-    """The console of data. Made anew each time: tests and pipes replace ``sys.stdout``."""
+    """The console for data. Created per call because tests replace ``sys.stdout``."""
     return _console(sys.stdout)
 
 
 def err() -> Console:
-    """The console of everything that is not data; what went to stdout stands before it."""
+    """The console for everything else. Flushes stdout first, which keeps the two in order."""
     sys.stdout.flush()
     return _console(sys.stderr)
 
 
 def print_table(table: Table) -> None:
-    """A table on stdout, without the blanks that Rich pads every line with."""
+    """Prints a table to stdout without the trailing spaces that Rich adds to each line."""
     console = out()
     for line in console.render_lines(table, pad=False):
         while line and not line[-1].text.strip():
@@ -68,12 +58,12 @@ def print_table(table: Table) -> None:
 
 
 def print_json(value: Mapping[str, Any]) -> None:
-    """One JSON object on one line of stdout."""
+    """Prints a JSON object on one line of stdout."""
     sys.stdout.write(json.dumps(value, ensure_ascii=False) + "\n")
 
 
 def error_as_dict(error: PenstockError) -> dict[str, Any]:
-    """An error as every ``--json`` shows it."""
+    """The JSON form of an error."""
     return {
         "code": error.code,
         "message": error.message,
@@ -83,7 +73,7 @@ def error_as_dict(error: PenstockError) -> dict[str, Any]:
 
 
 def place_of(path: Path, error: PenstockError) -> str:
-    """``file:line:column``, or the file alone where the error has no position."""
+    """``file:line:column``, or just the file if the error has no position."""
     where = error.where
     return str(path) if where is None else f"{path}:{where.line}:{where.column}"
 
@@ -95,10 +85,10 @@ def show_error(
     source: str | None = None,
     as_json: bool = False,
 ) -> None:
-    """Shows an error on stderr: place, message, code, the caret where ``source`` is given, hint.
+    """Prints an error to stderr: place, message, code, source line with a caret, and hint.
 
-    ``place`` names the file (``file`` or ``file:line:column``); without it the error's own
-    position is told.
+    ``place`` is ``file`` or ``file:line:column``; without it the message includes the position.
+    ``source`` is the query in which the caret marks the position.
     """
     console = err()
     if as_json:
@@ -118,7 +108,7 @@ def show_error(
         soft_wrap=True,
     )
     if source is not None and error.where is not None:
-        # Most commands never show a query: its package is imported only where one is shown.
+        # Imported on demand: most commands never print a query.
         from penstock.language import with_caret
 
         for line in with_caret(source, error.where).splitlines():
@@ -127,26 +117,26 @@ def show_error(
 
 
 def note(message: str) -> None:
-    """A remark on stderr."""
+    """Prints a remark to stderr."""
     err().print(message, style="dim", soft_wrap=True)
 
 
 def plural(count: int, one: str, many: str | None = None) -> str:
-    """``1 document``, ``1,000 documents``."""
+    """Formats a count with its noun: ``1 document``, ``1,000 documents``."""
     return f"{count:,} {one if count == 1 else many or one + 's'}"
 
 
 def progress(items: Sequence[T], what: str) -> Iterable[T]:
-    """The items, with a bar on stderr while a terminal watches it."""
+    """Iterates with a progress bar on stderr if stderr, but not stdout, is a terminal."""
     console = _console(sys.stderr)
     if not console.is_terminal or sys.stdout.isatty():
-        # Where the data itself goes to the terminal, it is the progress.
+        # Data printed to the terminal is progress enough.
         return items
     return track(items, description=what, console=console, transient=True)
 
 
 def show_failure(message: str, *, as_json: bool) -> None:
-    """Shows a failure that is no error of the library: a file that cannot be opened, say."""
+    """Prints a failure that has no error code, such as a file that cannot be opened."""
     if as_json:
         err().print(json.dumps({"error": {"message": message}}, ensure_ascii=False), soft_wrap=True)
     else:
@@ -154,10 +144,10 @@ def show_failure(message: str, *, as_json: bool) -> None:
 
 
 def show_warning(message: Warning | str, *_code: object, **_line: object) -> None:
-    """Shows a warning; where in the code it arose is nothing to who runs a command."""
+    """Prints a warning without the source location, which does not help users of a command."""
     err().print(Text.assemble(("warning: ", "bold yellow"), str(message)), soft_wrap=True)
 
 
 def json_wanted(context: typer.Context) -> bool:
-    """Whether the command that ran had ``--json``."""
+    """Whether the command was given ``--json``."""
     return bool(context.meta.get(JSON_WANTED, False))

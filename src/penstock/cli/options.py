@@ -1,9 +1,8 @@
-"""The arguments and options that several commands share."""
+"""Arguments and options that several commands share."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -14,32 +13,35 @@ from penstock.cli.console import JSON_WANTED
 if TYPE_CHECKING:
     from penstock.workspace.query_indexes import Kind
 
-A_FILE: dict[str, Any] = {"exists": True, "dir_okay": False, "readable": True}
+EXISTING_FILE: dict[str, Any] = {"exists": True, "dir_okay": False, "readable": True}
 
 DocumentsArgument = Annotated[
-    list[Path], typer.Argument(help="XML files.", show_default=False, **A_FILE)
+    list[Path],
+    typer.Argument(metavar="DOCUMENT", help="XML files.", show_default=False, **EXISTING_FILE),
 ]
-QueryArgument = Annotated[str, typer.Argument(help="An XPath.", show_default=False)]
 KeywordsOption = Annotated[
     str | None,
     typer.Option(
         metavar="WORDS",
-        help="Words in place of an XPath: `storm warning` means all of them, `storm OR gale` any.",
+        help="Keywords instead of an XPath query: `storm warning` requires both words,"
+        " `storm OR gale` at least one.",
         show_default=False,
     ),
 ]
 NamespaceOption = Annotated[
     list[str] | None,
-    typer.Option("--namespace", metavar="PREFIX=URI", help="What a prefix means; repeatable."),
+    typer.Option("--namespace", metavar="PREFIX=URI", help="Bind a namespace prefix (repeatable)."),
 ]
 DefaultNamespaceOption = Annotated[
     str | None,
-    typer.Option(metavar="URI", help="The namespace of element names without a prefix."),
+    typer.Option(metavar="URI", help="Namespace of element names without a prefix."),
 ]
-
 SubscriptionsArgument = Annotated[
     list[str],
-    typer.Argument(metavar="SUBSCRIPTION...", help="Ids of subscriptions.", show_default=False),
+    typer.Argument(metavar="SUBSCRIPTION", help="Subscription ids.", show_default=False),
+]
+StrictOption = Annotated[
+    bool, typer.Option("--strict", help="Exit with 3 if anything was refused.")
 ]
 WorkspaceOption = Annotated[
     Path,
@@ -48,42 +50,14 @@ WorkspaceOption = Annotated[
         "-w",
         metavar="DIR",
         envvar="PENSTOCK_WORKSPACE",
-        help="The workspace; by default the folder you are in.",
+        help="The workspace (default: the current folder).",
         show_default=False,
     ),
 ]
-"""The ``--workspace`` of every command that uses one."""
-
-
-class Engine(StrEnum):
-    """The engines by name, as :data:`penstock.matching.engine.ENGINES` has them."""
-
-    SHARED = "shared"
-    YFILTER = "yfilter"
-    REFERENCE = "reference"
-
-
-class Form(StrEnum):
-    """What an answer to keywords returns, as :data:`penstock.matching.answers.Form` has it."""
-
-    PATHS = "paths"
-    SUBTREE = "subtree"
-    IDS = "ids"
-
-
-class Bench(StrEnum):
-    """The benches by name, as :data:`penstock.lab.bench.BENCHES` has them."""
-
-    READER = "reader"
-    PATHS = "paths"
-    INDEX = "index"
-    KEYWORDS = "keywords"
-    MEDIATION = "mediation"
-    PIPELINE = "pipeline"
 
 
 def _remember_json(context: typer.Context, value: bool) -> bool:
-    # Errors are shown by the group, which never sees its commands' options.
+    # The group prints errors, but never sees the options of its commands.
     context.meta[JSON_WANTED] = value
     return value
 
@@ -92,49 +66,54 @@ JsonOption = Annotated[
     bool,
     typer.Option("--json", help="Print JSON instead of text.", callback=_remember_json),
 ]
-"""The ``--json`` that every command has; errors follow it too."""
+"""The ``--json`` of every command; it applies to errors too."""
 
 
 def bindings(
     given: list[str] | None, option: str = "--namespace", form: str = "PREFIX=URI"
 ) -> dict[str, str]:
-    """``["p=uri"]`` as a map."""
+    """Parses repeated ``NAME=VALUE`` options into a dictionary."""
     found = {}
     for binding in given or ():
         name, equals, value = binding.partition("=")
         if not (name and equals and value):
-            raise typer.BadParameter(f"`{binding}` is no {form}", param_hint=option)
+            raise typer.BadParameter(f"`{binding}` is not {form}", param_hint=option)
         found[name] = value
     return found
 
 
-def asked(
-    query: str | None, keywords: str | None, for_xpath: Mapping[str, object]
+def query_or_keywords(
+    query: str | None, keywords: str | None, xpath_options: Mapping[str, object]
 ) -> tuple[Kind, str]:
-    """What is asked for: an XPath or keywords, one of them; some options are for XPath alone."""
+    """Returns the kind and the text of the query; exactly one of the two must be given.
+
+    ``xpath_options`` are the options, by name, that may not be combined with keywords.
+    """
     if keywords is None:
         if query is None:
-            raise typer.BadParameter("give an XPath, or keywords", param_hint="QUERY, --keywords")
+            raise typer.BadParameter(
+                "give an XPath query or keywords", param_hint="QUERY, --keywords"
+            )
         return "xpath", query
     if query is not None:
         raise typer.BadParameter(
-            f"there is an XPath too, `{query}`: one subscription is one of both",
+            f"a subscription is either an XPath query (`{query}`) or keywords, not both",
             param_hint="--keywords",
         )
-    refuse_options(for_xpath, "this is for an XPath, not for keywords")
+    refuse_options(xpath_options, "applies to XPath queries, not to keywords")
     return "keywords", keywords
 
 
 def refuse_options(given: Mapping[str, object], why: str) -> None:
-    """Refuses a command line that has one of these options."""
+    """Rejects the command line if any of these options is set."""
     for option, value in given.items():
         if value:
             raise typer.BadParameter(why, param_hint=option)
 
 
 def existing_file(name: str) -> Path:
-    """The file that an argument names."""
+    """The path of a document, which must exist."""
     path = Path(name)
     if not path.is_file():
-        raise typer.BadParameter(f"there is no file `{name}`", param_hint="DOCUMENTS...")
+        raise typer.BadParameter(f"file `{name}` does not exist", param_hint="DOCUMENT...")
     return path

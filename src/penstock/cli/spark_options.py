@@ -1,4 +1,4 @@
-"""The options of commands that run Spark."""
+"""Options of the commands that start Spark."""
 
 from __future__ import annotations
 
@@ -11,20 +11,20 @@ from penstock.cli.options import bindings
 
 MasterOption = Annotated[
     str | None,
-    typer.Option(help="Where Spark runs; by default on all cores of this machine."),
+    typer.Option(help="Spark master URL (default: all cores of this machine)."),
 ]
 RemoteOption = Annotated[
-    str | None, typer.Option(metavar="URL", help="A Spark Connect server, as sc://HOST:PORT.")
+    str | None, typer.Option(metavar="URL", help="Spark Connect server, as sc://HOST:PORT.")
 ]
 ConfOption = Annotated[
     list[str] | None,
-    typer.Option(metavar="NAME=VALUE", help="A setting of Spark's; repeatable."),
+    typer.Option(metavar="NAME=VALUE", help="Spark configuration property (repeatable)."),
 ]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SparkOptions:
-    """Where Spark runs."""
+    """Where Spark runs, and how it is configured."""
 
     master: str | None
     remote: str | None
@@ -32,7 +32,7 @@ class SparkOptions:
 
 
 def spark_options(master: str | None, remote: str | None, conf: list[str] | None) -> SparkOptions:
-    """The options as they were given."""
+    """Validates and combines the options."""
     if master is not None and remote is not None:
         raise typer.BadParameter("give --master or --remote, not both", param_hint="--remote")
     settings = bindings(conf, "--conf", "NAME=VALUE")
@@ -40,8 +40,8 @@ def spark_options(master: str | None, remote: str | None, conf: list[str] | None
 
 
 def check_java(options: SparkOptions) -> None:
-    """Refuse to start where Spark needs a Java here, and there is none that will do."""
-    from penstock.cli.doctor import State, java
+    """Raises an error if Spark would start here and no suitable Java is installed."""
+    from penstock.cli.commands.doctor import State, java
     from penstock.errors import error
 
     if options.remote is not None:

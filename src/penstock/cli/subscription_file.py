@@ -1,7 +1,6 @@
-"""Subscription files: lines of ``id<TAB>query`` with directives, or JSON Lines.
+"""Reads subscription files: lines of ``id<TAB>query`` with directives, or JSON Lines.
 
-A query is XPath or, where the file says so, keywords.
-
+Queries are XPath unless the file declares them to be keywords.
 docs/reference/subscription-files.md describes both formats.
 """
 
@@ -21,71 +20,71 @@ from penstock.workspace.query_indexes import KINDS, Kind
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """A subscription, and where in its file it stands."""
+    """A subscription with its position in the file."""
 
     subscription: Subscription
     kind: Kind
     line: int
     column: int
-    """Where the query begins."""
+    """Column at which the query begins."""
 
-    def place(self, path: Path, inside: int = 0) -> str:
-        """``file:line:column``, so many characters into the query."""
-        return f"{path}:{self.line}:{self.column + inside}"
+    def place(self, path: Path, offset: int = 0) -> str:
+        """``file:line:column`` of the character at an offset in the query."""
+        return f"{path}:{self.line}:{self.column + offset}"
 
 
 @dataclass(frozen=True, slots=True)
 class Refused:
-    """An entry that the index would not take."""
+    """An entry that the index refused."""
 
     entry: Entry
     reason: QueryError
 
     def place(self, path: Path) -> str:
-        """``file:line:column`` of the character at fault."""
-        inside = self.reason.where.column - 1 if self.reason.where is not None else 0
-        return self.entry.place(path, inside)
+        """``file:line:column`` of the error."""
+        offset = self.reason.where.column - 1 if self.reason.where is not None else 0
+        return self.entry.place(path, offset)
 
 
-Refuse: TypeAlias = Callable[[SubscriptionFileError], None]
-"""Told of a line that is no subscription; where it returns, the next line is read."""
+LineErrorHandler: TypeAlias = Callable[[SubscriptionFileError], None]
+"""Called for each malformed line. If it returns, reading continues with the next line."""
 
 
-def stop(reason: SubscriptionFileError) -> None:
-    """Refuses a file for its first bad line."""
+def raise_error(reason: SubscriptionFileError) -> None:
+    """Stops at the first malformed line."""
     raise reason
 
 
-def read(path: Path, refuse: Refuse = stop) -> Iterator[Entry]:
-    """Every subscription of a file.
+def read(path: Path, on_error: LineErrorHandler = raise_error) -> Iterator[Entry]:
+    """Reads the subscriptions of a file.
 
     Raises
     ------
     SubscriptionFileError
-        A line is neither a subscription nor a directive, or not UTF-8, and ``refuse`` raises it.
+        A line is neither a subscription nor a directive, or not UTF-8, and ``on_error`` raises it.
     """
-    lines = numbered_lines(path, refuse)
+    lines = numbered_lines(path, on_error)
     if path.suffix == ".jsonl":
-        return _of_each(json_objects(lines, refuse), _json_row, refuse)
-    return _of_each(lines, _TextLines().entry, refuse)
+        return _entries(json_objects(lines, on_error), _json_entry, on_error)
+    return _entries(lines, _TextParser().entry, on_error)
 
 
 def add_all(
     paths: SubscriptionIndex, keywords: KeywordIndex, entries: Iterable[Entry]
 ) -> tuple[dict[str, int], list[Refused]]:
-    """Adds what the indexes take; gives the order of the ids in the file, and what was refused."""
+    """Adds entries to the indexes; returns the file order of the ids, and the refused entries."""
     order: dict[str, int] = {}
     refused: list[Refused] = []
     groups: dict[object, list[Entry]] = {}
     for entry in entries:
         subscription = entry.subscription
         if subscription.id in order:
-            reason = error("subscription.duplicate", f"the id `{subscription.id}` stands twice")
+            reason = error("subscription.duplicate", f"the id `{subscription.id}` occurs twice")
             assert isinstance(reason, QueryError)
             refused.append(Refused(entry, reason))
             continue
         order[subscription.id] = len(order)
-        # What shares its namespaces is added at once.
+        # Entries with the same namespaces are added in one call.
         namespaces = frozenset(subscription.namespaces.items())
         context = entry.kind, namespaces, subscription.default_namespace
         groups.setdefault(context, []).append(entry)
@@ -110,20 +109,22 @@ def add_all(
 
 
 def never_matching(entries: Iterable[Entry]) -> Iterator[tuple[Entry, str]]:
-    """The subscriptions that contradict themselves, each with the reason; keywords never do."""
+    """Yields subscriptions that can never match, with the reason; keywords always can."""
     for entry in entries:
         if entry.kind == "keywords":
             continue
         try:
             reason = why_never(entry.subscription.parsed)
         except QueryError:
-            continue  # refused, which is told elsewhere
+            continue  # reported as refused by the index
         if reason is not None:
             yield entry, reason
 
 
-def numbered_lines(path: Path, refuse: Refuse = stop) -> Iterator[tuple[int, str]]:
-    """Numbered lines without their ends; only line feeds end a line."""
+def numbered_lines(
+    path: Path, on_error: LineErrorHandler = raise_error
+) -> Iterator[tuple[int, str]]:
+    """Yields line numbers and lines; only a line feed ends a line."""
     with path.open("rb") as file:
         offset = 0
         for number, line in enumerate(file, start=1):
@@ -132,14 +133,14 @@ def numbered_lines(path: Path, refuse: Refuse = stop) -> Iterator[tuple[int, str
             except UnicodeDecodeError as fault:
                 column = len(line[: fault.start].decode("utf-8")) + 1
                 where = Where(offset + fault.start, number, column)
-                refuse(refusal("subscription-file.encoding", "these bytes are not UTF-8", where))
+                on_error(line_error("subscription-file.encoding", "invalid UTF-8", where))
                 text = ""
             offset += len(line)
             yield number, text.rstrip("\r\n")
 
 
-def refusal(code: str, message: str, where: Where) -> SubscriptionFileError:
-    """The error of a line."""
+def line_error(code: str, message: str, where: Where) -> SubscriptionFileError:
+    """Creates an error at a position in the file."""
     made = error(code, message, where)
     assert isinstance(made, SubscriptionFileError)
     return made
@@ -148,21 +149,23 @@ def refusal(code: str, message: str, where: Where) -> SubscriptionFileError:
 T = TypeVar("T")
 
 
-def _of_each(
-    lines: Iterable[tuple[int, T]], entry_of: Callable[[T, int], Entry | None], refuse: Refuse
+def _entries(
+    lines: Iterable[tuple[int, T]],
+    parse_line: Callable[[T, int], Entry | None],
+    on_error: LineErrorHandler,
 ) -> Iterator[Entry]:
     for number, line in lines:
         try:
-            entry = entry_of(line, number)
+            entry = parse_line(line, number)
         except SubscriptionFileError as reason:
-            refuse(reason)
+            on_error(reason)
             continue
         if entry is not None:
             yield entry
 
 
-class _TextLines:
-    """Reads line by line; directives hold for the lines after them."""
+class _TextParser:
+    """Parses the text format; a directive applies to the lines after it."""
 
     def __init__(self) -> None:
         self._namespaces: dict[str, str] = {}
@@ -170,16 +173,16 @@ class _TextLines:
         self._kind: Kind = "xpath"
 
     def entry(self, line: str, number: int) -> Entry | None:
-        """The subscription of a line; ``None`` where it is a comment, a directive or empty."""
+        """Parses a line; returns ``None`` for a comment, a directive or an empty line."""
         if not line.strip() or line.startswith("#"):
             return None
         if line.startswith("@"):
-            self._direct(line, number)
+            self._apply_directive(line, number)
             return None
         id_, tab, query = line.partition("\t")
         if not tab or not id_.strip() or not query.strip():
             where = Where(0, number, len(id_) + 1 if id_.strip() else 1)
-            raise refusal("subscription-file.line", "this line is no `id<TAB>query`", where)
+            raise line_error("subscription-file.line", "expected `id<TAB>query`", where)
         has_names = self._kind == "xpath"
         subscription = Subscription(
             id_.strip(),
@@ -189,7 +192,7 @@ class _TextLines:
         )
         return Entry(subscription, self._kind, number, len(line) - len(query.lstrip()) + 1)
 
-    def _direct(self, line: str, number: int) -> None:
+    def _apply_directive(self, line: str, number: int) -> None:
         word, _, rest = line.partition(" ")
         if word == "@default-namespace":
             self._default_namespace = rest.strip() or None
@@ -203,7 +206,7 @@ def _kind(word: str, number: int) -> Kind:
     for kind in KINDS:
         if word == kind:
             return kind
-    message = f"`{word}` is no kind of subscription"
+    message = f"unknown kind of subscription `{word}`"
     raise error("subscription-file.directive", message, Where(0, number, 1))
 
 
@@ -213,15 +216,17 @@ def _binding(word: str, rest: str, number: int) -> dict[str, str]:
         return {prefix: uri}
     raise error(
         "subscription-file.directive",
-        f"`{word}` is no directive" if word != "@namespace" else "this binds no prefix",
+        f"unknown directive `{word}`"
+        if word != "@namespace"
+        else "expected `@namespace PREFIX=URI`",
         Where(0, number, 1),
     )
 
 
 def json_objects(
-    lines: Iterable[tuple[int, str]], refuse: Refuse
+    lines: Iterable[tuple[int, str]], on_error: LineErrorHandler
 ) -> Iterator[tuple[int, dict[str, Any]]]:
-    """The object on each line that is not empty."""
+    """Parses each non-empty line as a JSON object."""
     for number, line in lines:
         if not line.strip():
             continue
@@ -229,27 +234,27 @@ def json_objects(
             row = json.loads(line)
         except json.JSONDecodeError as fault:
             where = Where(0, number, fault.colno)
-            refuse(refusal("subscription-file.not-json", fault.msg, where))
+            on_error(line_error("subscription-file.not-json", fault.msg, where))
             continue
         if not isinstance(row, dict):
-            refuse(bad_row("this line is no JSON object", number))
+            on_error(bad_row("expected a JSON object", number))
             continue
         yield number, row
 
 
-def _json_row(row: dict[str, Any], number: int) -> Entry:
+def _json_entry(row: dict[str, Any], number: int) -> Entry:
     unknown = set(row) - {"id", "kind", "query", "namespaces", "default_namespace"}
     if unknown:
-        raise bad_row(f"there is no key `{min(unknown)}` in a subscription", number)
+        raise bad_row(f"unknown key `{min(unknown)}`", number)
     kind = kind_of(row, number)
     id_, query = row.get("id"), row.get("query")
     if not isinstance(id_, str) or not isinstance(query, str):
-        raise bad_row("`id` and `query` must be there, and strings", number)
+        raise bad_row("`id` and `query` are required and must be strings", number)
     namespaces = row.get("namespaces", {})
     if not isinstance(namespaces, dict) or not all(
         isinstance(uri, str) for uri in namespaces.values()
     ):
-        raise bad_row("`namespaces` must be an object of strings", number)
+        raise bad_row("`namespaces` must be an object with string values", number)
     default = row.get("default_namespace")
     if default is not None and not isinstance(default, str):
         raise bad_row("`default_namespace` must be a string", number)
@@ -258,15 +263,15 @@ def _json_row(row: dict[str, Any], number: int) -> Entry:
 
 
 def kind_of(row: Mapping[str, Any], number: int) -> Kind:
-    """The kind of an object's query; namespaces are for XPath alone."""
+    """The kind of the query in a row; only XPath queries may have namespaces."""
     for kind in KINDS:
         if row.get("kind", "xpath") == kind:
             if kind == "keywords" and (row.get("namespaces") or row.get("default_namespace")):
-                raise bad_row("keywords are of no namespace, and this names some", number)
+                raise bad_row("keywords cannot have namespaces", number)
             return kind
     raise bad_row("`kind` must be `xpath` or `keywords`", number)
 
 
 def bad_row(message: str, number: int) -> SubscriptionFileError:
-    """The error of a line of the wrong shape."""
-    return refusal("subscription-file.line", message, Where(0, number, 1))
+    """Creates the error for a line with missing, unknown or malformed values."""
+    return line_error("subscription-file.line", message, Where(0, number, 1))

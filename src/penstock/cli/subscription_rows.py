@@ -1,4 +1,4 @@
-"""Subscriptions as rows of a file, for import and export: lines of text, JSON Lines or CSV.
+"""Imports and exports stored subscriptions as text lines, JSON Lines or CSV.
 
 docs/reference/subscription-files.md describes the formats.
 """
@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any, TextIO, get_args
 
 from penstock.cli import subscription_file
-from penstock.cli.subscription_file import Refuse, bad_row, kind_of
+from penstock.cli.subscription_file import LineErrorHandler, bad_row, kind_of
 from penstock.errors import SubscriptionFileError
 from penstock.workspace import StoredSubscription
 from penstock.workspace.stored_subscription import RETURNS_BY_DEFAULT, Backfill
@@ -32,31 +32,31 @@ COLUMNS = (
     "expires_at",
     "backfill",
 )
-"""What a row says; only the query is required."""
+"""The keys of a row; only ``query`` is required."""
 
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """A subscription, and where in its file its query stands."""
+    """A subscription with the position of its query in the file."""
 
     wanted: StoredSubscription
     line: int
     column: int
 
 
-def read(path: Path, subscriber: str | None, refuse: Refuse) -> Iterator[Row]:
-    """The subscriptions of a file; ``refuse`` is told of the lines that are none.
+def read(path: Path, subscriber: str | None, on_error: LineErrorHandler) -> Iterator[Row]:
+    """Reads the subscriptions of a file; calls ``on_error`` for each malformed line.
 
-    A row that names no subscriber is of ``subscriber``; where that is not given, a subscription
-    is its own subscriber, called by its id.
+    A row without a subscriber belongs to ``subscriber`` or, if that is ``None``, to a subscriber
+    named like the subscription's id.
     """
     if path.suffix == ".csv":
-        rows = _csv_rows(path, refuse)
+        rows = _csv_rows(path, on_error)
     elif path.suffix == ".jsonl":
-        lines = subscription_file.numbered_lines(path, refuse)
-        rows = subscription_file.json_objects(lines, refuse)
+        lines = subscription_file.numbered_lines(path, on_error)
+        rows = subscription_file.json_objects(lines, on_error)
     else:
-        for entry in subscription_file.read(path, refuse):
+        for entry in subscription_file.read(path, on_error):
             wanted = entry.subscription
             yield Row(
                 StoredSubscription(
@@ -76,13 +76,13 @@ def read(path: Path, subscriber: str | None, refuse: Refuse) -> Iterator[Row]:
         try:
             wanted_ = _subscription(row, subscriber, line)
         except SubscriptionFileError as reason:
-            refuse(reason)
+            on_error(reason)
             continue
         yield Row(wanted_, line, 1)
 
 
 def as_dict(subscription: StoredSubscription) -> dict[str, Any]:
-    """A subscription as ``--json`` and exports show it: what is at its default is left out."""
+    """The JSON form of a subscription, without values that equal their defaults."""
     returns = subscription.returns
     row = {
         "id": subscription.id,
@@ -93,15 +93,15 @@ def as_dict(subscription: StoredSubscription) -> dict[str, Any]:
         "default_namespace": subscription.default_namespace,
         "returns": returns if returns != RETURNS_BY_DEFAULT[subscription.kind] else None,
         "paused": subscription.paused,
-        "starts_at": _shown(subscription.starts_at),
-        "expires_at": _shown(subscription.expires_at),
+        "starts_at": _iso_format(subscription.starts_at),
+        "expires_at": _iso_format(subscription.expires_at),
         "backfill": subscription.backfill if subscription.backfill != "none" else None,
     }
     return {key: value for key, value in row.items() if value}
 
 
 def write_json_lines(subscriptions: Iterator[StoredSubscription], to: TextIO) -> int:
-    """Writes an object a line; how many."""
+    """Writes one JSON object per line; returns how many."""
     count = 0
     for subscription in subscriptions:
         to.write(json.dumps(as_dict(subscription), ensure_ascii=False) + "\n")
@@ -110,7 +110,7 @@ def write_json_lines(subscriptions: Iterator[StoredSubscription], to: TextIO) ->
 
 
 def write_csv(subscriptions: Iterator[StoredSubscription], to: TextIO) -> int:
-    """Writes a head and a row each; how many rows."""
+    """Writes a header line and one row per subscription; returns the number of rows."""
     writer = csv.DictWriter(to, COLUMNS, lineterminator="\n")
     writer.writeheader()
     count = 0
@@ -124,23 +124,23 @@ def write_csv(subscriptions: Iterator[StoredSubscription], to: TextIO) -> int:
     return count
 
 
-def _shown(time: datetime | None) -> str | None:
+def _iso_format(time: datetime | None) -> str | None:
     return None if time is None else time.isoformat()
 
 
-def _csv_rows(path: Path, refuse: Refuse) -> Iterator[tuple[int, dict[str, Any]]]:
-    lines = (f"{text}\n" for _, text in subscription_file.numbered_lines(path, refuse))
+def _csv_rows(path: Path, on_error: LineErrorHandler) -> Iterator[tuple[int, dict[str, Any]]]:
+    lines = (f"{text}\n" for _, text in subscription_file.numbered_lines(path, on_error))
     reader = csv.DictReader(lines, strict=True)
     while True:
         try:
             row = next(reader, None)
         except csv.Error as fault:
-            refuse(bad_row(f"this line is no CSV: {fault}", reader.line_num))
+            on_error(bad_row(f"invalid CSV: {fault}", reader.line_num))
             continue
         if row is None:
             return
         if None in row:
-            refuse(bad_row("this line has more fields than the head", reader.line_num))
+            on_error(bad_row("more fields than the header line has", reader.line_num))
             continue
         found: dict[str, Any] = {key: text for key, text in row.items() if text}
         if "namespaces" in found:
@@ -154,29 +154,29 @@ def _csv_rows(path: Path, refuse: Refuse) -> Iterator[tuple[int, dict[str, Any]]
 def _subscription(row: Mapping[str, Any], subscriber: str | None, line: int) -> StoredSubscription:
     unknown = set(row) - set(COLUMNS)
     if unknown:
-        raise bad_row(f"there is no `{min(unknown)}` in a subscription", line)
+        raise bad_row(f"unknown key `{min(unknown)}`", line)
     for key in set(COLUMNS) - {"namespaces", "paused"}:
         if row.get(key) is not None and not isinstance(row[key], str):
             raise bad_row(f"`{key}` must be a string", line)
     if not row.get("query"):
-        raise bad_row("`query` must be there", line)
+        raise bad_row("`query` is required", line)
     namespaces = row.get("namespaces") or {}
     if not isinstance(namespaces, dict) or not all(
         isinstance(uri, str) and uri for uri in namespaces.values()
     ):
-        raise bad_row("`namespaces` must bind prefixes to URIs", line)
+        raise bad_row("`namespaces` must map prefixes to URIs", line)
     if not isinstance(row.get("paused", False), bool):
         raise bad_row("`paused` must be true or false", line)
     backfill: Any = row.get("backfill") or "none"
     if backfill not in get_args(Backfill):
         raise bad_row("`backfill` must be `none`, `wanted` or `done`", line)
-    whose = row.get("subscriber") or subscriber or row.get("id")
-    if not whose:
-        raise bad_row("nobody subscribes here: `subscriber` and `id` are missing", line)
+    owner = row.get("subscriber") or subscriber or row.get("id")
+    if not owner:
+        raise bad_row("`subscriber` and `id` are both missing", line)
     kind = kind_of(row, line)
     return StoredSubscription(
         id=row.get("id") or "",
-        subscriber=whose,
+        subscriber=owner,
         kind=kind,
         query=row["query"],
         namespaces=namespaces,
@@ -195,5 +195,7 @@ def _time(row: Mapping[str, Any], key: str, line: int) -> datetime | None:
     try:
         time = datetime.fromisoformat(row[key])
     except ValueError:
-        raise bad_row(f"`{row[key]}` is no time, such as 2026-05-01T12:00:00+00:00", line) from None
+        raise bad_row(
+            f"`{row[key]}` is not a time such as 2026-05-01T12:00:00+00:00", line
+        ) from None
     return time.replace(tzinfo=UTC) if time.tzinfo is None else time

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 from pyspark.sql import SparkSession
 
-from penstock.cli import doctor
+from penstock.cli.commands import doctor
 
 REPOSITORY = Path(__file__).resolve().parents[3]
 

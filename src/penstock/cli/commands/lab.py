@@ -1,0 +1,60 @@
+"""``penstock lab``: reruns the experiments of published papers."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from penstock.cli.console import err, note, out, print_json
+from penstock.cli.options import JsonOption
+
+lab_app = typer.Typer(
+    name="lab", no_args_is_help=True, help="Rerun the experiments of papers on generated data."
+)
+
+
+class Experiment(StrEnum):
+    """The experiments; the same names as :data:`penstock.lab.experiments.EXPERIMENTS`."""
+
+    KEMB = "kemb"
+    MEDIATION = "mediation"
+
+
+@lab_app.callback()
+def _group() -> None:
+    pass  # without a callback, Typer merges a group with a single command into its parent
+
+
+@lab_app.command("run")
+def run(
+    name: Annotated[
+        Experiment,
+        typer.Argument(metavar="NAME", help="Set of experiments to run.", show_default=False),
+    ],
+    *,
+    quick: Annotated[
+        bool, typer.Option("--quick", help="Use small inputs: under two minutes on two cores.")
+    ] = False,
+    output: Annotated[
+        Path, typer.Option("--out", metavar="FOLDER", help="Write tables and plots to this folder.")
+    ] = Path("results"),
+    as_json: JsonOption = False,
+) -> None:
+    """Run a paper's experiments; write tables and plots, and print the tables."""
+    from penstock.lab import plots
+    from penstock.lab.experiments import EXPERIMENTS
+
+    plots.need_matplotlib()
+    with err().status(f"lab {name}") as status:
+        findings = EXPERIMENTS[name](quick=quick, tell=status.update)
+    findings.write(output)
+    plots.draw(findings, output)
+    if as_json:
+        print_json(findings.as_dict())
+    else:
+        for line in findings.lines():
+            out().print(line, soft_wrap=True)
+    note(f"tables and plots written to {output}")

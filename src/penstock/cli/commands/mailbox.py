@@ -1,0 +1,219 @@
+"""``penstock mailbox``: prints or exports the deliveries to a subscriber."""
+
+from __future__ import annotations
+
+import base64
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, Protocol
+from urllib.parse import quote
+
+import typer
+from rich.text import Text
+
+from penstock.cli.console import note, out, plural, print_json
+from penstock.cli.document_text import decode_for_display
+from penstock.cli.options import JsonOption, WorkspaceOption
+from penstock.cli.result_format import FRAGMENT_CHARACTERS_MAX, one_line
+from penstock.errors import error
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+    from penstock.workspace.mailbox import Delivery, Mailbox
+
+SHOWN_MAX = 100
+"""How many deliveries the text output prints unless ``--limit`` is given."""
+
+FOLLOW_SECONDS = 1.0
+"""How often ``--follow`` looks for new deliveries."""
+
+_NAME_CHARACTERS_MAX = 80
+
+
+def mailbox(
+    subscriber: Annotated[
+        str, typer.Argument(metavar="NAME", help="Name of the subscriber.", show_default=False)
+    ],
+    *,
+    workspace: WorkspaceOption = Path(),
+    follow: Annotated[
+        bool, typer.Option("--follow", help="Keep printing new deliveries until interrupted.")
+    ] = False,
+    export: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="DIR",
+            file_okay=False,
+            help="Write each delivery to a file in this folder; existing files are left alone.",
+        ),
+    ] = None,
+    limit: Annotated[
+        int | None,
+        typer.Option(
+            min=0,
+            help="Show only the newest N (default: 100 as text, all as JSON or files).",
+            metavar="N",
+        ),
+    ] = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Show the deliveries to a subscriber, in publishing order.
+
+    Exported files contain the published documents byte for byte, or one fragment each.
+    """
+    from penstock.workspace import Workspace
+
+    with Workspace.open(workspace) as opened:
+        box = opened.mailbox(subscriber)
+        sink: _Sink = _TextSink()
+        if export is not None:
+            sink = _ExportSink(export, as_json=as_json)
+        elif as_json:
+            sink = _JsonSink()
+        else:
+            limit = SHOWN_MAX if limit is None else limit
+        batches = _batches(box, follow=follow)
+        first = next(batches)
+        if not first.num_rows and not opened.subscriptions.subscriber_exists(subscriber):
+            raise error("subscriber.unknown", f"there is no subscriber `{subscriber}`")
+        count = first.num_rows
+        shown = count if limit is None else min(limit, count)
+        for delivery in box.opened(first.slice(count - shown)):
+            sink.delivery(delivery)
+        sink.end(shown, count)
+        try:
+            for batch in batches:
+                for delivery in box.opened(batch):
+                    sink.delivery(delivery)
+        except KeyboardInterrupt:
+            note("stopped")  # the normal end of --follow
+
+
+def _batches(box: Mailbox, *, follow: bool) -> Iterator[pa.Table]:
+    """The deliveries so far and, with ``follow``, endlessly what arrives later."""
+    if follow:
+        return box.follow(seconds=FOLLOW_SECONDS)
+    return iter([box.deliveries()])
+
+
+class _Sink(Protocol):
+    """Receives deliveries."""
+
+    def delivery(self, delivery: Delivery) -> None:
+        """Handles a delivery."""
+
+    def end(self, shown: int, count: int) -> None:
+        """Called once, after the deliveries so far: ``shown`` of ``count`` were handled."""
+
+
+class _TextSink:
+    """Prints one line per delivery and, below it, one line per delivered fragment."""
+
+    def delivery(self, delivery: Delivery) -> None:
+        console = out()
+        console.print(
+            Text.assemble(
+                (f"{delivery.sequence:>8}", "bold"),
+                f"  {delivery.published_at:%Y-%m-%d %H:%M}  {delivery.subscription}",
+                (f"  from {delivery.publisher}", "dim"),
+            ),
+            soft_wrap=True,
+        )
+        for text in _texts(delivery):
+            console.print(Text(f"          {one_line(text)}", style="cyan"), soft_wrap=True)
+
+    def end(self, shown: int, count: int) -> None:
+        if shown < count:
+            note(f"the newest {shown:,} of {plural(count, 'delivery', 'deliveries')}")
+        else:
+            note(plural(count, "delivery", "deliveries"))
+
+
+class _JsonSink:
+    """Prints one object per delivery, with its content."""
+
+    def delivery(self, delivery: Delivery) -> None:
+        print_json(_as_dict(delivery))
+
+    def end(self, shown: int, count: int) -> None:
+        pass
+
+
+class _ExportSink:
+    """Writes one file per delivery, with the published bytes, or one file per fragment."""
+
+    def __init__(self, folder: Path, *, as_json: bool) -> None:
+        self._folder = folder
+        self._as_json = as_json
+        folder.mkdir(parents=True, exist_ok=True)
+        self._written = 0
+
+    def delivery(self, delivery: Delivery) -> None:
+        from penstock.workspace.atomic_files import writing
+
+        parts: list[bytes]
+        if delivery.fragments is not None:
+            parts = [fragment.xml.encode() for fragment in delivery.fragments]
+            names = [f"{_stem(delivery)}-{number}.xml" for number in range(1, len(parts) + 1)]
+        elif delivery.content is not None:
+            parts, names = [delivery.content], [f"{_stem(delivery)}.xml"]
+        else:
+            note(f"{delivery.document} has been removed from the workspace")
+            return
+        for name, part in zip(names, parts, strict=True):
+            path = self._folder / name
+            if path.exists():  # exported earlier
+                continue
+            with writing(path) as file:
+                file.write(part)
+            self._written += 1
+            if self._as_json:
+                print_json({**_header(delivery), "file": str(path)})
+
+    def end(self, shown: int, count: int) -> None:
+        if not self._as_json:
+            deliveries = plural(shown, "delivery", "deliveries")
+            note(f"{deliveries}: {plural(self._written, 'new file')} in {self._folder}")
+
+
+def _texts(delivery: Delivery) -> list[str]:
+    if delivery.fragments is not None:
+        return [fragment.xml for fragment in delivery.fragments]
+    if delivery.content is None:
+        return ["(the document has been removed from the workspace)"]
+    # Decodes only as much as is printed; a character cut in two becomes U+FFFD.
+    return [decode_for_display(delivery.content[: FRAGMENT_CHARACTERS_MAX * 8])]
+
+
+def _stem(delivery: Delivery) -> str:
+    """Prefix of the file names of a delivery: unique, and sorted in publishing order."""
+    subscription = quote(delivery.subscription, safe=" ")[:_NAME_CHARACTERS_MAX]
+    return f"{delivery.sequence:012}-{subscription}-{delivery.delivery[:8]}"
+
+
+def _header(delivery: Delivery) -> dict[str, Any]:
+    return {
+        "delivery": delivery.delivery,
+        "subscription": delivery.subscription,
+        "document": delivery.document,
+        "publisher": delivery.publisher,
+        "sequence": delivery.sequence,
+        "published_at": delivery.published_at.isoformat(),
+        "delivered_at": delivery.delivered_at.isoformat(),
+    }
+
+
+def _as_dict(delivery: Delivery) -> dict[str, Any]:
+    row = _header(delivery)
+    if delivery.fragments is not None:
+        row["fragments"] = [
+            {"kind": each.kind, "ranges": [list(span) for span in each.spans], "xml": each.xml}
+            for each in delivery.fragments
+        ]
+    elif delivery.content is not None:
+        try:
+            row["content"] = delivery.content.decode("utf-8")
+        except UnicodeDecodeError:
+            row["content_base64"] = base64.b64encode(delivery.content).decode()
+    return row

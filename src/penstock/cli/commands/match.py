@@ -1,0 +1,247 @@
+"""``penstock match``: matches documents against the subscriptions of a file."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import asdict
+from enum import StrEnum
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+from rich.table import Table
+from rich.text import Text
+
+from penstock.cli.console import (
+    error_as_dict,
+    note,
+    out,
+    place_of,
+    plural,
+    print_json,
+    print_table,
+    progress,
+    show_error,
+)
+from penstock.cli.exit_codes import ExitCode
+from penstock.cli.input_files import errors_in, read_mapping
+from penstock.cli.mapping_report import EXPLAINS_GLOBAL_DOCUMENT, note_unknown_elements
+from penstock.cli.options import EXISTING_FILE, DocumentsArgument, JsonOption, StrictOption
+from penstock.cli.result_format import explanation_as_dict, fragment_as_dict, one_line
+
+if TYPE_CHECKING:
+    from penstock.cli.subscription_file import Entry, Refused
+    from penstock.matching import Counters, Explanation, Matches
+    from penstock.mediation import Mapping
+
+NEVER_MATCHING_CHECK_MAX = 1_000
+"""Largest file whose subscriptions are checked for queries that can never match.
+
+The check takes some hundred microseconds per subscription.
+"""
+
+FRAGMENTS_OMITTED = "(the document is too large to locate these keywords in it)"
+"""Printed instead of the fragments of a query with ``OR``."""
+
+
+class Engine(StrEnum):
+    """The XPath engines; the same names as :data:`penstock.matching.engine.ENGINES`."""
+
+    SHARED = "shared"
+    YFILTER = "yfilter"
+    REFERENCE = "reference"
+
+
+def match(
+    subscriptions: Annotated[
+        Path, typer.Argument(metavar="SUBSCRIPTIONS", help="A subscription file.", **EXISTING_FILE)
+    ],
+    documents: DocumentsArgument,
+    *,
+    fragments: Annotated[
+        bool, typer.Option("--fragments", help="Also print the fragments that each query selects.")
+    ] = False,
+    explain: Annotated[
+        str | None,
+        typer.Option(
+            metavar="ID", help="Also explain why this subscription matches or does not match."
+        ),
+    ] = None,
+    mapping: Annotated[
+        Path | None,
+        typer.Option(
+            help="A mapping file; XPath queries are matched against the rewritten documents.",
+            **EXISTING_FILE,
+        ),
+    ] = None,
+    engine: Annotated[
+        Engine | None, typer.Option(help="Engine to use instead of the default one.")
+    ] = None,
+    strict: StrictOption = False,
+    as_json: JsonOption = False,
+) -> None:
+    """Match documents against the subscriptions in a file.
+
+    Prints one row per document: its name, the number of matches, and the matching ids in file
+    order. Refused documents and subscriptions are reported on stderr and do not stop the others.
+    With a mapping, fragments are still taken from the original documents.
+    """
+    from penstock.cli import subscription_file
+    from penstock.matching import Counters, KeywordIndex, SubscriptionIndex, combine_matchers
+    from penstock.mediation import MediatedMatcher
+
+    chosen = None if mapping is None else read_mapping(mapping, as_json=as_json)
+    paths = SubscriptionIndex(engine=engine)
+    keywords = KeywordIndex(engine=engine if engine == "reference" else None)
+    with errors_in(subscriptions, as_json=as_json):
+        entries = list(subscription_file.read(subscriptions))
+    order, refused = subscription_file.add_all(paths, keywords, entries)
+    report: _TextReport | _JsonReport = (
+        _JsonReport(order, chosen) if as_json else _TextReport(order, documents)
+    )
+    for each in refused:
+        report.subscription(each, each.place(subscriptions))
+    if len(entries) <= NEVER_MATCHING_CHECK_MAX:
+        for entry, reason in subscription_file.never_matching(entries):
+            report.never_matches(entry, entry.place(subscriptions), reason)
+    matcher = paths.matcher()
+    if len(keywords):
+        matcher = combine_matchers(matcher, keywords.matcher())
+    mediated = MediatedMatcher(matcher)
+    counters = Counters()
+    for path in progress(documents, "matching"):
+        if chosen is None:
+            matches = matcher.match_file(path, fragments=fragments)
+        else:
+            matches = mediated.match(path.read_bytes(), chosen, fragments=fragments)
+        counters += matches.counters
+        explanation = None
+        if explain is not None:
+            explanation = mediated.explain(path.read_bytes(), chosen, explain)
+        report.document(path, matches, explanation)
+    if not (chosen is None or explain is None or explain in keywords or as_json):
+        note(EXPLAINS_GLOBAL_DOCUMENT)
+    report.summary(counters, len(paths) + len(keywords), len(refused))
+    if strict and (refused or counters.refused):
+        raise typer.Exit(ExitCode.INPUT_REFUSED)
+
+
+def _outcome(matches: Matches) -> str:
+    if matches.errors:
+        return "refused"
+    return "matched" if len(matches) else "unmatched"
+
+
+class _TextReport:
+    """Prints one row per document: name, number of matches, ids."""
+
+    def __init__(self, order: dict[str, int], documents: Sequence[Path]) -> None:
+        self._order = order
+        self._name_width = max(len(str(path)) for path in documents)
+
+    def subscription(self, refused: Refused, place: str) -> None:
+        show_error(refused.reason, place=place, source=refused.entry.subscription.query)
+
+    def never_matches(self, entry: Entry, place: str, reason: str) -> None:
+        note(f"note: {place}: {entry.subscription.id} never matches: {reason}")
+
+    def document(self, path: Path, matches: Matches, explanation: Explanation | None) -> None:
+        for error in matches.errors:
+            self._row(path, "refused", Text(error.code, style="red"))
+            show_error(error, place=place_of(path, error))
+        ids = sorted(matches.ids, key=self._order.__getitem__)
+        if not matches.errors:
+            self._row(path, str(len(ids)), Text(", ".join(ids)))
+        note_unknown_elements(path, matches.counters.work.unknown)
+        console = out()
+        for id_ in ids:
+            if id_ in matches.untold:
+                console.print(f"    {id_}: {FRAGMENTS_OMITTED}", soft_wrap=True)
+            for fragment in matches.fragments.get(id_, ()):
+                console.print(
+                    Text.assemble(f"    {id_}: ", (one_line(fragment.to_xml()), "cyan")),
+                    soft_wrap=True,
+                )
+        if explanation is not None:
+            for line in str(explanation).splitlines():
+                console.print(f"    {line}", soft_wrap=True)
+
+    def _row(self, path: Path, count: str, rest: Text) -> None:
+        # One table per row, so that rows appear as documents are matched and still line up.
+        row = Table(box=None, show_header=False, pad_edge=False)
+        row.add_column(width=self._name_width, no_wrap=True)
+        row.add_column(width=len("refused"), justify="right")
+        row.add_column(overflow="fold")
+        row.add_row(str(path), count, rest)
+        print_table(row)
+
+    def summary(self, counters: Counters, subscriptions: int, refused: int) -> None:
+        note(
+            f"{plural(counters.documents, 'document')}: {counters.matched} matched,"
+            f" {counters.unmatched} unmatched, {counters.refused} refused;"
+            f" {plural(counters.matches, 'match', 'matches')}"
+            f" of {plural(subscriptions, 'subscription')}"
+            + (f" ({refused} refused)" if refused else "")
+        )
+
+
+class _JsonReport:
+    """Prints JSON Lines: refused subscriptions, then documents, then the summary."""
+
+    def __init__(self, order: dict[str, int], mapping: Mapping | None) -> None:
+        self._order = order
+        self._mapping = mapping
+
+    def subscription(self, refused: Refused, place: str) -> None:
+        print_json(
+            {
+                "type": "subscription",
+                "id": refused.entry.subscription.id,
+                "place": place,
+                "error": error_as_dict(refused.reason),
+            }
+        )
+
+    def never_matches(self, entry: Entry, place: str, reason: str) -> None:
+        print_json(
+            {
+                "type": "subscription",
+                "id": entry.subscription.id,
+                "place": place,
+                "never_matches": reason,
+            }
+        )
+
+    def document(self, path: Path, matches: Matches, explanation: Explanation | None) -> None:
+        row: dict[str, Any] = {
+            "type": "document",
+            "document": str(path),
+            "outcome": _outcome(matches),
+            "ids": sorted(matches.ids, key=self._order.__getitem__),
+        }
+        if matches.fragments or matches.untold:
+            row["fragments"] = {
+                id_: [fragment_as_dict(fragment) for fragment in matches.fragments[id_]]
+                for id_ in row["ids"]
+                if id_ in matches.fragments
+            }
+        if matches.untold:
+            row["untold"] = sorted(matches.untold)
+        if self._mapping is not None:
+            row["unknown_elements"] = matches.counters.work.unknown
+        if matches.errors:
+            row["error"] = error_as_dict(matches.errors[0])
+        if explanation is not None:
+            row["explanation"] = explanation_as_dict(explanation)
+        print_json(row)
+
+    def summary(self, counters: Counters, subscriptions: int, refused: int) -> None:
+        print_json(
+            {
+                "type": "summary",
+                **asdict(counters),
+                "subscriptions": subscriptions,
+                "subscriptions_refused": refused,
+                **({} if self._mapping is None else {"mapping": self._mapping.digest}),
+            }
+        )

@@ -1,0 +1,140 @@
+"""``penstock publish``: puts documents into the inbox."""
+
+from __future__ import annotations
+
+import getpass
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+from rich.table import Table
+
+from penstock.cli.console import note, plural, print_json, print_table, progress
+from penstock.cli.input_files import read_mapping
+from penstock.cli.options import (
+    EXISTING_FILE,
+    DocumentsArgument,
+    JsonOption,
+    WorkspaceOption,
+    bindings,
+)
+from penstock.errors import DocumentError
+
+if TYPE_CHECKING:
+    from penstock.documents import Document, Header
+    from penstock.workspace import Receipt, Workspace
+
+
+def publish(
+    files: DocumentsArgument,
+    *,
+    workspace: WorkspaceOption = Path(),
+    publisher: Annotated[
+        str | None, typer.Option(help="Name of the publisher (default: your login name).")
+    ] = None,
+    schema: Annotated[
+        str,
+        typer.Option(help="Name of the documents' schema, which selects the registered mapping."),
+    ] = "",
+    mapping: Annotated[
+        Path | None,
+        typer.Option(
+            help="A mapping file to send along instead of using a registered mapping.",
+            **EXISTING_FILE,
+        ),
+    ] = None,
+    field: Annotated[
+        list[str] | None,
+        typer.Option("--field", metavar="NAME=VALUE", help="A header field (repeatable)."),
+    ] = None,
+    id_: Annotated[
+        str,
+        typer.Option(
+            "--id",
+            help="Identity of the document, for a single file (default: a digest of its bytes).",
+        ),
+    ] = "",
+    as_json: JsonOption = False,
+) -> None:
+    """Put documents into the inbox, to be matched by `penstock run`.
+
+    A document that was published before is not published again. Documents are parsed when they
+    are processed, so malformed ones are accepted here.
+    """
+    from penstock.documents import Header
+    from penstock.mediation import carrying
+    from penstock.workspace import Workspace
+
+    if id_ and len(files) > 1:
+        raise typer.BadParameter("an identity applies to a single file", param_hint="--id")
+    fields = bindings(field, "--field", "NAME=VALUE")
+    carried = {} if mapping is None else carrying(read_mapping(mapping, as_json=as_json))
+    header = Header(
+        publisher=publisher if publisher is not None else login_name(),
+        schema=schema,
+        id=id_,
+        fields={**fields, **carried},
+    )
+    new = known = 0
+    with Workspace.open(workspace) as opened:
+        receipts = opened.inbox.publish_each(_documents(files, header))
+        for path, receipt in zip(progress(files, "publishing"), receipts, strict=True):
+            new += receipt.new
+            known += not receipt.new
+            (_print_json if as_json else _print_text)(path, receipt)
+        refusal = _refusal(opened, header)
+    if as_json:
+        refused = {} if refusal is None else {"refusal": refusal}
+        print_json({"type": "summary", "published": new, "known": known, **refused})
+        return
+    already = f", {known:,} already known" if known else ""
+    note(f"{plural(new, 'document')} published{already}")
+    if refusal is not None:
+        note(f"note: {refusal}; by default `penstock run` refuses such documents")
+
+
+def _refusal(workspace: Workspace, header: Header) -> str | None:
+    """Why documents with this header would currently be refused, if they would."""
+    from penstock.mediation import MappingChooser
+
+    try:
+        MappingChooser(workspace.mediation.read().table()).choose(header)
+    except DocumentError as reason:
+        return reason.message
+    return None
+
+
+def login_name() -> str:
+    """The default publisher."""
+    try:
+        return getpass.getuser()
+    except (KeyError, OSError):  # the user id of a container may have no name
+        return "anonymous"
+
+
+def _documents(files: Sequence[Path], header: Header) -> Iterator[Document]:
+    from penstock.documents import Document
+
+    for path in files:
+        yield Document(path.read_bytes(), header)
+
+
+def _print_text(path: Path, receipt: Receipt) -> None:
+    row = Table(box=None, show_header=False, pad_edge=False)
+    row.add_column(no_wrap=True)
+    row.add_column(overflow="fold")
+    row.add_row(f"{receipt.sequence:>8}", str(path) + ("" if receipt.new else " (already known)"))
+    print_table(row)
+
+
+def _print_json(path: Path, receipt: Receipt) -> None:
+    print_json(
+        {
+            "type": "document",
+            "file": str(path),
+            "document": receipt.identity,
+            "sequence": receipt.sequence,
+            "new": receipt.new,
+        }
+    )

@@ -1,0 +1,281 @@
+"""``penstock run``: runs the pipeline of a workspace and shows its progress."""
+
+from __future__ import annotations
+
+import contextlib
+import signal
+import sys
+import threading
+import time
+from collections.abc import Iterator
+from dataclasses import asdict
+from enum import StrEnum
+from pathlib import Path
+from types import FrameType, TracebackType
+from typing import TYPE_CHECKING, Annotated, Any, Protocol
+
+import typer
+from rich.live import Live
+from rich.table import Table
+
+from penstock.cli.console import err, note, out, plural, print_json
+from penstock.cli.options import JsonOption, WorkspaceOption
+from penstock.cli.spark_options import (
+    ConfOption,
+    MasterOption,
+    RemoteOption,
+    check_java,
+    spark_options,
+)
+
+if TYPE_CHECKING:
+    from penstock.pipeline.progress import BatchProgress
+
+VIEW_REFRESHES_PER_SECOND = 4
+
+
+class RunMode(StrEnum):
+    """How to treat refused documents; see :data:`penstock.pipeline.document_matching.MODES`."""
+
+    PERMISSIVE = "PERMISSIVE"
+    DROPMALFORMED = "DROPMALFORMED"
+    FAILFAST = "FAILFAST"
+
+
+class UnknownSchema(StrEnum):
+    """The values of :data:`penstock.mediation.mapping_table.UNKNOWN_SCHEMA`."""
+
+    REFUSE = "refuse"
+    AS_IS = "as-is"
+
+
+def run(
+    *,
+    workspace: WorkspaceOption = Path(),
+    follow: Annotated[
+        bool, typer.Option("--follow", help="Wait for new documents until interrupted.")
+    ] = False,
+    master: MasterOption = None,
+    remote: RemoteOption = None,
+    conf: ConfOption = None,
+    mode: Annotated[
+        RunMode,
+        typer.Option(
+            help="How to treat refused documents: keep them as dead letters, drop them, or stop."
+        ),
+    ] = RunMode.PERMISSIVE,
+    unknown_schema: Annotated[
+        UnknownSchema,
+        typer.Option(
+            help="How to treat documents that name an unregistered schema: refuse them, or match"
+            " them without a mapping."
+        ),
+    ] = UnknownSchema.REFUSE,
+    files_per_batch: Annotated[
+        int | None, typer.Option(min=1, help="Maximum number of inbox files per micro-batch.")
+    ] = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Match the documents in the inbox and deliver them to the mailboxes.
+
+    Stops when the inbox is empty, unless --follow is given. An interrupted run can be repeated: it
+    continues where the last one stopped, loses nothing and delivers nothing twice.
+    """
+    from penstock.pipeline.run import RunOptions
+    from penstock.pipeline.run import run as run_pipeline
+    from penstock.pipeline.session import session
+    from penstock.workspace import Workspace
+    from penstock.workspace.status import past_deliveries
+
+    for_spark = spark_options(master, remote, conf)
+    options = RunOptions(
+        follow=follow,
+        unknown_schema=unknown_schema.value,
+        mode=mode.value,
+        files_per_batch=files_per_batch,
+    )
+    check_java(for_spark)
+    totals = _Totals()
+    with Workspace.open(workspace) as opened, _interruptible():
+        past_before = past_deliveries(opened.tables)
+        view: _View = _LiveView(totals) if err().is_terminal else _LineView()
+        with contextlib.suppress(KeyboardInterrupt), view:
+            view.activity("starting Spark")
+            with session(
+                master=for_spark.master,
+                remote=for_spark.remote,
+                settings=for_spark.settings,
+                log=opened.path / "spark.log",
+            ) as spark:
+                view.activity(
+                    "following the inbox; stop with Ctrl-C" if follow else "reading the inbox"
+                )
+
+                def on_batch(progress: BatchProgress) -> None:
+                    totals.add(progress)
+                    view.batch(progress)
+
+                totals.start_clock()
+                run_pipeline(spark, opened, options, on_batch)
+        totals.past = past_deliveries(opened.tables) - past_before
+    totals.show(as_json=as_json)
+
+
+@contextlib.contextmanager
+def _interruptible() -> Iterator[None]:
+    """Makes SIGTERM, which service managers send, end a run as Ctrl-C does."""
+
+    def interrupt(_number: int, _frame: FrameType | None) -> None:
+        raise KeyboardInterrupt
+
+    before = signal.signal(signal.SIGTERM, interrupt)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGTERM, before)
+
+
+class _Totals:
+    """Accumulates the counts of all batches of a run."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._started = time.monotonic()
+        self.batches = 0
+        self.past = 0
+        from penstock.pipeline.delivery import BatchCounts
+
+        self.counts: dict[str, int] = asdict(BatchCounts())
+        self.last: BatchProgress | None = None
+
+    def start_clock(self) -> None:
+        self._started = time.monotonic()
+
+    def add(self, progress: BatchProgress) -> None:
+        with self._lock:
+            self.batches += 1
+            self.last = progress
+            for name, count in asdict(progress.counts).items():
+                self.counts[name] += count
+
+    @property
+    def seconds(self) -> float:
+        return time.monotonic() - self._started
+
+    def show(self, *, as_json: bool) -> None:
+        seconds = self.seconds
+        rate = self.counts["bytes"] / 1e6 / seconds if seconds else 0.0
+        if as_json:
+            print_json(
+                {
+                    "type": "summary",
+                    "batches": self.batches,
+                    **self.counts,
+                    "past_deliveries": self.past,
+                    "seconds": round(seconds, 3),
+                    "megabytes_per_second": round(rate, 3),
+                }
+            )
+            return
+        counts = self.counts
+        out().print(
+            f"{plural(counts['documents'], 'document')}: {counts['matched']} matched,"
+            f" {counts['unmatched']} unmatched, {counts['dead']} dead;"
+            f" {plural(counts['deliveries'], 'delivery', 'deliveries')}"
+            f" in {plural(self.batches, 'batch', 'batches')}, {seconds:.1f} s"
+        )
+        if self.past:
+            note(
+                f"and {plural(self.past, 'delivery', 'deliveries')} of earlier documents (backfill)"
+            )
+        if counts["unknown_elements"]:
+            unknown = plural(counts["unknown_elements"], "element")
+            note(f"{unknown} not in the local schemas: `penstock status` lists the publishers")
+        if counts["dead"]:
+            note("`penstock dead-letters list` shows which documents were refused, and why")
+
+
+class _View(Protocol):
+    """Shows the progress of a run on stderr."""
+
+    def activity(self, text: str) -> None:
+        """Shows the current activity."""
+
+    def batch(self, progress: BatchProgress) -> None:
+        """Shows a committed batch."""
+
+    def __enter__(self) -> object:
+        """Starts the view."""
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        failure: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        """Stops the view."""
+
+
+class _LineView(contextlib.AbstractContextManager["_LineView"]):
+    """Prints one line per batch, for pipes and logs."""
+
+    def activity(self, text: str) -> None:
+        note(text)
+
+    def batch(self, progress: BatchProgress) -> None:
+        counts = progress.counts
+        note(
+            f"batch {progress.batch}: {plural(counts.documents, 'document')},"
+            f" {plural(counts.deliveries, 'delivery', 'deliveries')}, {counts.dead} dead,"
+            f" {progress.seconds:.1f} s, {progress.megabytes_per_second:.2f} MB/s,"
+            f" {progress.waiting or 0:,} waiting"
+        )
+
+    def __exit__(self, *_: object) -> None:
+        pass
+
+
+class _LiveView(contextlib.AbstractContextManager["_LiveView"]):
+    """Updates a table in place, for terminals."""
+
+    def __init__(self, totals: _Totals) -> None:
+        self._totals = totals
+        self._activity = ""
+        self._live = Live(
+            console=err(),
+            get_renderable=self._table,
+            refresh_per_second=VIEW_REFRESHES_PER_SECOND,
+        )
+
+    def activity(self, text: str) -> None:
+        self._activity = text
+
+    def batch(self, _progress: BatchProgress) -> None:
+        self._live.refresh()
+
+    def _table(self) -> Table:
+        totals = self._totals
+        counts = totals.counts
+        table = Table(box=None, title=self._activity, title_justify="left")
+        row: dict[str, Any] = {
+            "documents": counts["documents"],
+            "matched": counts["matched"],
+            "unmatched": counts["unmatched"],
+            "dead letters": counts["dead"],
+            "deliveries": counts["deliveries"],
+            "batches": totals.batches,
+            "MB/s": f"{totals.last.megabytes_per_second:.2f}" if totals.last else "-",
+            "waiting": f"{totals.last.waiting or 0:,}" if totals.last else "-",
+        }
+        for name in row:
+            table.add_column(name, justify="right")
+        table.add_row(*map(str, row.values()))
+        return table
+
+    def __enter__(self) -> _LiveView:
+        self._live.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._live.stop()
+        sys.stderr.flush()

@@ -1,0 +1,74 @@
+"""``penstock status``: summarizes the state of a workspace."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import asdict
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from rich.table import Table
+
+from penstock.cli.console import out, plural, print_json, print_table
+from penstock.cli.options import JsonOption, WorkspaceOption
+
+if TYPE_CHECKING:
+    from penstock.workspace.status import Strays
+
+MAILBOXES_MAX = 30
+"""How many mailboxes the text output lists."""
+
+STRAYS_MAX = 10
+"""How many schemas with unknown elements the text output lists."""
+
+
+def status(*, workspace: WorkspaceOption = Path(), as_json: JsonOption = False) -> None:
+    """Show waiting and processed documents, and the number of deliveries per mailbox."""
+    from penstock.workspace import Workspace
+
+    with Workspace.open(workspace) as opened:
+        found = opened.status()
+    if as_json:
+        print_json(asdict(found))
+        return
+    console = out()
+    paused = f" ({found.paused} paused)" if found.paused else ""
+    console.print(f"{plural(found.subscriptions, 'subscription')}{paused}")
+    if found.domains:
+        versions = [f"{name} at version {version}" for name, version in found.domains.items()]
+        console.print(
+            f"{plural(len(versions), 'domain')}: {', '.join(versions)};"
+            f" {plural(found.local_schemas, 'local schema')}"
+        )
+    console.print(
+        f"{plural(found.documents, 'document')}: {found.matched} matched,"
+        f" {found.unmatched} unmatched, {found.dead} dead; {found.waiting} waiting"
+    )
+    _print_strays(found.strays)
+    console.print(
+        f"{plural(found.deliveries, 'delivery', 'deliveries')}"
+        f" in {plural(len(found.mailboxes), 'mailbox', 'mailboxes')}"
+    )
+    rows = Table(box=None, show_header=False, pad_edge=False)
+    rows.add_column()
+    rows.add_column(justify="right")
+    for name, count in list(found.mailboxes.items())[:MAILBOXES_MAX]:
+        rows.add_row(f"  {name}", str(count))
+    print_table(rows)
+    more = len(found.mailboxes) - MAILBOXES_MAX
+    if more > 0:
+        console.print(f"  and {more} more; --json lists all")
+
+
+def _print_strays(strays: Sequence[Strays]) -> None:
+    """Lists publishers whose documents have elements that are not in their local schema."""
+    console = out()
+    for each in strays[:STRAYS_MAX]:
+        schema = f"schema {each.schema}" if each.schema else "the mapping they carry"
+        console.print(
+            f"  {plural(each.documents, 'document')} from {each.publisher}:"
+            f" {plural(each.elements, 'element')} not in {schema}",
+            soft_wrap=True,
+        )
+    if len(strays) > STRAYS_MAX:
+        console.print(f"  and {len(strays) - STRAYS_MAX} more schemas; --json lists all")

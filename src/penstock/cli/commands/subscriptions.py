@@ -1,0 +1,227 @@
+"""``penstock subscriptions``: lists, imports and exports subscriptions."""
+
+from __future__ import annotations
+
+import io
+import sys
+from collections.abc import Iterator
+from datetime import UTC, datetime
+from itertools import islice
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+from rich.progress import Progress
+from rich.table import Table
+
+from penstock.cli.console import (
+    err,
+    error_as_dict,
+    note,
+    place_of,
+    plural,
+    print_json,
+    print_table,
+    show_error,
+)
+from penstock.cli.exit_codes import ExitCode
+from penstock.cli.options import EXISTING_FILE, JsonOption, StrictOption, WorkspaceOption
+from penstock.errors import PenstockError, QueryError, SubscriptionFileError
+
+if TYPE_CHECKING:
+    from penstock.cli.subscription_rows import Row
+    from penstock.workspace import StoredSubscription
+
+SHOWN_ERRORS_MAX = 100
+"""How many refused lines the text output of an import prints; ``--json`` prints all."""
+
+subscriptions_app = typer.Typer(
+    name="subscriptions", no_args_is_help=True, help="List, import or export subscriptions."
+)
+
+
+@subscriptions_app.command("list")
+def list_subscriptions(
+    *,
+    workspace: WorkspaceOption = Path(),
+    subscriber: Annotated[
+        str | None, typer.Option(metavar="NAME", help="List only those of this subscriber.")
+    ] = None,
+    limit: Annotated[
+        int, typer.Option(min=1, help="List at most this many as text; JSON lists all.")
+    ] = 1_000,
+    as_json: JsonOption = False,
+) -> None:
+    """List subscriptions in the order of their ids, with their state."""
+    from penstock.cli.subscription_rows import as_dict
+    from penstock.workspace import Workspace
+
+    with Workspace.open(workspace) as opened:
+        found = opened.subscriptions.each(subscriber)
+        if as_json:
+            for each in found:
+                print_json({**as_dict(each), "state": _state(each)})
+            return
+        table = Table(box=None, pad_edge=False)
+        for column in ("id", "subscriber", "kind", "state"):
+            table.add_column(column, no_wrap=True)
+        table.add_column("query", overflow="fold")
+        for each in islice(found, limit):
+            table.add_row(each.id, each.subscriber, each.kind, _state(each), each.query)
+        if table.row_count:
+            print_table(table)
+        count = len(opened.subscriptions)
+    if subscriber is None and count > table.row_count:
+        note(f"the first {table.row_count:,} of {count:,}; use --limit or export to see more")
+    else:
+        note(plural(table.row_count, "subscription"))
+
+
+def _state(subscription: StoredSubscription) -> str:
+    now = datetime.now(UTC)
+    if subscription.paused:
+        return "paused"
+    if subscription.expires_at is not None and subscription.expires_at <= now:
+        return "expired"
+    if subscription.starts_at is not None and subscription.starts_at > now:
+        return f"starts {subscription.starts_at:%Y-%m-%d %H:%M}"
+    return "backfill wanted" if subscription.backfill == "wanted" else "active"
+
+
+@subscriptions_app.command("import")
+def import_subscriptions(
+    source: Annotated[
+        Path,
+        typer.Argument(
+            metavar="FILE",
+            help="A subscription file: lines of text, .jsonl or .csv.",
+            show_default=False,
+            **EXISTING_FILE,
+        ),
+    ],
+    *,
+    workspace: WorkspaceOption = Path(),
+    subscriber: Annotated[
+        str | None,
+        typer.Option(metavar="NAME", help="Subscriber of the lines that do not name one."),
+    ] = None,
+    strict: StrictOption = False,
+    as_json: JsonOption = False,
+) -> None:
+    """Add the subscriptions in a file.
+
+    Refused lines are reported with their position; the other lines are imported. Importing the
+    same file again adds nothing. If neither a line nor --subscriber names a subscriber, the
+    subscription's id is used as the subscriber's name.
+    """
+    from penstock.cli import subscription_rows
+    from penstock.workspace import Workspace
+
+    report = _ErrorReport(source, as_json=as_json)
+    added = known = 0
+    with Workspace.open(workspace) as opened:
+        rows = subscription_rows.read(source, subscriber, report.line)
+        for batch in _batches(rows, source):
+            done = opened.subscriptions.add_many([row.wanted for row in batch])
+            added += len(done.new)
+            known += done.known
+            for position, reason in sorted(done.refused.items()):
+                report.row(batch[position], reason)
+    report.end()
+    if as_json:
+        print_json({"type": "summary", "added": added, "known": known, "refused": report.refused})
+    else:
+        already = f", {known:,} already known" if known else ""
+        note(f"{plural(added, 'subscription')} added{already}, {report.refused:,} refused")
+    if strict and report.refused:
+        raise typer.Exit(ExitCode.INPUT_REFUSED)
+
+
+def _batches(rows: Iterator[Row], source: Path) -> Iterator[list[Row]]:
+    """Groups rows into transactions, with a progress bar if stderr is a terminal."""
+    from penstock.workspace.limits import SUBSCRIPTIONS_AT_ONCE
+
+    console = err()
+    with Progress(console=console, transient=True, disable=not console.is_terminal) as bar:
+        task = bar.add_task(f"importing {source.name}", total=None)
+        while batch := list(islice(rows, SUBSCRIPTIONS_AT_ONCE)):
+            yield batch
+            bar.update(task, description=f"{source.name}: line {batch[-1].line:,}")
+
+
+class _ErrorReport:
+    """Reports refused lines with their positions, and counts them."""
+
+    def __init__(self, source: Path, *, as_json: bool) -> None:
+        self._source = source
+        self._as_json = as_json
+        self.refused = 0
+
+    def line(self, reason: SubscriptionFileError) -> None:
+        """Reports a malformed line."""
+        self._print(reason, place_of(self._source, reason), None, None)
+
+    def row(self, row: Row, reason: PenstockError) -> None:
+        """Reports a subscription that the workspace refused."""
+        offset = 0
+        if reason.where is not None and isinstance(reason, QueryError):
+            offset = reason.where.column - 1
+        place = f"{self._source}:{row.line}:{row.column + offset}"
+        self._print(reason, place, row.wanted.query, row.wanted.id)
+
+    def end(self) -> None:
+        """Reports how many errors were not printed."""
+        if self.refused > SHOWN_ERRORS_MAX and not self._as_json:
+            note(f"and {self.refused - SHOWN_ERRORS_MAX:,} more lines were refused")
+
+    def _print(
+        self, reason: PenstockError, place: str, source: str | None, id_: str | None
+    ) -> None:
+        self.refused += 1
+        if self._as_json:
+            print_json(
+                {
+                    "type": "subscription",
+                    "id": id_,
+                    "place": place,
+                    "error": error_as_dict(reason),
+                }
+            )
+        elif self.refused <= SHOWN_ERRORS_MAX:
+            show_error(reason, place=place, source=source)
+
+
+@subscriptions_app.command("export")
+def export(
+    target: Annotated[
+        Path | None,
+        typer.Argument(
+            metavar="FILE", help=".jsonl or .csv (default: JSON Lines on stdout).", dir_okay=False
+        ),
+    ] = None,
+    *,
+    workspace: WorkspaceOption = Path(),
+    as_json: JsonOption = False,
+) -> None:
+    """Write all subscriptions in a format that `import` reads.
+
+    The file is replaced atomically.
+    """
+    from penstock.cli.subscription_rows import write_csv, write_json_lines
+    from penstock.workspace import Workspace
+    from penstock.workspace.atomic_files import writing
+
+    with Workspace.open(workspace) as opened:
+        found = opened.subscriptions.each()
+        if target is None:
+            count = write_json_lines(found, sys.stdout)
+        else:
+            write = write_csv if target.suffix == ".csv" else write_json_lines
+            with writing(target) as file:
+                text = io.TextIOWrapper(file, encoding="utf-8", newline="")
+                count = write(found, text)
+                text.detach()
+    if not as_json:
+        note(f"{plural(count, 'subscription')} written")
+    elif target is not None:
+        print_json({"subscriptions": count, "file": str(target)})

@@ -1,0 +1,295 @@
+"""``penstock try``: shows what a query would match, before anyone subscribes."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, Protocol
+
+import typer
+from rich.text import Text
+
+from penstock.cli.console import (
+    error_as_dict,
+    note,
+    out,
+    place_of,
+    plural,
+    print_json,
+    progress,
+    show_error,
+)
+from penstock.cli.exit_codes import ExitCode
+from penstock.cli.input_files import read_mapping
+from penstock.cli.options import (
+    EXISTING_FILE,
+    DefaultNamespaceOption,
+    JsonOption,
+    KeywordsOption,
+    NamespaceOption,
+    bindings,
+    existing_file,
+    refuse_options,
+)
+from penstock.cli.result_format import answer_as_dict, fragment_as_dict, one_line
+from penstock.errors import DocumentError, QueryError
+
+if TYPE_CHECKING:
+    from penstock.documents import Fragment
+    from penstock.matching import Answer, Counters
+    from penstock.matching.answers import Form as AnswerForm
+    from penstock.mediation import Mapping as SchemaMapping
+
+_ID = "query"
+
+
+class Form(StrEnum):
+    """What to print of an answer; the values of :data:`penstock.matching.answers.Form`."""
+
+    PATHS = "paths"
+    SUBTREE = "subtree"
+    IDS = "ids"
+
+
+def try_(
+    query: Annotated[
+        str,
+        typer.Argument(
+            metavar="QUERY",
+            help="An XPath query. With --keywords leave it out: all arguments are files.",
+            show_default=False,
+        ),
+    ],
+    documents: Annotated[
+        list[Path] | None,
+        typer.Argument(metavar="DOCUMENT", help="XML files.", show_default=False, **EXISTING_FILE),
+    ] = None,
+    *,
+    keywords: KeywordsOption = None,
+    namespace: NamespaceOption = None,
+    default_namespace: DefaultNamespaceOption = None,
+    mapping: Annotated[
+        Path | None,
+        typer.Option(
+            help="A mapping file; the XPath query is tried on the rewritten documents.",
+            **EXISTING_FILE,
+        ),
+    ] = None,
+    form: Annotated[
+        Form | None,
+        typer.Option(
+            help="What to print of each answer to keywords: the paths down to the words (default),"
+            " the complete element, or just its identity.",
+            show_default=False,
+        ),
+    ] = None,
+    limit: Annotated[
+        int | None,
+        typer.Option(
+            min=1, metavar="N", help="Print only the N best answers to keywords per document."
+        ),
+    ] = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Show what a query would match, before subscribing.
+
+    For each matching document, prints the fragments that the XPath query selects, or the answers
+    to the keywords, best first. The last line is the match rate.
+    """
+    trial: _Trial
+    keyword_options = {"--form": form, "--limit": limit}
+    xpath_options = {
+        "--namespace": namespace,
+        "--default-namespace": default_namespace,
+        "--mapping": mapping,
+    }
+    if keywords is not None:
+        refuse_options(xpath_options, "applies to XPath queries, not to keywords")
+        documents = [existing_file(query), *(documents or ())]
+        trial = _KeywordTrial(keywords, (form or Form.PATHS).value, limit)
+    else:
+        refuse_options(keyword_options, "applies to keywords, not to XPath queries")
+        trial = _PathTrial(
+            query,
+            bindings(namespace),
+            default_namespace,
+            None if mapping is None else read_mapping(mapping, as_json=as_json),
+        )
+    if not documents:
+        raise typer.BadParameter("give at least one file", param_hint="DOCUMENT...")
+    _run(trial, documents, as_json=as_json)
+
+
+@dataclass(frozen=True, slots=True)
+class _Result:
+    """What a query found in a document."""
+
+    counters: Counters
+    errors: Sequence[DocumentError]
+    fragments: Sequence[Fragment] = ()
+    """Selected by an XPath query."""
+    answers: Sequence[Answer] = ()
+    """Answers to keywords, best first."""
+
+
+class _Trial(Protocol):
+    """A query to be tried on documents."""
+
+    query: str
+    noun: str
+    """What the query finds, in the singular."""
+
+    def prepare(self) -> str | None:
+        """Indexes the query; returns the reason if it can never match.
+
+        Raises
+        ------
+        QueryError
+            The query is refused.
+        """
+
+    def result(self, path: Path) -> _Result:
+        """Tries the query on a document."""
+
+
+class _PathTrial:
+    """An XPath query, matched through a mapping if there is one."""
+
+    noun = "fragment"
+
+    def __init__(
+        self,
+        query: str,
+        namespaces: Mapping[str, str],
+        default_namespace: str | None,
+        mapping: SchemaMapping | None = None,
+    ) -> None:
+        from penstock.matching import SubscriptionIndex
+
+        self.query = query
+        self._namespaces = namespaces
+        self._default_namespace = default_namespace
+        self._mapping = mapping
+        self._index = SubscriptionIndex()
+
+    def prepare(self) -> str | None:
+        return self._index.add(
+            _ID,
+            self.query,
+            namespaces=self._namespaces,
+            default_namespace=self._default_namespace,
+        )
+
+    def result(self, path: Path) -> _Result:
+        from penstock.mediation import MediatedMatcher
+
+        matcher = self._index.matcher()
+        if self._mapping is None:
+            matches = matcher.match_file(path, fragments=True)
+        else:
+            mediated = MediatedMatcher(matcher)
+            matches = mediated.match(path.read_bytes(), self._mapping, fragments=True)
+        return _Result(matches.counters, matches.errors, matches.fragments.get(_ID, ()))
+
+
+class _KeywordTrial:
+    """Keywords, with the form and the maximum number of answers per document."""
+
+    noun = "answer"
+
+    def __init__(self, query: str, form: AnswerForm, limit: int | None) -> None:
+        from penstock.matching import KeywordIndex
+
+        self.query = query
+        self._form: AnswerForm = form
+        self._limit = limit
+        self._index = KeywordIndex()
+
+    def prepare(self) -> str | None:
+        self._index.add(_ID, self.query)
+        return None  # keywords can always match
+
+    def result(self, path: Path) -> _Result:
+        from penstock.matching import Counters
+
+        matcher = self._index.matcher()
+        matches = matcher.match_file(path)
+        if not len(matches):
+            return _Result(matches.counters, matches.errors)
+        try:
+            found = matcher.answers(path.read_bytes(), [_ID], form=self._form, limit=self._limit)
+        except DocumentError as reason:  # locating answers has limits that matching has not
+            counters = Counters.of_one(matches=0, refused=True, work=matches.counters.work)
+            return _Result(counters, [reason])
+        return _Result(matches.counters, matches.errors, answers=found[_ID])
+
+
+def _run(trial: _Trial, documents: Sequence[Path], *, as_json: bool) -> None:
+    from penstock.matching import Counters
+
+    try:
+        never = trial.prepare()
+    except QueryError as error:
+        show_error(error, source=trial.query, as_json=as_json)
+        raise typer.Exit(ExitCode.INPUT_REFUSED) from error
+    counters = Counters()
+    for path in progress(documents, "trying"):
+        result = trial.result(path)
+        counters += result.counters
+        if as_json:
+            print_json(_as_dict(path, trial, result))
+        else:
+            _print_text(path, trial, result)
+    read = counters.documents - counters.refused
+    rate = counters.matched / read if read else 0.0
+    if as_json:
+        print_json(
+            {
+                "type": "summary",
+                "documents": counters.documents,
+                "matched": counters.matched,
+                "unmatched": counters.unmatched,
+                "refused": counters.refused,
+                "rate": rate,
+                "never_matches": never,
+            }
+        )
+        return
+    refused = f"; {counters.refused} refused" if counters.refused else ""
+    note(f"matched {counters.matched} of {plural(read, 'document')} ({rate:.1%}){refused}")
+    if never is not None:
+        note(f"this query never matches: {never}")
+
+
+def _print_text(path: Path, trial: _Trial, result: _Result) -> None:
+    for error in result.errors:
+        show_error(error, place=place_of(path, error))
+    count = len(result.fragments) + len(result.answers)
+    if not count:
+        return
+    console = out()
+    console.print(f"{path}: {plural(count, trial.noun)}", soft_wrap=True)
+    for fragment in result.fragments:
+        console.print(Text(f"    {one_line(fragment.to_xml())}", style="cyan"), soft_wrap=True)
+    for answer in result.answers:
+        console.print(Text(f"    {answer}"), soft_wrap=True)
+        if answer.fragment is not None:
+            line = f"        {one_line(answer.fragment.to_xml())}"
+            console.print(Text(line, style="cyan"), soft_wrap=True)
+
+
+def _as_dict(path: Path, trial: _Trial, result: _Result) -> dict[str, Any]:
+    row: dict[str, Any] = {
+        "type": "document",
+        "document": str(path),
+        "matched": result.counters.matched > 0,
+    }
+    if isinstance(trial, _KeywordTrial):
+        row["answers"] = [answer_as_dict(each) for each in result.answers]
+    else:
+        row["fragments"] = [fragment_as_dict(each) for each in result.fragments]
+    if result.errors:
+        row["error"] = error_as_dict(result.errors[0])
+    return row

@@ -1,0 +1,260 @@
+"""`penstock clean`: what goes, what stays, and that it asks."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterator
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+import pytest
+from typer.testing import CliRunner
+
+from penstock.cli.app import app
+from penstock.documents import Document, Header
+from penstock.mediation import UnknownSchema
+from penstock.workspace import Published, StoredSubscription, Workspace
+from penstock.workspace.batch_records import BatchRecords
+from penstock.workspace.index_versions import files_of, is_sound
+from penstock.workspace.retention import Removal, processed_files, removals
+from support.fixtures.commands import penstock
+from support.spark.reference_pipeline import STREAM, process
+
+
+@pytest.fixture
+def workspace(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Workspace]:
+    monkeypatch.chdir(tmp_path)
+    with Workspace.create(tmp_path) as made:
+        made.subscriptions.add(StoredSubscription(subscriber="anna", query="/a"))
+        yield made
+
+
+def document(number: int, content: bytes = b"<a/>") -> Document:
+    return Document(content, Header(publisher="me", id=str(number)))
+
+
+def later(workspace: Workspace, **time: int) -> dict[str, Removal]:
+    """What may be removed some time from now, of what is older than a day then."""
+    now = datetime.now(UTC) + timedelta(**time)
+    found = removals(workspace, keep=timedelta(days=1), now=now)
+    return {removal.what: removal for removal in found}
+
+
+def counted(found: dict[str, Removal]) -> dict[str, int]:
+    return {what: removal.count for what, removal in found.items()}
+
+
+def aged(path: Path) -> None:
+    """Makes a file as old as if it had been left two days ago."""
+    two_days_ago = (datetime.now(UTC) - timedelta(days=2)).timestamp()
+    os.utime(path, (two_days_ago, two_days_ago))
+
+
+INBOX = "inbox files that are processed"
+
+
+def test_a_new_workspace_has_nothing_to_remove(workspace: Workspace) -> None:
+    assert later(workspace, hours=1) == {}
+    done = penstock("clean")
+    assert (done.code, done.err) == (0, "there is nothing to remove\n")
+
+
+def test_inbox_files_go_once_spark_cannot_replay_them(workspace: Workspace) -> None:
+    for number in range(3):
+        workspace.publish([document(number)])
+        if number < 2:
+            process(workspace)
+    names = [path.name for path in sorted(workspace.inbox.folder.iterdir())]
+    # The third waits, the second is of the last batch.
+    assert [path.name for path in processed_files(workspace)] == names[:1]
+    assert (
+        later(workspace, hours=1)[INBOX].bytes == (workspace.inbox.folder / names[0]).stat().st_size
+    )
+    later(workspace, hours=1)[INBOX].remove()
+    assert [path.name for path in sorted(workspace.inbox.folder.iterdir())] == names[1:]
+    process(workspace)
+    assert [path.name for path in processed_files(workspace)] == names[1:2]
+
+
+def test_mappings_go_once_no_batch_may_ask_for_them(workspace: Workspace) -> None:
+    workspace.publish([document(1)])
+    process(workspace)  # batch 0 of the stream is committed, and may be replayed
+    unknown: list[UnknownSchema] = ["refuse", "as-is"]
+    recorded, other = (workspace.mediation.current(unknown_schema=each) for each in unknown)
+    BatchRecords(str(workspace.batches), STREAM).of(0, list, lambda: recorded)
+    for uri in (recorded, other):
+        aged(Path(uri))
+    found = later(workspace, hours=0)["mappings that nothing uses"]
+    assert found.count == 1
+    found.remove()
+    assert [str(path) for path in workspace.mappings.iterdir()] == [recorded]
+    assert workspace.mediation.current(unknown_schema="as-is") == other, "it is written again"
+
+
+def test_a_file_that_no_batch_had_stays_whatever_the_counts_say(workspace: Workspace) -> None:
+    workspace.publish([document(1)])
+    process(workspace)
+    workspace.publish([document(2)])
+    hidden = workspace.path / "hidden"
+    (_, waiting) = sorted(workspace.inbox.folder.iterdir())
+    waiting.rename(hidden)
+    for number in (3, 4):
+        workspace.publish([document(number)])
+        process(workspace)
+    hidden.rename(waiting)
+    assert waiting not in processed_files(workspace)
+    assert len(processed_files(workspace)) == 2
+
+
+def test_rows_go_by_age_and_identities_with_their_documents(workspace: Workspace) -> None:
+    workspace.publish([document(1), document(2, b"<a>")])
+    process(workspace)
+    assert counted(later(workspace, hours=1)) == {}
+    found = later(workspace, days=2)
+    assert counted(found) == {
+        "documents": 1,
+        "deliveries": 1,
+        "dead letters": 1,
+        "identities of removed documents": 1,
+    }
+    for removal in found.values():
+        removal.remove()
+    assert workspace.mailbox("anna").deliveries().num_rows == 0
+    assert workspace.dead_letters.all() == []
+    assert workspace.publish([document(1), document(2)]) == Published(1, 1)
+
+
+def test_what_was_read_tells_how_far_the_inbox_is(workspace: Workspace) -> None:
+    for number in range(3):
+        workspace.publish([document(number)])
+        process(workspace)
+    later(workspace, days=2)["counts of batches"].remove()
+    assert "counts of batches" not in later(workspace, days=2)
+    workspace.publish([document(9)])
+    process(workspace)
+    process(workspace)
+    assert len(processed_files(workspace)) == 4
+
+
+def test_a_delivery_whose_document_is_gone_says_so(workspace: Workspace, tmp_path: Path) -> None:
+    workspace.publish([document(1)])
+    process(workspace)
+    later(workspace, days=2)["documents"].remove()
+    assert "has been removed from the workspace" in penstock("mailbox", "anna").out
+    assert "content" not in penstock("mailbox", "anna", "--json").rows[0]
+    exported = penstock("mailbox", "anna", "--export", "out")
+    assert (
+        exported.err == "me/1 has been removed from the workspace\n1 delivery: 0 new files in out\n"
+    )
+
+
+def test_expired_subscriptions_go(workspace: Workspace) -> None:
+    soon = datetime.now(UTC) + timedelta(hours=1)
+    workspace.subscriptions.add(StoredSubscription(subscriber="ben", query="/a", expires_at=soon))
+    assert counted(later(workspace, hours=2)) == {}
+    later(workspace, days=2)["expired subscriptions"].remove()
+    assert [each.id for each in workspace.subscriptions.each()] == ["anna-1"]
+
+
+def test_index_files_go_when_neither_current_nor_recorded(workspace: Workspace) -> None:
+    workspace.current_version()  # what comes is a change of it
+    uris = []
+    for number in range(3):
+        workspace.subscriptions.add(StoredSubscription(subscriber="ben", query=f"/b{number}"))
+        uris.append(workspace.current_version())
+    stray = workspace.indexes / "making-killed"
+    stray.mkdir()
+    (stray / "index").write_bytes(b"1234")
+    process(workspace)
+    records = BatchRecords(str(workspace.batches), STREAM)
+    records.of(0, lambda: [uris[1]])
+    what = "index files that nothing uses"
+    assert what not in later(workspace, hours=1), "they may be in the making"
+    found = later(workspace, hours=30)[what]
+    unused = set(files_of(uris[0])) - set(files_of(uris[1])) - set(files_of(uris[2]))
+    assert found.count == len(unused) + 1
+    found.remove()
+    assert [is_sound(uri) for uri in uris] == [False, True, True]
+    assert not stray.exists()
+    process(workspace)
+    records.of(1, lambda: [uris[2]])
+    later(workspace, hours=30)["records of committed batches"].remove()
+    assert [record.batch for record in records.all()] == [1]
+    later(workspace, hours=30)[what].remove()
+    assert [is_sound(uri) for uri in uris] == [False, False, True]
+
+
+def test_leftovers_of_killed_processes_go(workspace: Workspace) -> None:
+    folder = workspace.checkpoints / "deliveries" / "offsets"
+    folder.mkdir(parents=True)
+    for name in (".7.tmp", "7"):
+        (folder / name).write_text("x")
+        aged(folder / name)
+    (folder / ".8.tmp").write_text("x")
+    found = later(workspace, hours=1)
+    assert counted(found) == {"leftovers of interrupted work": 1}
+    for removal in found.values():
+        removal.remove()
+    assert sorted(path.name for path in folder.iterdir()) == [".8.tmp", "7"]
+
+
+def test_files_that_a_table_no_longer_has_go_after_a_week(
+    workspace: Workspace, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    workspace.publish([document(1)])
+    process(workspace)
+    later(workspace, days=2)["documents"].remove()
+    what = "old files of the table documents"
+    assert what not in later(workspace, days=2)
+    from deltalake import DeltaTable
+
+    vacuum = DeltaTable.vacuum
+
+    def at_once(self: DeltaTable, *, dry_run: bool, full: bool) -> list[str]:
+        return vacuum(
+            self,
+            retention_hours=0,
+            dry_run=dry_run,
+            enforce_retention_duration=False,
+            full=full,
+        )
+
+    monkeypatch.setattr(DeltaTable, "vacuum", at_once)
+    found = later(workspace, days=2)[what]
+    assert found.count == 1
+    assert found.bytes
+    found.remove()
+    assert list(Path(workspace.tables.documents).glob("*.parquet")) == []
+
+
+@pytest.fixture
+def something_old(workspace: Workspace) -> Callable[[], bool]:
+    """A leftover; called, whether it is still there."""
+    path = workspace.checkpoints / "left.tmp"
+    path.write_text("x")
+    aged(path)
+    return path.exists
+
+
+@pytest.mark.parametrize(("answer", "there"), [("n\n", True), ("y\n", False)])
+def test_it_asks(something_old: Callable[[], bool], answer: str, there: bool) -> None:
+    done = CliRunner().invoke(app, ["clean"], input=answer)
+    assert done.exit_code == 0
+    assert done.stdout.splitlines()[0] == "1  leftovers of interrupted work  1 byte"
+    assert "Remove this?" in done.stderr
+    assert something_old() is there
+
+
+def test_json_removes_only_with_yes(something_old: Callable[[], bool]) -> None:
+    row, summary = penstock("clean", "--json").rows
+    assert row == {
+        "type": "removal",
+        "what": "leftovers of interrupted work",
+        "count": 1,
+        "bytes": 1,
+    }
+    assert summary == {"type": "summary", "removed": False}
+    assert something_old()
+    assert penstock("clean", "--json", "--yes").rows[-1]["removed"] is True
+    assert not something_old()
+    assert penstock("clean", "--keep-days", "0", "--yes").code == 0

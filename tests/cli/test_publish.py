@@ -1,0 +1,76 @@
+"""`penstock publish`: files into the inbox."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pyarrow.parquet as pq
+import pytest
+
+from penstock.cli.commands.publish import login_name
+from support.fixtures.commands import penstock
+
+
+@pytest.fixture
+def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A workspace with three files beside it."""
+    monkeypatch.chdir(tmp_path)
+    penstock("init")
+    for name, text in (("a.xml", "<a/>"), ("b.xml", "<b/>"), ("broken.xml", "<a>")):
+        (tmp_path / name).write_text(text)
+    return tmp_path
+
+
+def test_rows_tell_the_place_of_each_document(here: Path) -> None:
+    done = penstock("publish", "a.xml", "broken.xml", "--publisher", "me")
+    assert done.code == 0
+    assert [line.split() for line in done.out.splitlines()] == [["1", "a.xml"], ["2", "broken.xml"]]
+    assert done.err == "2 documents published\n"
+    again = penstock("publish", "b.xml", "a.xml", "--publisher", "me")
+    assert again.out.splitlines()[1].split() == ["1", "a.xml", "(already", "known)"]
+    assert again.err == "1 document published, 1 already known\n"
+
+
+def test_header_fields_go_along(here: Path) -> None:
+    done = penstock(
+        *("publish", "a.xml", "--publisher", "me", "--schema", "news", "--id", "7"),
+        *("--field", "region=north", "--field", "kind=x=y", "--json"),
+    )
+    assert done.rows[0]["document"] == "me/7"
+    refusal = "nobody registered the schema `news` of `me`"
+    summary = {"type": "summary", "published": 1, "known": 0, "refusal": refusal}
+    assert done.rows[1] == summary
+    (row,) = pq.read_table(here / "inbox").to_pylist()
+    assert (row["schema"], row["fields"]) == ("news", [("region", "north"), ("kind", "x=y")])
+
+
+def test_an_identity_is_for_one_file(here: Path) -> None:
+    done = penstock("publish", "a.xml", "b.xml", "--id", "7")
+    assert (done.code, "--id" in done.err) == (2, True)
+    bad = penstock("publish", "a.xml", "--field", "region")
+    assert (bad.code, "NAME=VALUE" in bad.err) == (2, True)
+    assert list((here / "inbox").iterdir()) == []
+
+
+def test_who_says_nothing_publishes_under_his_login_name(
+    here: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("getpass.getuser", lambda: "anna")
+    assert penstock("publish", "a.xml", "--json").rows[0]["document"].startswith("anna/")
+
+    def nobody() -> str:
+        raise KeyError("uid not found")
+
+    monkeypatch.setattr("getpass.getuser", nobody)
+    assert login_name() == "anonymous"
+
+
+def test_a_full_disk_is_told(here: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def full(*_: object) -> None:
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr("penstock.workspace.inbox._write", full)
+    done = penstock("publish", "a.xml")
+    assert done.code == 3
+    assert "workspace.full" in done.err
+    assert "nothing is lost" in done.err

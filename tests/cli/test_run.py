@@ -1,0 +1,85 @@
+"""``penstock run`` and ``penstock status``."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from support.fixtures.commands import penstock, penstock_process
+from support.fixtures.repository import ROOT
+
+ALERTS = ROOT / "examples" / "alerts"
+
+
+def made(folder: Path) -> str:
+    """A workspace with the example's documents and subscriptions, one of them by keywords."""
+    workspace = str(folder / "wire")
+    documents = sorted(str(path) for path in (ALERTS / "documents").glob("*.xml"))
+    assert penstock("init", workspace).code == 0
+    imported = penstock(
+        "subscriptions", "import", str(ALERTS / "subscriptions.txt"), "-w", workspace
+    )
+    assert imported.code == 0
+    words = ("--keywords", "storm surge tide")
+    assert penstock("subscribe", "coastguard", *words, "-w", workspace).code == 0
+    published = penstock("publish", *documents, "--publisher", "example", "-w", workspace)
+    assert published.code == 0
+    return workspace
+
+
+def test_a_run_delivers_and_says_what_became_of_the_documents(tmp_path: Path) -> None:
+    workspace = made(tmp_path)
+    done = penstock_process("run", "--json", "-w", workspace)
+    assert done.code == 0, done.err
+    summary = json.loads(done.out)
+    assert {name: summary[name] for name in ("documents", "matched", "unmatched", "dead")} == {
+        "documents": 12,
+        "matched": 9,
+        "unmatched": 1,
+        "dead": 2,
+    }
+    assert summary["deliveries"] == 51
+    assert "starting Spark\nreading the inbox\n" in done.err
+    status = json.loads(penstock("status", "--json", "-w", workspace).out)
+    assert (status["documents"], status["waiting"], status["deliveries"]) == (12, 0, 51)
+    assert status["mailboxes"]["strong-quake"] == 1
+    (surge,) = penstock("mailbox", "coastguard", "--json", "-w", workspace).rows
+    (part,) = surge["fragments"]
+    assert (part["kind"], surge["sequence"]) == ("path", 4)
+    assert part["xml"] == (
+        '<info xmlns="urn:oasis:names:tc:emergency:cap:1.2"><event>Storm surge</event>'
+        "<headline>Surge now expected at high tide</headline></info>"
+    )
+    late = penstock("subscribe", "late", "//*:alert", "--backfill", "-w", workspace)
+    assert late.code == 0, late.err
+    again = penstock_process("run", "-w", workspace)
+    assert again.out.startswith("0 documents: 0 matched, 0 unmatched, 0 dead; 0 deliveries")
+    assert again.err.splitlines()[-1] == "and 7 deliveries of earlier documents (backfill)"
+
+
+def test_a_workspace_before_its_first_run(tmp_path: Path) -> None:
+    workspace = made(tmp_path)
+    shown = penstock("status", "-w", workspace).out.splitlines()
+    assert shown == [
+        "21 subscriptions",
+        "0 documents: 0 matched, 0 unmatched, 0 dead; 12 waiting",
+        "0 deliveries in 0 mailboxes",
+    ]
+
+
+def test_a_missing_java_is_told_before_anything_starts(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    workspace = made(tmp_path)
+    monkeypatch.setenv("JAVA_HOME", str(tmp_path / "nowhere"))
+    done = penstock("run", "-w", workspace)
+    assert done.code == 3
+    assert "pipeline.java" in done.err
+    assert "apt install" in done.err
+
+
+def test_one_place_for_spark_only(tmp_path: Path) -> None:
+    done = penstock("run", "--master", "local", "--remote", "sc://x", "-w", made(tmp_path))
+    assert done.code == 2

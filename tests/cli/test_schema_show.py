@@ -1,0 +1,59 @@
+"""`penstock schema show`: prints a schema as a tree."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+from penstock.schema import read_schema_file, read_tree
+from support.fixtures.commands import penstock
+from support.fixtures.university import GLOBAL, LOCAL
+
+
+def test_show_prints_a_schema_file_that_is_read_again(tmp_path: Path) -> None:
+    done = penstock("schema", "show", str(LOCAL))
+    assert done.code == 0
+    assert read_tree(done.out) == read_schema_file(LOCAL)
+    again = tmp_path / "local.schema"
+    again.write_text(done.out, encoding="utf-8")
+    assert penstock("schema", "show", str(again)).out == done.out
+
+
+def test_show_says_which_global_schema_it_is(tmp_path: Path) -> None:
+    path = tmp_path / "global.schema"
+    path.write_text(
+        "penstock schema 1\ndomain courses version 2 after sha256:1f\n\ncatalogue\n", "utf-8"
+    )
+    assert penstock("schema", "show", str(path)).out == path.read_text("utf-8")
+    (row,) = penstock("schema", "show", "--json", str(path)).rows
+    assert (row["domain"], row["version"], row["predecessor"]) == ("courses", 2, "sha256:1f")
+
+
+def test_show_as_json() -> None:
+    told = json.loads(penstock("schema", "show", "--json", str(GLOBAL)).out)
+    assert told["nodes"][1] == {
+        "path": "/university/faculty",
+        "occurs": "*",
+        "text": False,
+        "attributes": {"name": "1"},
+        "cut": False,
+    }
+    assert (told["cut_at"], told["remarks"]) == ([], [])
+
+
+def test_a_schema_that_is_refused_is_shown_with_its_place(tmp_path: Path) -> None:
+    path = tmp_path / "bad.schema"
+    path.write_text("penstock schema 1\na b c\n", encoding="utf-8")
+    done = penstock("schema", "show", str(path))
+    assert done.code == 3
+    assert f"error: {path}:2:1: expected a node" in done.err
+    assert "[schema.file]" in done.err
+    told = json.loads(penstock("schema", "show", "--json", str(path)).err)
+    assert told["error"]["code"] == "schema.file"
+
+
+def test_the_root_can_be_named(tmp_path: Path) -> None:
+    path = tmp_path / "two.dtd"
+    path.write_text("<!ELEMENT a EMPTY> <!ELEMENT b EMPTY>", encoding="utf-8")
+    assert "several roots" in penstock("schema", "show", str(path)).err
+    assert penstock("schema", "show", str(path), "--root", "b").out.endswith("\nb\n")

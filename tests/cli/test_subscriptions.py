@@ -1,0 +1,178 @@
+"""`penstock subscriptions`: list, import and export."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from penstock.workspace import Workspace
+from support.fixtures.commands import penstock
+
+KEYWORDS = ("--keywords", "storm warning coast")
+
+
+def ids(*more: str) -> list[str]:
+    return [row["id"] for row in penstock("subscriptions", "list", "--json", *more).rows]
+
+
+def test_the_list_tells_states_and_may_be_cut(workspace_folder: Path) -> None:
+    penstock("subscribe", "anna", "/a", "--expires", "2026-01-01")
+    penstock("subscribe", "anna", "/b", "--starts", "2100-01-01")
+    penstock("subscribe", "ben", "/c", "--backfill")
+    done = penstock("subscriptions", "list")
+    assert done.out.splitlines() == [
+        "id      subscriber  kind   state                    query",
+        "anna-1  anna        xpath  expired                  /a",
+        "anna-2  anna        xpath  starts 2100-01-01 00:00  /b",
+        "ben-1   ben         xpath  backfill wanted          /c",
+    ]
+    assert done.err == "3 subscriptions\n"
+    cut = penstock("subscriptions", "list", "--limit", "1")
+    assert len(cut.out.splitlines()) == 2
+    assert "the first 1 of 3" in cut.err
+    assert ids("--subscriber", "ben") == ["ben-1"]
+    assert penstock("subscriptions", "list", "--subscriber", "cleo").out == ""
+
+
+def test_lines_of_text_are_imported(workspace_folder: Path) -> None:
+    (workspace_folder / "s.txt").write_text(
+        "@namespace p=urn:p\none\t/p:a\n@kind keywords\nwords\ta b\n@kind xpath\ntwo\t/b\n"
+    )
+    done = penstock("subscriptions", "import", "s.txt")
+    assert (done.code, done.err) == (0, "3 subscriptions added, 0 refused\n")
+    penstock("subscriptions", "import", "s.txt", "--subscriber", "anna")
+    rows = penstock("subscriptions", "list", "--json").rows
+    assert [(row["id"], row["subscriber"]) for row in rows] == [
+        (name, name) for name in ("one", "two", "words")
+    ]
+    assert rows[0]["namespaces"] == rows[1]["namespaces"] == {"p": "urn:p"}
+    assert (rows[2]["kind"], "namespaces" in rows[2]) == ("keywords", False)
+    with Workspace.open(workspace_folder) as workspace:
+        assert workspace.subscriptions.get("words").returns == "fragments"
+
+
+def test_bad_lines_are_told_and_do_not_keep_the_others_out(workspace_folder: Path) -> None:
+    lines = [
+        b"one\t/a",
+        b"two /b",
+        b"@wrong",
+        b"three\t/c[",
+        b"four\t/\xff",
+        b"five\t /d",
+        b"one\t/e",
+        b"@kind keywords",
+        b"six\t -- ",
+        b"seven\ta OR b c",
+    ]
+    (workspace_folder / "s.txt").write_bytes(b"\n".join(lines))
+    done = penstock("subscriptions", "import", "s.txt", "--subscriber", "anna")
+    assert done.code == 0
+    assert ids() == ["five", "one"]
+    assert [line.split(": ")[1] for line in done.err.splitlines() if "error" in line] == [
+        "s.txt:2:7",
+        "s.txt:3:1",
+        "s.txt:5:7",
+        "s.txt:4:10",
+        "s.txt:7:5",
+        "s.txt:9:6",
+        "s.txt:10:14",
+    ]
+    assert done.err.endswith("2 subscriptions added, 7 refused\n")
+    strict = penstock("subscriptions", "import", "s.txt", "--subscriber", "anna", "--strict")
+    assert strict.code == 3
+    assert strict.err.endswith("0 subscriptions added, 2 already known, 7 refused\n")
+
+
+def test_refused_lines_past_a_number_are_only_counted(
+    workspace_folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("penstock.cli.commands.subscriptions.SHOWN_ERRORS_MAX", 2)
+    (workspace_folder / "s.txt").write_text("nothing\n" * 5)
+    done = penstock("subscriptions", "import", "s.txt")
+    assert done.err.count("error:") == 2
+    assert "and 3 more lines were refused" in done.err
+    assert len(penstock("subscriptions", "import", "s.txt", "--json").rows) == 6
+
+
+JSON_ROWS = [
+    ({"query": "/a"}, "subscriber"),
+    ({"id": "x"}, "query"),
+    ({"id": "x", "query": "/a", "color": "red"}, "color"),
+    ({"id": "x", "query": "/a", "namespaces": {"p": 1}}, "namespaces"),
+    ({"id": "x", "query": "/a", "paused": "yes"}, "paused"),
+    ({"id": "x", "query": "/a", "backfill": "soon"}, "backfill"),
+    ({"id": "x", "query": "/a", "starts_at": "soon"}, "soon"),
+    ({"id": 7, "query": "/a"}, "id"),
+    ({"id": "x", "query": "a", "kind": "regex"}, "kind"),
+    ({"id": "x", "query": "a", "kind": "keywords", "namespaces": {"p": "urn:p"}}, "namespace"),
+]
+
+
+@pytest.mark.parametrize(("row", "told"), JSON_ROWS)
+def test_rows_of_the_wrong_shape_are_refused(
+    workspace_folder: Path, row: object, told: str
+) -> None:
+    (workspace_folder / "s.jsonl").write_text(f"{json.dumps(row)}\n\n")
+    (refused, summary) = penstock("subscriptions", "import", "s.jsonl", "--json").rows
+    assert refused["error"]["code"] == "subscription-file.line"
+    assert told in refused["error"]["message"]
+    assert summary["refused"] == 1
+
+
+def test_what_is_no_json_is_refused_line_by_line(workspace_folder: Path) -> None:
+    (workspace_folder / "s.jsonl").write_text(
+        '{"id": "a", "query": "/a"}\n[1]\n{"id"\n{"query": "/b"}\n'
+    )
+    rows = penstock("subscriptions", "import", "s.jsonl", "--subscriber", "anna", "--json").rows
+    assert [row.get("place") for row in rows] == ["s.jsonl:2:1", "s.jsonl:3:6", None]
+    assert ids() == ["a", "anna-2"]
+
+
+def test_csv_of_any_order_is_imported(workspace_folder: Path) -> None:
+    (workspace_folder / "s.csv").write_text(
+        "subscriber,query,namespaces,paused\n"
+        'anna,"/p:a[@x=""1,2""]",p=urn:p q=urn:q,true\n'
+        "ben,/b,,false\n"
+        "cleo,/c,,,too,many\n"
+        "dora,/d,,perhaps\n"
+        "emil,/e,p,\n"
+    )
+    rows = penstock("subscriptions", "import", "s.csv", "--json").rows
+    assert [row["place"] for row in rows[:-1]] == ["s.csv:4:1", "s.csv:5:1", "s.csv:6:1"]
+    listed = penstock("subscriptions", "list", "--json").rows
+    assert [row["id"] for row in listed] == ["anna-1", "ben-1"]
+    assert listed[0]["query"] == '/p:a[@x="1,2"]'
+    assert listed[0]["namespaces"] == {"p": "urn:p", "q": "urn:q"}
+    assert listed[0]["state"] == "paused"
+
+
+def test_broken_csv_is_refused(workspace_folder: Path) -> None:
+    (workspace_folder / "s.csv").write_text('id,query\na,"/a\n')
+    (refused, _) = penstock("subscriptions", "import", "s.csv", "--json").rows
+    assert "CSV" in refused["error"]["message"]
+
+
+@pytest.mark.parametrize("name", ["all.jsonl", "all.csv"])
+def test_an_export_can_be_imported(workspace_folder: Path, name: str) -> None:
+    penstock("subscribe", "anna", "/p:a[@x='ä, \"']", "--namespace", "p=urn:p", "--backfill")
+    penstock("subscribe", "ben", "/b", "--starts", "2100-01-01", "--returns", "fragments")
+    penstock("pause", "ben-1")
+    penstock("subscribe", "cleo", *KEYWORDS)
+    penstock("subscribe", "cleo", *KEYWORDS, "--returns", "document")
+    before = penstock("subscriptions", "list", "--json").rows
+    assert "4 subscriptions written" in penstock("subscriptions", "export", name).err
+    penstock("init", "other")
+    penstock("subscriptions", "import", name, "-w", "other")
+    assert penstock("subscriptions", "list", "--json", "-w", "other").rows == before
+    assert penstock("subscriptions", "export", name, "--json").rows == [
+        {"subscriptions": 4, "file": name}
+    ]
+
+
+def test_export_goes_to_stdout_by_default(workspace_folder: Path) -> None:
+    penstock("subscribe", "anna", "/a")
+    done = penstock("subscriptions", "export")
+    assert done.rows == [{"id": "anna-1", "subscriber": "anna", "query": "/a"}]
+    assert done.err == "1 subscription written\n"
