@@ -49,7 +49,7 @@ set_jvm_options()
 BEGUN_FIRST = (
     "test_kills.py",
     "test_full_disk.py",
-    "test_running.py",
+    "test_run.py",
     "test_readers_on_connect.py",
     "test_bench.py",
     "test_documentation.py",
