@@ -25,7 +25,7 @@ def test_derive_prints_the_mapping_and_tells_what_documents_may_do() -> None:
     assert done.code == 0
     assert done.out == MAPPING.read_text("utf-8")
     assert done.err.splitlines() == [
-        "where /university/library/author has no article, it stays where it is",
+        "/university/library/author stays in place where it has no article",
         "where /university/faculty/department/course has no instructor, what is to be moved into"
         " it stays",
     ]

@@ -113,5 +113,5 @@ def test_a_schema_without_a_domain_cannot_be_joined(folder: Path) -> None:
     acme, bravo = schemas(folder, "acme", "bravo")
     refused = penstock("schema", "integrate", acme, "--into", bravo)
     assert refused.code == 3
-    assert f"error: {bravo}: the schema does not say of which domain it is" in refused.err
+    assert f"error: {bravo}: the schema does not name its domain" in refused.err
     assert "domain NAME version 1" in refused.err

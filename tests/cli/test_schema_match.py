@@ -29,7 +29,7 @@ def test_the_matching_is_printed_and_what_comes_next_is_told() -> None:
     assert done.code == 0
     by_hand = SchemaMatching.from_text(MATCHING.read_text("utf-8"))
     assert set(SchemaMatching.from_text(done.out).pairs) == set(by_hand.pairs)
-    assert done.out.endswith("# in no pair, global: /university/dept/course/schedule\n")
+    assert done.out.endswith("# unmatched, global: /university/dept/course/schedule\n")
     assert "20 pairs, 0 uncertain; unmatched: 0 local, 1 global" in done.err
     assert f"penstock mapping derive {LOCAL} {GLOBAL} MATCHING" in done.err
 
@@ -71,11 +71,11 @@ def test_abbreviations_of_the_user(schemas: list[str], tmp_path: Path) -> None:
     assert "/catalog/kurs /" not in penstock("schema", "match", *schemas).out
     done = penstock("schema", "match", *schemas, "--abbreviations", str(table))
     assert "/catalog/kurs /catalogue/course 0.93\n" in done.out
-    assert "# in no pair, local: /catalog/raum\n" in done.out
+    assert "# unmatched, local: /catalog/raum\n" in done.out
     table.write_text("kurs course\n", encoding="utf-8")
     done = penstock("schema", "match", *schemas, "--abbreviations", str(table))
     assert done.code == 3
-    assert f"error: {table}:1:1: the first line is not" in done.err
+    assert f"error: {table}:1:1: the first line must be" in done.err
 
 
 def test_samples_are_files_and_folders_and_refused_ones_are_told(

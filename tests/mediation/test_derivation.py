@@ -42,7 +42,7 @@ def test_the_papers_example() -> None:
     assert derivation.comparison.is_same
     assert derivation.comparison.cardinality == ()
     assert derivation.mapping.transformed.remarks == (
-        "where /university/library/author has no article, it stays where it is",
+        "/university/library/author stays in place where it has no article",
         "where /university/faculty/department/course has no instructor, what is to be moved into"
         " it stays",
     )
@@ -64,7 +64,7 @@ def test_a_name_that_another_attribute_keeps_cannot_be_taken() -> None:
     found = derived("a\n  @x\n  @y\n", "a\n  @y\n", "/a /a", "/a/@x /a/@y")
     assert operators(found) == []
     assert [str(each) for each in found.unreached] == [
-        "/a/@x should become /a/@y, and becomes /a/@x"
+        "/a/@x should become /a/@y, but becomes /a/@x"
     ]
 
 
@@ -217,8 +217,8 @@ def test_what_the_rules_cannot_reach_is_reported() -> None:
         *("/a /a", "/a/b /a/b", "/a/d /a/d", "/a/b/c /a/d/c", "/a/d/e /a/b/e"),
     )
     assert [str(each) for each in found.unreached] == [
-        "/a/b/c should become /a/d/c, and becomes /a/b/c",
-        "/a/d/e should become /a/b/e, and becomes /a/d/e",
+        "/a/b/c should become /a/d/c, but becomes /a/b/c",
+        "/a/d/e should become /a/b/e, but becomes /a/d/e",
     ]
     assert [str(place) for place in found.comparison.missing] == ["/a/b/e", "/a/d/c"]
     assert [str(place) for place in found.comparison.extra] == ["/a/b/c", "/a/d/e"]

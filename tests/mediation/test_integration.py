@@ -91,7 +91,7 @@ def test_levels_that_only_group_are_left_out() -> None:
         "    title text",
         "    room? text",
     ]
-    reason = "it only holds what has its place elsewhere"
+    reason = "it contains only places that are matched elsewhere"
     assert unplaced(found) == [f"/catalogue/courses: {reason}"]
 
 
@@ -113,7 +113,7 @@ def test_two_of_one_name_in_one_place_get_different_names() -> None:
 
 
 def test_without_local_schemas_there_is_none() -> None:
-    with pytest.raises(SchemaError, match="one local schema at least") as caught:
+    with pytest.raises(SchemaError, match="at least one local schema") as caught:
         integrate("d", [])
     assert caught.value.code == "schema.domain"
 
@@ -209,14 +209,14 @@ def test_roots_that_nothing_is_like_are_paired() -> None:
 def test_what_cannot_be_placed_is_told_with_the_reason() -> None:
     in_attribute = extended("a\n  @owner\n  b text\n", "a\n  owner text\n    xyz text\n  b text\n")
     assert unplaced(in_attribute) == [
-        "/a/owner/xyz: /a/owner stands for an attribute, and nothing can be in it"
+        "/a/owner/xyz: /a/owner corresponds to an attribute, which cannot have children"
     ]
     taken = extended(
         "shop\n  catalogue\n    item text\n    price text\n",
         "list\n  shop\n    catalogue\n      item text\n      price text\n  xyz text\n",
     )
     assert unplaced(taken) == [
-        "/list: it is the root, and the global root stands for something else"
+        "/list: it is the root, but the global root corresponds to something else"
     ]
     assert [str(place) for place in taken.added] == ["/shop/xyz"]
 

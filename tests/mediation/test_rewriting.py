@@ -127,9 +127,9 @@ def test_a_node_without_the_child_stays_in_place() -> None:
     found = rewritten(AUTHORS, "<r><a><n>1</n></a><a><b/></a><a/></r>")
     assert found.to_xml() == "<r><a><n>1</n></a><b><a></a></b><a></a></r>\n"
     assert [each.what for each in found.trace] == [
-        "stays: it has no b",
+        "stays in place: it has no b",
         "now in each of 1 b",
-        "stays: it has no b",
+        "stays in place: it has no b",
     ]
 
 
@@ -209,7 +209,7 @@ def test_without_a_target_the_children_stay() -> None:
     document = "<course><ta>1</ta><note>N</note></course>"
     found = rewritten(COURSE, document)
     assert found.to_xml() == f"{document}\n"
-    assert [each.what for each in found.trace] == ["2 stay: there is no target"]
+    assert [each.what for each in found.trace] == ["2 stay in place: there is no target"]
 
 
 def test_each_of_several_targets_gets_a_copy() -> None:
@@ -334,8 +334,8 @@ def test_nothing_is_moved_beside_a_root_that_an_exchange_left_in_place() -> None
     found = rewritten(mapping, "<a><c/></a>")
     assert found.to_xml() == "<a><c></c></a>\n"
     assert [each.what for each in found.trace] == [
-        "stays: it has no b",
-        "1 stay: nothing can stand beside the root",
+        "stays in place: it has no b",
+        "1 stay in place: the root cannot have siblings",
     ]
 
 
@@ -389,8 +389,8 @@ def test_an_attribute_keeps_its_name_where_an_unknown_one_has_the_new() -> None:
     )
     assert found.to_xml() == '<a x="1" y="2" z="3"></a>\n'
     assert [each.what for each in found.trace] == [
-        "@x stays: there is another y",
-        "@y stays: there is another z",
+        "@x keeps its name: there is another y",
+        "@y keeps its name: there is another z",
     ]
 
 

@@ -12,10 +12,10 @@ from penstock.errors import MappingError
 from penstock.mediation import Abbreviations, Rating, SchemaMatching, match_schemas
 from penstock.mediation.schema_matching import matcher
 from penstock.mediation.schema_matching.assignment import assigned
-from penstock.mediation.schema_matching.flooding import flooded
 from penstock.mediation.schema_matching.name_similarity import name_similarities
-from penstock.mediation.schema_matching.sides import Side
-from penstock.mediation.schema_matching.words import pieces
+from penstock.mediation.schema_matching.name_words import split_words
+from penstock.mediation.schema_matching.similarity_flooding import flooded
+from penstock.mediation.schema_matching.tree_arrays import Side
 from penstock.schema import SampleValues, SchemaTree, read_schema_file, read_tree
 from support.fixtures.university import GLOBAL, LOCAL, MATCHING
 from support.strategies.renamed_schemas import rewritten, worded_trees
@@ -55,7 +55,7 @@ def alike(one: str, other: str) -> float:
     ],
 )
 def test_names_are_cut_into_words(name: str, words: tuple[str, ...]) -> None:
-    assert pieces(name) == words
+    assert split_words(name) == words
 
 
 @pytest.mark.parametrize(
@@ -102,10 +102,10 @@ def test_abbreviations_can_be_extended_by_a_file() -> None:
 @pytest.mark.parametrize(
     ("text", "message", "line"),
     [
-        ("", "the first line is not", 1),
-        ("dept department", "the first line is not", 1),
-        ("penstock abbreviations 1\n\ndept", "expected a short form", 3),
-        ("penstock abbreviations 1\nno number\nNo not", "a second line for 'no'", 3),
+        ("", "the first line must be", 1),
+        ("dept department", "the first line must be", 1),
+        ("penstock abbreviations 1\n\ndept", "expected an abbreviation", 3),
+        ("penstock abbreviations 1\nno number\nNo not", "duplicate abbreviation 'no'", 3),
     ],
 )
 def test_a_file_of_abbreviations_that_is_wrong_is_told_with_its_place(
@@ -305,8 +305,8 @@ def test_places_in_no_pair_are_written_as_they_would_be_in_pairs() -> None:
         "namespace n1 urn:p",
         "namespace n2 urn:q",
         "/n1:a /n2:a 0.90",
-        "# in no pair, local: /n1:a/n1:b",
-        "# in no pair, global: /n2:a/n2:zzz",
+        "# unmatched, local: /n1:a/n1:b",
+        "# unmatched, global: /n2:a/n2:zzz",
     ]
 
 

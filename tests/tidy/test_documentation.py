@@ -20,7 +20,7 @@ from reference_pages import PAGES, every_command
 
 import penstock
 from penstock.mediation import Mapping, SchemaMatching
-from penstock.mediation.schema_matching.words import Abbreviations
+from penstock.mediation.schema_matching.name_words import Abbreviations
 from penstock.native import native
 from penstock.schema.outline import read_tree
 from support.fixtures.repository import DOCS, ROOT, relative

@@ -1,7 +1,7 @@
-"""Mediation: documents of every publisher's schema meet subscriptions to one global schema.
+"""Mediation: matches documents of different publishers' schemas against one global schema.
 
-Automatic schema matching and what stands on it are imported when they are first used: routers never
-need them.
+Automatic schema matching and schema integration are imported on first use: routers do not need
+them.
 """
 
 from __future__ import annotations
@@ -9,7 +9,6 @@ from __future__ import annotations
 import importlib
 from typing import TYPE_CHECKING
 
-from penstock.mediation.comparison import Comparison, Unreached, compare, unreached
 from penstock.mediation.correspondence import Rating, SchemaMatching
 from penstock.mediation.derivation import Derivation, derive
 from penstock.mediation.global_document import (
@@ -24,7 +23,7 @@ from penstock.mediation.mapping import Mapping
 from penstock.mediation.mapping_cache import MappingCache
 from penstock.mediation.mapping_selection import MappingChooser, carrying
 from penstock.mediation.mapping_table import MappingTable, UnknownSchema
-from penstock.mediation.mediated import MediatedMatcher, Way
+from penstock.mediation.mediated_matcher import MediatedMatcher, Way
 from penstock.mediation.mediator import LocalSchema, Mediator
 from penstock.mediation.operators import (
     Downgrade,
@@ -37,8 +36,9 @@ from penstock.mediation.operators import (
 )
 from penstock.mediation.query_rewriting import QueryRewriter
 from penstock.mediation.reference.rewriting import rewrite
+from penstock.mediation.schema_comparison import Comparison, Unreached, compare, unreached
+from penstock.mediation.schema_transformation import Transformed
 from penstock.mediation.static_rewriting import DocumentWriter
-from penstock.mediation.transform import Transformed
 from penstock.mediation.tree_matching import Written
 
 if TYPE_CHECKING:
@@ -101,7 +101,7 @@ __all__ = [
 ]
 
 
-_IMPORTED_LATER = {
+_LAZY_IMPORTS = {
     "Abbreviations": "schema_matching",
     "Integration": "integration",
     "Parts": "schema_matching",
@@ -112,11 +112,11 @@ _IMPORTED_LATER = {
     "integrate": "integration",
     "match_schemas": "schema_matching",
 }
-"""Names with the packages in this one that have them."""
+"""Names that are imported on first use, with their subpackages."""
 
 
 def __getattr__(name: str) -> object:
-    home = _IMPORTED_LATER.get(name)
+    home = _LAZY_IMPORTS.get(name)
     if home is None:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     return getattr(importlib.import_module(f"{__name__}.{home}"), name)

@@ -1,4 +1,4 @@
-"""A schema matching: which node of a local schema stands for which of the global one."""
+"""A schema matching: correspondences between nodes of a local and the global schema."""
 
 from __future__ import annotations
 
@@ -13,23 +13,23 @@ from penstock.schema import Labels, Place, SchemaTree
 from penstock.schema.outline import lines_of
 
 UNCERTAIN = "uncertain"
-"""The word behind a pair that should be looked at."""
+"""The marker of a pair that needs review."""
 
 _SCORE = re.compile(r"[01](?:\.[0-9]{1,9})?")
 
 
 @dataclass(frozen=True, slots=True)
 class Rating:
-    """How sure a pair is that was found automatically."""
+    """The confidence of an automatically found pair."""
 
     score: float
-    """From 0 to 1, kept to two decimals."""
+    """From 0 to 1, rounded to two decimals."""
     is_uncertain: bool = False
-    """Whether somebody should look at the pair."""
+    """Whether the pair needs review."""
 
     def __post_init__(self) -> None:
         if not 0 <= self.score <= 1:
-            raise error("mapping.matching", f"a score is from 0 to 1, and this is {self.score}")
+            raise error("mapping.matching", f"a score must be from 0 to 1, not {self.score}")
         object.__setattr__(self, "score", round(self.score, 2))
 
     def __str__(self) -> str:
@@ -38,7 +38,7 @@ class Rating:
 
 @dataclass(frozen=True, slots=True)
 class SchemaMatching:
-    """Pairs of places, local and global; no place is in two of them.
+    """Pairs of local and global places; each place occurs in one pair at most.
 
     >>> matching = SchemaMatching.from_text('''penstock matching 1
     ... /department              /dept
@@ -50,19 +50,21 @@ class SchemaMatching:
 
     pairs: tuple[tuple[Place, Place], ...]
     ratings: Mapping[Place, Rating] = field(default_factory=dict, hash=False)
-    """How sure the pairs are that were found automatically, by their local places."""
+    """Ratings of automatically found pairs, by local place."""
 
     def __post_init__(self) -> None:
         for side in (0, 1):
             for place, number in Counter(pair[side] for pair in self.pairs).items():
                 if not place.path:
-                    raise error("mapping.matching", "the node above the root is in no pair")
+                    raise error(
+                        "mapping.matching", "the virtual node above the root cannot be matched"
+                    )
                 if number > 1:
                     raise error("mapping.matching", f"{place} is in two pairs")
 
     @classmethod
     def from_text(cls, text: str) -> SchemaMatching:
-        """Read a matching file: a line a pair, the local place and the global one."""
+        """Parse a matching file: one pair per line, local place and global place."""
         labels = Labels()
         pairs = []
         ratings = {}
@@ -70,7 +72,7 @@ class SchemaMatching:
         first = next(lines, None)
         if first is None or first.text != "penstock matching 1":
             where = first.where if first else Where(0, 1, 1)
-            raise error("mapping.matching", "the first line is not `penstock matching 1`", where)
+            raise error("mapping.matching", "the first line must be `penstock matching 1`", where)
         for line in lines:
             if labels.read_line(line.text):
                 continue
@@ -87,9 +89,9 @@ class SchemaMatching:
     def to_text(
         self, unmatched_local: Iterable[Place] = (), unmatched_target: Iterable[Place] = ()
     ) -> str:
-        """The matching file: read again, it gives the same matching.
+        """The text of the matching file; parsing it yields the same matching.
 
-        Places in no pair stand in it as comments, written as they would be in pairs.
+        Unmatched places are listed as comments.
         """
         rest = [("local", place) for place in unmatched_local]
         rest += [("global", place) for place in unmatched_target]
@@ -106,12 +108,12 @@ class SchemaMatching:
             rating = f" {self.ratings[local]}" if local in self.ratings else ""
             target = f"{row[1]:{widths[1]}}" if rating else row[1]
             lines.append(f"{row[0]:{widths[0]}} {target}{rating}")
-        lines += [f"# in no pair, {side}: {labels.place_text(place)}" for side, place in rest]
+        lines += [f"# unmatched, {side}: {labels.place_text(place)}" for side, place in rest]
         return "\n".join(lines) + "\n"
 
     @property
     def uncertain(self) -> tuple[tuple[Place, Place], ...]:
-        """The pairs that should be looked at."""
+        """The pairs that need review."""
         return tuple(
             pair
             for pair in self.pairs
@@ -119,7 +121,7 @@ class SchemaMatching:
         )
 
     def images(self, local: SchemaTree, target: SchemaTree) -> Mapping[Place, Place]:
-        """Each local place with its global one, all of which the schemas must have."""
+        """Global places by local place; both must exist in their schemas."""
         for side, tree, name in ((0, local, "local"), (1, target, "global")):
             known = set(tree.places())
             for pair in self.pairs:
@@ -131,6 +133,8 @@ class SchemaMatching:
 def _rating(words: list[str], where: Where) -> Rating:
     score, *rest = words
     if not _SCORE.fullmatch(score) or float(score) > 1 or rest not in ([], [UNCERTAIN]):
-        message = f"expected behind the places a score from 0 to 1, and `{UNCERTAIN}` or nothing"
+        message = (
+            f"expected a score from 0 to 1 after the places, optionally followed by `{UNCERTAIN}`"
+        )
         raise error("mapping.matching", message, where)
     return Rating(float(score), bool(rest))

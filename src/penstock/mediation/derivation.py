@@ -1,8 +1,7 @@
-"""A mapping derived from a schema matching, by six rules in two phases.
+"""Derives a mapping from a schema matching, by six rules in two phases.
 
-Exchange comes first, since it decides what is whose parent. The other rules look at the schema as
-the Exchanges leave it. What they cannot reach is found by comparing where each matched node comes
-to with where the global schema has it, and reported.
+Exchange comes first, since it changes parent-child relations. The other rules apply to the schema
+after all Exchanges. Matched nodes that do not reach their global places are reported.
 """
 
 from __future__ import annotations
@@ -11,7 +10,6 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 from penstock.documents import Name
-from penstock.mediation.comparison import Comparison, Unreached, compare, unreached
 from penstock.mediation.correspondence import SchemaMatching
 from penstock.mediation.mapping import Mapping as SchemaMapping
 from penstock.mediation.operators import (
@@ -23,19 +21,20 @@ from penstock.mediation.operators import (
     ToElement,
     Upgrade,
 )
-from penstock.mediation.transform import Draft, Transformation
+from penstock.mediation.schema_comparison import Comparison, Unreached, compare, unreached
+from penstock.mediation.schema_transformation import Draft, Transformation
 from penstock.schema import NodePath, Place, SchemaTree
 
 
 @dataclass(frozen=True, slots=True)
 class Derivation:
-    """A derived mapping, and what it does not do."""
+    """A derived mapping with its limitations."""
 
     mapping: SchemaMapping
     unreached: tuple[Unreached, ...]
-    """Pairs of the matching that the six rules cannot bring together."""
+    """Pairs of the matching that the six rules cannot unite."""
     comparison: Comparison
-    """How the transformed local schema differs from the global one."""
+    """Differences between the transformed local schema and the global schema."""
 
 
 def derive(local: SchemaTree, target: SchemaTree, matching: SchemaMatching) -> Derivation:
@@ -54,7 +53,7 @@ def derive(local: SchemaTree, target: SchemaTree, matching: SchemaMatching) -> D
 
 
 def _exchanges(local: SchemaTree, images: Mapping[Place, Place]) -> Iterator[Exchange]:
-    """Where the image of a node's parent is the child of its own image."""
+    """Exchanges for nodes whose parent's image is a child of their own image."""
     for path in local.nodes():
         own, parents = images.get(Place(path)), images.get(Place(path[:-1]))
         if own is None or parents is None or own.attribute or parents.attribute:
@@ -64,17 +63,17 @@ def _exchanges(local: SchemaTree, images: Mapping[Place, Place]) -> Iterator[Exc
 
 
 class _Rules:
-    """The five rules of the second phase, on the schema as Exchanges left it."""
+    """The five rules of the second phase, applied after all Exchanges."""
 
     def __init__(self, images: Mapping[Place, Place], above: Draft) -> None:
         self._images = images
         self._above = above
         self._entered: set[Place] = set()
-        """Nodes that something has been moved into."""
+        """Nodes that received moved children."""
         self._taken = {place.path for place in images.values() if place.attribute is None}
 
     def operators(self) -> Iterator[Operator]:
-        """From the root down."""
+        """All operators, from the root down."""
         waiting = [self._above]
         while waiting:
             draft = waiting.pop()
@@ -82,7 +81,7 @@ class _Rules:
             waiting.extend(reversed(draft.children))
 
     def _image(self, place: Place | None) -> NodePath | None:
-        """The path of a place's image, where that is an element; the virtual node is its own."""
+        """The path of a place's image if it is an element; the virtual node maps to itself."""
         if place is None or place == self._above.place:
             return ()
         image = self._images.get(place)
@@ -93,7 +92,7 @@ class _Rules:
         node, image = draft.place.path, self._image(draft.place)
         made = self._to_elements(draft, image)
         yield from made
-        # What was an attribute is a child like any other from here on.
+        # Converted attributes are ordinary children from here on.
         children = [Place(node, operator.attribute) for operator in made]
         children += [child.place for child in draft.children if child.place is not None]
         downgrades = list(self._downgrades(node, children))
@@ -110,7 +109,7 @@ class _Rules:
         yield from self._attribute_names(draft, {operator.attribute for operator in made})
 
     def _to_elements(self, draft: Draft, image: NodePath | None) -> list[ToElement]:
-        """Attributes whose images are children of the node's, or can be moved to where they are."""
+        """Attributes whose images are children of the node's image or can be moved there."""
         siblings = {self._image(child.place) for child in draft.children}
         found = []
         for attribute in draft.attributes.values():
@@ -127,14 +126,14 @@ class _Rules:
         return found
 
     def _between(self, upper: NodePath, lower: NodePath) -> tuple[Name, ...]:
-        """The names between two global nodes if there are some, and nothing is mapped to them."""
+        """The names strictly between two global nodes, if nothing is mapped to them."""
         if lower[: len(upper)] != upper:
             return ()
         nodes = [lower[:length] for length in range(len(upper) + 1, len(lower))]
         return lower[len(upper) : -1] if self._taken.isdisjoint(nodes) else ()
 
     def _downgrades(self, node: NodePath, children: list[Place]) -> Iterator[Downgrade]:
-        """Children whose images are children of their sibling's; the innermost go first."""
+        """Children whose images are children of a sibling's image; innermost first."""
         images = {place: self._image(place) for place in children}
         targets = {image: place for place, image in images.items() if image is not None}
         by_target: dict[Place, set[Place]] = {}
@@ -147,7 +146,8 @@ class _Rules:
             yield Downgrade(node, frozenset(by_target[target]), target)
 
     def _inserts(self, draft: Draft, image: NodePath | None, children: set[Place]) -> list[Insert]:
-        """Children whose images lie deeper, with nothing of this schema between: one a path."""
+        """Children whose images are deeper, without mapped nodes in between; one Insert per
+        path."""
         assert draft.place is not None
         if image is None:
             return []
@@ -157,7 +157,7 @@ class _Rules:
             path = self._between(image, goal) if goal is not None else ()
             if path:
                 by_path.setdefault(path, set()).add(place)
-        # Above the root, a root that is not known is better left alone than wrapped.
+        # An unmatched root is not wrapped.
         is_all = (
             children in by_path.values() and draft is not self._above and self._is_complete(draft)
         )
@@ -167,14 +167,13 @@ class _Rules:
         ]
 
     def _is_complete(self, draft: Draft) -> bool:
-        """Whether the node has no other children than the schema gives it here."""
+        """Whether the node has exactly the children of its schema node."""
         return not draft.cut and draft.place not in self._entered
 
     def _is_upgraded(self, draft: Draft, child: Place) -> bool:
-        """Whether the image of a child, or of what becomes one, is a sibling of the node's own.
+        """Whether the image of a child is a sibling of the node's image.
 
-        A node without an image stays where it is: what belongs beside it belongs under the image of
-        its parent.
+        A node without an image stays in place: its siblings belong under the image of its parent.
         """
         parent, goal = draft.parent, self._image(child)
         if (
@@ -184,15 +183,15 @@ class _Rules:
         ):
             return False
         own = self._image(draft.place)
-        beside = own[:-1] if own is not None else self._image(parent.place)
-        return goal[:-1] == beside and goal != own
+        siblings_parent = own[:-1] if own is not None else self._image(parent.place)
+        return goal[:-1] == siblings_parent and goal != own
 
     def _is_wrapped(self, root: Draft) -> bool:
         image = self._image(root.place)
         return image is not None and bool(self._between((), image))
 
     def _attribute_names(self, draft: Draft, converted: set[Name]) -> Iterator[Rename]:
-        """New names of attributes that stay attributes of the node, unless the name is in use."""
+        """New names of the remaining attributes, unless the name is in use."""
         owner = self._image(draft.place)
         names: dict[Place, Name] = {}
         for attribute in draft.attributes.values():

@@ -1,11 +1,11 @@
-"""The global document: what a publisher's document says in terms of the global schema.
+"""The global document: a publisher's document rewritten to the global schema.
 
-It is matched, and never delivered. Each of its nodes knows the ranges of the original bytes that it
-stands for:
+It is matched but never delivered. Each of its nodes has its provenance, the byte spans of the
+original that it represents:
 
-- what was there keeps its own range, wherever it was moved and however often it was copied;
-- an inserted element stands for what was moved into it;
-- an element made of an attribute, and the text in it, stand for the attribute's owner.
+- original nodes keep their own span, wherever they are moved and however often they are copied;
+- an inserted element represents the nodes moved into it;
+- an element made from an attribute, and its text, represent the attribute's owner.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ from penstock.schema.prefix_resolution import XML_NAMESPACE
 
 @dataclass(frozen=True, slots=True)
 class GlobalText:
-    """A text node, joined of all texts that have come to stand beside each other."""
+    """A text node, merged from adjacent texts."""
 
     text: str
     spans: tuple[Span, ...]
@@ -39,16 +39,16 @@ class GlobalText:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class GlobalElement:
-    """An element; equal only to itself."""
+    """An element; compared by identity."""
 
     name: Name
     attributes: tuple[Attribute, ...]
     namespaces: tuple[tuple[str, str], ...]
-    """Prefixes and URIs in scope where it stood; what was made has those of where it stands."""
+    """Namespaces in scope at the original position; of inserted elements, at their position."""
     spans: tuple[Span, ...]
     children: tuple[GlobalNode, ...]
     attribute_names: tuple[Name, ...] = ()
-    """What its attributes are called in the original, in the order of :attr:`attributes`."""
+    """The original names of its attributes, in the order of :attr:`attributes`."""
 
 
 GlobalNode: TypeAlias = GlobalElement | GlobalText | TextBreak
@@ -56,38 +56,38 @@ GlobalNode: TypeAlias = GlobalElement | GlobalText | TextBreak
 
 @dataclass(frozen=True, slots=True)
 class Applied:
-    """An operator at one element of the document, and what it did there."""
+    """The effect of an operator on one element of the document."""
 
     operator: Operator
     span: Span
-    """The element that it was for."""
+    """The element it was applied to."""
     what: str
 
 
 @dataclass(frozen=True, slots=True)
 class GlobalDocument:
-    """A rewritten document: one tree, or after an Exchange at the root one for each child."""
+    """A rewritten document: one tree, or several after an Exchange at the root."""
 
     trees: tuple[GlobalElement, ...]
     unknown: int
-    """Elements of the original that the local schema does not know; they passed unchanged."""
+    """Elements that the local schema does not define; they are copied unchanged."""
     trace: tuple[Applied, ...]
 
     def events(self) -> Iterator[list[Event]]:
-        """The events of each tree, as if it had been read by itself.
+        """The events of each tree.
 
-        An element's range goes from the first byte that it stands for to the last.
+        The span of an element extends from the first to the last byte that it represents.
         """
         for tree in self.trees:
             yield list(_events(tree))
 
     def to_xml(self) -> str:
-        """The trees as XML, one after the other, a line each."""
+        """The trees as XML, one per line."""
         return "".join(f"{write(events)}\n" for events in self.events())
 
 
 def merged(spans: Iterable[Span]) -> tuple[Span, ...]:
-    """The same bytes once each, in order, in as few ranges as can be.
+    """Merges spans in order, so that each byte is covered once.
 
     >>> merged([Span(7, 9), Span(0, 4), Span(1, 2), Span(4, 6)])
     (Span(start=0, end=6, from_entity=False), Span(start=7, end=9, from_entity=False))
@@ -123,10 +123,10 @@ def _hull(spans: tuple[Span, ...]) -> Span:
 
 
 def _scope(element: GlobalElement) -> tuple[tuple[str, str], ...]:
-    """The namespaces in scope, with prefixes for names that the original document did not have."""
+    """The namespaces in scope, with prefixes for namespaces that are new to the document."""
     scope = dict(element.namespaces)
     if not element.name.uri:
-        scope.pop("", None)  # else the name would be in the default namespace
+        scope.pop("", None)  # the name would otherwise be in the default namespace
     _bind(scope, element.name, is_attribute=False)
     for attribute in element.attributes:
         _bind(scope, attribute.name, is_attribute=True)

@@ -1,4 +1,4 @@
-"""The global schema of a domain: what subscribers write their queries against."""
+"""The global schema of a domain, which subscriptions refer to."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ _DOMAIN = re.compile(r"[^\W_][\w.-]*")
 
 @dataclass(frozen=True, slots=True)
 class GlobalSchema:
-    """A schema tree with the domain that it is for, and a version that counts from 1.
+    """A schema tree with its domain and a version number, from 1.
 
-    Every place of a version is a place of all later ones, so subscriptions stay as they are.
+    Later versions keep all places of earlier ones, so subscriptions remain valid.
 
     >>> first = GlobalSchema.from_text('''penstock schema 1
     ... domain courses version 1
@@ -34,35 +34,39 @@ class GlobalSchema:
     version: int
     tree: SchemaTree
     predecessor: str | None = None
-    """The digest of the version before; ``None`` for the first, and where it is not known."""
+    """Digest of the previous version; ``None`` for the first or if unknown."""
 
     def __post_init__(self) -> None:
         if not _DOMAIN.fullmatch(self.domain) or len(self.domain) > DOMAIN_LENGTH_MAX:
-            raise error("schema.domain", f"{self.domain!r} is no name of a domain")
+            raise error("schema.domain", f"{self.domain!r} is not a valid domain name")
         if self.version < 1:
-            raise error("schema.domain", f"versions count from 1, and this is {self.version}")
+            raise error("schema.domain", f"versions start at 1, not {self.version}")
 
     @classmethod
     def from_text(cls, text: str) -> GlobalSchema:
-        """Read a schema file that names its domain.
+        """Parse a schema file that names its domain.
 
-        Raises :class:`~penstock.errors.SchemaError`: ``schema.file`` where it is no schema file,
-        ``schema.domain`` where it does not say of which domain.
+        Raises :class:`~penstock.errors.SchemaError`: ``schema.file`` for an invalid file,
+        ``schema.domain`` if the domain is missing.
         """
         outline = read_outline(text, "schema", "schema.file")
         for note in outline.notes:
-            raise error("schema.file", "a schema has no operators: this is a mapping", note.where)
+            raise error(
+                "schema.file",
+                "a schema must not contain operators; this is a mapping file",
+                note.where,
+            )
         edition = outline.edition
         if edition is None:
-            raise error("schema.domain", "the schema does not say of which domain it is")
+            raise error("schema.domain", "the schema does not name its domain")
         return cls(edition.domain, edition.version, outline.tree, edition.predecessor)
 
     def to_text(self) -> str:
-        """The schema file: read again, it gives the same global schema."""
+        """The text of the schema file; parsing it yields the same global schema."""
         edition = Edition(self.domain, self.version, self.predecessor)
         return print_schema(self.tree, [str(edition)])
 
     @property
     def digest(self) -> str:
-        """The same for equal global schemas, and only for those."""
+        """A digest that identifies the global schema."""
         return f"sha256:{hashlib.sha256(self.to_text().encode()).hexdigest()}"

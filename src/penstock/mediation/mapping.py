@@ -1,4 +1,4 @@
-"""A mapping: the local schema, annotated with operators."""
+"""A mapping: a local schema annotated with operators."""
 
 from __future__ import annotations
 
@@ -10,18 +10,18 @@ from dataclasses import InitVar, dataclass, field
 from penstock.errors import Where
 from penstock.mediation.operator_text import names_of, operator_text, read_operator
 from penstock.mediation.operators import Operator, blocks, rank
-from penstock.mediation.transform import Transformed, transform
+from penstock.mediation.schema_transformation import Transformed, transform
 from penstock.schema import Labels, NodePath, SchemaTree
 from penstock.schema.outline import print_outline, read_outline
 
 
 @dataclass(frozen=True, slots=True)
 class Mapping:
-    """Turns documents of a local schema into documents of the global one.
+    """Rewrites documents of a local schema to the global schema.
 
-    Operators are brought into the order in which they are applied: by node from the root down, at
-    each node by :data:`~penstock.mediation.operators.ORDER`, those of one kind as given. A mapping
-    that cannot be applied to its schema cannot be made: :class:`~penstock.errors.MappingError`.
+    Operators are sorted into application order: by node from the root down, at each node by
+    :data:`~penstock.mediation.operators.ORDER`, and those of one kind as given. Raises
+    :class:`~penstock.errors.MappingError` if an operator cannot be applied to the schema.
 
     Examples
     --------
@@ -42,9 +42,9 @@ class Mapping:
     local: SchemaTree
     operators: tuple[Operator, ...] = ()
     wheres: InitVar[Mapped[Operator, Where] | None] = None
-    """Where each operator stands in a file, for the errors."""
+    """Position of each operator in its file, for errors."""
     transformed: Transformed = field(init=False, compare=False, repr=False)
-    """What the local schema becomes."""
+    """The transformed local schema."""
 
     def __post_init__(self, wheres: Mapped[Operator, Where] | None) -> None:
         ordered = tuple(_in_order(self.local, self.operators))
@@ -53,10 +53,10 @@ class Mapping:
 
     @classmethod
     def from_text(cls, text: str) -> Mapping:
-        """Read a mapping file.
+        """Parse a mapping file.
 
-        Raises :class:`~penstock.errors.MappingError` with line and column where it cannot be read,
-        and where an operator cannot be applied.
+        Raises :class:`~penstock.errors.MappingError` with line and column if it is invalid or an
+        operator cannot be applied.
         """
         outline = read_outline(text, "mapping", "mapping.syntax")
         wheres: dict[Operator, Where] = {}
@@ -68,7 +68,7 @@ class Mapping:
         return cls(outline.tree, tuple(operators), wheres)
 
     def to_text(self) -> str:
-        """The mapping file: read again, it gives the same mapping."""
+        """The text of the mapping file; parsing it yields the same mapping."""
         labels = self._labels()
         by_node: dict[NodePath, list[str]] = {}
         for operator in self.operators:
@@ -76,7 +76,7 @@ class Mapping:
         return print_outline("mapping", self.local, labels, lambda path: by_node.get(path, ()))
 
     def describe(self, operator: Operator) -> str:
-        """An operator with its node, as its line in the file says it."""
+        """An operator with its node, in mapping file syntax."""
         labels = self._labels()
         return f"{labels.path_text(operator.node)} => {operator_text(operator, labels)}"
 
@@ -92,17 +92,17 @@ class Mapping:
 
     @property
     def digest(self) -> str:
-        """The same for mappings that do the same to the same schema; routers cache by it."""
+        """A digest of schema and operators; routers cache mappings by it."""
         return f"sha256:{hashlib.sha256(self.to_text().encode()).hexdigest()}"
 
     def is_blocking(self, operator: Operator) -> bool:
-        """Whether a rewriter of events has to hold some back for this operator."""
+        """Whether a streaming rewriter must buffer events for this operator."""
         node = self.local.nodes().get(operator.node)
         return blocks(operator, has_text=node is not None and node.text)
 
 
 def _in_order(local: SchemaTree, operators: Iterable[Operator]) -> list[Operator]:
     numbers = {path: number for number, path in enumerate([(), *local.nodes()])}
-    # What names no node of the schema is refused later, by the transformation.
+    # Operators on unknown nodes are refused later, by the transformation.
     last = len(numbers)
     return sorted(operators, key=lambda each: (numbers.get(each.node, last), rank(each)))

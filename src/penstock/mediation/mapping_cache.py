@@ -1,4 +1,4 @@
-"""Mappings that were read lately, by digest: a router reads each but once."""
+"""An LRU cache of parsed mappings by digest."""
 
 from __future__ import annotations
 
@@ -14,22 +14,22 @@ from penstock.mediation.mapping import Mapping
 
 @dataclass(frozen=True, slots=True)
 class KnownMapping:
-    """A mapping with its digest, which takes longer to tell than to look up."""
+    """A mapping with its precomputed digest."""
 
     mapping: Mapping
     digest: str
 
 
 class MappingCache:
-    """Reads mappings, and keeps those that were used last.
+    """Parses mappings and caches the most recently used.
 
-    A text that is no mapping is remembered too: a publisher who sends it with each document must
-    not have it read each time.
+    Invalid texts are cached, too, so that a publisher who sends one with each document does not
+    cause repeated parsing.
 
     Parameters
     ----------
     size_max
-        How many are kept; past it the one not used for longest is forgotten.
+        Number of cached entries; beyond it, the least recently used one is evicted.
     """
 
     def __init__(self, size_max: int = MAPPINGS_CACHED_MAX) -> None:
@@ -37,18 +37,18 @@ class MappingCache:
         self._lock = threading.Lock()
         self._kept: OrderedDict[str, KnownMapping | MappingError] = OrderedDict()
         self.read_count = 0
-        """How many texts were read: once each, as long as the cache holds them all."""
+        """Number of parsed texts, for tests and metrics."""
 
     def __len__(self) -> int:
         return len(self._kept)
 
     def read(self, text: str, digest: str | None = None) -> KnownMapping:
-        """The mapping of a text; ``digest`` is the text's own, where it is known to be.
+        """The mapping of a text; ``digest`` is the digest of the text, if known.
 
         Raises
         ------
         MappingError
-            The text is no mapping.
+            The text is not a valid mapping.
         """
         key = f"sha256:{hashlib.sha256(text.encode()).hexdigest()}" if digest is None else digest
         with self._lock:
@@ -60,7 +60,7 @@ class MappingCache:
             if len(self._kept) > self._size_max:
                 self._kept.popitem(last=False)
         if isinstance(found, MappingError):
-            # Without what an earlier raising of it has left behind.
+            # Clears the traceback of an earlier raise.
             raise found.with_traceback(None)
         return found
 

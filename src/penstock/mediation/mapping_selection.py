@@ -1,4 +1,4 @@
-"""Which mapping a document is matched by: its header says, or names a schema that is registered."""
+"""Selects the mapping of a document by its header or its registered schema."""
 
 from __future__ import annotations
 
@@ -12,20 +12,20 @@ from penstock.mediation.mapping_cache import MappingCache
 from penstock.mediation.mapping_table import MappingTable
 
 MAPPING_FIELD: Final = "mapping"
-"""The field of a header that carries the text of the document's mapping."""
+"""The header field that holds the text of the document's mapping."""
 
 DIGEST_FIELD: Final = "mapping-digest"
-"""The field of a header that names the document's mapping by digest; beside a text, it must be that
-text's."""
+"""The header field that names the document's mapping by digest; it must agree with the text, if
+both are present."""
 
 
 def carrying(mapping: Mapping) -> dict[str, str]:
-    """The fields of a header that carries a mapping.
+    """The header fields that hold a mapping.
 
     Raises
     ------
     DocumentError
-        ``mediation.carried``: the mapping is too large to be sent along.
+        ``mediation.carried``: the mapping is too large for a header.
     """
     text = mapping.to_text()
     _check_size(text)
@@ -33,17 +33,17 @@ def carrying(mapping: Mapping) -> dict[str, str]:
 
 
 class MappingChooser:
-    """Chooses mappings, document by document, as a router does.
+    """Selects the mapping of each document, as a router does.
 
-    What a header carries comes first, then what a mediator's table has for its schema. A document
-    that names no schema, or a global one, is matched as it is.
+    A mapping in the header takes precedence over the mediator's table. A document without a schema,
+    or with a global one, needs no mapping.
 
     Parameters
     ----------
     table
-        What the mediator handed out.
+        The mappings from the mediator.
     cache
-        Where mappings that were read are kept; one of its own by default.
+        Cache of parsed mappings; a private one by default.
 
     Examples
     --------
@@ -53,7 +53,7 @@ class MappingChooser:
     (None, None)
     >>> choose(Header(publisher="south", schema="list"))
     Traceback (most recent call last):
-    penstock.errors.DocumentError: nobody registered the schema `list` of `south` [mediation.schema]
+    penstock.errors.DocumentError: the schema `list` of `south` is not registered [mediation.schema]
     """
 
     def __init__(self, table: MappingTable, cache: MappingCache | None = None) -> None:
@@ -61,7 +61,7 @@ class MappingChooser:
         self._cache = MappingCache() if cache is None else cache
 
     def choose(self, header: Header) -> Mapping | None:
-        """The mapping of a document; ``None`` where it is matched as it is.
+        """The mapping of a document; ``None`` if it needs none.
 
         Raises
         ------
@@ -81,7 +81,7 @@ class MappingChooser:
             return self._named(registered)
         if self._table.is_global(header.schema) or self._table.unknown_schema == "as-is":
             return None
-        message = f"nobody registered the schema `{header.schema}` of `{header.publisher}`"
+        message = f"the schema `{header.schema}` of `{header.publisher}` is not registered"
         raise error("mediation.schema", message)
 
     def _carried(self, text: str, digest: str | None) -> Mapping:
@@ -91,28 +91,28 @@ class MappingChooser:
         except MappingError as reason:
             raise _unreadable(reason) from reason
         if digest is not None and known.digest != digest:
-            told = f"the mapping in the header is {known.digest}, and the header says {digest}"
-            raise error("mediation.digest", told)
+            message = f"the mapping in the header has digest {known.digest}, not {digest}"
+            raise error("mediation.digest", message)
         return known.mapping
 
     def _named(self, digest: str) -> Mapping:
         text = self._table.texts.get(digest)
         if text is None:
-            raise error("mediation.mapping", f"nobody registered a mapping {digest}")
+            raise error("mediation.mapping", f"the mapping {digest} is not registered")
         try:
             return self._cache.read(text, digest).mapping
-        except MappingError as reason:  # registered when other things were allowed
-            message = f"the mapping {digest} cannot be read any more: {reason}"
+        except MappingError as reason:  # registered by a version with other rules
+            message = f"the mapping {digest} is no longer valid: {reason}"
             raise error("mediation.mapping", message) from reason
 
 
 def _check_size(text: str) -> None:
     size = len(text.encode())
     if size > CARRIED_MAPPING_BYTES_MAX:
-        told = f"the mapping in the header has {size} bytes, more than"
-        raise error("mediation.carried", f"{told} {CARRIED_MAPPING_BYTES_MAX}")
+        message = f"the mapping in the header has {size} bytes, more than"
+        raise error("mediation.carried", f"{message} {CARRIED_MAPPING_BYTES_MAX}")
 
 
 def _unreadable(reason: MappingError) -> PenstockError:
-    # The place is one in the mapping: in a dead letter, a line is one of the document.
+    # The position refers to the mapping, but dead letters show positions in the document.
     return error("mediation.carried", f"the mapping in the header: {reason}")

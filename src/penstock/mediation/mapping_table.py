@@ -1,4 +1,4 @@
-"""What a mediator hands to routers: which mapping the documents of which schema have."""
+"""The mapping table that a mediator distributes to routers: mappings by schema."""
 
 from __future__ import annotations
 
@@ -10,21 +10,21 @@ from typing import Final, Literal, TypeAlias, get_args
 from penstock.errors import error
 
 UnknownSchema: TypeAlias = Literal["refuse", "as-is"]
-"""What becomes of a document that names a schema which nobody registered: a dead letter, or it is
-matched as it is."""
+"""Treatment of documents with an unregistered schema: refuse them, or match them without a
+mapping."""
 
 UNKNOWN_SCHEMA: Final[tuple[UnknownSchema, ...]] = get_args(UnknownSchema)
 
 FORMAT: Final = 1
-"""Of the text; what a newer Penstock writes may not be read."""
+"""Version of the text format."""
 
 ANY_PUBLISHER: Final = ""
-"""In place of a publisher's name: a schema that several use, and mean the same by."""
+"""The publisher of a schema shared by all publishers."""
 
 
 @dataclass(frozen=True, slots=True)
 class MappingTable:
-    """The mappings of one moment, by schema and by digest. It never changes.
+    """An immutable snapshot of the mappings, by schema and by digest.
 
     >>> table = MappingTable({("north", "catalogue"): "sha256:1"}, frozenset({"courses"}))
     >>> table.digest_for("north", "catalogue"), table.digest_for("south", "catalogue")
@@ -34,29 +34,31 @@ class MappingTable:
     """
 
     by_schema: Mapped[tuple[str, str], str]
-    """The digest of the mapping for the documents of a publisher and a schema."""
+    """Digests of mappings by publisher and schema."""
     domains: frozenset[str] = frozenset()
-    """Names of global schemas: documents that name one of them need no mapping."""
+    """Names of global schemas, whose documents need no mapping."""
     texts: Mapped[str, str] = field(default_factory=dict)
-    """Mappings by digest, as :meth:`~penstock.mediation.Mapping.to_text` prints them."""
+    """Mapping texts by digest."""
     unknown_schema: UnknownSchema = "refuse"
 
     def __post_init__(self) -> None:
         if self.unknown_schema not in UNKNOWN_SCHEMA:
             choices = " and ".join(map(repr, UNKNOWN_SCHEMA))
-            raise ValueError(f"unknown_schema is one of {choices}, not {self.unknown_schema!r}")
+            raise ValueError(
+                f"unknown_schema must be one of {choices}, not {self.unknown_schema!r}"
+            )
 
     def digest_for(self, publisher: str, schema: str) -> str | None:
-        """The mapping of a publisher's own schema, or else of one for any publisher."""
+        """The mapping digest of a publisher's own schema, else of a shared one."""
         own = self.by_schema.get((publisher, schema))
         return self.by_schema.get((ANY_PUBLISHER, schema)) if own is None else own
 
     def is_global(self, schema: str) -> bool:
-        """Whether documents of this schema are what subscriptions are written for."""
+        """Whether this is a global schema."""
         return schema in self.domains
 
     def to_text(self) -> str:
-        """The table as text; the same table is the same text."""
+        """The table as canonical text."""
         return json.dumps(
             {
                 "format": FORMAT,
@@ -70,7 +72,7 @@ class MappingTable:
 
     @classmethod
     def from_text(cls, text: str) -> MappingTable:
-        """Read what :meth:`to_text` gave.
+        """Parse the result of :meth:`to_text`.
 
         Raises
         ------
@@ -79,7 +81,7 @@ class MappingTable:
         """
         found = json.loads(text)
         if found["format"] > FORMAT:
-            raise error("index.too-new", "these mappings are of a format of the future")
+            raise error("index.too-new", "the mapping table has a newer format version")
         return cls(
             {(publisher, schema): digest for publisher, schema, digest in found["schemas"]},
             frozenset(found["domains"]),

@@ -1,8 +1,7 @@
-"""The mediator: publishers and their schemas, domains and their global schemas, and the mappings.
+"""The mediator: registered local schemas, global schemas of domains, and mappings.
 
-It is a state without input or output. Someone who has a disk keeps it, someone who has a network
-carries what it hands out: a :class:`~penstock.mediation.mapping_table.MappingTable`, which routers
-choose by, or single mappings.
+It performs no input or output: other components store its state and distribute its
+:class:`~penstock.mediation.mapping_table.MappingTable`, which routers select mappings from.
 """
 
 from __future__ import annotations
@@ -13,38 +12,38 @@ from dataclasses import dataclass
 
 from penstock.errors import error
 from penstock.mediation import limits
-from penstock.mediation.comparison import Comparison, compare
 from penstock.mediation.global_schema import GlobalSchema
 from penstock.mediation.mapping import Mapping
 from penstock.mediation.mapping_table import ANY_PUBLISHER, MappingTable, UnknownSchema
+from penstock.mediation.schema_comparison import Comparison, compare
 from penstock.schema import SchemaTree
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LocalSchema:
-    """A schema that documents name in their headers, and how they meet the global one."""
+    """A registered schema that documents name in their headers, with its mapping."""
 
     publisher: str = ANY_PUBLISHER
-    """Whose documents; empty where any publisher's that name the schema."""
+    """The publisher of the documents; empty for any publisher."""
     name: str
     domain: str
     version: int
     """The version of the domain's global schema that the mapping was registered for."""
     digest: str
-    """The mapping's."""
+    """Digest of the mapping."""
     earlier: tuple[str, ...] = ()
-    """Digests of mappings that it had before, the last first."""
+    """Digests of former mappings, latest first."""
 
 
 class Mediator:
-    """Knows every publisher's schema, and hands mappings out.
+    """Registers local schemas and provides their mappings.
 
     Parameters
     ----------
     global_schemas
-        Of each domain its versions.
+        The versions of each domain's global schema.
     local_schemas, texts
-        What was registered, and the mappings by digest as they are printed.
+        The registered local schemas, and the mapping texts by digest.
 
     Examples
     --------
@@ -82,7 +81,7 @@ class Mediator:
 
     @property
     def global_schemas(self) -> list[GlobalSchema]:
-        """Every version of every domain's global schema, in order."""
+        """All versions of all global schemas, in order."""
         return [
             versions[number]
             for _, versions in sorted(self._versions.items())
@@ -91,12 +90,12 @@ class Mediator:
 
     @property
     def local_schemas(self) -> list[LocalSchema]:
-        """What is registered, by publisher and name."""
+        """The registered local schemas, sorted by publisher and name."""
         return [self._local[key] for key in sorted(self._local)]
 
     @property
     def texts(self) -> Mapped[str, str]:
-        """The mappings by digest, as they are printed."""
+        """The mapping texts by digest."""
         return self._texts
 
     @property
@@ -105,7 +104,7 @@ class Mediator:
         return sorted(self._versions)
 
     def global_schema(self, domain: str, version: int | None = None) -> GlobalSchema:
-        """A version of a domain's global schema; by default the last.
+        """A version of a domain's global schema, by default the latest.
 
         Raises
         ------
@@ -114,14 +113,14 @@ class Mediator:
         """
         versions = self._versions.get(domain)
         if versions is None:
-            raise error("mediation.domain", f"there is no domain `{domain}`")
+            raise error("mediation.domain", f"unknown domain `{domain}`")
         found = versions.get(max(versions) if version is None else version)
         if found is None:
             raise error("mediation.domain", f"the domain `{domain}` has no version {version}")
         return found
 
     def next_version(self, domain: str, tree: SchemaTree) -> GlobalSchema:
-        """The version that a tree would be of a domain: the next, or the last where it is that."""
+        """The global schema of a tree: the next version, or the latest if it is equal."""
         if domain not in self._versions:
             return GlobalSchema(domain, 1, tree)
         last = self.global_schema(domain)
@@ -130,13 +129,13 @@ class Mediator:
         )
 
     def add(self, schema: GlobalSchema) -> bool:
-        """Add a version of a global schema, the first or a later one; whether it was new.
+        """Add a version of a global schema; returns whether it is new.
 
         Raises
         ------
         MappingError
-            ``mediation.version``: it is another schema of a number that is taken, or lacks
-            something that subscriptions may be about.
+            ``mediation.version``: the version number is taken by another schema, or the schema
+            lacks places of the previous version.
         """
         versions = self._versions.setdefault(schema.domain, {})
         if versions.get(schema.version) == schema:
@@ -147,18 +146,18 @@ class Mediator:
         return True
 
     def remove(self, domain: str) -> None:
-        """Remove a domain that no local schema belongs to.
+        """Remove a domain without local schemas.
 
         Raises
         ------
         MappingError
-            ``mediation.domain``: there is none, or it is in use.
+            ``mediation.domain``: the domain is unknown or in use.
         """
         self.global_schema(domain)
         for local in self.local_schemas:
             if local.domain == domain:
-                told = f"the schema `{local.name}` of {_owner(local.publisher)} is registered"
-                raise error("mediation.domain", f"{told} for the domain `{domain}`")
+                text = f"the schema `{local.name}` of {_owner(local.publisher)} is registered"
+                raise error("mediation.domain", f"{text} for the domain `{domain}`")
         del self._versions[domain]
 
     def register(
@@ -169,18 +168,18 @@ class Mediator:
         publisher: str = ANY_PUBLISHER,
         domain: str | None = None,
     ) -> LocalSchema:
-        """Register a local schema, or give it another mapping.
+        """Register a local schema, or replace its mapping.
 
         Parameters
         ----------
         name
-            What headers call the schema.
+            The name of the schema in headers.
         mapping
-            Turns its documents into those of the domain's global schema, as its last version is.
+            The mapping to the latest version of the domain's global schema.
         publisher
-            Whose schema it is; by default that of any publisher who names it.
+            The publisher of the schema; by default any publisher.
         domain
-            May be left out where there is only one.
+            Optional if there is only one.
 
         Raises
         ------
@@ -194,7 +193,9 @@ class Mediator:
         digest = mapping.digest
         known = self._local.get((publisher, name))
         if known is None and len(self._local) >= limits.LOCAL_SCHEMAS_MAX:
-            raise error("mediation.limit", f"{len(self._local)} local schemas are registered")
+            raise error(
+                "mediation.limit", f"{len(self._local)} local schemas are already registered"
+            )
         before = () if known is None else (known.digest, *known.earlier)
         made = LocalSchema(
             publisher=publisher,
@@ -206,11 +207,11 @@ class Mediator:
         )
         self._local[publisher, name] = made
         self._texts[digest] = mapping.to_text()
-        self._forget_unused()
+        self._remove_unused()
         return made
 
     def withdraw(self, publisher: str, name: str) -> None:
-        """Forget a local schema, with its mappings.
+        """Remove a local schema with its mappings.
 
         Raises
         ------
@@ -219,10 +220,10 @@ class Mediator:
         """
         self.local_schema(publisher, name)
         del self._local[publisher, name]
-        self._forget_unused()
+        self._remove_unused()
 
     def local_schema(self, publisher: str, name: str) -> LocalSchema:
-        """What is registered for exactly this publisher, or, without a name, for any.
+        """The local schema registered for exactly this publisher, or for any if empty.
 
         Raises
         ------
@@ -231,8 +232,8 @@ class Mediator:
         """
         found = self._local.get((publisher, name))
         if found is None:
-            told = f"no schema `{name}` is registered for {_owner(publisher)}"
-            raise error("mediation.unregistered", told)
+            message = f"no schema `{name}` is registered for {_owner(publisher)}"
+            raise error("mediation.unregistered", message)
         return found
 
     def mapping(self, digest: str) -> Mapping:
@@ -260,12 +261,12 @@ class Mediator:
         return self.mapping(self.local_schema(publisher if own else ANY_PUBLISHER, name).digest)
 
     def comparison(self, local: LocalSchema) -> Comparison:
-        """How what a local schema becomes differs from its domain's global schema of now."""
+        """Compares the transformed local schema with the current global schema."""
         transformed = self.mapping(local.digest).transformed.tree
         return compare(transformed, self.global_schema(local.domain).tree)
 
     def table(self, *, unknown_schema: UnknownSchema = "refuse") -> MappingTable:
-        """What routers choose by."""
+        """The mapping table for routers."""
         return MappingTable(
             {key: local.digest for key, local in self._local.items()},
             frozenset(self._versions),
@@ -276,24 +277,22 @@ class Mediator:
     def _only_domain(self) -> str:
         if len(self._versions) != 1:
             several = f"there are several domains: {', '.join(self.domains)}"
-            raise error("mediation.domain", several if self._versions else "there is no domain")
+            raise error("mediation.domain", several if self._versions else "there are no domains")
         return next(iter(self._versions))
 
-    def _forget_unused(self) -> None:
+    def _remove_unused(self) -> None:
         used = {digest for each in self._local.values() for digest in (each.digest, *each.earlier)}
         self._texts = {digest: text for digest, text in self._texts.items() if digest in used}
 
 
 def _check_follows(last: GlobalSchema, schema: GlobalSchema) -> None:
-    told = f"version {schema.version} of `{schema.domain}`"
+    text = f"version {schema.version} of `{schema.domain}`"
     if schema.version <= last.version:
-        raise error("mediation.version", f"{told} is another, and {last.version} is the last")
+        raise error("mediation.version", f"{text} differs, and {last.version} is the latest")
     places = set(schema.tree.places())
     for place in last.tree.places():
         if place not in places:
-            raise error(
-                "mediation.version", f"{told} has no {place}, which version {last.version} has"
-            )
+            raise error("mediation.version", f"{text} lacks {place} of version {last.version}")
 
 
 def _owner(publisher: str) -> str:
@@ -302,7 +301,7 @@ def _owner(publisher: str) -> str:
 
 def _check_name(what: str, name: str) -> None:
     if not name or name != name.strip() or not name.isprintable():
-        raise error("mediation.name", f"{name!r} is no name of a {what}")
+        raise error("mediation.name", f"{name!r} is not a valid {what} name")
     if len(name) > limits.NAME_CHARACTERS_MAX:
-        told = f"the name of a {what} has {len(name)} characters, more than"
-        raise error("mediation.name", f"{told} {limits.NAME_CHARACTERS_MAX}")
+        text = f"the {what} name has {len(name)} characters, more than"
+        raise error("mediation.name", f"{text} {limits.NAME_CHARACTERS_MAX}")

@@ -1,4 +1,4 @@
-"""Mappings as the native core follows them."""
+"""Compiles mappings for the native core."""
 
 from __future__ import annotations
 
@@ -26,28 +26,28 @@ if TYPE_CHECKING:
 _Node: TypeAlias = tuple[int, Name, bool, list[tuple[Any, ...]]]
 
 NAMELESS = Name("", "")
-"""What the core calls the virtual node above the root."""
+"""The number of the virtual node above the root."""
 
 
 class CompiledMappings:
-    """Makes mappings ready for the core, and keeps them so."""
+    """Compiles mappings and caches them."""
 
     def __init__(self) -> None:
         self._known: dict[int, tuple[SchemaMapping, NativeMapping]] = {}
 
     def of(self, mapping: SchemaMapping) -> NativeMapping:
-        """The mapping for the core; looked up by identity, since to compare takes longer."""
+        """The compiled mapping; cached by identity, since comparing mappings is slow."""
         found = self._known.get(id(mapping))
         if found is None:
             if len(self._known) >= limits.COMPILED_MAX:
                 self._known.clear()
-            # The mapping is kept too: as long as it is, no other has its identity.
+            # The mapping is kept alive, so that its identity is not reused.
             found = self._known[id(mapping)] = mapping, compiled(mapping)
         return found[1]
 
 
 def compiled(mapping: SchemaMapping) -> NativeMapping:
-    """A mapping as the native core follows it."""
+    """Compiles a mapping for the native core."""
     paths: list[NodePath] = [(), *mapping.local.nodes()]
     numbers = {Place(path): number for number, path in enumerate(paths)}
     for operator in mapping.operators:
@@ -62,7 +62,7 @@ def compiled(mapping: SchemaMapping) -> NativeMapping:
             numbers[Place(path[:-1])],
             path[-1] if path else NAMELESS,
             bool(path) and schema[path].text,
-            [_plain(operator, numbers) for operator in by_node.get(path, ())],
+            [_operator_tuple(operator, numbers) for operator in by_node.get(path, ())],
         )
         for path in paths
     ]
@@ -71,8 +71,8 @@ def compiled(mapping: SchemaMapping) -> NativeMapping:
     )
 
 
-def _plain(operator: Operator, numbers: Mapping[Place, int]) -> tuple[Any, ...]:
-    """An operator as a tuple, nodes by number."""
+def _operator_tuple(operator: Operator, numbers: Mapping[Place, int]) -> tuple[Any, ...]:
+    """An operator as a tuple with node numbers."""
     match operator:
         case Rename(_, name, None):
             return "rename", name

@@ -1,4 +1,4 @@
-"""Matching through mappings in the native core: NDDR and IDDR."""
+"""NDDR and IDDR in the native core."""
 
 from __future__ import annotations
 
@@ -32,14 +32,14 @@ if TYPE_CHECKING:
 Part: TypeAlias = tuple[
     Kind, tuple[str, str] | None, tuple[int, int, bool], Sequence[tuple[str, str]]
 ]
-"""What a part is, an attribute's name, its range, and the namespaces in scope."""
+"""Kind of a fragment, attribute name, span, and namespaces in scope."""
 
 
 class NativeRewriting:
-    """Rewrites documents between the native reader and the native matcher, as they are read.
+    """Rewrites documents as a stream between the native reader and the native matcher.
 
-    With ``takes_once`` the matcher is told of subtrees that a mapping repeats, and takes each of
-    them once below one path.
+    With ``memoize_repeated``, the matcher processes a subtree that the mapping repeats only once
+    per path.
     """
 
     def __init__(
@@ -47,15 +47,15 @@ class NativeRewriting:
         paths: NativeMatcher,
         keywords: NativeKeywordMatcher | None = None,
         *,
-        takes_once: bool,
+        memoize_repeated: bool,
     ) -> None:
         self._paths = paths.core
         self._keywords = None if keywords is None else keywords.core
         self._mappings = CompiledMappings()
-        self._takes_once = takes_once
+        self._memoize_repeated = memoize_repeated
 
     def match(self, document: Buffer, mapping: SchemaMapping) -> Outcome:
-        """Match a document that is in memory, in one reading where there are keywords too."""
+        """Match a document in memory, in one reading with keyword subscriptions."""
         if self._keywords is not None:
             offsets = struct.pack("=2q", 0, len(memoryview(document)))
             (_, _, ids, refusals, counters), _ = native.match_batch_mapped(
@@ -65,23 +65,23 @@ class NativeRewriting:
                 offsets,
                 [self._mappings.of(mapping)],
                 [0],
-                self._takes_once,
+                self._memoize_repeated,
             )
-            # Of a single document, all ids that occur are its own.
+            # All ids of the batch belong to the single document.
             error = document_error(refusals[0][1]) if refusals else None
             return Outcome(ResolvedIds(ids), Work(**counters), error)
         return outcome_of(
             *native.match_mapped(
-                self._paths, document, self._mappings.of(mapping), self._takes_once
+                self._paths, document, self._mappings.of(mapping), self._memoize_repeated
             )
         )
 
     def match_batch(
         self, documents: pa.LargeBinaryArray, mappings: Sequence[SchemaMapping | None]
     ) -> BatchOutcome:
-        """Match each document of an array without nulls, each with its mapping or as it is.
+        """Match each document of an array without nulls, with its mapping if it has one.
 
-        Where there are keyword subscriptions too, each document is read once for both kinds.
+        With keyword subscriptions, each document is still read once.
         """
         numbers: dict[int, int] = {}
         compiled: list[NativeMapping] = []
@@ -99,7 +99,13 @@ class NativeRewriting:
 
         def match(content: memoryview, offsets: memoryview) -> BatchTuple:
             batch, of_rows = native.match_batch_mapped(
-                self._paths, self._keywords, content, offsets, compiled, rows, self._takes_once
+                self._paths,
+                self._keywords,
+                content,
+                offsets,
+                compiled,
+                rows,
+                self._memoize_repeated,
             )
             unknown.update(of_rows)
             return batch
@@ -109,7 +115,7 @@ class NativeRewriting:
     def select(
         self, document: Buffer, mapping: SchemaMapping, subscriptions: Sequence[str]
     ) -> Mapping[str, tuple[Fragment, ...]]:
-        """What each of these subscriptions selects, as parts of the original."""
+        """The fragments of the original that these subscriptions select."""
         selected, summary, refusal = native.select_mapped(
             self._paths, document, self._mappings.of(mapping), list(subscriptions)
         )
@@ -124,7 +130,7 @@ class NativeRewriting:
 
 
 def fragment_of(document: Buffer, context: Context, part: Part) -> Fragment:
-    """A part of the original as the core cut it out."""
+    """Converts a fragment of the native core."""
     kind, name, span, namespaces = part
     start, end, _ = span
     return Fragment(

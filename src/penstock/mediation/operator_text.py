@@ -1,4 +1,4 @@
-"""Operators as mapping files write them, below the node that they are for."""
+"""The syntax of operators in mapping files."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _TOKEN = re.compile(r"[(),]|[^\s(),]+")
 
 
 def operator_text(operator: Operator, labels: Labels) -> str:
-    """An operator as it is written below its node."""
+    """The text of an operator below its node."""
     node = operator.node
     match operator:
         case Rename():
@@ -50,7 +50,7 @@ def operator_text(operator: Operator, labels: Labels) -> str:
 
 
 def names_of(operator: Operator) -> tuple[Name, ...]:
-    """The names that an operator gives; those of its nodes are the schema's."""
+    """The new names in an operator."""
     match operator:
         case Rename() | ToElement():
             return (operator.name,)
@@ -65,7 +65,7 @@ def _listed(places: Iterable[Place], node: NodePath, labels: Labels) -> str:
 
 
 def _referred(place: Place, node: NodePath, labels: Labels) -> str:
-    """A child by its name, an attribute of the node as ``@name``, anything else by its path."""
+    """A child by name, an attribute of the node as ``@name``, other places by path."""
     if place.attribute is not None and place.path == node:
         return f"@{labels.label(place.attribute)}"
     if place.attribute is None and place.path[:-1] == node:
@@ -74,7 +74,7 @@ def _referred(place: Place, node: NodePath, labels: Labels) -> str:
 
 
 def read_operator(text: str, node: NodePath, labels: Labels, where: Where) -> Operator:
-    """The operator that is written so below ``node``; ``where`` is the place of ``=>``."""
+    """Parses an operator below ``node``; ``where`` is the position of ``=>``."""
     return _Reader(text, node, labels, where).read()
 
 
@@ -85,7 +85,7 @@ class _Reader:
         self._end = len(text)
         self._node = node
         self._labels = labels
-        # What follows `=> ` is given without it.
+        # The text starts after `=> `.
         self._where = Where(where.offset + 3, where.line, where.column + 3)
 
     def read(self) -> Operator:
@@ -105,7 +105,7 @@ class _Reader:
         self._next += 1
         operator = readers[word]()
         if self._next < len(self._tokens):
-            raise self._refuse(f"nothing may follow, yet there is {self._peek()!r}")
+            raise self._refuse(f"unexpected {self._peek()!r} after the operator")
         return operator
 
     def _refuse(self, message: str) -> PenstockError:

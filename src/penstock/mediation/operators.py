@@ -1,8 +1,7 @@
-"""The six operators by which a local schema's documents become the global schema's.
+"""The six operators that rewrite documents of a local schema to the global schema.
 
-Operators name nodes of the local schema, not labels: by path where they stand in the local schema,
-wherever other operators have moved them. An attribute that ``ToElement`` made an element is named
-by its place as an attribute.
+Operators refer to nodes of the local schema by their original path, wherever other operators have
+moved them. An attribute that ``ToElement`` converted is named by its place as an attribute.
 """
 
 from __future__ import annotations
@@ -16,7 +15,7 @@ from penstock.schema import NodePath, Place
 
 @dataclass(frozen=True, slots=True)
 class Rename:
-    """Give a node, or an attribute of it, another name."""
+    """Rename a node or one of its attributes."""
 
     node: NodePath
     name: Name
@@ -25,7 +24,7 @@ class Rename:
 
 @dataclass(frozen=True, slots=True)
 class ToElement:
-    """Make an attribute a child element of this name; it comes before all other children."""
+    """Convert an attribute to a child element, which precedes all other children."""
 
     node: NodePath
     attribute: Name
@@ -36,8 +35,8 @@ class ToElement:
 class Insert:
     """Move children into a new path of elements, which becomes the node's last child.
 
-    ``children`` is ``None`` for ``Insert+``, which moves all. None is made where nothing would be
-    in it.
+    ``children`` is ``None`` for ``Insert+``, which moves all. Nothing is inserted if it would be
+    empty.
     """
 
     node: NodePath
@@ -47,7 +46,7 @@ class Insert:
 
 @dataclass(frozen=True, slots=True)
 class Upgrade:
-    """Move children behind the node, where they become its siblings, in order.
+    """Move children after the node, where they become its siblings, in order.
 
     ``children`` is ``None`` for ``Upgrade+``, which moves all.
     """
@@ -58,7 +57,7 @@ class Upgrade:
 
 @dataclass(frozen=True, slots=True)
 class Downgrade:
-    """Move children into another child, ``target``, behind what is in it.
+    """Move children to the end of another child, ``target``.
 
     Each of several targets gets a copy; without a target the children stay.
     """
@@ -70,10 +69,10 @@ class Downgrade:
 
 @dataclass(frozen=True, slots=True)
 class Exchange:
-    """Turn parent and child round.
+    """Invert parent and child.
 
     Each ``child`` gets, as its last child, a copy of the node without any ``child``; a node without
-    one stays where it is.
+    such a child stays in place.
     """
 
     node: NodePath
@@ -83,20 +82,20 @@ class Exchange:
 Operator: TypeAlias = Rename | ToElement | Insert | Upgrade | Downgrade | Exchange
 
 ORDER: tuple[type[Operator], ...] = (Exchange, ToElement, Downgrade, Insert, Upgrade, Rename)
-"""Exchanges come first, each to the whole document; then, at each node, the rest in this order."""
+"""Exchanges come first, each on the complete document; then, at each node, this order."""
 
 
 def rank(operator: Operator) -> int:
-    """Where an operator's kind stands in :data:`ORDER`."""
+    """The position of an operator's kind in :data:`ORDER`."""
     return ORDER.index(type(operator))
 
 
 def blocks(operator: Operator, *, has_text: bool) -> bool:
-    """Whether a rewriter of events has to hold some back; ``has_text``: the node may have text.
+    """Whether a streaming rewriter must buffer events; ``has_text``: the node may contain text.
 
-    ``Insert+`` and ``Upgrade+`` let everything pass from the first child on. Text does not move, so
-    where there can be any, the children must wait for the end of the node. An ``Insert`` above the
-    root never waits: all that can be there is moved or nothing is.
+    ``Insert+`` and ``Upgrade+`` forward everything from the first child on. Text does not move, so
+    if the node may contain text, the children are buffered until its end. An ``Insert`` above the
+    root never blocks, because it moves the root or nothing.
     """
     match operator:
         case Rename() | ToElement():

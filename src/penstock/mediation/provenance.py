@@ -1,7 +1,7 @@
-"""From nodes of a global document back to fragments of the original bytes.
+"""Maps nodes of a global document to fragments of the original bytes.
 
-A fragment is cut out of the original, so what it needs to stand alone, the namespaces in scope, is
-what the original has there: not what the global document has where the node was moved to.
+A fragment is cut from the original, so its namespaces in scope are those at its original position,
+not those at the node's position in the global document.
 """
 
 from __future__ import annotations
@@ -23,38 +23,38 @@ from penstock.documents import (
 )
 
 Bindings: TypeAlias = tuple[tuple[str, str], ...]
-"""Prefixes and URIs in scope."""
+"""Prefixes and URIs of the namespaces in scope."""
 
 
 Range: TypeAlias = tuple[Kind, Span, Name | None]
-"""What a range is a part of, and what an attribute is called in the original."""
+"""A span with its kind and the original name of an attribute."""
 
 
 @dataclass(frozen=True, slots=True)
-class Origin:
-    """What a node of a global document stands for."""
+class Provenance:
+    """The provenance of a node of a global document."""
 
     kind: Kind
     spans: tuple[Span, ...]
     name: Name | None = None
-    """What an attribute is called in the original."""
+    """The original name of an attribute."""
 
 
 @dataclass(frozen=True, slots=True)
 class Scopes:
-    """The namespaces in scope at every place of a document where a fragment can begin."""
+    """The namespaces in scope at each position where a fragment can start."""
 
     elements: Mapping[Span, Bindings]
-    """Of each element by its range, its own declarations included; of several out of one entity,
-    the outermost."""
+    """By span of the element, including its own declarations; for several elements from one entity,
+    those of the outermost."""
     attributes: Mapping[Span, Bindings]
-    """Of each attribute by its range: its element's."""
+    """By span of the attribute: those of its element."""
     outside: Mapping[int, Bindings]
-    """Around the outermost node that begins at this byte."""
+    """By start offset: those around the outermost node that starts there."""
 
     @classmethod
     def of(cls, events: Iterable[Event]) -> Scopes:
-        """Of a document, given as its reader's events."""
+        """Collects the scopes from the events of a document."""
         elements: dict[Span, Bindings] = {}
         attributes: dict[Span, Bindings] = {}
         outside: dict[int, Bindings] = {}
@@ -71,7 +71,7 @@ class Scopes:
         return cls(elements, attributes, outside)
 
     def at(self, kind: Kind, span: Span) -> tuple[Kind, Bindings]:
-        """What a range is by itself, and the namespaces in scope there."""
+        """The kind of a span and the namespaces in scope there."""
         if kind == "attribute":
             return kind, self.attributes[span]
         own = self.elements.get(span) if kind == "element" else None
@@ -81,11 +81,11 @@ class Scopes:
 
 
 def fragments_of(
-    content: bytes, context: Context, scopes: Scopes, origins: Iterable[Origin]
+    content: bytes, context: Context, scopes: Scopes, provenance: Iterable[Provenance]
 ) -> tuple[Fragment, ...]:
-    """The fragments that nodes stand for: one a range, each once, in the order of the original."""
+    """The distinct fragments of nodes, one per span, in the order of the original."""
     found = []
-    for kind, span, name in ranges_of(origins):
+    for kind, span, name in ranges_of(provenance):
         own_kind, namespaces = scopes.at(kind, span)
         found.append(
             Fragment.cut(
@@ -100,12 +100,12 @@ def fragments_of(
     return tuple(found)
 
 
-def ranges_of(origins: Iterable[Origin]) -> list[Range]:
-    """The ranges of nodes, each once, in the order of the document, what holds another first."""
+def ranges_of(provenance: Iterable[Provenance]) -> list[Range]:
+    """The distinct spans of nodes in document order, outer before inner."""
 
     def place(wanted: Range) -> tuple[int, int, str, Name, bool]:
         kind, span, name = wanted
         return span.start, -span.end, kind, name or Name("", ""), span.from_entity
 
-    wanted = {(origin.kind, span, origin.name) for origin in origins for span in origin.spans}
+    wanted = {(origin.kind, span, origin.name) for origin in provenance for span in origin.spans}
     return sorted(wanted, key=place)

@@ -1,15 +1,14 @@
-"""Query rewriting: a subscription to the global schema, as one to a local schema.
+"""Query rewriting: rewrites subscriptions to the global schema into ones to a local schema.
 
-This is the way that mediation does not go: every subscription once for each publisher's schema. It
-is here to be measured against. A rewritten query has the same verdict on each document that is
-valid to the local schema as the original has on what the mapping makes of the document. What cannot
-be said so is refused with the reason, never rewritten into something else.
+This is the alternative to document rewriting, with one subscription per publisher's schema; it
+exists for comparison. A rewritten query matches a valid local document exactly if the original
+matches the rewritten document. Queries that cannot be expressed are refused with the reason.
 
-The query is walked over the transformed schema, so ``*`` and ``//`` become the places that they can
-stand for. Each element of the global document belongs to a node of the local one, its *anchor*: an
-element that was inserted to the node it was inserted in. A condition on a child is hung below the
-nearest node of the local document that is known already. This is where an Exchange or a Downgrade
-puts a condition on a node above or beside the one that was asked for.
+The query is evaluated on the transformed schema, so ``*`` and ``//`` become concrete places. Each
+element of the global document belongs to a node of the local one, its *anchor*; the anchor of an
+inserted element is the node it was inserted in. A condition on a child is attached to the nearest
+determined node of the local document. After an Exchange or Downgrade, that can be an ancestor or
+sibling.
 """
 
 from __future__ import annotations
@@ -35,7 +34,9 @@ from penstock.language.xpath.ast import (
     StartsWith,
     Step,
 )
-from penstock.mediation.alternatives import (
+from penstock.mediation.limits import QUERY_PLACES_MAX
+from penstock.mediation.mapping import Mapping
+from penstock.mediation.query_alternatives import (
     ALWAYS,
     NEVER,
     Alternative,
@@ -45,9 +46,7 @@ from penstock.mediation.alternatives import (
     inexpressible,
     negated,
 )
-from penstock.mediation.limits import QUERY_PLACES_MAX
-from penstock.mediation.mapping import Mapping
-from penstock.mediation.transform import Draft, Transformation
+from penstock.mediation.schema_transformation import Draft, Transformation
 from penstock.schema import NodePath, Place
 
 _ITSELF = Path(())
@@ -55,17 +54,17 @@ _ITSELF = Path(())
 
 @dataclass(frozen=True, slots=True)
 class _Node:
-    """A node of the global document as the query meets it."""
+    """A node of the global document during the rewriting of a query."""
 
     draft: Draft | None
-    """Its node of the transformed schema; ``None`` for attributes and text, which only compare."""
+    """Its node of the transformed schema; ``None`` for attributes and text."""
     anchor: NodePath | None
-    """The local element it belongs to; ``None`` for what is, or was, an attribute."""
+    """The local element it belongs to; ``None`` for current and former attributes."""
     known: frozenset[NodePath]
-    """Local elements of which one is decided: the anchors from the root down, and all above."""
+    """Local elements that are determined: the anchors from the root down and their ancestors."""
 
     def below(self, draft: Draft) -> _Node:
-        """A child of it."""
+        """A child of the node."""
         if draft.place is None:
             return _Node(draft, self.anchor, self.known)
         path = draft.place.path
@@ -73,7 +72,7 @@ class _Node:
         return _Node(draft, path if draft.place.attribute is None else None, known)
 
     def hook(self, path: NodePath) -> NodePath:
-        """The lowest element above ``path``, or at it, of which one is decided."""
+        """The lowest determined ancestor-or-self of ``path``."""
         return next(path[:end] for end in range(len(path), -1, -1) if path[:end] in self.known)
 
 
@@ -112,13 +111,12 @@ class QueryRewriter:
         self._tried = 0
 
     def rewrite(self, query: Query) -> Query | None:
-        """The query for local documents; ``None`` where no document of the schema can meet it.
+        """The query for local documents; ``None`` if no valid document can match it.
 
-        Raises :class:`~penstock.errors.MappingError`, ``mapping.query``, where it cannot be
-        expressed.
+        Raises :class:`~penstock.errors.MappingError` (``mapping.query``) if it cannot be expressed.
         """
         if self._is_cut:
-            raise inexpressible("the local schema leaves out some of its elements")
+            raise inexpressible("the local schema tree is truncated")
         if self._remarks:
             raise inexpressible(f"the mapping has exceptions: {self._remarks[0]}")
         self._tried = 0
@@ -128,8 +126,8 @@ class QueryRewriter:
         return Query(tuple(branches)) if branches else None
 
     def _from_root(self, alternative: Alternative) -> tuple[Step, ...]:
-        """Steps from the root, which is the one node that all conditions are hung below."""
-        assert not alternative.here, "nothing can be asked of the document node"
+        """Steps from the root, to which all conditions are attached."""
+        assert not alternative.here, "the document node has no conditions"
         assert all(place == self._root for place, _ in alternative.elsewhere)
         conditions = tuple(expr for _, expr in alternative.elsewhere)
         return _unrolled([_element(self._root[-1], conditions)])
@@ -157,16 +155,16 @@ class QueryRewriter:
         return all_of(self._holds(node, each) for each in predicates)
 
     def _value(self, node: _Node, expr: Expr) -> Alternatives:
-        """A condition on the node's own string-value."""
+        """A condition on the string-value of the node."""
         self._require_unchanged(node)
         return (Alternative((expr,)),)
 
     def _require_unchanged(self, node: _Node) -> None:
         if node.draft is not None and not self._is_unchanged(node.draft):
-            raise inexpressible(f"the text in {node.draft.name} is not what it was")
+            raise inexpressible(f"the mapping changes the text of {node.draft.name}")
 
     def _is_unchanged(self, draft: Draft) -> bool:
-        """Whether an element still has all of its children, in their order, and no others."""
+        """Whether an element still has exactly its original children in order."""
         if draft.place is None or not draft.place.path:
             return False
         if draft.place.attribute is not None:
@@ -179,42 +177,42 @@ class QueryRewriter:
     def _first(
         self, node: _Node, steps: tuple[Step, ...], kind: type[Contains | StartsWith], text: str
     ) -> Alternatives:
-        """What asks for the first node of a path: it can have one at most."""
+        """A condition on the first node of a path, which must select at most one node."""
         local: list[Step] = []
         for step in steps:
             if step.kind is not Kind.ELEMENT or step.axis is Axis.DESCENDANT or step.predicates:
-                raise inexpressible("which node is the first can change")
+                raise inexpressible("the mapping can change which node is first")
             children = list(_children(node, step))
             if not children:
                 return NEVER if text else ALWAYS
             if len(children) > 1:
-                raise inexpressible("which node is the first can change")
+                raise inexpressible("the mapping can change which node is first")
             local += self._only_way(node, children[0])
             node = children[0]
         self._require_unchanged(node)
         return (Alternative((kind(Path(tuple(local)), text),)),)
 
     def _only_way(self, node: _Node, child: _Node) -> tuple[Step, ...]:
-        """The local steps from a node to a child that it has only one of."""
+        """The local steps from a node to an only child."""
         assert child.draft is not None
         if child.draft.place is None:
             return ()
         path, attribute = child.draft.place.path, child.draft.place.attribute
         if node.hook(path) != node.anchor:
-            raise inexpressible("which node is the first can change")
+            raise inexpressible("the mapping can change which node is first")
         ends = range(len(node.anchor) + 1, len(path) + 1)
         if any(self._schema[path[:end]].occurs.many for end in ends):
-            raise inexpressible("which node is the first can change")
+            raise inexpressible("the mapping can change which node is first")
         steps = tuple(_element(path[end - 1]) for end in ends)
         return steps if attribute is None else (*steps, _attribute(attribute))
 
     # Paths
 
     def _path(self, node: _Node, steps: tuple[Step, ...], tail: Expr | None = None) -> Alternatives:
-        """Whether a path from the node leads to where ``tail`` holds."""
+        """The condition that a path from the node selects a node where ``tail`` holds."""
         self._tried += 1
         if self._tried > QUERY_PLACES_MAX:
-            raise inexpressible(f"it can stand for more than {QUERY_PLACES_MAX} places")
+            raise inexpressible(f"it expands to more than {QUERY_PLACES_MAX} places")
         if not steps:
             return ALWAYS if tail is None else self._value(node, tail)
         step, rest = steps[0], steps[1:]
@@ -222,7 +220,7 @@ class QueryRewriter:
         if step.kind is Kind.ELEMENT:
             for child in _children(node, step):
                 inner = self._element(child, step.predicates, rest, tail)
-                found.append(self._hung(inner, child, node))
+                found.append(self._attach(inner, child, node))
         else:
             conditions = (*step.predicates, *([] if tail is None else [tail]))
             inner = self._all_hold(_VALUE, conditions)
@@ -231,7 +229,7 @@ class QueryRewriter:
         if step.axis is Axis.DESCENDANT and node.draft is not None:
             for draft in node.draft.children:
                 below = node.below(draft)
-                found.append(self._hung(self._path(below, steps, tail), below, node))
+                found.append(self._attach(self._path(below, steps, tail), below, node))
         return either(found)
 
     def _element(
@@ -241,24 +239,24 @@ class QueryRewriter:
         rest: tuple[Step, ...],
         tail: Expr | None,
     ) -> Alternatives:
-        """An element of the path: its predicates, and what comes behind it."""
+        """The condition of a path element: its predicates and the rest of the path."""
         held = self._all_hold(node, predicates)
         if held == NEVER:
             return NEVER
-        # What is in an inserted element shows that it is there.
+        # The content of an inserted element implies that it exists.
         shown = ALWAYS if rest else self._is_made(node)
         return all_of((held, shown, self._path(node, rest, tail)))
 
     def _is_made(self, node: _Node) -> Alternatives:
-        """Whether an element is there at all: one that was inserted is if anything is in it."""
+        """The condition that an element exists; an inserted one exists if it has content."""
         assert node.draft is not None
         if node.draft.place is not None:
             return ALWAYS
         children = [node.below(draft) for draft in node.draft.children]
-        return either(self._hung(self._is_made(child), child, node) for child in children)
+        return either(self._attach(self._is_made(child), child, node) for child in children)
 
     def _leaves(self, node: _Node, step: Step, conditions: tuple[Expr, ...]) -> Alternatives:
-        """The attributes or texts of a node that a step leads to."""
+        """The attributes or texts of a node that a step selects."""
         draft = node.draft
         if draft is None or draft.place == Place(()):
             return NEVER
@@ -272,20 +270,20 @@ class QueryRewriter:
         if draft.place is not None and draft.place.attribute is not None:
             return (Alternative((*conditions, Compare(_ITSELF, Op.NE, ""))),)
         if draft.children or not self._is_unchanged(draft):
-            raise inexpressible(f"the text between elements of {draft.name} can move")
+            raise inexpressible(f"the mapping can move text of {draft.name}")
         text = Step(Axis.CHILD, Kind.TEXT, NameTest(), conditions)
         return (Alternative((Exists(Path((text,))),)),)
 
-    def _hung(self, inner: Alternatives, child: _Node, node: _Node) -> Alternatives:
-        """What has to hold at a node, for this to hold at a child of it."""
+    def _attach(self, inner: Alternatives, child: _Node, node: _Node) -> Alternatives:
+        """The conditions on a node that imply these conditions on a child."""
         assert child.draft is not None
         place = child.draft.place
         if place is None:
             return inner
-        return tuple(_hung_one(each, place, node) for each in inner)
+        return tuple(_attach_alternative(each, place, node) for each in inner)
 
 
-def _hung_one(inner: Alternative, place: Place, node: _Node) -> Alternative:
+def _attach_alternative(inner: Alternative, place: Place, node: _Node) -> Alternative:
     hook = node.hook(place.path)
     ends = range(len(hook) + 1, len(place.path) + 1)
     conditions: dict[NodePath, list[Expr]] = {place.path[:end]: [] for end in ends}
@@ -309,7 +307,7 @@ def _hung_one(inner: Alternative, place: Place, node: _Node) -> Alternative:
 
 
 def _unrolled(steps: list[Step]) -> tuple[Step, ...]:
-    """``a[b][c]`` leads to something where ``a[b]/c`` does: the shorter way to write it."""
+    """Replaces ``a[b][c]`` by the shorter equivalent ``a[b]/c``."""
     *before, last = steps
     if last.predicates and isinstance(inner := last.predicates[-1], Exists):
         return (*before, replace(last, predicates=last.predicates[:-1]), *inner.path.steps)
@@ -317,7 +315,7 @@ def _unrolled(steps: list[Step]) -> tuple[Step, ...]:
 
 
 def _children(node: _Node, step: Step) -> Iterator[_Node]:
-    """The child elements of a node that a step can lead to."""
+    """The child elements of a node that a step can select."""
     for draft in node.draft.children if node.draft is not None else ():
         if _passes(step.test, draft.name):
             yield node.below(draft)

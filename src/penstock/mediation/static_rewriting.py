@@ -1,4 +1,4 @@
-"""SDR: the native core writes the global document, and a matcher takes it like any other."""
+"""SDR: the native core serialises the global document, which is matched like any other."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ from penstock.matching.results import Work
 from penstock.mediation.mapping import Mapping as SchemaMapping
 from penstock.mediation.native_mapping import CompiledMappings
 from penstock.mediation.native_rewriting import fragment_of
-from penstock.mediation.provenance import Origin, ranges_of
-from penstock.mediation.tree_matching import Origins, PathMatcher, TreeMatching, Written
+from penstock.mediation.provenance import Provenance, ranges_of
+from penstock.mediation.tree_matching import PathMatcher, ProvenanceTable, TreeMatching, Written
 from penstock.native import native
 
 if TYPE_CHECKING:
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 
 class DocumentWriter:
-    """Writes what mappings make of documents.
+    """Serialises rewritten documents.
 
     Examples
     --------
@@ -41,7 +41,7 @@ class DocumentWriter:
         Raises
         ------
         penstock.errors.DocumentError
-            The document is refused.
+            The document is refused by the reader or the mapping.
         """
         trees, counts, refusal = self.core.write(document, self.mappings.of(mapping), False)
         if refusal is not None:
@@ -58,7 +58,7 @@ class DocumentWriter:
 
 
 class StaticRewriting(TreeMatching):
-    """Writes global documents and matches those, with an engine that knows nothing of mappings."""
+    """Serialises global documents and matches them with an engine unaware of mappings."""
 
     def __init__(self, paths: PathMatcher) -> None:
         super().__init__(paths)
@@ -68,7 +68,9 @@ class StaticRewriting(TreeMatching):
         """The global document."""
         return self._writer.write(document, mapping)
 
-    def _origins(self, document: Buffer, mapping: SchemaMapping) -> Iterator[tuple[bytes, Origins]]:
+    def _provenance(
+        self, document: Buffer, mapping: SchemaMapping
+    ) -> Iterator[tuple[bytes, ProvenanceTable]]:
         compiled = self._writer.mappings.of(mapping)
         trees, _, refusal = self._writer.core.write(document, compiled, True)
         if refusal is not None:
@@ -77,7 +79,7 @@ class StaticRewriting(TreeMatching):
             yield (
                 tree,
                 {
-                    (kind, Span(start, end)): Origin(
+                    (kind, Span(start, end)): Provenance(
                         kind,
                         tuple(Span(*span) for span in spans),
                         None if name is None else Name(*name),
@@ -87,15 +89,15 @@ class StaticRewriting(TreeMatching):
             )
 
     def _cut(
-        self, document: Buffer, wanted: Mapping[str, Sequence[Origin]]
+        self, document: Buffer, wanted: Mapping[str, Sequence[Provenance]]
     ) -> Mapping[str, tuple[Fragment, ...]]:
-        everything = ranges_of([origin for origins in wanted.values() for origin in origins])
+        everything = ranges_of([origin for provenance in wanted.values() for origin in provenance])
         parts, summary, refusal = self._writer.core.cut(document, list(everything))
         assert summary is not None, refusal
         context = context_of(document, summary_of(summary))
         cut = (fragment_of(document, context, part) for part in parts)
         by_range = dict(zip(everything, cut, strict=True))
         return {
-            name: tuple(by_range[each] for each in ranges_of(origins))
-            for name, origins in wanted.items()
+            name: tuple(by_range[each] for each in ranges_of(provenance))
+            for name, provenance in wanted.items()
         }

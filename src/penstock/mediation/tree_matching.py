@@ -1,4 +1,4 @@
-"""Matching on written trees: the global document as bytes, for an engine that knows no mappings."""
+"""Matches serialised global documents with engines that are unaware of mappings."""
 
 from __future__ import annotations
 
@@ -15,32 +15,32 @@ from penstock.matching.engine import BatchOutcome, Buffer, EngineMatcher, Outcom
 from penstock.matching.reference.reference_base import batch_of
 from penstock.matching.results import Explanation, ResolvedIds, Work
 from penstock.mediation.mapping import Mapping as SchemaMapping
-from penstock.mediation.provenance import Origin
+from penstock.mediation.provenance import Provenance
 
-Origins: TypeAlias = Mapping[tuple[Kind, Span], Origin]
-"""What each node of a tree stands for, by its kind and place in the tree as it is written."""
+ProvenanceTable: TypeAlias = Mapping[tuple[Kind, Span], Provenance]
+"""The provenance of each node, by kind and position in the serialised tree."""
 
 
 @dataclass(frozen=True, slots=True)
 class Written:
-    """A global document as it travels beside the original."""
+    """A serialised global document."""
 
     trees: tuple[bytes, ...]
-    """XML in UTF-8; more than one where an Exchange at the root gives a forest."""
+    """XML in UTF-8; several trees after an Exchange at the root."""
     work: Work
-    """What it took; elements and bytes are the original's."""
+    """Work counters; elements and bytes are those of the original."""
 
     @property
     def size(self) -> int:
-        """Bytes of all trees."""
+        """Total bytes of all trees."""
         return sum(map(len, self.trees))
 
 
 class PathMatcher(EngineMatcher, Protocol):
-    """An engine of path subscriptions."""
+    """A matcher of XPath subscriptions."""
 
     def reading_within(self, limits: Limits) -> PathMatcher:
-        """The same, reading documents within other limits."""
+        """The same matcher with other reader limits."""
 
 
 _OF_SIZE = ("document_bytes", "attributes", "name_bytes", "value_bytes", "tag_bytes")
@@ -48,10 +48,10 @@ _ANY_SIZE = 1 << 62
 
 
 class TreeMatching(ABC):
-    """Matches each tree of the global document by itself, as it is written.
+    """Matches each serialised tree of the global document separately.
 
-    The reader's limits are for documents as they are published. What is written of one may be
-    larger; how deep it may be, and what may be copied, was bounded when it was made.
+    The reader's limits apply to original documents. A serialised tree may be larger; its depth and
+    copies were bounded when it was created.
     """
 
     def __init__(self, paths: PathMatcher) -> None:
@@ -62,20 +62,22 @@ class TreeMatching(ABC):
 
     @abstractmethod
     def written(self, document: Buffer, mapping: SchemaMapping) -> Written:
-        """The global document; raises the reason for which a document is refused."""
+        """The global document; raises the error of a refused document."""
 
     @abstractmethod
-    def _origins(self, document: Buffer, mapping: SchemaMapping) -> Iterator[tuple[bytes, Origins]]:
-        """Each tree, and what its nodes stand for."""
+    def _provenance(
+        self, document: Buffer, mapping: SchemaMapping
+    ) -> Iterator[tuple[bytes, ProvenanceTable]]:
+        """Each tree with the provenance of its nodes."""
 
     @abstractmethod
     def _cut(
-        self, document: Buffer, wanted: Mapping[str, Sequence[Origin]]
+        self, document: Buffer, wanted: Mapping[str, Sequence[Provenance]]
     ) -> Mapping[str, tuple[Fragment, ...]]:
-        """What nodes stand for, cut out of the original."""
+        """Cuts the fragments of nodes from the original."""
 
     def match(self, document: Buffer, mapping: SchemaMapping) -> Outcome:
-        """Match a document that is in memory."""
+        """Match a document in memory."""
         try:
             written = self.written(document, mapping)
         except DocumentError as reason:
@@ -91,7 +93,7 @@ class TreeMatching(ABC):
     def match_batch(
         self, documents: pa.LargeBinaryArray, mappings: Sequence[SchemaMapping | None]
     ) -> BatchOutcome:
-        """Match each document of an array without nulls, each with its mapping or as it is."""
+        """Match each document of an array without nulls, with its mapping if it has one."""
 
         def outcomes() -> Iterator[Outcome]:
             for row, mapping in zip(documents, mappings, strict=True):
@@ -106,26 +108,26 @@ class TreeMatching(ABC):
     def explain(
         self, document: Buffer, mapping: SchemaMapping, subscription: str
     ) -> Explanation | None:
-        """Why the global document meets the subscription or does not; ``None`` if there is none."""
+        """Explain why the global document matches or not; ``None`` for an unknown subscription."""
         try:
             written = self.written(document, mapping)
         except DocumentError as reason:
             found = self._paths.explain(document, subscription)
             return found and Explanation(subscription, found.query, error=reason)
         each = [self._of_trees.explain(tree, subscription) for tree in written.trees]
-        # Several trees where the mapping turned the root round: a match in one will do.
+        # After an Exchange at the root there are several trees: a match in one suffices.
         return next((found for found in each if found is not None and found.matched), each[0])
 
     def select(
         self, document: Buffer, mapping: SchemaMapping, subscriptions: Sequence[str]
     ) -> Mapping[str, tuple[Fragment, ...]]:
-        """What each of these subscriptions selects, as parts of the original."""
-        found: dict[str, list[Origin]] = {name: [] for name in subscriptions}
-        for tree, origins in self._origins(document, mapping):
+        """The fragments of the original that these subscriptions select."""
+        found: dict[str, list[Provenance]] = {name: [] for name in subscriptions}
+        for tree, provenance in self._provenance(document, mapping):
             for name, selected in self._of_trees.select(tree, subscriptions).items():
                 for each in selected:
-                    origin = origins[each.kind, each.spans[0]]
-                    # An attribute that was not renamed is called in the original as it is here.
+                    origin = provenance[each.kind, each.spans[0]]
+                    # An attribute that was not renamed has its original name.
                     own_name = each.name if origin.name is None else origin.name
                     found[name].append(replace(origin, name=own_name))
         return self._cut(document, found)

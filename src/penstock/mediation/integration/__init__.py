@@ -1,6 +1,6 @@
-"""Global schemas made from local ones, and joined by more."""
+"""Integrates local schemas into global schemas."""
 
-from penstock.mediation.integration.integrating import Integration, extend, integrate
-from penstock.mediation.integration.joining import Unplaced
+from penstock.mediation.integration.schema_integration import Integration, extend, integrate
+from penstock.mediation.integration.schema_merge import Unplaced
 
 __all__ = ["Integration", "Unplaced", "extend", "integrate"]

@@ -1,6 +1,6 @@
-"""Matching by the definition: the global document is made, written, and matched like any other.
+"""Matches with the reference rewriting: builds, serialises and matches the global document.
 
-What the native ways of rewriting are compared with, and what serves where they cannot.
+The oracle of the native strategies, and the fallback without them.
 """
 
 from __future__ import annotations
@@ -25,13 +25,13 @@ from penstock.matching.engine import Buffer
 from penstock.matching.results import Work
 from penstock.mediation.global_document import GlobalDocument, GlobalElement, GlobalText
 from penstock.mediation.mapping import Mapping as SchemaMapping
-from penstock.mediation.provenance import Origin, Scopes, fragments_of
+from penstock.mediation.provenance import Provenance, Scopes, fragments_of
 from penstock.mediation.reference.rewriting import rewrite
-from penstock.mediation.tree_matching import Origins, TreeMatching, Written
+from penstock.mediation.tree_matching import ProvenanceTable, TreeMatching, Written
 
 
-class PlainRewriting(TreeMatching):
-    """Rewrites documents by the reference, for an engine of path subscriptions of any kind."""
+class ReferenceRewriting(TreeMatching):
+    """Rewrites documents with the reference, for any path engine."""
 
     def written(self, document: Buffer, mapping: SchemaMapping) -> Written:
         """The global document."""
@@ -44,20 +44,22 @@ class PlainRewriting(TreeMatching):
         )
         return Written(tuple(tree for _, tree in _trees(rewritten)), work)
 
-    def _origins(self, document: Buffer, mapping: SchemaMapping) -> Iterator[tuple[bytes, Origins]]:
+    def _provenance(
+        self, document: Buffer, mapping: SchemaMapping
+    ) -> Iterator[tuple[bytes, ProvenanceTable]]:
         for tree, content in _trees(self._rewritten(self._read(document), mapping)):
             written = read_events(content, limits=self._of_trees.limits)
-            yield content, dict(_origins_in(tree, written))
+            yield content, dict(_provenance_in(tree, written))
 
     def _cut(
-        self, document: Buffer, wanted: Mapping[str, Sequence[Origin]]
+        self, document: Buffer, wanted: Mapping[str, Sequence[Provenance]]
     ) -> Mapping[str, tuple[Fragment, ...]]:
         original = bytes(document)
         context = Context.of(original, read_summary(original, limits=self._paths.limits))
         scopes = Scopes.of(self._read(original))
         return {
-            name: fragments_of(original, context, scopes, origins)
-            for name, origins in wanted.items()
+            name: fragments_of(original, context, scopes, provenance)
+            for name, provenance in wanted.items()
         }
 
     def _read(self, document: Buffer) -> list[Event]:
@@ -74,13 +76,13 @@ class PlainRewriting(TreeMatching):
 
 
 def _trees(document: GlobalDocument) -> Iterator[tuple[GlobalElement, bytes]]:
-    """Each tree, and as it is written."""
+    """Each tree with its serialised form."""
     for tree, events in zip(document.trees, document.events(), strict=True):
         yield tree, write(events).encode()
 
 
 def _depth(events: Iterable[Event]) -> int:
-    """How many elements are open at once, at most."""
+    """The maximum nesting depth."""
     depth = deepest = 0
     for event in events:
         if isinstance(event, StartElement):
@@ -91,25 +93,25 @@ def _depth(events: Iterable[Event]) -> int:
     return deepest
 
 
-def _origins_in(
+def _provenance_in(
     tree: GlobalElement, events: Iterable[Event]
-) -> Iterator[tuple[tuple[Kind, Span], Origin]]:
-    """What each node of a tree stands for; ``events`` are those of the tree as it is written."""
+) -> Iterator[tuple[tuple[Kind, Span], Provenance]]:
+    """The provenance of each node of a tree; ``events`` are those of the serialised tree."""
     nodes = _in_document_order(tree)
     opened: list[GlobalElement] = []
     for event in events:
         if isinstance(event, StartElement):
             element = next(nodes)
-            assert isinstance(element, GlobalElement), "what is read is what was written"
+            assert isinstance(element, GlobalElement), "the serialised tree has the same structure"
             opened.append(element)
             for own, attribute, name in zip(
                 event.attributes, element.attributes, element.attribute_names, strict=True
             ):
-                yield ("attribute", own.span), Origin("attribute", (attribute.span,), name)
+                yield ("attribute", own.span), Provenance("attribute", (attribute.span,), name)
         elif isinstance(event, EndElement):
-            yield ("element", event.span), Origin("element", opened.pop().spans)
+            yield ("element", event.span), Provenance("element", opened.pop().spans)
         elif isinstance(event, Text):
-            yield ("text", event.span), Origin("text", next(nodes).spans)
+            yield ("text", event.span), Provenance("text", next(nodes).spans)
 
 
 def _in_document_order(tree: GlobalElement) -> Iterator[GlobalElement | GlobalText]:

@@ -1,11 +1,11 @@
-"""Rewriting by its definition: the global document is made, as a tree, one operator at a time.
+"""The reference rewriting: builds the global document as a tree, one operator at a time.
 
-First the Exchanges, each to the whole document. Then the elements in document order, as they stand
-by then: at each its ToElement, Downgrade, Insert, Upgrade and Rename.
+First the Exchanges, each on the complete document. Then the elements in document order: at each its
+ToElement, Downgrade, Insert, Upgrade and Rename.
 
-Text never leaves its element, with one exception. Where the schema gives a node no text, what white
-space there is only sets its children apart: when ``Insert+`` or ``Upgrade+`` moves them, everything
-from the first child on goes with them.
+Text stays in its element, with one exception. If the schema allows no text in a node, white space
+only separates its children: when ``Insert+`` or ``Upgrade+`` moves them, everything from the first
+child on is moved.
 """
 
 from __future__ import annotations
@@ -52,13 +52,13 @@ class _Element:
     name: Name
     namespaces: tuple[tuple[str, str], ...]
     span: Span | None
-    """Of the original; ``None`` for an inserted element."""
+    """Span in the original; ``None`` for an inserted element."""
     place: Place | None
-    """The node of the local schema; ``None`` for what is inserted or not known."""
+    """The node of the local schema; ``None`` for inserted and unknown elements."""
     attributes: list[Attribute] = field(default_factory=list)
     children: list[_Node] = field(default_factory=list)
     attribute_names: list[Name] = field(init=False)
-    """What the attributes are called in the original."""
+    """The original names of the attributes."""
 
     def __post_init__(self) -> None:
         self.attribute_names = [attribute.name for attribute in self.attributes]
@@ -71,7 +71,7 @@ _Node: TypeAlias = _Element | Text | TextBreak
 
 
 def rewrite(mapping: Mapping, events: Iterable[Event]) -> GlobalDocument:
-    """Rewrite a document, given as its reader's events.
+    """Rewrite a document, given as events.
 
     Examples
     --------
@@ -112,7 +112,7 @@ class _Rewriting:
         return GlobalDocument(trees, self._unknown, tuple(self._trace))
 
     def _read(self, events: Iterable[Event]) -> None:
-        """The original as a tree, each element with its node of the schema."""
+        """Builds the tree of the original, each element with its schema node."""
         open_elements = [self._above]
         for event in events:
             parent = open_elements[-1]
@@ -135,7 +135,7 @@ class _Rewriting:
         path = (*parent.place.path, name)
         return Place(path) if path in self._schema else None
 
-    def _did(self, operator: Operator, element: _Element, what: str) -> None:
+    def _record(self, operator: Operator, element: _Element, what: str) -> None:
         span = element.span or merged(_spans_in(element))[0]
         self._trace.append(Applied(operator, span, what))
 
@@ -150,18 +150,18 @@ class _Rewriting:
             ]
 
     def _exchanged(self, node: _Node, operator: Exchange) -> list[_Node]:
-        """What stands in the node's place."""
+        """The nodes that replace the node."""
         if not isinstance(node, _Element) or node.place != Place(operator.node):
             return [node]
         inner, rest = _split(node, frozenset([Place(operator.child)]))
         if not inner:
-            self._did(operator, node, f"stays: it has no {operator.child[-1]}")
+            self._record(operator, node, f"stays in place: it has no {operator.child[-1]}")
             return [node]
         node.children = rest
         inner[0].children.append(node)
         for each in inner[1:]:
             each.children.append(self._copy(node))
-        self._did(operator, node, f"now in each of {len(inner)} {operator.child[-1]}")
+        self._record(operator, node, f"now in each of {len(inner)} {operator.child[-1]}")
         return list(inner)
 
     def _copy(self, element: _Element) -> _Element:
@@ -189,7 +189,7 @@ class _Rewriting:
 
     def _rewrite(self) -> None:
         self._at(self._above, None)
-        # Indices, not copies of the lists: an Upgrade adds siblings behind its element.
+        # Iterates by index, because an Upgrade adds siblings after its element.
         waiting = [(self._above, 0)]
         while waiting:
             parent, index = waiting.pop()
@@ -228,10 +228,10 @@ class _Rewriting:
         place = Place(operator.node, operator.attribute)
         made = _Element(operator.name, element.namespaces, element.span, place)
         if found.value:
-            assert element.span is not None, "what has operators was there"
+            assert element.span is not None, "operators apply to original elements"
             made.children.append(Text(found.value, element.span))
         element.children.insert(index, made)
-        self._did(operator, element, f"@{found.name} is now an element {operator.name}")
+        self._record(operator, element, f"@{found.name} is now an element {operator.name}")
         return True
 
     def _downgrade(self, element: _Element, operator: Downgrade) -> None:
@@ -240,17 +240,17 @@ class _Rewriting:
         if not moved:
             return
         if not targets:
-            self._did(operator, element, f"{len(moved)} stay: there is no target")
+            self._record(operator, element, f"{len(moved)} stay in place: there is no target")
             return
         element.children = rest
         for number, target in enumerate(targets):
             target.children.extend(moved if number == 0 else map(self._copy, moved))
-        self._did(operator, element, f"{len(moved)} moved into each of {len(targets)}")
+        self._record(operator, element, f"{len(moved)} moved into each of {len(targets)}")
 
     def _taken(
         self, element: _Element, children: frozenset[Place] | None
     ) -> tuple[list[_Node], list[_Node]]:
-        """What an Insert or Upgrade of these children moves, and what stays."""
+        """The nodes that an Insert or Upgrade of these children moves, and the others."""
         if children is not None or self._has_text(element):
             moved, rest = _split(element, children)
             return list(moved), rest
@@ -271,7 +271,7 @@ class _Rewriting:
         namespaces = element.namespaces
         if element is self._above:
             first = moved[0]
-            assert isinstance(first, _Element), "nothing else is above the root"
+            assert isinstance(first, _Element), "the virtual node has only elements"
             namespaces = first.namespaces
         inner = element
         for name in operator.path:
@@ -281,7 +281,7 @@ class _Rewriting:
         inner.children = moved
         path = "/".join(map(str, operator.path))
         number = sum(isinstance(each, _Element) for each in moved)
-        self._did(operator, element, f"{number} moved into a new {path}")
+        self._record(operator, element, f"{number} moved into a new {path}")
 
     def _upgrade(self, element: _Element, operator: Upgrade, parent: _Element | None) -> None:
         moved, rest = self._taken(element, operator.children)
@@ -289,21 +289,23 @@ class _Rewriting:
             return
         number = sum(isinstance(each, _Element) for each in moved)
         if parent is None or parent is self._above:
-            # Only where an Exchange found nothing to turn round: else the mapping is not valid.
-            self._did(operator, element, f"{number} stay: nothing can stand beside the root")
+            # Only after an Exchange without effect; otherwise the mapping is invalid.
+            self._record(
+                operator, element, f"{number} stay in place: the root cannot have siblings"
+            )
             return
         element.children = rest
         index = parent.children.index(element) + 1
         parent.children[index:index] = moved
-        self._did(operator, element, f"{number} moved behind it")
+        self._record(operator, element, f"{number} moved after it")
 
     def _rename(self, element: _Element, operators: list[Rename]) -> None:
-        """New names all at once, so that attributes can take each other's."""
+        """Renames simultaneously, so that attributes can swap names."""
         attributes = element.attributes
         wanted = {each.attribute: each for each in operators}
         names = [wanted[a.name].name if a.name in wanted else a.name for a in attributes]
         while len(set(names)) < len(names):
-            # An attribute that the schema does not know has the name: the renamed ones give way.
+            # An attribute unknown to the schema already has the name, so it takes precedence.
             names = [
                 attribute.name if names.count(name) > 1 else name
                 for name, attribute in zip(names, attributes, strict=True)
@@ -313,19 +315,21 @@ class _Rewriting:
             if operator is None:
                 continue
             if name == attribute.name:
-                self._did(operator, element, f"@{name} stays: there is another {operator.name}")
+                self._record(
+                    operator, element, f"@{name} keeps its name: there is another {operator.name}"
+                )
                 continue
             attributes[number] = replace(attribute, name=name)
-            self._did(operator, element, f"@{attribute.name} is now @{name}")
+            self._record(operator, element, f"@{attribute.name} is now @{name}")
         if None in wanted:
-            self._did(wanted[None], element, f"{element.name} is now {wanted[None].name}")
+            self._record(wanted[None], element, f"{element.name} is now {wanted[None].name}")
             element.name = wanted[None].name
 
 
 def _split(
     element: _Element, children: frozenset[Place] | None
 ) -> tuple[list[_Element], list[_Node]]:
-    """The child elements of these places, or all of them, and the other children."""
+    """The child elements at these places (or all), and the other children."""
     chosen: list[_Element] = []
     rest: list[_Node] = []
     for child in element.children:
@@ -345,7 +349,7 @@ def _all(top: _Element) -> Iterator[_Element]:
 
 
 def _spans_in(element: _Element) -> Iterator[Span]:
-    """The ranges of what an inserted element holds."""
+    """The spans of the content of an inserted element."""
     for each in _all(element):
         if each.span is not None:
             yield each.span
@@ -353,7 +357,7 @@ def _spans_in(element: _Element) -> Iterator[Span]:
 
 
 def _finished(above: _Element) -> tuple[GlobalElement, ...]:
-    """The trees as they are to be seen, children before their parents."""
+    """Converts the trees, children before parents."""
     made: dict[_Element, GlobalElement] = {}
     for element in reversed(list(_all(above))):
         children = tuple(_joined(element.children, made))
@@ -370,7 +374,7 @@ def _finished(above: _Element) -> tuple[GlobalElement, ...]:
 
 
 def _joined(children: Iterable[_Node], made: dict[_Element, GlobalElement]) -> Iterator[GlobalNode]:
-    """The children, texts beside each other as one."""
+    """The children, with adjacent texts merged."""
     texts: list[Text] = []
     for child in children:
         if isinstance(child, Text):

@@ -1,4 +1,4 @@
-"""Automatic schema matching: from names, kinds, values and structure to pairs with scores."""
+"""Automatic schema matching: scored pairs from names, kinds, values and structure."""
 
 from penstock.mediation.schema_matching.matcher import (
     Parts,
@@ -6,6 +6,6 @@ from penstock.mediation.schema_matching.matcher import (
     ProposedPair,
     match_schemas,
 )
-from penstock.mediation.schema_matching.words import Abbreviations
+from penstock.mediation.schema_matching.name_words import Abbreviations
 
 __all__ = ["Abbreviations", "Parts", "ProposedMatching", "ProposedPair", "match_schemas"]

@@ -1,4 +1,4 @@
-"""Pairs of places chosen from the values of all pairs: each place once at most."""
+"""Selects pairs of places by value, each place at most once."""
 
 from __future__ import annotations
 
@@ -7,17 +7,17 @@ from typing import Final
 import numpy as np
 
 from penstock.mediation.schema_matching.name_similarity import Matrix
-from penstock.mediation.schema_matching.sides import Side
+from penstock.mediation.schema_matching.tree_arrays import Side
 
 DIGITS: Final = 9
-"""Decimal digits that decide between pairs: differences below are those of rounding."""
+"""Significant decimal digits of values; smaller differences are rounding errors."""
 
 
 def assigned(value: Matrix, local: Side, target: Side, least: float) -> list[tuple[int, int]]:
-    """The stable marriage of both sides: no two places would both rather have each other.
+    """The stable matching of both sides.
 
-    Both sides judge a pair by the same value, so taking the best pair that is left gives just that.
-    Of pairs worth the same, that of the same path goes first, then the one further up.
+    Both sides rank pairs by the same value, so greedily taking the best remaining pair is stable.
+    Ties are broken by equal paths, then by lower depth.
     """
     rounded = np.round(value, DIGITS)
     rows, columns = np.nonzero(rounded >= least)

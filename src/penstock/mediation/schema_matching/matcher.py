@@ -1,4 +1,4 @@
-"""Two schemas matched: every pair of places judged, the best pairs proposed."""
+"""Matches two schemas: scores all pairs of places and proposes the best."""
 
 from __future__ import annotations
 
@@ -12,59 +12,59 @@ from penstock.errors import error
 from penstock.mediation.correspondence import Rating, SchemaMatching
 from penstock.mediation.limits import MATCHED_PAIRS_MAX
 from penstock.mediation.schema_matching.assignment import assigned
-from penstock.mediation.schema_matching.flooding import flooded
-from penstock.mediation.schema_matching.kinds import kind_similarities
+from penstock.mediation.schema_matching.kind_similarity import kind_similarities
 from penstock.mediation.schema_matching.name_similarity import Matrix
-from penstock.mediation.schema_matching.place_names import place_name_similarities
-from penstock.mediation.schema_matching.sides import Side
+from penstock.mediation.schema_matching.name_words import Abbreviations
+from penstock.mediation.schema_matching.place_name_similarity import place_name_similarities
+from penstock.mediation.schema_matching.similarity_flooding import flooded
+from penstock.mediation.schema_matching.tree_arrays import Side
 from penstock.mediation.schema_matching.value_similarity import value_similarities
-from penstock.mediation.schema_matching.words import Abbreviations
 from penstock.schema import Place, SampleValues, SchemaTree
 
 SCORE_MIN: Final = 0.5
-"""A pair with a lower score is not proposed."""
+"""Minimum score of a proposed pair."""
 
 CERTAIN_MIN: Final = 0.75
-"""A pair with a lower score is uncertain."""
+"""Minimum score of a certain pair."""
 
 NAMES_MIN: Final = 0.3
-"""A pair whose names are less alike is uncertain, whatever else speaks for it."""
+"""Minimum name similarity of a certain pair."""
 
 LEAD_MIN: Final = 0.05
-"""A pair whose score leads by less, before another pair with one of its places, is uncertain."""
+"""Minimum lead of a certain pair over competing pairs."""
 
 NAMES_WEIGHT: Final = 0.57
 KINDS_WEIGHT: Final = 0.13
 VALUES_WEIGHT: Final = 0.3
-"""How much each counts of what a pair is worth by itself; without values the others share it."""
+"""Weights of the parts of a score; without values, their weight is distributed."""
 
 
 @dataclass(frozen=True, slots=True)
 class Parts:
-    """What a score is made of, each from 0 to 1."""
+    """The parts of a score, each from 0 to 1."""
 
     names: float
     kinds: float
     structure: float
     values: float | None
-    """``None`` where one side has no sample values."""
+    """``None`` if one side has no sample values."""
 
 
 @dataclass(frozen=True, slots=True)
 class ProposedPair:
-    """A local place and the global one that it seems to stand for."""
+    """A proposed correspondence of a local and a global place."""
 
     local: Place
     target: Place
     rating: Rating
     parts: Parts
     rival: tuple[Place, Place] | None = None
-    """The pair that is nearly as good, with one of these places, where there is one."""
+    """A competing pair with almost the same score, if any."""
 
 
 @dataclass(frozen=True, slots=True)
 class ProposedMatching:
-    """What matching two schemas found; pairs and places in the order of their schema."""
+    """The result of matching two schemas, in schema order."""
 
     pairs: tuple[ProposedPair, ...]
     unmatched_local: tuple[Place, ...]
@@ -79,7 +79,7 @@ class ProposedMatching:
         )
 
     def to_text(self) -> str:
-        """The matching file, with comments that say what is in no pair."""
+        """The matching file, with unmatched places as comments."""
         return self.matching.to_text(self.unmatched_local, self.unmatched_target)
 
 
@@ -91,16 +91,16 @@ def match_schemas(
     local_values: SampleValues | None = None,
     target_values: SampleValues | None = None,
 ) -> ProposedMatching:
-    r"""Find which places of two schemas stand for the same.
+    r"""Find corresponding places of two schemas.
 
     Parameters
     ----------
     local, target
         The local schema and the global one.
     abbreviations
-        What short forms stand for; by default the table that is shipped.
+        Abbreviations; by default the built-in table.
     local_values, target_values
-        The values of sample documents, by place. They count where both sides have some.
+        Values of sample documents by place, used where both sides have some.
 
     Examples
     --------
@@ -133,7 +133,7 @@ def match_schemas(
 
 
 class _Evidence:
-    """All that speaks for each pair of places."""
+    """The evidence for each pair of places."""
 
     def __init__(
         self,
@@ -150,7 +150,7 @@ class _Evidence:
         self._score, self._structure = flooded(own, local, target)
 
     def pairs(self) -> Iterator[ProposedPair]:
-        """The best pairs, each place in one at most; the best first."""
+        """The best pairs, best first; each place occurs at most once."""
         for row, column in assigned(self._score, self._local, self._target, SCORE_MIN):
             yield self._pair(row, column)
 

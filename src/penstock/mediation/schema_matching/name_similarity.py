@@ -1,8 +1,8 @@
-"""How alike names are: by their words, and by how they are written.
+"""Similarity of names, by words and by spelling.
 
-Two names are alike as far as each word of one finds a like word in the other. Words are alike when
-one is a short form of the other, or few letters differ. All names of both schemas are compared at
-once, as matrices: schemas repeat their names, and the compiled edit distance wants many at a time.
+Two names are similar if each word of one has a similar word in the other. Words are similar if one
+abbreviates the other or few letters differ. All names of both schemas are compared at once as
+matrices, because names repeat and the compiled edit distance is efficient in batches.
 """
 
 from __future__ import annotations
@@ -15,33 +15,34 @@ import numpy.typing as npt
 from rapidfuzz.distance import OSA
 from rapidfuzz.process import cdist
 
-from penstock.mediation.schema_matching.words import Words
+from penstock.mediation.schema_matching.name_words import Words
 
 Matrix = npt.NDArray[np.float64]
 
 SHORTENED: Final = 0.85
-"""How alike a word and its beginning are, or words and their initials."""
+"""Similarity of a word and its prefix, or of words and their initials."""
 
 SKELETON: Final = 0.75
-"""How alike a word and some of its letters are."""
+"""Similarity of a word and a subsequence of its letters."""
 
 SHORT_FORM_LENGTH_MIN: Final = 3
-"""Letters of a short form that no table has."""
+"""Minimum letters of an unlisted abbreviation."""
 
 INITIALS_MAX: Final = 6
-"""Letters of initials."""
+"""Minimum number of initials."""
 
 EDIT_SIMILARITY_MIN: Final = 0.5
-"""The part of letters that must agree before words count as alike at all: below, chance rules."""
+"""Minimum fraction of equal letters; below it, similarity is coincidental."""
 
 _VOWELS = frozenset("aeiouy")
 
 
 def name_similarities(locals_: Sequence[Words], targets: Sequence[Words]) -> Matrix:
-    """How alike each of these names is to each of those, from 0 to 1.
+    """The similarity of each pair of names, from 0 to 1.
 
-    >>> from penstock.mediation.schema_matching.words import pieces
-    >>> found = name_similarities([pieces("courseTitle")], [pieces("course_title"), pieces("day")])
+    >>> from penstock.mediation.schema_matching.name_words import split_words
+    >>> found = name_similarities([split_words("courseTitle")], [split_words("course_title"),
+    split_words("day")])
     >>> [round(float(value), 2) for value in found[0]]
     [1.0, 0.0]
     """
@@ -56,12 +57,12 @@ def name_similarities(locals_: Sequence[Words], targets: Sequence[Words]) -> Mat
 
 
 def _by_words(locals_: Sequence[Words], targets: Sequence[Words]) -> Matrix:
-    """The mean, over the words of both names, of how alike each is to its best in the other."""
+    """The mean over all words of both names of the best similarity to a word of the other."""
     words = sorted({word for name in locals_ for word in name})
     others = sorted({word for name in targets for word in name})
     alike = word_similarities(words, others)
     here, there = _counts(locals_, words), _counts(targets, others)
-    # A column for each word of the other side, then its sum over the words of each name there.
+    # One column per word of the other side, summed over the words of each name.
     total = np.stack([alike[row > 0].max(axis=0) for row in here]) @ there.T
     total += (np.stack([alike[:, row > 0].max(axis=1) for row in there]) @ here.T).T
     total /= np.add.outer(here.sum(axis=1), there.sum(axis=1))
@@ -69,7 +70,7 @@ def _by_words(locals_: Sequence[Words], targets: Sequence[Words]) -> Matrix:
 
 
 def _counts(names: Sequence[Words], words: Sequence[str]) -> Matrix:
-    """How often each name has each of these words."""
+    """The number of occurrences of each word in each name."""
     numbers = {word: number for number, word in enumerate(words)}
     found = np.zeros((len(names), len(words)))
     for row, name in enumerate(names):
@@ -79,14 +80,14 @@ def _counts(names: Sequence[Words], words: Sequence[str]) -> Matrix:
 
 
 def _by_letters(locals_: Sequence[Words], targets: Sequence[Words]) -> Matrix:
-    """For words that one name runs together: ``lastname`` and ``last_name``."""
+    """Compares names without word boundaries: ``lastname`` and ``last_name``."""
     return _edit_similarities(
         ["".join(words) for words in locals_], ["".join(words) for words in targets]
     )
 
 
 def word_similarities(words: Sequence[str], others: Sequence[str]) -> Matrix:
-    """How alike words are: equal, one short for the other, or written alike."""
+    """The similarity of words: equal, abbreviated, or similar in spelling."""
     alike = _edit_similarities(words, others)
     by_letter: dict[str, list[int]] = {}
     for column, other in enumerate(others):
@@ -103,9 +104,9 @@ def _edit_similarities(rows: Sequence[str], columns: Sequence[str]) -> Matrix:
 
 
 def _short_form(one: str, other: str) -> float:
-    """How surely one of two words with the same first letter is short for the other.
+    """The confidence that one of two words with equal first letters abbreviates the other.
 
-    The other begins with it, or it has letters of the other in their order, and hardly any vowels.
+    It is a prefix of the other, or a subsequence of its letters with few vowels.
     """
     short, long = sorted((one, other), key=len)
     if len(short) < SHORT_FORM_LENGTH_MIN or len(short) == len(long):
@@ -115,12 +116,12 @@ def _short_form(one: str, other: str) -> float:
     letters = iter(long)
     is_in_order = all(letter in letters for letter in short)
     vowels = sum(letter in _VOWELS for letter in short[1:])
-    # `dept` is short for department, `date` is not short for database.
+    # `dept` abbreviates department, `date` does not abbreviate database.
     return SKELETON if is_in_order and vowels <= 1 and len(short) + 2 <= len(long) else 0.0
 
 
 def _initials(names: Sequence[Words], others: Sequence[Words]) -> list[tuple[int, int]]:
-    """Which name consists of the initials of which other."""
+    """Pairs of names where one consists of the initials of the other."""
     by_initials: dict[str, list[int]] = {}
     for number, words in enumerate(others):
         if 2 <= len(words) <= INITIALS_MAX:

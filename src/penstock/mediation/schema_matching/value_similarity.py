@@ -1,4 +1,4 @@
-"""How alike places are in the values that samples have there."""
+"""Similarity of places by their sample values."""
 
 from __future__ import annotations
 
@@ -8,20 +8,20 @@ from typing import Final
 import numpy as np
 
 from penstock.mediation.schema_matching.name_similarity import Matrix
-from penstock.mediation.schema_matching.sides import Side
+from penstock.mediation.schema_matching.tree_arrays import Side
 from penstock.schema import SampleValues, ValueKind, ValueSketch
 
 SHAPE_MAX: Final = 0.8
-"""What values are worth that look alike and share nothing: two publishers seldom share any."""
+"""Similarity of values with equal format and no overlap: publishers rarely share values."""
 
 KINDS_WEIGHT: Final = 0.7
-"""How much of looking alike is the kinds of values; the rest is their length."""
+"""Weight of value kinds in format similarity; the rest is their length."""
 
 
 def value_similarities(
     local: Side, target: Side, here: SampleValues, there: SampleValues
 ) -> Matrix:
-    """How alike values are; not a number where one side has none."""
+    """The value similarity of each pair of places; NaN if one side has no values."""
     found = np.full((len(local), len(target)), np.nan)
     columns = [
         (number, there.places[place])
@@ -37,10 +37,10 @@ def value_similarities(
 
 
 def value_similarity(one: ValueSketch, other: ValueSketch) -> float:
-    """How alike the values of two places are, from 0 to 1.
+    """The similarity of the values of two places, from 0 to 1.
 
-    Values that look alike speak for a pair, shared values much more. That none are shared says
-    nothing.
+    Equal formats are evidence for a pair, shared values much more; the absence of shared values is
+    no evidence against it.
     """
     shape = SHAPE_MAX * (
         KINDS_WEIGHT * _kinds(one, other) + (1 - KINDS_WEIGHT) * _length(one, other)
@@ -49,7 +49,7 @@ def value_similarity(one: ValueSketch, other: ValueSketch) -> float:
 
 
 def _kinds(one: ValueSketch, other: ValueSketch) -> float:
-    """The part of values whose kind the other place has as often."""
+    """The overlap of the distributions of value kinds."""
     return sum(
         min(one.kinds.get(kind, 0) / one.count, other.kinds.get(kind, 0) / other.count)
         for kind in ValueKind
@@ -57,6 +57,6 @@ def _kinds(one: ValueSketch, other: ValueSketch) -> float:
 
 
 def _length(one: ValueSketch, other: ValueSketch) -> float:
-    """1 for values as long on average, 0 where those of one are ten times longer."""
+    """1 for equal average lengths, 0 for a factor of ten."""
     means = max(one.length, 1) / one.count, max(other.length, 1) / other.count
     return max(0.0, 1 - abs(math.log10(means[0] / means[1])))

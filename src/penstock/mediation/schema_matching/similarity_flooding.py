@@ -1,18 +1,17 @@
-"""Similarity that spreads over two trees: places are alike if what is around them is alike.
+"""Similarity flooding over two trees: places are similar if their neighbours are similar.
 
-This is similarity flooding (Melnik, Garcia-Molina, Rahm: ICDE 2002). Pairs of places are the nodes
-of a propagation graph; a pair passes what it is worth to the pairs of its parents and children,
-until nothing changes. Two things differ from the paper, and make the result a figure that can be
-shown:
+Based on similarity flooding (Melnik, Garcia-Molina, Rahm: ICDE 2002). Pairs of places are the nodes
+of a propagation graph; a pair propagates its similarity to the pairs of its parents and children
+until a fixpoint. Two differences from the paper make the values interpretable:
 
-- A pair hears from the *best* pairs around it, as a mean, and not from all of them as a sum. Sums
-  favour nodes with many children, and need a normalisation after which a value means nothing by
-  itself. Here what is the same all around is worth 1, anything else less.
-- What is heard counts for a part of the value, so each step brings all values closer to the one
-  fixpoint, wherever they began, and by a known factor.
+- A pair receives the *mean* of its best neighbouring pairs instead of the sum of all. Sums favour
+  nodes with many children and require a normalisation after which absolute values are meaningless.
+  Here identical neighbourhoods have similarity 1.
+- The received similarity has a fixed weight, so each step is a contraction with a known factor and
+  converges to a unique fixpoint.
 
-A level may be there on one side only, so grandparents and grandchildren are heard too, a little
-less.
+A level may exist on one side only, so grandparents and grandchildren contribute with a lower
+weight.
 """
 
 from __future__ import annotations
@@ -22,34 +21,34 @@ from typing import Final
 import numpy as np
 
 from penstock.mediation.schema_matching.name_similarity import Matrix
-from penstock.mediation.schema_matching.sides import Indexes, Side
+from penstock.mediation.schema_matching.tree_arrays import Indexes, Side
 
 STRUCTURE_WEIGHT: Final = 0.35
-"""How much of a pair's value comes from around it; the rest is its own."""
+"""Weight of the neighbourhood in the value of a pair."""
 
 STRUCTURE_ALONE: Final = 0.85
-"""What a pair is worth at least of what is around it, where both places have several children:
-these can tell what a name in another language cannot."""
+"""Minimum fraction of the neighbourhood's value for a pair whose places both have several children:
+structure can compensate for names in another language."""
 
 LEVEL_BETWEEN: Final = 0.85
-"""What is heard across a level that the other schema does not have, as a part."""
+"""Weight of similarity propagated across a level that is missing in the other schema."""
 
 ROOT_BELOW: Final = 0.3
-"""What a root hears from above in a pair with a node that is no root."""
+"""Similarity from above for a pair of a root and a non-root."""
 
 CHANGE_MIN: Final = 1e-3
-"""Flooding ends when no value changes by more."""
+"""Flooding stops when no value changes by more than this."""
 
 
 def flooded(own: Matrix, local: Side, target: Side) -> tuple[Matrix, Matrix]:
-    """The value of each pair that is worth ``own`` by itself, and what is heard from around it."""
+    """The values of all pairs with initial similarity ``own``, and their neighbourhood values."""
     value = own
     has_many = np.logical_and.outer(local.child_counts > 1, target.child_counts > 1)
     while True:
         around = _around(value, local, target)
         new = (1 - STRUCTURE_WEIGHT) * own + STRUCTURE_WEIGHT * around
         new = np.maximum(new, np.where(has_many, STRUCTURE_ALONE * around, 0.0))
-        # A contraction: the change shrinks by the larger of the two weights each time.
+        # A contraction: changes shrink by the larger of the two weights each time.
         if float(np.abs(new - value).max()) <= CHANGE_MIN:
             return new, around
         value = new
@@ -58,13 +57,13 @@ def flooded(own: Matrix, local: Side, target: Side) -> tuple[Matrix, Matrix]:
 def _around(value: Matrix, local: Side, target: Side) -> Matrix:
     above = _above(value, local, target)
     below = _below(value, local, target)
-    # Two leaves have nothing below them: they are judged by what is above.
+    # Two leaves have no children: only their parents count.
     has_below = np.logical_or.outer(local.child_counts > 0, target.child_counts > 0)
     return np.where(has_below, (above + below) / 2, above)
 
 
 def _above(value: Matrix, local: Side, target: Side) -> Matrix:
-    """What the parents of a pair are worth, or a parent and a grandparent."""
+    """The similarity of the parents of a pair, or of a parent and a grandparent."""
     near, far = local.parents, _grandparents(local)
     other_near, other_far = target.parents, _grandparents(target)
     best = _pairs(value, near, other_near)
@@ -77,12 +76,12 @@ def _above(value: Matrix, local: Side, target: Side) -> Matrix:
 
 
 def _grandparents(side: Side) -> Indexes:
-    # The root's parent is -1, which would count from the end: it is asked for and then masked.
+    # The root's parent is -1, which indexes from the end; the result is masked.
     return np.where(side.parents < 0, side.parents, side.parents[side.parents])
 
 
 def _pairs(value: Matrix, rows: Indexes, columns: Indexes) -> Matrix:
-    """The values of these pairs; 0 where one of the two is not there."""
+    """The values of these pairs; 0 if one of the two does not exist."""
     found: Matrix = value[np.ix_(rows, columns)]
     found[rows < 0, :] = 0.0
     found[:, columns < 0] = 0.0
@@ -90,16 +89,16 @@ def _pairs(value: Matrix, rows: Indexes, columns: Indexes) -> Matrix:
 
 
 def _below(value: Matrix, local: Side, target: Side) -> Matrix:
-    """How well children of both find each other: the mean of their best pairs, side by side."""
-    here = _heard_by_parents(_best_below(value, target), local)
+    """The similarity of the children: the mean of their best pairs, in both directions."""
+    here = _mean_over_children(_best_below(value, target), local)
     here /= np.maximum(local.child_counts, 1)[:, np.newaxis]
-    there = _heard_by_parents(_best_below(value.T, local), target).T
+    there = _mean_over_children(_best_below(value.T, local), target).T
     there /= np.maximum(target.child_counts, 1)[np.newaxis, :]
     return (here + there) / 2
 
 
 def _best_below(value: Matrix, target: Side) -> Matrix:
-    """For each row its best among the children of each column, or among their children."""
+    """For each row, the best value among the children and grandchildren of each column."""
     near = _best_child(value, target)
     return np.maximum(near, LEVEL_BETWEEN * _best_child(near, target))
 
@@ -107,12 +106,12 @@ def _best_below(value: Matrix, target: Side) -> Matrix:
 def _best_child(value: Matrix, side: Side) -> Matrix:
     found = np.zeros_like(value)
     if len(side.inner):
-        # Columns up to the first child are nobody's children; the last group ends with the matrix.
+        # Columns before the first child belong to no parent; the last group ends with the matrix.
         found[:, side.inner] = np.maximum.reduceat(value, side.first_children, axis=1)
     return found
 
 
-def _heard_by_parents(best: Matrix, side: Side) -> Matrix:
+def _mean_over_children(best: Matrix, side: Side) -> Matrix:
     found = np.zeros_like(best)
     if len(side.inner):
         found[side.inner, :] = np.add.reduceat(best, side.first_children, axis=0)

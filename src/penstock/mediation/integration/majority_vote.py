@@ -1,4 +1,4 @@
-"""What most local schemas say decides how their common schema looks: names, and what is in what."""
+"""Determines names and nesting of an integrated schema by majority of the local schemas."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from itertools import count
 
 from penstock.documents import Name
 from penstock.language.relations.path_universe import Occurs
-from penstock.mediation.integration.facts import (
+from penstock.mediation.integration.place_properties import (
     Facts,
     FactsOf,
     above,
@@ -24,20 +24,20 @@ from penstock.schema import Place, SchemaTree
 
 @dataclass(frozen=True, slots=True)
 class Member:
-    """A place of a local schema, as a member of what stands for the same."""
+    """A place of a local schema in a cluster of corresponding places."""
 
     schema: int
     name: Name
     is_attribute: bool
     facts: Facts
-    """With all levels up to ``holder`` that stand for nothing."""
+    """Its path below ``holder``, including unmatched levels."""
     holder: Place | None
-    """The cluster that its nearest placed ancestor is in."""
+    """The cluster of its nearest placed ancestor."""
 
 
 @dataclass(slots=True)
 class _Cluster:
-    """Places that stand for the same, known by where the schema had them that was made first."""
+    """Corresponding places, identified by their place in the first merged schema."""
 
     members: list[Member] = field(default_factory=list)
     parent: Place | None = None
@@ -45,7 +45,7 @@ class _Cluster:
 
     @property
     def is_attribute(self) -> bool:
-        # An attribute can be made an element by a mapping, an element never an attribute.
+        # A mapping can convert an attribute to an element, but not vice versa.
         return not self.children and all(member.is_attribute for member in self.members)
 
     def schemas(self) -> set[int]:
@@ -55,9 +55,9 @@ class _Cluster:
 def by_majority(
     first: SchemaTree, locals_: Sequence[SchemaTree], images: Sequence[Mapping[Place, Place]]
 ) -> tuple[SchemaTree, dict[Place, Place]]:
-    """The tree that most local schemas would have, and where each place of ``first`` has come to.
+    """The majority tree, and the new place of each place of ``first``.
 
-    ``images`` says for each local schema which place of ``first`` each of its places stands for.
+    ``images`` maps the places of each local schema to places of ``first``.
     """
     clusters = _clusters(first, locals_, images)
     root = Place((first.root.name,))
@@ -93,7 +93,7 @@ def _nested(outer: Occurs, inner: Occurs) -> Occurs:
 
 
 def _choose_parents(clusters: Mapping[Place, _Cluster], root: Place) -> None:
-    """Each is in what most have it in, the clearest majorities first, as long as that is a tree."""
+    """Assigns parents by majority, clearest majorities first, without creating cycles."""
     order = {place: number for number, place in enumerate(clusters)}
     votes = Counter(
         (place, member.holder)
@@ -104,7 +104,7 @@ def _choose_parents(clusters: Mapping[Place, _Cluster], root: Place) -> None:
 
     def rank(vote: tuple[Place, Place]) -> tuple[int, bool, int, int]:
         place, holder = vote
-        # Where votes are equal, what was made first stays as it is.
+        # Ties keep the structure of the first merged schema.
         return -votes[vote], holder != parent_of(place), order[place], order[holder]
 
     for place, holder in sorted(votes, key=rank):
@@ -112,7 +112,7 @@ def _choose_parents(clusters: Mapping[Place, _Cluster], root: Place) -> None:
             clusters[place].parent = holder
     for place, cluster in clusters.items():
         if place != root:
-            # The root of a local schema that the others have nothing like.
+            # The root of a local schema without counterparts.
             cluster.parent = cluster.parent or root
             clusters[cluster.parent].children.append(place)
 
@@ -125,13 +125,13 @@ def _is_within(clusters: Mapping[Place, _Cluster], place: Place, other: Place) -
 
 
 def _named(clusters: Mapping[Place, _Cluster], root: Place) -> tuple[dict[Place, Place], FactsOf]:
-    """Where each cluster comes to, and what holds there."""
+    """The place and properties of each cluster."""
     moved = {root: Place((next(_names(clusters[root], root)),))}
     facts = {moved[root]: _facts(clusters, root)}
     waiting = [root]
     while waiting:
         here = waiting.pop()
-        # Who has more members has the first choice of a name.
+        # Larger clusters choose their names first.
         children = sorted(clusters[here].children, key=lambda each: -len(clusters[each].members))
         for child in children:
             cluster = clusters[child]
@@ -142,13 +142,13 @@ def _named(clusters: Mapping[Place, _Cluster], root: Place) -> tuple[dict[Place,
             moved[child] = next(place for place in places if place not in facts)
             facts[moved[child]] = _facts(clusters, child)
         waiting.extend(reversed(clusters[here].children))
-    # Siblings stand as in the first schema, not as they were named.
+    # Siblings keep the order of the first schema.
     order = {moved[place]: number for number, place in enumerate(clusters)}
     return moved, dict(sorted(facts.items(), key=lambda item: order[item[0]]))
 
 
 def _names(cluster: _Cluster, place: Place) -> Iterator[Name]:
-    """The names that it could have: what most members say first, at last one that is free."""
+    """Candidate names by number of votes, then an unused one."""
     votes = Counter(member.name for member in cluster.members)
     own = name_of(place)
     found = sorted(votes, key=lambda name: (-votes[name], name != own, name))
@@ -158,7 +158,7 @@ def _names(cluster: _Cluster, place: Place) -> Iterator[Name]:
 
 
 def _facts(clusters: Mapping[Place, _Cluster], place: Place) -> Facts:
-    """What allows all that any member allows; required where nobody could do without."""
+    """Properties that allow everything any member allows; required if all members require it."""
     cluster = clusters[place]
     parent = cluster.parent
     at_home = {member.schema for member in cluster.members if member.holder == parent}

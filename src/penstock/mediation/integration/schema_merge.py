@@ -1,6 +1,6 @@
-"""A local schema joins a global one: what corresponds is paired, what is new is added.
+"""Merges a local schema into a global one: pairs corresponding places and adds new ones.
 
-No place of the global schema goes away or gets another name; its cardinalities may get wider.
+Places of the global schema are never removed or renamed; cardinalities may widen.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ from collections.abc import Set
 from dataclasses import dataclass
 
 from penstock.mediation.correspondence import Rating, SchemaMatching
-from penstock.mediation.integration.facts import (
+from penstock.mediation.integration.place_properties import (
     Facts,
     above,
     child_of,
@@ -25,7 +25,7 @@ from penstock.schema import Place, SchemaTree
 
 @dataclass(frozen=True, slots=True)
 class Unplaced:
-    """A place of a local schema that stands for nothing in the global one."""
+    """A place of a local schema without a global counterpart."""
 
     place: Place
     reason: str
@@ -36,7 +36,7 @@ class Unplaced:
 
 @dataclass(frozen=True, slots=True)
 class Joined:
-    """A global tree that a local schema has joined."""
+    """A global tree after merging a local schema."""
 
     tree: SchemaTree
     matching: SchemaMatching
@@ -45,17 +45,17 @@ class Joined:
 
 
 def join(target: SchemaTree, local: SchemaTree, abbreviations: Abbreviations) -> Joined:
-    """Let a local schema join a global tree."""
+    """Merges a local schema into a global tree."""
     return _joined(
         target, local, match_schemas(local, target, abbreviations=abbreviations).matching
     )
 
 
-def join_for_good(target: SchemaTree, local: SchemaTree, abbreviations: Abbreviations) -> Joined:
-    """Let a local schema join a global tree so that, joining again, it changes nothing.
+def join_to_fixpoint(target: SchemaTree, local: SchemaTree, abbreviations: Abbreviations) -> Joined:
+    """Merges a local schema repeatedly until merging it again changes nothing.
 
-    Beside what a schema has added, its other places can look like something else than before. Then
-    those pairs count, and it joins the global tree anew.
+    Places added by the schema can change the best matches of its other places. Then the new pairs
+    are used, and the schema is merged again.
     """
     known = set(target.places())
     joined = join(target, local, abbreviations)
@@ -76,7 +76,7 @@ def _among(matching: SchemaMatching, known: Set[Place]) -> SchemaMatching:
 
 
 def _joined(target: SchemaTree, local: SchemaTree, proposed: SchemaMatching) -> Joined:
-    joining = _Joining(target, local, proposed)
+    joining = _Merge(target, local, proposed)
     joining.place_all()
     pairs = tuple(
         (place, joining.images[place]) for place in local.places() if place in joining.images
@@ -89,8 +89,8 @@ def _joined(target: SchemaTree, local: SchemaTree, proposed: SchemaMatching) -> 
     )
 
 
-class _Joining:
-    """The global schema while a local one joins it."""
+class _Merge:
+    """The state of merging a local schema into a global one."""
 
     def __init__(self, target: SchemaTree, local: SchemaTree, proposed: SchemaMatching) -> None:
         self.facts = facts_of(target)
@@ -101,13 +101,13 @@ class _Joining:
         self._local = facts_of(local)
         self._roots = Place((local.root.name,)), Place((target.root.name,))
         self._owners = {image: place for place, image in proposed.pairs}
-        """The local place that each global one stands for."""
+        """Local places by global place."""
 
     def place_all(self) -> None:
-        """Find a place for each of the local schema, in document order."""
+        """Places all local places, in document order."""
         root, other = self._roots
         if root not in self.images and other not in self._owners:
-            # Documents begin somewhere: roots that nothing is like are each other's.
+            # Roots without other counterparts correspond to each other.
             self._pair(root, other)
         levels = self._levels()
         for place, facts in self._local.items():
@@ -115,7 +115,9 @@ class _Joining:
             if image is not None:
                 self.facts[image] = self.facts[image].widened(facts)
             elif place in levels:
-                self.unplaced.append(Unplaced(place, "it only holds what has its place elsewhere"))
+                self.unplaced.append(
+                    Unplaced(place, "it contains only places that are matched elsewhere")
+                )
             else:
                 self._add(place, facts)
         for place, facts in self.facts.items():
@@ -123,13 +125,13 @@ class _Joining:
                 self.facts[place] = facts.optional()
 
     def _pair(self, place: Place, image: Place) -> None:
-        """Take two places for the same although nothing but where they are speaks for it."""
+        """Pairs two places based on their position alone."""
         self.images[place] = image
         self._owners[image] = place
         self.ratings[place] = Rating(0.0, is_uncertain=True)
 
     def _levels(self) -> set[Place]:
-        """Elements in no pair that have nothing of their own, nor anything new below them."""
+        """Unmatched elements without content of their own and without new descendants."""
         holders = {parent_of(place) for place in self._local}
         needed: set[Place | None] = set()
         for place, facts in reversed(self._local.items()):
@@ -141,17 +143,17 @@ class _Joining:
     def _add(self, place: Place, facts: Facts) -> None:
         holder = next((each for each in above(place) if each in self.images), None)
         if holder is None and place == self._roots[0]:
-            reason = "it is the root, and the global root stands for something else"
+            reason = "it is the root, but the global root corresponds to something else"
             self.unplaced.append(Unplaced(place, reason))
             return
         parent = self._roots[1] if holder is None else self.images[holder]
         if parent.attribute is not None:
-            reason = f"{holder} stands for an attribute, and nothing can be in it"
+            reason = f"{holder} corresponds to an attribute, which cannot have children"
             self.unplaced.append(Unplaced(place, reason))
             return
         wanted = child_of(parent, name_of(place), is_attribute=place.attribute is not None)
         if wanted in self._owners:
-            reason = f"{wanted} stands for {self._owners[wanted]} already"
+            reason = f"{wanted} already corresponds to {self._owners[wanted]}"
             self.unplaced.append(Unplaced(place, reason))
         elif wanted in self.facts:
             self._pair(place, wanted)

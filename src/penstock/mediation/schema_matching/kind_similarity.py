@@ -1,4 +1,4 @@
-"""How alike places are in kind: what stands in them, and how often they occur."""
+"""Similarity of places by kind: content and cardinality."""
 
 from __future__ import annotations
 
@@ -8,11 +8,11 @@ from typing import Final
 import numpy as np
 
 from penstock.mediation.schema_matching.name_similarity import Matrix
-from penstock.mediation.schema_matching.sides import Side
+from penstock.mediation.schema_matching.tree_arrays import Side
 
 
 class Content(Enum):
-    """What stands in a place."""
+    """The content of a place."""
 
     VALUE = "text alone, or the value of an attribute"
     CHILDREN = "other elements"
@@ -32,16 +32,16 @@ ALIKE: Final = {
     frozenset({Content.CHILDREN, Content.NOTHING}): 0.5,
     frozenset({Content.MIXED, Content.NOTHING}): 0.5,
 }
-"""How alike two different contents are; equal ones are worth 1."""
+"""Similarity of different contents; equal ones have 1."""
 
 ATTRIBUTE_AND_ELEMENT: Final = 0.9
-"""How alike an attribute and an element are where both hold a value."""
+"""Similarity of an attribute and an element that both contain a value."""
 
 
 def kind_similarities(local: Side, target: Side) -> Matrix:
-    """How alike each place is to each of the other schema in kind, from 0 to 1."""
+    """The similarity by kind of each pair of places, from 0 to 1."""
     contents = list(Content)
-    table = np.array([[_alike(one, other) for other in contents] for one in contents])
+    table = np.array([[_similarity(one, other) for other in contents] for one in contents])
     rows = [contents.index(content_of(local, number)) for number in range(len(local))]
     columns = [contents.index(content_of(target, number)) for number in range(len(target))]
     content: Matrix = table[np.ix_(rows, columns)]
@@ -57,18 +57,18 @@ def kind_similarities(local: Side, target: Side) -> Matrix:
 
 
 def content_of(side: Side, number: int) -> Content:
-    """What stands in a place."""
+    """The content of a place."""
     node = side.nodes[number]
     if node is None:
         return Content.VALUE
     has_children = bool(node.children) or node.cut
     if node.text:
         return Content.MIXED if has_children else Content.VALUE
-    # Attributes alone make an element a thing with parts, as children do.
+    # An element with attributes is structured, like one with children.
     return Content.CHILDREN if has_children or node.attributes else Content.NOTHING
 
 
-def _alike(one: Content, other: Content) -> float:
+def _similarity(one: Content, other: Content) -> float:
     return 1.0 if one is other else ALIKE[frozenset({one, other})]
 
 

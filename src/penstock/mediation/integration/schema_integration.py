@@ -1,4 +1,4 @@
-"""A global schema from local ones, and from a global one with more local ones."""
+"""Integrates local schemas into a new global schema, or extends an existing one."""
 
 from __future__ import annotations
 
@@ -8,31 +8,31 @@ from dataclasses import dataclass
 from penstock.errors import error
 from penstock.mediation.correspondence import SchemaMatching
 from penstock.mediation.global_schema import GlobalSchema
-from penstock.mediation.integration.joining import Unplaced, join, join_for_good
-from penstock.mediation.integration.majority import by_majority
+from penstock.mediation.integration.majority_vote import by_majority
+from penstock.mediation.integration.schema_merge import Unplaced, join, join_to_fixpoint
 from penstock.mediation.schema_matching import Abbreviations
 from penstock.schema import Place, SchemaTree, print_tree
 
 
 @dataclass(frozen=True, slots=True)
 class Integration:
-    """A global schema, and how each local one stands to it, in the order given."""
+    """A global schema with the matching of each local schema, in the given order."""
 
     schema: GlobalSchema
     matchings: tuple[SchemaMatching, ...]
     unplaced: tuple[tuple[Unplaced, ...], ...]
-    """For each local schema, what stands for nothing in the global one."""
+    """For each local schema, the places without a global counterpart."""
     added: tuple[Place, ...]
-    """The places that the global schema did not have before."""
+    """The places added to the global schema."""
 
 
 def integrate(
     domain: str, locals_: Sequence[SchemaTree], *, abbreviations: Abbreviations | None = None
 ) -> Integration:
-    r"""Make the first global schema of a domain from local ones.
+    r"""Create the first global schema of a domain from local ones.
 
-    They join each other, the largest first, whatever the order given. Then the majority decides
-    what each place is called and what it is in.
+    The schemas are merged by decreasing size, independently of the given order. Then the majority
+    determines the name and the parent of each place.
 
     Examples
     --------
@@ -50,7 +50,7 @@ def integrate(
         room? text
     """
     if not locals_:
-        raise error("schema.domain", "a global schema is made from one local schema at least")
+        raise error("schema.domain", "a global schema needs at least one local schema")
     table = abbreviations or Abbreviations.shipped()
     order = sorted(range(len(locals_)), key=lambda each: _largest_first(locals_[each]))
     tree = locals_[order[0]]
@@ -76,16 +76,16 @@ def extend(
     *,
     abbreviations: Abbreviations | None = None,
 ) -> Integration:
-    """Let local schemas join a global one; it gets a new version where that changes it.
+    """Extend a global schema with local ones; it gets a new version if it changes.
 
-    Every place stays where it is and keeps its name. Places are added, and cardinalities widened.
-    A local schema that has joined before brings nothing new.
+    Existing places keep their positions and names; places are added and cardinalities widened.
+    Extending with the same local schema again changes nothing.
     """
     table = abbreviations or Abbreviations.shipped()
     tree = schema.tree
     matchings, unplaced, added = [], [], list[Place]()
     for local in locals_:
-        joined = join_for_good(tree, local, table)
+        joined = join_to_fixpoint(tree, local, table)
         tree = joined.tree
         matchings.append(joined.matching)
         unplaced.append(joined.unplaced)

@@ -1,4 +1,4 @@
-"""A schema tree taken apart: what holds at each place, so that places can be added and changed."""
+"""A schema tree as a table of places, which can be extended and changed."""
 
 from __future__ import annotations
 
@@ -14,37 +14,37 @@ from penstock.schema.tree import ONCE
 
 @dataclass(frozen=True, slots=True)
 class Facts:
-    """What holds at one place; of attributes and roots nobody asks whether there are many."""
+    """The properties of one place; ``many`` is unused for attributes and roots."""
 
     occurs: Occurs
     text: bool
     cut: bool = False
 
     def widened(self, other: Facts) -> Facts:
-        """What allows all that either allows."""
+        """Properties that allow everything either allows."""
         occurs = Occurs(
             self.occurs.required and other.occurs.required, self.occurs.many or other.occurs.many
         )
         return Facts(occurs, self.text or other.text, self.cut or other.cut)
 
     def optional(self) -> Facts:
-        """The same, where the place need not be there."""
+        """The same properties for an optional place."""
         return Facts(Occurs(False, self.occurs.many), self.text, self.cut)
 
 
 FactsOf: TypeAlias = dict[Place, Facts]
-"""The facts of each place, parents before their children."""
+"""The properties of each place, parents before their children."""
 
 
 def parent_of(place: Place) -> Place | None:
-    """The element that a place is in; ``None`` for a root."""
+    """The parent of a place; ``None`` for a root."""
     if place.attribute is not None:
         return Place(place.path)
     return Place(place.path[:-1]) if len(place.path) > 1 else None
 
 
 def above(place: Place) -> Iterator[Place]:
-    """The elements that a place is in, the nearest first."""
+    """The ancestors of a place, nearest first."""
     parent = parent_of(place)
     while parent is not None:
         yield parent
@@ -52,7 +52,7 @@ def above(place: Place) -> Iterator[Place]:
 
 
 def child_of(parent: Place, name: Name, *, is_attribute: bool) -> Place:
-    """A place in an element."""
+    """A child place of an element."""
     return Place(parent.path, name) if is_attribute else Place((*parent.path, name))
 
 
@@ -62,7 +62,7 @@ def name_of(place: Place) -> Name:
 
 
 def facts_of(tree: SchemaTree) -> FactsOf:
-    """Take a tree apart."""
+    """Converts a tree to a table of places."""
     found: FactsOf = {}
     for path, node in tree.nodes().items():
         found[Place(path)] = Facts(node.occurs, node.text, node.cut)
@@ -72,7 +72,7 @@ def facts_of(tree: SchemaTree) -> FactsOf:
 
 
 def tree_of(facts: Mapping[Place, Facts], cut_at: frozenset[str]) -> SchemaTree:
-    """Put a tree together; siblings stand in the order of the facts."""
+    """Converts a table of places to a tree; siblings follow the table's order."""
     below: dict[Place | None, list[Place]] = {}
     for place in facts:
         below.setdefault(parent_of(place), []).append(place)

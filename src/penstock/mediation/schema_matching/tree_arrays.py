@@ -1,4 +1,4 @@
-"""A schema tree as arrays, level by level: the children of a node stand side by side."""
+"""A schema tree as arrays in breadth-first order, with adjacent siblings."""
 
 from __future__ import annotations
 
@@ -18,20 +18,20 @@ NO_PARENT = -1
 
 @dataclass(frozen=True, slots=True)
 class Side:
-    """The places of one of the two schemas; attributes are children like any other."""
+    """The places of one of the two schemas; attributes are treated as children."""
 
     places: tuple[Place, ...]
     nodes: tuple[SchemaNode | None, ...]
-    """The element at each place, ``None`` for an attribute."""
+    """The element at each place; ``None`` for an attribute."""
     occurs: tuple[Occurs, ...]
     parents: Indexes
-    """The number of each place's parent, :data:`NO_PARENT` for the root."""
+    """The index of each place's parent; :data:`NO_PARENT` for the root."""
     inner: Indexes
-    """The numbers of places with children, in order."""
+    """The indices of places with children, ascending."""
     first_children: Indexes
-    """For each of ``inner``, the number of its first child; children follow each other."""
+    """For each of ``inner``, the index of its first child; siblings are adjacent."""
     child_counts: Indexes
-    """For each place."""
+    """The depth of each place."""
 
     @classmethod
     def of(cls, tree: SchemaTree) -> Side:

@@ -1,9 +1,9 @@
-"""Conditions that a rewritten query puts on a local document, as alternatives.
+"""Conditions of rewritten queries on a local document, as a disjunction of alternatives.
 
-A condition on one node of the global document can come from several nodes of the local one: below
-an element that an Exchange or Downgrade moved stands what was beside or above it. So each
-alternative says what has to hold *here*, at the local node in question, and what *elsewhere*, at
-nodes that are known by their place: there is only one of each around the node.
+A condition on one node of the global document can involve several nodes of the local one: an
+element that an Exchange or Downgrade moved contains former siblings or ancestors. Each alternative
+therefore has conditions *here*, on the local node itself, and *elsewhere*, on nodes identified by
+their place, of which there is exactly one around the node.
 """
 
 from __future__ import annotations
@@ -23,26 +23,26 @@ T = TypeVar("T")
 
 @dataclass(frozen=True, slots=True)
 class Alternative:
-    """All of this has to hold."""
+    """A conjunction of conditions."""
 
     here: tuple[Expr, ...] = ()
     elsewhere: tuple[tuple[NodePath, Expr], ...] = ()
 
 
 Alternatives: TypeAlias = tuple[Alternative, ...]
-"""One of these has to hold."""
+"""A disjunction of conjunctions."""
 
 NEVER: Alternatives = ()
 ALWAYS: Alternatives = (Alternative(),)
 
 
 def inexpressible(why: str) -> PenstockError:
-    """A query that cannot be rewritten; the caller raises it."""
+    """Creates the error of a query that cannot be rewritten."""
     return error("mapping.query", why)
 
 
 def either(many: Iterable[Alternatives]) -> Alternatives:
-    """What holds where one of several does; those that agree elsewhere become one."""
+    """The disjunction of several; alternatives with equal `elsewhere` are merged."""
     groups: dict[tuple[tuple[NodePath, Expr], ...], dict[tuple[Expr, ...], None]] = {}
     for alternatives in many:
         for each in alternatives:
@@ -54,8 +54,8 @@ def either(many: Iterable[Alternatives]) -> Alternatives:
     )
 
 
-def both(left: Alternatives, right: Alternatives) -> Alternatives:
-    """What holds where both do."""
+def conjunction(left: Alternatives, right: Alternatives) -> Alternatives:
+    """The conjunction of two."""
     return _within_limit(
         [
             Alternative(_joined(one.here, other.here), _joined(one.elsewhere, other.elsewhere))
@@ -66,12 +66,12 @@ def both(left: Alternatives, right: Alternatives) -> Alternatives:
 
 
 def all_of(many: Iterable[Alternatives]) -> Alternatives:
-    """What holds where all do."""
-    return reduce(both, many, ALWAYS)
+    """The conjunction of several."""
+    return reduce(conjunction, many, ALWAYS)
 
 
 def negated(alternatives: Alternatives) -> Alternatives:
-    """What holds where none does; all must speak of one node."""
+    """The negation; all alternatives must concern one node."""
     if alternatives == NEVER:
         return ALWAYS
     if alternatives == ALWAYS:
@@ -80,7 +80,7 @@ def negated(alternatives: Alternatives) -> Alternatives:
     if not places:
         return (Alternative((Not(_one(_any([each.here for each in alternatives]))),)),)
     if len(places) > 1 or any(each.here or not each.elsewhere for each in alternatives):
-        raise inexpressible("a `not()` speaks of elements that stand apart in the local document")
+        raise inexpressible("a `not()` concerns elements that are separate in the local document")
     conditions = [tuple(expr for _, expr in each.elsewhere) for each in alternatives]
     return (Alternative(elsewhere=((places.pop(), Not(_one(_any(conditions)))),)),)
 
@@ -92,7 +92,7 @@ def _within_limit(alternatives: Sequence[Alternative]) -> Alternatives:
 
 
 def _any(heres: Sequence[tuple[Expr, ...]]) -> tuple[Expr, ...]:
-    """One of these conjunctions, as a conjunction; empty where one of them is."""
+    """The disjunction of conjunctions, as a conjunction; empty if one of them is empty."""
     if len(heres) == 1 or () in heres:
         return heres[0] if len(heres) == 1 else ()
     return (Or(tuple(map(_one, heres))),)

@@ -1,4 +1,4 @@
-"""Matches documents of every publisher's schema against subscriptions to the global one."""
+"""Matches documents of local schemas against subscriptions to the global schema."""
 
 from __future__ import annotations
 
@@ -25,23 +25,23 @@ from penstock.matching.native_path_engine import NativeMatcher
 from penstock.matching.reference.path_engine import ReferenceMatcher
 from penstock.mediation.mapping import Mapping as SchemaMapping
 from penstock.mediation.native_rewriting import NativeRewriting
-from penstock.mediation.reference.reference_matcher import PlainRewriting
+from penstock.mediation.reference.reference_matcher import ReferenceRewriting
 from penstock.mediation.static_rewriting import StaticRewriting
 from penstock.mediation.tree_matching import TreeMatching
 
 Way: TypeAlias = Literal["sdr", "nddr", "iddr"]
-"""Where a document is rewritten.
+"""The rewriting strategy.
 
 ========  ==========================================================================================
-``sdr``   before matching, once: the global document is written, and travels with the original
-``nddr``  between reader and matcher, as the document is read; the matcher does not know
-``iddr``  in the matcher, which takes a subtree that the mapping repeats only once
+``sdr``   before matching, once: the global document is serialised and sent with the original
+``nddr``  between reader and matcher, as a stream; the matcher is unaware of it
+``iddr``  in the matcher, which processes a repeated subtree only once
 ========  ==========================================================================================
 """
 
 
 class Rewriting(Protocol):
-    """Matches path subscriptions on what a mapping makes of a document."""
+    """Matches XPath subscriptions on rewritten documents."""
 
     def match(self, document: Buffer, mapping: SchemaMapping) -> Outcome:
         """Match a document that is in memory."""
@@ -49,28 +49,28 @@ class Rewriting(Protocol):
     def match_batch(
         self, documents: pa.LargeBinaryArray, mappings: Sequence[SchemaMapping | None]
     ) -> BatchOutcome:
-        """Match each document of an array without nulls, each with its mapping or as it is."""
+        """Match each document of an array without nulls, with its mapping if it has one."""
 
     def select(
         self, document: Buffer, mapping: SchemaMapping, subscriptions: Sequence[str]
     ) -> Mapping[str, tuple[Fragment, ...]]:
-        """What each of these subscriptions selects, as parts of the original."""
+        """The fragments of the original that these subscriptions select."""
 
 
 class MediatedMatcher:
     """Matches documents of local schemas against subscriptions to the global one.
 
-    Subscriptions of paths see what a document's mapping makes of it. Subscriptions of keywords
-    speak no schema: they hear the document as it was sent. Fragments are parts of the original
-    either way.
+    XPath subscriptions are matched on the rewritten document. Keyword subscriptions do not depend
+    on a schema and are matched on the original document. Fragments are always parts of the
+    original.
 
     Parameters
     ----------
     matcher
-        Holds the subscriptions.
+        The matcher of the subscriptions.
     way
-        One of :data:`Way`. All give the same matches; they differ in what travels and where the
-        work is done.
+        One of :data:`Way`. All yield the same matches; they differ in what is transmitted and
+        where the work is done.
 
     Examples
     --------
@@ -95,7 +95,7 @@ class MediatedMatcher:
 
     def __init__(self, matcher: Matcher, *, way: Way = "nddr") -> None:
         if way not in get_args(Way):
-            raise error("mapping.way", f"there is no way `{way}`")
+            raise error("mapping.way", f"unknown rewriting strategy `{way}`")
         self._matcher = matcher
         self._keywords: EngineMatcher | None = None
         self._path_engine: EngineMatcher | None = None
@@ -125,11 +125,11 @@ class MediatedMatcher:
         Parameters
         ----------
         document
-            Its bytes, in any encoding that the reader knows.
+            The bytes of the document, in any supported encoding.
         mapping
-            From its schema to the global one; without a mapping it is matched as it is.
+            The mapping to the global schema; ``None`` matches the document unchanged.
         fragments
-            Also return what each query selected, of the original.
+            Also return the fragments of the original that each query selected.
         """
         if mapping is None or self._paths is None:
             return self._matcher.match(document, fragments=fragments)
@@ -143,9 +143,9 @@ class MediatedMatcher:
     def match_batch(
         self, documents: BinaryArray, mappings: Sequence[SchemaMapping | None]
     ) -> BatchMatches:
-        """Match an Arrow array of binary: one row a document, each with its mapping or as it is."""
+        """Match an Arrow array of binary, one document per row, with its mapping if it has one."""
         if len(mappings) != len(documents):
-            message = f"{len(mappings)} mappings came with {len(documents)} documents"
+            message = f"{len(mappings)} mappings for {len(documents)} documents"
             raise error("mapping.uneven", message)
         present = [
             mapping
@@ -160,13 +160,14 @@ class MediatedMatcher:
         mapping: SchemaMapping | None,
         ids: Sequence[str],
     ) -> Mapping[str, tuple[Fragment, ...]]:
-        """What each of these subscriptions selects in a document that was matched before.
+        """The fragments that these subscriptions select in a document that matched them.
 
-        A node that stands for several ranges of the original gives a fragment for each; what the
-        mapping copied gives its original once. They come in the order of the original.
+        A node that represents several ranges of the original yields one fragment per range; copies
+        yield their original once. Fragments are in the order of the original.
 
-        Left out are those of which it cannot be told in bounded memory: as for
-        :meth:`~penstock.matching.Matcher.select`, and all paths where too much waits.
+        Omits subscriptions whose fragments cannot be computed in bounded memory: as for
+        :meth:`~penstock.matching.Matcher.select`, and all paths if the rewriter must buffer too
+        much.
         """
         if mapping is None or self._paths is None:
             return self._matcher.select(document, ids)
@@ -189,15 +190,15 @@ class MediatedMatcher:
         mapping: SchemaMapping | None,
         id: str,  # noqa: A002
     ) -> Explanation:
-        """Say why a document meets a subscription, or at which step it does not.
+        """Explain why a document matches a subscription, or at which step it fails.
 
-        A path sees what the mapping makes of the document, so its steps and lines are those of the
-        global document, as ``penstock mapping apply`` prints it.
+        XPath subscriptions refer to the rewritten document: steps and lines are those of the global
+        document, as ``penstock mapping apply`` prints it.
 
         Raises
         ------
         UnknownSubscriptionError
-            The snapshot has no such subscription.
+            The snapshot does not contain the subscription.
         """
         of_keywords = self._keywords is not None and self._keywords.contains(id)
         if mapping is None or self._path_engine is None or of_keywords:
@@ -219,7 +220,7 @@ class MediatedMatcher:
 
 
 class _Rows:
-    """What matches the rows of one batch, for :func:`~penstock.matching.batch.match_batch`."""
+    """The batch engine of one batch, for :func:`~penstock.matching.batch.match_batch`."""
 
     def __init__(self, mediated: MediatedMatcher, mappings: Sequence[SchemaMapping | None]) -> None:
         self._mediated = mediated
@@ -237,18 +238,18 @@ def _selected(
     except DocumentError as reason:
         if reason.code != "mapping.held":
             raise
-        return {}  # ranges are held too, so a document that could be matched can be too large here
+        return {}  # spans are buffered as well, so limits may be exceeded here
 
 
 def _rewriting(way: Way, paths: EngineMatcher, keywords: EngineMatcher | None = None) -> Rewriting:
     if way == "sdr" or not isinstance(paths, NativeMatcher):
         return _on_trees(paths)
-    beside = keywords if isinstance(keywords, NativeKeywordMatcher) else None
-    return NativeRewriting(paths, beside, takes_once=way == "iddr")
+    keyword_engine = keywords if isinstance(keywords, NativeKeywordMatcher) else None
+    return NativeRewriting(paths, keyword_engine, memoize_repeated=way == "iddr")
 
 
 def _on_trees(paths: EngineMatcher) -> TreeMatching:
     if isinstance(paths, NativeMatcher):
         return StaticRewriting(paths)
-    assert isinstance(paths, ReferenceMatcher), "path subscriptions have no other engine"
-    return PlainRewriting(paths)
+    assert isinstance(paths, ReferenceMatcher), "all other path engines are native"
+    return ReferenceRewriting(paths)

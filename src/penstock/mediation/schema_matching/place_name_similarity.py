@@ -1,4 +1,4 @@
-"""How alike the names of places are, by themselves and with what they stand in."""
+"""Similarity of the names of places, alone and with the names of their parents."""
 
 from __future__ import annotations
 
@@ -7,26 +7,26 @@ from typing import Final
 
 import numpy as np
 
-from penstock.mediation.schema_matching.kinds import Content, content_of
+from penstock.mediation.schema_matching.kind_similarity import Content, content_of
 from penstock.mediation.schema_matching.name_similarity import Matrix, name_similarities
-from penstock.mediation.schema_matching.sides import NO_PARENT, Side
-from penstock.mediation.schema_matching.words import Abbreviations, Words
+from penstock.mediation.schema_matching.name_words import Abbreviations, Words
+from penstock.mediation.schema_matching.tree_arrays import NO_PARENT, Side
 
 CONTEXT_WEIGHT: Final = 0.3
-"""How much of a name is that of its parent."""
+"""Weight of the parent's name."""
 
 NAMING_WORDS: Final = frozenset({"name", "text", "value"})
-"""A value called so is the value of its parent: ``instructor/name`` of ``instructor``."""
+"""Names of values that belong to their parent: ``instructor/name`` is ``instructor``."""
 
 SPLIT_NAME: Final = 0.95
-"""What it is worth when the name on one side is that of parent and child on the other."""
+"""Similarity of a name and the concatenated names of parent and child."""
 
 SPLIT_NAME_MIN: Final = 0.85
-"""How alike these must be to count at all."""
+"""Minimum similarity for that rule."""
 
 
 def place_name_similarities(local: Side, target: Side, abbreviations: Abbreviations) -> Matrix:
-    """How alike names are, by themselves and together with those of their parents."""
+    """The name similarity of each pair of places."""
     own, in_context, held = _phrases(local, abbreviations)
     other_own, other_in_context, other_held = _phrases(target, abbreviations)
     phrases = sorted({*own, *in_context, *held})
@@ -48,7 +48,7 @@ def place_name_similarities(local: Side, target: Side, abbreviations: Abbreviati
 
 
 def _phrases(side: Side, abbreviations: Abbreviations) -> tuple[list[Words], ...]:
-    """The words of each place's name; with those of its parent; and what its value is."""
+    """The words of each place: of its name, with its parent's name, and of its value."""
     own = [abbreviations.words((place.attribute or place.path[-1]).local) for place in side.places]
     in_context, held = list(own), list(own)
     for number, parent in enumerate(side.parents.tolist()):

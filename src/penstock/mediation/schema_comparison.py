@@ -1,49 +1,49 @@
-"""How a transformed local schema differs from the global one."""
+"""Compares a transformed local schema with the global schema."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 
 from penstock.mediation.correspondence import SchemaMatching
-from penstock.mediation.transform import Transformed
+from penstock.mediation.schema_transformation import Transformed
 from penstock.schema import Place, SchemaTree
 from penstock.schema.outline import SIGNS
 
 
 @dataclass(frozen=True, slots=True)
 class Unreached:
-    """A matched place that does not come to where the global schema has it."""
+    """A matched place that the mapping does not move to its global place."""
 
     local: Place
     wanted: Place
     reached: Place
 
     def __str__(self) -> str:
-        return f"{self.local} should become {self.wanted}, and becomes {self.reached}"
+        return f"{self.local} should become {self.wanted}, but becomes {self.reached}"
 
 
 @dataclass(frozen=True, slots=True)
 class Comparison:
     """The differences between a transformed local schema and the global one.
 
-    Where a whole branch differs, its top is named.
+    If a complete branch differs, only its top is listed.
     """
 
     missing: tuple[Place, ...]
-    """What the global schema has, and these documents never."""
+    """Global places that the transformed documents never have."""
     extra: tuple[Place, ...]
-    """What these documents have, and the global schema does not know."""
+    """Places of the transformed documents that the global schema does not define."""
     cardinality: tuple[tuple[Place, str, str], ...]
-    """What is in both, once otherwise than the other time: the place, here, and there."""
+    """Places with different cardinality or content: place, transformed, global."""
 
     @property
     def is_same(self) -> bool:
-        """Whether both have the same places; how often each occurs may differ."""
+        """Whether both have the same places; cardinalities may differ."""
         return not self.missing and not self.extra
 
 
 def compare(transformed: SchemaTree, target: SchemaTree) -> Comparison:
-    """Compare by place."""
+    """Compare two schema trees by place."""
     here, there = dict.fromkeys(transformed.places()), dict.fromkeys(target.places())
     return Comparison(
         missing=_tops([place for place in there if place not in here]),
@@ -58,7 +58,7 @@ def compare(transformed: SchemaTree, target: SchemaTree) -> Comparison:
 
 
 def unreached(transformed: Transformed, matching: SchemaMatching) -> tuple[Unreached, ...]:
-    """The pairs of the matching that the operators do not bring together."""
+    """The pairs of the matching that the operators do not unite."""
     return tuple(
         Unreached(local, wanted, transformed.places[local])
         for local, wanted in matching.pairs
@@ -67,7 +67,7 @@ def unreached(transformed: Transformed, matching: SchemaMatching) -> tuple[Unrea
 
 
 def _tops(places: list[Place]) -> tuple[Place, ...]:
-    """Those that do not lie in another."""
+    """The places that are not inside another one."""
     paths = {place.path for place in places if place.attribute is None}
     return tuple(
         place

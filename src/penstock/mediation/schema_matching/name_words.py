@@ -1,4 +1,4 @@
-"""The words of a name: cut where case, punctuation or digits say so, short forms written out."""
+"""Splits names into words by case, punctuation and digits, and expands abbreviations."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from penstock.errors import Where, error
 from penstock.schema.outline import lines_of
 
 Words: TypeAlias = tuple[str, ...]
-"""The words of a name, in its order and without case."""
+"""The words of a name in order, in lower case."""
 
 _WORD = regex.compile(
     r"(?P<initials>\p{Lu}{2,})s(?!\p{Ll})"  # TAs, URLs
@@ -24,12 +24,12 @@ _WORD = regex.compile(
 )
 _FIRST_LINE = "penstock abbreviations 1"
 _PLURAL_LENGTH_MIN = 4
-"""A shorter word that ends in ``s`` is taken as it is: ``bus``, ``gas``."""
+"""Minimum length of a plural; shorter words keep their ``s``: ``bus``, ``gas``."""
 
 
 @dataclass(frozen=True, slots=True)
 class Abbreviations:
-    """Short forms with what they stand for; other languages and synonyms can stand there too.
+    """Abbreviations with their expansions; also usable for translations and synonyms.
 
     >>> table = Abbreviations.shipped().extended(Abbreviations({"kurs": ("course",)}))
     >>> table.words("KursNr")
@@ -40,38 +40,40 @@ class Abbreviations:
 
     @classmethod
     def shipped(cls) -> Abbreviations:
-        """The table that comes with Penstock."""
+        """The built-in table."""
         return _shipped()
 
     @classmethod
     def from_text(cls, text: str) -> Abbreviations:
-        """Read a file of abbreviations: a line each, the short form and its words."""
+        """Parse a file of abbreviations: per line an abbreviation and its words."""
         lines = lines_of(text)
         first = next(lines, None)
         if first is None or first.text != _FIRST_LINE:
             where = first.where if first else Where(0, 1, 1)
-            message = f"the first line is not `{_FIRST_LINE}`"
+            message = f"the first line must be `{_FIRST_LINE}`"
             raise error("mapping.abbreviations", message, where)
         table: dict[str, Words] = {}
         for line in lines:
             short, *words = line.text.casefold().split()
             if not words:
-                message = "expected a short form and the words that it stands for"
+                message = "expected an abbreviation and its words"
                 raise error("mapping.abbreviations", message, line.where)
             if short in table:
-                raise error("mapping.abbreviations", f"a second line for {short!r}", line.where)
+                raise error(
+                    "mapping.abbreviations", f"duplicate abbreviation {short!r}", line.where
+                )
             table[short] = tuple(words)
         return cls(table)
 
     def extended(self, other: Abbreviations) -> Abbreviations:
-        """Both tables; where both have a short form, the other's meaning counts."""
+        """Combines both tables; the other one takes precedence."""
         return Abbreviations({**self.table, **other.table})
 
     def words(self, name: str) -> Words:
-        """The words of a name, in the singular and written out; at least one."""
+        """The words of a name, singular and expanded; at least one."""
         found: list[str] = []
-        for word in pieces(name):
-            # The table is asked first: what stands there may end in s.
+        for word in split_words(name):
+            # The table comes first: its entries may end in s.
             found += self.table.get(word) or self.table.get(singular(word)) or (singular(word),)
         return tuple(found)
 
@@ -82,10 +84,10 @@ def _shipped() -> Abbreviations:
     return Abbreviations.from_text(text)
 
 
-def pieces(name: str) -> Words:
-    """The words of a name as it is written.
+def split_words(name: str) -> Words:
+    """The words of a name without expansion.
 
-    >>> pieces("courseNo2"), pieces("TAs"), pieces("XMLFile_list")
+    >>> split_words("courseNo2"), split_words("TAs"), split_words("XMLFile_list")
     (('course', 'no', '2'), ('ta',), ('xml', 'file', 'list'))
     """
     normal = unicodedata.normalize("NFC", name)
@@ -94,7 +96,7 @@ def pieces(name: str) -> Words:
 
 
 def singular(word: str) -> str:
-    """An English word without the ``s`` of its plural.
+    """The singular of an English word.
 
     >>> [singular(word) for word in ("courses", "faculties", "class", "campus")]
     ['course', 'faculty', 'class', 'campus']

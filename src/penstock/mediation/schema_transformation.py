@@ -1,7 +1,7 @@
-"""What operators make of the local schema, and whether they can be applied to it at all.
+"""Applies operators to the local schema, and checks that they are applicable.
 
-The schema is rewritten as documents are: Exchanges first, one at a time, then node by node from the
-root down. So an operator is checked against the schema as it is when its turn comes.
+The schema is rewritten like documents: Exchanges first, one at a time, then node by node from the
+root down. So an operator is checked against the schema at the time of its application.
 """
 
 from __future__ import annotations
@@ -26,12 +26,12 @@ from penstock.schema import NodePath, Place, SchemaAttribute, SchemaNode, Schema
 from penstock.schema.labels import is_attribute_name, is_element_name
 
 ABOVE = Name("", "")
-"""The name of the virtual node above the root, which no element can have."""
+"""The name of the virtual node above the root; not a valid element name."""
 
 
 @dataclass(slots=True)
 class DraftAttribute:
-    """An attribute on its way: where it was, and what it is called now."""
+    """An attribute during the transformation: original place and current name."""
 
     place: Place
     name: Name
@@ -40,22 +40,22 @@ class DraftAttribute:
 
 @dataclass(slots=True, eq=False)
 class Draft:
-    """A node on its way from the local schema to the global one."""
+    """A node during the transformation."""
 
     place: Place | None
-    """Where it stands in the local schema; ``None`` for what an ``Insert`` made."""
+    """Its place in the local schema; ``None`` for inserted nodes."""
     name: Name
     occurs: Occurs
     text: bool
     cut: bool = False
     attributes: dict[Name, DraftAttribute] = field(default_factory=dict)
-    """By the names that they have in the local schema."""
+    """Attributes by their names in the local schema."""
     children: list[Draft] = field(default_factory=list)
     parent: Draft | None = None
 
     @property
     def path(self) -> NodePath:
-        """The names from the root down to here, as they are now."""
+        """The current path of the node."""
         names: list[Name] = []
         node = self
         while node.parent is not None:
@@ -64,7 +64,7 @@ class Draft:
         return tuple(reversed(names))
 
     def add(self, *children: Draft) -> None:
-        """Append children, taken from the parent that they had."""
+        """Appends children, removing them from their parents."""
         if children and children[0].parent is not None:
             children[0].parent.release(children)
         for child in children:
@@ -72,7 +72,7 @@ class Draft:
         self.children += children
 
     def release(self, children: Sequence[Draft]) -> None:
-        """Let children of this node go, all at once: there can be thousands."""
+        """Removes children in one pass, since there can be thousands."""
         if len(children) == 1:
             self.children.remove(children[0])
             return
@@ -82,13 +82,13 @@ class Draft:
 
 @dataclass(frozen=True, slots=True)
 class Transformed:
-    """The local schema as operators leave it."""
+    """The transformed local schema."""
 
     tree: SchemaTree
     places: Mapping[Place, Place]
-    """Where each place of the local schema has come to."""
+    """New places by local place."""
     remarks: tuple[str, ...]
-    """What documents can do that the tree does not show, in words."""
+    """Possible deviations of documents from the tree, as text."""
 
 
 def transform(
@@ -96,10 +96,10 @@ def transform(
     operators: Sequence[Operator],
     wheres: Mapping[Operator, Where] | None = None,
 ) -> Transformed:
-    """Apply operators, in their order within a node, to the schema.
+    """Apply operators to the schema.
 
-    Raises :class:`~penstock.errors.MappingError` for one that cannot be applied; ``wheres`` tells
-    where each stands in a file.
+    Raises :class:`~penstock.errors.MappingError` for an inapplicable operator; ``wheres`` holds
+    their positions in a file.
     """
     work = Transformation(local, operators, wheres or {})
     work.exchange()
@@ -108,7 +108,7 @@ def transform(
 
 
 class Transformation:
-    """One schema under the operators; :mod:`penstock.mediation.derivation` stops halfway."""
+    """The transformation of one schema; :mod:`penstock.mediation.derivation` uses its phases."""
 
     def __init__(
         self,
@@ -137,13 +137,13 @@ class Transformation:
         return draft
 
     def exchange(self) -> None:
-        """The first phase."""
+        """The first phase: Exchanges."""
         for operator in self._operators:
             if isinstance(operator, Exchange):
                 self._exchange(operator)
 
     def rewrite(self) -> None:
-        """The second phase."""
+        """The second phase: all other operators."""
         by_node: dict[NodePath, list[Operator]] = {}
         for operator in self._operators:
             self._node(operator)
@@ -151,7 +151,7 @@ class Transformation:
             if not isinstance(operator, Exchange):
                 by_node.setdefault(operator.node, []).append(operator)
         self._apply_all(self.above, by_node.get((), []))
-        # Indices, not copies of the lists: an Upgrade adds siblings behind the node it is for.
+        # Iterates by index, because an Upgrade adds siblings after its node.
         waiting = [(self.above, 0)]
         while waiting:
             parent, index = waiting.pop()
@@ -164,7 +164,7 @@ class Transformation:
             waiting.append((draft, 0))
 
     def result(self) -> Transformed:
-        """The schema as it now is."""
+        """The transformed schema."""
         places: dict[Place, Place] = {}
         for place, draft in self._by_place.items():
             if place.path:
@@ -191,7 +191,7 @@ class Transformation:
         return draft
 
     def _require_names(self, operator: Operator) -> None:
-        """What is given a new name can be written as XML, as SDR does."""
+        """Checks that new names are valid in XML, because SDR serialises them."""
         match operator:
             case Rename(name=name, attribute=None) | ToElement(name=name):
                 wrong = [] if is_element_name(name) else [name]
@@ -202,12 +202,12 @@ class Transformation:
             case _:
                 wrong = []
         if wrong:
-            raise self._refuse("mapping.name", operator, f"nothing can be called {str(wrong[0])!r}")
+            raise self._refuse("mapping.name", operator, f"{str(wrong[0])!r} is not a valid name")
 
     def _children(
         self, operator: Operator, parent: Draft, places: Iterable[Place] | None
     ) -> list[Draft]:
-        """The drafts of these places, which must be children of ``parent`` by now."""
+        """The drafts of these places, which must currently be children of ``parent``."""
         if places is None:
             found = list(parent.children)
         else:
@@ -224,7 +224,9 @@ class Transformation:
         draft = self._by_place.get(place)
         if draft is None or draft.parent is not parent:
             raise self._refuse(
-                "mapping.children", operator, f"{place} is not a child of it when its turn comes"
+                "mapping.children",
+                operator,
+                f"{place} is not its child when the operator is applied",
             )
         return draft
 
@@ -234,10 +236,10 @@ class Transformation:
         node = self._node(operator)
         child = self._child(operator, node, Place(operator.child))
         parent = node.parent
-        assert parent is not None, "only the virtual node has none"
+        assert parent is not None, "only the virtual node has no parent"
         if not child.occurs.required:
             self._remarks.append(
-                f"where {Place(operator.node)} has no {child.name}, it stays where it is"
+                f"{Place(operator.node)} stays in place where it has no {child.name}"
             )
         place = parent.children.index(node)
         node.children.remove(child)
@@ -265,23 +267,25 @@ class Transformation:
 
     def _require_one_upgrade(self, upgrades: Sequence[Upgrade]) -> None:
         if len(upgrades) > 1:
-            raise self._refuse("mapping.repeated", upgrades[1], "write one Upgrade for both")
+            raise self._refuse("mapping.repeated", upgrades[1], "combine both into one Upgrade")
 
     def _require_apart(self, inserts: Sequence[Insert]) -> None:
         paths: set[tuple[Name, ...]] = set()
         for operator in inserts:
             if operator.children is None and len(inserts) > 1:
-                raise self._refuse("mapping.repeated", operator, "Insert+ leaves no other Insert")
+                raise self._refuse("mapping.repeated", operator, "Insert+ excludes other Inserts")
             if operator.path in paths:
-                raise self._refuse("mapping.repeated", operator, "write one Insert for this path")
+                raise self._refuse(
+                    "mapping.repeated", operator, "combine the Inserts of this path into one"
+                )
             paths.add(operator.path)
 
     def _to_element(self, draft: Draft, operator: ToElement) -> Draft:
-        """The child that an attribute becomes; it comes before all others."""
+        """The child that replaces an attribute; it precedes all others."""
         found = draft.attributes.pop(operator.attribute, None)
         if found is None:
             raise self._refuse(
-                "mapping.node", operator, f"it has no attribute {operator.attribute}, or no longer"
+                "mapping.node", operator, f"it has no attribute {operator.attribute} (any more)"
             )
         made = Draft(found.place, operator.name, Occurs(found.required, many=False), text=True)
         made.parent = draft
@@ -316,7 +320,7 @@ class Transformation:
         moved = self._children(operator, draft, operator.children)
         parent = draft.parent
         if parent is None or parent is self.above:
-            raise self._refuse("mapping.root", operator, "nothing can stand beside the root")
+            raise self._refuse("mapping.root", operator, "the root cannot have siblings")
         place = parent.children.index(draft) + 1
         draft.release(moved)
         for each in moved:
@@ -328,25 +332,25 @@ class Transformation:
         done: set[Name | None] = set()
         for operator in operators:
             if operator.attribute in done:
-                raise self._refuse("mapping.repeated", operator, "it has two new names")
+                raise self._refuse("mapping.repeated", operator, "it is renamed twice")
             done.add(operator.attribute)
             if operator.attribute is None:
                 draft.name = operator.name
                 continue
             found = draft.attributes.get(operator.attribute)
             if found is None:
-                message = f"it has no attribute {operator.attribute}, or no longer"
+                message = f"it has no attribute {operator.attribute} (any more)"
                 raise self._refuse("mapping.node", operator, message)
             found.name = operator.name
         names = Counter(each.name for each in draft.attributes.values())
         for operator in operators:
             if operator.attribute is not None and names[operator.name] > 1:
-                message = f"it has another attribute {operator.name}"
+                message = f"it already has an attribute {operator.name}"
                 raise self._refuse("mapping.attribute", operator, message)
 
 
 def _through(outer: Occurs, inner: Occurs) -> Occurs:
-    """How often what occurs in something does, seen from outside."""
+    """The cardinality of a node through an intermediate level."""
     return Occurs(outer.required and inner.required, outer.many or inner.many)
 
 
@@ -363,7 +367,7 @@ def _finished(draft: Draft) -> SchemaNode:
 
 
 def _merged(siblings: Sequence[SchemaNode]) -> list[SchemaNode]:
-    """The same nodes, those of one name as one."""
+    """Merges nodes of the same name."""
     by_name: dict[Name, list[SchemaNode]] = {}
     for node in siblings:
         by_name.setdefault(node.name, []).append(node)
