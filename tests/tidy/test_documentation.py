@@ -23,7 +23,7 @@ from penstock.mediation import Mapping, SchemaMatching
 from penstock.mediation.schema_matching.name_words import Abbreviations
 from penstock.native import native
 from penstock.schema.outline import read_tree
-from support.fixtures.repository import DOCS, ROOT, relative
+from support.fixtures.repository import DOCS, NATIVE, ROOT, SOURCE, files_under, relative
 
 LANGUAGES = {"python", "console", "sh", "text", "json", "xml", "rust", "toml", "mermaid"}
 """Languages of code blocks; ``python`` and ``console`` run, commands in ``sh`` are checked."""
@@ -204,6 +204,17 @@ def test_every_page_can_be_reached_from_the_index() -> None:
                 waiting.append(path)
     unreached = {page for page in pages() if page.is_relative_to(DOCS)} - reached
     assert sorted(relative(page) for page in unreached) == []
+
+
+def test_architecture_page_links_every_folder_of_the_sources() -> None:
+    """Folders that hold nothing but the tests of a Rust module are part of that module."""
+    page = ROOT / "ARCHITECTURE.md"
+    targets = (local_target(page, link) for link in links(page))
+    linked = {path for path, _ in filter(None, targets)}
+    sources = files_under(SOURCE / "penstock") + files_under(NATIVE / "src")
+    of_tests = re.compile(r"/(tests|testing)(/|$)|/\w+/tests\.rs$")
+    folders = {path.parent for path in sources if not of_tests.search(relative(path))}
+    assert sorted(relative(folder) for folder in folders - linked) == []
 
 
 def test_decision_records_have_one_format_and_consecutive_numbers() -> None:
