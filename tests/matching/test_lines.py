@@ -9,6 +9,8 @@ from hypothesis import strategies as st
 from penstock.matching import line_numbers as lines
 from penstock.matching.line_numbers import Lines
 
+CODECS = {"utf-8": "utf-8", "utf-16le": "utf-16-le", "utf-16be": "utf-16-be"}
+
 texts = st.lists(st.sampled_from(("\n", "\r", "\r\n", "a", "é", "\u0d0a", "\u0a00")), max_size=12)
 
 
@@ -17,7 +19,7 @@ texts = st.lists(st.sampled_from(("\n", "\r", "\r\n", "a", "é", "\u0d0a", "\u0a
 def test_lines_are_counted_as_people_do(block_bytes: int, text: str) -> None:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(lines, "_BLOCK_BYTES", block_bytes)
-        for encoding, codec in (("utf-8", "utf-8"), ("utf-16le", "utf-16-le")):
+        for encoding, codec in CODECS.items():
             document = text.encode(codec)
             counted = Lines(document, encoding)
             for at, character in enumerate(text):
