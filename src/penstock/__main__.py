@@ -1,4 +1,4 @@
-"""``python -m penstock``: the same as the ``penstock`` command."""
+"""``python -m penstock`` is equivalent to the ``penstock`` command."""
 
 from penstock.cli import main
 

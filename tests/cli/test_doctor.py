@@ -89,7 +89,7 @@ def test_a_missing_core_that_is_required_is_a_failure(
     assert finding("native core").state is State.MISSING
     done = penstock("doctor")
     assert done.code == 1
-    assert "reference serves" not in done.out
+    assert "Python reference" not in done.out
 
 
 def test_the_compilers_error_is_shown(no_native: Path) -> None:

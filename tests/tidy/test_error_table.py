@@ -13,8 +13,8 @@ from support.fixtures.repository import NATIVE, SOURCE, TESTS, files_under
 
 TABLE = SOURCE / "penstock" / "errors"
 RUST_TESTS = "#[cfg(test)]"
-ROOMS = "|".join(sorted({code.partition(".")[0] for code in ERRORS}))
-A_CODE = re.compile(rf"""["']((?:{ROOMS})\.[a-z][a-z0-9_-]*)["']""")
+AREAS = "|".join(sorted({code.partition(".")[0] for code in ERRORS}))
+A_CODE = re.compile(rf"""["']((?:{AREAS})\.[a-z][a-z0-9_-]*)["']""")
 FILE_SUFFIXES = {"dtd", "xml", "md", "txt", "json", "jsonl", "log", "py"}
 """``"document.xml"`` names a file, not an error."""
 
@@ -59,8 +59,8 @@ def text_of_the_tests() -> str:
     return "\n".join(texts)
 
 
-def test_every_code_stands_in_one_module() -> None:
-    # Where the modules' rows come together, the later of two would silently win.
+def test_every_code_is_in_one_module() -> None:
+    # When the tables are merged, the later of two rows would silently win.
     rows = [
         code
         for path in files_under(TABLE, ".py")
@@ -85,12 +85,12 @@ def test_no_code_is_used_that_the_table_lacks() -> None:
 
 
 @pytest.mark.parametrize("code", sorted(ERRORS))
-def test_every_row_is_whole(code: str) -> None:
+def test_every_row_is_complete(code: str) -> None:
     row = ERRORS[code]
-    made = error(code, "told")
+    made = error(code, "a message")
     assert type(made) is row.cls
     assert made.hint == row.hint
-    # Also a builtin's subclass, besides the chain that leads to Exception.
+    # Derives from a built-in exception other than Exception.
     bases = set(row.cls.__mro__) - {PenstockError, Exception, BaseException, object}
     assert any(base.__module__ == "builtins" for base in bases)
     assert row.meaning

@@ -1,10 +1,10 @@
-"""The one error table: every error has a stable code, a class, a message with position, a hint.
+"""The error table: every error has a stable code, a class, a message with position, and a hint.
 
-Codes are ``room.cause``. The native core raises by code; :func:`error` turns a code into the
-class the table names. Every class is also a builtin's subclass, so that callers who know nothing
-of Penstock can still catch sensibly.
+Codes are ``area.cause``. The native core reports errors by code; :func:`error` creates an instance
+of the class that the table names. Every class also derives from a built-in exception, so callers
+can catch errors without importing Penstock.
 
-Each package of Penstock has its rows in a module of the same name here; :data:`ERRORS` is all of
+Each package of Penstock has a module of the same name here with its rows; :data:`ERRORS` combines
 them.
 """
 
@@ -80,9 +80,9 @@ ERRORS: dict[str, ErrorSpec] = {
     **lab.ERRORS,
     **cli.ERRORS,
 }
-"""Every code with its class, meaning and hint."""
+"""Maps every code to its class, meaning and hint."""
 
 
 def error(code: str, message: str, where: Where | None = None) -> PenstockError:
-    """The error of ``code``, in the class the table names."""
+    """Creates the error for ``code``, in the class that the table names."""
     return ERRORS[code].cls(code, message, where=where)

@@ -1,7 +1,7 @@
-"""The classes of Penstock's errors, and what the table says of each code.
+"""The error classes, and the row type of the error table.
 
-:mod:`penstock.errors` is their door. Every class is also a builtin's subclass, so that callers
-who know nothing of Penstock can still catch sensibly.
+Import them from :mod:`penstock.errors`. Every class also derives from a built-in exception, so
+callers can catch errors without importing Penstock.
 """
 
 from __future__ import annotations
@@ -11,9 +11,9 @@ from typing import NamedTuple
 
 
 class Where(NamedTuple):
-    """A position: offset from 0, line and column (in characters) from 1.
+    """A position: an offset from 0; line and column from 1, in characters.
 
-    The offset counts bytes in documents and characters in queries.
+    The offset is in bytes for documents and in characters for queries.
     """
 
     offset: int
@@ -22,7 +22,7 @@ class Where(NamedTuple):
 
 
 class PenstockError(Exception):
-    """The base of all errors of Penstock."""
+    """Base class of all Penstock errors."""
 
     def __init__(self, code: str, message: str, *, where: Where | None = None) -> None:
         super().__init__(code, message, where)
@@ -32,8 +32,8 @@ class PenstockError(Exception):
 
     @property
     def hint(self) -> str:
-        """What to do about it."""
-        # The table is made of these classes, so it comes later.
+        """How to fix the problem."""
+        # The table imports these classes.
         from penstock.errors import ERRORS  # noqa: PLC0415
 
         return ERRORS[self.code].hint
@@ -43,16 +43,18 @@ class PenstockError(Exception):
         return f"{self.message}{place} [{self.code}]"
 
     def __reduce__(self) -> tuple[object, ...]:
-        # Spark pickles errors; keyword-only arguments need help.
-        return (_again, (type(self), self.code, self.message, self.where))
+        # Spark pickles errors, and the default cannot pass keyword-only arguments.
+        return (_recreate, (type(self), self.code, self.message, self.where))
 
 
-def _again(cls: type[PenstockError], code: str, message: str, where: Where | None) -> PenstockError:
+def _recreate(
+    cls: type[PenstockError], code: str, message: str, where: Where | None
+) -> PenstockError:
     return cls(code, message, where=where)
 
 
 class DocumentError(PenstockError, ValueError):
-    """A document was refused; in a stream it becomes a dead letter."""
+    """A document was refused; the pipeline makes it a dead letter."""
 
 
 class QueryError(PenstockError, ValueError):
@@ -60,7 +62,7 @@ class QueryError(PenstockError, ValueError):
 
 
 class RecordsError(PenstockError, OSError):
-    """Files of records cannot be read as they are."""
+    """A file of records cannot be read."""
 
 
 class SchemaError(PenstockError, ValueError):
@@ -72,15 +74,15 @@ class MappingError(PenstockError, ValueError):
 
 
 class WorkloadError(PenstockError, ValueError):
-    """A workload cannot be made as asked."""
+    """A workload cannot be generated with these parameters."""
 
 
 class PipelineError(PenstockError, ValueError):
-    """A pipeline cannot run as asked."""
+    """A pipeline cannot run with these arguments."""
 
 
 class PipelineFailure(PenstockError, RuntimeError):  # noqa: N818
-    """A pipeline stopped before its end."""
+    """A pipeline stopped prematurely."""
 
 
 class SubscriptionFileError(PenstockError, ValueError):
@@ -88,45 +90,45 @@ class SubscriptionFileError(PenstockError, ValueError):
 
 
 class IndexFileError(PenstockError, ValueError):
-    """An index file is damaged, of another kind, or too new."""
+    """An index file is missing, damaged, of another kind, or of another version."""
 
 
 class UnknownSubscriptionError(PenstockError, KeyError):
-    """No subscription of that id."""
+    """There is no subscription with that id."""
 
-    __str__ = PenstockError.__str__  # KeyError's own would quote the message
+    __str__ = PenstockError.__str__  # KeyError.__str__ would quote the message
 
 
 class EngineError(PenstockError, ValueError):
-    """An engine that there is not, or that this index cannot serve."""
+    """Unknown engine, or one that the index does not support."""
 
 
 class WorkspaceError(PenstockError, ValueError):
-    """A workspace, or something in it, is not as it must be."""
+    """A workspace is missing, damaged or busy, or something in it is invalid."""
 
 
 class NativeMissingError(PenstockError, ImportError):
-    """The native core is required and absent."""
+    """The native core is required but not installed."""
 
 
 class MissingPackageError(PenstockError, ImportError):
-    """A package is not installed that only some commands need."""
+    """An optional package that this function needs is not installed."""
 
 
 class NativeMissingWarning(RuntimeWarning):
-    """The native core is absent, and the references serve."""
+    """The native core is not installed; the Python reference is used instead."""
 
 
 @dataclass(frozen=True, slots=True)
 class ErrorSpec:
-    """One row of the table."""
+    """A row of the error table."""
 
     cls: type[PenstockError]
     meaning: str
     hint: str
 
 
-# People import them from the package, and tracebacks should say the same.
+# Tracebacks show the name under which the classes are imported.
 for _each in [each for each in globals().values() if isinstance(each, type)]:
     if _each.__module__ == __name__:
         _each.__module__ = "penstock.errors"

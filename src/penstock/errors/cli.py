@@ -1,4 +1,4 @@
-"""The errors of subscription files, as the commands read them."""
+"""Errors in subscription files."""
 
 from __future__ import annotations
 
@@ -12,17 +12,17 @@ ERRORS: dict[str, ErrorSpec] = {
     ),
     "subscription-file.line": ErrorSpec(
         SubscriptionFileError,
-        "a line of a subscription file is no subscription",
-        "A line is an id, a tab, and a query; in a .jsonl file, an object with id and query.",
+        "a line of a subscription file is malformed",
+        "A line is an id, a tab and a query; in a .jsonl file, an object with `id` and `query`.",
     ),
     "subscription-file.directive": ErrorSpec(
         SubscriptionFileError,
-        "a directive of a subscription file is unknown or incomplete",
-        "Write `@namespace PREFIX=URI`, `@default-namespace URI`, or `@kind keywords`.",
+        "a directive in a subscription file is unknown or incomplete",
+        "Write `@namespace PREFIX=URI`, `@default-namespace URI` or `@kind keywords`.",
     ),
     "subscription-file.not-json": ErrorSpec(
         SubscriptionFileError,
         "a line of a .jsonl subscription file is not JSON",
-        "Write one JSON object a line, or rename the file if it holds lines of text.",
+        "Write one JSON object per line, or rename the file if it contains lines of text.",
     ),
 }

@@ -1,4 +1,4 @@
-"""The errors of generated workloads and the bench."""
+"""Errors in generated workloads, benchmarks and experiments."""
 
 from __future__ import annotations
 
@@ -7,32 +7,33 @@ from penstock.errors.classes import ErrorSpec, MissingPackageError, WorkloadErro
 ERRORS: dict[str, ErrorSpec] = {
     "lab.parameter": ErrorSpec(
         WorkloadError,
-        "a parameter of a workload is out of its range",
+        "a workload parameter is out of range",
         "See the parameter's docstring.",
     ),
     "lab.schema": ErrorSpec(
         WorkloadError,
-        "no schema of that name is shipped",
+        "there is no built-in schema with that name",
         "Use one of the names listed, or read your own with `SchemaGraph.from_dtd_file`.",
     ),
     "lab.catalogue": ErrorSpec(
         WorkloadError,
-        "no course catalogue of that name is shipped",
-        "Use one of the names listed; `penstock generate catalogues` writes all of them out.",
+        "there is no course catalogue with that name",
+        "Use one of the names listed; `penstock generate catalogues` writes all of them.",
     ),
     "lab.workload": ErrorSpec(
         WorkloadError,
-        "no workload of that name is shipped",
-        "Use one of the names listed, or make a `Workload` of your own.",
+        "there is no preset workload with that name",
+        "Use one of the names listed, or create your own `Workload`.",
     ),
     "lab.exhausted": ErrorSpec(
         WorkloadError,
-        "the schema does not give that many distinct queries",
-        "Ask for fewer, for greater depth or more predicates, or allow equals: `distinct=False`.",
+        "the schema does not have that many distinct queries",
+        "Ask for fewer queries, greater depth or more predicates, or allow duplicates with"
+        " `distinct=False`.",
     ),
     "lab.plots": ErrorSpec(
         MissingPackageError,
-        "the package that draws plots is not installed",
+        "matplotlib, which draws the plots, is not installed",
         "Install it with `pip install 'penstock[lab]'`, or run `make setup`.",
     ),
 }

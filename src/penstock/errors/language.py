@@ -1,4 +1,4 @@
-"""The errors of queries: paths and keywords."""
+"""Errors in XPath and keyword queries."""
 
 from __future__ import annotations
 
@@ -12,43 +12,43 @@ ERRORS: dict[str, ErrorSpec] = {
     ),
     "query.syntax": ErrorSpec(
         QueryError,
-        "the query is not written as XPath",
-        "Look at the position given; strings go in quotes, conditions in square brackets.",
+        "the query is not valid XPath",
+        "See the position; strings need quotes, conditions need square brackets.",
     ),
     "query.character": ErrorSpec(
         QueryError,
-        "the query has a character that XML does not allow",
+        "the query contains a character that XML does not allow",
         "Remove it: no document can contain it.",
     ),
     "query.limit": ErrorSpec(
         QueryError,
-        "the query is larger than a named limit",
+        "the query exceeds a limit",
         "Split it into several subscriptions.",
     ),
     "query.namespaces": ErrorSpec(
         QueryError,
-        "the namespace map of a query is not usable",
-        "Map prefixes to namespace URIs; `default_namespace` is for names without a prefix.",
+        "the namespace map of a query is invalid",
+        "Map prefixes to namespace URIs; use `default_namespace` for names without a prefix.",
     ),
     "query.prefix": ErrorSpec(
         QueryError,
-        "a prefix of the query is not in its namespace map",
-        "Bind it in `namespaces`, or by `--namespace p=URI`; `*:name` is any namespace's.",
+        "a prefix in the query is not in its namespace map",
+        "Bind it in `namespaces` or with `--namespace p=URI`; `*:name` matches any namespace.",
     ),
     "query.axis": ErrorSpec(
         QueryError,
         "the query uses an axis that is not supported",
-        "Use `/`, `//` and `@`; in place of going up, put a condition on the upper step: `a[b]`.",
+        "Use `/`, `//` and `@`; instead of going up, put a condition on the upper step: `a[b]`.",
     ),
     "query.node-test": ErrorSpec(
         QueryError,
-        "the query selects nodes of a kind that cannot be selected",
+        "the query selects a kind of node that cannot be selected",
         "Use `*` for elements, `@*` for attributes, `text()` for text.",
     ),
     "query.leaf": ErrorSpec(
         QueryError,
-        "the query goes on below an attribute or text",
-        "End the path there, or put the condition on the element above.",
+        "the query continues below an attribute or text",
+        "End the path there, or put the condition on the parent element.",
     ),
     "query.document-node": ErrorSpec(
         QueryError,
@@ -57,27 +57,30 @@ ERRORS: dict[str, ErrorSpec] = {
     ),
     "query.not-nodes": ErrorSpec(
         QueryError,
-        "the query gives a value, not nodes",
+        "the query returns a value instead of nodes",
         "Put the condition in square brackets after a path: `/a[b = 'x']`.",
     ),
     "query.absolute": ErrorSpec(
         QueryError,
-        "a predicate has a path from the document's root",
-        "Start it at the node: `.//a` in place of `//a`; or move the condition to an upper step.",
+        "a predicate contains an absolute path",
+        "Start it at the node, with `.//a` instead of `//a`, or move the condition to an upper"
+        " step.",
     ),
     "query.filter": ErrorSpec(
         QueryError,
-        "something that is not a step has a predicate or steps",
-        "Write the predicate on each step, `a[1]`, and the whole path in each branch of a union.",
+        "a predicate or further steps follow an expression that is not a step",
+        "Put the predicate on each step, as in `a[1]`, and write out each branch of a union in"
+        " full.",
     ),
     "query.positional-descendant": ErrorSpec(
         QueryError,
         "the query uses `descendant::` with a position",
-        "Write `//x[1]` for the first among its siblings; the first of all cannot be asked for.",
+        "Write `//x[1]` for the first among its siblings; the first in the document is not"
+        " supported.",
     ),
     "query.function": ErrorSpec(
         QueryError,
-        "the query calls a function that is not supported, or calls it wrongly",
+        "the query calls a function that is not supported, or with wrong arguments",
         "Use `not(a)`, `contains(a, 'x')`, `starts-with(a, 'x')`, `position()` or `last()`.",
     ),
     "query.variable": ErrorSpec(
@@ -87,59 +90,59 @@ ERRORS: dict[str, ErrorSpec] = {
     ),
     "query.arithmetic": ErrorSpec(
         QueryError,
-        "the query calculates",
-        "Write the result as a number; a name with a hyphen has no spaces around it.",
+        "the query contains arithmetic",
+        "Write the result as a number; in a name, put no spaces around a hyphen.",
     ),
     "query.comparison": ErrorSpec(
         QueryError,
-        "the query compares what cannot be compared here",
-        "Compare one path with a string or a number; for several, `a = 'x' or b = 'x'`.",
+        "the query compares operands that cannot be compared",
+        "Compare one path with a string or a number; for several, use `a = 'x' or b = 'x'`.",
     ),
     "query.constant": ErrorSpec(
         QueryError,
-        "a condition is the same for every node",
-        "Leave it out, or ask for something: `[@a]`, `[b = 'x']`, `[2]`.",
+        "a condition has the same value for every node",
+        "Leave it out, or test something: `[@a]`, `[b = 'x']`, `[2]`.",
     ),
     "query.unprintable": ErrorSpec(
         QueryError,
-        "no text stands for this tree",
-        "Use strings with one kind of quotes, and numbers that are numbers.",
+        "the syntax tree cannot be written as XPath",
+        "Use strings with one kind of quote, and finite numbers.",
     ),
     "keywords.none": ErrorSpec(
         QueryError,
-        "the query has no word",
-        "Write words, such as `storm warning`: a word holds a letter or a digit.",
+        "the query contains no word",
+        "Write words, such as `storm warning`; a word contains a letter or a digit.",
     ),
     "keywords.mixed": ErrorSpec(
         QueryError,
-        "`OR` does not stand between any two words of the query and no others",
-        "Write `storm warning` for both or `storm OR warning` for any; for both kinds, subscribe "
-        "twice.",
+        "the query mixes words with and without `OR`",
+        "Write `storm warning` for both words or `storm OR warning` for either; for a mixture,"
+        " subscribe twice.",
     ),
     "keywords.word-too-long": ErrorSpec(
         QueryError,
-        "a word of the query is longer than a word may be",
-        "Leave it out: in documents, what is so long is no word either.",
+        "a word of the query exceeds the length limit",
+        "Leave it out: the tokenizer skips words of this length in documents too.",
     ),
     "keywords.too-many": ErrorSpec(
         QueryError,
-        "the query has more words than a query may have",
-        "Keep those that tell most, or split it into several subscriptions.",
+        "the query has more words than the limit",
+        "Keep the most specific words, or split the query into several subscriptions.",
     ),
     "keywords.or-too-large": ErrorSpec(
         DocumentError,
-        "a document is too large to be searched for answers to keywords with `OR`",
-        "Cut it into records by a path, such as `/feed/entry`; whether it matches, and keywords "
-        "without `OR`, need no cutting.",
+        "a document is too large to locate the answers to keywords with `OR`",
+        "Split it into records by a path, such as `/feed/entry`; matching itself, and keywords"
+        " without `OR`, have no such limit.",
     ),
     "keywords.too-many-answers": ErrorSpec(
         DocumentError,
         "a document has more answers to keyword queries than the limit",
-        "Cut it into records by a path, such as `/feed/entry`.",
+        "Split it into records by a path, such as `/feed/entry`.",
     ),
     "keywords.too-many-elements": ErrorSpec(
         DocumentError,
-        "a document has more elements than keyword answers can be numbered with",
-        "Cut it into records by a path, such as `/feed/entry`.",
+        "a document has too many elements to number the answers to keywords",
+        "Split it into records by a path, such as `/feed/entry`.",
     ),
 }

@@ -1,4 +1,4 @@
-"""The errors of subscriptions, engines and index files."""
+"""Errors in subscriptions, engines and index files."""
 
 from __future__ import annotations
 
@@ -14,59 +14,62 @@ from penstock.errors.classes import (
 ERRORS: dict[str, ErrorSpec] = {
     "limit.candidates": ErrorSpec(
         DocumentError,
-        "more nodes of a document are undecided at once than the limit",
-        "Narrow the query, or raise the limit: conditions on what comes late keep nodes waiting.",
+        "a document has more undecided nodes at a time than the limit",
+        "Narrow the query, or raise the limit; conditions on later nodes leave earlier ones"
+        " undecided.",
     ),
     "subscription.duplicate": ErrorSpec(
         QueryError,
-        "a subscription of that id is there already",
-        "Remove it first, or give the new one another id.",
+        "the subscription id is already in use",
+        "Remove that subscription first, or choose another id.",
     ),
     "subscription.uneven": ErrorSpec(
         QueryError,
-        "ids and queries differ in number",
+        "the numbers of ids and queries differ",
         "Pass one query for each id.",
     ),
     "subscription.unknown": ErrorSpec(
         UnknownSubscriptionError,
-        "no subscription has that id",
-        "`penstock subscriptions list` shows a workspace's; a matcher knows those its index held"
-        " when it was made.",
+        "there is no subscription with that id",
+        "`penstock subscriptions list` shows those of a workspace; a matcher knows those that its"
+        " index held when it was created.",
     ),
     "document.missing": ErrorSpec(
         DocumentError,
         "a row of a batch has no document",
-        "Leave out the rows whose document is null.",
+        "Filter out rows whose document is null.",
     ),
     "engine.unknown": ErrorSpec(
         EngineError,
-        "there is no such engine, or this index cannot serve it",
-        "Use `shared`, `yfilter` or `reference`, for keywords `postings`, `kemb`, `kale`, `slca` or"
-        " `reference`; an index for `reference` serves no other.",
+        "the engine is unknown, or the index does not support it",
+        "Use `shared`, `yfilter` or `reference`; for keywords `postings`, `kemb`, `kale`, `slca`"
+        " or `reference`. An index built for `reference` supports no other engine.",
     ),
     "index.missing": ErrorSpec(
         IndexFileError,
-        "a file of an index version is not there",
-        "Build the version again from the subscriptions; `penstock run` does so by itself.",
+        "a file of an index version is missing",
+        "Build the version again from the subscriptions; `penstock run` does so automatically.",
     ),
     "index.not-an-index": ErrorSpec(
         IndexFileError,
         "the file is not an index",
-        "Pass a file that `save` of the same class wrote: keywords have an index of their own.",
+        "Pass a file written by `save` of the same class; keyword indexes have a format of their"
+        " own.",
     ),
     "index.too-new": ErrorSpec(
         IndexFileError,
-        "the index was written by a newer version",
+        "the index was written by a newer version of Penstock",
         "Read it with the version that wrote it, or build it again from the subscriptions.",
     ),
     "index.too-old": ErrorSpec(
         IndexFileError,
-        "the index was written by an older version, in a format that is no longer read",
+        "the index was written by an older version of Penstock, in a format that is no longer"
+        " supported",
         "Build it again from the subscriptions.",
     ),
     "index.damaged": ErrorSpec(
         IndexFileError,
-        "the index does not meet its checksum, or ends early",
+        "the index fails its checksum or is truncated",
         "Copy the file again, or build it again from the subscriptions.",
     ),
 }

@@ -1,4 +1,4 @@
-"""The errors of mappings, of rewriting by them, and of the mediator."""
+"""Errors in mappings, in rewriting documents, and in the mediator."""
 
 from __future__ import annotations
 
@@ -7,137 +7,144 @@ from penstock.errors.classes import DocumentError, ErrorSpec, MappingError
 ERRORS: dict[str, ErrorSpec] = {
     "mapping.syntax": ErrorSpec(
         MappingError,
-        "a mapping file is not written as it must be",
-        "Begin with `penstock mapping 1`; then the local schema as an outline, operators behind"
-        " `=>` below their nodes.",
+        "a mapping file is malformed",
+        "Begin with `penstock mapping 1`, followed by the outline of the local schema with"
+        " operators after `=>` below their nodes.",
     ),
     "mapping.node": ErrorSpec(
         MappingError,
-        "an operator is for a node or attribute that is not there",
-        "Operators name nodes of the local schema by the path they have there; above the root"
-        " there is only Insert.",
+        "an operator names a node or attribute that does not exist",
+        "Operators name nodes by their path in the local schema; above the root only Insert is"
+        " possible.",
     ),
     "mapping.children": ErrorSpec(
         MappingError,
-        "an operator moves something that is not a child of its node when its turn comes",
-        "Exchanges come first, then the nodes from the root down; at each ToElement, Downgrade,"
-        " Insert, Upgrade, Rename.",
+        "an operator refers to a node that is not a child when the operator is applied",
+        "Exchanges are applied first, then all others from the root down; at each node ToElement,"
+        " Downgrade, Insert, Upgrade, Rename.",
     ),
     "mapping.root": ErrorSpec(
         MappingError,
-        "an Upgrade is at the root, beside which nothing can stand",
-        "Wrap the root first: an Insert above it, `=> insert NAME (ROOT)` before the first node.",
+        "an Upgrade is at the root, which cannot have siblings",
+        "Wrap the root first with an Insert above it: `=> insert NAME (ROOT)` before the first"
+        " node.",
     ),
     "mapping.repeated": ErrorSpec(
         MappingError,
-        "two operators at one node contradict each other, or should be one",
-        "Keep one Upgrade, one Insert a path and one Rename a name at each node.",
+        "two operators at a node contradict each other, or should be combined",
+        "Keep one Upgrade per node, one Insert per path and one Rename per name.",
     ),
     "mapping.attribute": ErrorSpec(
         MappingError,
         "two attributes of a node would have the same name",
-        "Give one of them another name.",
+        "Rename one of them.",
     ),
     "mapping.name": ErrorSpec(
         MappingError,
-        "an operator gives a name that XML does not allow",
-        "Names are letters, digits, `-`, `_` and `.`; `xmlns` is no attribute, and its namespace"
-        " has no names.",
+        "an operator introduces a name that XML does not allow",
+        "Names consist of letters, digits, `-`, `_` and `.`; `xmlns` cannot be an attribute, and"
+        " its namespace has no names.",
     ),
     "mapping.copies": ErrorSpec(
         DocumentError,
-        "a mapping would copy more of a document than the limit",
-        "Exchange copies a node into each of its children: cut the document into smaller ones.",
+        "rewriting would copy more of a document than the limit",
+        "Exchange copies a node into each of its children: split the document into smaller ones.",
     ),
     "mapping.depth": ErrorSpec(
         DocumentError,
-        "a document is too deep once a mapping has rewritten it",
-        "Operators that insert or move down make it deeper: raise the limit `depth`.",
+        "a rewritten document is nested too deeply",
+        "Operators that insert elements or move them down add levels: raise the limit `depth`.",
     ),
     "mapping.held": ErrorSpec(
         DocumentError,
-        "a mapping would hold back more of a document than the limit",
-        "An operator waits for the end of a large element: cut the document into smaller ones.",
+        "rewriting would buffer more of a document than the limit",
+        "A blocking operator waits for the end of a large element: split the document into smaller"
+        " ones.",
     ),
     "mapping.uneven": ErrorSpec(
         MappingError,
-        "there are not as many mappings as documents",
-        "Give one mapping a document, or `None` for one that is matched as it is.",
+        "the numbers of mappings and documents differ",
+        "Pass one mapping per document, or `None` for a document to be matched without one.",
     ),
     "mapping.way": ErrorSpec(
         MappingError,
-        "there is no such way of rewriting",
-        "The ways are `sdr`, `nddr` and `iddr`.",
+        "the rewriting strategy is unknown",
+        "Use `sdr`, `nddr` or `iddr`.",
     ),
     "mapping.matching": ErrorSpec(
         MappingError,
-        "a schema matching is not one-to-one, or not between these schemas",
-        "Begin with `penstock matching 1`; then a line a pair: the local place and the global one.",
+        "a schema matching is malformed, not one-to-one, or not between these schemas",
+        "Begin with `penstock matching 1`, followed by one pair per line: the local place and the"
+        " global one.",
     ),
     "mapping.pairs": ErrorSpec(
         MappingError,
-        "schemas are too large to be matched automatically",
-        "Infer them from sample documents, which have only what is used, or delete from the printed"
-        " schema what is not.",
+        "the schemas are too large to be matched automatically",
+        "Infer them from sample documents, which contain only what is used, or delete unused parts"
+        " from the printed schema.",
     ),
     "mapping.abbreviations": ErrorSpec(
         MappingError,
-        "a file of abbreviations is not written as it must be",
-        "Begin with `penstock abbreviations 1`; then a line each: the short form and its words.",
+        "an abbreviations file is malformed",
+        "Begin with `penstock abbreviations 1`, followed by one line per abbreviation: the short"
+        " form and its words.",
     ),
     "mediation.schema": ErrorSpec(
         DocumentError,
-        "the document's header names a schema that nobody registered",
-        "Register its mapping with `penstock mapping register`, then replay the dead letter; or"
-        " match such documents as they are: `penstock run --unknown-schema as-is`.",
+        "the document's header names a schema that is not registered",
+        "Register its mapping with `penstock mapping register` and replay the dead letter, or"
+        " match such documents without a mapping: `penstock run --unknown-schema as-is`.",
     ),
     "mediation.carried": ErrorSpec(
         DocumentError,
-        "the mapping in the document's header cannot be read, or is too large",
-        "Replay the dead letter with `--mapping FILE`, another mapping; a large one is registered,"
-        " and named by its digest.",
+        "the mapping in the document's header is malformed or too large",
+        "Replay the dead letter with `--mapping FILE`; register a large mapping and name it by its"
+        " digest.",
     ),
     "mediation.digest": ErrorSpec(
         DocumentError,
-        "the mapping in the document's header is not the one that the header names",
-        "`penstock mapping check --json` tells a mapping's digest; replay the dead letter with"
+        "the mapping in the document's header does not have the digest that the header names",
+        "`penstock mapping check --json` prints a mapping's digest; replay the dead letter with"
         " `--mapping FILE`, which sends both.",
     ),
     "mediation.mapping": ErrorSpec(
         DocumentError,
-        "the document's mapping is named by a digest that nobody registered, or cannot be read any"
-        " more",
-        "Register it with `penstock mapping register`, then replay the dead letter; or send the"
+        "the document's header names a mapping by a digest that is not registered, or that can no"
+        " longer be read",
+        "Register it with `penstock mapping register` and replay the dead letter, or send the"
         " mapping itself.",
     ),
     "mediation.domain": ErrorSpec(
         MappingError,
-        "there is no such domain, several to choose from, or one that is in use",
-        "`penstock domain list` shows them, `penstock domain add` makes one, `--domain` names one.",
+        "the domain does not exist, is ambiguous, or is in use",
+        "`penstock domain list` shows the domains, `penstock domain add` creates one, `--domain`"
+        " selects one.",
     ),
     "mediation.version": ErrorSpec(
         MappingError,
-        "a global schema cannot follow the version before it",
-        "Give it the next number, and keep each element and attribute: subscriptions ask for them.",
+        "a global schema is not a valid successor of the previous version",
+        "Give it the next number, and keep every element and attribute: subscriptions depend on"
+        " them.",
     ),
     "mediation.name": ErrorSpec(
         MappingError,
-        "a publisher or a schema cannot be registered under that name",
-        "Use up to 200 visible characters, with spaces only inside.",
+        "a publisher or schema name is invalid",
+        "Use up to 200 visible characters; spaces are allowed only between them.",
     ),
     "mediation.limit": ErrorSpec(
         MappingError,
-        "more local schemas than the limit",
-        "Remove those that nobody sends any more: `penstock mapping remove`.",
+        "there are more local schemas than the limit",
+        "Remove schemas that are no longer in use: `penstock mapping remove`.",
     ),
     "mediation.unregistered": ErrorSpec(
         MappingError,
-        "no such local schema or mapping is registered",
-        "`penstock mapping list` shows what is; without `--publisher` a schema is any publisher's.",
+        "the local schema or mapping is not registered",
+        "`penstock mapping list` shows those that are; without `--publisher`, a schema applies to"
+        " any publisher.",
     ),
     "mapping.query": ErrorSpec(
         MappingError,
-        "a query to the global schema cannot be rewritten for a local one",
-        "Let the documents be rewritten instead: `MediatedMatcher` does it for every query.",
+        "a query on the global schema cannot be rewritten for a local schema",
+        "Rewrite the documents instead: `MediatedMatcher` supports every query.",
     ),
 }

@@ -1,4 +1,4 @@
-"""The errors of running on Spark."""
+"""Errors of the Spark pipeline."""
 
 from __future__ import annotations
 
@@ -8,32 +8,35 @@ ERRORS: dict[str, ErrorSpec] = {
     "records.changed": ErrorSpec(
         RecordsError,
         "a file of records was changed or removed while it was being read",
-        "Move files into the folder whole, leave them as they are, and remove them when read.",
+        "Move complete files into the folder, do not modify them, and remove them only after they"
+        " have been read.",
     ),
     "records.too-many-files": ErrorSpec(
         RecordsError,
-        "a stream of records is asked to remember more files than it may",
-        "Move the files that are read out of the folder, or read it by `read_archives`.",
+        "a stream of records would have to track more files than the limit",
+        "Move files that have been read out of the folder, or read it with `read_archives`.",
     ),
     "pipeline.versions": ErrorSpec(
         PipelineError,
-        "documents are to be matched against no version of the subscriptions",
-        "Pass the URI of an index version, or those of its shards.",
+        "no version of the subscriptions was given to match against",
+        "Pass the URI of an index version, or the URIs of its shards.",
     ),
     "pipeline.mode": ErrorSpec(
         PipelineError,
-        "there is no such mode for documents that are refused",
+        "the mode for refused documents is unknown",
         "Use PERMISSIVE, DROPMALFORMED or FAILFAST.",
     ),
     "pipeline.java": ErrorSpec(
         PipelineError,
-        "there is no Java of version 17 or newer, which Spark needs",
-        "Install a JDK (Debian and Ubuntu: apt install openjdk-17-jre-headless), or name one in"
-        " JAVA_HOME.",
+        "there is no Java 17 or newer, which Spark requires",
+        "Install a JDK (Debian and Ubuntu: apt install openjdk-17-jre-headless), or set JAVA_HOME"
+        " to one.",
     ),
     "pipeline.failed": ErrorSpec(
         PipelineFailure,
-        "the pipeline stopped; what was committed is safe, and the rest waits in the inbox",
-        "Mend what the message says and run it again; Spark's own messages are in `spark.log`.",
+        "the pipeline stopped; committed work is safe, and the remaining documents wait in the"
+        " inbox",
+        "Fix the cause given in the message and run the pipeline again; Spark's messages are in"
+        " `spark.log`.",
     ),
 }

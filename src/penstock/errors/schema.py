@@ -1,4 +1,4 @@
-"""The errors of schemas."""
+"""Errors in schemas."""
 
 from __future__ import annotations
 
@@ -7,43 +7,43 @@ from penstock.errors.classes import ErrorSpec, SchemaError
 ERRORS: dict[str, ErrorSpec] = {
     "schema.syntax": ErrorSpec(
         SchemaError,
-        "the DTD is not written as XML says",
-        "See the position; parameter entities are unfolded before it.",
+        "the DTD is malformed",
+        "See the position; parameter entities are expanded first.",
     ),
     "schema.entity": ErrorSpec(
         SchemaError,
-        "an entity is not declared, or contains itself",
-        "Declare the entity before it is used, and not in terms of itself.",
+        "an entity is undeclared or contains itself",
+        "Declare the entity before its first use, and without reference to itself.",
     ),
     "schema.external": ErrorSpec(
         SchemaError,
-        "an external parameter entity is used",
-        "External entities are never loaded: put its declarations into the DTD itself.",
+        "the DTD uses an external parameter entity",
+        "External entities are never loaded: include their declarations in the DTD.",
     ),
     "schema.limit": ErrorSpec(
         SchemaError,
-        "a named limit on reading DTDs was reached",
-        "Pass `limits=DtdLimits(...)` with a higher limit if the DTD is to be trusted.",
+        "the DTD exceeds a limit",
+        "If the DTD is trusted, pass `limits=DtdLimits(...)` with a higher limit.",
     ),
     "schema.duplicate": ErrorSpec(
         SchemaError,
         "an element is declared twice",
-        "Keep one of the declarations.",
+        "Remove one of the declarations.",
     ),
     "schema.undeclared": ErrorSpec(
         SchemaError,
-        "a content model names an element that is not declared",
-        "Declare the element, or leave it out of the content model.",
+        "a content model names an undeclared element",
+        "Declare the element, or remove it from the content model.",
     ),
     "schema.root": ErrorSpec(
         SchemaError,
-        "no element can be the root, or the given root is not declared",
-        "Name what a document begins with: `roots=[...]`, or on the command line `penstock schema"
-        " show FILE --root ELEMENT`, which prints a schema file that every command takes.",
+        "there is no possible root element, there are several, or the given root is not declared",
+        "Name the root with `roots=[...]`, or on the command line with `penstock schema show FILE"
+        " --root ELEMENT`, which prints a schema file that every command accepts.",
     ),
     "schema.endless": ErrorSpec(
         SchemaError,
-        "an element can never be complete",
+        "an element requires infinite content",
         "Make the recursion optional with `?` or `*`.",
     ),
     "schema.namespace": ErrorSpec(
@@ -53,30 +53,30 @@ ERRORS: dict[str, ErrorSpec] = {
     ),
     "schema.encoding": ErrorSpec(
         SchemaError,
-        "the DTD's bytes cannot be decoded",
-        "Write DTDs in UTF-8, UTF-16, US-ASCII or ISO-8859-1, and declare which.",
+        "the bytes of the DTD cannot be decoded",
+        "Write DTDs in UTF-8, UTF-16, US-ASCII or ISO-8859-1, and declare the encoding.",
     ),
     "schema.xsd": ErrorSpec(
         SchemaError,
-        "the XSD is not a valid one, or needs something that may not be read",
-        "Mend what the message names; what it includes must be files in its own folder or below:"
+        "the XSD is invalid, or includes a file that may not be read",
+        "Fix what the message names; included files must be in the folder of the XSD or below it:"
         " nothing else is loaded.",
     ),
     "schema.samples": ErrorSpec(
         SchemaError,
         "no schema can be inferred from the samples",
-        "Give documents of one schema with one root, or name the root.",
+        "Use documents of one schema with a single root, or name the root.",
     ),
     "schema.file": ErrorSpec(
         SchemaError,
-        "a schema file is not written as it must be",
-        "Begin with `penstock schema 1`; then a line a node, set in by two spaces below its"
-        " parent.",
+        "a schema file is malformed",
+        "Begin with `penstock schema 1`, followed by one node per line, indented by two spaces"
+        " below its parent.",
     ),
     "schema.domain": ErrorSpec(
         SchemaError,
-        "a global schema has no domain, or none that can be named so",
-        "Write `domain NAME version 1` above the root; a name has letters, digits, `-`, `_`"
-        " and `.`.",
+        "a global schema has no domain, or an invalid domain name",
+        "Write `domain NAME version 1` above the root; a name consists of letters, digits, `-`,"
+        " `_` and `.`.",
     ),
 }
