@@ -3,10 +3,18 @@
 use std::sync::Arc;
 
 #[cfg(feature = "baselines")]
-use crate::baselines::keyword_engines::{KaleEngine, KembEngine, KembOptions, SlcaEngine};
+use crate::baselines::kale::query_stacks::LcaRule;
+#[cfg(feature = "baselines")]
+use crate::baselines::keyword_engines::{
+    find_answers, AnsweredClass, KaleEngine, KembEngine, KembOptions,
+};
 #[cfg(feature = "baselines")]
 use crate::baselines::yfilter::YFilterEngine;
 use crate::combined::CombinedMatcher;
+#[cfg(feature = "baselines")]
+use crate::dispatch::document_source::DocumentSource;
+#[cfg(feature = "baselines")]
+use crate::dispatch::outcome::MatchError;
 use crate::dispatch::worker_pool::Pools;
 use crate::dispatch::DocumentMatcher;
 use crate::keywords::engine::PostingsEngine;
@@ -61,8 +69,6 @@ pub struct PathPools {
 pub struct KeywordPools {
     postings: Pools<KeywordWorker<PostingsEngine>>,
     #[cfg(feature = "baselines")]
-    slca: Pools<KeywordWorker<SlcaEngine>>,
-    #[cfg(feature = "baselines")]
     kale: Pools<KeywordWorker<KaleEngine>>,
     #[cfg(feature = "baselines")]
     kemb: Pools<KeywordWorker<KembEngine>>,
@@ -83,10 +89,7 @@ pub enum AnyPathMatcher {
 pub enum AnyKeywordMatcher {
     /// With the default engine.
     Postings(Arc<KeywordMatcher<PostingsEngine>>),
-    /// With the baseline that answers with the smallest elements.
-    #[cfg(feature = "baselines")]
-    Slca(Arc<KeywordMatcher<SlcaEngine>>),
-    /// With the paper's stack for each query.
+    /// With a stack for each query: KALE or SLCA.
     #[cfg(feature = "baselines")]
     Kale(Arc<KeywordMatcher<KaleEngine>>),
     /// With the paper's automaton for all queries.
@@ -112,8 +115,6 @@ macro_rules! with_keyword_matcher {
     ($any:expr, $matcher:ident => $body:expr) => {
         match $any {
             $crate::engine_selection::AnyKeywordMatcher::Postings($matcher) => $body,
-            #[cfg(feature = "baselines")]
-            $crate::engine_selection::AnyKeywordMatcher::Slca($matcher) => $body,
             #[cfg(feature = "baselines")]
             $crate::engine_selection::AnyKeywordMatcher::Kale($matcher) => $body,
             #[cfg(feature = "baselines")]
@@ -159,13 +160,15 @@ impl KeywordPools {
             }
             #[cfg(feature = "baselines")]
             KeywordEngineKind::Slca => {
-                let pool = self.slca.get(options);
-                AnyKeywordMatcher::Slca(Arc::new(KeywordMatcher::new(snapshot, (), pool)))
+                let pool = self.kale.get(options);
+                let rule = LcaRule::Slca;
+                AnyKeywordMatcher::Kale(Arc::new(KeywordMatcher::new(snapshot, rule, pool)))
             }
             #[cfg(feature = "baselines")]
             KeywordEngineKind::Kale => {
                 let pool = self.kale.get(options);
-                AnyKeywordMatcher::Kale(Arc::new(KeywordMatcher::new(snapshot, (), pool)))
+                let rule = LcaRule::Clca;
+                AnyKeywordMatcher::Kale(Arc::new(KeywordMatcher::new(snapshot, rule, pool)))
             }
             #[cfg(feature = "baselines")]
             KeywordEngineKind::Kemb { discard } => {
@@ -195,6 +198,19 @@ impl AnyPathMatcher {
 }
 
 impl AnyKeywordMatcher {
+    /// All answers of all subscriptions, if the engine is a baseline.
+    #[cfg(feature = "baselines")]
+    pub fn baseline_answers(
+        &self,
+        document: &mut DocumentSource<'_>,
+    ) -> Option<Result<Vec<AnsweredClass>, MatchError>> {
+        match self {
+            AnyKeywordMatcher::Postings(_) => None,
+            AnyKeywordMatcher::Kale(matcher) => Some(find_answers(matcher, document)),
+            AnyKeywordMatcher::Kemb(matcher) => Some(find_answers(matcher, document)),
+        }
+    }
+
     /// The matcher as a matcher of documents.
     pub fn document_matcher(&self) -> Arc<dyn DocumentMatcher> {
         with_keyword_matcher!(self, matcher => Arc::clone(matcher) as Arc<dyn DocumentMatcher>)
@@ -204,6 +220,7 @@ impl AnyKeywordMatcher {
 #[cfg(test)]
 mod tests {
     use super::*;
+    #[cfg(not(feature = "baselines"))]
     use crate::dispatch::document_source::DocumentSource;
     use crate::dispatch::event_source::EventSource;
     use crate::keywords::store::KeywordIndex;

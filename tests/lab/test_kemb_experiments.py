@@ -19,6 +19,7 @@ from penstock.lab.findings import Finding, Findings
 from penstock.lab.kemb import effectiveness
 from penstock.lab.kemb.effectiveness import below_root, relevance
 from penstock.lab.kemb.scale import QUICK
+from penstock.lab.keyword_baselines import answer_elements
 from penstock.native import native
 from support.fixtures.commands import penstock
 
@@ -126,7 +127,7 @@ def test_elements_are_numbered_as_answers_are() -> None:
     document = b"<r><!-- no --><s><t>x</t></s><s><t>y</t></s></r>"
     found = effectiveness._relevant(document, {"q": "//s/t[. = 'y']"})
     index = index_of(["s t y"])
-    assert {"q0": tuple(found["q"])} == index.matcher().answer_ids(document)
+    assert {"q0": tuple(found["q"])} == answer_elements(index.matcher(), document)
 
 
 def test_the_command_names_every_experiment() -> None:

@@ -9,6 +9,7 @@ from hypothesis import given
 
 from penstock import KeywordIndex
 from penstock.documents import read_events
+from penstock.lab.keyword_baselines import answer_elements
 from penstock.language import parse_keywords
 from penstock.language.keywords.query import KeywordQuery, Mode
 from penstock.matching.limits import KEYWORD_WITNESSES_MAX
@@ -98,7 +99,7 @@ def test_a_path_return_answers_for_itself(case: tuple[bytes, list[str]]) -> None
             if answer.fragment.from_entity:
                 continue  # then it may hold more than the answer does
             alone = answer.fragment.to_xml().encode()
-            (root, *others) = matcher.answer_ids(alone)[name]
+            (root, *others) = answer_elements(matcher, alone)[name]
             assert root == 0
             (again,) = (each for each in matcher.answers(alone, [name])[name] if not each.element)
             assert (again.size, again.keywords) == (answer.size, answer.keywords)

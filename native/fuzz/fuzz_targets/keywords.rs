@@ -1,7 +1,7 @@
-//! Keywords on anything: however a text is cut into pieces its words are the same, and all engines give
-//! the same answers.
+//! Fuzzes keyword matching: tokens do not depend on piece boundaries, and all engines find the same
+//! answers.
 //!
-//! Lines up to the first empty one are queries; the rest is the document, and a text.
+//! Lines up to the first empty one are queries; the rest is the document, and a text to tokenize.
 
 #![no_main]
 
@@ -11,14 +11,13 @@ use penstock_native::dispatch::event_source::EventSource;
 use penstock_native::dispatch::outcome::MatchError;
 use penstock_native::engine_selection::{AnyKeywordMatcher, KeywordEngineKind, KeywordPools};
 use penstock_native::keywords::store::KeywordIndex;
+use penstock_native::reader::ReaderOptions;
 use penstock_native::tokenizer::text_buffer::TextBuffer;
 use penstock_native::tokenizer::word_tokenizer::{tokens_of, TokenCollector};
-use penstock_native::reader::ReaderOptions;
-use penstock_native::with_keyword_matcher;
 
 const QUERIES_MAX: usize = 20;
 
-/// TextBuffer end behind every character whose number has this divisor.
+/// Pieces end after every character whose code point is divisible by this.
 const PIECES_END_AT: u32 = 5;
 
 const ENGINES: [KeywordEngineKind; 4] = [
@@ -41,7 +40,7 @@ fuzz_target!(|input: &[u8]| {
     let mut index = KeywordIndex::default();
     for (number, query) in queries.lines().take(QUERIES_MAX).enumerate() {
         let added = index.add(&number.to_string(), query);
-        // Several segments.
+        // Create several segments.
         if added.is_ok() && number % 3 == 2 {
             index.snapshot();
         }
@@ -50,7 +49,7 @@ fuzz_target!(|input: &[u8]| {
     for engine in ENGINES {
         let options = ReaderOptions::default();
         let matcher = KeywordPools::default().matcher(index.snapshot(), engine, options);
-        // Twice: cold, then warm.
+        // Two passes: cold, then warm.
         for _ in 0..2 {
             let found = outcome(&matcher, document);
             assert_eq!(expected.get_or_insert(found.clone()), &found, "{engine:?}");
@@ -58,28 +57,54 @@ fuzz_target!(|input: &[u8]| {
     }
 });
 
-/// The elements that answer each query, and which match; or the code of what is wrong.
+/// The matching subscriptions with their answering elements, or the code of the error.
 fn outcome(
     matcher: &AnyKeywordMatcher,
     document: &[u8],
-) -> Result<(Vec<(u32, Vec<u32>)>, Vec<u32>), &'static str> {
+) -> Result<Vec<(u32, Vec<u32>)>, &'static str> {
     let code = |error| match error {
         MatchError::Refused(refusal) => refusal.code,
         MatchError::Io(_) => unreachable!("bytes in memory"),
     };
     let source = &mut DocumentSource::Bytes(document);
-    let answered =
-        with_keyword_matcher!(matcher, matcher => matcher.answer_ids(source)).map_err(code)?;
-    let mut answers: Vec<(u32, Vec<u32>)> = Vec::new();
-    for each in answered {
-        answers.extend(each.handles.iter().map(|&handle| (handle, each.elements.clone())));
-    }
-    answers.sort_unstable();
-    let source = &mut EventSource::unmapped(source);
-    let mut matched = matcher.document_matcher().match_document(source).map_err(code)?.handles;
+    let matching = &mut EventSource::unmapped(source);
+    let mut matched = matcher
+        .document_matcher()
+        .match_document(matching)
+        .map_err(code)?
+        .handles;
     matched.sort_unstable();
+    let source = &mut DocumentSource::Bytes(document);
+    let mut answers: Vec<(u32, Vec<u32>)> = match (matcher, matcher.baseline_answers(source)) {
+        (_, Some(answered)) => {
+            let classes = answered.map_err(code)?.into_iter();
+            let by_handle = classes.flat_map(|class| {
+                let elements = class.elements;
+                let handles = class.handles.into_iter();
+                handles
+                    .map(move |handle| (handle, elements.clone()))
+                    .collect::<Vec<_>>()
+            });
+            by_handle.collect()
+        }
+        (AnyKeywordMatcher::Postings(matcher), None) => {
+            let source = &mut DocumentSource::Bytes(document);
+            let (answers, ..) = matcher
+                .answers(source, &matched, usize::MAX)
+                .map_err(code)?;
+            let answers = answers.iter().map(|answers| {
+                let mut elements: Vec<u32> =
+                    answers.best.iter().map(|answer| answer.element).collect();
+                elements.sort_unstable();
+                elements
+            });
+            matched.iter().copied().zip(answers).collect()
+        }
+        _ => unreachable!("only the default engine is no baseline"),
+    };
+    answers.sort_unstable();
     assert!(answers.iter().map(|answer| &answer.0).eq(&matched));
-    Ok((answers, matched))
+    Ok(answers)
 }
 
 fn tokenize_pieces(text: &str) -> Vec<String> {

@@ -1,88 +1,91 @@
-//! The keyword baselines as engines of a [`KeywordMatcher`](crate::keywords::matcher::KeywordMatcher).
+//! The keyword baselines as engines of a [`KeywordMatcher`].
 
+use crate::baselines::kale::query_stacks::LcaRule;
 use crate::baselines::kale::{Kale, KaleRunner, KaleSink};
 use crate::baselines::kemb::counters::{KembCounters, SharedKembCounters};
 use crate::baselines::kemb::runner::{KembRunner, KembSink};
 use crate::baselines::kemb::Kemb;
 use crate::baselines::results::{BaselineResults, ResultKind};
-use crate::keywords::answer_engine::{Answering, State};
-use crate::keywords::conjunctive_answers::Which;
-use crate::keywords::engine::{answer_sink, finish_answers, KeywordEngine};
+use crate::dispatch::document_source::DocumentSource;
+use crate::dispatch::outcome::MatchError;
+use crate::keywords::engine::KeywordEngine;
+use crate::keywords::matcher::KeywordMatcher;
 use crate::keywords::segment::KeywordSegment;
 use crate::keywords::store::KeywordSnapshot;
+use crate::keywords::token_dispatcher::{TokenDispatcher, TokenRoute};
+use crate::keywords::worker::KeywordWorker;
 use crate::subscription_store::class_set::Classes;
 
-/// SLCA: the smallest elements that contain all words. It answers no OR query.
-pub struct SlcaEngine;
+/// A keyword engine that finds all answers of all queries while it reads a document, as in the
+/// papers. The default engine matches first, then answers selected subscriptions.
+pub trait BaselineEngine: KeywordEngine {
+    /// Starts a document for the segment at position `at` of the snapshot, to find all answers.
+    fn answer_sink<'a>(&'a self, at: usize, state: &'a mut Self::State) -> Self::MatchSink<'a>;
 
-impl KeywordEngine for SlcaEngine {
-    type Options = ();
-    type State = State;
-    type MatchSink<'a> = Answering<'a, false>;
-    type AnswerSink<'a> = Answering<'a, false>;
-
-    fn new((): (), _: &KeywordSnapshot) -> SlcaEngine {
-        SlcaEngine
-    }
-
-    fn new_state(_: &KeywordSegment) -> State {
-        State::default()
-    }
-
-    fn match_sink<'a>(
-        &'a self,
-        at: usize,
-        segment: &'a KeywordSegment,
-        state: &'a mut State,
-    ) -> Answering<'a, false> {
-        self.answer_sink(at, segment, state)
-    }
-
-    fn finish_matches(
-        &self,
-        segment: &KeywordSegment,
-        sink: Answering<'_, false>,
-        matched: &mut Classes,
-    ) {
-        let mut answers = Vec::new();
-        finish_answers(segment, sink, &mut answers);
-        answers.iter().for_each(|answer| matched.insert(answer.0));
-    }
-
-    fn answer_sink<'a>(
-        &'a self,
-        _: usize,
-        segment: &'a KeywordSegment,
-        state: &'a mut State,
-    ) -> Answering<'a, false> {
-        answer_sink(segment, Which::Smallest, state)
-    }
-
-    fn finish_answers(
-        &self,
-        segment: &KeywordSegment,
-        sink: Answering<'_, false>,
-        answers: &mut Vec<(u32, u32)>,
-    ) {
-        finish_answers(segment, sink, answers);
-    }
+    /// Ends a document; adds class and element of each answer, ordered by class.
+    fn finish_answers(&self, sink: Self::MatchSink<'_>, answers: &mut Vec<(u32, u32)>);
 }
 
-/// KALE: a stack for each query.
+/// Subscriptions with equal queries, and the elements that answer them.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct AnsweredClass {
+    /// The subscriptions.
+    pub handles: Vec<u32>,
+    /// The answering elements by number, ascending; the root is 0.
+    pub elements: Vec<u32>,
+}
+
+/// Finds all answers of all subscriptions of a matcher.
+pub fn find_answers<E: BaselineEngine>(
+    matcher: &KeywordMatcher<E>,
+    document: &mut DocumentSource<'_>,
+) -> Result<Vec<AnsweredClass>, MatchError> {
+    let mut worker = matcher.pool().take();
+    let KeywordWorker { reader, state } = &mut *worker;
+    matcher.align(state);
+    let mut routes = Vec::with_capacity(state.segments.len());
+    for (at, (segment, state)) in state.segments.iter_mut().enumerate() {
+        routes.push(TokenRoute {
+            vocabulary: &segment.vocabulary,
+            buffers: &mut state.buffers,
+            sink: matcher.engine().answer_sink(at, &mut state.engine),
+        });
+    }
+    let mut dispatcher =
+        TokenDispatcher::new(&mut state.pending, &mut routes, reader.names_table());
+    reader.read_original(document, &mut dispatcher)?;
+    let mut answered = Vec::new();
+    let mut answers = Vec::new();
+    for (at, route) in routes.into_iter().enumerate() {
+        answers.clear();
+        matcher.engine().finish_answers(route.sink, &mut answers);
+        let telling = matcher.numbered().telling(at);
+        for of_class in answers.chunk_by(|a, b| a.0 == b.0) {
+            let mut handles = Vec::new();
+            telling.add(of_class[0].0, &mut handles);
+            if !handles.is_empty() {
+                let elements = of_class.iter().map(|answer| answer.1).collect();
+                answered.push(AnsweredClass { handles, elements });
+            }
+        }
+    }
+    Ok(answered)
+}
+
+/// KALE, one stack per query; or, by [`LcaRule::Slca`], the SLCA baseline.
 pub struct KaleEngine {
     kales: Vec<Kale>,
 }
 
 impl KeywordEngine for KaleEngine {
-    type Options = ();
+    type Options = LcaRule;
     type State = KaleRunner;
     type MatchSink<'a> = KaleSink<'a>;
-    type AnswerSink<'a> = KaleSink<'a>;
 
-    fn new((): (), snapshot: &KeywordSnapshot) -> KaleEngine {
+    fn new(rule: LcaRule, snapshot: &KeywordSnapshot) -> KaleEngine {
         let queries = snapshot.views.iter().map(|view| &view.segment.queries);
         KaleEngine {
-            kales: queries.map(|queries| Kale::new(queries)).collect(),
+            kales: queries.map(|queries| Kale::new(queries, rule)).collect(),
         }
     }
 
@@ -102,22 +105,14 @@ impl KeywordEngine for KaleEngine {
     fn finish_matches(&self, _: &KeywordSegment, sink: KaleSink<'_>, matched: &mut Classes) {
         add_matches(sink.finish().results(), matched);
     }
+}
 
-    fn answer_sink<'a>(
-        &'a self,
-        at: usize,
-        _: &'a KeywordSegment,
-        state: &'a mut KaleRunner,
-    ) -> KaleSink<'a> {
+impl BaselineEngine for KaleEngine {
+    fn answer_sink<'a>(&'a self, at: usize, state: &'a mut KaleRunner) -> KaleSink<'a> {
         state.start_document(&self.kales[at], ResultKind::Answers)
     }
 
-    fn finish_answers(
-        &self,
-        _: &KeywordSegment,
-        sink: KaleSink<'_>,
-        answers: &mut Vec<(u32, u32)>,
-    ) {
+    fn finish_answers(&self, sink: KaleSink<'_>, answers: &mut Vec<(u32, u32)>) {
         add_answers(sink.finish().results(), answers);
     }
 }
@@ -134,7 +129,7 @@ impl KembEngine {
         &self.kembs
     }
 
-    /// The work done for all documents so far.
+    /// The counters summed over all documents so far.
     pub fn counters(&self) -> KembCounters {
         self.counters.get()
     }
@@ -151,7 +146,6 @@ impl KeywordEngine for KembEngine {
     type Options = KembOptions;
     type State = KembRunner;
     type MatchSink<'a> = KembSink<'a>;
-    type AnswerSink<'a> = KembSink<'a>;
 
     fn new(options: KembOptions, snapshot: &KeywordSnapshot) -> KembEngine {
         let queries = snapshot.views.iter().map(|view| &view.segment.queries);
@@ -180,22 +174,14 @@ impl KeywordEngine for KembEngine {
         self.counters.add(runner.counters());
         add_matches(runner.results(), matched);
     }
+}
 
-    fn answer_sink<'a>(
-        &'a self,
-        at: usize,
-        _: &'a KeywordSegment,
-        state: &'a mut KembRunner,
-    ) -> KembSink<'a> {
+impl BaselineEngine for KembEngine {
+    fn answer_sink<'a>(&'a self, at: usize, state: &'a mut KembRunner) -> KembSink<'a> {
         state.start_document(&self.kembs[at], ResultKind::Answers)
     }
 
-    fn finish_answers(
-        &self,
-        _: &KeywordSegment,
-        sink: KembSink<'_>,
-        answers: &mut Vec<(u32, u32)>,
-    ) {
+    fn finish_answers(&self, sink: KembSink<'_>, answers: &mut Vec<(u32, u32)>) {
         let runner = sink.finish();
         self.counters.add(runner.counters());
         add_answers(runner.results(), answers);
@@ -213,39 +199,4 @@ fn add_answers(results: &BaselineResults, answers: &mut Vec<(u32, u32)>) {
 }
 
 #[cfg(test)]
-mod tests {
-    use std::sync::Arc;
-
-    use super::*;
-    use crate::dispatch::document_source::DocumentSource;
-    use crate::dispatch::event_source::EventSource;
-    use crate::dispatch::worker_pool::Pool;
-    use crate::dispatch::DocumentMatcher;
-    use crate::keywords::matcher::KeywordMatcher;
-    use crate::keywords::store::KeywordIndex;
-    use crate::reader::ReaderOptions;
-
-    #[test]
-    fn counters_are_summed_over_documents() {
-        let mut index = KeywordIndex::default();
-        assert!(index.add("a", "x y").is_ok());
-        let pool = Arc::new(Pool::new(ReaderOptions::default()));
-        let options = KembOptions { discard: true };
-        let matcher = KeywordMatcher::<KembEngine>::new(index.snapshot(), options, pool);
-        assert_eq!(matcher.engine().kembs().len(), 1);
-        let match_once = || {
-            let document = &mut DocumentSource::Bytes(b"<d><e>x y</e><e>x</e></d>");
-            let matched = matcher.match_document(&mut EventSource::unmapped(document));
-            assert!(matched.is_ok());
-        };
-        match_once();
-        let once = matcher.engine().counters();
-        assert_eq!(once.elements, 3);
-        assert!(once.active_states > 0 && once.active_states_peak > 0);
-        match_once();
-        let twice = matcher.engine().counters();
-        assert_eq!(twice.elements, 6);
-        assert_eq!(twice.active_states, 2 * once.active_states);
-        assert_eq!(twice.active_states_peak, once.active_states_peak);
-    }
-}
+mod tests;

@@ -80,7 +80,7 @@ impl AdaptiveIndex {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::keywords::conjunction_index::{PresenceMask, SearchBuffers};
+    use crate::keywords::conjunction_index::{Presence, SearchBuffers};
     use crate::keywords::testing::QueryList;
     use crate::keywords::token_sink::Mode;
 
@@ -91,10 +91,10 @@ mod tests {
         words: &[WordId],
     ) -> (u64, Vec<u32>) {
         let mut buffers = SearchBuffers::default();
-        let presence = |word| PresenceMask::from(words.contains(&word));
+        let presence = |word| Presence::from(words.contains(&word));
         let mut found = Vec::new();
-        index.search(&mut buffers, queries, words, presence, |complete| {
-            found.push(complete.query);
+        index.search(&mut buffers, queries, words, presence, |query| {
+            found.push(query);
         });
         found.sort_unstable();
         (buffers.observed.probed, found)
@@ -114,7 +114,7 @@ mod tests {
         let words: Vec<WordId> = [0, 1].into_iter().chain(3..23).collect();
         for _ in 0..SEARCHES_OBSERVED {
             assert!(buffers.observed.is_observing() && adaptive.get().is_none());
-            let presence = |word| PresenceMask::from(words.contains(&word));
+            let presence = |word| Presence::from(words.contains(&word));
             original.search(&mut buffers, &queries, &words, presence, |_| {});
             adaptive.rebuild_if_worthwhile(&queries, &buffers.observed);
         }

@@ -1,70 +1,67 @@
-//! The default engine's answers: a document is recorded in a window and answered when it ends.
+//! Locates the answers of queries: records a document in a window and answers the queries at its
+//! end.
 //!
-//! A document too large for the window is folded: each closed child of an open element is answered
-//! by itself, then reduced to what the elements around it need of it; see [`crate::keywords::subtree_summary`].
+//! A document that is too large for the window spills: queries are answered in each closed child of
+//! an open element, and the child is reduced to a summary for the enclosing elements; see
+//! [`crate::keywords::subtree_summary`].
 
 use std::sync::Arc;
 
 use crate::events::{Context, Span, StartElement, Stop};
 use crate::subscription_store::class_set::Classes;
 
-use crate::keywords::ancestor_bitmaps::AnySets;
-use crate::keywords::answers::{Answer, Ranked};
-use crate::keywords::closed_subtree::Unit;
-use crate::keywords::conjunction_index::{CompleteQuery, ConjunctionIndex, SearchBuffers};
-use crate::keywords::conjunctive_answers::{Conjunctions, Stretch, Which};
+use crate::keywords::answers::{QueryAnswers, RankedAnswers};
+use crate::keywords::closed_subtree::ClosedSubtree;
+use crate::keywords::conjunction_index::{ConjunctionIndex, Presence, SearchBuffers};
+use crate::keywords::conjunctive_answers::ConjunctiveAnswers;
 use crate::keywords::disjunction_index::DisjunctionIndex;
-use crate::keywords::disjunctive_answers::Disjunctions;
-use crate::keywords::element_metadata::{Kept, Notes};
-use crate::keywords::element_window::{Window, HERE, MANY, NONE};
+use crate::keywords::disjunctive_answers::DisjunctiveAnswers;
+use crate::keywords::element_metadata::{ElementMetadata, ElementRecord};
+use crate::keywords::element_window::{ElementWindow, NO_ELEMENT};
 use crate::keywords::postings::Postings;
-use crate::keywords::subtree_summary::Frame;
-use crate::keywords::token_batch::TokenBatch;
+use crate::keywords::subtree_summary::SubtreeSummary;
 use crate::keywords::token_sink::{QuerySet, TokenSink, WordId};
 
-/// QuerySet as the default engine reads them.
+/// Queries and their indexes.
 #[derive(Clone, Copy)]
-pub struct Parts<'a> {
-    /// All of them.
+pub struct QueryIndexes<'a> {
+    /// All queries.
     pub queries: &'a dyn QuerySet,
     /// The AND queries by their words.
-    pub all: &'a ConjunctionIndex,
+    pub conjunctions: &'a ConjunctionIndex,
     /// The OR queries by their words.
-    pub any: &'a DisjunctionIndex,
+    pub disjunctions: &'a DisjunctionIndex,
 }
 
-/// What is wanted of a document, and what it may take.
+/// Limits on the answers and on resources.
 #[derive(Clone, Copy, Debug)]
-pub struct Options {
-    /// Which elements answer AND queries; OR queries are answered only among [`Which::Compact`].
-    pub which: Which,
-    /// How many answers of a query are told in detail, the best.
+pub struct AnswerOptions {
+    /// Number of answers returned for each query, the best ones.
     pub limit: usize,
-    /// Elements, words and pieces of text that are held at once. A larger document is folded; its OR
-    /// queries cannot be answered, so that it is stopped with `keywords.or-too-large` where it has a
-    /// word of one.
+    /// Maximum number of elements, words and text ranges in the window. A larger document spills.
+    /// Its OR queries cannot be answered, so that it is stopped with `keywords.or-too-large` if it
+    /// contains a word of one.
     pub window_max: usize,
-    /// Witnesses of a word that an answer is told with; the others are counted.
+    /// Number of witnesses returned for each word of an answer; the others are only counted.
     pub witnesses_max: usize,
-    /// Elements of a document that is folded, whose numbers are of 32 bits. Past it the document is
-    /// stopped with `keywords.too-many-elements`.
+    /// Maximum number of elements of a document that spills, which have 32-bit numbers. Beyond it,
+    /// the document is stopped with `keywords.too-many-elements`.
     pub elements_max: u32,
-    /// Answers of a document in all. Past it the document is stopped with
+    /// Maximum number of answers held for a document. Beyond it, the document is stopped with
     /// `keywords.too-many-answers`.
     pub answers_max: usize,
 }
 
-/// See [`Options::window_max`].
+/// Default of [`AnswerOptions::window_max`].
 pub const WINDOW_MAX: usize = 1 << 20;
-/// See [`Options::witnesses_max`].
+/// Default of [`AnswerOptions::witnesses_max`].
 pub const WITNESSES_MAX: usize = 16;
-/// See [`Options::answers_max`].
+/// Default of [`AnswerOptions::answers_max`].
 pub const ANSWERS_MAX: usize = 1 << 24;
 
-impl Default for Options {
-    fn default() -> Options {
-        Options {
-            which: Which::Compact,
+impl Default for AnswerOptions {
+    fn default() -> AnswerOptions {
+        AnswerOptions {
             limit: usize::MAX,
             window_max: WINDOW_MAX,
             witnesses_max: WITNESSES_MAX,
@@ -74,329 +71,253 @@ impl Default for Options {
     }
 }
 
-/// What a run works with; kept from one document to the next so that its memory is used again.
+/// Working memory of the answer engine.
 #[derive(Default)]
-pub struct State {
-    pub(super) window: Window,
+pub struct AnswerBuffers {
+    pub(super) window: ElementWindow,
     pub(super) postings: Postings,
-    sets: AnySets,
-    pub(super) conjunctions: Conjunctions,
-    pub(super) disjunctions: Disjunctions,
-    pub(super) notes: Notes,
-    /// The number of the window's first element.
+    conjunctive: ConjunctiveAnswers,
+    disjunctive: DisjunctiveAnswers,
+    pub(super) metadata: ElementMetadata,
+    /// Document number of the window's first element.
     pub(super) base: u32,
-    /// The open elements that are not in the window, outside in.
-    pub(super) frames: Vec<Frame>,
-    /// Whether anything was folded.
-    pub(super) is_folded: bool,
+    /// The open elements outside of the window, outermost first.
+    pub(super) summaries: Vec<SubtreeSummary>,
+    pub(super) is_spilled: bool,
+    /// Scratch space for open elements.
     pub(super) open: Vec<u32>,
+    /// Scratch space for words.
     pub(super) words: Vec<WordId>,
     pub(super) search: SearchBuffers,
-    pub(super) complete: Vec<CompleteQuery>,
-    /// OR queries that have a word of the document, out of so many queries.
-    any: Classes,
+    /// The AND queries that are complete in the current subtree.
+    pub(super) complete: Vec<u32>,
+    /// The OR queries that contain a word of the document.
+    matched_or: Classes,
     query_count: usize,
-    pub(super) pairs: Vec<(u32, u32)>,
-    pub(super) ranked: Ranked,
+    pub(super) ranked: RankedAnswers,
 }
 
-/// Hears a document and answers queries: in detail, or only by the numbers of elements.
-pub struct Answering<'a, const DETAILS: bool> {
-    pub(super) parts: Parts<'a>,
-    pub(super) options: Options,
-    pub(super) state: &'a mut State,
+/// Receives a document and answers queries.
+pub struct AnswerEngine<'a> {
+    pub(super) indexes: QueryIndexes<'a>,
+    pub(super) options: AnswerOptions,
+    pub(super) buffers: &'a mut AnswerBuffers,
 }
 
-impl<'a, const DETAILS: bool> Answering<'a, DETAILS> {
-    /// To hear a document.
-    pub fn new(parts: Parts<'a>, options: Options, state: &'a mut State) -> Self {
-        state.clear(parts);
-        Answering {
-            parts,
+impl<'a> AnswerEngine<'a> {
+    /// Starts a document.
+    pub fn new(
+        indexes: QueryIndexes<'a>,
+        options: AnswerOptions,
+        buffers: &'a mut AnswerBuffers,
+    ) -> Self {
+        buffers.clear(indexes.queries);
+        AnswerEngine {
+            indexes,
             options,
-            state,
+            buffers,
         }
     }
 
-    /// How many witnesses of a word are held.
-    pub(super) fn witnesses(&self) -> usize {
-        if DETAILS {
-            self.options.witnesses_max
-        } else {
-            0
-        }
+    /// Returns the answers by query, ascending.
+    pub fn finish(self) -> Vec<(u32, QueryAnswers)> {
+        self.buffers.ranked.take(self.options.limit)
     }
 
-    /// Answers the AND queries that are complete, on what the postings hold.
-    pub(super) fn answer_all(&mut self, outside: Option<&Arc<Kept>>) -> Result<(), Stop> {
-        let State {
-            window,
-            postings,
-            conjunctions,
-            notes,
-            base,
-            complete,
-            pairs,
-            ranked,
-            ..
-        } = &mut *self.state;
-        let mut unit = Unit::new(window, postings, notes, *base, outside);
-        for found in &*complete {
-            let query = found.query;
-            let words = self.parts.queries.words(query);
-            let answer = |element: u32, kept: &[Stretch]| {
-                if DETAILS {
-                    let answer = unit.answer(words, element, kept, self.options.witnesses_max);
-                    ranked.push(query, answer, self.options.limit);
-                } else {
-                    pairs.push((query, *base + element));
-                }
-            };
-            conjunctions.answers(window, postings, words, self.options.which, answer);
-            check_answers(pairs.len() + ranked.held(), &self.options)?;
-        }
-        check_answers(pairs.len() + ranked.held(), &self.options)
-    }
-
-    /// The same where the window holds a document whole that has few elements, and no details are wanted.
-    fn answer_by_sets(&mut self) -> Result<(), Stop> {
-        let Parts { queries, all, .. } = self.parts;
-        let State {
-            window,
-            postings,
-            sets,
-            complete,
-            pairs,
-            ..
-        } = &mut *self.state;
-        let found = complete.iter();
-        let asked = found.map(|&found| (found, all.words(queries, found)));
-        sets.answer(window, postings, asked, &mut |query, elements| {
-            pairs.extend(elements.iter().map(|&element| (query, element)));
-            check_answers(pairs.len(), &self.options)
-        })?;
-        check_answers(pairs.len(), &self.options)
-    }
-
-    /// Answers the OR queries on what the postings hold: the whole document.
-    fn answer_any(&mut self) -> Result<(), Stop> {
-        let State {
-            window,
-            postings,
-            disjunctions,
-            notes,
-            any,
-            pairs,
-            ranked,
-            ..
-        } = &mut *self.state;
-        let mut unit = Unit::new(window, postings, notes, 0, None);
-        for &query in any.list() {
-            let words = self.parts.queries.words(query);
-            disjunctions.answers(window, postings, words, |element, kept| {
-                if DETAILS {
-                    let answer = unit.answer(words, element, kept, self.options.witnesses_max);
-                    ranked.push(query, answer, self.options.limit);
-                } else {
-                    pairs.push((query, element));
-                }
+    /// Answers the complete AND queries in the subtree whose words are in the postings.
+    pub(super) fn answer_conjunctions(
+        &mut self,
+        enclosing: Option<&Arc<ElementRecord>>,
+    ) -> Result<(), Stop> {
+        for at in 0..self.buffers.complete.len() {
+            let AnswerBuffers {
+                window,
+                postings,
+                conjunctive,
+                metadata,
+                base,
+                complete,
+                ranked,
+                ..
+            } = &mut *self.buffers;
+            let query = complete[at];
+            let words = self.indexes.queries.words(query);
+            let mut subtree = ClosedSubtree::new(window, postings, metadata, *base, enclosing);
+            conjunctive.answers(window, postings, words, |element, remaining| {
+                let max = self.options.witnesses_max;
+                let answer = subtree.answer(words, element, remaining, max);
+                ranked.push(query, answer, self.options.limit);
             });
-            check_answers(pairs.len() + ranked.held(), &self.options)?;
+            self.check_answers()?;
         }
         Ok(())
     }
 
-    /// Answers a document that the window holds whole.
+    /// Answers the OR queries in the document whose words are in the postings.
+    fn answer_disjunctions(&mut self) -> Result<(), Stop> {
+        for at in 0..self.buffers.matched_or.list().len() {
+            let AnswerBuffers {
+                window,
+                postings,
+                disjunctive,
+                metadata,
+                matched_or,
+                ranked,
+                ..
+            } = &mut *self.buffers;
+            let query = matched_or.list()[at];
+            let words = self.indexes.queries.words(query);
+            let mut subtree = ClosedSubtree::new(window, postings, metadata, 0, None);
+            disjunctive.answers(window, postings, words, |element, claimed| {
+                let max = self.options.witnesses_max;
+                let answer = subtree.answer(words, element, claimed, max);
+                ranked.push(query, answer, self.options.limit);
+            });
+            self.check_answers()?;
+        }
+        Ok(())
+    }
+
+    /// Answers a document that is entirely in the window.
     fn answer_document(&mut self) -> Result<(), Stop> {
         self.find_queries();
-        let state = &mut *self.state;
-        let are_few = state.window.elements() <= AnySets::ELEMENTS_MAX;
-        let is_by_sets = !DETAILS && are_few && self.options.which == Which::Compact;
-        if !is_by_sets || !state.any.list().is_empty() {
-            state.postings.gather(state.window.occurrences());
-        }
-        if is_by_sets {
-            self.answer_by_sets()?;
-        } else {
-            self.answer_all(None)?;
-        }
-        self.answer_any()?;
-        let word_count = self.parts.queries.word_count();
-        self.state.window.clear(word_count);
-        self.state.notes.clear_window();
+        let AnswerBuffers {
+            window, postings, ..
+        } = &mut *self.buffers;
+        postings.build(window.occurrences());
+        self.answer_conjunctions(None)?;
+        self.answer_disjunctions()?;
+        let word_count = self.indexes.queries.word_count();
+        self.buffers.window.clear(word_count);
+        self.buffers.metadata.clear_window();
         Ok(())
     }
 
-    /// Finds the queries that a document has answers to, and the words whose postings tell which. Where only
-    /// the root can be the answer, it is.
+    /// Finds the queries that match the document, and requests the postings of their words.
     fn find_queries(&mut self) {
-        let Parts { queries, all, any } = self.parts;
-        let State {
+        let QueryIndexes {
+            queries,
+            conjunctions,
+            disjunctions,
+        } = self.indexes;
+        let AnswerBuffers {
             window,
             postings,
             search,
             complete,
-            pairs,
-            base,
+            matched_or,
             ..
-        } = &mut *self.state;
+        } = &mut *self.buffers;
         complete.clear();
-        all.search(
-            search,
-            queries,
-            window.words(),
-            |word| window.places(word),
-            |found| {
-                if !DETAILS && found.presence | MANY == HERE | MANY {
-                    // No element but the first contains all words.
-                    pairs.push((found.query, *base));
-                } else {
-                    complete.push(found);
-                }
-            },
-        );
+        let presence = |word| Presence::from(window.contains(word));
+        conjunctions.search(search, queries, window.words(), presence, |query| {
+            complete.push(query);
+        });
         postings.clear(queries.word_count());
-        for &found in &*complete {
-            let words = all.words(queries, found).iter();
-            words.for_each(|&word| postings.want(word));
+        for &query in &*complete {
+            let words = queries.words(query).iter();
+            words.for_each(|&word| postings.request(word));
         }
-        self.state.any.clear();
-        if any.is_empty() || self.options.which != Which::Compact {
+        matched_or.clear();
+        if disjunctions.is_empty() {
             return;
         }
-        let state = &mut *self.state;
-        for &word in state.window.words() {
-            for &query in any.get(word) {
-                state.any.insert(query);
-                state.postings.want(word);
+        for &word in window.words() {
+            for &query in disjunctions.get(word) {
+                matched_or.insert(query);
+                postings.request(word);
             }
         }
     }
-}
 
-/// Stops a document with too many answers.
-pub(super) fn check_answers(answers: usize, options: &Options) -> Result<(), Stop> {
-    if answers <= options.answers_max {
-        return Ok(());
+    /// Stops a document with too many answers.
+    pub(super) fn check_answers(&self) -> Result<(), Stop> {
+        if self.buffers.ranked.held() <= self.options.answers_max {
+            return Ok(());
+        }
+        Err(Stop {
+            code: "keywords.too-many-answers",
+            message: format!(
+                "the document has more than {} answers",
+                self.options.answers_max
+            ),
+        })
     }
-    Err(Stop {
-        code: "keywords.too-many-answers",
-        message: format!("the document has more than {} answers", options.answers_max),
-    })
 }
 
-impl State {
-    /// Begins a document.
-    fn clear(&mut self, parts: Parts<'_>) {
-        self.window.clear(parts.queries.word_count());
-        self.notes.clear();
-        if self.query_count != parts.queries.count() {
-            self.query_count = parts.queries.count();
-            self.any = Classes::new(self.query_count);
+impl AnswerBuffers {
+    /// Starts a document.
+    fn clear(&mut self, queries: &dyn QuerySet) {
+        self.window.clear(queries.word_count());
+        self.metadata.clear();
+        if self.query_count != queries.count() {
+            self.query_count = queries.count();
+            self.matched_or = Classes::new(self.query_count);
         }
         self.base = 0;
-        self.frames.clear();
-        self.is_folded = false;
-        self.pairs.clear();
+        self.summaries.clear();
+        self.is_spilled = false;
         self.ranked.clear();
     }
 
-    /// How much is held in the window.
-    fn held(&self) -> usize {
-        self.window.held() + self.notes.held()
+    /// Amount of data in the window.
+    fn window_size(&self) -> usize {
+        self.window.size() + self.metadata.text_piece_count()
     }
 }
 
-impl<'a> Answering<'a, false> {
-    /// Query and number of each element that answers it, the root being 0: a query's together, in
-    /// document order.
-    pub fn finish(self) -> &'a [(u32, u32)] {
-        if self.state.is_folded {
-            self.state.pairs.sort_unstable();
-        }
-        &self.state.pairs
-    }
-}
-
-impl Answering<'_, true> {
-    /// The answers by query, ascending; each query's best first.
-    pub fn finish(self) -> Vec<(u32, Vec<Answer>)> {
-        self.state.ranked.take(self.options.limit)
-    }
-}
-
-impl<const DETAILS: bool> TokenSink for Answering<'_, DETAILS> {
-    const NEEDS_SPANS: bool = DETAILS;
+impl TokenSink for AnswerEngine<'_> {
+    const NEEDS_SPANS: bool = true;
 
     #[inline]
     fn open(&mut self) -> Result<(), Stop> {
-        if self.state.held() >= self.options.window_max {
-            self.fold()?;
+        if self.buffers.window_size() >= self.options.window_max {
+            self.spill()?;
         }
-        self.state.window.open();
+        self.buffers.window.open();
         Ok(())
     }
 
     fn start_tag(&mut self, context: &dyn Context, element: &StartElement<'_>) {
-        self.state.notes.open(context, element);
+        self.buffers.metadata.open(context, element);
     }
 
     #[inline]
     fn token(&mut self, word: WordId) -> Result<(), Stop> {
-        if self.state.is_folded {
-            return self.word_folded(word);
-        }
-        self.state.window.words_heard(&[word]);
-        Ok(())
+        self.tokens(&[word])
     }
 
     #[inline]
     fn tokens(&mut self, words: &[WordId]) -> Result<(), Stop> {
-        if self.state.is_folded {
-            return words.iter().try_for_each(|&word| self.word_folded(word));
+        if self.buffers.is_spilled {
+            let mut words = words.iter();
+            return words.try_for_each(|&word| self.add_word_spilled(word));
         }
-        self.state.window.words_heard(words);
-        Ok(())
-    }
-
-    fn push_batch(&mut self, batch: &TokenBatch<'_>) -> Result<(), Stop> {
-        let fits = self.state.held() + batch.size() <= self.options.window_max;
-        if DETAILS || self.state.is_folded || !fits {
-            return batch.replay(self);
-        }
-        self.state.window.push_batch(batch);
-        if self.state.window.current() == NONE {
-            return self.answer_document();
-        }
+        self.buffers.window.add_words(words);
         Ok(())
     }
 
     #[inline]
     fn text_span(&mut self, span: Span) -> Result<(), Stop> {
-        match self.state.window.current() {
-            NONE => self
-                .state
-                .frames
-                .last_mut()
-                .expect("an open element")
-                .texts
-                .push(span),
-            element => self.state.notes.text(element, span),
+        match self.buffers.window.current() {
+            NO_ELEMENT => {
+                let summary = self.buffers.summaries.last_mut();
+                summary.expect("an open element").texts.push(span);
+            }
+            element => self.buffers.metadata.text(element, span),
         }
         Ok(())
     }
 
     #[inline]
     fn close(&mut self, _: Span, end_tag: Span) -> Result<(), Stop> {
-        let element = self.state.window.current();
-        if element == NONE {
-            return self.close_frame(end_tag);
+        let element = self.buffers.window.current();
+        if element == NO_ELEMENT {
+            return self.close_summary(end_tag);
         }
-        self.state.window.close();
-        if DETAILS {
-            self.state.notes.close(element, end_tag);
-        }
-        if element == 0 && self.state.frames.is_empty() {
+        self.buffers.window.close();
+        self.buffers.metadata.close(element, end_tag);
+        if element == 0 && self.buffers.summaries.is_empty() {
             return self.answer_document();
         }
         Ok(())

@@ -1,4 +1,4 @@
-//! Answers told in detail, and which of many are told.
+//! Detailed answers and their ranking.
 
 use std::cmp::Reverse;
 use std::sync::Arc;
@@ -8,31 +8,31 @@ use hashbrown::{HashMap, HashSet};
 
 use crate::events::{NamespaceScope, Span};
 
-use crate::keywords::element_metadata::Kept;
+use crate::keywords::element_metadata::ElementRecord;
 use crate::keywords::token_sink::WordId;
 
-/// An element that answers a query, and why.
+/// An element that answers a query, with the evidence.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Answer {
-    /// Its number in document order; the root is 0.
+    /// Number in document order; the root is 0.
     pub element: u32,
-    /// A query that leads to it, such as `/news[1]/item[2]`.
+    /// A path to the element, such as `/news[1]/item[2]`.
     pub path: String,
-    /// How many elements it is in.
+    /// Number of ancestors.
     pub depth: u32,
-    /// The element with its tags and all between.
+    /// The entire element with its tags.
     pub span: Span,
-    /// What is in scope at it.
+    /// The namespaces in scope.
     pub namespaces: NamespaceScope,
-    /// The words it holds, in the order of the query.
+    /// The words it contains, in query order.
     pub keywords: Vec<Keyword>,
-    /// The tree from the element down to the witnesses, as ranges in document order: tags of all
-    /// elements on the way, own text of the witnesses. Joined they are well-formed. An element that
-    /// came out of an entity is the outermost reference.
+    /// The tree from the element to the witnesses, as ranges in document order: the tags of all
+    /// elements on the paths and the own text of the witnesses. Concatenated, they are well-formed.
+    /// An element from an entity is represented by the outermost reference.
     pub ranges: Vec<Span>,
-    /// How many elements that tree has.
+    /// Number of elements in that tree.
     pub size: u32,
-    /// Whether the tree leaves out witnesses, or text of theirs, because there are too many.
+    /// Whether the tree omits witnesses or their text because there are too many.
     pub truncated: bool,
 }
 
@@ -41,47 +41,50 @@ pub struct Answer {
 pub struct Keyword {
     /// The word.
     pub word: WordId,
-    /// How many elements of the answer directly contain it.
+    /// Number of the answer's elements that directly contain it.
     pub count: u64,
-    /// The first of them.
+    /// The first of these elements.
     pub witnesses: Vec<Witness>,
 }
 
 /// An element that directly contains a word.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Witness {
-    /// Its number in document order.
+    /// Number in document order.
     pub element: u32,
-    /// A query that leads to it.
+    /// A path to the element.
     pub path: String,
-    /// The element with its tags and all between.
+    /// The entire element with its tags.
     pub span: Span,
 }
 
-/// A word of an answer, as it was found.
+/// Occurrences of a word that belong to an answer.
 #[derive(Clone, Debug, Default)]
-pub struct Found {
-    /// How many elements have it.
+pub struct WordOccurrences {
+    /// Number of elements that directly contain the word.
     pub count: u64,
     /// The first of them, in document order.
-    pub witnesses: Vec<Arc<Kept>>,
+    pub witnesses: Vec<Arc<ElementRecord>>,
 }
 
 impl Answer {
-    /// The answer of an element, for the words of the query that it holds.
-    pub fn new(top: &Arc<Kept>, found: impl IntoIterator<Item = (WordId, Found)>) -> Answer {
+    /// Builds the answer of an element from the query words it contains.
+    pub fn new(
+        top: &Arc<ElementRecord>,
+        found: impl IntoIterator<Item = (WordId, WordOccurrences)>,
+    ) -> Answer {
         let mut tree = PathTree::default();
         tree.add(top);
         let mut keywords = Vec::new();
         let mut truncated = false;
         for (word, found) in found {
             truncated |= found.count > found.witnesses.len() as u64;
-            let witness = |kept: &Arc<Kept>| {
-                tree.add_witness(kept, top);
+            let witness = |record: &Arc<ElementRecord>| {
+                tree.add_witness(record, top);
                 Witness {
-                    element: kept.number,
-                    path: kept.path(),
-                    span: kept.span(),
+                    element: record.number,
+                    path: record.path(),
+                    span: record.span(),
                 }
             };
             keywords.push(Keyword {
@@ -103,15 +106,14 @@ impl Answer {
         }
     }
 
-    /// What answers are ranked by: more words first, then deeper ones, smaller ones, and those that
-    /// stand before others.
+    /// Sort key: more words first, then deeper, smaller and earlier elements.
     fn rank(&self) -> impl Ord {
         let words = self.keywords.len();
         (Reverse(words), Reverse(self.depth), self.size, self.element)
     }
 }
 
-/// The tree from an answer to its witnesses, as it grows.
+/// The tree from an answer to its witnesses.
 #[derive(Default)]
 struct PathTree {
     elements: HashSet<u32, RandomState>,
@@ -121,32 +123,33 @@ struct PathTree {
 }
 
 impl PathTree {
-    /// Adds an element's tags; whether they are new.
-    fn add(&mut self, kept: &Kept) -> bool {
-        let is_new = self.elements.insert(kept.number);
+    /// Adds an element's tags; returns whether they are new.
+    fn add(&mut self, record: &ElementRecord) -> bool {
+        let is_new = self.elements.insert(record.number);
         if is_new {
-            self.ranges.extend([kept.start_tag, kept.ended().end_tag]);
+            self.ranges
+                .extend([record.start_tag, record.ended().end_tag]);
         }
         is_new
     }
 
-    fn add_witness(&mut self, kept: &Arc<Kept>, top: &Kept) {
-        if self.witnesses.insert(kept.number) {
-            let texts = &kept.ended().texts;
+    fn add_witness(&mut self, record: &Arc<ElementRecord>, top: &ElementRecord) {
+        if self.witnesses.insert(record.number) {
+            let texts = &record.ended().texts;
             self.ranges.extend(&texts.ranges);
             self.truncated |= texts.truncated;
         }
-        let mut on_the_way = kept;
-        while on_the_way.number != top.number && self.add(on_the_way) {
-            on_the_way = on_the_way.parent.as_ref().expect("the answer is above");
+        let mut ancestor = record;
+        while ancestor.number != top.number && self.add(ancestor) {
+            ancestor = ancestor.parent.as_ref().expect("the answer is above");
         }
     }
 
-    /// The ranges in document order, those side by side joined.
+    /// The ranges in document order, adjacent ones merged.
     fn finish(mut self) -> Vec<Span> {
         self.ranges.retain(|span| span.start < span.end);
         self.ranges.sort_unstable();
-        // What came out of one reference is that reference.
+        // Everything from one entity reference has the span of the reference.
         self.ranges.dedup();
         let mut joined: Vec<Span> = Vec::new();
         for span in self.ranges {
@@ -161,48 +164,58 @@ impl PathTree {
     }
 }
 
-/// The answers of each query, best first, at most so many.
+/// The answers of one query.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct QueryAnswers {
+    /// Number of answers in the document.
+    pub count: u64,
+    /// The best answers, the best first.
+    pub best: Vec<Answer>,
+}
+
+/// The best answers of each query.
 #[derive(Default)]
-pub struct Ranked {
-    by_query: HashMap<u32, Vec<Answer>, RandomState>,
+pub struct RankedAnswers {
+    by_query: HashMap<u32, QueryAnswers, RandomState>,
     held: usize,
 }
 
-impl Ranked {
-    /// Adds an answer; of each query `limit` are held, and up to as many more until they are sorted.
+impl RankedAnswers {
+    /// Adds an answer. Holds fewer than `2 * limit` answers per query.
     pub fn push(&mut self, query: u32, answer: Answer, limit: usize) {
         let answers = self.by_query.entry(query).or_default();
-        answers.push(answer);
+        answers.count += 1;
+        answers.best.push(answer);
         self.held += 1;
-        if answers.len() >= limit.saturating_mul(2).max(1) {
-            self.held -= keep_best(answers, limit);
+        if answers.best.len() >= limit.saturating_mul(2).max(1) {
+            self.held -= keep_best(&mut answers.best, limit);
         }
     }
 
-    /// Forgets all.
+    /// Removes all answers.
     pub fn clear(&mut self) {
         self.by_query.clear();
         self.held = 0;
     }
 
-    /// How many are held.
+    /// Number of answers held.
     pub fn held(&self) -> usize {
         self.held
     }
 
-    /// The answers by query, ascending, each query's best first.
-    pub fn take(&mut self, limit: usize) -> Vec<(u32, Vec<Answer>)> {
+    /// Removes and returns the answers by query, ascending.
+    pub fn take(&mut self, limit: usize) -> Vec<(u32, QueryAnswers)> {
         self.held = 0;
-        let mut by_query: Vec<(u32, Vec<Answer>)> = self.by_query.drain().collect();
+        let mut by_query: Vec<(u32, QueryAnswers)> = self.by_query.drain().collect();
         by_query.sort_unstable_by_key(|(query, _)| *query);
         for (_, answers) in &mut by_query {
-            keep_best(answers, limit);
+            keep_best(&mut answers.best, limit);
         }
         by_query
     }
 }
 
-/// Sorts answers and drops those past the limit; how many these are.
+/// Sorts answers and drops those beyond the limit; returns the number of dropped answers.
 fn keep_best(answers: &mut Vec<Answer>, limit: usize) -> usize {
     answers.sort_unstable_by_key(Answer::rank);
     let dropped = answers.len().saturating_sub(limit);

@@ -1,88 +1,94 @@
-//! A closed element of the window with all that is in it: what is told of its answers, and what the
-//! elements around it need of it.
+//! A closed element of the window and its descendants: builds answers, and is summarized for the
+//! enclosing elements when the window spills.
 
 use std::sync::Arc;
 
-use crate::keywords::answers::{Answer, Found};
-use crate::keywords::conjunctive_answers::Stretch;
-use crate::keywords::element_metadata::{Kept, Notes};
-use crate::keywords::element_window::Window;
+use crate::keywords::answers::{Answer, WordOccurrences};
+use crate::keywords::conjunctive_answers::ElementRange;
+use crate::keywords::element_metadata::{ElementMetadata, ElementRecord};
+use crate::keywords::element_window::ElementWindow;
 use crate::keywords::postings::{gallop, Postings};
-use crate::keywords::subtree_summary::Part;
+use crate::keywords::subtree_summary::SubtreeWords;
 use crate::keywords::token_sink::WordId;
 
-/// A closed element of the window, its words in the postings.
-pub struct Unit<'u> {
-    window: &'u Window,
+/// A closed element of the window and its descendants, whose words are in the postings.
+pub struct ClosedSubtree<'u> {
+    window: &'u ElementWindow,
     postings: &'u Postings,
-    notes: &'u mut Notes,
-    /// The number of the window's first element.
+    metadata: &'u mut ElementMetadata,
+    /// Document number of the window's first element.
     base: u32,
-    /// The innermost open element before the window.
-    outside: Option<&'u Arc<Kept>>,
+    /// The innermost open element outside of the window.
+    enclosing: Option<&'u Arc<ElementRecord>>,
 }
 
-impl<'u> Unit<'u> {
-    /// The element whose words the postings hold.
+impl<'u> ClosedSubtree<'u> {
+    /// The subtree whose words the postings contain.
     pub fn new(
-        window: &'u Window,
+        window: &'u ElementWindow,
         postings: &'u Postings,
-        notes: &'u mut Notes,
+        metadata: &'u mut ElementMetadata,
         base: u32,
-        outside: Option<&'u Arc<Kept>>,
-    ) -> Unit<'u> {
-        Unit {
+        enclosing: Option<&'u Arc<ElementRecord>>,
+    ) -> ClosedSubtree<'u> {
+        ClosedSubtree {
             window,
             postings,
-            notes,
+            metadata,
             base,
-            outside,
+            enclosing,
         }
     }
 
-    /// The answer of an element to which these elements are left, `most` witnesses a word.
+    /// Builds the answer of an element to which these elements belong, with at most
+    /// `witnesses_max` witnesses per word.
     pub fn answer(
         &mut self,
         words: &[WordId],
         element: u32,
-        left: &[Stretch],
-        most: usize,
+        remaining: &[ElementRange],
+        witnesses_max: usize,
     ) -> Answer {
-        let top = self.keep(element);
-        let found: Vec<(WordId, Found)> = words
+        let top = self.record(element);
+        let found: Vec<(WordId, WordOccurrences)> = words
             .iter()
-            .map(|&word| (word, self.found(word, left, most)))
+            .map(|&word| (word, self.occurrences(word, remaining, witnesses_max)))
             .filter(|(_, found)| found.count > 0)
             .collect();
         Answer::new(&top, found)
     }
 
-    fn found(&mut self, word: WordId, left: &[Stretch], most: usize) -> Found {
+    fn occurrences(
+        &mut self,
+        word: WordId,
+        remaining: &[ElementRange],
+        witnesses_max: usize,
+    ) -> WordOccurrences {
         let elements = self.postings.get(word);
-        let mut found = Found::default();
+        let mut found = WordOccurrences::default();
         let mut at = 0;
-        for &(start, last) in left {
+        for &(start, last) in remaining {
             at = gallop(elements, at, start);
             let end = gallop(elements, at, last + 1);
             found.count += (end - at) as u64;
-            let wanted = most - found.witnesses.len();
-            let first = elements[at..end].iter().take(wanted);
+            let missing = witnesses_max - found.witnesses.len();
+            let first = elements[at..end].iter().take(missing);
             found
                 .witnesses
-                .extend(first.map(|&element| self.keep(element)));
+                .extend(first.map(|&element| self.record(element)));
             at = end;
         }
         found
     }
 
-    fn keep(&mut self, element: u32) -> Arc<Kept> {
-        self.notes
-            .keep(self.window, self.base, self.outside, element)
+    fn record(&mut self, element: u32) -> Arc<ElementRecord> {
+        self.metadata
+            .record(self.window, self.base, self.enclosing, element)
     }
 }
 
-impl Part for Unit<'_> {
-    fn words(&self, visit: &mut dyn FnMut(WordId, u64)) {
+impl SubtreeWords for ClosedSubtree<'_> {
+    fn for_each_word(&self, visit: &mut dyn FnMut(WordId, u64)) {
         for &word in self.postings.words() {
             visit(word, self.count(word));
         }
@@ -92,8 +98,8 @@ impl Part for Unit<'_> {
         self.postings.get(word).len() as u64
     }
 
-    fn witnesses(&mut self, word: WordId, most: usize) -> Vec<Arc<Kept>> {
-        let first = self.postings.get(word).iter().take(most);
-        first.map(|&element| self.keep(element)).collect()
+    fn witnesses(&mut self, word: WordId, max: usize) -> Vec<Arc<ElementRecord>> {
+        let first = self.postings.get(word).iter().take(max);
+        first.map(|&element| self.record(element)).collect()
     }
 }

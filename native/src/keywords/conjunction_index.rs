@@ -8,6 +8,7 @@ use bytemuck::{Pod, Zeroable};
 use crate::subscription_store::flat_layout::{fetch, Flat};
 
 use crate::keywords::adaptive_reindex::ObservedFrequencies;
+use crate::keywords::buffers::ensure_len;
 use crate::keywords::token_sink::{Mode, QuerySet, WordId};
 
 /// Number of words stored in an entry. The remaining words of longer queries are tested only if all
@@ -54,33 +55,22 @@ pub struct ConjunctionIndex {
     pub entries: Flat<QueryEntry>,
 }
 
-/// Bit mask for a word in a document: 0 if the word is absent. The masks of a query's words are
-/// combined by AND.
-pub type PresenceMask = u32;
-
-/// A query all of whose words occur.
-#[derive(Clone, Copy, Debug, Default)]
-pub struct CompleteQuery {
-    /// Query number.
-    pub query: u32,
-    /// Index of its entry.
-    entry: u32,
-    /// Intersection of the masks of its words.
-    pub presence: PresenceMask,
-}
+/// 1 if a word occurs in a document, else 0. An integer, so that the words of a query are combined
+/// by AND without branches.
+pub type Presence = u32;
 
 /// Reusable buffers of a search.
 #[derive(Debug, Default)]
 pub struct SearchBuffers {
     first_ranges: Vec<CandidateRange>,
     second_ranges: Vec<CandidateRange>,
-    candidates: Vec<(u32, PresenceMask)>,
+    candidates: Vec<u32>,
     /// Statistics for [`crate::keywords::adaptive_reindex`].
     pub observed: ObservedFrequencies,
 }
 
-/// Start and end of a list, and the intersection of the masks so far.
-type CandidateRange = (u32, u32, PresenceMask);
+/// Start and end of a list.
+type CandidateRange = (u32, u32);
 
 impl ConjunctionIndex {
     /// Builds an index of all AND queries. `counts` gives the document frequency of each word, if
@@ -136,8 +126,8 @@ impl ConjunctionIndex {
         buffers: &mut SearchBuffers,
         queries: &dyn QuerySet,
         words: &[WordId],
-        presence_of: impl Fn(WordId) -> PresenceMask,
-        mut found: impl FnMut(CompleteQuery),
+        presence_of: impl Fn(WordId) -> Presence,
+        mut found: impl FnMut(u32),
     ) {
         let SearchBuffers {
             first_ranges,
@@ -145,41 +135,25 @@ impl ConjunctionIndex {
             candidates,
             observed,
         } = buffers;
-        let first_ranges = self.first_word_ranges(first_ranges, words, &presence_of);
+        let first_ranges = self.first_word_ranges(first_ranges, words);
         let second_ranges = self.second_word_ranges(second_ranges, first_ranges, &presence_of);
         let mut count = 0;
-        for &(at, presence) in self.filter_by_third_word(candidates, second_ranges, &presence_of) {
+        for &at in self.filter_by_third_word(candidates, second_ranges, &presence_of) {
             let entry = &self.entries[at as usize];
             let [_, _, _, b, c, d] = entry.words;
-            let mut presence = presence & presence_of(b) & presence_of(c) & presence_of(d);
+            let mut presence = presence_of(b) & presence_of(c) & presence_of(d);
             if entry.count as usize > ENTRY_WORDS && presence != 0 {
                 let words = queries.words(entry.query).iter();
                 presence = words.fold(presence, |all, &word| all & presence_of(word));
             }
             if presence != 0 {
                 count += 1;
-                found(CompleteQuery {
-                    query: entry.query,
-                    entry: at,
-                    presence,
-                });
+                found(entry.query);
             }
         }
         if observed.is_observing() {
-            let probed = second_ranges
-                .iter()
-                .map(|(start, end, _)| (end - start) as usize);
-            observed.record(queries.word_count(), words, probed.sum(), count);
-        }
-    }
-
-    /// The words of a query that was found, in any order, read from its entry if possible.
-    #[inline]
-    pub fn words<'f>(&'f self, queries: &'f dyn QuerySet, found: CompleteQuery) -> &'f [WordId] {
-        let entry = &self.entries[found.entry as usize];
-        match entry.words.get(..entry.count as usize) {
-            Some(words) => words,
-            None => queries.words(found.query),
+            let probed = total_len(second_ranges);
+            observed.record(queries.word_count(), words, probed, count);
         }
     }
 
@@ -189,7 +163,6 @@ impl ConjunctionIndex {
         &self,
         to: &'m mut Vec<CandidateRange>,
         words: &[WordId],
-        presence_of: impl Fn(WordId) -> PresenceMask,
     ) -> &'m [CandidateRange] {
         ensure_len(to, words.len());
         let (starts, second_words) = (&self.starts[..], &self.second_words[..]);
@@ -198,7 +171,7 @@ impl ConjunctionIndex {
         for &word in words {
             let ends = &starts[word as usize..word as usize + 2];
             fetch(second_words, ends[0] as usize);
-            to[count] = (ends[0], ends[1], presence_of(word));
+            to[count] = (ends[0], ends[1]);
             count += usize::from(ends[0] < ends[1]);
         }
         &to[..count]
@@ -210,19 +183,16 @@ impl ConjunctionIndex {
         &self,
         to: &'m mut Vec<CandidateRange>,
         first_ranges: &[CandidateRange],
-        presence_of: impl Fn(WordId) -> PresenceMask,
+        presence_of: impl Fn(WordId) -> Presence,
     ) -> &'m [CandidateRange] {
-        let probed = first_ranges
-            .iter()
-            .map(|(start, end, _)| (end - start) as usize);
-        ensure_len(to, probed.sum::<usize>() + SECOND_WORDS_UNROLLED);
+        ensure_len(to, total_len(first_ranges) + SECOND_WORDS_UNROLLED);
         let (to, second_words) = (&mut to[..], &self.second_words[..]);
         let mut count = 0;
-        for &(start, end, presence) in first_ranges {
+        for &(start, end) in first_ranges {
             let mut probe = |at: u32, two: &[SecondWord]| {
-                let presence = presence & presence_of(two[0].word) & mask(at < end);
-                to[count] = (two[0].entries, two[1].entries, presence);
-                count += usize::from(presence != 0);
+                to[count] = (two[0].entries, two[1].entries);
+                let presence = presence_of(two[0].word) & Presence::from(at < end);
+                count += presence as usize;
             };
             let first = &second_words[start as usize..start as usize + SECOND_WORDS_UNROLLED + 1];
             (start..)
@@ -239,24 +209,21 @@ impl ConjunctionIndex {
     #[inline(always)]
     fn filter_by_third_word<'m>(
         &self,
-        to: &'m mut Vec<(u32, PresenceMask)>,
+        to: &'m mut Vec<u32>,
         second_ranges: &[CandidateRange],
-        presence_of: impl Fn(WordId) -> PresenceMask,
-    ) -> &'m [(u32, PresenceMask)] {
-        let probed = second_ranges
-            .iter()
-            .map(|(start, end, _)| (end - start) as usize);
-        ensure_len(to, probed.sum::<usize>() + ENTRIES_UNROLLED);
+        presence_of: impl Fn(WordId) -> Presence,
+    ) -> &'m [u32] {
+        ensure_len(to, total_len(second_ranges) + ENTRIES_UNROLLED);
         let (to, entries) = (&mut to[..], &self.entries[..]);
         let mut count = 0;
-        for (at, &(start, end, presence)) in second_ranges.iter().enumerate() {
+        for (at, &(start, end)) in second_ranges.iter().enumerate() {
             if let Some(later) = second_ranges.get(at + PREFETCH_DISTANCE) {
                 fetch(entries, later.0 as usize);
             }
             let mut probe = |at: u32, entry: &QueryEntry| {
-                let presence = presence & presence_of(entry.words[2]) & mask(at < end);
-                to[count] = (at, presence);
-                count += usize::from(presence != 0);
+                to[count] = at;
+                let presence = presence_of(entry.words[2]) & Presence::from(at < end);
+                count += presence as usize;
             };
             let first = &entries[start as usize..start as usize + ENTRIES_UNROLLED];
             (start..)
@@ -270,18 +237,10 @@ impl ConjunctionIndex {
     }
 }
 
-/// All bits set, or none.
-#[inline(always)]
-fn mask(condition: bool) -> PresenceMask {
-    PresenceMask::from(condition).wrapping_neg()
-}
-
-/// Grows a buffer to at least `count` elements of unspecified content.
-#[inline]
-pub fn ensure_len<T: Default + Clone>(values: &mut Vec<T>, count: usize) {
-    if values.len() < count {
-        values.resize(2 * count, T::default());
-    }
+/// Total length of lists.
+fn total_len(ranges: &[CandidateRange]) -> usize {
+    let lens = ranges.iter().map(|(start, end)| (end - start) as usize);
+    lens.sum()
 }
 
 /// The words of each AND query, rarest first, in index order.
@@ -340,15 +299,15 @@ mod tests {
     fn found(queries: &QueryList, words: &BTreeSet<WordId>) -> Vec<u32> {
         let listed: Vec<WordId> = words.iter().copied().collect();
         let mut buffers = SearchBuffers::default();
-        let presence = |word| PresenceMask::from(words.contains(&word));
+        let presence = |word| Presence::from(words.contains(&word));
         let mut found = Vec::new();
         ConjunctionIndex::build(queries, &[]).search(
             &mut buffers,
             queries,
             &listed,
             presence,
-            |complete| {
-                found.push(complete.query);
+            |query| {
+                found.push(query);
             },
         );
         found.sort_unstable();
@@ -386,27 +345,19 @@ mod tests {
     }
 
     #[test]
-    fn presence_masks_of_all_words_are_intersected() {
+    fn queries_longer_than_an_entry_are_found_only_if_all_words_occur() {
+        let words: Vec<WordId> = (0..ENTRY_WORDS as WordId + 2).collect();
         let queries = QueryList::new([
             (Mode::All, vec![0, 1, 2]),
             (Mode::All, vec![2, 3]),
-            (Mode::All, (0..8).collect()),
+            (Mode::All, words.clone()),
         ]);
-        let index = ConjunctionIndex::build(&queries, &[]);
-        let presence = |word: WordId| !(2 << word);
-        let words: Vec<WordId> = (0..8).collect();
-        let mut buffers = SearchBuffers::default();
-        let mut found = Vec::new();
-        index.search(&mut buffers, &queries, &words, presence, |complete| {
-            assert_eq!(
-                index.words(&queries, complete).len(),
-                queries.words(complete.query).len()
-            );
-            found.push((complete.query, !complete.presence));
-        });
-        found.sort_unstable();
-        let presence: Vec<PresenceMask> = found.iter().map(|&(_, presence)| presence).collect();
-        assert_eq!(presence, [0b1110, 0b11000, 0b1_1111_1110]);
+        let all: BTreeSet<WordId> = words.iter().copied().collect();
+        assert_eq!(found(&queries, &all), [0, 1, 2]);
+        for word in words {
+            let others: BTreeSet<WordId> = all.iter().copied().filter(|&w| w != word).collect();
+            assert!(!found(&queries, &others).contains(&2), "{word}");
+        }
     }
 
     proptest! {

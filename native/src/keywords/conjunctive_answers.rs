@@ -1,55 +1,47 @@
-//! Answers of an AND query on the postings of a document.
+//! Answers AND queries from the posting lists of a document.
 //!
-//! An element is *complete* when its subtree has all words. Each element that directly contains a
-//! word belongs to its lowest complete ancestor-or-self, and a complete element answers when one of
-//! every word belongs to it. So every answer is the lowest complete element around some element of
-//! the query's rarest word, and only those are looked at.
+//! An element is *complete* if its subtree contains all words. Each occurrence of a word belongs to
+//! its lowest complete ancestor-or-self, and a complete element is an answer (CLCA, compact lowest
+//! common ancestor) if occurrences of every word belong to it. So every answer is the lowest
+//! complete element around some occurrence of the query's rarest word, and only these candidates
+//! are considered.
 
-use crate::keywords::element_window::Window;
+use crate::keywords::element_window::ElementWindow;
 use crate::keywords::postings::{gallop, Postings};
 use crate::keywords::token_sink::WordId;
 
 /// Consecutive elements: the first and the last number.
-pub type Stretch = (u32, u32);
+pub type ElementRange = (u32, u32);
 
-/// Which complete elements answer.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Which {
-    /// Those that keep all words once complete children are set aside: CLCA.
-    Compact,
-    /// Those without complete children: SLCA.
-    Smallest,
-}
-
-/// Answers AND queries; kept so that its memory is used again.
+/// Answers AND queries. Reused across queries to avoid reallocation.
 #[derive(Debug, Default)]
-pub struct Conjunctions {
-    /// The query's words, that with the fewest elements first.
-    lists: Vec<List>,
-    /// CompleteQuery elements that are the lowest around an element of the first word.
+pub struct ConjunctiveAnswers {
+    /// The query's posting lists, the shortest first.
+    lists: Vec<PostingCursor>,
+    /// The lowest complete elements around occurrences of the first list's word, ascending.
     candidates: Vec<u32>,
-    kept: Vec<Stretch>,
+    /// The elements of a candidate's subtree outside of its complete children.
+    remaining: Vec<ElementRange>,
 }
 
 #[derive(Clone, Copy, Debug)]
-struct List {
+struct PostingCursor {
     start: u32,
     end: u32,
-    /// The first that is not before the element looked at.
+    /// The first posting that does not precede the current element.
     at: u32,
 }
 
-impl Conjunctions {
-    /// Calls `answer` for each element that answers, in document order, with the elements that are
-    /// left to it. Every word occurs, and everything is under one element.
+impl ConjunctiveAnswers {
+    /// Calls `answer` for each answer in document order, with the elements outside of its complete
+    /// children. Every word must occur, and all occurrences must have a common ancestor-or-self.
     #[inline]
     pub fn answers(
         &mut self,
-        window: &Window,
+        window: &ElementWindow,
         postings: &Postings,
         words: &[WordId],
-        which: Which,
-        mut answer: impl FnMut(u32, &[Stretch]),
+        mut answer: impl FnMut(u32, &[ElementRange]),
     ) {
         self.find_candidates(window, postings, words);
         for at in 0..self.candidates.len() {
@@ -58,20 +50,20 @@ impl Conjunctions {
             let is_smallest = self.candidates.get(at + 1).is_none_or(|&next| next > last);
             if is_smallest {
                 answer(element, &[(element, last)]);
-            } else if which == Which::Compact {
-                self.set_aside(window, at);
-                // The first word is left: that is how the element became a candidate.
-                if self.lists[1..]
-                    .iter()
-                    .all(|list| self.is_left(postings, *list))
-                {
-                    answer(element, &self.kept);
-                }
+                continue;
+            }
+            self.exclude_complete_children(window, at);
+            // The first list needs no test: one of its occurrences made the element a candidate.
+            if self.lists[1..]
+                .iter()
+                .all(|list| self.occurs_in_remaining(postings, *list))
+            {
+                answer(element, &self.remaining);
             }
         }
     }
 
-    fn find_candidates(&mut self, window: &Window, postings: &Postings, words: &[WordId]) {
+    fn find_candidates(&mut self, window: &ElementWindow, postings: &Postings, words: &[WordId]) {
         self.lists.clear();
         self.candidates.clear();
         let mut rarest = (0, u32::MAX);
@@ -81,7 +73,7 @@ impl Conjunctions {
             if range.end - range.start < rarest.1 {
                 rarest = (at, range.end - range.start);
             }
-            self.lists.push(List {
+            self.lists.push(PostingCursor {
                 start: range.start,
                 end: range.end,
                 at: range.start,
@@ -91,20 +83,20 @@ impl Conjunctions {
         let elements = postings.elements();
         let (first, others) = self.lists.split_first_mut().expect("a query has words");
         let mut sorted = true;
-        for &content in &elements[first.start as usize..first.end as usize] {
-            let mut element = content;
+        for &occurrence in &elements[first.start as usize..first.end as usize] {
+            let mut element = occurrence;
             for list in &mut *others {
                 let listed = &elements[..list.end as usize];
-                let at = gallop(listed, list.at as usize, content);
+                let at = gallop(listed, list.at as usize, occurrence);
                 list.at = at as u32;
-                // Nearest before, as one more than its number, and nearest behind.
+                // The nearest posting before the occurrence, plus one, and the nearest after it.
                 let before = if at > list.start as usize {
                     listed[at - 1] + 1
                 } else {
                     0
                 };
-                let behind = listed.get(at).copied().unwrap_or(u32::MAX);
-                while before <= element && behind > window.last(element) {
+                let after = listed.get(at).copied().unwrap_or(u32::MAX);
+                while before <= element && after > window.last(element) {
                     element = window.parent(element);
                 }
             }
@@ -123,12 +115,12 @@ impl Conjunctions {
         }
     }
 
-    /// What is left to a candidate without its complete children: those on the way to other
-    /// candidates.
-    fn set_aside(&mut self, window: &Window, candidate: usize) {
+    /// Computes the elements of a candidate's subtree outside of its complete children, which are
+    /// those on the paths to other candidates.
+    fn exclude_complete_children(&mut self, window: &ElementWindow, candidate: usize) {
         let element = self.candidates[candidate];
         let last = window.last(element);
-        self.kept.clear();
+        self.remaining.clear();
         let mut start = element;
         let mut at = candidate + 1;
         while let Some(&below) = self.candidates.get(at).filter(|&&below| below <= last) {
@@ -137,21 +129,21 @@ impl Conjunctions {
                 child = window.parent(child);
             }
             if start < child {
-                self.kept.push((start, child - 1));
+                self.remaining.push((start, child - 1));
             }
             start = window.last(child) + 1;
             at = gallop(&self.candidates, at, start);
         }
         if start <= last {
-            self.kept.push((start, last));
+            self.remaining.push((start, last));
         }
     }
 
-    /// Whether a word is in what is left.
-    fn is_left(&self, postings: &Postings, list: List) -> bool {
+    /// Whether a word occurs in the remaining elements.
+    fn occurs_in_remaining(&self, postings: &Postings, list: PostingCursor) -> bool {
         let elements = &postings.elements()[..list.end as usize];
         let mut at = list.start as usize;
-        self.kept.iter().any(|&(start, last)| {
+        self.remaining.iter().any(|&(start, last)| {
             at = gallop(elements, at, start);
             elements.get(at).is_some_and(|&element| element <= last)
         })

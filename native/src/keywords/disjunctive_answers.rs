@@ -1,49 +1,50 @@
-//! Answers of an OR query on the postings of a document.
+//! Answers OR queries from the posting lists of a document.
 //!
-//! The definition goes top-down over all elements. Only those count that directly contain a word
-//! of the query, and those where two such ways meet: the nodes of a small tree. An element between
-//! two nodes has the same words as the node below it and none of its own, so that it never answers;
-//! it matters only in that releasing a child's descendants then releases the node itself.
+//! By definition, all elements are examined from the root downwards. Only two kinds matter:
+//! elements that directly contain a word of the query, and lowest common ancestors of two such
+//! elements. They are the nodes of a small tree. An element between two nodes contains the same
+//! words as the node below it and none directly, so that it is never an answer; it only implies
+//! that releasing a child's descendants releases the node below, too.
 
-use crate::keywords::conjunctive_answers::Stretch;
-use crate::keywords::element_window::Window;
+use crate::keywords::conjunctive_answers::ElementRange;
+use crate::keywords::element_window::ElementWindow;
 use crate::keywords::postings::Postings;
 use crate::keywords::token_sink::WordId;
 
-/// Answers OR queries; kept so that its memory is used again.
+/// Answers OR queries. Reused across queries to avoid reallocation.
 #[derive(Debug, Default)]
-pub struct Disjunctions {
-    /// Element and place of the word in the query, by element.
-    contents: Vec<(u32, u32)>,
-    /// In document order, so that a node's are consecutive.
-    nodes: Vec<Node>,
-    words: Words,
-    /// Open nodes while they are linked.
+pub struct DisjunctiveAnswers {
+    /// Element and index of the word in the query, sorted by element.
+    occurrences: Vec<(u32, u32)>,
+    /// In document order, so that the descendants of a node follow it.
+    nodes: Vec<WordTreeNode>,
+    words: WordSets,
+    /// Open nodes while the tree is built.
     open: Vec<u32>,
-    /// Nodes to look at, the first in document order last.
-    examined: Vec<u32>,
-    /// For each word of the query in how many parts of the element looked at it is.
+    /// Nodes to examine; the first in document order is last.
+    pending: Vec<u32>,
+    /// Number of parts of the examined element that contain each word.
     counts: Vec<u32>,
-    kept: Vec<Stretch>,
+    claimed: Vec<ElementRange>,
 }
 
 #[derive(Clone, Copy, Debug)]
-struct Node {
+struct WordTreeNode {
     element: u32,
-    /// One past the last node below.
+    /// One past its last descendant.
     end: u32,
 }
 
-/// Sets of the query's words: two for each node.
+/// Two word sets for each node.
 #[derive(Debug, Default)]
-struct Words {
-    /// How many numbers a set has.
+struct WordSets {
+    /// Number of 64-bit blocks in a set.
     stride: usize,
     own: Vec<u64>,
     contained: Vec<u64>,
 }
 
-impl Words {
+impl WordSets {
     fn clear(&mut self, words: usize, nodes: usize) {
         self.stride = words.div_ceil(64);
         for sets in [&mut self.own, &mut self.contained] {
@@ -52,12 +53,12 @@ impl Words {
         }
     }
 
-    /// What a node directly contains.
+    /// The words a node directly contains.
     fn own(&self, node: u32) -> &[u64] {
         &self.own[node as usize * self.stride..][..self.stride]
     }
 
-    /// What is in a node's subtree.
+    /// The words in a node's subtree.
     fn contained(&self, node: u32) -> &[u64] {
         &self.contained[node as usize * self.stride..][..self.stride]
     }
@@ -68,8 +69,8 @@ impl Words {
         self.contained[at] |= 1 << (word % 64);
     }
 
-    /// What a node contains, its parent contains too.
-    fn pass_up(&mut self, node: usize, parent: usize) {
+    /// Adds the words of a node's subtree to its parent.
+    fn propagate(&mut self, node: usize, parent: usize) {
         for at in 0..self.stride {
             self.contained[parent * self.stride + at] |= self.contained[node * self.stride + at];
         }
@@ -85,66 +86,66 @@ fn members(set: &[u64]) -> impl Iterator<Item = usize> + '_ {
     })
 }
 
-impl Disjunctions {
-    /// Calls `answer` for each element that answers, in document order, with the elements whose
-    /// words it claims. Everything is under one element.
+impl DisjunctiveAnswers {
+    /// Calls `answer` for each answer in document order, with the elements whose words it claims.
+    /// All occurrences must have a common ancestor-or-self.
     pub fn answers(
         &mut self,
-        window: &Window,
+        window: &ElementWindow,
         postings: &Postings,
         words: &[WordId],
-        mut answer: impl FnMut(u32, &[Stretch]),
+        mut answer: impl FnMut(u32, &[ElementRange]),
     ) {
-        self.gather(postings, words);
-        if self.contents.is_empty() {
+        self.collect_occurrences(postings, words);
+        if self.occurrences.is_empty() {
             return;
         }
-        self.lay_out(window, words.len());
+        self.build_tree(window, words.len());
         self.counts.clear();
         self.counts.resize(words.len(), 0);
-        self.examined.clear();
-        self.examined.push(0);
-        while let Some(node) = self.examined.pop() {
-            let waiting = self.examined.len();
-            if self.keeps_all(node) {
+        self.pending.clear();
+        self.pending.push(0);
+        while let Some(node) = self.pending.pop() {
+            let waiting = self.pending.len();
+            if self.is_answer(node) {
                 self.claim(window, node);
-                answer(self.nodes[node as usize].element, &self.kept);
+                answer(self.nodes[node as usize].element, &self.claimed);
             } else {
-                self.examine_children(node);
+                self.queue_children(node);
             }
-            self.examined[waiting..].reverse();
+            self.pending[waiting..].reverse();
         }
     }
 
     /// Lists the elements that directly contain a word.
-    fn gather(&mut self, postings: &Postings, words: &[WordId]) {
-        self.contents.clear();
+    fn collect_occurrences(&mut self, postings: &Postings, words: &[WordId]) {
+        self.occurrences.clear();
         for (word, listed) in (0..).zip(words.iter().map(|&word| postings.get(word))) {
-            self.contents
+            self.occurrences
                 .extend(listed.iter().map(|&element| (element, word)));
         }
-        self.contents.sort_unstable();
+        self.occurrences.sort_unstable();
     }
 
-    /// Lays out the nodes and their words.
-    fn lay_out(&mut self, window: &Window, words: usize) {
+    /// Builds the tree and its word sets.
+    fn build_tree(&mut self, window: &ElementWindow, words: usize) {
         self.nodes.clear();
-        let node = |element| Node { element, end: 0 };
-        let mut before = self.contents[0].0;
-        for &(element, _) in &self.contents {
-            // Where the way from the one before meets the way from this one.
-            let mut meeting = before;
-            while window.last(meeting) < element {
-                meeting = window.parent(meeting);
+        let node = |element| WordTreeNode { element, end: 0 };
+        let mut before = self.occurrences[0].0;
+        for &(element, _) in &self.occurrences {
+            // The lowest common ancestor of this element and the previous one.
+            let mut common_ancestor = before;
+            while window.last(common_ancestor) < element {
+                common_ancestor = window.parent(common_ancestor);
             }
-            self.nodes.extend([node(meeting), node(element)]);
+            self.nodes.extend([node(common_ancestor), node(element)]);
             before = element;
         }
         self.nodes.sort_unstable_by_key(|node| node.element);
         self.nodes.dedup_by_key(|node| node.element);
         self.words.clear(words, self.nodes.len());
         let mut at = 0;
-        for &(element, word) in &self.contents {
+        for &(element, word) in &self.occurrences {
             while self.nodes[at].element < element {
                 at += 1;
             }
@@ -166,12 +167,12 @@ impl Disjunctions {
         }
     }
 
-    /// Closes the innermost open node, of which `end` is no longer one.
+    /// Closes the innermost open node; `end` is the first node after its subtree.
     fn close(&mut self, end: u32) {
         let node = self.open.pop().expect("an open node");
         self.nodes[node as usize].end = end;
         if let Some(&parent) = self.open.last() {
-            self.words.pass_up(node as usize, parent as usize);
+            self.words.propagate(node as usize, parent as usize);
         }
     }
 
@@ -181,18 +182,18 @@ impl Disjunctions {
         std::iter::successors(Some(node + 1).filter(|&child| child < end), next)
     }
 
-    fn examine_children(&mut self, node: u32) {
+    fn queue_children(&mut self, node: u32) {
         let end = self.nodes[node as usize].end;
         let mut child = node + 1;
         while child < end {
-            self.examined.push(child);
+            self.pending.push(child);
             child = self.nodes[child as usize].end;
         }
     }
 
-    /// Whether a node has all that it contains even without the children that contain as much;
-    /// counts in how many of its parts each word is.
-    fn keeps_all(&mut self, node: u32) -> bool {
+    /// Whether a node still contains all of its words without the children that contain all of
+    /// them, too. Counts the parts that contain each word.
+    fn is_answer(&mut self, node: u32) -> bool {
         let contained = self.words.contained(node);
         let mut counts = std::mem::take(&mut self.counts);
         members(contained).for_each(|word| counts[word] = 0);
@@ -203,17 +204,16 @@ impl Disjunctions {
                 members(inside).for_each(|word| counts[word] += 1);
             }
         }
-        let keeps_all = members(contained).all(|word| counts[word] > 0);
+        let is_answer = members(contained).all(|word| counts[word] > 0);
         self.counts = counts;
-        keeps_all
+        is_answer
     }
 
-    /// Decides what of an answering node's children stays with it, and lists what is to be
-    /// examined by itself.
-    fn claim(&mut self, window: &Window, node: u32) {
+    /// Determines which descendants belong to an answer and queues the others for examination.
+    fn claim(&mut self, window: &ElementWindow, node: u32) {
         let element = self.nodes[node as usize].element;
-        self.kept.clear();
-        self.kept.push((element, element));
+        self.claimed.clear();
+        self.claimed.push((element, element));
         let end = self.nodes[node as usize].end;
         let mut child = node + 1;
         while child < end {
@@ -221,21 +221,22 @@ impl Disjunctions {
             let next = self.nodes[child as usize].end;
             let is_direct = window.parent(inside) == element;
             if self.words.contained(child) == self.words.contained(node) {
-                self.examined.push(child);
+                self.pending.push(child);
             } else if !self.release(child, is_direct) {
-                self.kept.push((inside, window.last(inside)));
+                self.claimed.push((inside, window.last(inside)));
             } else if is_direct {
-                self.kept.push((inside, inside));
-                self.examine_children(child);
+                self.claimed.push((inside, inside));
+                self.queue_children(child);
             } else {
-                self.examined.push(child);
+                self.pending.push(child);
             }
             child = next;
         }
     }
 
-    /// Whether the answer has all words without the proper descendants of the child that a node is
-    /// in or, where it is direct, is; if so they are no longer counted.
+    /// Whether the answer still contains all words without the proper descendants of a child. The
+    /// node is the child itself if `is_direct`, otherwise inside it. If so, the descendants are no
+    /// longer counted.
     fn release(&mut self, node: u32, is_direct: bool) -> bool {
         let (own, contained) = (self.words.own(node), self.words.contained(node));
         let stays = |word: usize| is_direct && own[word / 64] >> (word % 64) & 1 == 1;

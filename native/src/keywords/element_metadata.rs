@@ -1,4 +1,4 @@
-//! What is noted of elements where answers are told in detail: names, places, text, namespaces.
+//! Metadata of elements for answers: names, spans, text ranges and namespaces.
 
 use std::sync::{Arc, OnceLock};
 
@@ -8,52 +8,55 @@ use hashbrown::HashMap;
 use crate::events::{Context, NameId, NamespaceScope, Span, StartElement};
 use crate::select::name_test;
 
-use crate::keywords::element_window::{Window, NONE};
+use crate::keywords::element_window::{ElementWindow, NO_ELEMENT};
 
-/// How many ranges of its own text an element is noted with at most. Text in one piece is one range;
-/// only an element with text between very many children has more, and an answer that would hold
-/// them is told as truncated.
+/// Maximum number of text ranges recorded for an element. Adjacent text is one range, so that only
+/// an element with text between very many children has more; an answer that would include them is
+/// marked as truncated.
 pub const TEXT_RANGES_MAX: usize = 1_000;
 
-/// An element on the way from the root to a witness; outlives the window it was heard in.
+/// Ends a list of text pieces.
+const NO_PIECE: u32 = u32::MAX;
+
+/// An element on the path from the root to a witness; outlives the window.
 #[derive(Debug)]
-pub struct Kept {
-    /// Its number in the document.
+pub struct ElementRecord {
+    /// Number in the document.
     pub number: u32,
-    /// How many elements it is in.
+    /// Number of ancestors.
     pub depth: u32,
-    /// The element it is in.
-    pub parent: Option<Arc<Kept>>,
+    /// The parent element.
+    pub parent: Option<Arc<ElementRecord>>,
     /// The start tag.
     pub start_tag: Span,
-    /// What is in scope.
+    /// The namespaces in scope.
     pub namespaces: NamespaceScope,
-    /// What is known once it has ended.
-    pub ending: OnceLock<Ending>,
+    /// Set when the element ends.
+    pub end: OnceLock<ElementEnd>,
     step: Arc<str>,
     position: u32,
 }
 
 /// What is known of an element once it has ended.
 #[derive(Debug, Default)]
-pub struct Ending {
+pub struct ElementEnd {
     /// The end tag; empty for an empty-element tag.
     pub end_tag: Span,
-    /// Where its own text is.
-    pub texts: Texts,
+    /// Its own text.
+    pub texts: TextRanges,
 }
 
-/// Where an element's own text is.
+/// Ranges of an element's own text.
 #[derive(Clone, Debug, Default)]
-pub struct Texts {
+pub struct TextRanges {
     /// In document order.
     pub ranges: Vec<Span>,
     /// Whether there were more than [`TEXT_RANGES_MAX`].
     pub truncated: bool,
 }
 
-impl Texts {
-    /// Adds a piece of text, to the range before it where they lie side by side.
+impl TextRanges {
+    /// Adds a range, extending the previous one if they are adjacent.
     pub fn push(&mut self, span: Span) {
         let count = self.ranges.len();
         match self.ranges.last_mut() {
@@ -64,13 +67,13 @@ impl Texts {
     }
 }
 
-/// Whether two pieces of text are one range: side by side, or out of the same entity.
+/// Whether two ranges form one: adjacent, or from the same entity reference.
 fn joins(before: Span, span: Span) -> bool {
     before.from_entity == span.from_entity && (before.end == span.start || before == span)
 }
 
-impl Kept {
-    /// The element with its tags and all between; it has ended.
+impl ElementRecord {
+    /// The entire ended element with its tags.
     pub fn span(&self) -> Span {
         Span {
             end: self.ended().end_tag.end,
@@ -78,46 +81,46 @@ impl Kept {
         }
     }
 
-    /// What is known since it has ended.
-    pub fn ended(&self) -> &Ending {
-        self.ending.get().expect("the element has ended")
+    /// The data of the ended element.
+    pub fn ended(&self) -> &ElementEnd {
+        self.end.get().expect("the element has ended")
     }
 
-    /// A query that leads to it, such as `/news[1]/item[2]`.
+    /// A path to the element, such as `/news[1]/item[2]`.
     pub fn path(&self) -> String {
-        let mut ways: Vec<&Kept> =
-            std::iter::successors(Some(self), |kept| kept.parent.as_deref()).collect();
-        ways.reverse();
-        let steps = ways
+        let mut ancestors: Vec<&ElementRecord> =
+            std::iter::successors(Some(self), |record| record.parent.as_deref()).collect();
+        ancestors.reverse();
+        let steps = ancestors
             .iter()
-            .map(|kept| format!("/{}[{}]", kept.step, kept.position));
+            .map(|record| format!("/{}[{}]", record.step, record.position));
         steps.collect()
     }
 }
 
-/// What is noted of the window's elements.
+/// Metadata of the window's elements.
 #[derive(Default)]
-pub struct Notes {
-    elements: Vec<Noted>,
-    pieces: Vec<Piece>,
+pub struct ElementMetadata {
+    elements: Vec<WindowElement>,
+    pieces: Vec<TextPiece>,
     scopes: Vec<NamespaceScope>,
-    /// The last scope as it was visited.
-    visited: Vec<(Box<str>, Box<str>)>,
-    names: HashMap<NameId, Name, RandomState>,
+    /// The namespaces of the last scope, in order of declaration.
+    last_scope: Vec<(Box<str>, Box<str>)>,
+    names: HashMap<NameId, StepName, RandomState>,
     locals: HashMap<String, u32, RandomState>,
-    /// For each open element, outside in, its children so far by local name.
-    children: Vec<HashMap<u32, Alike, RandomState>>,
+    /// For each open element, outermost first, the number of children so far by local name.
+    children: Vec<HashMap<u32, SiblingCounts, RandomState>>,
     depth: usize,
-    /// Elements of the unit that is answered, as they were kept.
-    kept: HashMap<u32, Arc<Kept>, RandomState>,
+    /// Records created for elements of the current subtree.
+    records: HashMap<u32, Arc<ElementRecord>, RandomState>,
 }
 
-struct Noted {
+struct WindowElement {
     step: Arc<str>,
     position: u32,
     depth: u32,
     scope: u32,
-    /// Its pieces of text, linked.
+    /// Its text ranges, as a linked list.
     first_piece: u32,
     last_piece: u32,
     start_tag: Span,
@@ -125,29 +128,29 @@ struct Noted {
 }
 
 #[derive(Clone, Copy)]
-struct Piece {
+struct TextPiece {
     span: Span,
     next: u32,
 }
 
 #[derive(Clone)]
-struct Name {
+struct StepName {
     step: Arc<str>,
     local: u32,
-    is_plain: bool,
+    has_no_namespace: bool,
 }
 
-/// Children of one local name.
+/// Number of children with the same local name.
 #[derive(Clone, Copy, Default)]
-struct Alike {
+struct SiblingCounts {
     /// In no namespace.
-    plain: u32,
-    /// In any, or none.
+    without_namespace: u32,
+    /// In any namespace or none.
     all: u32,
 }
 
-impl Notes {
-    /// Forgets a document.
+impl ElementMetadata {
+    /// Starts a document.
     pub fn clear(&mut self) {
         self.clear_window();
         self.scopes.clear();
@@ -156,40 +159,40 @@ impl Notes {
         self.depth = 0;
     }
 
-    /// Forgets the window's elements.
+    /// Removes the window's elements.
     pub fn clear_window(&mut self) {
         self.elements.clear();
         self.pieces.clear();
-        self.kept.clear();
-        // The scope that goes on is the last.
+        self.records.clear();
+        // The last scope is still in effect.
         let first = self.scopes.len().saturating_sub(1);
         self.scopes.drain(..first);
     }
 
-    /// An element of the window begins.
+    /// An element of the window starts.
     pub fn open(&mut self, context: &dyn Context, element: &StartElement<'_>) {
         let name = self.name(context, element.name);
         let position = self.position(&name);
-        let noted = Noted {
+        let element_info = WindowElement {
             step: name.step,
             position,
             depth: self.depth as u32,
             scope: self.scope(context),
-            first_piece: NONE,
-            last_piece: NONE,
+            first_piece: NO_PIECE,
+            last_piece: NO_PIECE,
             start_tag: element.span,
             end_tag: Span::default(),
         };
-        self.elements.push(noted);
+        self.elements.push(element_info);
         self.depth += 1;
     }
 
-    /// A piece of the own text of one of the window's elements.
+    /// Adds own text of an element of the window.
     pub fn text(&mut self, element: u32, span: Span) {
-        let noted = &mut self.elements[element as usize];
+        let element_info = &mut self.elements[element as usize];
         let piece = self.pieces.len() as u32;
-        match noted.last_piece {
-            NONE => noted.first_piece = piece,
+        match element_info.last_piece {
+            NO_PIECE => element_info.first_piece = piece,
             last => {
                 let last = &mut self.pieces[last as usize];
                 if joins(last.span, span) {
@@ -199,84 +202,92 @@ impl Notes {
                 last.next = piece;
             }
         }
-        noted.last_piece = piece;
-        self.pieces.push(Piece { span, next: NONE });
+        element_info.last_piece = piece;
+        self.pieces.push(TextPiece {
+            span,
+            next: NO_PIECE,
+        });
     }
 
-    /// One of the window's elements ends.
+    /// An element of the window ends.
     pub fn close(&mut self, element: u32, end_tag: Span) {
         self.elements[element as usize].end_tag = end_tag;
         self.depth -= 1;
     }
 
-    /// An open element that is no longer in the window ends.
+    /// An open element outside of the window ends.
     pub fn close_outside(&mut self) {
         self.depth -= 1;
     }
 
-    /// How much is noted besides the elements.
-    pub fn held(&self) -> usize {
+    /// Number of text ranges.
+    pub fn text_piece_count(&self) -> usize {
         self.pieces.len()
     }
 
-    /// Keeps an open element of the window; those it is in must be kept before. `base` is the number
-    /// of the window's first element.
-    pub fn keep_open(&mut self, base: u32, parent: Option<Arc<Kept>>, element: u32) -> Arc<Kept> {
-        let noted = &self.elements[element as usize];
-        let kept = Arc::new(Kept {
+    /// Creates the record of an open element of the window, whose ancestors must have records.
+    /// `base` is the document number of the window's first element.
+    pub fn record_open(
+        &mut self,
+        base: u32,
+        parent: Option<Arc<ElementRecord>>,
+        element: u32,
+    ) -> Arc<ElementRecord> {
+        let element_info = &self.elements[element as usize];
+        let record = Arc::new(ElementRecord {
             number: base + element,
-            depth: noted.depth,
+            depth: element_info.depth,
             parent,
-            start_tag: noted.start_tag,
-            namespaces: NamespaceScope::clone(&self.scopes[noted.scope as usize]),
-            ending: OnceLock::new(),
-            step: Arc::clone(&noted.step),
-            position: noted.position,
+            start_tag: element_info.start_tag,
+            namespaces: NamespaceScope::clone(&self.scopes[element_info.scope as usize]),
+            end: OnceLock::new(),
+            step: Arc::clone(&element_info.step),
+            position: element_info.position,
         });
-        self.kept.insert(element, Arc::clone(&kept));
-        kept
+        self.records.insert(element, Arc::clone(&record));
+        record
     }
 
-    /// Keeps a closed element of the window, and those it is in. `outside` is the innermost open
-    /// element before the window.
-    pub fn keep(
+    /// Returns the record of a closed element of the window, creating it and those of its ancestors
+    /// if needed. `enclosing` is the innermost open element outside of the window.
+    pub fn record(
         &mut self,
-        window: &Window,
+        window: &ElementWindow,
         base: u32,
-        outside: Option<&Arc<Kept>>,
+        enclosing: Option<&Arc<ElementRecord>>,
         element: u32,
-    ) -> Arc<Kept> {
-        if let Some(kept) = self.kept.get(&element) {
-            return Arc::clone(kept);
+    ) -> Arc<ElementRecord> {
+        if let Some(record) = self.records.get(&element) {
+            return Arc::clone(record);
         }
-        // From the element up to one that is kept, then down again.
-        let mut way = vec![element];
+        // Go up to the nearest ancestor with a record, then create records downwards.
+        let mut unrecorded = vec![element];
         let mut parent = loop {
-            match window.parent(way[way.len() - 1]) {
-                NONE => break outside.cloned(),
-                above => match self.kept.get(&above) {
-                    Some(kept) => break Some(Arc::clone(kept)),
-                    None => way.push(above),
+            match window.parent(unrecorded[unrecorded.len() - 1]) {
+                NO_ELEMENT => break enclosing.cloned(),
+                above => match self.records.get(&above) {
+                    Some(record) => break Some(Arc::clone(record)),
+                    None => unrecorded.push(above),
                 },
             }
         };
-        for &element in way.iter().rev() {
-            let kept = self.keep_open(base, parent, element);
-            let ending = Ending {
+        for &element in unrecorded.iter().rev() {
+            let record = self.record_open(base, parent, element);
+            let end = ElementEnd {
                 end_tag: self.elements[element as usize].end_tag,
                 texts: self.texts(element),
             };
-            kept.ending.set(ending).expect("it is new");
-            parent = Some(kept);
+            record.end.set(end).expect("the record is new");
+            parent = Some(record);
         }
         parent.expect("at least the element")
     }
 
     /// The own text of an element of the window so far.
-    pub fn texts(&self, element: u32) -> Texts {
-        let mut texts = Texts::default();
+    pub fn texts(&self, element: u32) -> TextRanges {
+        let mut texts = TextRanges::default();
         let mut at = self.elements[element as usize].first_piece;
-        while at != NONE {
+        while at != NO_PIECE {
             let piece = self.pieces[at as usize];
             texts.push(piece.span);
             at = piece.next;
@@ -284,57 +295,57 @@ impl Notes {
         texts
     }
 
-    fn name(&mut self, context: &dyn Context, id: NameId) -> Name {
+    fn name(&mut self, context: &dyn Context, id: NameId) -> StepName {
         if let Some(name) = self.names.get(&id) {
             return name.clone();
         }
         let (uri, local) = context.names().get(id);
         let next = self.locals.len() as u32;
-        let name = Name {
+        let name = StepName {
             step: name_test(uri, local).into(),
             local: *self.locals.entry_ref(local).or_insert(next),
-            is_plain: uri.is_empty(),
+            has_no_namespace: uri.is_empty(),
         };
         self.names.insert(id, name.clone());
         name
     }
 
-    /// Which of its siblings that its step accepts an element is, from 1.
-    fn position(&mut self, name: &Name) -> u32 {
+    /// The position of an element among the siblings that match its name test, from 1.
+    fn position(&mut self, name: &StepName) -> u32 {
         if self.children.len() < self.depth + 1 {
             self.children.push(HashMap::default());
         }
         let above = self.depth.checked_sub(1);
         let position = above.map_or(1, |above| {
-            let alike = self.children[above].entry(name.local).or_default();
-            alike.all += 1;
-            alike.plain += u32::from(name.is_plain);
-            if name.is_plain {
-                alike.plain
+            let siblings = self.children[above].entry(name.local).or_default();
+            siblings.all += 1;
+            siblings.without_namespace += u32::from(name.has_no_namespace);
+            if name.has_no_namespace {
+                siblings.without_namespace
             } else {
-                alike.all
+                siblings.all
             }
         });
         self.children[self.depth].clear();
         position
     }
 
-    /// What is in scope, by its place in `scopes`.
+    /// Index of the current scope in `scopes`.
     fn scope(&mut self, context: &dyn Context) -> u32 {
         let mut count = 0;
         let mut same = !self.scopes.is_empty();
-        let visited = &self.visited;
+        let last_scope = &self.last_scope;
         context.namespaces_in_scope(&mut |prefix, uri| {
-            let before = visited.get(count);
+            let before = last_scope.get(count);
             same &= before.is_some_and(|(p, u)| **p == *prefix && **u == *uri);
             count += 1;
         });
-        if !same || count != self.visited.len() {
-            self.visited.clear();
+        if !same || count != self.last_scope.len() {
+            self.last_scope.clear();
             context.namespaces_in_scope(&mut |prefix, uri| {
-                self.visited.push((prefix.into(), uri.into()));
+                self.last_scope.push((prefix.into(), uri.into()));
             });
-            let mut scope = self.visited.clone();
+            let mut scope = self.last_scope.clone();
             scope.sort_unstable();
             self.scopes.push(scope.into());
         }

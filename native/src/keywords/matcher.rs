@@ -8,9 +8,9 @@ use crate::dispatch::event_source::EventSource;
 use crate::dispatch::outcome::{Counters, MatchError, Matched};
 use crate::dispatch::worker_pool::{align_with_snapshot, Pool};
 use crate::dispatch::DocumentMatcher;
-use crate::keywords::answer_engine::{Answering, Options, State};
-use crate::keywords::answers::Answer;
-use crate::keywords::engine::{parts, KeywordEngine, PostingsEngine};
+use crate::keywords::answer_engine::{AnswerBuffers, AnswerEngine, AnswerOptions};
+use crate::keywords::answers::QueryAnswers;
+use crate::keywords::engine::{KeywordEngine, PostingsEngine};
 use crate::keywords::segment::KeywordSegment;
 use crate::keywords::segment_builder::KeywordBuilder;
 use crate::keywords::store::KeywordSnapshot;
@@ -20,15 +20,6 @@ use crate::reader::Summary;
 use crate::subscription_store::class_set::{ClassSet, Classes};
 use crate::subscription_store::numbering::Numbered;
 use crate::subscription_store::store::Build;
-
-/// Subscriptions with equal queries, and the elements that answer them.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Answered {
-    /// The subscriptions.
-    pub handles: Vec<u32>,
-    /// The numbers of the elements in document order, the root's being 0.
-    pub elements: Vec<u32>,
-}
 
 /// Matches documents against a snapshot of an index of keyword subscriptions.
 pub struct KeywordMatcher<E: KeywordEngine = PostingsEngine> {
@@ -101,73 +92,29 @@ impl<E: KeywordEngine> KeywordMatcher<E> {
         pass
     }
 
-    /// The elements that answer each subscription that has an answer.
-    pub fn answer_ids(
-        &self,
-        document: &mut DocumentSource<'_>,
-    ) -> Result<Vec<Answered>, MatchError> {
-        self.read_answers(document, |segments| self.answered(segments))
-    }
-
-    /// How many answers a document has to all distinct queries.
-    pub fn answer_count(&self, document: &mut DocumentSource<'_>) -> Result<usize, MatchError> {
-        self.read_answers(document, |segments| {
-            let counts = segments.iter().map(|(_, state)| state.answers.len());
-            counts.sum()
-        })
-    }
-
-    fn read_answers<T>(
-        &self,
-        document: &mut DocumentSource<'_>,
-        collect: impl FnOnce(&[(Arc<KeywordSegment>, SegmentState<E>)]) -> T,
-    ) -> Result<T, MatchError> {
-        let mut worker = self.pool.take();
-        let KeywordWorker { reader, state } = &mut *worker;
-        self.align(state);
-        let mut routes = Vec::with_capacity(state.segments.len());
-        let mut segments = Vec::with_capacity(state.segments.len());
-        for (at, (segment, state)) in state.segments.iter_mut().enumerate() {
-            state.answers.clear();
-            routes.push(TokenRoute {
-                vocabulary: &segment.vocabulary,
-                buffers: &mut state.buffers,
-                sink: self.engine.answer_sink(at, segment, &mut state.engine),
-            });
-            segments.push((&**segment, &mut state.answers));
-        }
-        let mut dispatcher =
-            TokenDispatcher::new(&mut state.pending, &mut routes, reader.names_table());
-        reader.read_original(document, &mut dispatcher)?;
-        for (route, (segment, answers)) in routes.into_iter().zip(segments) {
-            self.engine.finish_answers(segment, route.sink, answers);
-        }
-        Ok(collect(&state.segments))
-    }
-
-    /// The best answers of each of these subscriptions, at most `limit` of each; always by the default
-    /// engine. The words in the answers are numbered as the segment says.
+    /// Returns the answers of these subscriptions, at most `limit` each, always by the answer
+    /// engine; also the segment that numbers the words in the answers, and the reader's summary.
     pub fn answers(
         &self,
         document: &mut DocumentSource<'_>,
         handles: &[u32],
         limit: usize,
-    ) -> Result<(Vec<Vec<Answer>>, KeywordSegment, Summary), MatchError> {
+    ) -> Result<(Vec<QueryAnswers>, KeywordSegment, Summary), MatchError> {
         let mut builder = KeywordBuilder::default();
         for &handle in handles {
             let (view, own) = self.numbered.place_of(handle);
             builder.copy(&self.numbered.snapshot.views[view].segment, own);
         }
-        let wanted = builder.finish();
-        let options = Options {
+        let requested = builder.finish();
+        let options = AnswerOptions {
             limit,
-            ..Options::default()
+            ..AnswerOptions::default()
         };
-        let (mut buffers, mut state) = (RouteBuffers::default(), State::default());
+        let (mut buffers, mut answer_buffers) = (RouteBuffers::default(), AnswerBuffers::default());
         let mut routes = [TokenRoute {
-            vocabulary: &wanted.vocabulary,
+            vocabulary: &requested.vocabulary,
             buffers: &mut buffers,
-            sink: Answering::<true>::new(parts(&wanted), options, &mut state),
+            sink: AnswerEngine::new(requested.query_indexes(), options, &mut answer_buffers),
         }];
         let mut worker = self.pool.take();
         let KeywordWorker { reader, state, .. } = &mut *worker;
@@ -175,36 +122,21 @@ impl<E: KeywordEngine> KeywordMatcher<E> {
             TokenDispatcher::new(&mut state.pending, &mut routes, reader.names_table());
         let summary = reader.read_original(document, &mut dispatcher)?;
         let [route] = routes;
-        let mut of_class = vec![Vec::new(); wanted.roster.class_count()];
+        let mut of_class = vec![QueryAnswers::default(); requested.roster.class_count()];
         for (class, answers) in route.sink.finish() {
             of_class[class as usize] = answers;
         }
-        let classes = wanted.roster.handle_classes.iter();
+        let classes = requested.roster.handle_classes.iter();
         let answers = classes.map(|&class| of_class[class as usize].clone());
-        Ok((answers.collect(), wanted, summary))
+        Ok((answers.collect(), requested, summary))
     }
 
-    fn align(&self, state: &mut MatchingState<E>) {
+    /// Makes the segments of the working memory those of the snapshot.
+    pub(crate) fn align(&self, state: &mut MatchingState<E>) {
         let snapshot = &self.numbered.snapshot;
         align_with_snapshot(&mut state.segments, snapshot, |_, segment| {
             SegmentState::new(segment)
         });
-    }
-
-    fn answered(&self, segments: &[(Arc<KeywordSegment>, SegmentState<E>)]) -> Vec<Answered> {
-        let mut answered = Vec::new();
-        for (at, (_, state)) in segments.iter().enumerate() {
-            let telling = self.numbered.telling(at);
-            for of_class in state.answers.chunk_by(|a, b| a.0 == b.0) {
-                let mut handles = Vec::new();
-                telling.add(of_class[0].0, &mut handles);
-                if !handles.is_empty() {
-                    let elements = of_class.iter().map(|answer| answer.1).collect();
-                    answered.push(Answered { handles, elements });
-                }
-            }
-        }
-        answered
     }
 }
 

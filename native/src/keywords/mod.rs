@@ -1,16 +1,15 @@
 //! Keyword subscriptions: index, matcher, answers.
 
 pub mod adaptive_reindex;
-pub mod ancestor_bitmaps;
 pub mod answer_engine;
 pub mod answers;
+pub mod buffers;
 pub mod closed_subtree;
 pub mod conjunction_index;
 pub mod conjunctive_answers;
 pub mod disjunction_index;
 pub mod disjunctive_answers;
 pub mod element_metadata;
-pub mod element_ranks;
 pub mod element_window;
 pub mod engine;
 pub mod matcher;

@@ -1,91 +1,80 @@
-//! Where the words of a document are: for each word its elements in document order.
+//! Posting lists of a document: for each requested word, its elements in document order.
 
-use crate::keywords::conjunction_index::ensure_len;
-use crate::keywords::element_window::{Occurrence, NONE};
+use crate::keywords::buffers::ensure_len;
+use crate::keywords::element_window::Occurrence;
 use crate::keywords::token_sink::WordId;
 
-/// The elements of each word, in document order.
+/// Marks a word that was not requested.
+const NO_LIST: u32 = u32::MAX;
+
+/// The elements that directly contain each requested word.
 #[derive(Debug, Default)]
 pub struct Postings {
-    /// For each word of the vocabulary its place among those wanted, or [`NONE`].
-    places: Vec<u32>,
-    present: Vec<WordId>,
-    /// For each of them where its elements are.
-    ranges: Vec<Range>,
+    /// Index of each vocabulary word's list, or [`NO_LIST`].
+    lists: Vec<u32>,
+    /// The requested words, by list.
+    words: Vec<WordId>,
+    /// Range of each list in `elements`.
+    ranges: Vec<PostingRange>,
     elements: Vec<u32>,
-    /// Memory of [`Postings::wanted`].
-    wanted: Vec<(u32, u32)>,
+    /// Scratch space: list and element of each requested occurrence.
+    requested: Vec<(u32, u32)>,
 }
 
-/// Where a word's elements are among all.
+/// Range of a word's elements in [`Postings::elements`].
 #[derive(Clone, Copy, Debug)]
-pub struct Range {
-    /// The first.
+pub struct PostingRange {
+    /// First index.
     pub start: u32,
-    /// One past the last.
+    /// One past the last index.
     pub end: u32,
 }
 
 impl Postings {
-    /// Forgets what was there, for a vocabulary of so many words.
+    /// Removes all lists, for a vocabulary of `word_count` words.
     pub fn clear(&mut self, word_count: usize) {
-        for &word in &self.present {
-            self.places[word as usize] = NONE;
+        for &word in &self.words {
+            self.lists[word as usize] = NO_LIST;
         }
-        self.places.resize(word_count, NONE);
-        self.present.clear();
+        self.lists.resize(word_count, NO_LIST);
+        self.words.clear();
         self.ranges.clear();
         self.elements.clear();
     }
 
-    /// Wants the elements of a word that occurs.
+    /// Requests the elements of a word that occurs.
     #[inline]
-    pub fn want(&mut self, word: WordId) {
-        let place = &mut self.places[word as usize];
-        if *place == NONE {
-            *place = self.present.len() as u32;
-            self.present.push(word);
-            self.ranges.push(Range { start: 0, end: 0 });
+    pub fn request(&mut self, word: WordId) {
+        let list = &mut self.lists[word as usize];
+        if *list == NO_LIST {
+            *list = self.words.len() as u32;
+            self.words.push(word);
+            self.ranges.push(PostingRange { start: 0, end: 0 });
         }
     }
 
-    /// The words that are wanted among these, each by its place, and their elements.
-    #[inline]
-    pub fn wanted(&mut self, occurrences: &[Occurrence]) -> &[(u32, u32)] {
-        ensure_len(&mut self.wanted, occurrences.len());
-        let (places, wanted) = (&self.places[..], &mut self.wanted[..occurrences.len()]);
-        let mut count = 0;
-        for occurrence in occurrences {
-            // Without a branch: it cannot be foretold.
-            let place = places[occurrence.word as usize];
-            wanted[count] = (place, occurrence.element);
-            count += usize::from(place != NONE);
-        }
-        &wanted[..count]
-    }
-
-    /// Gathers the elements of the words that are wanted.
-    pub fn gather(&mut self, occurrences: &[Occurrence]) {
-        let count = self.wanted(occurrences).len();
-        for &(place, _) in &self.wanted[..count] {
-            self.ranges[place as usize].end += 1;
+    /// Builds the lists of the requested words.
+    pub fn build(&mut self, occurrences: &[Occurrence]) {
+        let count = self.filter_requested(occurrences);
+        for &(list, _) in &self.requested[..count] {
+            self.ranges[list as usize].end += 1;
         }
         let mut start = 0;
         for range in &mut self.ranges {
             let len = range.end;
-            // The end moves on as elements are put in.
-            *range = Range { start, end: start };
+            // The end advances as elements are added.
+            *range = PostingRange { start, end: start };
             start += len;
         }
         self.elements.resize(count, 0);
-        for &(place, element) in &self.wanted[..count] {
-            let end = &mut self.ranges[place as usize].end;
+        for &(list, element) in &self.requested[..count] {
+            let end = &mut self.ranges[list as usize].end;
             self.elements[*end as usize] = element;
             *end += 1;
         }
         for range in &mut self.ranges {
             let elements = &mut self.elements[range.start as usize..range.end as usize];
-            // Texts come behind names, and text behind a child behind that.
+            // Text after a child follows the child's words.
             if !elements.is_sorted_by(|a, b| a < b) {
                 elements.sort_unstable();
                 range.end = range.start + deduplicate(elements);
@@ -93,30 +82,39 @@ impl Postings {
         }
     }
 
-    /// The words that are wanted, each once, as they came first.
+    /// Writes list and element of each occurrence of a requested word to `requested`; returns
+    /// their number.
+    fn filter_requested(&mut self, occurrences: &[Occurrence]) -> usize {
+        ensure_len(&mut self.requested, occurrences.len());
+        let (lists, requested) = (&self.lists[..], &mut self.requested[..occurrences.len()]);
+        let mut count = 0;
+        for occurrence in occurrences {
+            // Branch-free, because whether a word was requested is unpredictable.
+            let list = lists[occurrence.word as usize];
+            requested[count] = (list, occurrence.element);
+            count += usize::from(list != NO_LIST);
+        }
+        count
+    }
+
+    /// The requested words, distinct, in order of request.
     #[inline]
     pub fn words(&self) -> &[WordId] {
-        &self.present
+        &self.words
     }
 
-    /// Whether a word is wanted.
+    /// Whether a word was requested.
     #[inline]
     pub fn contains(&self, word: WordId) -> bool {
-        self.places[word as usize] != NONE
+        self.lists[word as usize] != NO_LIST
     }
 
-    /// The place of a word that is wanted among [`Postings::words`].
+    /// Range of a word's elements; empty if the word was not requested.
     #[inline]
-    pub fn place(&self, word: WordId) -> usize {
-        self.places[word as usize] as usize
-    }
-
-    /// Where the elements of a word are; nowhere for one that is not wanted.
-    #[inline]
-    pub fn range(&self, word: WordId) -> Range {
-        match self.places[word as usize] {
-            NONE => Range { start: 0, end: 0 },
-            place => self.ranges[place as usize],
+    pub fn range(&self, word: WordId) -> PostingRange {
+        match self.lists[word as usize] {
+            NO_LIST => PostingRange { start: 0, end: 0 },
+            list => self.ranges[list as usize],
         }
     }
 
@@ -127,27 +125,27 @@ impl Postings {
         &self.elements[range.start as usize..range.end as usize]
     }
 
-    /// The elements of all words; a word's are at its range.
+    /// The elements of all words, by range.
     #[inline]
     pub fn elements(&self) -> &[u32] {
         &self.elements
     }
 }
 
-/// Moves the distinct ones of sorted elements to the front; how many they are.
+/// Moves the distinct values of a sorted slice to the front; returns their number.
 fn deduplicate(elements: &mut [u32]) -> u32 {
-    let mut kept = 1;
+    let mut count = 1;
     for at in 1..elements.len() {
-        if elements[at] != elements[kept - 1] {
-            elements[kept] = elements[at];
-            kept += 1;
+        if elements[at] != elements[count - 1] {
+            elements[count] = elements[at];
+            count += 1;
         }
     }
-    kept as u32
+    count as u32
 }
 
-/// The first place from `from` on whose element is at least `wanted`, in steps that double: cheap
-/// where it is near.
+/// Galloping search: the first index from `from` on whose element is at least `wanted`. The cost
+/// is logarithmic in the distance.
 #[inline]
 pub fn gallop(elements: &[u32], from: usize, wanted: u32) -> usize {
     let mut low = from;
@@ -167,25 +165,25 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_word_heard_again_behind_a_child_is_one_posting() {
-        let heard = [(1, 0), (1, 1), (1, 0), (0, 2)];
-        let heard = heard.map(|(word, element)| Occurrence { word, element });
+    fn a_word_repeated_after_a_child_is_one_posting() {
+        let occurrences = [(1, 0), (1, 1), (1, 0), (0, 2)];
+        let occurrences = occurrences.map(|(word, element)| Occurrence { word, element });
         let mut postings = Postings::default();
         postings.clear(3);
-        [1, 0].into_iter().for_each(|word| postings.want(word));
-        postings.gather(&heard);
+        [1, 0].into_iter().for_each(|word| postings.request(word));
+        postings.build(&occurrences);
         assert_eq!(postings.get(1), [0, 1]);
         assert_eq!(postings.get(0), [2]);
         assert_eq!(postings.get(2), [0_u32; 0]);
         assert_eq!(postings.words(), [1, 0]);
         postings.clear(3);
-        postings.gather(&[]);
+        postings.build(&[]);
         assert!(!postings.contains(1) && postings.words().is_empty());
     }
 
     proptest! {
         #[test]
-        fn galloping_finds_what_a_search_finds(
+        fn galloping_agrees_with_binary_search(
             elements in prop::collection::btree_set(0..60_u32, 0..40),
             from in 0..40_usize,
             wanted in 0..61_u32,

@@ -4,6 +4,7 @@
 //! word numbers of a class yield its canonical text.
 
 use crate::keywords::adaptive_reindex::{AdaptiveIndex, ObservedFrequencies};
+use crate::keywords::answer_engine::QueryIndexes;
 use crate::keywords::conjunction_index::ConjunctionIndex;
 use crate::keywords::disjunction_index::DisjunctionIndex;
 use crate::keywords::token_sink::{Mode, QuerySet, WordId};
@@ -76,6 +77,15 @@ impl KeywordSegment {
     /// Takes a thread's search statistics into account.
     pub fn observe(&self, observed: &ObservedFrequencies) {
         self.adaptive.rebuild_if_worthwhile(&self.queries, observed);
+    }
+
+    /// The queries and their indexes.
+    pub fn query_indexes(&self) -> QueryIndexes<'_> {
+        QueryIndexes {
+            queries: &self.queries,
+            conjunctions: self.conjunction_index(),
+            disjunctions: &self.disjunctions,
+        }
     }
 
     /// The words of a class, ascending.

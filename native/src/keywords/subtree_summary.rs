@@ -1,10 +1,10 @@
-//! What is left of the closed children of an element that is open too long to hold them.
+//! Summarizes the closed children of an element that stays open when the window spills.
 //!
-//! AND queries need little of a closed child: for each word how many elements in it have it, and
-//! which queries are complete in it. An element answers a query if, for each word, it has more of
-//! them than its complete children together. That is a matter of counting; only where answers are
-//! told in detail a few witnesses of each word are held too, the first in document order. A query
-//! that was complete in a child needs witnesses of its own: the first that are not in such a child.
+//! AND queries need little of a closed child: for each word, the number of elements that contain it
+//! and a few witnesses, the first in document order; and the queries that are complete in the
+//! child. An element answers a query if, for each word, it contains more occurrences than its
+//! complete children together. A query that is complete in a child needs separate witnesses: the
+//! first that are outside of such children.
 
 use std::sync::Arc;
 
@@ -12,179 +12,196 @@ use foldhash::fast::RandomState;
 use hashbrown::hash_map::Entry;
 use hashbrown::{HashMap, HashSet};
 
-use crate::keywords::answers::Found;
-use crate::keywords::element_metadata::{Kept, Texts};
+use crate::keywords::answers::WordOccurrences;
+use crate::keywords::element_metadata::{ElementRecord, TextRanges};
 use crate::keywords::token_sink::{QuerySet, WordId};
 
-/// A closed child, to be folded into the element it is in.
-pub trait Part {
-    /// Calls `visit` for each word in it with the number of its elements that have it.
-    fn words(&self, visit: &mut dyn FnMut(WordId, u64));
-    /// How many of its elements have a word.
+/// The words of a closed subtree, to be merged into the enclosing element's summary.
+pub trait SubtreeWords {
+    /// Calls `visit` for each word with the number of elements that directly contain it.
+    fn for_each_word(&self, visit: &mut dyn FnMut(WordId, u64));
+    /// Number of elements that directly contain a word.
     fn count(&self, word: WordId) -> u64;
-    /// The first `most` of them.
-    fn witnesses(&mut self, word: WordId, most: usize) -> Vec<Arc<Kept>>;
+    /// The first elements that directly contain a word, at most `max`.
+    fn witnesses(&mut self, word: WordId, max: usize) -> Vec<Arc<ElementRecord>>;
 }
 
-/// An open element whose closed children are folded.
-#[derive(Default)]
-pub struct Frame {
-    /// Its number in the document.
-    pub number: u32,
-    /// The element itself, where answers are told in detail.
-    pub kept: Option<Arc<Kept>>,
-    /// Its own text so far, likewise.
-    pub texts: Texts,
+/// An open element outside of the window, with a summary of its closed children.
+pub struct SubtreeSummary {
+    /// The element.
+    pub record: Arc<ElementRecord>,
+    /// Its own text so far.
+    pub texts: TextRanges,
     /// The words it directly contains.
     pub own: HashSet<WordId, RandomState>,
-    /// The words in it, its own once it has ended.
-    totals: HashMap<WordId, Found, RandomState>,
+    /// Occurrences in its children, and after its end also its own.
+    totals: HashMap<WordId, WordOccurrences, RandomState>,
     /// The queries that are complete in a child.
-    aside: HashMap<u32, Aside, RandomState>,
-    /// Those of them that lack witnesses.
-    hungry: Vec<u32>,
+    complete_below: HashMap<u32, CompleteBelow, RandomState>,
+    /// Those of them that need more witnesses.
+    needs_witnesses: Vec<u32>,
 }
 
-/// A query that is complete in some child, word by word.
-struct Aside {
-    /// How many elements are in such children.
+/// A query that is complete in a child; one value for each of its words.
+struct CompleteBelow {
+    /// Number of occurrences in such children.
     counts: Vec<u64>,
-    /// The first witnesses that are in none.
-    left: Vec<Vec<Arc<Kept>>>,
+    /// The first witnesses outside of such children.
+    remaining: Vec<Vec<Arc<ElementRecord>>>,
 }
 
-impl Aside {
-    fn is_hungry(&self, most: usize) -> bool {
-        self.left.iter().any(|left| left.len() < most)
+impl CompleteBelow {
+    fn needs_witnesses(&self, witnesses_max: usize) -> bool {
+        self.remaining
+            .iter()
+            .any(|witnesses| witnesses.len() < witnesses_max)
     }
 }
 
-impl Frame {
-    /// Folds a child in; `complete` are the queries complete in it, ascending; `most` is how many
-    /// witnesses of a word are held.
-    pub fn fold(
+impl SubtreeSummary {
+    /// Summary of an open element none of whose children has been merged.
+    pub fn new(record: Arc<ElementRecord>, texts: TextRanges) -> SubtreeSummary {
+        SubtreeSummary {
+            record,
+            texts,
+            own: HashSet::default(),
+            totals: HashMap::default(),
+            complete_below: HashMap::default(),
+            needs_witnesses: Vec::new(),
+        }
+    }
+
+    /// Merges a child; `complete` are the queries that are complete in it, ascending.
+    pub fn merge(
         &mut self,
-        part: &mut dyn Part,
+        child: &mut dyn SubtreeWords,
         complete: &[u32],
         queries: &dyn QuerySet,
-        most: usize,
+        witnesses_max: usize,
     ) {
-        self.feed_hungry(part, complete, queries, most);
+        self.supply_witnesses(child, complete, queries, witnesses_max);
         for &query in complete {
             let words = queries.words(query);
-            let aside = match self.aside.entry(query) {
-                Entry::Occupied(aside) => aside.into_mut(),
+            let below = match self.complete_below.entry(query) {
+                Entry::Occupied(below) => below.into_mut(),
                 Entry::Vacant(vacant) => {
-                    let left = |word| {
-                        let found: Option<&Found> = self.totals.get(word);
-                        found.map_or(Vec::new(), |found| found.witnesses.clone())
+                    let remaining = |word| {
+                        let total: Option<&WordOccurrences> = self.totals.get(word);
+                        total.map_or(Vec::new(), |total| total.witnesses.clone())
                     };
-                    let aside = Aside {
+                    let below = CompleteBelow {
                         counts: vec![0; words.len()],
-                        left: if most > 0 {
-                            words.iter().map(left).collect()
-                        } else {
-                            Vec::new()
-                        },
+                        remaining: words.iter().map(remaining).collect(),
                     };
-                    if aside.is_hungry(most) {
-                        self.hungry.push(query);
+                    if below.needs_witnesses(witnesses_max) {
+                        self.needs_witnesses.push(query);
                     }
-                    vacant.insert(aside)
+                    vacant.insert(below)
                 }
             };
-            for (count, &word) in aside.counts.iter_mut().zip(words) {
-                *count += part.count(word);
+            for (count, &word) in below.counts.iter_mut().zip(words) {
+                *count += child.count(word);
             }
         }
         let mut short = Vec::new();
-        part.words(&mut |word, count| {
+        child.for_each_word(&mut |word, count| {
             let total = self.totals.entry(word).or_default();
             total.count += count;
-            if total.witnesses.len() < most {
+            if total.witnesses.len() < witnesses_max {
                 short.push(word);
             }
         });
         for word in short {
             let total = self.totals.entry(word).or_default();
-            let wanted = most - total.witnesses.len();
-            total.witnesses.extend(part.witnesses(word, wanted));
+            let missing = witnesses_max - total.witnesses.len();
+            total.witnesses.extend(child.witnesses(word, missing));
         }
     }
 
-    /// Gives a child's witnesses to the queries that lack some and are not complete in it.
-    fn feed_hungry(
+    /// Adds a child's witnesses to the queries that need some and are not complete in it.
+    fn supply_witnesses(
         &mut self,
-        part: &mut dyn Part,
+        child: &mut dyn SubtreeWords,
         complete: &[u32],
         queries: &dyn QuerySet,
-        most: usize,
+        witnesses_max: usize,
     ) {
-        let aside = &mut self.aside;
-        self.hungry.retain(|query| {
+        let complete_below = &mut self.complete_below;
+        self.needs_witnesses.retain(|query| {
             if complete.binary_search(query).is_ok() {
                 return true;
             }
-            let aside = aside.get_mut(query).expect("hungry queries are set aside");
-            for (left, &word) in aside.left.iter_mut().zip(queries.words(*query)) {
-                if left.len() < most && part.count(word) > 0 {
-                    left.extend(part.witnesses(word, most - left.len()));
+            let below = complete_below
+                .get_mut(query)
+                .expect("queries that need witnesses are complete below");
+            for (remaining, &word) in below.remaining.iter_mut().zip(queries.words(*query)) {
+                if remaining.len() < witnesses_max && child.count(word) > 0 {
+                    remaining.extend(child.witnesses(word, witnesses_max - remaining.len()));
                 }
             }
-            aside.is_hungry(most)
+            below.needs_witnesses(witnesses_max)
         });
     }
 
     /// The element ends: its own words join those of its children.
-    pub fn end(&mut self, most: usize) {
+    pub fn end(&mut self, witnesses_max: usize) {
         for &word in &self.own {
             let total = self.totals.entry(word).or_default();
             total.count += 1;
-            if let Some(kept) = self.kept.as_ref().filter(|_| most > 0) {
-                put_first(&mut total.witnesses, kept, most);
-            }
+            put_first(&mut total.witnesses, &self.record, witnesses_max);
         }
     }
 
-    /// Whether a word is in it; it has ended.
+    /// Whether the ended element contains a word.
     pub fn contains(&self, word: WordId) -> bool {
         self.totals.contains_key(&word)
     }
 
-    /// Whether a query that is complete in it is complete in no child.
-    pub fn is_smallest(&self, query: u32) -> bool {
-        !self.aside.contains_key(&query)
-    }
-
-    /// How many elements have a word that are in no child in which the query is complete. The word
-    /// is the query's word of that place.
-    pub fn left(&self, query: u32, place: usize, word: WordId) -> u64 {
-        let aside = self.aside.get(&query);
-        self.totals[&word].count - aside.map_or(0, |aside| aside.counts[place])
-    }
-
-    /// The same with the first of them.
-    pub fn found(&self, query: u32, place: usize, word: WordId, most: usize) -> Found {
-        let count = self.left(query, place, word);
-        let Some(aside) = self.aside.get(&query) else {
-            return self.totals[&word].clone();
+    /// Whether the ended element, in which the query is complete, answers it: each word occurs
+    /// outside of the children in which the query is complete.
+    pub fn answers(&self, query: u32, words: &[WordId]) -> bool {
+        let Some(below) = self.complete_below.get(&query) else {
+            return true;
         };
-        let mut witnesses = aside.left[place].clone();
-        if let Some(kept) = self.kept.as_ref().filter(|_| self.own.contains(&word)) {
-            put_first(&mut witnesses, kept, most);
+        let mut counts = below.counts.iter().zip(words);
+        counts.all(|(&count, word)| self.totals[word].count > count)
+    }
+
+    /// Occurrences of the query's `at`-th word outside of the children in which it is complete.
+    pub fn remaining(
+        &self,
+        query: u32,
+        at: usize,
+        word: WordId,
+        witnesses_max: usize,
+    ) -> WordOccurrences {
+        let total = &self.totals[&word];
+        let Some(below) = self.complete_below.get(&query) else {
+            return total.clone();
+        };
+        let mut witnesses = below.remaining[at].clone();
+        if self.own.contains(&word) {
+            put_first(&mut witnesses, &self.record, witnesses_max);
         }
-        Found { count, witnesses }
+        WordOccurrences {
+            count: total.count - below.counts[at],
+            witnesses,
+        }
     }
 }
 
-/// Puts an element in front of those inside it.
-fn put_first(witnesses: &mut Vec<Arc<Kept>>, kept: &Arc<Kept>, most: usize) {
-    witnesses.insert(0, Arc::clone(kept));
-    witnesses.truncate(most);
+/// Inserts an element before its descendants.
+fn put_first(
+    witnesses: &mut Vec<Arc<ElementRecord>>,
+    record: &Arc<ElementRecord>,
+    witnesses_max: usize,
+) {
+    witnesses.insert(0, Arc::clone(record));
+    witnesses.truncate(witnesses_max);
 }
 
-impl Part for Frame {
-    fn words(&self, visit: &mut dyn FnMut(WordId, u64)) {
+impl SubtreeWords for SubtreeSummary {
+    fn for_each_word(&self, visit: &mut dyn FnMut(WordId, u64)) {
         for (&word, total) in &self.totals {
             visit(word, total.count);
         }
@@ -194,9 +211,9 @@ impl Part for Frame {
         self.totals.get(&word).map_or(0, |total| total.count)
     }
 
-    fn witnesses(&mut self, word: WordId, most: usize) -> Vec<Arc<Kept>> {
+    fn witnesses(&mut self, word: WordId, max: usize) -> Vec<Arc<ElementRecord>> {
         let witnesses = self.totals.get(&word).map(|total| &total.witnesses);
-        let first = witnesses.map(|all| &all[..all.len().min(most)]);
+        let first = witnesses.map(|all| &all[..all.len().min(max)]);
         first.map_or(Vec::new(), <[_]>::to_vec)
     }
 }

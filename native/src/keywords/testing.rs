@@ -1,4 +1,4 @@
-//! Trees of words to try engines on.
+//! Word trees for testing engines.
 
 use std::collections::BTreeSet;
 
@@ -9,6 +9,7 @@ use crate::events::{Context, Names, Span, StartElement, Stop};
 use crate::keywords::token_sink::{Mode, QuerySet, TokenSink, WordId};
 
 mod definition;
+pub mod index_history;
 
 pub use definition::{Document, Expected};
 
@@ -17,20 +18,20 @@ pub use definition::{Document, Expected};
 pub struct Tree {
     /// Words of its start tag.
     pub tag: Vec<WordId>,
-    /// What stands between its tags.
+    /// Its content.
     pub items: Vec<Item>,
 }
 
-/// What stands in an element.
+/// Content of an element.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Item {
     /// A word of its own text.
     Word(WordId),
-    /// A child.
+    /// A child element.
     Child(Tree),
 }
 
-/// QuerySet in memory.
+/// A list of queries.
 #[derive(Clone, Debug, Default)]
 pub struct QueryList {
     queries: Vec<(Mode, Vec<WordId>)>,
@@ -38,7 +39,7 @@ pub struct QueryList {
 }
 
 impl QueryList {
-    /// QuerySet of these words, in any order and with repetitions.
+    /// Creates queries of these words, in any order and with repetitions.
     pub fn new(queries: impl IntoIterator<Item = (Mode, Vec<WordId>)>) -> QueryList {
         let queries: Vec<(Mode, Vec<WordId>)> = queries
             .into_iter()
@@ -55,7 +56,7 @@ impl QueryList {
         }
     }
 
-    /// The same in a vocabulary of so many words.
+    /// Sets the size of the vocabulary.
     pub fn with_words(mut self, word_count: usize) -> QueryList {
         assert!(word_count >= self.word_count);
         self.word_count = word_count;
@@ -81,7 +82,7 @@ impl QuerySet for QueryList {
     }
 }
 
-/// A context that knows one name, `e`, and one namespace.
+/// A context with one name, `e`, and one namespace.
 struct OneName(Names);
 
 impl Context for OneName {
@@ -94,7 +95,7 @@ impl Context for OneName {
     }
 }
 
-/// A context for elements whose name has the first number: `e`.
+/// A context for elements with name number 0: `e`.
 pub fn context() -> impl Context {
     let mut names = Names::default();
     names.intern("", "e");
@@ -102,12 +103,12 @@ pub fn context() -> impl Context {
 }
 
 impl Tree {
-    /// Tells the tree to a sink; spans are those of what [`Tree::to_xml`] writes.
+    /// Sends the tree to a sink; spans refer to the output of [`Tree::to_xml`].
     pub fn feed(&self, sink: &mut impl TokenSink) -> Result<(), Stop> {
-        self.tell(&context(), &mut 0, sink)
+        self.send(&context(), &mut 0, sink)
     }
 
-    fn tell<S: TokenSink>(
+    fn send<S: TokenSink>(
         &self,
         context: &dyn Context,
         offset: &mut u64,
@@ -136,20 +137,20 @@ impl Tree {
                     sink.token(*word)?;
                 }
                 Item::Child(child) => {
-                    child.tell(context, offset, sink)?;
+                    child.send(context, offset, sink)?;
                 }
             }
         }
         let end_tag = next(offset, self.end_tag());
-        let whole = Span {
+        let span = Span {
             end: end_tag.end,
             ..start_tag
         };
-        sink.close(whole, end_tag)
+        sink.close(span, end_tag)
     }
 
-    /// The tree as a document: words of tags are attributes, each word of text is a space and the
-    /// word.
+    /// The tree as a document: words of tags are attributes; each word of text is preceded by a
+    /// space.
     pub fn to_xml(&self) -> String {
         let mut xml = self.start_tag();
         for item in &self.items {
@@ -161,7 +162,7 @@ impl Tree {
         xml + self.end_tag()
     }
 
-    /// `<e w1="" w2="">`, or an empty-element tag where nothing is inside.
+    /// `<e w1="" w2="">`, or an empty-element tag if there is no content.
     pub fn start_tag(&self) -> String {
         let attributes: String = (self.tag.iter())
             .map(|word| format!(" w{word}=\"\""))
@@ -170,7 +171,7 @@ impl Tree {
         format!("<e{attributes}{close}>")
     }
 
-    /// Nothing for an empty-element tag.
+    /// Empty for an empty-element tag.
     pub fn end_tag(&self) -> &'static str {
         if self.items.is_empty() {
             ""
@@ -194,7 +195,7 @@ fn text(word: WordId) -> String {
     format!(" w{word}")
 }
 
-/// Shorthand: an element of these words and children, the words before the children.
+/// An element with these words in its tag and these children.
 pub fn element(tag: &[WordId], children: Vec<Tree>) -> Tree {
     Tree {
         tag: tag.to_vec(),
@@ -202,9 +203,9 @@ pub fn element(tag: &[WordId], children: Vec<Tree>) -> Tree {
     }
 }
 
-/// The tree of the paper's Fig. 1 as its examples tell it, words a to f being 0 to 5: a1 holds b1,
-/// d1 (with e1 and f1), b2 (with a2, which holds c1 and d2), and c2. That c2 comes last and that no
-/// element has other words is inferred.
+/// The tree of the paper's Fig. 1 according to its examples, with words a to f as 0 to 5: a1
+/// contains b1, d1 (with e1 and f1), b2 (with a2, which contains c1 and d2), and c2. That c2 comes
+/// last and that no element has other words is inferred.
 pub fn figure_1() -> Tree {
     let leaf = |word: WordId| element(&[word], Vec::new());
     let [a, b, c, d, e, f] = [0, 1, 2, 3, 4, 5];
@@ -213,7 +214,7 @@ pub fn figure_1() -> Tree {
     element(&[a], vec![leaf(b), d1, element(&[b], vec![a2]), leaf(c)])
 }
 
-/// The queries of the paper's Table 1, numbered as [`figure_1`].
+/// The queries of the paper's Table 1, with words as in [`figure_1`].
 pub fn table_1() -> QueryList {
     QueryList::new([
         (Mode::All, vec![0, 1, 2]),
@@ -230,7 +231,7 @@ enum Step {
     Word(WordId),
 }
 
-/// Trees of up to so many elements and words together, over a vocabulary of `words`.
+/// Trees of at most `steps` elements and words in total, over a vocabulary of `words`.
 pub fn trees(words: WordId, steps: usize) -> impl Strategy<Value = Tree> {
     let step = prop_oneof![
         3 => Just(Step::Open),
@@ -254,7 +255,7 @@ fn grow(steps: Vec<Step>) -> Tree {
             Step::Close => {}
             Step::Word(word) => {
                 let tree = open.last_mut().expect("the root stays open");
-                // The first word of an element stands in its tag.
+                // The first word of an element is in its tag.
                 if tree.tag.is_empty() && tree.items.is_empty() {
                     tree.tag.push(word);
                 } else {
@@ -269,7 +270,7 @@ fn grow(steps: Vec<Step>) -> Tree {
     open.pop().expect("the root")
 }
 
-/// QuerySet over a vocabulary of `words`.
+/// Queries over a vocabulary of `words`.
 pub fn queries(words: WordId, count: usize) -> impl Strategy<Value = QueryList> {
     let mode = prop_oneof![Just(Mode::All), Just(Mode::Any)];
     let query = (mode, prop::collection::vec(0..words, 1..6));
@@ -282,7 +283,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_told_lies_where_it_is_written() {
+    fn spans_refer_to_the_xml() {
         struct Spans(Vec<Span>);
         impl TokenSink for Spans {
             const NEEDS_SPANS: bool = true;

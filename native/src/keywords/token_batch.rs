@@ -29,18 +29,6 @@ pub struct TokenBatch<'b> {
 }
 
 impl TokenBatch<'_> {
-    /// Upper bound on the number of elements and text words.
-    pub fn size(&self) -> usize {
-        self.markers.len() + self.words.len()
-    }
-
-    /// Largest offset of a marker or word.
-    pub fn end(&self) -> u32 {
-        let marker = self.markers.last().map_or(0, |&(offset, _)| offset);
-        let word = self.offsets[..self.words.len()].last().copied();
-        marker.max(word.unwrap_or(0))
-    }
-
     /// The words of each name in the batch.
     #[inline]
     pub fn name_tokens(&self) -> impl Iterator<Item = &[WordId]> {

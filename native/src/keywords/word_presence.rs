@@ -4,7 +4,7 @@ use crate::events::{Span, Stop};
 use crate::subscription_store::class_set::Classes;
 
 use crate::keywords::adaptive_reindex::ObservedFrequencies;
-use crate::keywords::conjunction_index::{ConjunctionIndex, PresenceMask, SearchBuffers};
+use crate::keywords::conjunction_index::{ConjunctionIndex, Presence, SearchBuffers};
 use crate::keywords::disjunction_index::DisjunctionIndex;
 use crate::keywords::token_batch::TokenBatch;
 use crate::keywords::token_sink::{QuerySet, TokenSink, WordId};
@@ -44,9 +44,9 @@ impl WordPresence {
     ) {
         let words = &self.words[..self.word_count];
         let present = &self.present[..];
-        let presence = |word| PresenceMask::from(present[word as usize]);
-        conjunctions.search(&mut self.search, queries, words, presence, |found| {
-            matched.insert(found.query);
+        let presence = |word| Presence::from(present[word as usize]);
+        conjunctions.search(&mut self.search, queries, words, presence, |query| {
+            matched.insert(query);
         });
         if !disjunctions.is_empty() {
             for &query in words.iter().flat_map(|&word| disjunctions.get(word)) {
@@ -112,8 +112,52 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
-    use crate::keywords::testing::{queries, trees, Document};
+    use crate::keywords::testing::{figure_1, queries, trees, Document, QueryList};
+    use crate::keywords::token_sink::Mode;
+    use crate::reader::tests::allocations::allocations;
     use crate::subscription_store::class_set::ClassSet;
+
+    #[test]
+    fn a_warm_sink_allocates_nothing() {
+        struct IgnoreTokens;
+        impl TokenSink for IgnoreTokens {
+            fn open(&mut self) -> Result<(), Stop> {
+                Ok(())
+            }
+            fn token(&mut self, _: WordId) -> Result<(), Stop> {
+                Ok(())
+            }
+            fn close(&mut self, _: Span, _: Span) -> Result<(), Stop> {
+                Ok(())
+            }
+        }
+        let queries = [
+            (Mode::All, vec![0, 1, 2]),
+            (Mode::All, vec![0, 3]),
+            (Mode::Any, vec![1, 4]),
+        ];
+        let queries = QueryList::new(queries).with_words(6);
+        let (conjunctions, disjunctions) = (
+            ConjunctionIndex::build(&queries, &[]),
+            DisjunctionIndex::build(&queries),
+        );
+        let (mut presence, mut matched) = (
+            WordPresence::new(queries.word_count()),
+            Classes::new(queries.count()),
+        );
+        let tree = figure_1();
+        let mut match_once = || {
+            matched.clear();
+            tree.feed(&mut presence).unwrap();
+            presence.finish(&queries, &conjunctions, &disjunctions, &mut matched);
+            assert!((0..3).all(|query| matched.contains(query)));
+        };
+        let cold = allocations(&mut match_once);
+        let warm = allocations(&mut match_once);
+        let feeding = allocations(|| tree.feed(&mut IgnoreTokens).unwrap());
+        assert!(cold > feeding);
+        assert_eq!(warm, feeding);
+    }
 
     proptest! {
         #[test]

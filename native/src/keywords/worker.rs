@@ -12,26 +12,24 @@ use crate::subscription_store::class_set::Classes;
 
 /// The working memory of one thread that matches keywords.
 pub struct KeywordWorker<E: KeywordEngine = PostingsEngine> {
-    /// Unused where a document is read for other subscriptions too.
-    pub(super) reader: EventReader,
-    pub(super) state: MatchingState<E>,
+    /// Unused for documents that are also read for other subscriptions.
+    pub(crate) reader: EventReader,
+    pub(crate) state: MatchingState<E>,
 }
 
-/// What receiving a document's tokens needs.
-pub(super) struct MatchingState<E: KeywordEngine> {
+/// Working memory for matching a document.
+pub(crate) struct MatchingState<E: KeywordEngine> {
     pub pending: PendingText,
-    /// In the order of the snapshot's views.
+    /// Segments of the snapshot and their working memory, in the snapshot's order.
     pub segments: Vec<(Arc<KeywordSegment>, SegmentState<E>)>,
 }
 
 /// Working memory for one segment.
-pub(super) struct SegmentState<E: KeywordEngine> {
+pub(crate) struct SegmentState<E: KeywordEngine> {
     pub buffers: RouteBuffers,
     pub engine: E::State,
     /// The classes that match the last document.
     pub matched: Classes,
-    /// Class and element of each answer in the last document, the answers of a class together.
-    pub answers: Vec<(u32, u32)>,
 }
 
 impl<E: KeywordEngine> SegmentState<E> {
@@ -40,7 +38,6 @@ impl<E: KeywordEngine> SegmentState<E> {
             buffers: RouteBuffers::default(),
             engine: E::new_state(segment),
             matched: Classes::new(segment.roster.class_count()),
-            answers: Vec::new(),
         }
     }
 }

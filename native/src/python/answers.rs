@@ -1,4 +1,4 @@
-//! Answers of keyword subscriptions for Python.
+//! Converts answers of keyword subscriptions to Python tuples.
 
 use crate::events::Span;
 use crate::keywords::answers::Answer;
@@ -28,7 +28,7 @@ fn span_tuple(span: Span) -> SpanTuple {
     (span.start, span.end, span.from_entity)
 }
 
-/// An answer whose words are numbered as in `segment`.
+/// Converts an answer; `segment` numbers its words.
 pub(super) fn answer_tuple(segment: &KeywordSegment, answer: Answer) -> AnswerTuple {
     let scope = answer.namespaces.iter();
     let scope = scope.map(|(prefix, uri)| (prefix.to_string(), uri.to_string()));

@@ -6,7 +6,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use pyo3::buffer::PyBuffer;
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
-use pyo3::types::{PyDict, PyTuple};
+use pyo3::types::PyDict;
 
 use super::answers::{answer_tuple, AnswerTuple};
 #[cfg(not(feature = "baselines"))]
@@ -14,8 +14,8 @@ use super::baseline_missing;
 use super::buffers::bytes_of;
 use super::document_matcher::DocumentMatcher;
 use super::indexes::{add_each, handles_of, loaded_tuple, LoadedTuple, QueryErrorTuple};
-use super::outcomes::{found_tuple, or_refusal, FoundTuple};
-use super::reader::{options, RefusalTuple};
+use super::outcomes::or_refusal;
+use super::reader::{options, summary_tuple, RefusalTuple, SummaryTuple};
 #[cfg(feature = "baselines")]
 use crate::baselines::kemb::nfa::{NFA_STATES_MAX, NFA_WORDS_MAX};
 #[cfg(feature = "baselines")]
@@ -43,6 +43,14 @@ type ParsedTuple = (
     Option<(&'static str, String, usize)>,
 );
 
+/// Number of answers and the best ones by subscription, the reader's summary, and why the document was
+/// rejected.
+type AnswersTuple = (
+    Vec<(u64, Vec<AnswerTuple>)>,
+    Option<SummaryTuple>,
+    Option<RefusalTuple>,
+);
+
 fn mode_text(mode: Mode) -> &'static str {
     match mode {
         Mode::All => "all",
@@ -50,14 +58,14 @@ fn mode_text(mode: Mode) -> &'static str {
     }
 }
 
-/// The words of a text, folded, in their order.
+/// Tokenizes a text.
 #[pyfunction]
 pub fn words(text: &str) -> Vec<String> {
     tokens_of(text)
 }
 
-/// The query that a text says: its words and `all` or `any`; or code, message and offset in
-/// characters of what is wrong.
+/// Parses a query. Returns its words and `all` or `any`; or code, message and offset in characters of
+/// the error.
 #[pyfunction]
 pub fn parse_keywords(text: &str) -> ParsedTuple {
     match parse(text) {
@@ -69,7 +77,7 @@ pub fn parse_keywords(text: &str) -> ParsedTuple {
     }
 }
 
-/// The limits by name.
+/// Limits by name.
 #[pyfunction]
 pub fn keyword_limits() -> Vec<(&'static str, usize)> {
     vec![
@@ -88,7 +96,7 @@ pub fn keyword_limits() -> Vec<(&'static str, usize)> {
     ]
 }
 
-/// A set of keyword subscriptions that changes.
+/// A mutable set of keyword subscriptions.
 #[pyclass(frozen, module = "penstock._native")]
 #[derive(Default)]
 pub struct KeywordIndex {
@@ -109,7 +117,7 @@ impl KeywordIndex {
         KeywordIndex::default()
     }
 
-    /// Opens an index file: the index, or the code and message of what is wrong with the file.
+    /// Opens an index file. Returns the index, or the code and message of the error.
     #[staticmethod]
     fn load(py: Python<'_>, path: PathBuf) -> PyResult<LoadedTuple<KeywordIndex>> {
         let opened = py.detach(|| file_format::open(&path));
@@ -128,7 +136,7 @@ impl KeywordIndex {
         Ok(())
     }
 
-    /// Adds what can be added; returns `(position, code, message, offset in characters)` of the rest.
+    /// Adds all valid queries; returns `(position, code, message, offset in characters)` of the others.
     fn add_many(
         &self,
         py: Python<'_>,
@@ -144,17 +152,17 @@ impl KeywordIndex {
         }))
     }
 
-    /// Removes a subscription; whether there was one.
+    /// Removes a subscription; returns whether it existed.
     fn remove(&self, py: Python<'_>, id: &str) -> bool {
         py.detach(|| self.lock().remove(id))
     }
 
-    /// Whether there is such a subscription.
+    /// Whether a subscription exists.
     fn contains(&self, py: Python<'_>, id: &str) -> bool {
         py.detach(|| self.lock().contains(id))
     }
 
-    /// The query of a subscription as it was given.
+    /// The original query text of a subscription.
     fn query(&self, py: Python<'_>, id: &str) -> Option<String> {
         py.detach(|| self.lock().query(id))
     }
@@ -176,7 +184,7 @@ impl KeywordIndex {
         })
     }
 
-    /// A snapshot that matches. Only the engine `kemb` discards.
+    /// Creates a matcher of the current subscriptions; `discard` only affects the engine `kemb`.
     fn matcher(
         &self,
         py: Python<'_>,
@@ -206,7 +214,7 @@ impl KeywordIndex {
     }
 }
 
-/// A snapshot of an index of keyword subscriptions that matches documents.
+/// Matches documents against a snapshot of keyword subscriptions.
 #[pyclass(frozen, extends = DocumentMatcher, module = "penstock._native")]
 pub struct KeywordMatcher {
     pub(super) matcher: AnyKeywordMatcher,
@@ -220,44 +228,8 @@ impl KeywordMatcher {
 
 #[pymethods]
 impl KeywordMatcher {
-    /// The numbers of the elements that answer each subscription that has an answer, the root's being 0;
-    /// or why the document was refused.
-    fn answer_ids<'py>(
-        &self,
-        py: Python<'py>,
-        document: PyBuffer<u8>,
-    ) -> PyResult<(Bound<'py, PyDict>, Option<RefusalTuple>)> {
-        let bytes = bytes_of(&document)?;
-        let found = py.detach(|| {
-            let document = &mut DocumentSource::Bytes(bytes);
-            with_keyword_matcher!(&self.matcher, matcher => matcher.answer_ids(document))
-        });
-        let (answered, refusal) = or_refusal(found)?;
-        let numbers = PyDict::new(py);
-        for each in answered.unwrap_or_default() {
-            let elements = PyTuple::new(py, each.elements)?;
-            for handle in each.handles {
-                numbers.set_item(self.numbered().id(handle), &elements)?;
-            }
-        }
-        Ok((numbers, refusal))
-    }
-
-    /// How many answers a document has to all distinct queries; or why it was refused.
-    fn answer_count(
-        &self,
-        py: Python<'_>,
-        document: PyBuffer<u8>,
-    ) -> PyResult<(Option<usize>, Option<RefusalTuple>)> {
-        let bytes = bytes_of(&document)?;
-        or_refusal(py.detach(|| {
-            let document = &mut DocumentSource::Bytes(bytes);
-            with_keyword_matcher!(&self.matcher, matcher => matcher.answer_count(document))
-        }))
-    }
-
-    /// The best answers of each of these subscriptions, at most `limit` of each, and what reading the
-    /// document gave; or why it was refused.
+    /// The answers of each of these subscriptions: their number and the best ones, at most `limit`.
+    /// Also the reader's summary, or why the document was rejected.
     #[pyo3(signature = (document, ids, limit))]
     fn answers(
         &self,
@@ -265,25 +237,58 @@ impl KeywordMatcher {
         document: PyBuffer<u8>,
         ids: Vec<String>,
         limit: Option<usize>,
-    ) -> PyResult<FoundTuple<AnswerTuple>> {
+    ) -> PyResult<AnswersTuple> {
         let bytes = bytes_of(&document)?;
         let handles = handles_of(self.numbered(), &ids)?;
         let limit = limit.unwrap_or(usize::MAX);
-        found_tuple(py.detach(|| {
+        let found = py.detach(|| {
             let document = &mut DocumentSource::Bytes(bytes);
             let (answers, segment, summary) = with_keyword_matcher!(
                 &self.matcher,
                 matcher => matcher.answers(document, &handles, limit)
             )?;
             let tuples = answers.into_iter().map(|answers| {
-                let tuple = |answer| answer_tuple(&segment, answer);
-                answers.into_iter().map(tuple).collect()
+                let best = answers.best.into_iter();
+                let tuples = best.map(|answer| answer_tuple(&segment, answer));
+                (answers.count, tuples.collect())
             });
             Ok((tuples.collect(), summary))
-        }))
+        });
+        let (found, refusal) = or_refusal(found)?;
+        let (answers, summary) = found.unzip();
+        Ok((
+            answers.unwrap_or_default(),
+            summary.map(summary_tuple),
+            refusal,
+        ))
     }
 
-    /// What the engine `kemb` holds, and what it did for all documents so far; empty for other engines.
+    /// All answers that a baseline engine finds, for comparisons: the numbers of the answering
+    /// elements by subscription, the root being 0; or why the document was rejected.
+    #[cfg(feature = "baselines")]
+    fn baseline_answers<'py>(
+        &self,
+        py: Python<'py>,
+        document: PyBuffer<u8>,
+    ) -> PyResult<(Bound<'py, PyDict>, Option<RefusalTuple>)> {
+        let bytes = bytes_of(&document)?;
+        let found = py.detach(|| {
+            let document = &mut DocumentSource::Bytes(bytes);
+            self.matcher.baseline_answers(document)
+        });
+        let found = found.ok_or_else(|| PyValueError::new_err("the engine is no baseline"))?;
+        let (answered, refusal) = or_refusal(found)?;
+        let numbers = PyDict::new(py);
+        for class in answered.unwrap_or_default() {
+            let elements = pyo3::types::PyTuple::new(py, class.elements)?;
+            for handle in class.handles {
+                numbers.set_item(self.numbered().id(handle), &elements)?;
+            }
+        }
+        Ok((numbers, refusal))
+    }
+
+    /// Sizes and counters of the engine `kemb`, summed over all documents; empty for other engines.
     fn counters<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
         let dict = PyDict::new(py);
         #[cfg(feature = "baselines")]
@@ -293,7 +298,7 @@ impl KeywordMatcher {
         Ok(dict)
     }
 
-    /// The query of a subscription as it was given.
+    /// The original query text of a subscription.
     fn query(&self, id: &str) -> Option<&str> {
         let numbered = self.numbered();
         numbered.handle(id).map(|handle| numbered.source(handle))

@@ -153,12 +153,6 @@ class EngineIndex(EngineSubscriptions, Protocol):
 class KeywordEngineMatcher(EngineMatcher, Protocol):
     """A snapshot of an index of keyword subscriptions."""
 
-    def answer_ids(self, document: Buffer) -> Mapping[str, tuple[int, ...]]:
-        """The elements that answer each subscription that has an answer, by number, ascending."""
-
-    def answer_count(self, document: Buffer) -> int:
-        """How many answers all distinct queries have together."""
-
     def engine_counters(self) -> Mapping[str, int]:
         """Counters of the engine by name, accumulated over all documents."""
 

@@ -23,30 +23,6 @@ class KeywordMatcher(Matcher):
     def __init__(self, engine: KeywordEngineMatcher) -> None:
         super().__init__(engine)
 
-    def answer_ids(self, document: Buffer | Document) -> dict[str, tuple[int, ...]]:
-        """The elements that answer each subscription that has an answer.
-
-        Returns
-        -------
-        Numbers in document order, ascending, by subscription; the root's number is 0.
-
-        Raises
-        ------
-        DocumentError
-            The document is refused by the reader.
-        """
-        return dict(self._engine.answer_ids(bytes_of(document)))
-
-    def answer_count(self, document: Buffer | Document) -> int:
-        """How many answers all distinct queries have together; equal ones count once.
-
-        Raises
-        ------
-        DocumentError
-            The document is refused by the reader.
-        """
-        return self._engine.answer_count(bytes_of(document))
-
     def engine_counters(self) -> dict[str, int]:
         """Counters of the engine ``kemb`` by name, accumulated over all documents.
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from os import PathLike
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING, Final, TypeAlias
 
 from penstock.documents import Context, Fragment, Limits, Span
 from penstock.errors import DocumentError, QueryError
@@ -29,6 +29,8 @@ from penstock.native import native
 
 if TYPE_CHECKING:
     from penstock._native import KeywordIndex, KeywordMatcher
+
+DEFAULT_KEYWORD_ENGINE: Final = "postings"
 
 _Span: TypeAlias = tuple[int, int, bool]
 _Keyword: TypeAlias = tuple[str, int, Sequence[tuple[int, str, _Span]]]
@@ -64,7 +66,8 @@ class NativeKeywordIndex(NativeIndexBase):
 
     def matcher(self, engine: str, limits: Limits, *, discard: bool) -> NativeKeywordMatcher:
         """Create a matcher of the current subscriptions."""
-        return NativeKeywordMatcher(self._index.matcher(engine, limits.by_name(), discard), limits)
+        core = self._index.matcher(engine, limits.by_name(), discard)
+        return NativeKeywordMatcher(core, limits, is_baseline=engine != DEFAULT_KEYWORD_ENGINE)
 
 
 class NativeKeywordMatcher(NativeSnapshotMatcher):
@@ -72,22 +75,16 @@ class NativeKeywordMatcher(NativeSnapshotMatcher):
 
     core: KeywordMatcher
 
-    def __init__(self, matcher: KeywordMatcher, limits: Limits) -> None:
+    def __init__(self, matcher: KeywordMatcher, limits: Limits, *, is_baseline: bool) -> None:
         self.core = matcher
         self.limits = limits
+        self.is_baseline = is_baseline
 
-    def answer_ids(self, document: Buffer) -> Mapping[str, tuple[int, ...]]:
-        """The elements that answer each subscription that has an answer, by number, ascending."""
-        numbers, refusal = self.core.answer_ids(document)
+    def baseline_answers(self, document: Buffer) -> Mapping[str, tuple[int, ...]]:
+        """All answers that a baseline engine finds: element numbers by subscription, ascending."""
+        numbers, refusal = self.core.baseline_answers(document)
         _raise(refusal)
         return numbers
-
-    def answer_count(self, document: Buffer) -> int:
-        """How many answers all distinct queries have together."""
-        count, refusal = self.core.answer_count(document)
-        _raise(refusal)
-        assert count is not None, "neither a count nor a refusal"
-        return count
 
     def engine_counters(self) -> Mapping[str, int]:
         """Counters of the engine by name, accumulated over all documents."""
@@ -97,14 +94,21 @@ class NativeKeywordMatcher(NativeSnapshotMatcher):
         self, document: Buffer, subscriptions: Sequence[str], form: Form, limit: int | None
     ) -> Mapping[str, tuple[Answer, ...]]:
         """The best answers of each of these existing subscriptions, best first."""
+        found = self._counted_answers(document, subscriptions, form, limit)
+        return {name: answers for name, (_, answers) in found.items()}
+
+    def _counted_answers(
+        self, document: Buffer, subscriptions: Sequence[str], form: Form, limit: int | None
+    ) -> Mapping[str, tuple[int, tuple[Answer, ...]]]:
+        """The number of answers of each subscription, and the best of them."""
         found, summary, refusal = self.core.answers(document, list(subscriptions), limit)
         _raise(refusal)
         assert summary is not None, "neither a summary nor a refusal"
         context = context_of(document, summary_of(summary))
         converter = _AnswerConverter(document, context, Lines(document, context.encoding), form)
         return {
-            name: tuple(map(converter.answer, answers))
-            for name, answers in zip(subscriptions, found, strict=True)
+            name: (count, tuple(map(converter.answer, best)))
+            for name, (count, best) in zip(subscriptions, found, strict=True)
         }
 
     def select(
@@ -136,14 +140,13 @@ class NativeKeywordMatcher(NativeSnapshotMatcher):
         words = parse_keywords(text).words
         index = NativeKeywordIndex()
         index.add_many(["", *words], [text, *words])
-        alone = index.matcher("postings", self.limits, discard=False)
+        alone = index.matcher(DEFAULT_KEYWORD_ENGINE, self.limits, discard=False)
         outcome = alone.match(document)
         if outcome.error is not None:
             return Explanation(subscription, text, error=outcome.error)
         there = set(outcome.handles.ids())
         try:
-            answers = alone.answers(document, [""], "ids", WITNESSES_MAX)[""]
-            count = len(alone.answer_ids(document).get("", ()))
+            count, answers = alone._counted_answers(document, [""], "ids", WITNESSES_MAX)[""]
         except DocumentError as reason:
             return Explanation(subscription, text, error=reason)
         return Explanation(

@@ -10,7 +10,7 @@ use crate::keywords::token_sink::{Mode, QuerySet, TokenSink, WordId};
 
 pub mod query_stacks;
 
-use query_stacks::{QueryStacks, StackQueries};
+use query_stacks::{LcaRule, QueryStacks, StackQueries};
 
 /// The queries.
 #[derive(Debug)]
@@ -21,10 +21,11 @@ pub struct Kale {
 }
 
 impl Kale {
-    /// Indexes these queries.
-    pub fn new(queries: &dyn QuerySet) -> Self {
+    /// Indexes these queries. By [`LcaRule::Slca`], which is defined for AND queries only, OR queries
+    /// never match.
+    pub fn new(queries: &dyn QuerySet, rule: LcaRule) -> Self {
         let mut kale = Kale {
-            conjunctive: StackQueries::default(),
+            conjunctive: StackQueries::new(rule),
             disjunctive: DisjunctiveQueries::default(),
             query_count: queries.count(),
         };
@@ -32,6 +33,7 @@ impl Kale {
             let words = queries.words(query);
             match queries.mode(query) {
                 Mode::All => kale.conjunctive.insert(query, words),
+                Mode::Any if rule == LcaRule::Slca => {}
                 Mode::Any => kale.disjunctive.insert(query, words),
             }
         }
@@ -163,7 +165,7 @@ mod tests {
     };
 
     fn answers(queries: &QueryList, tree: &Tree) -> Vec<(u32, u32)> {
-        let kale = Kale::new(queries);
+        let kale = Kale::new(queries, LcaRule::Clca);
         let mut runner = KaleRunner::default();
         let mut sink = runner.start_document(&kale, ResultKind::Answers);
         tree.feed(&mut sink).unwrap();
@@ -179,6 +181,23 @@ mod tests {
         let [a1, a2] = [0, 6];
         let query = QueryList::new([(Mode::All, vec![0, 2, 3])]);
         assert_eq!(answers(&query, &figure_1()), [(0, a1), (0, a2)]);
+    }
+
+    #[test]
+    fn slca_misses_the_outer_answer_of_example_1() {
+        let query = QueryList::new([(Mode::All, vec![0, 2, 3]), (Mode::Any, vec![0, 1])]);
+        let kale = Kale::new(&query, LcaRule::Slca);
+        let mut runner = KaleRunner::default();
+        let mut sink = runner.start_document(&kale, ResultKind::Answers);
+        figure_1().feed(&mut sink).unwrap();
+        let (a2, answers) = (6, sink.finish().results().answers());
+        assert_eq!(
+            answers,
+            [BaselineAnswer {
+                query: 0,
+                element: a2
+            }]
+        );
     }
 
     #[test]
@@ -230,7 +249,7 @@ mod tests {
         let query = QueryList::new([(Mode::Any, vec![0]), (Mode::All, vec![0, 1])]);
         let leaf = || element(&[0], Vec::new());
         let tree = element(&[1], vec![leaf(), leaf(), leaf()]);
-        let kale = Kale::new(&query);
+        let kale = Kale::new(&query, LcaRule::Clca);
         let mut runner = KaleRunner::new(BaselineLimits {
             retained_max: 5,
             ..BaselineLimits::default()
@@ -252,7 +271,7 @@ mod tests {
     #[test]
     fn a_document_of_too_many_elements_is_stopped() {
         let tree = element(&[0], vec![element(&[0], Vec::new())]);
-        let kale = Kale::new(&QueryList::new([(Mode::All, vec![0])]));
+        let kale = Kale::new(&QueryList::new([(Mode::All, vec![0])]), LcaRule::Clca);
         for (elements_max, code) in [(2, None), (1, Some("keywords.too-many-elements"))] {
             let mut runner = KaleRunner::new(BaselineLimits {
                 elements_max,
@@ -270,7 +289,7 @@ mod tests {
         let leaf = || element(&[0], Vec::new());
         let tree = element(&[], vec![leaf(), leaf(), leaf()]);
         for mode in [Mode::All, Mode::Any] {
-            let kale = Kale::new(&QueryList::new([(mode, vec![0])]));
+            let kale = Kale::new(&QueryList::new([(mode, vec![0])]), LcaRule::Clca);
             for (answers_max, code) in [(3, None), (2, Some("keywords.too-many-answers"))] {
                 let mut runner = KaleRunner::new(BaselineLimits {
                     answers_max,
@@ -284,13 +303,31 @@ mod tests {
     }
 
     proptest! {
+        #[test]
+        fn slca_answers_match_the_definition(queries in queries(4, 12), tree in trees(4, 60)) {
+            let kale = Kale::new(&queries, LcaRule::Slca);
+            let mut runner = KaleRunner::default();
+            let mut sink = runner.start_document(&kale, ResultKind::Answers);
+            tree.feed(&mut sink).unwrap();
+            let document = Document::new(&tree);
+            let mut expected = Vec::new();
+            for query in (0..queries.count() as u32).filter(|&query| queries.mode(query) == Mode::All) {
+                for element in document.smallest(queries.words(query)) {
+                    expected.push(BaselineAnswer { query, element: element as u32 });
+                }
+            }
+            prop_assert_eq!(sink.finish().results().answers(), &expected);
+        }
+    }
+
+    proptest! {
         #![proptest_config(ProptestConfig { cases: 1_000, ..ProptestConfig::default() })]
 
         #[test]
         fn answers_match_the_definition(
             queries in queries(6, 12), trees in prop::collection::vec(trees(6, 60), 1..3)
         ) {
-            let kale = Kale::new(&queries);
+            let kale = Kale::new(&queries, LcaRule::Clca);
             let mut runner = KaleRunner::default();
             for tree in trees {
                 let document = Document::new(&tree);

@@ -15,6 +15,17 @@ use crate::keywords::token_sink::WordId;
 
 const BLOCK_BITS: usize = u64::BITS as usize;
 
+/// Which elements answer an AND query. An element is complete if its subtree contains all keywords.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum LcaRule {
+    /// Complete elements that contain all keywords outside of their complete children: CLCA, the
+    /// compact lowest common ancestors of the KEMB paper.
+    #[default]
+    Clca,
+    /// Complete elements without complete children: SLCA, the smallest lowest common ancestors.
+    Slca,
+}
+
 /// An open element on a query's stack.
 #[derive(Clone, Copy, Debug)]
 struct StackEntry {
@@ -57,12 +68,13 @@ impl QueryStack {
 
     /// Pops the element at this depth and merges its keywords into its parent. Returns whether it
     /// is an answer, and whether its parent was pushed.
-    fn leave(&mut self, depth: u32, query: &StackQuery) -> (bool, bool) {
+    fn leave(&mut self, depth: u32, query: &StackQuery, rule: LcaRule) -> (bool, bool) {
         let entry = self.entries.pop().expect("an element is on the stack");
         debug_assert_eq!(entry.depth, depth);
         let top = self.sets.len() - query.blocks();
         let count: u32 = self.sets[top..].iter().map(|set| set.count_ones()).sum();
-        let answers = count as usize == query.word_count;
+        let answers =
+            count as usize == query.word_count && (rule == LcaRule::Clca || !entry.complete_below);
         if depth == 0 {
             self.sets.truncate(top);
             return (answers, false);
@@ -119,6 +131,7 @@ impl StackQuery {
 /// The AND queries answered by a stack each.
 #[derive(Debug, Default)]
 pub struct StackQueries {
+    rule: LcaRule,
     /// Queries by slot; slots are reused.
     queries: Vec<StackQuery>,
     free: Vec<u32>,
@@ -127,6 +140,14 @@ pub struct StackQueries {
 }
 
 impl StackQueries {
+    /// Creates an empty set of queries that are answered by this rule.
+    pub fn new(rule: LcaRule) -> StackQueries {
+        StackQueries {
+            rule,
+            ..StackQueries::default()
+        }
+    }
+
     /// Number of queries.
     pub fn len(&self) -> usize {
         self.queries.len() - self.free.len()
@@ -233,7 +254,8 @@ impl QueryStacks {
         let mut slots = std::mem::take(slots);
         for slot in slots.drain(..) {
             let query = &queries.queries[slot as usize];
-            let (answers, parent_entered) = self.stacks[slot as usize].leave(depth, query);
+            let (answers, parent_entered) =
+                self.stacks[slot as usize].leave(depth, query, queries.rule);
             if answers {
                 results.add_answer(query.query, element);
             }

@@ -5,61 +5,65 @@ use crate::events::NameId;
 use crate::keywords::element_metadata::TEXT_RANGES_MAX;
 use crate::keywords::testing::{context, element, figure_1, table_1, Item, QueryList, Tree};
 use crate::keywords::token_sink::Mode::{All, Any};
-use crate::reader::tests::allocations::allocations;
 
 mod generated;
 
-/// Query and element of all answers, by number.
-fn ids(tree: &Tree, queries: &QueryList, options: Options) -> Result<Vec<(u32, u32)>, Stop> {
-    let (all, any) = (
-        ConjunctionIndex::build(queries, &[]),
-        DisjunctionIndex::build(queries),
-    );
-    let parts = Parts {
-        queries,
-        all: &all,
-        any: &any,
+/// Query and element of all answers, ordered.
+fn ids(tree: &Tree, queries: &QueryList, options: AnswerOptions) -> Result<Vec<(u32, u32)>, Stop> {
+    Ok(pairs(&answers(tree, queries, options)?))
+}
+
+fn pairs(answers: &[(u32, QueryAnswers)]) -> Vec<(u32, u32)> {
+    let pair = |&(query, ref answers): &(u32, QueryAnswers)| {
+        let elements = answers.best.iter().map(|answer| answer.element);
+        elements
+            .map(|element| (query, element))
+            .collect::<Vec<(u32, u32)>>()
     };
-    let mut state = State::default();
-    let mut run = Answering::<false>::new(parts, options, &mut state);
-    tree.feed(&mut run)?;
-    let mut pairs = run.finish().to_vec();
+    let mut pairs: Vec<(u32, u32)> = answers.iter().flat_map(pair).collect();
     pairs.sort_unstable();
-    Ok(pairs)
+    pairs
 }
 
 /// All answers by query.
 fn answers(
     tree: &Tree,
     queries: &QueryList,
-    options: Options,
-) -> Result<Vec<(u32, Vec<Answer>)>, Stop> {
-    let (all, any) = (
-        ConjunctionIndex::build(queries, &[]),
-        DisjunctionIndex::build(queries),
-    );
-    let parts = Parts {
-        queries,
-        all: &all,
-        any: &any,
-    };
-    let mut state = State::default();
-    let mut run = Answering::<true>::new(parts, options, &mut state);
-    tree.feed(&mut run)?;
-    Ok(run.finish())
+    options: AnswerOptions,
+) -> Result<Vec<(u32, QueryAnswers)>, Stop> {
+    let indexes = OwnedIndexes::new(queries);
+    let mut buffers = AnswerBuffers::default();
+    let mut engine = AnswerEngine::new(indexes.of(queries), options, &mut buffers);
+    tree.feed(&mut engine)?;
+    Ok(engine.finish())
 }
 
-fn folded(window_max: usize) -> Options {
-    Options {
-        window_max,
-        ..Options::default()
+struct OwnedIndexes {
+    conjunctions: ConjunctionIndex,
+    disjunctions: DisjunctionIndex,
+}
+
+impl OwnedIndexes {
+    fn new(queries: &QueryList) -> OwnedIndexes {
+        OwnedIndexes {
+            conjunctions: ConjunctionIndex::build(queries, &[]),
+            disjunctions: DisjunctionIndex::build(queries),
+        }
+    }
+
+    fn of<'a>(&'a self, queries: &'a QueryList) -> QueryIndexes<'a> {
+        QueryIndexes {
+            queries,
+            conjunctions: &self.conjunctions,
+            disjunctions: &self.disjunctions,
+        }
     }
 }
 
-fn smallest() -> Options {
-    Options {
-        which: Which::Smallest,
-        ..Options::default()
+fn with_window(window_max: usize) -> AnswerOptions {
+    AnswerOptions {
+        window_max,
+        ..AnswerOptions::default()
     }
 }
 
@@ -76,8 +80,8 @@ fn leaf(words: &[u32]) -> Tree {
     element(words, Vec::new())
 }
 
-/// An element of these things, in this order.
-fn holding(items: Vec<Item>) -> Tree {
+/// An element with this content.
+fn with_items(items: Vec<Item>) -> Tree {
     Tree {
         tag: Vec::new(),
         items,
@@ -89,11 +93,9 @@ fn the_papers_examples_are_answered() {
     let tree = figure_1();
     let [a1, d1, b2, a2] = [0, 2, 5, 6];
     let acd = all(&[&[0, 2, 3]]);
-    let found = ids(&tree, &acd, Options::default()).unwrap();
+    let found = ids(&tree, &acd, AnswerOptions::default()).unwrap();
     assert_eq!(found, [(0, a1), (0, a2)]);
-    // What the paper holds against SLCA: a1 is lost.
-    assert_eq!(ids(&tree, &acd, smallest()).unwrap(), [(0, a2)]);
-    let found = ids(&tree, &table_1(), Options::default()).unwrap();
+    let found = ids(&tree, &table_1(), AnswerOptions::default()).unwrap();
     let expected = [
         (0, a1),
         (0, b2),
@@ -107,11 +109,11 @@ fn the_papers_examples_are_answered() {
 }
 
 #[test]
-fn the_paths_that_the_paper_returns_are_told() {
+fn path_returns_match_the_paper() {
     let tree = figure_1();
-    let told = answers(&tree, &all(&[&[0, 2, 3]]), Options::default()).unwrap();
-    let [a2, a1] = &told[0].1[..] else {
-        panic!("one query with two answers: {told:?}");
+    let found = answers(&tree, &all(&[&[0, 2, 3]]), AnswerOptions::default()).unwrap();
+    let [a2, a1] = &found[0].1.best[..] else {
+        panic!("one query with two answers: {found:?}");
     };
     let xml = tree.to_xml();
     // Deeper first: <a2><c1/><d2/></a2>, then <a1><d1/><c2/></a1>.
@@ -130,29 +132,35 @@ fn the_paths_that_the_paper_returns_are_told() {
 }
 
 #[test]
-fn what_contains_all_words_passes_none_upwards() {
+fn a_complete_element_propagates_no_words() {
     // <e><c><d>a b</d>a</c>b</e>
-    let c = holding(vec![Item::Child(leaf(&[0, 1])), Item::Word(0)]);
-    let e = holding(vec![Item::Child(c), Item::Word(1)]);
+    let c = with_items(vec![Item::Child(leaf(&[0, 1])), Item::Word(0)]);
+    let e = with_items(vec![Item::Child(c), Item::Word(1)]);
     let queries = all(&[&[0, 1]]);
     for window_max in [0, 3, 5, 100] {
-        assert_eq!(ids(&e, &queries, folded(window_max)).unwrap(), [(0, 2)]);
+        assert_eq!(
+            ids(&e, &queries, with_window(window_max)).unwrap(),
+            [(0, 2)]
+        );
     }
 }
 
 #[test]
-fn discarding_below_one_query_leaves_another_its_words() {
+fn an_answer_to_one_query_does_not_affect_another() {
     // <p><e>a b</e>b</p>: for {a, b} e answers and p does not; for {a, c} nothing does.
-    let p = holding(vec![Item::Child(leaf(&[0, 1])), Item::Word(1)]);
+    let p = with_items(vec![Item::Child(leaf(&[0, 1])), Item::Word(1)]);
     let queries = all(&[&[0, 1], &[0, 2]]);
-    assert_eq!(ids(&p, &queries, Options::default()).unwrap(), [(0, 1)]);
+    assert_eq!(
+        ids(&p, &queries, AnswerOptions::default()).unwrap(),
+        [(0, 1)]
+    );
 }
 
 #[test]
 fn every_element_of_a_single_word_answers() {
     let tree = element(&[0], vec![element(&[], vec![leaf(&[0])]), leaf(&[1])]);
     let queries = QueryList::new([(All, vec![0]), (Any, vec![0])]).with_words(2);
-    let found = ids(&tree, &queries, Options::default()).unwrap();
+    let found = ids(&tree, &queries, AnswerOptions::default()).unwrap();
     assert_eq!(found, [(0, 0), (0, 2), (1, 0), (1, 2)]);
 }
 
@@ -160,14 +168,17 @@ fn every_element_of_a_single_word_answers() {
 fn documents_without_words_and_engines_without_queries_answer_nothing() {
     let none: [(u32, u32); 0] = [];
     let queries = all(&[&[0, 1]]);
-    assert_eq!(ids(&leaf(&[]), &queries, Options::default()).unwrap(), none);
+    assert_eq!(
+        ids(&leaf(&[]), &queries, AnswerOptions::default()).unwrap(),
+        none
+    );
     let empty = QueryList::default().with_words(2);
     assert_eq!(
-        ids(&leaf(&[0, 1]), &empty, Options::default()).unwrap(),
+        ids(&leaf(&[0, 1]), &empty, AnswerOptions::default()).unwrap(),
         none
     );
     assert_eq!(
-        answers(&leaf(&[0]), &queries, Options::default()).unwrap(),
+        answers(&leaf(&[0]), &queries, AnswerOptions::default()).unwrap(),
         []
     );
 }
@@ -178,33 +189,36 @@ fn a_query_may_have_a_thousand_words() {
     let (left, right) = words.split_at(400);
     let tree = element(&[], vec![leaf(left), element(right, vec![leaf(&words)])]);
     let queries = QueryList::new([(All, words.clone()), (Any, words)]);
-    let found = ids(&tree, &queries, Options::default()).unwrap();
+    let found = ids(&tree, &queries, AnswerOptions::default()).unwrap();
     assert_eq!(found, [(0, 3), (1, 1), (1, 3)]);
 }
 
 #[test]
-fn a_deep_chain_is_answered_at_each_level_that_keeps_its_words() {
-    // Each element has one word, in turns, so that every pair answers, and a third beside.
+fn a_deep_chain_has_an_answer_at_each_level() {
+    // Elements alternate between two words, and each has a child with the other word.
     let mut chain = leaf(&[0, 1]);
     for level in 0..600_u32 {
         chain = element(&[level % 2], vec![leaf(&[1 - level % 2]), chain]);
     }
     let queries = all(&[&[0, 1], &[0]]);
-    let whole = ids(&chain, &queries, Options::default()).unwrap();
+    let whole = ids(&chain, &queries, AnswerOptions::default()).unwrap();
     assert_eq!(whole.iter().filter(|(query, _)| *query == 0).count(), 601);
-    assert_eq!(ids(&chain, &queries, folded(50)).unwrap(), whole);
+    assert_eq!(ids(&chain, &queries, with_window(50)).unwrap(), whole);
 }
 
 #[test]
-fn an_or_query_with_a_word_in_a_document_past_the_window_stops_it() {
+fn an_or_query_stops_a_document_that_exceeds_the_window() {
     let tree = element(&[0], vec![leaf(&[1]), leaf(&[0]), leaf(&[1])]);
-    let heard = QueryList::new([(Any, vec![1, 2])]).with_words(4);
+    let occurring = QueryList::new([(Any, vec![1, 2])]).with_words(4);
     for window_max in [1, 4] {
-        let stop = ids(&tree, &heard, folded(window_max)).unwrap_err();
+        let stop = ids(&tree, &occurring, with_window(window_max)).unwrap_err();
         assert_eq!(stop.code, "keywords.or-too-large");
     }
-    let unheard = QueryList::new([(Any, vec![2, 3]), (All, vec![0])]);
-    assert_eq!(ids(&tree, &unheard, folded(1)).unwrap(), [(1, 0), (1, 2)]);
+    let absent = QueryList::new([(Any, vec![2, 3]), (All, vec![0])]);
+    assert_eq!(
+        ids(&tree, &absent, with_window(1)).unwrap(),
+        [(1, 0), (1, 2)]
+    );
 }
 
 #[test]
@@ -212,27 +226,28 @@ fn a_document_with_too_many_answers_is_stopped() {
     let tree = element(&[], vec![leaf(&[0]), leaf(&[0]), leaf(&[0])]);
     for mode in [All, Any] {
         let queries = QueryList::new([(mode, vec![0])]);
-        let few = Options {
+        let few = AnswerOptions {
             answers_max: 2,
-            ..Options::default()
+            ..AnswerOptions::default()
         };
         let stop = ids(&tree, &queries, few).unwrap_err();
         assert_eq!(stop.code, "keywords.too-many-answers");
         let stop = answers(&tree, &queries, few).unwrap_err();
         assert_eq!(stop.code, "keywords.too-many-answers");
-        // Those that are not among the best are not held.
-        let best = Options { limit: 1, ..few };
-        assert_eq!(answers(&tree, &queries, best).unwrap()[0].1.len(), 1);
+        // Answers beyond the limit are counted, but not held.
+        let best = AnswerOptions { limit: 1, ..few };
+        let (_, answers) = answers(&tree, &queries, best).unwrap().remove(0);
+        assert_eq!((answers.count, answers.best.len()), (3, 1));
     }
 }
 
 #[test]
-fn a_document_with_more_elements_than_can_be_numbered_is_stopped() {
+fn a_document_with_too_many_elements_is_stopped() {
     let tree = element(&[], vec![leaf(&[0]), leaf(&[0]), leaf(&[0])]);
     let queries = all(&[&[0]]);
-    let few = |elements_max| Options {
+    let few = |elements_max| AnswerOptions {
         elements_max,
-        ..folded(2)
+        ..with_window(2)
     };
     assert_eq!(
         ids(&tree, &queries, few(4)).unwrap(),
@@ -245,12 +260,17 @@ fn a_document_with_more_elements_than_can_be_numbered_is_stopped() {
 #[test]
 fn answers_are_ranked_by_words_then_depth_then_size_then_order() {
     let ranked = |tree: &Tree, queries: &QueryList, limit: usize| -> Vec<u32> {
-        let options = Options {
+        let options = AnswerOptions {
             limit,
-            ..Options::default()
+            ..AnswerOptions::default()
         };
-        let told = answers(tree, queries, options).unwrap();
-        told[0].1.iter().map(|answer| answer.element).collect()
+        let found = answers(tree, queries, options).unwrap();
+        found[0]
+            .1
+            .best
+            .iter()
+            .map(|answer| answer.element)
+            .collect()
     };
     let large = element(&[0], vec![leaf(&[1])]);
     let deep = element(&[], vec![leaf(&[0, 1])]);
@@ -258,7 +278,7 @@ fn answers_are_ranked_by_words_then_depth_then_size_then_order() {
     let queries = all(&[&[0, 1]]);
     assert_eq!(ranked(&tree, &queries, usize::MAX), [6, 3, 4, 1]);
     assert_eq!(ranked(&tree, &queries, 2), [6, 3]);
-    // The deepest answer has one word only.
+    // The deepest answer contains only one word.
     let deep = element(&[], vec![leaf(&[0])]);
     let tree = element(&[], vec![deep, leaf(&[0, 1]), leaf(&[0]), leaf(&[1])]);
     let queries = QueryList::new([(Any, vec![0, 1])]);
@@ -266,34 +286,35 @@ fn answers_are_ranked_by_words_then_depth_then_size_then_order() {
 }
 
 #[test]
-fn text_of_one_piece_is_one_range_and_too_many_ranges_are_left_out() {
+fn adjacent_text_is_one_range_and_excess_ranges_are_omitted() {
     let mut items = vec![Item::Word(0), Item::Word(0)];
     for _ in 1..=TEXT_RANGES_MAX {
         items.extend([Item::Child(leaf(&[])), Item::Word(0)]);
     }
-    let just_too_many = holding(items.clone());
-    let enough = holding(items[..items.len() - 2].to_vec());
+    let just_too_many = with_items(items.clone());
+    let enough = with_items(items[..items.len() - 2].to_vec());
     let queries = all(&[&[0]]);
     for window_max in [10, WINDOW_MAX] {
-        let told = |tree: &Tree| {
-            answers(tree, &queries, folded(window_max))
+        let best = |tree: &Tree| {
+            answers(tree, &queries, with_window(window_max))
                 .unwrap()
                 .remove(0)
                 .1
+                .best
         };
-        let (cut_short, whole) = (&told(&just_too_many)[0], &told(&enough)[0]);
-        // The first is joined to the start tag, the last to the end tag where it is there.
+        let (truncated, complete) = (&best(&just_too_many)[0], &best(&enough)[0]);
+        // The first text joins the start tag; the last, if recorded, joins the end tag.
         assert_eq!(
-            (whole.ranges.len(), whole.truncated),
+            (complete.ranges.len(), complete.truncated),
             (TEXT_RANGES_MAX, false)
         );
-        assert_eq!(cut_short.ranges.len(), TEXT_RANGES_MAX + 1);
-        assert!(cut_short.truncated);
+        assert_eq!(truncated.ranges.len(), TEXT_RANGES_MAX + 1);
+        assert!(truncated.truncated);
     }
 }
 
 #[test]
-fn what_came_out_of_an_entity_is_told_as_its_reference_once() {
+fn content_from_an_entity_is_represented_by_its_reference_once() {
     // <e>&r;</e>, where r is <e> w1</e> w0.
     let span = |start, end, from_entity| Span {
         start,
@@ -307,81 +328,40 @@ fn what_came_out_of_an_entity_is_told_as_its_reference_once() {
         span,
     };
     let queries = all(&[&[0, 1]]);
-    let (all, any) = (
-        ConjunctionIndex::build(&queries, &[]),
-        DisjunctionIndex::build(&queries),
-    );
-    let parts = Parts {
-        queries: &queries,
-        all: &all,
-        any: &any,
-    };
-    let mut state = State::default();
-    let mut run = Answering::<true>::new(parts, Options::default(), &mut state);
+    let indexes = OwnedIndexes::new(&queries);
+    let mut buffers = AnswerBuffers::default();
+    let mut engine =
+        AnswerEngine::new(indexes.of(&queries), AnswerOptions::default(), &mut buffers);
     let context = context();
     for span in [root, reference] {
-        run.open().unwrap();
-        run.start_tag(&context, &open(span));
+        engine.open().unwrap();
+        engine.start_tag(&context, &open(span));
     }
-    run.text_span(reference).unwrap();
-    run.token(1).unwrap();
-    run.close(reference, reference).unwrap();
-    run.text_span(reference).unwrap();
-    run.token(0).unwrap();
-    run.close(span(0, 10, false), span(6, 10, false)).unwrap();
-    let (_, answers) = run.finish().remove(0);
-    assert_eq!(answers[0].ranges, [root, reference, span(6, 10, false)]);
-    assert_eq!(answers[0].keywords[1].witnesses[0].span, reference);
+    engine.text_span(reference).unwrap();
+    engine.token(1).unwrap();
+    engine.close(reference, reference).unwrap();
+    engine.text_span(reference).unwrap();
+    engine.token(0).unwrap();
+    engine
+        .close(span(0, 10, false), span(6, 10, false))
+        .unwrap();
+    let (_, answers) = engine.finish().remove(0);
+    assert_eq!(
+        answers.best[0].ranges,
+        [root, reference, span(6, 10, false)]
+    );
+    assert_eq!(answers.best[0].keywords[1].witnesses[0].span, reference);
 }
 
 #[test]
-fn children_that_share_a_place_are_told_apart() {
-    // More children than places: word 0 is in the first, and 1 in one that may share its place.
+fn answers_in_one_of_many_children_are_found() {
+    // Word 0 is in the first child, words 1 and 2 in another one.
     for other in 1..80 {
         let mut children = vec![leaf(&[]); 80];
         children[0] = leaf(&[0]);
         children[other] = leaf(&[1, 2]);
         let queries = all(&[&[0, 1], &[1, 2], &[0, 3]]);
-        let found = ids(&element(&[3], children), &queries, Options::default()).unwrap();
+        let found = ids(&element(&[3], children), &queries, AnswerOptions::default()).unwrap();
         assert_eq!(found, [(0, 0), (1, other as u32 + 1), (2, 0)]);
     }
-}
-
-#[test]
-fn a_warm_run_allocates_nothing() {
-    struct Deaf;
-    impl TokenSink for Deaf {
-        fn open(&mut self) -> Result<(), Stop> {
-            Ok(())
-        }
-        fn token(&mut self, _: WordId) -> Result<(), Stop> {
-            Ok(())
-        }
-        fn close(&mut self, _: Span, _: Span) -> Result<(), Stop> {
-            Ok(())
-        }
-    }
-    let queries = QueryList::new([(All, vec![0, 1, 2]), (All, vec![0, 3]), (Any, vec![1, 4])]);
-    let queries = queries.with_words(6);
-    let (all, any) = (
-        ConjunctionIndex::build(&queries, &[]),
-        DisjunctionIndex::build(&queries),
-    );
-    let parts = Parts {
-        queries: &queries,
-        all: &all,
-        any: &any,
-    };
-    let tree = figure_1();
-    let mut state = State::default();
-    let mut hear = || {
-        let mut run = Answering::<false>::new(parts, Options::default(), &mut state);
-        tree.feed(&mut run).unwrap();
-        assert_eq!(run.finish().len(), 5);
-    };
-    let cold = allocations(&mut hear);
-    let warm = allocations(&mut hear);
-    let telling = allocations(|| tree.feed(&mut Deaf).unwrap());
-    assert!(cold > telling);
-    assert_eq!(warm, telling);
 }

@@ -1,27 +1,27 @@
-//! What the definitions of keyword queries say, word for word.
+//! Keyword queries by definition, implemented literally.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::{Item, Tree};
 use crate::keywords::token_sink::{Mode, WordId};
 
-/// An answer by definition; elements are numbered in document order, the root is 0.
+/// An answer by definition; elements are numbered in document order from 0.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Expected {
-    /// The element that answers.
+    /// The answering element.
     pub element: usize,
-    /// For each word it holds, the content nodes that go with it.
+    /// For each word it contains, the elements that directly contain it.
     pub witnesses: BTreeMap<WordId, Vec<usize>>,
 }
 
-/// A tree laid out by numbers.
+/// A tree whose elements are numbered in document order.
 pub struct Document {
     own: Vec<BTreeSet<WordId>>,
     children: Vec<Vec<usize>>,
 }
 
 impl Document {
-    /// Lays a tree out.
+    /// Numbers the elements of a tree.
     pub fn new(tree: &Tree) -> Document {
         let mut document = Document {
             own: Vec::new(),
@@ -49,9 +49,9 @@ impl Document {
         element
     }
 
-    /// What the query's definition answers, in document order.
+    /// The answers by definition, in document order.
     pub fn answers(&self, mode: Mode, query: &[WordId]) -> Vec<Expected> {
-        let contents = match mode {
+        let answers = match mode {
             Mode::All => self.all(query),
             Mode::Any => self.any(query),
         };
@@ -59,10 +59,10 @@ impl Document {
             element,
             witnesses: self.witnesses(query, content),
         };
-        contents.into_iter().map(expected).collect()
+        answers.into_iter().map(expected).collect()
     }
 
-    /// Elements that contain every word while no child does.
+    /// Elements that contain every word while no child does (SLCA).
     pub fn smallest(&self, query: &[WordId]) -> Vec<usize> {
         let complete = |element: usize| self.contained(element, query).len() == query.len();
         let no_child = |element: usize| !self.children[element].iter().any(|&c| complete(c));
@@ -71,8 +71,8 @@ impl Document {
             .collect()
     }
 
-    /// `e` that still contains all keywords after setting aside each child that itself contains
-    /// them all; with the elements it still contains.
+    /// Elements that still contain all keywords without the children that contain all of them
+    /// (CLCA), with the remaining elements.
     fn all(&self, query: &[WordId]) -> BTreeMap<usize, Vec<usize>> {
         let complete = |element: usize| self.contained(element, query).len() == query.len();
         let mut answers = BTreeMap::new();
@@ -81,23 +81,23 @@ impl Document {
             for &child in self.children[element].iter().filter(|&&c| !complete(c)) {
                 self.subtree(child, &mut content);
             }
-            if self.kept(query, &content).len() == query.len() {
+            if self.directly_contained(query, &content).len() == query.len() {
                 answers.insert(element, content);
             }
         }
         answers
     }
 
-    /// Top-down from the root, as the design tells it.
+    /// Examines elements from the root downwards.
     fn any(&self, query: &[WordId]) -> BTreeMap<usize, Vec<usize>> {
         let mut answers = BTreeMap::new();
-        let mut examined = vec![0];
-        while let Some(element) = examined.pop() {
+        let mut pending = vec![0];
+        while let Some(element) = pending.pop() {
             let contained = self.contained(element, query);
             if contained.is_empty() {
                 continue;
             }
-            let (aside, others): (Vec<usize>, Vec<usize>) = self.children[element]
+            let (set_aside, others): (Vec<usize>, Vec<usize>) = self.children[element]
                 .iter()
                 .partition(|&&child| self.contained(child, query) == contained);
             let mut parts = vec![vec![element]];
@@ -106,17 +106,17 @@ impl Document {
                 self.subtree(child, &mut part);
                 parts.push(part);
             }
-            if self.kept(query, &parts.concat()) != contained {
-                examined.extend(&self.children[element]);
+            if self.directly_contained(query, &parts.concat()) != contained {
+                pending.extend(&self.children[element]);
                 continue;
             }
-            examined.extend(aside);
+            pending.extend(set_aside);
             for (at, child) in (1..).zip(others) {
-                let whole = std::mem::replace(&mut parts[at], vec![child]);
-                if self.kept(query, &parts.concat()) == contained {
-                    examined.extend(&self.children[child]);
+                let subtree = std::mem::replace(&mut parts[at], vec![child]);
+                if self.directly_contained(query, &parts.concat()) == contained {
+                    pending.extend(&self.children[child]);
                 } else {
-                    parts[at] = whole;
+                    parts[at] = subtree;
                 }
             }
             answers.insert(element, parts.concat());
@@ -128,11 +128,11 @@ impl Document {
     fn contained(&self, element: usize, query: &[WordId]) -> BTreeSet<WordId> {
         let mut subtree = Vec::new();
         self.subtree(element, &mut subtree);
-        self.kept(query, &subtree)
+        self.directly_contained(query, &subtree)
     }
 
     /// The query's words that these elements directly contain.
-    fn kept(&self, query: &[WordId], elements: &[usize]) -> BTreeSet<WordId> {
+    fn directly_contained(&self, query: &[WordId], elements: &[usize]) -> BTreeSet<WordId> {
         let directly = |word: &WordId| elements.iter().any(|&e| self.own[e].contains(word));
         query.iter().copied().filter(directly).collect()
     }
@@ -169,7 +169,7 @@ mod tests {
     }
 
     #[test]
-    fn the_definition_answers_the_papers_examples() {
+    fn the_definition_yields_the_answers_of_the_paper() {
         let tree = figure_1();
         let [a1, d1, b2, a2] = [0, 2, 5, 6];
         assert_eq!(elements(&tree, All, &[0, 2, 3]), [a1, a2]);
@@ -186,7 +186,7 @@ mod tests {
     }
 
     #[test]
-    fn what_contains_all_words_passes_none_upwards() {
+    fn a_complete_element_propagates_no_words() {
         // <e><c><d>a b</d>a</c>b</e>
         let d = element(&[0, 1], Vec::new());
         let c = Tree {
@@ -201,8 +201,8 @@ mod tests {
     }
 
     #[test]
-    fn an_or_answer_releases_what_it_can_spare() {
-        // <p>a b<c><d>a</d></c></p>: p keeps both without d, which answers for itself.
+    fn an_or_answer_releases_descendants_it_does_not_need() {
+        // <p>a b<c><d>a</d></c></p>: p contains both words without d, which is an answer by itself.
         let c = element(&[], vec![element(&[0], Vec::new())]);
         let p = element(&[0, 1], vec![c]);
         assert_eq!(elements(&p, Any, &[0, 1]), [0, 2]);

@@ -113,7 +113,7 @@ BUDGETS: tuple[Budget, ...] = (
     Budget(
         "keywords",
         "words_reader",
-        "100,000 keyword queries of documents' words: share of the reader's throughput",
+        "100,000 keyword queries of documents' words, matches: share of the reader's throughput",
         Bound.AT_LEAST,
         1 / 3,
         "x",
@@ -129,7 +129,7 @@ BUDGETS: tuple[Budget, ...] = (
     Budget(
         "keywords",
         "paths_reader",
-        "100,000 keyword queries of paths' terms: share of the reader's throughput",
+        "100,000 keyword queries of paths' terms, matches: share of the reader's throughput",
         Bound.AT_LEAST,
         1 / 3,
         "x",
@@ -145,7 +145,7 @@ BUDGETS: tuple[Budget, ...] = (
     Budget(
         "keywords",
         "growth",
-        "from 1,000 to 100,000 keyword queries, same answers: time a document",
+        "from 1,000 to 100,000 keyword queries, same matches: time a document",
         Bound.AT_MOST,
         3,
         "x",

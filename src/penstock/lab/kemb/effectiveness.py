@@ -22,6 +22,7 @@ from penstock.lab.bench.report import Tell
 from penstock.lab.findings import Cell, Chart, Finding
 from penstock.lab.kemb.data import DATA_SETS, DataSet, draw_by_words, draw_pairs
 from penstock.lab.kemb.scale import Scale
+from penstock.lab.keyword_baselines import answer_elements
 from penstock.lab.shipped import SCHEMA_ROOTS
 from penstock.lab.workload import PathAndKeywords, terms
 from penstock.matching import SubscriptionIndex
@@ -128,7 +129,7 @@ class _Judged:
         answered: dict[str, int] = {}
         relevant: dict[str, int] = {}
         for document, wanted in zip(self._documents, self._relevant, strict=True):
-            for id_, numbers in matcher.answer_ids(document).items():
+            for id_, numbers in answer_elements(matcher, document).items():
                 answered[id_] = answered.get(id_, 0) + len(numbers)
                 right[id_] = right.get(id_, 0) + len(wanted.get(id_, set()) & set(numbers))
             for id_, elements in wanted.items():

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from os import PathLike
 
@@ -87,28 +87,9 @@ class ReferenceKeywordMatcher(ReferenceMatcherBase):
                 ids += equal
         return Outcome(ResolvedIds(ids), Work(bytes_read=reading.size, elements=len(elements)))
 
-    def answer_ids(self, document: Buffer) -> Mapping[str, tuple[int, ...]]:
-        """The elements that answer each subscription that has an answer, by number, ascending."""
-        found: dict[str, tuple[int, ...]] = {}
-        for query, numbers in self._answered(document):
-            if numbers:
-                found |= dict.fromkeys(self._ids_by_query[query], numbers)
-        return found
-
-    def answer_count(self, document: Buffer) -> int:
-        """How many answers all distinct queries have together."""
-        return sum(len(numbers) for _, numbers in self._answered(document))
-
     def engine_counters(self) -> Mapping[str, int]:
         """Nothing: the reference keeps no count."""
         return {}
-
-    def _answered(self, document: Buffer) -> Iterator[tuple[KeywordQuery, tuple[int, ...]]]:
-        """The answers of each distinct query by number."""
-        elements = keyword_tree(self._read(document).events)
-        for query in self._ids_by_query:
-            found = keyword_semantics.answers(query, elements)
-            yield query, tuple(each.number for each in found)
 
     def answers(
         self, document: Buffer, subscriptions: Sequence[str], form: Form, limit: int | None
