@@ -1,32 +1,42 @@
-//! Keyword subscriptions: index, matcher, answers.
+//! Keyword subscriptions: index, matcher and answers.
+//!
+//! * Queries are parsed ([`query`]) and stored in segments ([`store`], [`segment`]) with indexes from
+//!   words to AND queries ([`conjunction_index`], [`adaptive_reindex`]) and OR queries
+//!   ([`disjunction_index`]).
+//! * A document is tokenized, and the words that occur in queries ([`vocabulary`]) are forwarded
+//!   ([`token_dispatcher`]) to token sinks ([`token_sink`]).
+//! * The matcher ([`matcher`]) finds the matching queries by the words alone ([`word_presence`]).
+//! * The answer engine ([`answer_engine`]) then locates answers: it records a window of the document
+//!   ([`element_window`]), answers queries from posting lists ([`conjunctive_answers`],
+//!   [`disjunctive_answers`]) and spills large documents ([`spill`]).
 
-pub mod adaptive_reindex;
-pub mod answer_engine;
-pub mod answers;
-pub mod buffers;
-pub mod closed_subtree;
-pub mod conjunction_index;
-pub mod conjunctive_answers;
-pub mod disjunction_index;
-pub mod disjunctive_answers;
-pub mod element_metadata;
-pub mod element_window;
-pub mod engine;
+mod adaptive_reindex;
+pub(crate) mod answer_engine;
+pub(crate) mod answers;
+mod buffers;
+mod closed_subtree;
+mod conjunction_index;
+mod conjunctive_answers;
+mod disjunction_index;
+mod disjunctive_answers;
+pub(crate) mod element_metadata;
+mod element_window;
+pub(crate) mod engine;
 pub mod matcher;
-pub mod name_tokens;
-pub mod postings;
-pub mod query;
-pub mod segment;
-pub mod segment_builder;
-pub mod spill;
+mod name_tokens;
+mod postings;
+pub(crate) mod query;
+pub(crate) mod segment;
+mod segment_builder;
+mod spill;
 pub mod store;
-pub mod subtree_summary;
+mod subtree_summary;
 #[cfg(test)]
-pub mod testing;
-pub mod token_batch;
-pub mod token_dispatcher;
-pub mod token_sink;
-pub mod vocabulary;
-pub mod vocabulary_lookup;
-pub mod word_presence;
-pub mod worker;
+pub(crate) mod testing;
+mod token_batch;
+pub(crate) mod token_dispatcher;
+pub(crate) mod token_sink;
+mod vocabulary;
+mod vocabulary_lookup;
+mod word_presence;
+pub(crate) mod worker;

@@ -20,22 +20,6 @@ pub struct KeywordQuery {
     pub mode: Mode,
 }
 
-impl KeywordQuery {
-    /// Canonical text, the same for all spellings of a query.
-    pub fn canonical_text(&self) -> String {
-        canonical_text(&self.words, self.mode)
-    }
-}
-
-/// Canonical text of a query of these folded, ascending, distinct words.
-pub fn canonical_text<W: AsRef<str>>(words: &[W], mode: Mode) -> String {
-    let words: Vec<&str> = words.iter().map(AsRef::as_ref).collect();
-    words.join(match mode {
-        Mode::All => " ",
-        Mode::Any => " OR ",
-    })
-}
-
 /// Parses a query.
 pub fn parse(text: &str) -> Result<KeywordQuery, QueryRefusal> {
     let mut tokenizer = Tokenizer::new(usize::MAX / SHRINKING_MAX);
@@ -65,7 +49,7 @@ pub fn parse(text: &str) -> Result<KeywordQuery, QueryRefusal> {
         for word in words.0 {
             if word.len() > WORD_BYTES_MAX {
                 let message = format!(
-                    "a word of {} bytes, and {WORD_BYTES_MAX} are the most",
+                    "a word of {} bytes exceeds the limit of {WORD_BYTES_MAX}",
                     word.len()
                 );
                 return Err(refusal("keywords.word-too-long", message, text, at));
@@ -80,18 +64,18 @@ pub fn parse(text: &str) -> Result<KeywordQuery, QueryRefusal> {
         return Err(misplaced_or(text, at));
     }
     if query.words.is_empty() {
-        let message = "there is no word in it".to_owned();
+        let message = "the query contains no word".to_owned();
         return Err(refusal("keywords.none", message, text, 0));
     }
     if let (Mode::Any, Some(at)) = (query.mode, unjoined) {
-        let message = "words with `OR` and words without it in one query".to_owned();
+        let message = "`OR` must join all words of a query or none".to_owned();
         return Err(refusal("keywords.mixed", message, text, at));
     }
     query.words.sort_unstable();
     query.words.dedup();
     if query.words.len() > KEYWORDS_MAX {
         let count = query.words.len();
-        let message = format!("{count} words, and {KEYWORDS_MAX} are the most");
+        let message = format!("{count} words exceed the limit of {KEYWORDS_MAX}");
         return Err(refusal("keywords.too-many", message, text, 0));
     }
     if query.words.len() == 1 {
@@ -101,7 +85,7 @@ pub fn parse(text: &str) -> Result<KeywordQuery, QueryRefusal> {
 }
 
 fn misplaced_or(text: &str, at: usize) -> QueryRefusal {
-    let message = "`OR` stands between two words (the word itself is written `or`)".to_owned();
+    let message = "`OR` must stand between two words (write `or` for the word itself)".to_owned();
     refusal("keywords.mixed", message, text, at)
 }
 
@@ -119,8 +103,16 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
+    /// The canonical spelling of a query.
+    fn canonical_text(query: &KeywordQuery) -> String {
+        query.words.join(match query.mode {
+            Mode::All => " ",
+            Mode::Any => " OR ",
+        })
+    }
+
     fn canonical(text: &str) -> String {
-        parse(text).expect("a query").canonical_text()
+        canonical_text(&parse(text).expect("a query"))
     }
 
     #[test]
@@ -140,13 +132,13 @@ mod tests {
     }
 
     #[test]
-    fn a_single_word_wants_all() {
+    fn a_single_word_has_mode_all() {
         assert_eq!(parse("storm OR storm").expect("a query").mode, Mode::All);
         assert_eq!(parse("storm OR gale").expect("a query").mode, Mode::Any);
     }
 
     #[test]
-    fn what_is_no_query_is_refused_where_it_is_wrong() {
+    fn invalid_queries_are_rejected_at_the_position_of_the_error() {
         let long = format!("é {}", "x".repeat(WORD_BYTES_MAX + 1));
         let many: String = (0..=KEYWORDS_MAX).map(|at| format!("w{at} ")).collect();
         for (text, code, at) in [
@@ -175,9 +167,9 @@ mod tests {
 
     proptest! {
         #[test]
-        fn a_canonical_text_says_the_same(text in "(OR |[a-cA-Cßéﬁ\u{301}'.-]{1,4} ){0,6}") {
+        fn a_canonical_text_parses_to_the_same_query(text in "(OR |[a-cA-Cßéﬁ\u{301}'.-]{1,4} ){0,6}") {
             if let Ok(query) = parse(&text) {
-                prop_assert_eq!(parse(&query.canonical_text()), Ok(query));
+                prop_assert_eq!(parse(&canonical_text(&query)), Ok(query));
             }
         }
     }

@@ -11,7 +11,7 @@ use crate::keywords::token_sink::{Mode, QuerySet, TokenSink, WordId};
 mod definition;
 pub mod index_history;
 
-pub use definition::{Document, Expected};
+pub use definition::Document;
 
 /// An element.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]

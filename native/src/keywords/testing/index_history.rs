@@ -83,6 +83,7 @@ impl BuiltIndexes {
     }
 
     /// The same by the definition of SLCA, which has no answers to OR queries.
+    #[cfg(feature = "baselines")]
     pub fn expected_slca_answers(&self, tree: &Tree) -> BTreeMap<String, Vec<u32>> {
         let document = Document::new(tree);
         self.expected_by(|mode, words| match mode {

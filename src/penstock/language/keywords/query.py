@@ -82,7 +82,7 @@ def parse_keywords(text: str) -> KeywordQuery:
     >>> parse_keywords("storm OR gale warning")
     Traceback (most recent call last):
     ...
-    penstock.errors.QueryError: words with `OR` and words without it in one query at line 1, \
+    penstock.errors.QueryError: `OR` must join all words of a query or none at line 1, \
 column 15 [keywords.mixed]
     """
     if native is not None:
@@ -113,7 +113,7 @@ def parse_reference(text: str) -> KeywordQuery:
                 size = len(word.encode("utf-8", "surrogatepass"))
                 raise error(
                     "keywords.word-too-long",
-                    f"a word of {size} bytes, and {WORD_BYTES_MAX} are the most",
+                    f"a word of {size} bytes exceeds the limit of {WORD_BYTES_MAX}",
                     position_of(text, run.start()),
                 )
             if open_or is None and found and unjoined is None:
@@ -123,17 +123,17 @@ def parse_reference(text: str) -> KeywordQuery:
     if open_or is not None:
         raise _misplaced_or(text, open_or)
     if not found:
-        raise error("keywords.none", "there is no word in it", position_of(text, 0))
+        raise error("keywords.none", "the query contains no word", position_of(text, 0))
     if any_will_do and unjoined is not None:
-        message = "words with `OR` and words without it in one query"
+        message = "`OR` must join all words of a query or none"
         raise error("keywords.mixed", message, position_of(text, unjoined))
     distinct = tuple(sorted(set(found)))
     if len(distinct) > KEYWORDS_MAX:
-        message = f"{len(distinct)} words, and {KEYWORDS_MAX} are the most"
+        message = f"{len(distinct)} words exceed the limit of {KEYWORDS_MAX}"
         raise error("keywords.too-many", message, position_of(text, 0))
     return KeywordQuery(distinct, Mode.ANY if any_will_do and len(distinct) > 1 else Mode.ALL)
 
 
 def _misplaced_or(text: str, offset: int) -> Exception:
-    message = "`OR` stands between two words (the word itself is written `or`)"
+    message = "`OR` must stand between two words (write `or` for the word itself)"
     return error("keywords.mixed", message, position_of(text, offset))
