@@ -1,4 +1,4 @@
-"""How every test runs."""
+"""Configuration of all tests."""
 
 from __future__ import annotations
 
@@ -11,17 +11,18 @@ from typing import TYPE_CHECKING
 import pytest
 from hypothesis import HealthCheck, settings
 
+from support.fixtures.shared_data import missing_data_lines
 from support.spark.jvm_options import set_jvm_options
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-# The contract is asserted in modules that pytest would not look into by itself.
+# These helpers contain assertions, which pytest rewrites only in test modules by default.
 pytest.register_assert_rewrite("support.contracts")
 
 pytest_plugins = ["support.fixtures.cli_workspaces"]
 
-# The same examples in every ordinary run, so that a failure is the change's and nobody else's.
+# Ordinary runs always use the same examples, so a new failure is caused by the change.
 settings.register_profile(
     "pinned",
     max_examples=40,
@@ -31,7 +32,7 @@ settings.register_profile(
     stateful_step_count=20,
     suppress_health_check=[HealthCheck.too_slow],
 )
-# `make fuzz`: new examples each time; what it finds becomes a named regression test.
+# `make fuzz` uses new examples each time; add a regression test for each failure it finds.
 FUZZ_EXAMPLES = int(os.environ.get("PENSTOCK_FUZZ_EXAMPLES", "0"))
 settings.register_profile(
     "long",
@@ -45,7 +46,7 @@ settings.load_profile("long" if FUZZ_EXAMPLES else "pinned")
 
 set_jvm_options()
 
-# The tests of these files take a minute each, or wait for a process of their own.
+# The tests in these files take up to a minute each, or wait for a subprocess.
 BEGUN_FIRST = (
     "test_kills.py",
     "test_full_disk.py",
@@ -54,26 +55,26 @@ BEGUN_FIRST = (
     "test_bench.py",
     "test_documentation.py",
 )
-# The tests of each of these files share an experiment, which takes longer than they do.
+# The tests in each of these files share the results of one slow experiment.
 KEPT_TOGETHER = ("test_kemb_experiments.py", "test_mediation_experiments.py")
 
 
 @pytest.fixture(scope="session")
 def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkSession]:
-    """One Spark session for all the tests of a process, started when one first asks for it."""
-    # Most tests need no Spark: they should not wait for it.
+    """One Spark session for all tests of a process, started on first use."""
+    # Imported on demand: most tests do not need Spark.
     from support.spark.session import spark_session
 
     with spark_session(tmp_path_factory.mktemp("spark")) as session:
         yield session
 
 
-@pytest.hookimpl(tryfirst=True)  # before `-m` chooses
+@pytest.hookimpl(tryfirst=True)  # before `-m` selects
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Marks the tests that share a Spark session: `make test` runs them in one process.
+    """Marks the tests that share a Spark session, and schedules slow tests first.
 
-    Those that take long come first, for every process: each begins with its share of the list, and
-    begun last, everything else would wait for them.
+    `make test` runs the marked tests in one process. Each process of xdist starts with its share of
+    the list; a slow test at the end of a share would delay the end of the run.
     """
     for item in items:
         if "spark" in getattr(item, "fixturenames", ()):
@@ -93,14 +94,24 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 
 def pytest_collection_finish() -> None:
-    """The tests are there to the end: no later collection of garbage looks at them again."""
+    """Excludes the collected tests, which live to the end, from garbage collection."""
     gc.collect()
     gc.freeze()
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
-    """Shows what a test wants told although it passed: what it records under ``tell``."""
+    """Prints the ``summary_line`` properties of passed tests, and which test data is missing."""
     for report in terminalreporter.getreports("passed"):
         for name, line in report.user_properties:
-            if name == "tell":
+            if name == "summary_line":
                 terminalreporter.write_line(str(line))
+    reasons = [
+        str(report.longrepr[2])
+        for report in terminalreporter.getreports("skipped")
+        if isinstance(report.longrepr, tuple)
+    ]
+    lines = list(missing_data_lines(reasons))
+    if lines:
+        terminalreporter.section("test data that is not in the repository")
+        for line in lines:
+            terminalreporter.write_line(line)

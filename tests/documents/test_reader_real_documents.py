@@ -10,14 +10,17 @@ from lxml import etree
 from penstock.documents import Name, read_events
 from penstock.errors import DocumentError
 from support.fixtures.canonical import Meaning, canonical
-from support.fixtures.shared_data import shared_data
+from support.fixtures.shared_data import DATA_SETS, shared_data
 
 ATTACKS = {"xee.atom", "xee.cap"}
 SUFFIXES = {".xml", ".cap", ".atom", ".rss", ".edxlde"}
 
 
 def documents() -> list[Path]:
-    return sorted(path for path in shared_data().rglob("*") if path.suffix in SUFFIXES)
+    folders = [shared_data(name) for name in DATA_SETS if not name.endswith(".zip")]
+    return sorted(
+        path for folder in folders for path in folder.rglob("*") if path.suffix in SUFFIXES
+    )
 
 
 def name_of(tag: str) -> Name:

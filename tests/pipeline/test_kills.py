@@ -26,5 +26,5 @@ def test_every_delivery_is_made_once_whatever_is_killed_and_when(
     print(f"\nPENSTOCK_KILL_SEED={seed} kills the same at the same moments")
     campaign = Campaign(tmp_path, seed, print)
     for line in summary(campaign.kills, campaign.go(KILLS)):
-        record_property("tell", line)
+        record_property("summary_line", line)
     assert campaign.kills.total() == KILLS

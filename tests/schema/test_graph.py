@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import pickle
 from io import StringIO
 from itertools import chain, combinations
@@ -15,10 +14,8 @@ from lxml import etree
 from penstock.errors import SchemaError
 from penstock.language.relations.path_universe import AttributeRule, Occurs, PathUniverse, TextRule
 from penstock.schema import SchemaGraph
+from support.fixtures.shared_data import shared_data
 
-SHARED = Path(
-    os.environ.get("PENSTOCK_SHARED_DATA", Path(__file__).parents[2].parent / "shared" / "data")
-)
 XHTML = "http://www.w3.org/1999/xhtml"
 
 
@@ -188,9 +185,8 @@ def test_a_schema_survives_pickling() -> None:
     assert again.roots() == schema.roots()
 
 
-@pytest.mark.skipif(not (SHARED / "xmark").is_dir(), reason="no shared data: xmark")
 def test_the_auction_dtd_of_xmark_agrees_with_libxml() -> None:
-    path = SHARED / "xmark" / "auction.dtd"
+    path = shared_data("xmark", "auction.dtd")
     schema = SchemaGraph.from_dtd_file(path, roots=["site"])
     peer: Any = etree.DTD(str(path))
     assert set(schema.elements) == {element.name for element in peer.iterelements()}
