@@ -41,7 +41,7 @@ def main() -> None:
         say(f"a new workspace, seed {seed}")
         with tempfile.TemporaryDirectory(prefix="penstock-soak-") as folder:
             campaign = Campaign(Path(folder), seed, say)
-            found += campaign.go(min(KILLS_EACH, given.kills - kills.total()))
+            found += campaign.run(min(KILLS_EACH, given.kills - kills.total()))
         kills += campaign.kills
         lines = ["make soak", str(this_machine()), "", *summary(kills, found)]
         text = "\n".join([*lines, f"seed: {given.seed}"]) + "\n"

@@ -15,7 +15,7 @@ from penstock.documents import Document, Header
 from penstock.mediation import UnknownSchema
 from penstock.workspace import Published, StoredSubscription, Workspace
 from penstock.workspace.batch_records import BatchRecords
-from penstock.workspace.index_versions import files_of, is_sound
+from penstock.workspace.index_versions import files_of, is_readable
 from penstock.workspace.retention import Removal, processed_files, removals
 from support.fixtures.commands import penstock
 from support.spark.reference_pipeline import STREAM, process
@@ -50,7 +50,7 @@ def aged(path: Path) -> None:
     os.utime(path, (two_days_ago, two_days_ago))
 
 
-INBOX = "inbox files that are processed"
+INBOX = "processed inbox files"
 
 
 def test_a_new_workspace_has_nothing_to_remove(workspace: Workspace) -> None:
@@ -81,10 +81,10 @@ def test_mappings_go_once_no_batch_may_ask_for_them(workspace: Workspace) -> Non
     process(workspace)  # batch 0 of the stream is committed, and may be replayed
     unknown: list[UnknownSchema] = ["refuse", "as-is"]
     recorded, other = (workspace.mediation.current(unknown_schema=each) for each in unknown)
-    BatchRecords(str(workspace.batches), STREAM).of(0, list, lambda: recorded)
+    BatchRecords(str(workspace.batches), STREAM).get_or_create(0, list, lambda: recorded)
     for uri in (recorded, other):
         aged(Path(uri))
-    found = later(workspace, hours=0)["mappings that nothing uses"]
+    found = later(workspace, hours=0)["unused mapping files"]
     assert found.count == 1
     found.remove()
     assert [str(path) for path in workspace.mappings.iterdir()] == [recorded]
@@ -128,8 +128,8 @@ def test_what_was_read_tells_how_far_the_inbox_is(workspace: Workspace) -> None:
     for number in range(3):
         workspace.publish([document(number)])
         process(workspace)
-    later(workspace, days=2)["counts of batches"].remove()
-    assert "counts of batches" not in later(workspace, days=2)
+    later(workspace, days=2)["batch counts"].remove()
+    assert "batch counts" not in later(workspace, days=2)
     workspace.publish([document(9)])
     process(workspace)
     process(workspace)
@@ -167,21 +167,21 @@ def test_index_files_go_when_neither_current_nor_recorded(workspace: Workspace) 
     (stray / "index").write_bytes(b"1234")
     process(workspace)
     records = BatchRecords(str(workspace.batches), STREAM)
-    records.of(0, lambda: [uris[1]])
-    what = "index files that nothing uses"
+    records.get_or_create(0, lambda: [uris[1]])
+    what = "unused index files"
     assert what not in later(workspace, hours=1), "they may be in the making"
     found = later(workspace, hours=30)[what]
     unused = set(files_of(uris[0])) - set(files_of(uris[1])) - set(files_of(uris[2]))
     assert found.count == len(unused) + 1
     found.remove()
-    assert [is_sound(uri) for uri in uris] == [False, True, True]
+    assert [is_readable(uri) for uri in uris] == [False, True, True]
     assert not stray.exists()
     process(workspace)
-    records.of(1, lambda: [uris[2]])
+    records.get_or_create(1, lambda: [uris[2]])
     later(workspace, hours=30)["records of committed batches"].remove()
     assert [record.batch for record in records.all()] == [1]
     later(workspace, hours=30)[what].remove()
-    assert [is_sound(uri) for uri in uris] == [False, False, True]
+    assert [is_readable(uri) for uri in uris] == [False, False, True]
 
 
 def test_leftovers_of_killed_processes_go(workspace: Workspace) -> None:
@@ -192,7 +192,7 @@ def test_leftovers_of_killed_processes_go(workspace: Workspace) -> None:
         aged(folder / name)
     (folder / ".8.tmp").write_text("x")
     found = later(workspace, hours=1)
-    assert counted(found) == {"leftovers of interrupted work": 1}
+    assert counted(found) == {"temporary files of interrupted processes": 1}
     for removal in found.values():
         removal.remove()
     assert sorted(path.name for path in folder.iterdir()) == [".8.tmp", "7"]
@@ -204,7 +204,7 @@ def test_files_that_a_table_no_longer_has_go_after_a_week(
     workspace.publish([document(1)])
     process(workspace)
     later(workspace, days=2)["documents"].remove()
-    what = "old files of the table documents"
+    what = "obsolete files of table documents"
     assert what not in later(workspace, days=2)
     from deltalake import DeltaTable
 
@@ -240,7 +240,7 @@ def something_old(workspace: Workspace) -> Callable[[], bool]:
 def test_it_asks(something_old: Callable[[], bool], answer: str, there: bool) -> None:
     done = CliRunner().invoke(app, ["clean"], input=answer)
     assert done.exit_code == 0
-    assert done.stdout.splitlines()[0] == "1  leftovers of interrupted work  1 byte"
+    assert done.stdout.splitlines()[0] == "1  temporary files of interrupted processes  1 byte"
     assert "Remove this?" in done.stderr
     assert something_old() is there
 
@@ -249,7 +249,7 @@ def test_json_removes_only_with_yes(something_old: Callable[[], bool]) -> None:
     row, summary = penstock("clean", "--json").rows
     assert row == {
         "type": "removal",
-        "what": "leftovers of interrupted work",
+        "what": "temporary files of interrupted processes",
         "count": 1,
         "bytes": 1,
     }

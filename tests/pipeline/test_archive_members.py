@@ -1,4 +1,4 @@
-"""Archives by their members, without Spark; and through it once."""
+"""Members of archives, read directly and through Spark."""
 
 from __future__ import annotations
 
@@ -11,25 +11,25 @@ from pathlib import Path
 import pytest
 from pyspark.sql import SparkSession
 
-from penstock.pipeline.archive_members import ArchiveLimits, Member, members_of
+from penstock.pipeline.archive_members import ArchiveLimits, Member, read_members
 from penstock.pipeline.readers import read_archives
-from support.spark.drained_stream import drained
+from support.spark.drain_stream import drain_stream
 
 FILES = {"a.xml": b"<a/>", "deep/b.xml": b"<b>\xe9", "read.me": b"text"}
 
 
 def zipped(files: dict[str, bytes], method: int = zipfile.ZIP_DEFLATED) -> bytes:
-    made = io.BytesIO()
-    with zipfile.ZipFile(made, "w", method) as archive:
+    buffer = io.BytesIO()
+    with zipfile.ZipFile(buffer, "w", method) as archive:
         archive.mkdir("deep")
         for name, content in files.items():
             archive.writestr(name, content)
-    return made.getvalue()
+    return buffer.getvalue()
 
 
 def tarred(files: dict[str, bytes]) -> bytes:
-    made = io.BytesIO()
-    with tarfile.open(fileobj=made, mode="w:gz") as archive:
+    buffer = io.BytesIO()
+    with tarfile.open(fileobj=buffer, mode="w:gz") as archive:
         folder = tarfile.TarInfo("deep")
         folder.type = tarfile.DIRTYPE
         archive.addfile(folder)
@@ -37,14 +37,14 @@ def tarred(files: dict[str, bytes]) -> bytes:
             info = tarfile.TarInfo(name)
             info.size = len(content)
             archive.addfile(info, io.BytesIO(content))
-    return made.getvalue()
+    return buffer.getvalue()
 
 
 def members(
     content: bytes, path: str, pattern: str = "*", limits: ArchiveLimits | None = None
 ) -> list[Member]:
-    found = members_of(io.BytesIO(content), path, len(content), pattern, limits or ArchiveLimits())
-    return list(found)
+    limits = limits or ArchiveLimits()
+    return list(read_members(io.BytesIO(content), path, len(content), pattern, limits))
 
 
 def faults(found: list[Member]) -> list[str | None]:
@@ -52,14 +52,14 @@ def faults(found: list[Member]) -> list[str | None]:
 
 
 @pytest.mark.parametrize(
-    ("whole", "path"), [(zipped(FILES), "f/x.zip"), (tarred(FILES), "f/x.tar.gz")]
+    ("content", "path"), [(zipped(FILES), "f/x.zip"), (tarred(FILES), "f/x.tar.gz")]
 )
-def test_members_come_in_order_and_folders_are_none(whole: bytes, path: str) -> None:
-    found = members(whole, path)
+def test_members_keep_their_order_and_folders_are_skipped(content: bytes, path: str) -> None:
+    found = members(content, path)
     assert {member.name: member.content for member in found} == FILES
-    assert [member.place for member in found] == [0, 1, 2]
+    assert [member.position for member in found] == [0, 1, 2]
     assert faults(found) == [None] * 3
-    assert [member.name for member in members(whole, path, "*.xml")] == [
+    assert [member.name for member in members(content, path, "*.xml")] == [
         "a.xml",
         "deep/b.xml",
     ]
@@ -71,76 +71,78 @@ def test_a_compressed_file_is_its_only_member() -> None:
 
 
 @pytest.mark.parametrize("path", ["x.zip", "x.tar.gz", "x.xml.gz", "x.tar", "x.rar"])
-def test_what_is_no_archive_is_one_fault(path: str) -> None:
+def test_a_file_that_is_no_archive_gives_one_fault(path: str) -> None:
     assert faults(members(b"<a/>" * 200, path)) == ["archive.damaged"]
 
 
 @pytest.mark.parametrize(
-    ("whole", "path"),
+    ("content", "path"),
     [(tarred(FILES), "x.tgz"), (gzip.compress(b"<a/>" * 9), "x.gz"), (zipped(FILES), "x.zip")],
-    # Not by their bytes, which tell the time: every process has to collect the same tests.
+    # The bytes contain the current time, and every process must collect the same test ids.
     ids=["tgz", "gz", "zip"],
 )
-def test_damage_anywhere_is_told_and_nothing_is_made_up(whole: bytes, path: str) -> None:
-    sound = members(whole, path)
-    for at in range(4, len(whole), 7):
-        for damaged in (whole[:at], whole[:at] + b"\x55\xaa" + whole[at + 2 :]):
+def test_damage_anywhere_is_reported_and_never_yields_content(content: bytes, path: str) -> None:
+    intact = members(content, path)
+    for at in range(4, len(content), 7):
+        for damaged in (content[:at], content[:at] + b"\x55\xaa" + content[at + 2 :]):
             found = members(damaged, path)
             assert all(member.fault is None or member.content == b"" for member in found)
-            # Some bytes, such as those of times, say nothing of the members.
-            is_told = any(member.fault is not None for member in found)
-            assert is_told or found == sound
+            # Some bytes, such as timestamps, do not affect the members.
+            is_reported = any(member.fault is not None for member in found)
+            assert is_reported or found == intact
 
 
-def test_a_tar_header_that_is_none_is_damage_and_not_the_end() -> None:
-    whole = bytearray(gzip.decompress(tarred(FILES)))
-    header = whole.index(b"deep/b.xml")
-    whole[header] ^= 1
-    found = members(bytes(whole), "x.tar")
+def test_an_invalid_tar_header_is_damage_and_not_the_end() -> None:
+    archive = bytearray(gzip.decompress(tarred(FILES)))
+    header = archive.index(b"deep/b.xml")
+    archive[header] ^= 1
+    found = members(bytes(archive), "x.tar")
     assert [member.name for member in found] == ["a.xml", ""]
     assert faults(found) == [None, "archive.damaged"]
-    # Nor does it end by itself: there is a mark.
-    assert faults(members(bytes(whole[:1536]), "x.tar")) == [None, "archive.damaged"]
+    # An archive without the end-of-archive marker is damaged too.
+    assert faults(members(bytes(archive[:1536]), "x.tar")) == [None, "archive.damaged"]
 
 
-def test_a_zip_with_fewer_members_than_it_says_is_damaged() -> None:
-    whole = bytearray(zipped(FILES))
-    entry = whole.index(b"PK\x01\x02", whole.index(b"PK\x01\x02") + 1)
-    whole[entry + 32] = 0xFF  # the length of its comment, which takes in the others
-    found = members(bytes(whole), "x.zip")
+def test_a_zip_with_fewer_members_than_declared_is_damaged() -> None:
+    archive = bytearray(zipped(FILES))
+    entry = archive.index(b"PK\x01\x02", archive.index(b"PK\x01\x02") + 1)
+    archive[entry + 32] = 0xFF  # the length of its comment, which now spans the other entries
+    found = members(bytes(archive), "x.zip")
     assert [member.name for member in found] == ["a.xml", ""]
     assert faults(found) == [None, "archive.damaged"]
 
 
-def test_an_archive_that_is_cut_off_says_so() -> None:
-    for whole, path in (
+def test_a_truncated_archive_is_damaged() -> None:
+    for archive, path in (
         (tarred({"a.xml": bytes(range(256)) * 99}), "x.tgz"),
         (zipped(FILES), "x.zip"),
     ):
-        assert faults(members(whole[:-30], path))[-1] == "archive.damaged"
+        assert faults(members(archive[:-30], path))[-1] == "archive.damaged"
 
 
-def test_limits_hold_in_archives_of_every_kind() -> None:
+def test_limits_apply_to_all_archive_formats() -> None:
     big = {"a.xml": b" " * (3 << 20), "b.xml": b"<b/>"}
-    for whole, path in (
+    for archive, path in (
         (zipped(big), "x.zip"),
         (tarred(big), "x.tgz"),
         (gzip.compress(big["a.xml"]), "x.gz"),
     ):
-        assert faults(members(whole, path, limits=ArchiveLimits(ratio=10)))[-1] == "archive.ratio"
-        assert faults(members(whole, path, limits=ArchiveLimits(bytes=100)))[-1] == "archive.bytes"
+        assert faults(members(archive, path, limits=ArchiveLimits(ratio=10)))[-1] == "archive.ratio"
+        assert (
+            faults(members(archive, path, limits=ArchiveLimits(bytes=100)))[-1] == "archive.bytes"
+        )
     small = ArchiveLimits(member_bytes=100)
     assert faults(members(zipped(big), "x.zip", limits=small)) == ["archive.bytes", None]
     assert faults(members(tarred(big), "x.tgz", limits=small)) == ["archive.bytes", None]
-    one = ArchiveLimits(members=1)
-    assert faults(members(zipped(FILES), "x.zip", limits=one)) == [None, "archive.members"]
+    single = ArchiveLimits(members=1)
+    assert faults(members(zipped(FILES), "x.zip", limits=single)) == [None, "archive.members"]
 
 
-def test_an_encrypted_member_is_a_fault_and_the_others_are_read() -> None:
-    whole = bytearray(zipped(FILES, zipfile.ZIP_STORED))
-    entry = whole.index(b"PK\x01\x02", whole.index(b"PK\x01\x02") + 1)
-    whole[entry + 8] |= 1
-    assert faults(members(bytes(whole), "x.zip")) == ["archive.encrypted", None, None]
+def test_an_encrypted_member_is_a_fault_but_the_others_are_read() -> None:
+    archive = bytearray(zipped(FILES, zipfile.ZIP_STORED))
+    entry = archive.index(b"PK\x01\x02", archive.index(b"PK\x01\x02") + 1)
+    archive[entry + 8] |= 1
+    assert faults(members(bytes(archive), "x.zip")) == ["archive.encrypted", None, None]
 
 
 def test_archives_become_documents(spark: SparkSession, tmp_path: Path) -> None:
@@ -168,12 +170,12 @@ def test_a_stream_of_archives_reads_new_ones_once(spark: SparkSession, tmp_path:
     )
 
     def read() -> list[tuple[str, bytes, bool]]:
-        rows = drained(archives, tmp_path)
+        rows = drain_stream(archives, tmp_path)
         return sorted((r.fields["member"], bytes(r.content), "fault" in r.fields) for r in rows)
 
     first = read()
     assert ("a.xml", b"<a/>", False) in first
-    # What is cut off is told once, as a row without content.
+    # The truncation is reported once, as a row without content.
     assert [content for _, content, is_fault in first if is_fault] == [b""]
     assert len(list((tmp_path / "checkpoint" / "commits").glob("[0-9]*"))) == 2
     (folder / "three.xml.gz").write_bytes(gzip.compress(b"<d/>"))

@@ -1,4 +1,4 @@
-"""What becomes of a batch of documents, without Spark."""
+"""Matches, errors and fragments of a batch of documents, without Spark."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ import pytest
 from penstock.documents import Fragment
 from penstock.errors import DocumentError
 from penstock.matching import Matcher
-from penstock.pipeline import batch_matcher as outcomes_module
-from penstock.pipeline.batch_matcher import Matching
+from penstock.pipeline import batch_matcher
+from penstock.pipeline.batch_matcher import BatchMatcher
 from penstock.workspace.index_versions import open_version, write_version
-from penstock.workspace.table_schemas import MORE
+from penstock.workspace.table_schemas import MORE_FRAGMENTS
 from support.spark.example_tables import subscription_table
 
 QUERIES = {
@@ -30,15 +30,15 @@ DOCUMENTS = pa.RecordBatch.from_arrays([CONTENTS], names=["content"])
 
 
 @pytest.fixture
-def matching(tmp_path: Path) -> Matching:
-    return Matching(open_version(write_version(str(tmp_path), subscription_table(QUERIES))))
+def matcher(tmp_path: Path) -> BatchMatcher:
+    return BatchMatcher(open_version(write_version(str(tmp_path), subscription_table(QUERIES))))
 
 
-def fragments_of(matching: Matching) -> dict[str, list[str] | None]:
-    """What each subscription was given of the first document."""
-    outcomes = matching.match(DOCUMENTS)
-    (names,) = matching.subscriptions(outcomes, ["subscription"])
-    given = matching.fragments(CONTENTS, outcomes, wanted=np.full(len(names), True))
+def fragments_of(matcher: BatchMatcher) -> dict[str, list[str] | None]:
+    """The fragments of the first document, by subscription."""
+    outcomes = matcher.match(DOCUMENTS)
+    (names,) = matcher.subscription_columns(outcomes, ["subscription"])
+    given = matcher.fragments(CONTENTS, outcomes, wanted=np.full(len(names), True))
     assert len(given) == 2 * len(QUERIES)
     rows = zip(names.to_pylist(), given.to_pylist(), strict=True)
     return {
@@ -47,8 +47,8 @@ def fragments_of(matching: Matching) -> dict[str, list[str] | None]:
     }
 
 
-def test_fragments_of_both_kinds_stand_beside_each_other(matching: Matching) -> None:
-    assert fragments_of(matching) == {
+def test_fragments_of_both_query_kinds(matcher: BatchMatcher) -> None:
+    assert fragments_of(matcher) == {
         "anna.path": ["<item/>"],
         "anna.words": ["<news><item/></news>"],
         "ben.any": ["<item/>"],
@@ -57,8 +57,8 @@ def test_fragments_of_both_kinds_stand_beside_each_other(matching: Matching) -> 
     }
 
 
-def test_a_document_too_large_for_some_is_selected_in_for_the_others(
-    matching: Matching, monkeypatch: pytest.MonkeyPatch
+def test_a_document_too_large_for_some_queries_has_fragments_for_the_others(
+    matcher: BatchMatcher, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     select = Matcher.select
 
@@ -68,35 +68,35 @@ def test_a_document_too_large_for_some_is_selected_in_for_the_others(
         return select(matcher, document, [each for each in ids if each not in ("2", "3")])
 
     monkeypatch.setattr(Matcher, "select", select_some)
-    found = fragments_of(matching)
+    found = fragments_of(matcher)
     assert {name for name, parts in found.items() if parts is None} == {"ben.any", "carl.any"}
     assert (found["anna.path"], found["dora.path"]) == (["<item/>"], ["<item/>"])
 
 
-def test_a_delivery_that_leaves_fragments_out_says_so(
-    matching: Matching, monkeypatch: pytest.MonkeyPatch
+def test_omitted_fragments_are_counted(
+    matcher: BatchMatcher, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(outcomes_module, "DELIVERY_FRAGMENTS_MAX", 2)
+    monkeypatch.setattr(batch_matcher, "DELIVERY_FRAGMENTS_MAX", 2)
     document = b"<news><item/><item/><item/><item/></news>"
     contents = pa.array([document, b"<news><item/><item/></news>"])
-    outcomes = matching.match(pa.RecordBatch.from_arrays([contents], names=["content"]))
-    (names,) = matching.subscriptions(outcomes, ["subscription"])
-    given = matching.fragments(contents, outcomes, wanted=np.full(len(names), True))
-    of_paths = [
+    outcomes = matcher.match(pa.RecordBatch.from_arrays([contents], names=["content"]))
+    (names,) = matcher.subscription_columns(outcomes, ["subscription"])
+    given = matcher.fragments(contents, outcomes, wanted=np.full(len(names), True))
+    path_fragments = [
         [(part["kind"], part["xml"]) for part in parts or ()]
         for name, parts in zip(names.to_pylist(), given.to_pylist(), strict=True)
         if name == "anna.path"
     ]
     item = ("element", "<item/>")
-    assert of_paths == [[item, item, (MORE, "<!-- 2 more -->")], [item, item]]
+    assert path_fragments == [[item, item, (MORE_FRAGMENTS, "<!-- 2 more -->")], [item, item]]
 
 
-def test_what_must_not_happen_is_not_passed_over(
-    matching: Matching, monkeypatch: pytest.MonkeyPatch
+def test_unexpected_errors_are_raised(
+    matcher: BatchMatcher, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def refuse(*_arguments: object) -> None:
-        raise DocumentError("xml.unclosed", "this is too much")
+        raise DocumentError("xml.unclosed", "unexpected")
 
     monkeypatch.setattr(Matcher, "select", refuse)
     with pytest.raises(DocumentError):
-        fragments_of(matching)
+        fragments_of(matcher)

@@ -1,4 +1,4 @@
-"""The pipeline past one machine: a standalone cluster, and a Spark Connect server on it."""
+"""The pipeline on a standalone cluster, and through a Spark Connect server."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ from support.spark.cluster import EXECUTOR_SETTINGS, SPARK_HOME, SparkCluster
 from support.spark.committed_counts import CommittedCounts
 from support.spark.example_tables import document_table, expected_matches
 from support.spark.pipeline_process import PipelineProcess
-from support.spark.session import need_java
-from support.spark.subprocess_clients import apart, match_and_deliver
+from support.spark.session import require_java
+from support.spark.subprocess_clients import match_and_deliver, run_in_subprocess
 from support.strategies.query_kinds import kind_of
 
 pytestmark = [
-    pytest.mark.skipif(sys.platform != "linux", reason="ends processes by Linux's /proc"),
-    # In one process, for the sake of one cluster for all of them.
+    pytest.mark.skipif(sys.platform != "linux", reason="finds processes in Linux's /proc"),
+    # In one process, so that they share one cluster.
     pytest.mark.spark,
 ]
 
@@ -40,7 +40,7 @@ WAIT_SECONDS_MAX = 300
 
 @pytest.fixture(scope="module")
 def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkCluster]:
-    need_java()
+    require_java()
     with SparkCluster(tmp_path_factory.mktemp("cluster")) as started:
         yield started
 
@@ -52,8 +52,8 @@ def server(cluster: SparkCluster) -> str:
 
 @pytest.fixture
 def workspace(tmp_path: Path) -> Iterator[Workspace]:
-    with Workspace.create(tmp_path / "workspace") as made:
-        yield made
+    with Workspace.create(tmp_path / "workspace") as created:
+        yield created
 
 
 def subscribe(workspace: Workspace, *names: str) -> None:
@@ -65,10 +65,10 @@ def subscribe(workspace: Workspace, *names: str) -> None:
 
 
 def publish(workspace: Workspace, contents: list[bytes]) -> None:
-    """A file, and so a batch, for every two documents."""
-    for place in range(0, len(contents), 2):
-        pack = contents[place : place + 2]
-        workspace.publish(Document(each, Header(publisher="wire")) for each in pack)
+    """Publish documents in files of two, and so in batches of two."""
+    for start in range(0, len(contents), 2):
+        chunk = contents[start : start + 2]
+        workspace.publish(Document(each, Header(publisher="wire")) for each in chunk)
 
 
 def delivered(workspace: Workspace) -> list[tuple[str, str]]:
@@ -76,31 +76,31 @@ def delivered(workspace: Workspace) -> list[tuple[str, str]]:
     return sorted((row["document"], row["subscription"]) for row in rows)
 
 
-def until(condition: Callable[[], bool], run: PipelineProcess) -> None:
+def wait_until(condition: Callable[[], bool], run: PipelineProcess) -> None:
     deadline = time.monotonic() + WAIT_SECONDS_MAX
     while not condition():
-        assert not run.ended, run.said()
-        assert time.monotonic() < deadline, run.said()
+        assert not run.ended, run.output()
+        assert time.monotonic() < deadline, run.output()
         time.sleep(0.01)
 
 
-def test_pyspark_of_pip_starts_clusters_by_class_only() -> None:
-    # Where this fails, the how-to page may tell of a simpler way.
+def test_pip_pyspark_has_no_start_scripts() -> None:
+    # If this fails, the how-to page can describe a simpler way.
     assert (SPARK_HOME / "bin" / "spark-class").exists()
     assert not (SPARK_HOME / "sbin" / "start-master.sh").exists()
     assert not (SPARK_HOME / "sbin" / "start-worker.sh").exists()
 
 
-def test_a_master_that_is_none_is_told_as_one_error(workspace: Workspace, tmp_path: Path) -> None:
-    need_java()
+def test_an_invalid_master_is_reported_as_one_error(workspace: Workspace, tmp_path: Path) -> None:
+    require_java()
     with PipelineProcess(workspace.path, tmp_path / "run", "--master", "nonsense") as run:
         assert run.wait() > 0
-    assert "Spark did not start" in run.said()
-    assert "pipeline.failed" in run.said()
-    assert "Traceback" not in run.said()
+    assert "Spark did not start" in run.output()
+    assert "pipeline.failed" in run.output()
+    assert "Traceback" not in run.output()
 
 
-def test_a_cluster_that_loses_a_worker_delivers_the_same(
+def test_a_cluster_that_loses_a_worker_delivers_everything(
     cluster: SparkCluster, workspace: Workspace, tmp_path: Path
 ) -> None:
     subscribe(workspace, *QUERIES)
@@ -113,20 +113,22 @@ def test_a_cluster_that_loses_a_worker_delivers_the_same(
         *("--conf", "spark.driver.host=127.0.0.1"),
         *EXECUTOR_SETTINGS,
     ) as run:
-        until(lambda: counts.documents() > 0, run)
+        wait_until(lambda: counts.documents() > 0, run)
         cluster.kill_worker()
-        assert counts.documents() < len(CONTENTS), "it was killed too late to tell anything"
-        assert run.wait() == 0, run.said()
+        assert counts.documents() < len(CONTENTS), "the worker was killed too late"
+        assert run.wait() == 0, run.output()
     cluster.start_workers(1)  # for the next test
     assert delivered(workspace) == sorted(EXPECTED)
 
 
 def test_a_batch_through_a_connect_server(server: str, tmp_path: Path) -> None:
-    matched, given = apart(match_and_deliver, server, tmp_path, CONTENTS, QUERIES)
-    assert matched == given == EXPECTED
+    matched, delivered_pairs = run_in_subprocess(
+        match_and_deliver, server, tmp_path, CONTENTS, QUERIES
+    )
+    assert matched == delivered_pairs == EXPECTED
 
 
-def test_a_stream_through_a_connect_server_whose_subscriptions_change(
+def test_subscriptions_change_during_a_stream_through_a_connect_server(
     server: str, workspace: Workspace, tmp_path: Path
 ) -> None:
     first, then = ("anna.all", "ben.even", "dora.words"), ("anna.all", "carl.late", "dora.any")
@@ -135,14 +137,14 @@ def test_a_stream_through_a_connect_server_whose_subscriptions_change(
     counts = CommittedCounts(workspace.path)
     options = ("--remote", server, "--files-per-batch", "1", "--follow")
     with PipelineProcess(workspace.path, tmp_path / "run", *options) as run:
-        until(lambda: counts.documents() == 6, run)
+        wait_until(lambda: counts.documents() == 6, run)
         workspace.subscriptions.remove(["ben.even", "dora.words"])
         subscribe(workspace, "carl.late", "dora.any")
         publish(workspace, CONTENTS[6:])
-        until(lambda: counts.documents() == 12, run)
-        # The listener that tells it runs here, not in the server.
-        until(lambda: run.said().count("batch ") == 6, run)
-        assert run.terminate() == 0, run.said()
+        wait_until(lambda: counts.documents() == 12, run)
+        # The listener runs in the client, not in the server.
+        wait_until(lambda: run.output().count("batch ") == 6, run)
+        assert run.terminate() == 0, run.output()
     expected = [
         expected_matches({name: QUERIES[name] for name in names}, document_table(contents))
         for names, contents in ((first, CONTENTS[:6]), (then, CONTENTS[6:]))

@@ -1,4 +1,4 @@
-"""Batches of documents into the tables."""
+"""Delivery of batches into the tables."""
 
 from __future__ import annotations
 
@@ -13,7 +13,8 @@ from pyspark.sql import DataFrame, SparkSession
 
 from penstock.pipeline import spark_schemas
 from penstock.pipeline.delivery import BatchCounts, deliver
-from penstock.workspace.delta import last_batch
+from penstock.pipeline.run_config import RunConfig
+from penstock.workspace.delta import last_committed_batch
 from penstock.workspace.index_versions import write_shards, write_version
 from penstock.workspace.pipeline_tables import Tables
 from penstock.workspace.subscriber_buckets import bucket_of
@@ -46,9 +47,9 @@ COUNTS = BatchCounts(
 
 @pytest.fixture
 def tables(tmp_path: Path) -> Tables:
-    made = Tables(str(tmp_path / "tables"))
-    made.create()
-    return made
+    created = Tables(str(tmp_path / "tables"))
+    created.create()
+    return created
 
 
 @pytest.fixture
@@ -97,14 +98,14 @@ def test_a_batch_is_committed_once(documents: DataFrame, version: str, tables: T
     assert delivered(tables) == sorted(before * 2)
 
 
-def test_a_batch_that_stopped_between_two_commits_is_completed(
+def test_a_batch_interrupted_between_two_commits_is_completed(
     documents: DataFrame, version: str, tables: Tables
 ) -> None:
     deliver(documents, version, tables, stream="s", batch=0, at=START)
-    # What a failure before the last commits leaves behind: the later tables know nothing of it.
+    # As after a failure before the last two commits.
     for table in (tables.deliveries, tables.counts):
         (Path(table) / "_delta_log" / f"{1:020}.json").unlink()
-        assert last_batch(table, "s") is None
+        assert last_committed_batch(table, "s") is None
     assert deliver(documents, version, tables, stream="s", batch=0, at=START) == COUNTS
     assert len(rows_of(tables.documents)) == 41
     assert len(rows_of(tables.dead_letters)) == 2
@@ -124,7 +125,7 @@ def test_shards_deliver_the_same_and_write_dead_letters_once(
     assert len(rows_of(tables.documents)) == 41
 
 
-def test_documents_of_two_schemas_meet_one_subscription(
+def test_documents_of_two_schemas_match_one_subscription(
     spark: SparkSession, tmp_path: Path, tables: Tables
 ) -> None:
     mine, theirs = b"<news><item><price>7</price></item></news>", b'<meldung preis="7"/>'
@@ -151,7 +152,7 @@ def test_documents_of_two_schemas_meet_one_subscription(
     )
     assert counts is not None
     assert (counts.matched, counts.unmatched, counts.dead) == (2, 1, 2)
-    assert counts.unknown_elements == 2, "of one document, however many shards it meets"
+    assert counts.unknown_elements == 2, "counted once, whatever the number of shards"
     names = table.column("document").to_pylist()
     fragments = {
         (row["document"], row["subscription"]): [each["xml"] for each in row["fragments"]]
@@ -196,7 +197,13 @@ def test_drop_malformed_counts_without_storing(
     documents: DataFrame, version: str, tables: Tables
 ) -> None:
     counts = deliver(
-        documents, version, tables, stream="s", batch=0, at=START, mode="DROPMALFORMED"
+        documents,
+        version,
+        tables,
+        stream="s",
+        batch=0,
+        at=START,
+        config=RunConfig(mode="DROPMALFORMED"),
     )
     assert counts == COUNTS
     assert rows_of(tables.dead_letters) == []
@@ -204,12 +211,20 @@ def test_drop_malformed_counts_without_storing(
 
 def test_fail_fast_commits_nothing(documents: DataFrame, version: str, tables: Tables) -> None:
     with pytest.raises(PySparkException, match=r"xml\.end-tag|entity\.undeclared"):
-        deliver(documents, version, tables, stream="s", batch=0, at=START, mode="FAILFAST")
+        deliver(
+            documents,
+            version,
+            tables,
+            stream="s",
+            batch=0,
+            at=START,
+            config=RunConfig(mode="FAILFAST"),
+        )
     for table in (tables.documents, tables.deliveries, tables.dead_letters, tables.counts):
         assert rows_of(table) == []
 
 
-def test_fragments_are_delivered_to_those_who_want_them(
+def test_fragments_are_delivered_where_requested(
     documents: DataFrame, tmp_path: Path, tables: Tables
 ) -> None:
     subscriptions = pa.concat_tables(

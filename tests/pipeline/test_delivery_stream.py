@@ -1,4 +1,4 @@
-"""Streams of documents, started and stopped."""
+"""Delivery of streams."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ DOCUMENTS = document_table([b"<news>%d</news>" % number for number in range(6)],
 
 
 class VersionFile:
-    """The versions that a file names, as a store would that other processes change."""
+    """Returns the versions that a file lists, like a store that other processes change."""
 
     def __init__(self, path: Path) -> None:
         self.path = path
@@ -39,7 +39,7 @@ class VersionFile:
 
 
 class MappingsFile:
-    """The mappings that a file names, for the documents of one schema."""
+    """Returns the mappings that a file names, for the documents of one schema."""
 
     def __init__(self, folder: Path, mapping: Mapping) -> None:
         self._folder = folder
@@ -82,10 +82,10 @@ def documents(spark: SparkSession, inbox: Path) -> DataFrame:
 
 
 def put(inbox: Path, first: int, last: int) -> None:
-    # Renamed into place: a stream that follows the folder must not see half a file.
-    beside = inbox.with_suffix(".part")
-    pq.write_table(DOCUMENTS.slice(first, last - first), beside)
-    beside.rename(inbox / f"{first}.parquet")
+    # Renamed into place: a stream that follows the folder must not see an incomplete file.
+    temporary = inbox.with_suffix(".part")
+    pq.write_table(DOCUMENTS.slice(first, last - first), temporary)
+    temporary.rename(inbox / f"{first}.parquet")
 
 
 def delivered(tables: Tables) -> list[tuple[str, str]]:
@@ -99,15 +99,15 @@ def drain(documents: DataFrame, delivery: BatchDelivery, tmp_path: Path) -> None
     )
 
 
-def until(condition: Callable[[], bool]) -> None:
+def wait_until(condition: Callable[[], bool]) -> None:
     for _ in range(600):
         if condition():
             return
         time.sleep(0.1)
-    raise AssertionError("it did not happen within a minute")
+    raise AssertionError("the condition did not hold within a minute")
 
 
-def test_what_is_there_is_drained_and_the_next_run_goes_on(
+def test_available_documents_are_drained_and_the_next_run_continues(
     documents: DataFrame, delivery: BatchDelivery, inbox: Path, tmp_path: Path
 ) -> None:
     put(inbox, 0, 2)
@@ -119,27 +119,27 @@ def test_what_is_there_is_drained_and_the_next_run_goes_on(
     assert delivered(delivery.tables) == sorted(expected_matches(FIRST, DOCUMENTS))
 
 
-def test_subscriptions_that_change_take_effect_at_the_next_batch(
+def test_changed_subscriptions_take_effect_with_the_next_batch(
     spark: SparkSession,
     documents: DataFrame,
     delivery: BatchDelivery,
     inbox: Path,
     tmp_path: Path,
 ) -> None:
-    told: list[BatchProgress] = []
-    listener = ProgressListener(delivery.tables, "s", told.append)
+    reported: list[BatchProgress] = []
+    listener = ProgressListener(delivery.tables, "s", reported.append)
     spark.streams.addListener(listener)
     query = start_stream(
         documents, delivery, checkpoint=tmp_path / "checkpoint", follow_seconds=0.1
     )
     try:
         put(inbox, 0, 2)
-        until(lambda: len(told) == 1)
+        wait_until(lambda: len(reported) == 1)
         second = write_version(str(tmp_path / "indexes"), subscription_table(SECOND))
         assert isinstance(delivery.versions, VersionFile)
         delivery.versions.set(second)
         put(inbox, 2, 6)
-        until(lambda: len(told) == 2)
+        wait_until(lambda: len(reported) == 2)
     finally:
         query.stop()
         spark.streams.removeListener(listener)
@@ -147,19 +147,19 @@ def test_subscriptions_that_change_take_effect_at_the_next_batch(
     assert delivered(delivery.tables) == sorted(
         expected_matches(FIRST, before) | expected_matches(SECOND, after)
     )
-    assert [(each.batch, each.counts.documents, each.counts.deliveries) for each in told] == [
+    assert [(each.batch, each.counts.documents, each.counts.deliveries) for each in reported] == [
         (0, 2, 3),
         (1, 4, 7),
     ]
-    assert all(each.seconds > 0 and each.megabytes_per_second > 0 for each in told)
+    assert all(each.seconds > 0 and each.megabytes_per_second > 0 for each in reported)
 
 
-def test_a_replayed_batch_uses_the_subscriptions_and_mappings_that_it_recorded(
+def test_a_replayed_batch_uses_its_recorded_versions_and_mappings(
     documents: DataFrame, delivery: BatchDelivery, inbox: Path, tmp_path: Path
 ) -> None:
     put(inbox, 0, 6)
     drain(documents, delivery, tmp_path)
-    # As after a failure between the record and the commits: Spark gives the batch again.
+    # As after a failure between the record and the commits: Spark replays the batch.
     for commit in (tmp_path / "checkpoint" / "commits").iterdir():
         commit.unlink()
     for table in ("documents", "deliveries", "dead_letters", "counts"):

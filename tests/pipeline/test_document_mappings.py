@@ -12,8 +12,8 @@ import pytest
 
 from penstock.documents import Header
 from penstock.mediation import MappingChooser, carrying
-from penstock.pipeline.batch_matcher import Matching
-from penstock.pipeline.document_mappings import AS_THEY_ARE, choose
+from penstock.pipeline.batch_matcher import BatchMatcher
+from penstock.pipeline.document_mappings import NO_MAPPINGS, choose_mappings
 from penstock.workspace.index_versions import OpenVersion, open_version, write_version
 from penstock.workspace.table_schemas import DOCUMENTS
 from support.fixtures.mediated_data import GERMAN, TURNED_OLD, mediator_of
@@ -62,20 +62,20 @@ def chooser() -> MappingChooser:
 def matched(
     version: OpenVersion, batch: pa.RecordBatch, chooser: MappingChooser | None
 ) -> list[set[str] | str]:
-    """The subscriptions that each document meets, or why it was refused."""
-    matching = Matching(version, chooser=chooser)
-    outcomes = matching.match(batch)
-    assert len(outcomes.faults) == batch.num_rows
-    (names,) = matching.subscriptions(outcomes, ["subscription"])
-    faults: Any = outcomes.faults
-    found: list[Any] = [fault and fault["code"] for fault in faults.to_pylist()]
-    for row, name in zip(outcomes.documents, names.to_pylist(), strict=True):
-        assert not isinstance(found[row], str), "what is refused matches nothing"
+    """The subscriptions that each document matches, or its error code."""
+    matcher = BatchMatcher(version, chooser=chooser)
+    outcomes = matcher.match(batch)
+    assert len(outcomes.errors) == batch.num_rows
+    (names,) = matcher.subscription_columns(outcomes, ["subscription"])
+    errors: Any = outcomes.errors
+    found: list[Any] = [fault and fault["code"] for fault in errors.to_pylist()]
+    for row, name in zip(outcomes.document_rows, names.to_pylist(), strict=True):
+        assert not isinstance(found[row], str), "a refused document has no matches"
         found[row] = {*(found[row] or ()), name}
     return [set() if each is None else each for each in found]
 
 
-def test_each_document_is_matched_as_its_header_asks_for(version: OpenVersion) -> None:
+def test_each_document_is_matched_with_the_mapping_of_its_header(version: OpenVersion) -> None:
     batch = batch_of(
         [
             (header("berlin", "nachrichten"), MELDUNG),
@@ -91,7 +91,7 @@ def test_each_document_is_matched_as_its_header_asks_for(version: OpenVersion) -
         ]
     )
     assert matched(version, batch, chooser()) == [
-        {"anna.price", "anna.word"},  # keywords hear what was sent
+        {"anna.price", "anna.word"},  # keywords match the original document
         {"ben.sent", "anna.word"},
         {"anna.price"},
         "mediation.schema",
@@ -102,43 +102,43 @@ def test_each_document_is_matched_as_its_header_asks_for(version: OpenVersion) -
         "mediation.digest",
         "xml.unclosed",
     ]
-    # Without anyone to ask, a header's words change nothing.
+    # Without a chooser, headers have no effect.
     sent = {"ben.sent", "anna.word"}
     assert matched(version, batch, None) == [
         *(sent, sent, {"anna.price"}, *[sent] * 4, {"anna.price"}, sent, "xml.unclosed")
     ]
-    # A part of a batch is what it was in the whole.
+    # A slice of a batch gives the same.
     assert matched(version, batch.slice(4, 2), chooser()) == [
         {"anna.price", "anna.word"},
         "mediation.carried",
     ]
 
 
-def test_a_refusal_says_what_to_do(version: OpenVersion) -> None:
+def test_a_refusal_has_a_message_and_a_hint(version: OpenVersion) -> None:
     batch = batch_of([(header("hamburg", "nachrichten"), b"<not xml")])
-    faults: Any = Matching(version, chooser=chooser()).match(batch).faults
-    (fault,) = faults.to_pylist()
+    errors: Any = BatchMatcher(version, chooser=chooser()).match(batch).errors
+    (fault,) = errors.to_pylist()
     assert fault["message"] == "nobody registered the schema `nachrichten` of `hamburg`"
     assert "penstock mapping register" in fault["hint"]
     assert fault["line"] is None
 
 
-def test_where_no_header_asks_nothing_is_chosen() -> None:
+def test_without_mapping_headers_nothing_is_chosen() -> None:
     batch = batch_of([(header(day="monday"), ITEM), (header("berlin"), MELDUNG)])
-    assert choose(batch, chooser()) is AS_THEY_ARE
-    assert choose(batch.slice(0, 0), chooser()) is AS_THEY_ARE
+    assert choose_mappings(batch, chooser()) is NO_MAPPINGS
+    assert choose_mappings(batch.slice(0, 0), chooser()) is NO_MAPPINGS
 
 
-def test_fragments_are_of_the_original_bytes(version: OpenVersion) -> None:
+def test_fragments_of_mapped_documents_are_original_bytes(version: OpenVersion) -> None:
     batch = batch_of([(header("berlin", "nachrichten"), MELDUNG), (header(), ITEM)])
-    matching = Matching(version, chooser=chooser())
-    outcomes = matching.match(batch)
-    wanted = np.full(len(outcomes.documents), True)
-    given = matching.fragments(batch.column("content"), outcomes, wanted=wanted).to_pylist()
-    (names,) = matching.subscriptions(outcomes, ["subscription"])
+    matcher = BatchMatcher(version, chooser=chooser())
+    outcomes = matcher.match(batch)
+    wanted = np.full(len(outcomes.document_rows), True)
+    given = matcher.fragments(batch.column("content"), outcomes, wanted=wanted).to_pylist()
+    (names,) = matcher.subscription_columns(outcomes, ["subscription"])
     found = {
         (int(row), name): [part["xml"] for part in parts or ()]
-        for row, name, parts in zip(outcomes.documents, names.to_pylist(), given, strict=True)
+        for row, name, parts in zip(outcomes.document_rows, names.to_pylist(), given, strict=True)
     }
     assert found == {
         (0, "anna.price"): ["<meldung preis='7'/>"],

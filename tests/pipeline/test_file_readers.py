@@ -1,4 +1,4 @@
-"""Directories and columns into documents."""
+"""Documents from directories and columns."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ from pyspark.sql.functions import col
 from penstock.documents import Document, Header
 from penstock.pipeline.readers import read_column, read_directory
 from penstock.pipeline.spark_schemas import DOCUMENTS
-from support.spark.drained_stream import drained
+from support.spark.drain_stream import drain_stream
 
 PUBLISHERS = ["plain", "a b/c+d", "100%*~", "é日\U0001f600", "", "a?b&c=d'\"<>\\", "._-"]
 
 
-def test_identities_are_those_of_documents(spark: SparkSession) -> None:
+def test_identities_equal_those_of_document_objects(spark: SparkSession) -> None:
     contents = [b"<a/>", b"\xff\x00", b""]
     rows = [(p, i, c) for p in PUBLISHERS for i in ("", None, "a/7 é") for c in contents]
     table = spark.createDataFrame(rows, "publisher string, id string, content binary")
@@ -30,7 +30,7 @@ def test_identities_are_those_of_documents(spark: SparkSession) -> None:
         assert row.document == Document(bytes(row.content), header).identity
 
 
-def test_a_directory_gives_documents(spark: SparkSession, tmp_path: Path) -> None:
+def test_a_directory_is_read_as_documents(spark: SparkSession, tmp_path: Path) -> None:
     (tmp_path / "in").mkdir()
     for name, content in {
         "a.xml": b"<a/>",
@@ -62,34 +62,34 @@ def test_a_stream_of_a_directory_reads_new_files_once(spark: SparkSession, tmp_p
     documents = read_directory(
         spark, str(folder), publisher="me", stream=True, max_files_per_trigger=1
     )
-    assert [bytes(row.content) for row in drained(documents, tmp_path)] == [b"<a/>"]
+    assert [bytes(row.content) for row in drain_stream(documents, tmp_path)] == [b"<a/>"]
     (folder / "2.xml").write_bytes(b"<b/>")
-    assert {bytes(row.content) for row in drained(documents, tmp_path)} == {b"<a/>", b"<b/>"}
+    assert {bytes(row.content) for row in drain_stream(documents, tmp_path)} == {b"<a/>", b"<b/>"}
     with pytest.raises(TypeError, match="shema"):
         read_directory(spark, str(folder), publisher="me", shema="x")  # type: ignore[call-arg]
     with pytest.raises(ValueError, match="one path"):
         read_directory(spark, [str(folder)], publisher="me", stream=True)
 
 
-def test_a_column_of_text_is_bytes_in_utf_8_and_says_so(spark: SparkSession) -> None:
+def test_a_string_column_is_encoded_as_utf_8_without_its_declaration(spark: SparkSession) -> None:
     declared = '<?xml version="1.0" encoding="UTF-16" standalone="yes"?><a encoding="x">é</a>'
     time = datetime(2026, 1, 2, tzinfo=UTC)
     table = spark.createDataFrame([(declared, time), (None, None)], "content string, at timestamp")
     rows = read_column(
         spark, table, "content", publisher="me", schema="s", published_at=col("at")
     ).collect()
-    whole, null = sorted(rows, key=lambda row: -len(row.content))
-    assert bytes(whole.content).decode() == declared.replace(' encoding="UTF-16"', "")
-    assert (whole.schema, whole.published_at) == ("s", datetime(2026, 1, 2))
+    full, null = sorted(rows, key=lambda row: -len(row.content))
+    assert bytes(full.content).decode() == declared.replace(' encoding="UTF-16"', "")
+    assert (full.schema, full.published_at) == ("s", datetime(2026, 1, 2))
     assert bytes(null.content) == b""
     assert null.published_at is not None
 
 
 @pytest.mark.parametrize("stream", [False, True])
-def test_a_table_is_read_by_its_name(spark: SparkSession, tmp_path: Path, stream: bool) -> None:
+def test_a_table_is_read_by_name(spark: SparkSession, tmp_path: Path, stream: bool) -> None:
     name = f"published_{stream}".lower()
     spark.createDataFrame([("<a/>",)], "xml string").write.mode("overwrite").saveAsTable(name)
     documents = read_column(spark, name, "xml", publisher="me", stream=stream)
     assert documents.isStreaming == stream
-    rows = drained(documents, tmp_path) if stream else documents.collect()
+    rows = drain_stream(documents, tmp_path) if stream else documents.collect()
     assert [bytes(row.content) for row in rows] == [b"<a/>"]

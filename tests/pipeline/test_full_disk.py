@@ -1,4 +1,4 @@
-"""A disk without room stops the pipeline, and loses nothing."""
+"""A full disk stops the pipeline, and loses nothing."""
 
 from __future__ import annotations
 
@@ -14,7 +14,8 @@ from pyspark.sql import SparkSession
 
 from penstock.documents import Document, Header
 from penstock.errors import PenstockError
-from penstock.pipeline.run import RunOptions, run
+from penstock.pipeline.run import run
+from penstock.pipeline.run_config import RunConfig
 from penstock.workspace import StoredSubscription, Workspace
 
 DISK_BYTES = 16 << 20
@@ -24,7 +25,7 @@ DOCUMENTS = 20
 
 @pytest.fixture
 def disk(tmp_path: Path) -> Iterator[Path]:
-    """A small disk of its own."""
+    """A small disk for one test."""
     mounted = subprocess.run(
         ["mount", "-t", "tmpfs", "-o", f"size={DISK_BYTES}", "penstock", str(tmp_path)],
         capture_output=True,
@@ -39,17 +40,17 @@ def disk(tmp_path: Path) -> Iterator[Path]:
         subprocess.run(["umount", "--lazy", str(tmp_path)], check=True)
 
 
-@pytest.mark.parametrize("room", [0, 30_000, 100_000, 300_000])
+@pytest.mark.parametrize("free_bytes", [0, 30_000, 100_000, 300_000])
 def test_a_full_disk_stops_the_run_and_loses_nothing(
-    spark: SparkSession, disk: Path, room: int
+    spark: SparkSession, disk: Path, free_bytes: int
 ) -> None:
-    chance = random.Random(room)
+    rng = random.Random(free_bytes)
     with Workspace.create(disk / "workspace") as workspace:
         workspace.subscriptions.add(StoredSubscription(id="all", subscriber="anna", query="/news"))
         workspace.publish(
-            # Of bytes that cannot be compressed much: what is written is larger than the room.
+            # Hardly compressible, so that the output is larger than the free space.
             Document(
-                b"<news>%s</news>" % chance.randbytes(DOCUMENT_BYTES // 2).hex().encode(),
+                b"<news>%s</news>" % rng.randbytes(DOCUMENT_BYTES // 2).hex().encode(),
                 Header(publisher="wire", id=str(number)),
             )
             for number in range(DOCUMENTS)
@@ -57,14 +58,14 @@ def test_a_full_disk_stops_the_run_and_loses_nothing(
         filler = disk / "filler"
         fill(filler)
         with filler.open("r+b") as file:
-            file.truncate(max(filler.stat().st_size - room, 0))
+            file.truncate(max(filler.stat().st_size - free_bytes, 0))
 
         with pytest.raises(PenstockError) as full:
-            run(spark, workspace, RunOptions(), lambda _: None)
+            run(spark, workspace, RunConfig(), lambda _: None)
         assert full.value.code == "workspace.full", full.value.__cause__
 
         filler.unlink()
-        run(spark, workspace, RunOptions(), lambda _: None)
+        run(spark, workspace, RunConfig(), lambda _: None)
         for table in (workspace.tables.documents, workspace.tables.deliveries):
             rows = DeltaTable(table).to_pyarrow_table(columns=["document"]).to_pylist()
             assert sorted(row["document"] for row in rows) == sorted(
@@ -73,7 +74,7 @@ def test_a_full_disk_stops_the_run_and_loses_nothing(
 
 
 def fill(path: Path) -> None:
-    """Leave no room at all."""
+    """Fill the disk completely."""
     with path.open("wb", buffering=0) as file, contextlib.suppress(OSError):
         while True:
             file.write(bytes(1 << 12))

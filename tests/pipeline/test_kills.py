@@ -1,4 +1,4 @@
-"""The pipeline survives ``kill -9`` of any of its processes at any moment."""
+"""The pipeline survives ``kill -9`` of any of its processes at any time."""
 
 from __future__ import annotations
 
@@ -11,20 +11,20 @@ from pathlib import Path
 import pytest
 
 from support.spark.kill_campaign import Campaign, summary
-from support.spark.session import need_java
+from support.spark.session import require_java
 
 KILLS = 5
-"""In every run of the tests; ``make soak`` does a hundred."""
+"""Kills in the test suite; ``make soak`` does a hundred."""
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="finds the processes to kill in Linux's /proc")
-def test_every_delivery_is_made_once_whatever_is_killed_and_when(
+def test_deliveries_are_exactly_once_whatever_is_killed(
     tmp_path: Path, record_property: Callable[[str, object], None]
 ) -> None:
-    need_java()
+    require_java()
     seed = int(os.environ.get("PENSTOCK_KILL_SEED", random.SystemRandom().randrange(1 << 32)))
-    print(f"\nPENSTOCK_KILL_SEED={seed} kills the same at the same moments")
+    print(f"\nrepeat with PENSTOCK_KILL_SEED={seed}")
     campaign = Campaign(tmp_path, seed, print)
-    for line in summary(campaign.kills, campaign.go(KILLS)):
+    for line in summary(campaign.kills, campaign.run(KILLS)):
         record_property("summary_line", line)
     assert campaign.kills.total() == KILLS

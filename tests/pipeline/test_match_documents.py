@@ -1,4 +1,4 @@
-"""Documents against subscriptions on Spark."""
+"""Matching of documents on Spark."""
 
 from __future__ import annotations
 
@@ -52,10 +52,12 @@ def test_matches_are_those_of_the_matcher(documents: DataFrame, tmp_path: Path) 
 
 
 @pytest.mark.parametrize("shards", [2, 5])
-def test_shards_give_what_the_whole_gives(
+def test_shards_give_the_same_as_one_version(
     documents: DataFrame, tmp_path: Path, shards: int
 ) -> None:
-    whole = match_documents(documents, write_version(str(tmp_path), subscription_table(QUERIES)))
+    unsharded = match_documents(
+        documents, write_version(str(tmp_path), subscription_table(QUERIES))
+    )
     versions = write_shards(str(tmp_path), subscription_table(QUERIES), shards)
     sharded = match_documents(documents, versions)
 
@@ -66,7 +68,7 @@ def test_shards_give_what_the_whole_gives(
             for row in ordered
         ]
 
-    assert rows(sharded) == rows(whole)
+    assert rows(sharded) == rows(unsharded)
 
 
 def test_a_document_published_twice_has_two_rows_in_every_mode(
@@ -80,7 +82,9 @@ def test_a_document_published_twice_has_two_rows_in_every_mode(
         assert match_documents(documents, versions).count() == 2
 
 
-def test_a_refused_document_says_where_and_why(documents: DataFrame, tmp_path: Path) -> None:
+def test_a_refused_document_has_an_error_with_position(
+    documents: DataFrame, tmp_path: Path
+) -> None:
     version = write_version(str(tmp_path), subscription_table(QUERIES))
     refused = match_documents(documents, version).where("error is not null")
     errors = {row.sequence: row.error for row in refused.collect()}
@@ -90,19 +94,19 @@ def test_a_refused_document_says_where_and_why(documents: DataFrame, tmp_path: P
     assert errors[2].hint
 
 
-def test_drop_malformed_leaves_refused_documents_out(documents: DataFrame, tmp_path: Path) -> None:
+def test_drop_malformed_drops_refused_documents(documents: DataFrame, tmp_path: Path) -> None:
     version = write_version(str(tmp_path), subscription_table(QUERIES))
     outcomes = match_documents(documents, version, mode="DROPMALFORMED")
     assert outcomes.count() == len(CONTENTS) - REFUSED
 
 
-def test_fail_fast_fails_with_the_documents_name(documents: DataFrame, tmp_path: Path) -> None:
+def test_fail_fast_names_the_document(documents: DataFrame, tmp_path: Path) -> None:
     version = write_version(str(tmp_path), subscription_table(QUERIES))
     with pytest.raises(PySparkException, match=r"wire/sha256:\w+: .*\[xml\."):
         match_documents(documents, version, mode="FAILFAST").collect()
 
 
-def test_fragments_are_ranges_of_the_original_bytes(documents: DataFrame, tmp_path: Path) -> None:
+def test_fragments_are_spans_of_the_original_bytes(documents: DataFrame, tmp_path: Path) -> None:
     version = write_version(str(tmp_path), subscription_table({"carl.price": "//price"}))
     outcomes = match_documents(documents, version, fragments=True)
     found = {
@@ -119,7 +123,7 @@ def test_fragments_are_ranges_of_the_original_bytes(documents: DataFrame, tmp_pa
     }
 
 
-def test_subscriptions_count_from_their_start_until_they_expire(
+def test_subscriptions_match_from_their_start_until_they_expire(
     documents: DataFrame, tmp_path: Path
 ) -> None:
     day = timedelta(days=1)
@@ -137,7 +141,7 @@ def test_subscriptions_count_from_their_start_until_they_expire(
     ("arguments", "code"),
     [({"versions": []}, "pipeline.versions"), ({"mode": "LENIENT"}, "pipeline.mode")],
 )
-def test_senseless_arguments_are_refused_at_once(
+def test_invalid_arguments_are_refused_immediately(
     documents: DataFrame, arguments: dict[str, object], code: str
 ) -> None:
     with pytest.raises(PenstockError) as refused:

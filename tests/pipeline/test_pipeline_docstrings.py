@@ -18,7 +18,7 @@ MODULES = [
 
 
 @pytest.mark.parametrize("name", MODULES)
-def test_the_examples_of_a_module_run(name: str, spark: SparkSession) -> None:
+def test_docstring_examples_run(name: str, spark: SparkSession) -> None:
     module = importlib.import_module(name)
     failed, _ = doctest.testmod(module, extraglobs={"spark": spark}, optionflags=doctest.ELLIPSIS)
     assert failed == 0

@@ -1,4 +1,4 @@
-"""The readers on Spark Connect, where there is no JVM in reach."""
+"""The readers on Spark Connect, without a local JVM."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ spark = SparkSession.builder.remote("local[1]").getOrCreate()
 assert "connect" in type(spark).__module__
 files = read_directory(spark, str(folder / "in"), publisher="a b")
 records = dict(path=str(folder / "in"), records="/feed/entry", publisher="me")
-whole = read_records(spark, **records)
+batch = read_records(spark, **records)
 stream = read_records(spark, **records, stream=True, max_rows_per_trigger=2)
 table = spark.createDataFrame([("<feed/>", 7)], "xml string, n int")
 column = read_column(spark, table, "xml", publisher="me", fields=["n"])
@@ -41,9 +41,9 @@ for read, name in ((stream, "records"), (archives, "members")):
     )
     query.awaitTermination()
 written = [spark.read.parquet(str(folder / name)) for name in ("records", "members")]
-found = [files, whole, column, *written]
-told = [sorted(bytes(row.content).decode() for row in frame.collect()) for frame in found]
-print(json.dumps([*told, print_tree(infer_schema(whole))]))
+found = [files, batch, column, *written]
+contents = [sorted(bytes(row.content).decode() for row in frame.collect()) for frame in found]
+print(json.dumps([*contents, print_tree(infer_schema(batch))]))
 spark.stop()
 """
 

@@ -1,4 +1,4 @@
-"""Huge files into records."""
+"""Records of huge files."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from pyspark.sql.functions import spark_partition_id
 from penstock.documents import Document, Header, cut_records, read_events
 from penstock.errors import DocumentError, QueryError
 from penstock.pipeline.readers import read_records
-from support.spark.drained_stream import drained
+from support.spark.drain_stream import drain_stream
 
 STEPS = ((None, "feed"), (None, "entry"))
 
@@ -29,7 +29,7 @@ def contents(document: bytes) -> list[bytes]:
     return [record.content for record in cut_records(document, STEPS) if record.fault is None]
 
 
-def test_a_file_divided_among_tasks_gives_its_records_in_order(
+def test_a_file_split_among_tasks_gives_its_records_in_order(
     spark: SparkSession, tmp_path: Path
 ) -> None:
     document = feed(0, 150, tail="<entry><broken></entry></feed>")
@@ -53,11 +53,11 @@ def test_a_file_divided_among_tasks_gives_its_records_in_order(
         read_events(bytes(rest.content))
 
 
-def test_compressed_files_are_cut_too_and_their_damage_is_a_row(
+def test_compressed_files_are_read_and_their_damage_is_a_row(
     spark: SparkSession, tmp_path: Path
 ) -> None:
     document = feed(0, 50)
-    (tmp_path / "whole.xml.gz").write_bytes(gzip.compress(document))
+    (tmp_path / "intact.xml.gz").write_bytes(gzip.compress(document))
     (tmp_path / "cut.xml.gz").write_bytes(gzip.compress(feed(0, 5000))[:-100])
     (tmp_path / "bomb.xml.gz").write_bytes(gzip.compress(b"<feed>" + b" " * (2 << 20)))
     rows = read_records(
@@ -67,13 +67,13 @@ def test_compressed_files_are_cut_too_and_their_damage_is_a_row(
     for row in rows:
         name = row.fields["file"].rpartition("/")[2]
         by_file.setdefault(name, []).append(row.fields.get("fault"))
-    assert by_file["whole.xml.gz"] == [None] * 50
+    assert by_file["intact.xml.gz"] == [None] * 50
     assert "[archive.damaged]" in (by_file["cut.xml.gz"].pop() or "")
     assert set(by_file["cut.xml.gz"]) == {None}
     assert ["[archive.ratio]" in (fault or "") for fault in by_file["bomb.xml.gz"]] == [True]
 
 
-def test_a_stream_keeps_its_limits_and_reads_each_record_once(
+def test_a_stream_respects_its_limits_and_reads_each_record_once(
     spark: SparkSession, tmp_path: Path
 ) -> None:
     folder = tmp_path / "in"
@@ -89,12 +89,12 @@ def test_a_stream_keeps_its_limits_and_reads_each_record_once(
         max_rows_per_trigger=16,
         partition_bytes=700,
     )
-    rows = drained(documents, tmp_path)
+    rows = drain_stream(documents, tmp_path)
     assert sorted(bytes(row.content) for row in rows) == sorted(contents(feed(0, 40)))
-    # 16 at a time of 40, of which each micro-batch writes its files.
+    # 40 records, 16 a micro-batch.
     assert len(list((tmp_path / "checkpoint" / "commits").glob("[0-9]*"))) == 3
     (folder / "0.xml").write_bytes(feed(40, 3, tail="<entry>"))
-    rows = drained(documents, tmp_path)
+    rows = drain_stream(documents, tmp_path)
     assert len(rows) == 44
     assert sum("fault" in row.fields for row in rows) == 1
 
@@ -102,6 +102,6 @@ def test_a_stream_keeps_its_limits_and_reads_each_record_once(
 @pytest.mark.parametrize(
     "path", ["//entry", "/feed/entry[1]", "/feed/@n", "/a | /b", "/feed/text()"]
 )
-def test_a_path_of_more_than_steps_is_refused(spark: SparkSession, path: str) -> None:
+def test_a_path_of_other_than_child_steps_is_refused(spark: SparkSession, path: str) -> None:
     with pytest.raises(QueryError, match=re.escape("records.path")):
         read_records(spark, "nowhere", path, publisher="me")

@@ -1,4 +1,4 @@
-"""Schemas inferred on Spark: the same as from files, in whatever parts the documents come."""
+"""Schemas inferred on Spark are those inferred from files, however documents are partitioned."""
 
 from __future__ import annotations
 
@@ -9,8 +9,7 @@ from pyspark.sql import SparkSession
 
 from penstock.documents import Name, read_events
 from penstock.errors import SchemaError
-from penstock.pipeline import schema_inference as inferring
-from penstock.pipeline import spark_schemas
+from penstock.pipeline import schema_inference, spark_schemas
 from penstock.pipeline.schema_inference import summarise
 from penstock.schema import SampleSummary, sample_inference
 from support.spark.example_tables import document_table
@@ -26,35 +25,35 @@ CONTENTS = [
 READABLE = CONTENTS[:4]
 
 
-def test_a_schema_from_spark_is_that_from_files(spark: SparkSession) -> None:
+def test_spark_infers_the_schema_that_files_give(spark: SparkSession) -> None:
     table = spark.createDataFrame(document_table(CONTENTS), spark_schemas.DOCUMENTS)
     documents = table.repartition(3, "sequence")
     each = [SampleSummary.of(read_events(content)) for content in READABLE]
-    plain = reduce(SampleSummary.merged, each)
+    expected = reduce(SampleSummary.merged, each)
     found = summarise(documents)
-    assert found.summary == plain
+    assert found.summary == expected
     assert (found.documents, sum(found.refused.values())) == (4, 2)
     news = Name("", "news")
     tree = found.tree(news)
-    assert tree == plain.tree(news)
+    assert tree == expected.tree(news)
     assert tree.remarks == ("2 of 6 documents were refused: xml.end-tag 1, xml.root 1",)
 
 
-def test_too_many_paths_in_one_task_are_the_drivers_to_refuse(
+def test_too_many_paths_in_one_task_fail_in_the_driver(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr(sample_inference, "SAMPLE_PATHS_MAX", 2)
-    rows = list(inferring._counted([b"<a><b/><c/></a>"], None))
+    rows = list(schema_inference._partial_counts([b"<a><b/><c/></a>"], None))
     assert rows == [{"refused": "schema.samples", "elements": 1}]
     with pytest.raises(SchemaError, match="one task have too many paths"):
-        inferring._samples(rows)
+        schema_inference._merge_counts(rows)
 
 
-def test_more_paths_and_attributes_than_the_driver_takes_are_refused(
+def test_too_many_paths_and_attributes_in_total_are_refused(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    rows = list(inferring._counted([b"<a x='1'><b/><c/></a>"], None))
-    monkeypatch.setattr(inferring, "INFERRED_ROWS_MAX", 3)
+    rows = list(schema_inference._partial_counts([b"<a x='1'><b/><c/></a>"], None))
+    monkeypatch.setattr(schema_inference, "INFERRED_ROWS_MAX", 3)
     with pytest.raises(SchemaError, match="more than 3 paths and attributes") as caught:
-        inferring._samples(rows)
+        schema_inference._merge_counts(rows)
     assert caught.value.code == "schema.samples"

@@ -1,4 +1,4 @@
-"""The session that the tests of the pipeline share."""
+"""Spark sessions: the Python of workers, and the loss of a worker."""
 
 from __future__ import annotations
 
@@ -11,8 +11,12 @@ import pytest
 from pyspark.sql import SparkSession
 
 from penstock.pipeline.session import JAVA_FAILURES
-from support.spark.session import need_java
-from support.spark.subprocess_clients import KilledOnce, apart, pythons_of_default_session
+from support.spark.session import require_java
+from support.spark.subprocess_clients import (
+    KilledOnce,
+    pythons_of_default_session,
+    run_in_subprocess,
+)
 
 
 def workers_python(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
@@ -33,7 +37,7 @@ def test_workers_run_this_python_and_this_penstock(spark: SparkSession) -> None:
 
 
 def test_a_lost_worker_ends_a_job_of_local_2(spark: SparkSession, tmp_path: Path) -> None:
-    # Why the default master is another one.
+    # The reason for the default master `local[*,4]`.
     assert spark.conf.get("spark.master") == "local[2]"
     job = spark.range(1).mapInArrow(KilledOnce(str(tmp_path / "killed")), "python string")
     with pytest.raises(JAVA_FAILURES):
@@ -41,7 +45,7 @@ def test_a_lost_worker_ends_a_job_of_local_2(spark: SparkSession, tmp_path: Path
 
 
 @pytest.mark.spark
-def test_the_default_session_survives_it_and_starts_this_python(tmp_path: Path) -> None:
-    need_java()
-    assert apart(pythons_of_default_session, tmp_path) == {sys.executable}
+def test_the_default_session_survives_a_lost_worker_and_runs_this_python(tmp_path: Path) -> None:
+    require_java()
+    assert run_in_subprocess(pythons_of_default_session, tmp_path) == {sys.executable}
     assert (tmp_path / "killed").exists()

@@ -1,4 +1,4 @@
-"""A workspace's inbox into its mailboxes."""
+"""Runs of a workspace: from the inbox to the mailboxes."""
 
 from __future__ import annotations
 
@@ -15,7 +15,8 @@ from pyspark.sql import SparkSession
 from penstock.documents import Document, Header
 from penstock.errors import PenstockError
 from penstock.pipeline.progress import BatchProgress
-from penstock.pipeline.run import RunOptions, run
+from penstock.pipeline.run import run
+from penstock.pipeline.run_config import RunConfig
 from penstock.workspace import StoredSubscription, Workspace
 from penstock.workspace.workspace import DATABASE
 from support.fixtures.mediated_data import GERMAN, GLOBAL
@@ -23,9 +24,9 @@ from support.fixtures.mediated_data import GERMAN, GLOBAL
 
 @pytest.fixture
 def workspace(tmp_path: Path) -> Iterator[Workspace]:
-    with Workspace.create(tmp_path / "workspace") as made:
-        made.subscriptions.add(StoredSubscription(id="all", subscriber="anna", query="/news"))
-        yield made
+    with Workspace.create(tmp_path / "workspace") as created:
+        created.subscriptions.add(StoredSubscription(id="all", subscriber="anna", query="/news"))
+        yield created
 
 
 def publish(workspace: Workspace, numbers: Sequence[int]) -> None:
@@ -36,9 +37,9 @@ def publish(workspace: Workspace, numbers: Sequence[int]) -> None:
 
 
 def drain(spark: SparkSession, workspace: Workspace) -> list[BatchProgress]:
-    told: list[BatchProgress] = []
-    run(spark, workspace, RunOptions(files_per_batch=1), told.append)
-    return told
+    reported: list[BatchProgress] = []
+    run(spark, workspace, RunConfig(files_per_batch=1), reported.append)
+    return reported
 
 
 def delivered(workspace: Workspace) -> list[tuple[str, str]]:
@@ -50,12 +51,14 @@ def pairs(subscription: str, numbers: Sequence[int]) -> list[tuple[str, str]]:
     return [(subscription, f"wire/{number}") for number in numbers]
 
 
-def test_runs_go_on_where_the_last_one_stopped(spark: SparkSession, workspace: Workspace) -> None:
+def test_a_run_continues_where_the_last_one_stopped(
+    spark: SparkSession, workspace: Workspace
+) -> None:
     publish(workspace, [0, 1])
     publish(workspace, [2])
     drain(spark, workspace)
     assert delivered(workspace) == pairs("all", [0, 1, 2])
-    publish(workspace, [2, 3])  # the same document again is the same
+    publish(workspace, [2, 3])  # a document published again is skipped
     workspace.subscriptions.add(
         StoredSubscription(id="three", subscriber="ben", kind="keywords", query="news 3")
     )
@@ -74,7 +77,7 @@ def test_a_lost_checkpoint_delivers_nothing_twice(
     assert delivered(workspace) == pairs("all", [0, 1, 2])
 
 
-def test_backfill_delivers_the_past_once(spark: SparkSession, workspace: Workspace) -> None:
+def test_a_backfill_delivers_past_documents_once(spark: SparkSession, workspace: Workspace) -> None:
     publish(workspace, [0, 1])
     drain(spark, workspace)
     workspace.subscriptions.add(
@@ -88,7 +91,7 @@ def test_backfill_delivers_the_past_once(spark: SparkSession, workspace: Workspa
             id="later", subscriber="carl", kind="keywords", query="news", backfill="wanted"
         )
     )
-    drain(spark, workspace)  # before the batch of a new document
+    drain(spark, workspace)  # the backfill runs before the batch of the new document
     everything = [0, 1, 2]
     assert delivered(workspace) == sorted(
         pairs("all", everything) + pairs("late", everything) + pairs("later", everything)
@@ -96,7 +99,7 @@ def test_backfill_delivers_the_past_once(spark: SparkSession, workspace: Workspa
     assert not workspace.subscriptions.backfills_wanted()
 
 
-def test_backfill_leaves_out_what_an_earlier_subscription_of_the_name_was_given(
+def test_a_backfill_omits_deliveries_of_an_earlier_subscription_of_that_name(
     spark: SparkSession, workspace: Workspace
 ) -> None:
     publish(workspace, [0, 1])
@@ -111,7 +114,7 @@ def test_backfill_leaves_out_what_an_earlier_subscription_of_the_name_was_given(
     assert delivered(workspace) == pairs("all", [0, 1, 2])
 
 
-def test_a_backfill_that_is_replayed_counts_what_it_gave(
+def test_a_replayed_backfill_counts_its_deliveries(
     spark: SparkSession, workspace: Workspace
 ) -> None:
     publish(workspace, [0, 1])
@@ -120,7 +123,7 @@ def test_a_backfill_that_is_replayed_counts_what_it_gave(
         StoredSubscription(id="late", subscriber="carl", query="/news", backfill="wanted")
     )
     drain(spark, workspace)
-    # As after a kill between the commit of its deliveries and that of its counts.
+    # As after a kill between the commits of deliveries and counts.
     max(Path(workspace.tables.counts, "_delta_log").glob("*.json")).unlink()
     with contextlib.closing(sqlite3.connect(workspace.path / DATABASE)) as database, database:
         database.execute("UPDATE subscriptions SET backfill = 'wanted' WHERE id = 'late'")
@@ -130,7 +133,7 @@ def test_a_backfill_that_is_replayed_counts_what_it_gave(
     assert counts.column("deliveries").to_pylist() == [2, 2]
 
 
-def test_a_schema_that_is_registered_late_is_replayed_and_backfilled(
+def test_documents_of_a_schema_registered_later_are_replayed_and_backfilled(
     spark: SparkSession, workspace: Workspace
 ) -> None:
     header = Header(publisher="wire", id="0", schema="nachrichten")
@@ -151,28 +154,28 @@ def test_a_schema_that_is_registered_late_is_replayed_and_backfilled(
     assert delivered(workspace) == pairs("all", [0]) + pairs("late", [0])
 
 
-def test_documents_of_unknown_schemas_are_matched_as_they_are_where_one_says_so(
+def test_documents_of_unknown_schemas_can_be_matched_as_is(
     spark: SparkSession, workspace: Workspace
 ) -> None:
     header = Header(publisher="wire", id="0", schema="anything")
     workspace.publish([Document(b"<news/>", header)])
-    run(spark, workspace, RunOptions(unknown_schema="as-is"), lambda _: None)
+    run(spark, workspace, RunConfig(unknown_schema="as-is"), lambda _: None)
     assert delivered(workspace) == pairs("all", [0])
 
 
-def test_two_runs_at_once_are_refused(spark: SparkSession, workspace: Workspace) -> None:
+def test_concurrent_runs_are_refused(spark: SparkSession, workspace: Workspace) -> None:
     with workspace.lock("run"), pytest.raises(PenstockError) as refused:
         drain(spark, workspace)
     assert refused.value.code == "workspace.running"
 
 
-def test_a_run_that_fails_says_why_and_loses_nothing(
+def test_a_failed_run_gives_the_reason_and_loses_nothing(
     spark: SparkSession, workspace: Workspace
 ) -> None:
     publish(workspace, [0])
     workspace.publish([Document(b"<news>", Header(publisher="wire", id="broken"))])
     with pytest.raises(PenstockError) as failed:
-        run(spark, workspace, RunOptions(mode="FAILFAST"), lambda _: None)
+        run(spark, workspace, RunConfig(mode="FAILFAST"), lambda _: None)
     assert failed.value.code == "pipeline.failed"
     assert "wire/broken" in failed.value.message
     assert "xml.unclosed" in failed.value.message
@@ -180,8 +183,8 @@ def test_a_run_that_fails_says_why_and_loses_nothing(
     assert delivered(workspace) == pairs("all", [0])
 
 
-def test_progress_is_told_for_every_batch(spark: SparkSession, workspace: Workspace) -> None:
+def test_progress_is_reported_for_every_batch(spark: SparkSession, workspace: Workspace) -> None:
     publish(workspace, [0, 1])
     publish(workspace, [2])
-    told = drain(spark, workspace)
-    assert [(each.counts.documents, each.waiting) for each in told] == [(2, 1), (1, 0)]
+    reported = drain(spark, workspace)
+    assert [(each.counts.documents, each.waiting) for each in reported] == [(2, 1), (1, 0)]

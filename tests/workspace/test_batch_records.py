@@ -1,4 +1,4 @@
-"""Records and commits of batches, where two processes are at it."""
+"""Batch records and commits with concurrent processes."""
 
 from __future__ import annotations
 
@@ -20,49 +20,49 @@ from penstock.workspace.delta import (
     WrittenFile,
     commit_batch,
     create_table,
-    dataset_of,
+    open_dataset,
 )
 
 SCHEMA = pa.schema([pa.field("number", pa.int64())])
 
 
-def test_no_record_is_made_while_someone_looks_what_is_recorded(tmp_path: Path) -> None:
-    # Else a backfill could take a batch for not begun that is about to record old subscriptions.
+def test_no_record_is_created_while_the_records_are_locked(tmp_path: Path) -> None:
+    # A backfill relies on it: a batch it does not see must not record older subscriptions.
     records = BatchRecords(str(tmp_path), "stream")
-    asked = threading.Event()
+    called = threading.Event()
 
     def versions() -> list[str]:
-        asked.set()
+        called.set()
         return ["version"]
 
-    recording = threading.Thread(target=records.of, args=(0, versions))
-    with records.held():
+    recording = threading.Thread(target=records.get_or_create, args=(0, versions))
+    with records.locked():
         recording.start()
-        assert not asked.wait(0.2)
+        assert not called.wait(0.2)
         assert not records.has(0)
     recording.join()
     assert [record.versions for record in records.all()] == [("version",)]
 
 
-def test_a_record_holds_the_mappings_of_the_first_attempt(tmp_path: Path) -> None:
+def test_a_record_keeps_the_inputs_of_the_first_attempt(tmp_path: Path) -> None:
     records = BatchRecords(str(tmp_path), "stream")
-    made = records.of(0, lambda: ["version"], lambda: "mappings")
-    again = records.of(0, lambda: ["later version"], lambda: "later mappings")
-    assert again == made
+    first = records.get_or_create(0, lambda: ["version"], lambda: "mappings")
+    again = records.get_or_create(0, lambda: ["later version"], lambda: "later mappings")
+    assert again == first
     assert (again.versions, again.mappings) == (("version",), "mappings")
 
 
-def test_a_record_of_before_there_were_mappings_has_none(tmp_path: Path) -> None:
+def test_a_record_written_before_mappings_existed_has_none(tmp_path: Path) -> None:
     records = BatchRecords(str(tmp_path), "stream")
-    made = records.of(0, lambda: ["version"])
+    first = records.get_or_create(0, lambda: ["version"])
     (path,) = (tmp_path / "stream").glob("*.json")
     older = json.loads(path.read_text())
     del older["mappings"]
     path.write_text(json.dumps(older))
-    assert records.of(0, lambda: ["other"], lambda: "mappings") == made
+    assert records.get_or_create(0, lambda: ["other"], lambda: "mappings") == first
 
 
-def written(table: str, number: int) -> list[WrittenFile]:
+def write_file(table: str, number: int) -> list[WrittenFile]:
     writer = TableWriter(table, SCHEMA)
     writer.write(pa.table({"number": [number]}, schema=SCHEMA))
     return writer.close()
@@ -75,32 +75,32 @@ def numbers(table: str) -> list[object]:
 def test_a_batch_is_committed_once(tmp_path: Path) -> None:
     table = str(tmp_path / "table")
     create_table(table, SCHEMA)
-    assert commit_batch(table, written(table, 1), stream="s", batch=0)
-    assert not commit_batch(table, written(table, 2), stream="s", batch=0)
+    assert commit_batch(table, write_file(table, 1), stream="s", batch=0)
+    assert not commit_batch(table, write_file(table, 2), stream="s", batch=0)
     assert numbers(table) == [1]
 
 
-def test_of_two_commits_of_one_batch_at_once_one_is_refused(
+def test_of_two_concurrent_commits_of_a_batch_one_is_refused(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     table = str(tmp_path / "table")
     create_table(table, SCHEMA)
     before = DeltaTable(table)
-    assert commit_batch(table, written(table, 1), stream="s", batch=0)
-    # The other one looked before, and knows nothing of it.
+    assert commit_batch(table, write_file(table, 1), stream="s", batch=0)
+    # The other process opened the table before this commit.
     monkeypatch.setattr(delta, "DeltaTable", lambda _: before)
     with pytest.raises(CommitFailedError):
-        commit_batch(table, written(table, 2), stream="s", batch=0)
+        commit_batch(table, write_file(table, 2), stream="s", batch=0)
     assert numbers(table) == [1]
 
 
-def test_tables_are_read_without_calling_python_back(tmp_path: Path) -> None:
-    # A thread of Arrow's that is in Python when the interpreter ends aborts the process: with
-    # delta-rs's own filesystem one of twenty-five short commands ended so.
+def test_reading_tables_does_not_call_back_into_python(tmp_path: Path) -> None:
+    # An Arrow thread that calls Python during interpreter shutdown aborts the process. With
+    # delta-rs's file system, one in twenty-five short commands aborted.
     table = str(tmp_path / "table")
     create_table(table, SCHEMA)
-    commit_batch(table, written(table, 1), stream="s", batch=0)
-    dataset = dataset_of(table)
+    commit_batch(table, write_file(table, 1), stream="s", batch=0)
+    dataset = open_dataset(table)
     assert isinstance(dataset, FileSystemDataset)
     assert isinstance(dataset.filesystem, SubTreeFileSystem)
     assert not isinstance(dataset.filesystem.base_fs, PyFileSystem)

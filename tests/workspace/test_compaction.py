@@ -1,4 +1,4 @@
-"""Small files into larger ones."""
+"""Compaction of small files."""
 
 from __future__ import annotations
 
@@ -9,10 +9,10 @@ import pyarrow as pa
 from deltalake import DeltaTable
 
 from penstock.workspace.compaction import SMALL_FILES_MAX, compact
-from penstock.workspace.delta import TableWriter, commit_batch, last_batch
+from penstock.workspace.delta import TableWriter, commit_batch, last_committed_batch
 from penstock.workspace.pipeline_tables import Tables
 from penstock.workspace.table_schemas import DELIVERIES
-from penstock.workspace.timestamps import now
+from penstock.workspace.timestamps import utc_now
 
 
 def delivery(number: int) -> pa.Table:
@@ -23,8 +23,8 @@ def delivery(number: int) -> pa.Table:
         "document": f"d{number}",
         "publisher": "p",
         "sequence": number,
-        "published_at": now(),
-        "delivered_at": now(),
+        "published_at": utc_now(),
+        "delivered_at": utc_now(),
         "batch": number,
         "fragments": None,
         "bucket": 0,
@@ -43,7 +43,7 @@ def rows(tables: Tables) -> list[dict[str, Any]]:
     return sorted(found, key=lambda row: int(row["sequence"]))
 
 
-def test_a_bucket_with_many_small_files_is_merged(tmp_path: Path) -> None:
+def test_a_bucket_with_many_small_files_is_compacted(tmp_path: Path) -> None:
     tables = Tables(str(tmp_path))
     tables.create()
     for number in range(SMALL_FILES_MAX + 1):
@@ -52,8 +52,8 @@ def test_a_bucket_with_many_small_files_is_merged(tmp_path: Path) -> None:
     assert compact(tables) == SMALL_FILES_MAX
     assert rows(tables) == before
     assert len(DeltaTable(tables.deliveries).file_uris()) == 1
-    # Neither the mark of the last batch nor the next batch is lost to it.
-    assert last_batch(tables.deliveries, "s") == SMALL_FILES_MAX
+    # The transaction of the last batch survives, and the next batch can be committed.
+    assert last_committed_batch(tables.deliveries, "s") == SMALL_FILES_MAX
     commit(tables, SMALL_FILES_MAX + 1, bucket=7)
     assert len(rows(tables)) == SMALL_FILES_MAX + 2
 

@@ -1,4 +1,4 @@
-"""Publishing: each document once, in order, whole or not at all, whatever stops the process."""
+"""Publishing: each document once, in order and atomically, whatever kills the process."""
 
 from __future__ import annotations
 
@@ -27,8 +27,8 @@ from support.fixtures.repository import ROOT
 
 @pytest.fixture
 def workspace(tmp_path: Path) -> Iterator[Workspace]:
-    with Workspace.create(tmp_path / "w") as made:
-        yield made
+    with Workspace.create(tmp_path / "w") as created:
+        yield created
 
 
 def documents(count: int, publisher: str = "me", start: int = 0) -> list[Document]:
@@ -39,7 +39,7 @@ def documents(count: int, publisher: str = "me", start: int = 0) -> list[Documen
 
 
 def rows_in(workspace: Workspace) -> list[dict[str, Any]]:
-    """All documents of the inbox, file by file in the order of the names."""
+    """All documents of the inbox, file by file in name order."""
     paths = sorted(workspace.inbox.folder.iterdir())
     return [row for path in paths for row in pq.read_table(path).to_pylist()]
 
@@ -61,7 +61,7 @@ def test_a_document_arrives_with_its_header(workspace: Workspace) -> None:
     assert pq.read_schema(path).equals(DOCUMENTS)
 
 
-def test_publishing_the_same_again_is_the_same_document(workspace: Workspace) -> None:
+def test_publishing_a_document_again_is_a_no_op(workspace: Workspace) -> None:
     assert workspace.publish([*documents(3), *documents(2)]) == Published(3, 2)
     receipts = list(workspace.inbox.publish_each([*documents(1, start=2), *documents(1, start=9)]))
     assert [(each.sequence, each.new) for each in receipts] == [(3, False), (4, True)]
@@ -70,7 +70,7 @@ def test_publishing_the_same_again_is_the_same_document(workspace: Workspace) ->
     assert [row["sequence"] for row in rows_in(workspace)] == list(range(1, 8))
 
 
-def test_an_identity_given_by_the_publisher_decides(workspace: Workspace) -> None:
+def test_an_identity_given_by_the_publisher_takes_precedence(workspace: Workspace) -> None:
     first = Document(b"<a/>", Header(publisher="me", id="7"))
     second = Document(b"<b/>", Header(publisher="me", id="7"))
     assert workspace.publish([first, second]) == Published(1, 1)
@@ -85,8 +85,8 @@ def test_files_and_row_groups_are_bounded(
     monkeypatch.setattr(inbox, "INBOX_ROW_GROUP_BYTES", 50)
     sizes = [1, 1, 1, 1, 1, 40, 40, 60, 300, 2]
     workspace.publish(
-        Document(b"x" * size, Header(publisher="me", id=str(place)))
-        for place, size in enumerate(sizes)
+        Document(b"x" * size, Header(publisher="me", id=str(number)))
+        for number, size in enumerate(sizes)
     )
     files = [pq.ParquetFile(path) for path in sorted(workspace.inbox.folder.iterdir())]
     groups = [
@@ -97,33 +97,33 @@ def test_files_and_row_groups_are_bounded(
     assert [len(row["content"]) for row in rows_in(workspace)] == sizes
 
 
-def test_names_of_files_sort_by_sequence(workspace: Workspace) -> None:
+def test_file_names_sort_by_sequence(workspace: Workspace) -> None:
     for number in range(12):
         workspace.publish(documents(1, start=number))
     assert [row["sequence"] for row in rows_in(workspace)] == list(range(1, 13))
 
 
-def test_too_large_a_document_is_refused(
+def test_a_document_that_is_too_large_is_refused(
     workspace: Workspace, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(inbox, "DOCUMENT_BYTES_MAX", 3)
-    with pytest.raises(PenstockError) as told:
+    with pytest.raises(PenstockError) as caught:
         workspace.publish(documents(1))
-    assert told.value.code == "limit.document-bytes"
+    assert caught.value.code == "limit.document-bytes"
     assert rows_in(workspace) == []
 
 
-def publishing(path: Path, publisher: str) -> Published:
-    """Publishes forty documents in a process of its own, in five calls."""
+def publish_repeatedly(path: Path, publisher: str) -> Published:
+    """Publish forty documents in another process, in five calls."""
     with Workspace.open(path) as workspace:
         done = [workspace.publish(documents(8, publisher, start)) for start in range(0, 40, 8)]
     return Published(sum(each.new for each in done), sum(each.known for each in done))
 
 
-def test_processes_publish_at_once(workspace: Workspace) -> None:
+def test_processes_publish_concurrently(workspace: Workspace) -> None:
     context = multiprocessing.get_context("spawn")
     with ProcessPoolExecutor(4, mp_context=context) as pool:
-        done = list(pool.map(publishing, [workspace.path] * 4, ["a", "a", "b", "c"]))
+        done = list(pool.map(publish_repeatedly, [workspace.path] * 4, ["a", "a", "b", "c"]))
     assert sum(each.new for each in done) == 120
     assert sum(each.known for each in done) == 40
     rows = rows_in(workspace)
@@ -133,7 +133,7 @@ def test_processes_publish_at_once(workspace: Workspace) -> None:
         assert numbers == [document.content for document in documents(40)]
 
 
-# What stops a process.
+# Kills and full disks.
 
 PUBLISHER = """
     import os, signal, sys
@@ -148,7 +148,7 @@ PUBLISHER = """
 
 
 def publish_in_a_process(workspace: Workspace, prepare: str) -> subprocess.CompletedProcess[str]:
-    """Publishes one document in another process, after ``prepare`` was run there."""
+    """Publish one document in another process, after running ``prepare`` there."""
     return subprocess.run(
         [
             sys.executable,
@@ -173,14 +173,14 @@ def publish_in_a_process(workspace: Workspace, prepare: str) -> subprocess.Compl
         ),
         (
             "before the commit",
-            "import penstock.workspace.atomic_files as d; d.sync_folder = kill",
+            "import penstock.workspace.atomic_files as d; d.sync_directory = kill",
             False,
         ),
-        ("before the rename", "workspace.inbox.deliver = kill", True),
-        ("after the rename", "import penstock.workspace.inbox as i; i.sync_folder = kill", True),
+        ("before the rename", "workspace.inbox.move_staged = kill", True),
+        ("after the rename", "import penstock.workspace.inbox as i; i.sync_directory = kill", True),
     ],
 )
-def test_a_kill_loses_nothing_and_doubles_nothing(
+def test_a_kill_neither_loses_nor_duplicates_documents(
     workspace: Workspace, where: str, prepare: str, published: bool
 ) -> None:
     killed = publish_in_a_process(workspace, prepare)
@@ -193,14 +193,14 @@ def test_a_kill_loses_nothing_and_doubles_nothing(
         assert [row["sequence"] for row in rows_in(again)] == [1]
 
 
-def test_what_a_killed_process_left_comes_first(workspace: Workspace) -> None:
-    publish_in_a_process(workspace, "workspace.inbox.deliver = kill")
+def test_documents_of_a_killed_process_come_first(workspace: Workspace) -> None:
+    publish_in_a_process(workspace, "workspace.inbox.move_staged = kill")
     workspace.publish(documents(1))
     assert [row["document"] == "me/1" for row in rows_in(workspace)] == [True, False]
 
 
 @pytest.mark.parametrize("number", ["ENOSPC", "EDQUOT"])
-def test_a_full_disk_publishes_nothing_of_a_file(
+def test_a_full_disk_publishes_no_part_of_a_file(
     workspace: Workspace, monkeypatch: pytest.MonkeyPatch, number: str
 ) -> None:
     import errno
@@ -209,20 +209,20 @@ def test_a_full_disk_publishes_nothing_of_a_file(
 
     class Full(pq.ParquetWriter):
         def write_table(self, *_: object, **__: object) -> None:
-            raise OSError(getattr(errno, number), "no room")
+            raise OSError(getattr(errno, number), "the disk is full")
 
     with monkeypatch.context() as patch:
         patch.setattr(pq, "ParquetWriter", Full)
-        with pytest.raises(PenstockError) as told:
+        with pytest.raises(PenstockError) as caught:
             workspace.publish(documents(3))
-    assert told.value.code == "workspace.full"
+    assert caught.value.code == "workspace.full"
     assert len(rows_in(workspace)) == 1
     assert list((workspace.path / "staging").iterdir()) == []
     assert workspace.publish(documents(3)) == Published(2, 1)
 
 
-def test_a_real_limit_on_file_sizes_is_told_as_a_full_disk(workspace: Workspace) -> None:
-    """Files cannot grow past some pages: SQLite's log has room, the document has not."""
+def test_a_limit_on_file_sizes_is_reported_as_a_full_disk(workspace: Workspace) -> None:
+    """The limit leaves room for SQLite's log but not for the document."""
     done = publish_in_a_process(
         workspace,
         "import resource, random; resource.setrlimit(resource.RLIMIT_FSIZE, (200_000, 200_000));"
@@ -235,7 +235,7 @@ def test_a_real_limit_on_file_sizes_is_told_as_a_full_disk(workspace: Workspace)
         assert again.publish(documents(1)) == Published(1, 0)
 
 
-STEADY_PUBLISHER = """
+ENDLESS_PUBLISHER = """
     import sys
     from penstock.documents import Document, Header
     from penstock.workspace import Workspace
@@ -247,15 +247,15 @@ STEADY_PUBLISHER = """
 """
 
 
-def test_what_has_a_receipt_survives_a_kill_at_any_moment(workspace: Workspace) -> None:
-    chance = random.Random(20260501)
+def test_documents_with_a_receipt_survive_a_kill_at_any_time(workspace: Workspace) -> None:
+    rng = random.Random(20260501)
     receipts: list[str] = []
     for attempt in range(5):
         publisher = subprocess.Popen(
             [
                 sys.executable,
                 "-c",
-                textwrap.dedent(STEADY_PUBLISHER),
+                textwrap.dedent(ENDLESS_PUBLISHER),
                 str(workspace.path),
                 str(attempt),
             ],
@@ -265,7 +265,7 @@ def test_what_has_a_receipt_survives_a_kill_at_any_moment(workspace: Workspace) 
         )
         assert publisher.stdout is not None
         receipts.append(publisher.stdout.readline().strip())
-        time.sleep(chance.uniform(0, 0.2))
+        time.sleep(rng.uniform(0, 0.2))
         publisher.kill()
         receipts += publisher.communicate()[0].split()
     with Workspace.open(workspace.path) as again:
@@ -273,5 +273,5 @@ def test_what_has_a_receipt_survives_a_kill_at_any_moment(workspace: Workspace) 
     identities = [row["document"] for row in rows]
     assert len(set(identities)) == len(identities)
     assert set(receipts) <= set(identities)
-    assert len(identities) <= len(receipts) + 5, "one more a kill may have been published"
+    assert len(identities) <= len(receipts) + 5, "a kill may hide the receipt of one document"
     assert [row["sequence"] for row in rows] == list(range(1, len(rows) + 1))

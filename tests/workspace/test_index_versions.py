@@ -1,4 +1,4 @@
-"""Index versions: immutable files, found by digest, opened here or through the cache."""
+"""Index versions: immutable files named by digest, opened in place or through the file cache."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from pyarrow import fs
 
 from penstock.documents import Limits
 from penstock.errors import IndexFileError, QueryError
-from penstock.workspace import file_store, index_version_files, index_versions, limits
+from penstock.workspace import file_store, index_version_files, index_versions
 from penstock.workspace.index_versions import (
     change_version,
     files_of,
@@ -41,24 +41,23 @@ BOTH_KINDS = [
 
 
 @pytest.fixture(autouse=True)
-def nothing_open(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    """Each test opens anew, and caches in a folder of its own."""
-    monkeypatch.setattr(index_versions, "_OPEN", index_versions._OpenVersions())
+def own_file_cache(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """Each test has its own cache of remote files."""
     monkeypatch.setenv("PENSTOCK_CACHE", str(tmp_path / "cache"))
 
 
 @pytest.fixture(params=["local", "remote"])
 def folder(request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
-    """A folder of this machine, and one behind a file system that is not."""
+    """A local folder and a remote one."""
     if request.param == "local":
         return str(tmp_path / "indexes")
-    away = fs.SubTreeFileSystem(str(tmp_path / "away"), fs.LocalFileSystem())
-    monkeypatch.setattr(file_store, "locate", lambda uri: (away, uri.partition("://")[2]))
+    remote = fs.SubTreeFileSystem(str(tmp_path / "remote"), fs.LocalFileSystem())
+    monkeypatch.setattr(file_store, "resolve_uri", lambda uri: (remote, uri.partition("://")[2]))
     return "store://indexes"
 
 
-def matching(uri: str, document: bytes = NEWS) -> list[str]:
-    """The names of the subscriptions of a version that a document meets."""
+def matched_names(uri: str, document: bytes = NEWS) -> list[str]:
+    """The names of a version's subscriptions that a document matches."""
     version = open_version(uri)
     numbers = pa.array([int(id_) for id_ in version.matcher.match(document)], pa.int64())
     return sorted(str(name) for name in version.rows(numbers).column("subscription").to_pylist())
@@ -71,13 +70,13 @@ def test_a_match_leads_to_its_subscriber_by_row_number(folder: str) -> None:
     (number,) = version.matcher.match(NEWS).ids
     (row,) = version.rows(pa.array([int(number)])).to_pylist()
     assert (row["subscriber"], row["returns"]) == ("anna", "fragments")
-    assert matching(uri, b"<news xmlns='urn:news'/>") == ["cleo-p"]
+    assert matched_names(uri, b"<news xmlns='urn:news'/>") == ["cleo-p"]
 
 
 def test_a_version_without_subscriptions_matches_nothing(folder: str) -> None:
     uri = write_version(folder, table_of([]))
-    assert matching(uri) == []
-    assert matching(change_version(uri, removed=[], added=table_of(THREE))) == ["anna-en"]
+    assert matched_names(uri) == []
+    assert matched_names(change_version(uri, removed=[], added=table_of(THREE))) == ["anna-en"]
 
 
 def test_the_same_subscriptions_are_the_same_version_and_not_written_twice(tmp_path: Path) -> None:
@@ -89,20 +88,7 @@ def test_the_same_subscriptions_are_the_same_version_and_not_written_twice(tmp_p
     assert set(before) == set(files_of(first))
 
 
-def test_a_process_opens_a_version_once_and_keeps_a_few(folder: str) -> None:
-    uris = [
-        write_version(folder, table_of([subscription("a", f"/a{number}")]))
-        for number in range(limits.OPEN_VERSIONS_MAX + 1)
-    ]
-    first = open_version(uris[0])
-    assert open_version(uris[0]) is first
-    assert open_version(uris[0], limits=Limits(depth=3)) is not first
-    for uri in uris[1:]:
-        open_version(uri)
-    assert open_version(uris[0]) is not first
-
-
-def test_limits_are_those_asked_for(folder: str) -> None:
+def test_limits_of_documents_apply(folder: str) -> None:
     uri = write_version(folder, table_of(THREE))
     strict = open_version(uri, limits=Limits(depth=2)).matcher
     assert strict.match(NEWS).errors[0].code == "limit.depth"
@@ -118,7 +104,7 @@ def test_a_refused_query_writes_nothing(tmp_path: Path) -> None:
 def test_shards_together_hold_every_subscription_once(folder: str) -> None:
     rows = [subscription(f"s{number}", "/news") for number in range(50)]
     uris = write_shards(folder, table_of(rows), 3)
-    shares = [matching(uri) for uri in uris]
+    shares = [matched_names(uri) for uri in uris]
     assert sorted(name for share in shares for name in share) == sorted(
         row["subscription"] for row in rows
     )
@@ -128,10 +114,10 @@ def test_shards_together_hold_every_subscription_once(folder: str) -> None:
     assert changed == [bucket_of("new", 3)]
 
 
-# Both kinds.
+# Both query kinds.
 
 
-def test_a_version_has_an_index_of_each_kind_that_it_has(tmp_path: Path) -> None:
+def test_a_version_has_one_index_for_each_query_kind(tmp_path: Path) -> None:
     folder = str(tmp_path)
     for rows, suffixes in (
         ([], {".arrow"}),
@@ -146,13 +132,13 @@ def test_a_version_has_an_index_of_each_kind_that_it_has(tmp_path: Path) -> None
 
 def test_queries_of_both_kinds_are_matched_together(folder: str) -> None:
     uri = write_version(folder, table_of(BOTH_KINDS))
-    assert matching(uri) == ["anna-en", "dora-words"]
-    assert matching(uri, b"<news><item lang='de'/></news>") == ["ben-de", "emil-any"]
+    assert matched_names(uri) == ["anna-en", "dora-words"]
+    assert matched_names(uri, b"<news><item lang='de'/></news>") == ["ben-de", "emil-any"]
     shards = write_shards(folder, table_of(BOTH_KINDS), 3)
-    assert sorted(name for shard in shards for name in matching(shard)) == matching(uri)
+    assert sorted(name for shard in shards for name in matched_names(shard)) == matched_names(uri)
 
 
-def test_a_document_that_is_refused_meets_no_query_of_either_kind(folder: str) -> None:
+def test_a_refused_document_matches_no_query_of_either_kind(folder: str) -> None:
     matcher = open_version(write_version(folder, table_of(BOTH_KINDS))).matcher
     broken = matcher.match(NEWS[:-3])
     assert (broken.ids, broken.errors[0].code) == ((), "xml.unclosed")
@@ -163,14 +149,14 @@ def test_a_change_may_bring_the_first_query_of_a_kind(folder: str) -> None:
     for base, added, of_base in ((paths, words, "anna-en"), (words, paths, "dora-words")):
         first = write_version(folder, base)
         changed = change_version(first, removed=[], added=added)
-        assert matching(changed) == ["anna-en", "dora-words"]
+        assert matched_names(changed) == ["anna-en", "dora-words"]
         without = change_version(changed, removed=["anna-en", "dora-words"], added=table_of([]))
-        assert matching(without) == []
-        assert matching(first) == [of_base]
+        assert matched_names(without) == []
+        assert matched_names(first) == [of_base]
 
 
 def written_in_format_1(folder: Path, rows: list[dict[str, object]]) -> str:
-    """A version as it was written when there was XPath alone."""
+    """A version as format 1 stored it, without query kinds."""
     now = table_of(rows)
     kind = now.schema.get_field_index("kind")
     before = now.remove_column(kind).replace_schema_metadata({"penstock.format": "1"})
@@ -184,16 +170,16 @@ def written_in_format_1(folder: Path, rows: list[dict[str, object]]) -> str:
     return uri
 
 
-def test_a_version_that_knew_xpath_alone_is_read_and_changed(tmp_path: Path) -> None:
+def test_a_version_of_format_1_is_read_and_changed(tmp_path: Path) -> None:
     older = written_in_format_1(tmp_path / "indexes", THREE)
-    assert matching(older) == ["anna-en"]
+    assert matched_names(older) == ["anna-en"]
     assert open_version(older).subscriptions.column("kind").to_pylist() == ["xpath"] * 3
     changed = change_version(older, removed=["anna-en"], added=table_of(BOTH_KINDS[3:]))
-    assert matching(changed) == ["dora-words"]
+    assert matched_names(changed) == ["dora-words"]
     assert set(files_of(older)) < set(files_of(changed))
 
 
-# Changes.
+# Incremental versions.
 
 
 def test_a_change_adds_and_removes_without_a_new_index(folder: str) -> None:
@@ -201,15 +187,15 @@ def test_a_change_adds_and_removes_without_a_new_index(folder: str) -> None:
     more = table_of([subscription("dora-any", "//item"), subscription("anna-en", "/news[item]")])
     changed = change_version(base, removed=["anna-en", "unknown"], added=more)
     again = change_version(changed, removed=["dora-any"], added=table_of([]))
-    assert matching(base) == ["anna-en"]
-    assert matching(changed) == ["anna-en", "dora-any"]
-    assert matching(again) == ["anna-en"]
-    assert matching(again, b"<news><item/></news>") == ["anna-en"], "with its new query"
+    assert matched_names(base) == ["anna-en"]
+    assert matched_names(changed) == ["anna-en", "dora-any"]
+    assert matched_names(again) == ["anna-en"]
+    assert matched_names(again, b"<news><item/></news>") == ["anna-en"], "with its new query"
     bases = {name for uri in (base, changed, again) for name in files_of(uri) if "index" in name}
     assert bases == {index_version_files.index_name(base.rpartition("/")[2], "xpath")}
 
 
-def test_opening_in_any_order_gives_the_same_matches(folder: str) -> None:
+def test_versions_with_a_common_base_have_their_own_matches(folder: str) -> None:
     base = write_version(folder, table_of(THREE))
     one = change_version(base, removed=[], added=table_of([subscription("one", "//title")]))
     two = change_version(one, removed=["one"], added=table_of([subscription("two", "//title")]))
@@ -220,12 +206,11 @@ def test_opening_in_any_order_gives_the_same_matches(folder: str) -> None:
         two: ["anna-en", "two"],
         other: ["anna-en", "other"],
     }
-    for uri in (base, one, two, other, one, base, two):
-        index_versions._OPEN._open.clear()  # the index that follows changes stays
-        assert matching(uri) == expected[uri]
+    for uri, names in expected.items():
+        assert matched_names(uri) == names
 
 
-def test_rows_come_in_the_order_asked_for(folder: str) -> None:
+def test_rows_keep_the_order_of_their_numbers(folder: str) -> None:
     base = write_version(folder, table_of(THREE))
     added = [subscription(f"more-{number}", "/x") for number in range(3)]
     version = open_version(change_version(base, removed=[], added=table_of(added)))
@@ -234,7 +219,7 @@ def test_rows_come_in_the_order_asked_for(folder: str) -> None:
     assert version.subscriptions.column("subscription").num_chunks == 2
 
 
-def test_much_change_makes_a_whole_version_of_what_is_left(
+def test_many_changes_make_a_base_version_of_the_remaining_rows(
     folder: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(index_versions, "CHANGED_ROWS_MIN", 2)
@@ -243,51 +228,51 @@ def test_much_change_makes_a_whole_version_of_what_is_left(
     two = change_version(one, removed=["anna-en"], added=table_of([]))
     assert files_of(one)[-1] != files_of(two)[-1]
     assert two == write_version(folder, table_of([THREE[2], subscription("x", "/news")]))
-    assert matching(two) == ["x"]
+    assert matched_names(two) == ["x"]
 
 
-# What goes wrong.
+# Errors.
 
 
-def test_a_missing_version_says_so(folder: str) -> None:
-    with pytest.raises(IndexFileError) as told:
+def test_a_missing_version_is_reported(folder: str) -> None:
+    with pytest.raises(IndexFileError) as caught:
         open_version(f"{folder}/{'0' * 64}")
-    assert told.value.code == "index.missing"
+    assert caught.value.code == "index.missing"
 
 
-def test_what_is_no_version_says_so(folder: str) -> None:
+def test_a_uri_that_names_no_version_is_refused(folder: str) -> None:
     for name in ("", "latest", "0" * 63):
-        with pytest.raises(IndexFileError) as told:
+        with pytest.raises(IndexFileError) as caught:
             open_version(f"{folder}/{name}")
-        assert told.value.code == "index.not-an-index"
+        assert caught.value.code == "index.not-an-index"
 
 
 @pytest.mark.parametrize("which", [".arrow", ".index", ".keywords"])
-def test_a_damaged_file_is_not_served(tmp_path: Path, which: str) -> None:
+def test_a_damaged_file_is_not_opened(tmp_path: Path, which: str) -> None:
     path = Path(write_version(str(tmp_path), table_of(BOTH_KINDS)) + which)
     content = bytearray(path.read_bytes())
     content[len(content) // 2] ^= 1
     path.write_bytes(content)
-    with pytest.raises(IndexFileError) as told:
+    with pytest.raises(IndexFileError) as caught:
         open_version(str(path).removesuffix(which))
-    assert told.value.code == "index.damaged"
+    assert caught.value.code == "index.damaged"
 
 
 @pytest.mark.parametrize("which", [".index", ".keywords"])
-def test_an_index_of_other_rows_is_damage(tmp_path: Path, which: str) -> None:
+def test_an_index_of_other_rows_counts_as_damaged(tmp_path: Path, which: str) -> None:
     one = Path(write_version(str(tmp_path), table_of(BOTH_KINDS)) + which)
     other = Path(write_version(str(tmp_path), table_of(BOTH_KINDS[2:4])) + which)
     one.write_bytes(other.read_bytes())
-    with pytest.raises(IndexFileError) as told:
+    with pytest.raises(IndexFileError) as caught:
         open_version(str(one).removesuffix(which))
-    assert told.value.code == "index.damaged"
+    assert caught.value.code == "index.damaged"
 
 
 def stored_as_version(folder: Path, content: bytes) -> str:
-    """The URI of bytes that someone named like a version."""
-    path = folder / "made"
+    """The URI of bytes that are stored under the name of a version."""
+    path = folder / "temporary"
     path.write_bytes(content)
-    digest = index_version_files._digest_of(path)
+    digest = index_version_files._digest(path)
     path.rename(folder / f"{digest}.arrow")
     return f"{folder}/{digest}"
 
@@ -300,95 +285,94 @@ def stored_as_version(folder: Path, content: bytes) -> str:
         (pa.schema([("a", pa.int64())], metadata={"penstock.format": "99"}), "index.too-new"),
     ],
 )
-def test_tables_of_another_kind_are_refused(
-    tmp_path: Path, schema: pa.Schema | None, code: str
-) -> None:
+def test_other_tables_are_refused(tmp_path: Path, schema: pa.Schema | None, code: str) -> None:
     sink = pa.BufferOutputStream()
     if schema is None:
-        sink.write(b"nothing of Arrow's")
+        sink.write(b"not an Arrow file")
     else:
         pa.ipc.new_file(sink, schema).close()
-    with pytest.raises(IndexFileError) as told:
+    with pytest.raises(IndexFileError) as caught:
         open_version(stored_as_version(tmp_path, sink.getvalue().to_pybytes()))
-    assert told.value.code == code
+    assert caught.value.code == code
 
 
-def test_a_change_of_a_change_is_damage(tmp_path: Path) -> None:
+def test_an_incremental_version_without_a_base_counts_as_damaged(tmp_path: Path) -> None:
     base = write_version(str(tmp_path), table_of(THREE))
     change = change_version(base, removed=["ben-de"], added=table_of([]))
-    place = file_store.Folder.at(str(tmp_path))
-    wrong = index_version_files.write_change(place, change.rpartition("/")[2], table_of([]), [0])
-    with pytest.raises(IndexFileError) as told:
+    store = file_store.FileStore.at(str(tmp_path))
+    digest = change.rpartition("/")[2]
+    wrong = index_version_files.write_incremental(store, digest, table_of([]), [0])
+    with pytest.raises(IndexFileError) as caught:
         open_version(f"{tmp_path}/{wrong}")
-    assert told.value.code == "index.damaged"
+    assert caught.value.code == "index.damaged"
 
 
-# The cache of what is far away.
+# The cache of remote files.
 
 
-def opened_in_a_process(away: str, uri: str) -> tuple[int, int]:
-    """Opens a version in a process that has nothing open."""
-    system = fs.SubTreeFileSystem(away, fs.LocalFileSystem())
-    file_store.locate = lambda uri: (system, uri.partition("://")[2])
+def open_in_a_process(remote: str, uri: str) -> tuple[int, int]:
+    """Open a version in another process."""
+    system = fs.SubTreeFileSystem(remote, fs.LocalFileSystem())
+    file_store.resolve_uri = lambda uri: (system, uri.partition("://")[2])
     return os.getpid(), len(open_version(uri).matcher.match(NEWS))
 
 
 def test_processes_share_a_copy(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    away = fs.SubTreeFileSystem(str(tmp_path / "away"), fs.LocalFileSystem())
-    monkeypatch.setattr(file_store, "locate", lambda uri: (away, uri.partition("://")[2]))
+    remote = fs.SubTreeFileSystem(str(tmp_path / "remote"), fs.LocalFileSystem())
+    monkeypatch.setattr(file_store, "resolve_uri", lambda uri: (remote, uri.partition("://")[2]))
     uri = write_version("store://indexes", table_of(THREE))
     context = multiprocessing.get_context("spawn")
     with ProcessPoolExecutor(4, mp_context=context) as pool:
-        done = list(pool.map(opened_in_a_process, [str(tmp_path / "away")] * 8, [uri] * 8))
+        done = list(pool.map(open_in_a_process, [str(tmp_path / "remote")] * 8, [uri] * 8))
     assert {matches for _, matches in done} == {1}
-    assert sorted(path.name for path in file_store.cache_folder().iterdir()) == files_of(uri)
+    assert sorted(path.name for path in file_store.cache_directory().iterdir()) == files_of(uri)
 
 
-def test_a_copy_damaged_on_its_way_is_not_kept(
+def test_a_copy_damaged_in_transit_is_not_cached(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    away = fs.SubTreeFileSystem(str(tmp_path / "away"), fs.LocalFileSystem())
-    monkeypatch.setattr(file_store, "locate", lambda uri: (away, uri.partition("://")[2]))
+    remote = fs.SubTreeFileSystem(str(tmp_path / "remote"), fs.LocalFileSystem())
+    monkeypatch.setattr(file_store, "resolve_uri", lambda uri: (remote, uri.partition("://")[2]))
     uri = write_version("store://indexes", table_of(THREE))
-    (table,) = (tmp_path / "away").glob("indexes/*.arrow")
-    whole = table.read_bytes()
-    table.write_bytes(whole[:-1])
-    with pytest.raises(IndexFileError) as told:
+    (table,) = (tmp_path / "remote").glob("indexes/*.arrow")
+    content = table.read_bytes()
+    table.write_bytes(content[:-1])
+    with pytest.raises(IndexFileError) as caught:
         open_version(uri)
-    assert told.value.code == "index.damaged"
-    assert list(file_store.cache_folder().iterdir()) == []
-    table.write_bytes(whole)
-    assert matching(uri) == ["anna-en"]
+    assert caught.value.code == "index.damaged"
+    assert list(file_store.cache_directory().iterdir()) == []
+    table.write_bytes(content)
+    assert matched_names(uri) == ["anna-en"]
 
 
 def test_the_cache_is_bounded(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    away = fs.SubTreeFileSystem(str(tmp_path / "away"), fs.LocalFileSystem())
-    monkeypatch.setattr(file_store, "locate", lambda uri: (away, uri.partition("://")[2]))
+    remote = fs.SubTreeFileSystem(str(tmp_path / "remote"), fs.LocalFileSystem())
+    monkeypatch.setattr(file_store, "resolve_uri", lambda uri: (remote, uri.partition("://")[2]))
     monkeypatch.setattr(file_store, "CACHED_FILES_MAX", 4)
     for number in range(3):
         uri = write_version("store://x", table_of([subscription("a", f"/a{number}")]))
         open_version(uri)
-        for path in file_store.cache_folder().iterdir():  # the clock may be coarser than the test
+        # File times may be coarser than the test is fast.
+        for path in file_store.cache_directory().iterdir():
             os.utime(path, (number, number))
-    assert len(list(file_store.cache_folder().iterdir())) == 4
-    assert set(files_of(uri)) <= {path.name for path in file_store.cache_folder().iterdir()}
+    assert len(list(file_store.cache_directory().iterdir())) == 4
+    assert set(files_of(uri)) <= {path.name for path in file_store.cache_directory().iterdir()}
 
 
-def test_a_file_uri_is_a_folder_of_this_machine(tmp_path: Path) -> None:
+def test_a_file_uri_is_a_local_folder(tmp_path: Path) -> None:
     uri = write_version(f"file://{tmp_path}/with%20space", table_of(THREE))
-    assert matching(uri) == ["anna-en"]
+    assert matched_names(uri) == ["anna-en"]
     assert (tmp_path / "with space").is_dir()
-    assert list(file_store.cache_folder().iterdir()) == []
+    assert list(file_store.cache_directory().iterdir()) == []
 
 
-def test_a_copy_of_a_file_that_was_replaced_is_copied_anew(
+def test_a_cached_copy_that_cannot_be_read_is_copied_again(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    away = fs.SubTreeFileSystem(str(tmp_path / "away"), fs.LocalFileSystem())
-    monkeypatch.setattr(file_store, "locate", lambda uri: (away, uri.partition("://")[2]))
+    remote = fs.SubTreeFileSystem(str(tmp_path / "remote"), fs.LocalFileSystem())
+    monkeypatch.setattr(file_store, "resolve_uri", lambda uri: (remote, uri.partition("://")[2]))
     uri = write_version("store://indexes", table_of(THREE))
     open_version(uri)
-    (copy,) = file_store.cache_folder().glob("*.index")
+    (copy,) = file_store.cache_directory().glob("*.index")
     copy.write_bytes(b"an index of another format")
-    monkeypatch.setattr(index_versions, "_OPEN", index_versions._OpenVersions())
-    assert matching(uri) == ["anna-en"]
+    assert matched_names(uri) == ["anna-en"]

@@ -1,4 +1,4 @@
-"""The mediator of a workspace, and the files that its mappings are handed out as."""
+"""The mediator of a workspace, and the versions of its mappings."""
 
 from __future__ import annotations
 
@@ -14,7 +14,6 @@ from penstock.errors import IndexFileError, MappingError
 from penstock.mediation import Mapping
 from penstock.schema import read_tree
 from penstock.workspace import Workspace, database, file_store, open_mappings, write_mappings
-from penstock.workspace.limits import OPEN_VERSIONS_MAX
 from penstock.workspace.migrations import MIGRATIONS
 from penstock.workspace.workspace import DATABASE
 
@@ -27,20 +26,20 @@ KATALOG = Header(publisher="south", schema="katalog")
 
 @pytest.fixture
 def workspace(tmp_path: Path) -> Iterator[Workspace]:
-    with Workspace.create(tmp_path) as made:
-        with made.mediation.changing() as mediator:
+    with Workspace.create(tmp_path) as created:
+        with created.mediation.changing() as mediator:
             mediator.add(mediator.next_version("courses", CATALOGUE))
             mediator.register("katalog", MAPPING, publisher="south")
-        yield made
+        yield created
 
 
-def test_what_is_registered_is_there_for_whoever_opens_the_workspace(workspace: Workspace) -> None:
+def test_registrations_are_stored(workspace: Workspace) -> None:
     with workspace.mediation.changing() as mediator:
         mediator.add(mediator.next_version("courses", LARGER))
-        made = mediator.register("katalog", OTHER, publisher="south")
+        registered = mediator.register("katalog", OTHER, publisher="south")
     with Workspace.open(workspace.path) as opened:
         found = opened.mediation.read()
-        assert found.local_schemas == [made]
+        assert found.local_schemas == [registered]
         assert found.local_schemas[0].earlier == (MAPPING.digest,)
         assert found.global_schemas == mediator.global_schemas
         assert dict(found.texts) == {each.digest: each.to_text() for each in (MAPPING, OTHER)}
@@ -48,7 +47,7 @@ def test_what_is_registered_is_there_for_whoever_opens_the_workspace(workspace: 
         assert (status.domains, status.local_schemas) == ({"courses": 2}, 1)
 
 
-def test_a_change_that_fails_is_not_kept(workspace: Workspace) -> None:
+def test_a_failed_change_is_not_stored(workspace: Workspace) -> None:
     def register_and_fail() -> None:
         with workspace.mediation.changing() as mediator:
             mediator.register("liste", OTHER)
@@ -59,7 +58,7 @@ def test_a_change_that_fails_is_not_kept(workspace: Workspace) -> None:
     assert [each.name for each in workspace.mediation.read().local_schemas] == ["katalog"]
 
 
-def test_a_workspace_of_before_there_were_mappings_is_upgraded(
+def test_a_workspace_without_mediation_tables_is_migrated(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     with monkeypatch.context() as patch:
@@ -72,7 +71,7 @@ def test_a_workspace_of_before_there_were_mappings_is_upgraded(
     assert found == (len(MIGRATIONS),)
 
 
-def test_a_file_of_mappings_stays_what_it_was(workspace: Workspace) -> None:
+def test_a_mapping_version_never_changes(workspace: Workspace) -> None:
     before = workspace.mediation.current()
     assert workspace.mediation.current() == before
     with workspace.mediation.changing() as mediator:
@@ -83,7 +82,7 @@ def test_a_file_of_mappings_stays_what_it_was(workspace: Workspace) -> None:
     assert open_mappings(after).choose(KATALOG) == OTHER
 
 
-def test_a_damaged_file_is_refused_and_written_again(workspace: Workspace) -> None:
+def test_a_damaged_mapping_file_is_refused_and_written_again(workspace: Workspace) -> None:
     path = Path(workspace.mediation.current())
     path.write_bytes(path.read_bytes() + b" ")
     with pytest.raises(IndexFileError) as refused:
@@ -97,30 +96,18 @@ def test_a_damaged_file_is_refused_and_written_again(workspace: Workspace) -> No
     assert missing.value.code == "index.missing"
 
 
-def test_a_process_keeps_few_files_and_reads_a_mapping_once(workspace: Workspace) -> None:
-    uris = []
-    for number in range(OPEN_VERSIONS_MAX + 1):
-        with workspace.mediation.changing() as mediator:
-            mediator.register(f"schema {number}", OTHER)
-        uris.append(workspace.mediation.current())
-    first = open_mappings(uris[0])
-    assert open_mappings(uris[0]) is first
-    assert all(open_mappings(uri).choose(KATALOG) is first.choose(KATALOG) for uri in uris)
-    assert open_mappings(uris[0]) is not first
-
-
-def test_mappings_that_are_far_away_are_copied_once(
+def test_remote_mappings_are_copied_into_the_cache(
     workspace: Workspace, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    away = fs.SubTreeFileSystem(str(tmp_path / "away"), fs.LocalFileSystem())
-    monkeypatch.setattr(file_store, "locate", lambda uri: (away, uri.partition("://")[2]))
+    remote = fs.SubTreeFileSystem(str(tmp_path / "remote"), fs.LocalFileSystem())
+    monkeypatch.setattr(file_store, "resolve_uri", lambda uri: (remote, uri.partition("://")[2]))
     monkeypatch.setenv("PENSTOCK_CACHE", str(tmp_path / "cache"))
     uri = write_mappings("store://mappings", workspace.mediation.read().table())
     assert open_mappings(uri).choose(KATALOG) == MAPPING
     assert [path.name for path in (tmp_path / "cache").iterdir()] == [uri.rpartition("/")[2]]
 
 
-def test_mappings_in_a_relative_folder_are_found_from_every_other(
+def test_mappings_in_a_relative_folder_have_an_absolute_uri(
     workspace: Workspace, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)

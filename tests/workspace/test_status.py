@@ -1,4 +1,4 @@
-"""What the tables say of a workspace, those of before too."""
+"""The status of a workspace, also with tables of older versions."""
 
 from __future__ import annotations
 
@@ -12,12 +12,13 @@ import pytest
 from penstock.workspace import table_schemas
 from penstock.workspace.delta import TableWriter, commit_batch, create_table
 from penstock.workspace.pipeline_tables import Tables
-from penstock.workspace.status import Strays, strays_of
-from penstock.workspace.table_reader import rows_of
+from penstock.workspace.status import Strays, sum_strays
+from penstock.workspace.table_reader import read_rows
 
 MONDAY = datetime(2026, 5, 4, tzinfo=UTC)
-OLD_LOG = table_schemas.LOG.remove(table_schemas.LOG.get_field_index(table_schemas.UNKNOWN.name))
-"""The documents table of before unknown elements were told."""
+NEW_LOG = table_schemas.DOCUMENT_LOG
+OLD_LOG = NEW_LOG.remove(NEW_LOG.get_field_index(table_schemas.UNKNOWN_ELEMENTS.name))
+"""The documents table without the column ``unknown_elements``."""
 
 
 @pytest.fixture
@@ -26,7 +27,7 @@ def tables(tmp_path: Path) -> Tables:
 
 
 def commit(tables: Tables, schema: pa.Schema, batch: int, *rows: tuple[str, str, int]) -> None:
-    """Documents of publishers and schemas, with so many unknown elements."""
+    """Commit documents, given by publisher, schema and number of unknown elements."""
     writer = TableWriter(tables.documents, schema)
     for publisher, name, unknown in rows:
         row: dict[str, Any] = {
@@ -44,26 +45,26 @@ def commit(tables: Tables, schema: pa.Schema, batch: int, *rows: tuple[str, str,
     commit_batch(tables.documents, writer.close(), stream="s", batch=batch)
 
 
-def test_strays_are_told_by_publisher_and_schema(tables: Tables) -> None:
-    assert strays_of(tables) == ()
+def test_strays_are_counted_by_publisher_and_schema(tables: Tables) -> None:
+    assert sum_strays(tables) == ()
     tables.create()
-    assert strays_of(tables) == ()
+    assert sum_strays(tables) == ()
     opera, club = ("opera", "season"), ("club", "season")
-    commit(tables, table_schemas.LOG, 0, (*opera, 2), (*club, 7), (*opera, 3), (*opera, 0))
-    assert strays_of(tables) == (Strays(*club, 1, 7), Strays(*opera, 2, 5))
+    commit(tables, NEW_LOG, 0, (*opera, 2), (*club, 7), (*opera, 3), (*opera, 0))
+    assert sum_strays(tables) == (Strays(*club, 1, 7), Strays(*opera, 2, 5))
 
 
-def test_a_table_of_before_is_read_and_gets_the_column(tables: Tables) -> None:
+def test_an_older_table_is_read_and_gets_the_column(tables: Tables) -> None:
     create_table(tables.documents, OLD_LOG)
     commit(tables, OLD_LOG, 0, ("opera", "season", 2))
-    assert strays_of(tables) == ()
+    assert sum_strays(tables) == ()
     for _ in range(2):
         tables.create()
-    commit(tables, table_schemas.LOG, 1, ("opera", "season", 3))
-    rows = rows_of(tables.documents, columns=["batch", "unknown_elements"])
+    commit(tables, NEW_LOG, 1, ("opera", "season", 3))
+    rows = read_rows(tables.documents, columns=["batch", "unknown_elements"])
     assert rows is not None
     assert sorted(rows.to_pylist(), key=lambda row: row["batch"]) == [
         {"batch": 0, "unknown_elements": None},
         {"batch": 1, "unknown_elements": 3},
     ]
-    assert strays_of(tables) == (Strays("opera", "season", 1, 3),)
+    assert sum_strays(tables) == (Strays("opera", "season", 1, 3),)

@@ -1,4 +1,4 @@
-"""Subscriptions of a workspace: added, removed, paused, and found again in index versions."""
+"""Subscriptions of a workspace: added, removed, paused, and included in index versions."""
 
 from __future__ import annotations
 
@@ -20,7 +20,6 @@ from penstock.workspace import (
     StoredSubscription,
     Workspace,
     current_version,
-    index_versions,
     open_version,
 )
 from penstock.workspace.index_versions import files_of
@@ -30,8 +29,8 @@ NOON = datetime(2026, 5, 1, 12, tzinfo=UTC)
 
 @pytest.fixture
 def workspace(tmp_path: Path) -> Iterator[Workspace]:
-    with Workspace.create(tmp_path / "w") as made:
-        yield made
+    with Workspace.create(tmp_path / "w") as created:
+        yield created
 
 
 def wanted(query: str = "/a", subscriber: str = "anna", **more: object) -> StoredSubscription:
@@ -39,20 +38,20 @@ def wanted(query: str = "/a", subscriber: str = "anna", **more: object) -> Store
 
 
 def code_of(workspace: Workspace, subscription: StoredSubscription) -> str:
-    """Why a subscription is refused."""
-    with pytest.raises(PenstockError) as told:
+    """The error code with which a subscription is refused."""
+    with pytest.raises(PenstockError) as caught:
         workspace.subscriptions.add(subscription)
-    return told.value.code
+    return caught.value.code
 
 
-def matching(uri: str, document: bytes) -> list[str]:
-    """The names of the subscriptions of a version that a document meets."""
+def matched_names(uri: str, document: bytes) -> list[str]:
+    """The names of a version's subscriptions that a document matches."""
     version = open_version(uri)
     numbers = pa.array([int(id_) for id_ in version.matcher.match(document)], pa.int64())
     return sorted(str(name) for name in version.rows(numbers).column("subscription").to_pylist())
 
 
-def test_a_subscription_comes_back_as_it_was_given(workspace: Workspace) -> None:
+def test_a_subscription_is_stored_completely(workspace: Workspace) -> None:
     given = wanted(
         "/p:a/b",
         id="mine",
@@ -80,7 +79,7 @@ def test_a_subscription_comes_back_as_it_was_given(workspace: Workspace) -> None
     }
 
 
-def test_keywords_are_kept_beside_xpath(workspace: Workspace) -> None:
+def test_keywords_and_xpath_are_stored_together(workspace: Workspace) -> None:
     store = workspace.subscriptions
     given = wanted("storm OR gale", id="words", kind="keywords", returns="fragments")
     stored = store.add(given)
@@ -88,12 +87,12 @@ def test_keywords_are_kept_beside_xpath(workspace: Workspace) -> None:
     assert store.add(given) == store.get("words") == stored
     store.add(wanted("storm", id="path"))
     version = workspace.current_version()
-    assert matching(version, b"<a>Storm</a>") == ["words"]
-    assert matching(version, b"<storm/>") == ["path", "words"]
+    assert matched_names(version, b"<a>Storm</a>") == ["words"]
+    assert matched_names(version, b"<storm/>") == ["path", "words"]
     assert code_of(workspace, wanted("storm", id="words")) == "subscription.duplicate"
 
 
-def test_keywords_are_looked_at_when_they_come(workspace: Workspace) -> None:
+def test_keyword_subscriptions_are_validated(workspace: Workspace) -> None:
     bad = wanted("--", kind="keywords")
     assert code_of(workspace, bad) == "keywords.none"
     assert code_of(workspace, wanted("/a", kind="regex")) == "subscription.kind"
@@ -106,16 +105,20 @@ def test_keywords_are_looked_at_when_they_come(workspace: Workspace) -> None:
     assert sorted(added.refused) == [1, 3]
 
 
-def test_names_are_made_where_none_are_given(workspace: Workspace) -> None:
+def test_names_are_generated_where_none_are_given(workspace: Workspace) -> None:
     store = workspace.subscriptions
     assert [store.add(wanted()).id, store.add(wanted()).id] == ["anna-1", "anna-2"]
     store.remove(["anna-1"])
-    assert store.add(wanted()).id == "anna-3", "a name that is free again would be misleading"
+    assert store.add(wanted()).id == "anna-3", (
+        "reusing the name of a removed subscription would be misleading"
+    )
     many = store.add_many([wanted(), wanted(subscriber="ben"), wanted()])
     assert [each.id for each in many.new] == ["anna-4", "ben-1", "anna-5"]
 
 
-def test_the_same_again_is_known_and_another_of_the_name_is_refused(workspace: Workspace) -> None:
+def test_an_equal_subscription_is_known_and_a_different_one_of_the_name_is_refused(
+    workspace: Workspace,
+) -> None:
     first = workspace.subscriptions.add(wanted(id="one"))
     assert workspace.subscriptions.add(wanted(id="one")) == first
     assert code_of(workspace, wanted("/b", id="one")) == "subscription.duplicate"
@@ -123,7 +126,7 @@ def test_the_same_again_is_known_and_another_of_the_name_is_refused(workspace: W
     assert (many.new, many.known, list(many.refused)) == ([], 1, [1])
 
 
-def test_bad_ones_do_not_keep_the_others_out(workspace: Workspace) -> None:
+def test_refused_subscriptions_do_not_affect_the_others(workspace: Workspace) -> None:
     added = workspace.subscriptions.add_many(
         [
             wanted(id="one"),
@@ -142,14 +145,14 @@ def test_bad_ones_do_not_keep_the_others_out(workspace: Workspace) -> None:
 
 
 @pytest.mark.parametrize("name", ["", " ", " a", "a\t", "a\nb", "a\u2028b", "\u200f", "x" * 201])
-def test_names_that_cannot_be_shown_are_refused(workspace: Workspace, name: str) -> None:
+def test_names_that_cannot_be_displayed_are_refused(workspace: Workspace, name: str) -> None:
     assert code_of(workspace, wanted(subscriber=name)) == "workspace.name"
     if name:
         assert code_of(workspace, wanted(id=name)) == "workspace.name"
 
 
 @pytest.mark.parametrize("name", ["a b", "a\u00a0b", "ä/é", "x" * 200, "😀", "-", "a.b@c"])
-def test_names_that_can_be_shown_are_taken(workspace: Workspace, name: str) -> None:
+def test_names_that_can_be_displayed_are_accepted(workspace: Workspace, name: str) -> None:
     assert workspace.subscriptions.add(wanted(id=name)).id == name
     assert [each.id for each in workspace.subscriptions.each()] == [name]
 
@@ -160,13 +163,13 @@ def test_times_and_returns_are_checked(workspace: Workspace) -> None:
     assert code_of(workspace, wanted(returns="all")) == "subscription.returns"
 
 
-def test_removing_and_pausing_take_all_or_none(workspace: Workspace) -> None:
+def test_removing_and_pausing_are_atomic(workspace: Workspace) -> None:
     store = workspace.subscriptions
     store.add(wanted(id="one"))
     for change in (store.remove, lambda ids: store.set_paused(ids, True)):
-        with pytest.raises(PenstockError) as told:
+        with pytest.raises(PenstockError) as caught:
             change(["one", "two"])
-        assert told.value.code == "subscription.unknown"
+        assert caught.value.code == "subscription.unknown"
         assert not store.get("one").paused
 
 
@@ -189,7 +192,7 @@ def test_listing_goes_page_by_page(workspace: Workspace, monkeypatch: pytest.Mon
     assert len(workspace.subscriptions) == 0
 
 
-def test_backfills_are_wanted_until_done(workspace: Workspace) -> None:
+def test_backfills_are_pending_until_done(workspace: Workspace) -> None:
     store = workspace.subscriptions
     store.add_many([wanted(id=name, backfill="wanted") for name in ("one", "two", "three")])
     store.set_paused(["two"], True)
@@ -208,40 +211,39 @@ def test_backfills_are_wanted_until_done(workspace: Workspace) -> None:
 def test_the_version_follows_every_change(workspace: Workspace) -> None:
     store = workspace.subscriptions
     empty = workspace.current_version()
-    assert matching(empty, b"<a/>") == []
+    assert matched_names(empty, b"<a/>") == []
     store.add(wanted(id="one"))
     one = workspace.current_version()
     assert workspace.current_version() == one != empty
     store.set_paused(["one"], True)
     store.add(wanted(id="two"))
-    assert matching(workspace.current_version(), b"<a/>") == ["two"]
+    assert matched_names(workspace.current_version(), b"<a/>") == ["two"]
     store.set_paused(["one"], False)
-    assert matching(workspace.current_version(), b"<a/>") == ["one", "two"]
+    assert matched_names(workspace.current_version(), b"<a/>") == ["one", "two"]
     store.remove(["one"])
     store.add(wanted("/b", id="one"))
-    assert matching(workspace.current_version(), b"<a/>") == ["two"]
-    assert matching(one, b"<a/>") == ["one"], "versions never change"
+    assert matched_names(workspace.current_version(), b"<a/>") == ["two"]
+    assert matched_names(one, b"<a/>") == ["one"], "versions never change"
 
 
-def test_another_process_goes_on_from_the_last_version(workspace: Workspace) -> None:
+def test_another_process_continues_from_the_last_version(workspace: Workspace) -> None:
     workspace.subscriptions.add(wanted(id="one"))
-    whole = workspace.current_version()
+    base = workspace.current_version()
     workspace.subscriptions.add(wanted(id="two"))
     with Workspace.open(workspace.path) as again:
         next_ = again.current_version()
-    assert files_of(whole)[-1] in files_of(next_), "one index serves both"
-    assert matching(next_, b"<a/>") == ["one", "two"]
+    assert files_of(base)[-1] in files_of(next_), "both use the index of the base version"
+    assert matched_names(next_, b"<a/>") == ["one", "two"]
     assert workspace.current_version() == next_
 
 
 @pytest.fixture
 def another_process(monkeypatch: pytest.MonkeyPatch) -> None:
-    """What this process knows of versions is forgotten, as if it had just begun."""
-    monkeypatch.setattr(index_versions, "_OPEN", index_versions._OpenVersions())
-    monkeypatch.setattr(current_version, "_found", [])
+    """Reset what this process remembers of versions, as in a new process."""
+    monkeypatch.setattr(current_version, "_verified", [])
 
 
-def test_lost_index_files_are_made_again(
+def test_lost_index_files_are_written_again(
     workspace: Workspace, request: pytest.FixtureRequest
 ) -> None:
     workspace.subscriptions.add(wanted(id="one"))
@@ -250,38 +252,38 @@ def test_lost_index_files_are_made_again(
     shutil.rmtree(workspace.indexes)
     request.getfixturevalue("another_process")
     with Workspace.open(workspace.path) as again:
-        assert matching(again.current_version(), b"<a/>") == ["one"]
+        assert matched_names(again.current_version(), b"<a/>") == ["one"]
 
 
 @pytest.mark.parametrize("suffix", [".index", ".keywords", ".arrow"])
-def test_index_files_that_cannot_be_read_are_made_again(
+def test_damaged_index_files_are_written_again(
     workspace: Workspace, request: pytest.FixtureRequest, suffix: str
 ) -> None:
     workspace.subscriptions.add(wanted(id="one"))
     workspace.subscriptions.add(wanted("a", id="two", kind="keywords"))
     uri = workspace.current_version()
     path = Path(uri + suffix)
-    path.rename(path.with_name("kept"))
-    path.write_bytes(path.with_name("kept").read_bytes()[:-3])
+    path.rename(path.with_name("saved"))
+    path.write_bytes(path.with_name("saved").read_bytes()[:-3])
     request.getfixturevalue("another_process")
     with Workspace.open(workspace.path) as again:
         assert again.current_version() == uri
-        assert matching(uri, b"<a/>") == ["one", "two"]
+        assert matched_names(uri, b"<a/>") == ["one", "two"]
 
 
-def test_many_changes_at_once_make_a_whole_version(
+def test_many_changes_at_once_make_a_base_version(
     workspace: Workspace, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(current_version, "CHANGED_ROWS_MIN", 2)
     empty = workspace.current_version()
     workspace.subscriptions.add_many([wanted(id=name) for name in "abc"])
-    whole = workspace.current_version()
-    assert not set(files_of(empty)) & set(files_of(whole))
-    assert matching(whole, b"<a/>") == ["a", "b", "c"]
+    base = workspace.current_version()
+    assert not set(files_of(empty)) & set(files_of(base))
+    assert matched_names(base, b"<a/>") == ["a", "b", "c"]
 
 
-def subscribing(path: Path, name: str) -> str:
-    """Subscribes in a process of its own, ten times, and asks for versions in between."""
+def subscribe_repeatedly(path: Path, name: str) -> str:
+    """Subscribe ten times in another process, and write versions in between."""
     with Workspace.open(path) as workspace:
         for _ in range(10):
             workspace.subscriptions.add(wanted(subscriber=name))
@@ -289,21 +291,21 @@ def subscribing(path: Path, name: str) -> str:
     return name
 
 
-def test_processes_subscribe_at_once(workspace: Workspace) -> None:
+def test_processes_subscribe_concurrently(workspace: Workspace) -> None:
     names = ["anna", "anna", "ben", "cleo"]
     context = multiprocessing.get_context("spawn")
     with ProcessPoolExecutor(4, mp_context=context) as pool:
-        list(pool.map(subscribing, [workspace.path] * 4, names))
+        list(pool.map(subscribe_repeatedly, [workspace.path] * 4, names))
     expected = sorted(
         [f"anna-{number}" for number in range(1, 21)]
         + [f"{name}-{number}" for name in ("ben", "cleo") for number in range(1, 11)]
     )
     assert sorted(each.id for each in workspace.subscriptions.each()) == expected
-    assert matching(workspace.current_version(), b"<a/>") == expected
+    assert matched_names(workspace.current_version(), b"<a/>") == expected
 
 
 class StoreMachine(RuleBasedStateMachine):
-    """The store against a dictionary, and each version against what the dictionary holds."""
+    """The store against a dictionary, and each version against the dictionary's active entries."""
 
     names = st.sampled_from(["a", "b", "c", "word-a", "word-b"])
 
@@ -313,7 +315,7 @@ class StoreMachine(RuleBasedStateMachine):
 
         self.folder = tempfile.TemporaryDirectory()
         self.workspace = Workspace.create(self.folder.name)
-        self.live: dict[str, bool] = {}
+        self.active: dict[str, bool] = {}
 
     @rule(name=names)
     def subscribe(self, name: str) -> None:
@@ -321,26 +323,28 @@ class StoreMachine(RuleBasedStateMachine):
             self.workspace.subscriptions.add(wanted("a", id=name, kind="keywords"))
         else:
             self.workspace.subscriptions.add(wanted(id=name))
-        self.live.setdefault(name, True)
+        self.active.setdefault(name, True)
 
-    @precondition(lambda self: self.live)
+    @precondition(lambda self: self.active)
     @rule(data=st.data())
     def unsubscribe(self, data: st.DataObject) -> None:
-        name = data.draw(st.sampled_from(sorted(self.live)))
+        name = data.draw(st.sampled_from(sorted(self.active)))
         self.workspace.subscriptions.remove([name])
-        del self.live[name]
+        del self.active[name]
 
-    @precondition(lambda self: self.live)
+    @precondition(lambda self: self.active)
     @rule(data=st.data(), paused=st.booleans())
     def pause_or_resume(self, data: st.DataObject, paused: bool) -> None:
-        name = data.draw(st.sampled_from(sorted(self.live)))
+        name = data.draw(st.sampled_from(sorted(self.active)))
         self.workspace.subscriptions.set_paused([name], paused)
-        self.live[name] = not paused
+        self.active[name] = not paused
 
     @rule()
-    def make_a_version(self) -> None:
+    def write_a_version(self) -> None:
         version = self.workspace.current_version()
-        assert matching(version, b"<a/>") == sorted(name for name in self.live if self.live[name])
+        assert matched_names(version, b"<a/>") == sorted(
+            name for name in self.active if self.active[name]
+        )
 
     @rule()
     def restart(self) -> None:
@@ -349,8 +353,8 @@ class StoreMachine(RuleBasedStateMachine):
 
     @invariant()
     def the_store_is_the_dictionary(self) -> None:
-        there = {each.id: not each.paused for each in self.workspace.subscriptions.each()}
-        assert there == self.live
+        stored = {each.id: not each.paused for each in self.workspace.subscriptions.each()}
+        assert stored == self.active
 
     def teardown(self) -> None:
         self.workspace.close()

@@ -1,4 +1,4 @@
-"""A workspace is made once, opened by anyone, upgraded, and refused where it cannot be read."""
+"""Workspaces: creation, opening, migration, and refusal of unreadable ones."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ from penstock.workspace.migrations import MIGRATIONS
 
 
 def code_of_opening(path: Path) -> str:
-    with pytest.raises(PenstockError) as told:
+    with pytest.raises(PenstockError) as caught:
         Workspace.open(path)
-    return told.value.code
+    return caught.value.code
 
 
 def test_a_folder_with_other_files_becomes_a_workspace(tmp_path: Path) -> None:
@@ -25,30 +25,30 @@ def test_a_folder_with_other_files_becomes_a_workspace(tmp_path: Path) -> None:
     assert (tmp_path / "mine.xml").read_text() == "<a/>"
 
 
-def test_a_workspace_is_made_once(tmp_path: Path) -> None:
+def test_a_workspace_is_created_once(tmp_path: Path) -> None:
     with Workspace.create(tmp_path) as workspace:
         workspace.subscriptions.add(StoredSubscription(subscriber="anna", query="/a"))
-    with pytest.raises(PenstockError) as told:
+    with pytest.raises(PenstockError) as caught:
         Workspace.create(tmp_path)
-    assert told.value.code == "workspace.exists"
+    assert caught.value.code == "workspace.exists"
     with Workspace.open(tmp_path) as workspace:
         assert len(workspace.subscriptions) == 1
 
 
-def test_a_creation_that_was_cut_short_can_be_repeated(tmp_path: Path) -> None:
+def test_an_interrupted_creation_can_be_repeated(tmp_path: Path) -> None:
     sqlite3.connect(tmp_path / "penstock.sqlite").close()
     assert code_of_opening(tmp_path) == "workspace.missing"
     Workspace.create(tmp_path).close()
     Workspace.open(tmp_path).close()
 
 
-def test_what_is_no_workspace_is_told_apart(tmp_path: Path) -> None:
+def test_a_folder_that_is_no_workspace_is_refused(tmp_path: Path) -> None:
     assert code_of_opening(tmp_path) == "workspace.missing"
     other = sqlite3.connect(tmp_path / "penstock.sqlite")
     other.execute("CREATE TABLE something (a)")
     other.close()
     assert code_of_opening(tmp_path) == "workspace.missing"
-    (tmp_path / "penstock.sqlite").write_bytes(b"nothing of SQLite's, and long enough" * 10)
+    (tmp_path / "penstock.sqlite").write_bytes(b"not a SQLite file, but long enough" * 10)
     assert code_of_opening(tmp_path) == "workspace.damaged"
 
 
@@ -60,14 +60,14 @@ def test_a_newer_workspace_is_refused_and_left_alone(tmp_path: Path) -> None:
     assert code_of_opening(tmp_path) == "workspace.too-new"
 
 
-def test_an_older_workspace_is_upgraded(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_older_workspace_is_migrated(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     with Workspace.create(tmp_path) as workspace:
         workspace.subscriptions.add(StoredSubscription(subscriber="anna", query="/a"))
 
-    def next_step(connection: sqlite3.Connection) -> None:
+    def next_migration(connection: sqlite3.Connection) -> None:
         connection.execute("ALTER TABLE subscribers ADD COLUMN note TEXT")
 
-    monkeypatch.setattr(database, "MIGRATIONS", (*MIGRATIONS, next_step))
+    monkeypatch.setattr(database, "MIGRATIONS", (*MIGRATIONS, next_migration))
     for _ in range(2):
         with Workspace.open(tmp_path) as workspace:
             assert len(workspace.subscriptions) == 1
@@ -76,7 +76,7 @@ def test_an_older_workspace_is_upgraded(tmp_path: Path, monkeypatch: pytest.Monk
     reader.close()
 
 
-def test_a_workspace_that_knew_xpath_alone_is_upgraded(
+def test_a_workspace_without_query_kinds_is_migrated(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     with monkeypatch.context() as patch:
@@ -97,40 +97,42 @@ def test_a_workspace_that_knew_xpath_alone_is_upgraded(
         assert len(open_version(workspace.current_version()).matcher.match(b"<a>b</a>")) == 2
 
 
-def test_an_upgrade_that_fails_changes_nothing(
+def test_a_failed_migration_changes_nothing(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     Workspace.create(tmp_path).close()
 
-    def broken_step(connection: sqlite3.Connection) -> None:
+    def failing_migration(connection: sqlite3.Connection) -> None:
         connection.execute("DROP TABLE changes")
-        raise RuntimeError("the upgrade stops here")
+        raise RuntimeError("the migration fails here")
 
     with monkeypatch.context() as patch:
-        patch.setattr(database, "MIGRATIONS", (*MIGRATIONS, broken_step))
+        patch.setattr(database, "MIGRATIONS", (*MIGRATIONS, failing_migration))
         with pytest.raises(RuntimeError):
             Workspace.open(tmp_path)
     with Workspace.open(tmp_path) as workspace:
         workspace.subscriptions.add(StoredSubscription(subscriber="anna", query="/a"))
 
 
-def test_missing_folders_are_made_again(tmp_path: Path) -> None:
+def test_missing_folders_are_created_again(tmp_path: Path) -> None:
     Workspace.create(tmp_path).close()
     (tmp_path / "inbox").rmdir()
     with Workspace.open(tmp_path) as workspace:
         assert workspace.inbox.folder.is_dir()
 
 
-def test_a_writer_that_never_ends_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_writer_that_never_ends_is_reported(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(database, "BUSY_SECONDS_MAX", 0.1)
     with Workspace.create(tmp_path) as workspace, Workspace.open(tmp_path) as other:
-        with other._database.writing(), pytest.raises(PenstockError) as told:
+        with other._database.write_transaction(), pytest.raises(PenstockError) as caught:
             workspace.subscriptions.add(StoredSubscription(subscriber="anna", query="/a"))
-        assert told.value.code == "workspace.busy"
+        assert caught.value.code == "workspace.busy"
         workspace.subscriptions.add(StoredSubscription(subscriber="anna", query="/a"))
 
 
-def test_a_file_that_cannot_be_opened_is_told_as_such(tmp_path: Path) -> None:
+def test_a_file_that_cannot_be_opened_is_reported(tmp_path: Path) -> None:
     (tmp_path / "penstock.sqlite").mkdir()
     with pytest.raises(PermissionError, match="open"):
         Workspace.create(tmp_path)

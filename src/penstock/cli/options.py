@@ -11,7 +11,7 @@ import typer
 from penstock.cli.console import JSON_WANTED
 
 if TYPE_CHECKING:
-    from penstock.workspace.query_indexes import Kind
+    from penstock.workspace.query_indexes import QueryKind
 
 EXISTING_FILE: dict[str, Any] = {"exists": True, "dir_okay": False, "readable": True}
 
@@ -84,7 +84,7 @@ def bindings(
 
 def query_or_keywords(
     query: str | None, keywords: str | None, xpath_options: Mapping[str, object]
-) -> tuple[Kind, str]:
+) -> tuple[QueryKind, str]:
     """Returns the kind and the text of the query; exactly one of the two must be given.
 
     ``xpath_options`` are the options, by name, that may not be combined with keywords.

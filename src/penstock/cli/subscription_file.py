@@ -15,7 +15,7 @@ from typing import Any, TypeAlias, TypeVar
 from penstock.errors import QueryError, SubscriptionFileError, Where, error
 from penstock.language import Subscription, why_never
 from penstock.matching import KeywordIndex, SubscriptionIndex
-from penstock.workspace.query_indexes import KINDS, Kind
+from penstock.workspace.query_indexes import QUERY_KINDS, QueryKind
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,7 +23,7 @@ class Entry:
     """A subscription with its position in the file."""
 
     subscription: Subscription
-    kind: Kind
+    kind: QueryKind
     line: int
     column: int
     """Column at which the query begins."""
@@ -170,7 +170,7 @@ class _TextParser:
     def __init__(self) -> None:
         self._namespaces: dict[str, str] = {}
         self._default_namespace: str | None = None
-        self._kind: Kind = "xpath"
+        self._kind: QueryKind = "xpath"
 
     def entry(self, line: str, number: int) -> Entry | None:
         """Parses a line; returns ``None`` for a comment, a directive or an empty line."""
@@ -202,8 +202,8 @@ class _TextParser:
             self._namespaces = {**self._namespaces, **_binding(word, rest, number)}
 
 
-def _kind(word: str, number: int) -> Kind:
-    for kind in KINDS:
+def _kind(word: str, number: int) -> QueryKind:
+    for kind in QUERY_KINDS:
         if word == kind:
             return kind
     message = f"unknown kind of subscription `{word}`"
@@ -262,9 +262,9 @@ def _json_entry(row: dict[str, Any], number: int) -> Entry:
     return Entry(subscription, kind, number, 1)
 
 
-def kind_of(row: Mapping[str, Any], number: int) -> Kind:
+def kind_of(row: Mapping[str, Any], number: int) -> QueryKind:
     """The kind of the query in a row; only XPath queries may have namespaces."""
-    for kind in KINDS:
+    for kind in QUERY_KINDS:
         if row.get("kind", "xpath") == kind:
             if kind == "keywords" and (row.get("namespaces") or row.get("default_namespace")):
                 raise bad_row("keywords cannot have namespaces", number)

@@ -1,7 +1,7 @@
-"""Documents in, deliveries out, on Spark: the only package that imports pyspark.
+"""The Spark pipeline: documents in, deliveries out. The only package that imports pyspark.
 
-The public names stand here. They are imported when they are first used: workers import this
-package for one of its modules, and should not wait for all of them.
+Public names are imported on first use: a worker that needs one module of this package should not
+wait for all of them.
 """
 
 from __future__ import annotations
@@ -23,13 +23,15 @@ if TYPE_CHECKING:
     from penstock.pipeline.readers import read_column as read_column
     from penstock.pipeline.readers import read_directory as read_directory
     from penstock.pipeline.readers import read_records as read_records
+    from penstock.pipeline.run_config import RunConfig as RunConfig
     from penstock.pipeline.schema_inference import infer_schema as infer_schema
 
-_HOMES = {
+_MODULES = {
     "BatchCounts": "delivery",
     "BatchDelivery": "delivery_stream",
     "BatchProgress": "progress",
     "ProgressListener": "progress",
+    "RunConfig": "run_config",
     "deliver": "delivery",
     "infer_schema": "schema_inference",
     "match_documents": "document_matching",
@@ -48,6 +50,7 @@ __all__ = [
     "BatchDelivery",
     "BatchProgress",
     "ProgressListener",
+    "RunConfig",
     "deliver",
     "infer_schema",
     "match_documents",
@@ -62,7 +65,7 @@ __all__ = [
 
 
 def __getattr__(name: str) -> object:
-    home = _HOMES.get(name)
-    if home is None:
+    module = _MODULES.get(name)
+    if module is None:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    return getattr(importlib.import_module(f"{__name__}.{home}"), name)
+    return getattr(importlib.import_module(f"{__name__}.{module}"), name)

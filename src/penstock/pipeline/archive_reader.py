@@ -1,4 +1,4 @@
-"""Archives of documents."""
+"""Reads archives of XML files, one document a member."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as f
 from pyspark.sql.pandas.types import from_arrow_schema
 
-from penstock.pipeline.archive_members import ArchiveLimits, members_of
-from penstock.pipeline.document_headers import HeaderOptions, Value, documents_of
-from penstock.pipeline.file_reader import binary_files
+from penstock.pipeline.archive_members import ArchiveLimits, read_members
+from penstock.pipeline.directory_reader import binary_files
+from penstock.pipeline.document_headers import HeaderOptions, Value, documents_from
 from penstock.pipeline.filesystem import open_file
 from penstock.pipeline.limits import (
     ARCHIVE_BYTES,
@@ -34,8 +34,8 @@ _MEMBERS: list[pa.Field[Any]] = [
 ]
 
 MEMBERS: Final = pa.schema(_MEMBERS)
-"""What is known of a member: its archive and the archive's time, its name, how many come before it,
-its bytes, and why it has none."""
+"""One row a member: the archive's path and modification time, the member's name, its index in the
+archive, its bytes, and the error if it could not be read."""
 
 
 def read_archives(
@@ -55,47 +55,47 @@ def read_archives(
     member_bytes: int = MEMBER_BYTES,
     **header: Unpack[HeaderOptions],
 ) -> DataFrame:
-    """Read archives of XML files, a document each: zip, tar, tar.gz, and single files in gzip.
+    """Read archives of XML files, one document a member: zip, tar, tar.gz, and single gzip files.
 
-    Spark finds the archives; each is unpacked by one task, member by member, where it is read.
+    Spark lists the archives; one task reads each archive, member by member, as a stream.
 
     Parameters
     ----------
     spark
         The session.
     path
-        A directory, file or glob, or several; a place that Spark and Arrow can both read.
+        A directory, file or glob, or a list of them, that both Spark and Arrow can read.
     publisher
-        Who published them: a text, or an expression over the columns ``path`` (the archive),
-        ``modified_at``, ``member`` (its name), ``place``, ``content`` and ``fault``.
+        The publisher: a constant, or an expression over the columns ``path`` (the archive),
+        ``modified_at``, ``member`` (the name), ``place`` (the index), ``content`` and ``fault``.
     stream
-        Whether archives that appear later are read too, each once. Move them there whole.
+        Whether to read new archives as they appear, each once. Move them there atomically.
     pattern, members
-        Which archives, and which members of them, by their file names, as globs.
+        Globs that the file names of archives and members must match.
     recursive
-        Whether folders within are read too.
+        Whether to read subfolders too.
     max_files_per_trigger, max_bytes_per_trigger
-        How much a micro-batch takes, in archives as they are stored.
+        The size of a micro-batch, in archives and in their compressed bytes.
     archive_bytes, archive_ratio, archive_members
-        How much an archive may unpack to: in bytes, in times its own size, in members.
+        Limits of an archive: uncompressed bytes, compression ratio, number of members.
     member_bytes
-        How long a member may be.
+        The limit of a member's uncompressed bytes.
     **header
-        The rest of the header: see :class:`~penstock.pipeline.document_headers.HeaderOptions`. The
+        Other header values: see :class:`~penstock.pipeline.document_headers.HeaderOptions`. The
         fields ``file`` and ``member`` are always set, and ``fault`` where a member cannot be read.
 
     Returns
     -------
-    Documents, in the order of the archive. What is damaged, encrypted or too much is a row whose
-    content is empty, and refused when it is matched; past a limit of the whole archive there is one
-    such row for all the rest.
+    Documents, in archive order. A member that is damaged, encrypted or too large becomes a row with
+    empty content, which matching refuses. If a limit of the archive is exceeded, one such row
+    stands for all remaining members.
 
     Examples
     --------
     >>> import tempfile, pathlib, zipfile
     >>> archive = pathlib.Path(tempfile.mkdtemp()) / "a.zip"
-    >>> with zipfile.ZipFile(archive, "w") as made:
-    ...     made.writestr("one.xml", "<a/>")
+    >>> with zipfile.ZipFile(archive, "w") as file:
+    ...     file.writestr("one.xml", "<a/>")
     >>> row = read_archives(spark, str(archive), publisher="me").first()
     >>> row.fields["member"], bytes(row.content)
     ('one.xml', b'<a/>')
@@ -119,34 +119,34 @@ def read_archives(
     def unpack(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         for batch in batches:
             for row in batch.to_pylist():
-                yield from _unpacked(row, members, limits)
+                yield from _member_batches(row, members, limits)
 
     found = archives.select("path", "length", f.col("modificationTime").alias("modified_at"))
-    return documents_of(
+    return documents_from(
         found.mapInArrow(unpack, from_arrow_schema(MEMBERS)),
         content=f.col("content"),
         published_at=f.col("modified_at"),
-        place=f.col("place"),
-        own_fields={"file": f.col("path"), "member": f.col("member"), "fault": f.col("fault")},
+        position=f.col("place"),
+        source_fields={"file": f.col("path"), "member": f.col("member"), "fault": f.col("fault")},
         publisher=publisher,
         **header,
     )
 
 
-def _unpacked(
+def _member_batches(
     archive: dict[str, Any], pattern: str, limits: ArchiveLimits
 ) -> Iterator[pa.RecordBatch]:
-    """The members of an archive, in batches that are bounded in bytes."""
+    """The members of an archive, in batches of about ``ROW_BATCH_BYTES``."""
     rows: list[dict[str, Any]] = []
     size = 0
     with open_file(archive["path"]) as file:
-        for member in members_of(file, archive["path"], archive["length"], pattern, limits):
+        for member in read_members(file, archive["path"], archive["length"], pattern, limits):
             rows.append(
                 {
                     "path": archive["path"],
                     "modified_at": archive["modified_at"],
                     "member": member.name,
-                    "place": member.place,
+                    "place": member.position,
                     "content": member.content,
                     "fault": None if member.fault is None else str(member.fault),
                 }

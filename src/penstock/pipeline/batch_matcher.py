@@ -1,7 +1,7 @@
-"""What becomes of a batch of documents, as Arrow arrays: no Spark here.
+"""Matches a batch of documents, as Arrow arrays. Independent of Spark.
 
-A match is the number of a row in the version's table of subscriptions, so that subscriber and
-options are found by taking rows, not by joining.
+A match refers to its subscription by the row number in the version's table, so the subscriber and
+options are looked up by position instead of a join.
 """
 
 from __future__ import annotations
@@ -21,77 +21,76 @@ from penstock.errors import DocumentError
 from penstock.matching import BatchMatches
 from penstock.matching.batch import error_array
 from penstock.mediation import MappingChooser
-from penstock.pipeline.document_mappings import Chosen, choose
+from penstock.pipeline.document_mappings import BatchMappings, choose_mappings
 from penstock.workspace.index_versions import OpenVersion
 from penstock.workspace.limits import DELIVERY_FRAGMENTS_MAX
-from penstock.workspace.table_schemas import FRAGMENTS, MORE, TIME
+from penstock.workspace.table_schemas import FRAGMENTS, MORE_FRAGMENTS, TIME
 
-BATCH_BYTES_MAX: Final = 4 << 20
-"""Documents are matched, and their matches handed on, about so many bytes at a time."""
+SLICE_BYTES: Final = 4 << 20
+"""Approximate bytes of documents that are matched at a time."""
 
 Numbers = npt.NDArray[np.int64]
 
 
-def slices(batch: pa.RecordBatch, content: str = "content") -> Iterator[pa.RecordBatch]:
-    """Cut a batch into parts of about :data:`BATCH_BYTES_MAX`, never within a row.
+def split_by_bytes(batch: pa.RecordBatch, content: str = "content") -> Iterator[pa.RecordBatch]:
+    """Split a batch between rows into slices of about :data:`SLICE_BYTES`.
 
-    Spark bounds batches by rows first and by its own limit of bytes; what a batch of documents
-    gives can be a thousand times its rows, so it is taken in small parts.
+    The matches of a batch can have a thousand times its rows, and Spark's limits on the input batch
+    do not bound them.
     """
     ends = np.cumsum(byte_lengths(batch.column(content)).to_numpy(zero_copy_only=False))
     start = 0
     while start < batch.num_rows:
         before = ends[start - 1] if start else 0
-        end = int(np.searchsorted(ends, before + BATCH_BYTES_MAX, side="right"))
+        end = int(np.searchsorted(ends, before + SLICE_BYTES, side="right"))
         end = max(end, start + 1)
         yield batch.slice(start, end - start)
         start = end
 
 
 def byte_lengths(contents: pa.Array[Any]) -> pa.Array[Any]:
-    """How long each document is; one that is missing has no bytes."""
+    """The length of each document in bytes; 0 for null."""
     compute: Any = pc
     lengths: pa.Array[Any] = compute.fill_null(compute.binary_length(contents), 0).cast(pa.int64())
     return lengths
 
 
 @dataclass(frozen=True, slots=True)
-class Outcomes:
-    """The matches and refusals of a batch of documents."""
+class BatchOutcomes:
+    """The matches and errors of a batch of documents."""
 
-    documents: Numbers
-    """The place in the batch of each match's document, ascending."""
+    document_rows: Numbers
+    """The row of each match's document in the batch, ascending."""
 
-    subscriptions: Numbers
+    subscription_rows: Numbers
     """The row of each match's subscription in the version's table."""
 
-    faults: pa.StructArray
-    """A row for each document, of type :data:`~penstock.matching.batch.ERROR_TYPE`: null where it
-    was sound."""
+    errors: pa.StructArray
+    """One row a document, of :data:`~penstock.matching.batch.ERROR_TYPE`: null if accepted."""
 
-    chosen: Chosen
-    """The mappings by which the documents were matched."""
+    mappings: BatchMappings
+    """The mappings that the documents were matched with."""
 
-    unknown: Numbers
-    """How many elements each document has that its mapping's schema does not have."""
+    unknown_elements: Numbers
+    """For each document, the number of elements that its mapping's schema does not define."""
 
     @property
-    def matches_each(self) -> Numbers:
-        """How many matches each document has."""
-        return np.bincount(self.documents, minlength=len(self.faults)).astype(np.int64)
+    def match_counts(self) -> Numbers:
+        """The number of matches of each document."""
+        return np.bincount(self.document_rows, minlength=len(self.errors)).astype(np.int64)
 
 
-class Matching:
-    """Matches batches against one version of the subscriptions.
+class BatchMatcher:
+    """Matches batches against one index version.
 
     Parameters
     ----------
     version
         The subscriptions.
     at
-        The time that decides which of them have started and not expired; ``None`` counts all.
+        Decides which subscriptions have started and not expired; ``None`` to match all.
     chooser
-        Chooses each document's mapping by its header; without it they are matched as they are.
+        Chooses each document's mapping by its header; ``None`` to match without mappings.
     """
 
     def __init__(
@@ -102,76 +101,80 @@ class Matching:
     ) -> None:
         self.version = version
         self._chooser = chooser
-        self._in_force = None if at is None else _in_force(version.subscriptions, at)
+        self._active = None if at is None else _active_mask(version.subscriptions, at)
 
-    def match(self, batch: pa.RecordBatch) -> Outcomes:
-        """Match each document of a batch, by the mapping that its header asks for."""
+    def match(self, batch: pa.RecordBatch) -> BatchOutcomes:
+        """Match each document of a batch, with the mapping that its header selects."""
         contents = batch.column("content")
-        chosen = choose(batch, self._chooser)
-        found = self._found(contents, chosen)
-        ids: Any = found.ids.values
+        mappings = choose_mappings(batch, self._chooser)
+        matches = self._match_contents(contents, mappings)
+        ids: Any = matches.ids.values
         rows_of_ids = pc.cast(ids.dictionary, pa.int64()).to_numpy(zero_copy_only=False)
-        subscriptions = rows_of_ids[ids.indices.to_numpy(zero_copy_only=False)]
-        offsets = found.ids.offsets.to_numpy(zero_copy_only=False)
-        documents = np.repeat(np.arange(len(contents)), np.diff(offsets))
-        if self._in_force is not None:
-            kept = self._in_force[subscriptions]
-            documents, subscriptions = documents[kept], subscriptions[kept]
-        faults = _with_refusals(found.errors, chosen.refused)
-        unknown = np.zeros(len(contents), np.int64)
-        unknown[list(found.unknown)] = list(found.unknown.values())
-        return Outcomes(documents, subscriptions, faults, chosen, unknown)
+        subscription_rows = rows_of_ids[ids.indices.to_numpy(zero_copy_only=False)]
+        offsets = matches.ids.offsets.to_numpy(zero_copy_only=False)
+        document_rows = np.repeat(np.arange(len(contents)), np.diff(offsets))
+        if self._active is not None:
+            kept = self._active[subscription_rows]
+            document_rows, subscription_rows = document_rows[kept], subscription_rows[kept]
+        errors = _with_header_errors(matches.errors, mappings.refused)
+        unknown_elements = np.zeros(len(contents), np.int64)
+        unknown_elements[list(matches.unknown)] = list(matches.unknown.values())
+        return BatchOutcomes(document_rows, subscription_rows, errors, mappings, unknown_elements)
 
-    def _found(self, contents: pa.Array[Any], chosen: Chosen) -> BatchMatches:
-        if not chosen.mappings:
+    def _match_contents(self, contents: pa.Array[Any], mappings: BatchMappings) -> BatchMatches:
+        if not mappings.mappings:
             return self.version.matcher.match_batch(contents)
-        if chosen.refused:  # not even read: a row without a document
+        if mappings.refused:  # a null is not read
             compute: Any = pc
-            nothing = pa.scalar(None, contents.type)
-            contents = compute.if_else(_mask(chosen.refused, len(contents)), nothing, contents)
-        return self.version.mediated.match_batch(contents, chosen.mappings)
+            null = pa.scalar(None, contents.type)
+            contents = compute.if_else(_mask(mappings.refused, len(contents)), null, contents)
+        return self.version.mediated.match_batch(contents, mappings.mappings)
 
-    def subscriptions(self, outcomes: Outcomes, columns: Sequence[str]) -> list[pa.Array[Any]]:
-        """Columns of the subscriptions, a row for each match."""
-        numbers: Any = pa.array(outcomes.subscriptions)
+    def subscription_columns(
+        self, outcomes: BatchOutcomes, columns: Sequence[str]
+    ) -> list[pa.Array[Any]]:
+        """Columns of the subscriptions table, one row a match."""
+        numbers: Any = pa.array(outcomes.subscription_rows)
         taken = self.version.rows(numbers, columns)
-        return [_whole(taken.column(name)) for name in columns]
+        return [_combined(taken.column(name)) for name in columns]
 
     def fragments(
-        self, contents: pa.Array[Any], outcomes: Outcomes, *, wanted: npt.NDArray[np.bool_]
+        self, contents: pa.Array[Any], outcomes: BatchOutcomes, *, wanted: npt.NDArray[np.bool_]
     ) -> pa.Array[Any]:
-        """What each match selected: null where it is not ``wanted``.
+        """The fragments of each match; null where ``wanted`` is false.
 
-        Null too where it cannot be told in bounded memory: any of several keywords in a document
-        that is too large. Whoever is delivered it is given the document whole. Past
-        :data:`~penstock.workspace.limits.DELIVERY_FRAGMENTS_MAX` a last one tells how many are
-        left out.
+        Also null where they cannot be determined in bounded memory: the answers of a keyword query
+        with OR in a document that is too large. The complete document is delivered instead. Past
+        :data:`~penstock.workspace.limits.DELIVERY_FRAGMENTS_MAX` fragments, a last one states how
+        many are omitted.
         """
         rows: list[list[dict[str, Any]] | None] = [None] * len(wanted)
-        places = np.flatnonzero(wanted)
-        for of_document in np.split(places, _changes(outcomes.documents[places])):
+        matches = np.flatnonzero(wanted)
+        for of_document in np.split(matches, _boundaries(outcomes.document_rows[matches])):
             if len(of_document) == 0:
                 continue
-            number = int(outcomes.documents[of_document[0]])
-            document: Any = contents[number]
-            ids = [str(row) for row in outcomes.subscriptions[of_document]]
-            mapping = outcomes.chosen.of(number)
+            row = int(outcomes.document_rows[of_document[0]])
+            document: Any = contents[row]
+            ids = [str(number) for number in outcomes.subscription_rows[of_document]]
+            mapping = outcomes.mappings.of(row)
             selected = self.version.mediated.select(document.as_py(), mapping, ids)
-            for place, id_ in zip(of_document, ids, strict=True):
+            for match, id_ in zip(of_document, ids, strict=True):
                 if id_ in selected:
-                    rows[place] = _fragment_rows(selected[id_])
-        made: pa.Array[Any] = pa.array(rows, FRAGMENTS)
-        return made
+                    rows[match] = _fragment_rows(selected[id_])
+        fragments: pa.Array[Any] = pa.array(rows, FRAGMENTS)
+        return fragments
 
 
-def _with_refusals(faults: pa.StructArray, refused: Mapping[int, DocumentError]) -> pa.StructArray:
-    """The faults of a batch, with those of headers in their place."""
+def _with_header_errors(
+    errors: pa.StructArray, refused: Mapping[int, DocumentError]
+) -> pa.StructArray:
+    """The errors of a batch, with those of refused headers in their rows."""
     if not refused:
-        return faults
+        return errors
     compute: Any = pc
-    of_headers = error_array(refused, len(faults))
-    both: pa.StructArray = compute.if_else(_mask(refused, len(faults)), of_headers, faults)
-    return both
+    header_errors = error_array(refused, len(errors))
+    merged: pa.StructArray = compute.if_else(_mask(refused, len(errors)), header_errors, errors)
+    return merged
 
 
 def _mask(rows: Mapping[int, object], length: int) -> pa.BooleanArray:
@@ -179,34 +182,34 @@ def _mask(rows: Mapping[int, object], length: int) -> pa.BooleanArray:
     return mask
 
 
-def _whole(column: pa.ChunkedArray[Any]) -> pa.Array[Any]:
-    whole: pa.Array[Any] = column.combine_chunks()
-    return whole
+def _combined(column: pa.ChunkedArray[Any]) -> pa.Array[Any]:
+    combined: pa.Array[Any] = column.combine_chunks()
+    return combined
 
 
-def _changes(values: Numbers) -> Numbers:
-    """Where a value differs from the one before."""
+def _boundaries(values: Numbers) -> Numbers:
+    """The positions at which a value differs from the previous one."""
     return np.flatnonzero(np.diff(values)) + 1
 
 
-def _in_force(subscriptions: pa.Table, at: datetime) -> npt.NDArray[np.bool_] | None:
-    """Which subscriptions have started and not expired; ``None`` where none ever changes."""
+def _active_mask(subscriptions: pa.Table, at: datetime) -> npt.NDArray[np.bool_] | None:
+    """Which subscriptions have started and not expired; ``None`` if all are unlimited."""
     starts, expires = subscriptions.column("starts_at"), subscriptions.column("expires_at")
     if starts.null_count == expires.null_count == len(subscriptions):
         return None
     compute: Any = pc
     now = pa.scalar(at, TIME)
-    started = compute.fill_null(compute.less_equal(starts, now), True)
-    lasting = compute.fill_null(compute.greater(expires, now), True)
-    found: npt.NDArray[np.bool_] = compute.and_(started, lasting).to_numpy()
-    return found
+    has_started = compute.fill_null(compute.less_equal(starts, now), True)
+    is_unexpired = compute.fill_null(compute.greater(expires, now), True)
+    mask: npt.NDArray[np.bool_] = compute.and_(has_started, is_unexpired).to_numpy()
+    return mask
 
 
 def _fragment_rows(fragments: Sequence[Fragment]) -> list[dict[str, Any]]:
     rows = [_fragment_row(fragment) for fragment in fragments[:DELIVERY_FRAGMENTS_MAX]]
-    left_out = len(fragments) - len(rows)
-    if left_out:
-        rows.append({"kind": MORE, "spans": [], "xml": f"<!-- {left_out} more -->"})
+    omitted = len(fragments) - len(rows)
+    if omitted:
+        rows.append({"kind": MORE_FRAGMENTS, "spans": [], "xml": f"<!-- {omitted} more -->"})
     return rows
 
 

@@ -1,11 +1,11 @@
-"""A batch of documents into the tables: one Spark job, one commit a table.
+"""Delivers a batch of documents: one Spark job, one commit a table.
 
-Two stages. The first matches, writes the documents and dead letters of its partition into files,
-and hands on a row for each delivery and each document's outcome. The second, after a shuffle by
-bucket, writes the deliveries of each bucket sorted by subscriber, and adds the outcomes up. Both
-hand on the names of the files they wrote: of a task that was tried several times, only the attempt
-that succeeded is heard. The driver then commits documents, dead letters, deliveries and counts,
-in this order, each with the batch's number: replayed after a failure, a batch is committed once.
+The job has two stages. The first matches the documents, writes documents and dead letters to files,
+and passes on a row for each delivery and each document's outcome. After a shuffle by bucket, the
+second writes the deliveries of each bucket, sorted by subscriber, and sums up the outcomes. Both
+stages report the files they wrote; if a task had several attempts, only the report of the
+successful one arrives. The driver then commits documents, dead letters, deliveries and counts, in
+this order, each with the batch number: a batch that is replayed after a failure is committed once.
 """
 
 from __future__ import annotations
@@ -22,11 +22,12 @@ from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as f
 from pyspark.sql.pandas.types import from_arrow_schema
 
-from penstock.documents import Limits
-from penstock.pipeline.document_matching import ROW, Mode, checked_versions, with_shards
-from penstock.pipeline.match_stage import HANDED_ON, SettingDown
-from penstock.pipeline.write_stage import REPORT, Bucketing
-from penstock.workspace.delta import TableWriter, WrittenFile, commit_batch, last_batch
+from penstock.pipeline.match_stage import STAGE_ROWS, MatchStage
+from penstock.pipeline.partition_matcher import PartitionMatcher
+from penstock.pipeline.run_config import RunConfig
+from penstock.pipeline.shards import ROW, check_versions, with_shards
+from penstock.pipeline.write_stage import REPORT, WriteStage
+from penstock.workspace.delta import TableWriter, WrittenFile, commit_batch, last_committed_batch
 from penstock.workspace.pipeline_tables import Tables
 from penstock.workspace.subscriber_buckets import BUCKETS
 from penstock.workspace.table_schemas import COUNTS
@@ -34,7 +35,7 @@ from penstock.workspace.table_schemas import COUNTS
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BatchCounts:
-    """What became of a batch: ``documents == matched + unmatched + dead``."""
+    """The result of a batch: ``documents == matched + unmatched + dead``."""
 
     documents: int = 0
     matched: int = 0
@@ -43,7 +44,7 @@ class BatchCounts:
     deliveries: int = 0
     bytes: int = 0
     unknown_elements: int = 0
-    """Elements that the schemas of the documents' mappings do not have."""
+    """Elements that the schemas of the documents' mappings do not define."""
 
 
 def deliver(
@@ -55,40 +56,36 @@ def deliver(
     batch: int,
     at: datetime,
     mappings: str | None = None,
-    mode: Mode = "PERMISSIVE",
-    limits: Limits | None = None,
     log: bool = True,
+    config: RunConfig | None = None,
 ) -> BatchCounts | None:
-    """Match a batch of documents and commit what it gives, once.
+    """Match a batch of documents, and commit the results exactly once.
 
     Parameters
     ----------
     documents
-        With the columns of :data:`penstock.pipeline.spark_schemas.DOCUMENTS`.
+        A DataFrame with the columns of :data:`penstock.pipeline.spark_schemas.DOCUMENTS`.
     versions
-        The URI of an index version, or of the shards of one.
+        The URI of an index version, or the URIs of its shards.
     tables
-        Where to; they must exist.
+        The tables to write; they must exist.
     stream, batch
-        The batch's identity: what was committed under it is not committed again. The batches of
-        a stream come in ascending order, and a replay brings the same documents, ``versions``,
-        ``mappings`` and ``at``.
+        The batch's identity: a batch that was committed is not committed again. The batches of a
+        stream must be delivered in ascending order, and a replay must have the same documents,
+        ``versions``, ``mappings`` and ``at``.
     at
-        The batch's time: it decides which subscriptions have started and not expired.
+        The batch's time, which decides which subscriptions have started and not expired.
     mappings
-        The URI of mappings by which documents are matched, as their headers ask for; without it
-        all are matched as they are. Deliveries are of the publishers' bytes either way.
-    mode
-        ``PERMISSIVE`` stores refused documents as dead letters, ``DROPMALFORMED`` only counts
-        them, ``FAILFAST`` commits nothing of a batch that has one.
-    limits
-        How large a document may be, in every respect.
+        The URI of the mappings that document headers refer to; by default no mappings are applied.
+        In both cases the publisher's bytes are delivered.
     log
-        Also keep the documents in the documents table; not for those that come from there.
+        Whether to write the documents to the documents table; false if they come from there.
+    config
+        How to handle refused documents, and the limits of documents.
 
     Returns
     -------
-    What became of the documents; ``None`` where the whole batch was committed before.
+    The batch's counts; ``None`` if the batch was committed before.
 
     Examples
     --------
@@ -106,44 +103,38 @@ def deliver(
     >>> counts = deliver(batch, version, tables, stream="prices", batch=0, at=noon)
     >>> counts.documents, counts.matched, counts.unmatched, counts.dead, counts.deliveries
     (2, 1, 0, 1, 1)
-    >>> deliver(batch, version, tables, stream="prices", batch=0, at=noon)  # once only
+    >>> deliver(batch, version, tables, stream="prices", batch=0, at=noon)  # committed before
     """
-    shards = checked_versions(versions, mode)
-    last = last_batch(tables.counts, stream)
+    shards = check_versions(versions)
+    last = last_committed_batch(tables.counts, stream)
     if last is not None and batch <= last:
         return None
-    setting_down = SettingDown(
-        tables=tables,
-        shards=shards,
-        mappings=mappings,
-        batch=batch,
-        at=at,
-        mode=mode,
-        limits=limits,
-        log=log,
+    matcher = PartitionMatcher(
+        shards=shards, mappings=mappings, at=at, config=config or RunConfig()
     )
-    bucketing = Bucketing(tables=tables, batch=batch, at=at)
+    match_stage = MatchStage(matcher=matcher, tables=tables, batch=batch, log=log)
+    write_stage = WriteStage(tables=tables, batch=batch, at=at)
     reports = (
         with_shards(documents, len(shards))
-        .mapInArrow(setting_down, from_arrow_schema(HANDED_ON))
+        .mapInArrow(match_stage, from_arrow_schema(STAGE_ROWS))
         .withColumn("delivery", delivery_column())
         .withColumn("bucket", bucket_column())
         .repartition("bucket")
         .sortWithinPartitions("bucket", "subscriber", "publisher", "sequence", ROW)
-        .mapInArrow(bucketing, from_arrow_schema(REPORT))
+        .mapInArrow(write_stage, from_arrow_schema(REPORT))
         .collect()
     )
     return _commit([json.loads(row.report) for row in reports], shards, tables, stream, batch)
 
 
 def delivery_column() -> Column:
-    """The hash of document and subscription that names a delivery."""
+    """A delivery's id: the hash of document and subscription."""
     text = f.concat_ws("\x1f", "document", "subscription")
     return f.when(f.col("subscriber").isNotNull(), f.substring(f.sha2(text, 256), 1, 32))
 
 
 def bucket_column() -> Column:
-    """A subscriber's bucket; rows that are no deliveries are spread by their document."""
+    """The subscriber's bucket; rows that are not deliveries are spread by document."""
     text = f.coalesce("subscriber", "document", f.lit(""))
     return f.pmod(f.crc32(text), f.lit(BUCKETS)).cast("int")
 

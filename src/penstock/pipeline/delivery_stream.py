@@ -1,52 +1,51 @@
-"""Documents that keep coming: each micro-batch delivered, and committed once.
+"""Delivers a stream of documents, each micro-batch exactly once.
 
-Spark numbers the micro-batches and remembers in its checkpoint which documents belong to each.
-Before a batch is matched, the subscriptions and mappings it uses are recorded; a replay after a
-failure takes the same documents and the same of both, gives the same, and is committed under the
-same number. So what changes takes effect with the next batch, without a restart, and what was
-committed is committed once, whatever is killed and when.
+Spark numbers the micro-batches and stores in its checkpoint which documents belong to each. Before
+a batch is matched, the index versions and mappings it uses are recorded; a replay after a failure
+gets the same documents, versions and mappings, produces the same rows, and is committed under the
+same number. Changes of subscriptions and mappings therefore take effect with the next batch,
+without a restart, and every batch is committed once, whatever process is killed at whatever time.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.streaming.query import StreamingQuery
 
-from penstock.documents import Limits
 from penstock.pipeline.delivery import deliver
-from penstock.pipeline.document_matching import Mode
+from penstock.pipeline.run_config import RunConfig
 from penstock.workspace.batch_records import BatchRecords
 from penstock.workspace.pipeline_tables import Tables
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BatchDelivery:
-    """Delivers the micro-batches of a stream.
+    """Delivers the micro-batches of a stream: the function of ``foreachBatch``.
 
-    On Spark Connect it runs in the server's process: it travels there as plain values, and what it
-    names must be there.
+    On Spark Connect it is pickled and runs in the server's process, which must be able to read the
+    paths and URIs it refers to.
 
     Parameters
     ----------
     versions
-        Gives the versions that are current when a batch begins.
+        Returns the index versions that are current when a batch starts.
     tables
-        Where to.
+        The tables to write.
     records
-        The folder of the batches' records.
+        The folder of batch records.
     mappings
-        Gives the URI of the mappings that are current when a batch begins; without it documents
-        are matched as they are.
+        Returns the URI of the mappings that are current when a batch starts; by default no mappings
+        are applied.
     stream
-        The stream's identity, as old as its checkpoint.
-    mode, limits
-        As for :func:`~penstock.pipeline.delivery.deliver`.
+        The stream's identity, which must be new if the checkpoint is new.
+    config
+        How to handle refused documents, and the limits of documents.
     before
-        Called before each batch that is new, when all before it are committed.
+        Called before each new batch, when all earlier batches are committed.
     """
 
     versions: Callable[[], Sequence[str]]
@@ -54,8 +53,7 @@ class BatchDelivery:
     records: str
     stream: str
     mappings: Callable[[], str] | None = None
-    mode: Mode = "PERMISSIVE"
-    limits: Limits | None = None
+    config: RunConfig = field(default_factory=RunConfig)
     before: Callable[[SparkSession], object] | None = None
 
     def __call__(self, documents: DataFrame, batch: int) -> None:
@@ -63,7 +61,7 @@ class BatchDelivery:
         records = BatchRecords(self.records, self.stream)
         if self.before is not None and not records.has(batch):
             self.before(documents.sparkSession)
-        record = records.of(batch, self.versions, self.mappings)
+        record = records.get_or_create(batch, self.versions, self.mappings)
         deliver(
             documents,
             record.versions,
@@ -72,8 +70,7 @@ class BatchDelivery:
             batch=batch,
             at=record.at,
             mappings=record.mappings,
-            mode=self.mode,
-            limits=self.limits,
+            config=self.config,
         )
 
 
@@ -91,12 +88,12 @@ def start_stream(
     documents
         A streaming DataFrame with the columns of :data:`penstock.pipeline.spark_schemas.DOCUMENTS`.
     delivery
-        What becomes of each micro-batch.
+        Delivers each micro-batch.
     checkpoint
-        Where Spark keeps how far the stream is.
+        The folder of Spark's checkpoint.
     follow_seconds
-        Look for new documents so often, until stopped; by default what is there is drained, in
-        micro-batches bounded as the source says, and the stream ends.
+        Look for new documents at this interval until stopped. By default the stream processes the
+        available documents, in micro-batches as large as the source allows, and ends.
 
     Examples
     --------

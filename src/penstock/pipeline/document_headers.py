@@ -1,4 +1,4 @@
-"""From what a source knows of a document to the columns of the documents table."""
+"""Builds the columns of the documents table from the columns of a source."""
 
 from __future__ import annotations
 
@@ -11,80 +11,80 @@ from pyspark.sql import functions as f
 from penstock.pipeline.spark_schemas import DOCUMENTS
 
 Value: TypeAlias = str | Column
-"""A text that is the same for every document, or an expression over the columns of the source."""
+"""A constant for all documents, or an expression over the columns of the source."""
 
-PLACES_PER_MICROSECOND: Final = 2048
-"""A document's sequence number is its time in microseconds, times this, plus its place among those
-that were published together. It leads through the year 2112."""
+POSITIONS_PER_MICROSECOND: Final = 2048
+"""A sequence number is the publishing time in microseconds, times this, plus the position among
+documents published at the same time. It fits into 64 bits through the year 2112."""
 
 
 class HeaderOptions(TypedDict, total=False):
-    """What every reader can be told of its documents' headers, beside who publishes them."""
+    """Header values that every reader accepts, besides the publisher."""
 
     schema: Value
     """The name of the documents' schema; none by default."""
 
     id: Value | None
-    """Their identity; where it is not given, null or empty, their bytes are their identity."""
+    """The documents' identity; if missing, null or empty, it is derived from their bytes."""
 
     fields: Mapping[str, Value] | Iterable[str] | None
-    """Further fields: texts and expressions by the field's name, or columns by their own."""
+    """Additional header fields: a mapping of names to values, or names of columns."""
 
 
-def documents_of(
+def documents_from(
     source: DataFrame,
     *,
     content: Column,
     published_at: Column,
-    place: Column | None = None,
-    own_fields: Mapping[str, Value] | None = None,
+    position: Column | None = None,
+    source_fields: Mapping[str, Value] | None = None,
     publisher: Value,
     schema: Value = "",
-    id: Value | None = None,  # noqa: A002 - what a header calls it
+    id: Value | None = None,  # noqa: A002 - the header field's name
     fields: Mapping[str, Value] | Iterable[str] | None = None,
 ) -> DataFrame:
     """The documents of a source, in :data:`penstock.pipeline.spark_schemas.DOCUMENTS` columns.
 
-    What is null is empty instead: an empty content is refused when it is matched, so that it is
-    counted and kept with the reason.
+    Nulls become empty values. Matching refuses empty content, so such documents are counted and
+    stored with an error.
 
     Parameters
     ----------
     source
-        What the reader knows.
+        The reader's rows.
     content, published_at
-        The documents' bytes, and when each was published.
-    place
-        How many were published before, at the same time.
-    own_fields
-        Fields that the reader gives to every header.
+        The documents' bytes and publishing time.
+    position
+        The position among documents with the same publishing time.
+    source_fields
+        Header fields that the reader itself adds.
     publisher, schema, id, fields
-        As the reader was told: see :class:`HeaderOptions`.
+        The reader's arguments: see :class:`HeaderOptions`.
     """
-    by = f.coalesce(_column(publisher), f.lit(""))
-    whole = f.coalesce(content, f.lit(b""))
+    publisher_column = f.coalesce(_column(publisher), f.lit(""))
+    content_column = f.coalesce(content, f.lit(b""))
     time = f.coalesce(published_at.cast("timestamp"), f.current_timestamp())
     columns = {
-        "document": identity(by, whole, id),
-        "publisher": by,
+        "document": identity(publisher_column, content_column, id),
+        "publisher": publisher_column,
         "schema": f.coalesce(_column(schema), f.lit("")),
-        "fields": _map({**(own_fields or {}), **_by_name(fields or {})}),
-        "sequence": f.unix_micros(time) * PLACES_PER_MICROSECOND
-        + (f.lit(0) if place is None else place).cast("bigint"),
+        "fields": _map({**(source_fields or {}), **_by_name(fields or {})}),
+        "sequence": f.unix_micros(time) * POSITIONS_PER_MICROSECOND
+        + (f.lit(0) if position is None else position).cast("bigint"),
         "published_at": time,
-        "content": whole,
+        "content": content_column,
     }
     return source.select(*(columns[name].alias(name) for name in DOCUMENTS.names))
 
 
 def identity(publisher: Column, content: Column, id: Value | None = None) -> Column:  # noqa: A002
-    """What :attr:`penstock.documents.Document.identity` is, in Spark's expressions."""
-    # Java's encoding for forms differs from a URI's in three characters.
+    """:attr:`penstock.documents.Document.identity` as a Spark expression."""
+    # Java's form encoding differs from URI encoding in three characters.
     quoted = f.url_encode(publisher)
-    for written, wanted in (("+", "%20"), ("*", "%2A"), ("%7E", "~")):
-        quoted = f.replace(quoted, f.lit(written), f.lit(wanted))
-    digested = f.concat(f.encode(publisher, "utf-8"), f.lit(b"\xff"), content)
-    digest = f.concat(f.lit("sha256:"), f.sha2(digested, 256))
+    for encoded, expected in (("+", "%20"), ("*", "%2A"), ("%7E", "~")):
+        quoted = f.replace(quoted, f.lit(encoded), f.lit(expected))
+    hashed = f.concat(f.encode(publisher, "utf-8"), f.lit(b"\xff"), content)
+    digest = f.concat(f.lit("sha256:"), f.sha2(hashed, 256))
     given = f.lit(None) if id is None else f.nullif(_column(id).cast("string"), f.lit(""))
     return f.concat(quoted, f.lit("/"), f.coalesce(given, digest))
 
@@ -94,7 +94,7 @@ def _by_name(fields: Mapping[str, Value] | Iterable[str]) -> Mapping[str, Value]
 
 
 def _map(fields: Mapping[str, Value]) -> Column:
-    """A map without those fields that are null."""
+    """A map of the fields that are not null."""
     if not fields:
         return f.create_map().cast("map<string,string>")
     pairs = [

@@ -1,39 +1,24 @@
-"""Documents against subscriptions, as a DataFrame of what became of each document."""
+"""Matches a DataFrame of documents against the subscriptions."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from datetime import datetime
-from typing import Any, Final, Literal, TypeAlias
+from typing import Final
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as f
 from pyspark.sql.pandas.types import from_arrow_schema
 from pyspark.sql.types import LongType, StructField, StructType
 
 from penstock.documents import Limits
-from penstock.errors import DocumentError, Where, error
 from penstock.matching.batch import ERROR_TYPE
-from penstock.mediation import MappingChooser
-from penstock.pipeline.batch_matcher import Matching, Outcomes, slices
-from penstock.workspace.index_versions import open_version
-from penstock.workspace.mapping_versions import open_mappings
-from penstock.workspace.table_schemas import DOCUMENTS, MATCHES, UNKNOWN
-
-Mode: TypeAlias = Literal["PERMISSIVE", "DROPMALFORMED", "FAILFAST"]
-"""What becomes of documents that are refused, in Spark's words."""
-
-MODES: Final = ("PERMISSIVE", "DROPMALFORMED", "FAILFAST")
-
-SHARD: Final = "shard"
-"""The column that says which shard of the subscriptions a row meets."""
-
-ROW: Final = "row"
-"""The column that tells the rows of documents apart where each meets several shards: publishing the
-same document twice gives two rows, sharded or not."""
+from penstock.pipeline.partition_matcher import MatchedSlice, PartitionMatcher
+from penstock.pipeline.run_config import Mode, RunConfig
+from penstock.pipeline.shards import ROW, check_versions, with_shards
+from penstock.workspace.table_schemas import DOCUMENTS, MATCHES, UNKNOWN_ELEMENTS
 
 _MATCH: Final = pa.struct([MATCHES.field("subscription"), MATCHES.field("fragments")])
 
@@ -42,11 +27,11 @@ OUTCOMES: Final = pa.schema(
         *DOCUMENTS.remove(DOCUMENTS.get_field_index("content")),
         pa.field("matches", pa.list_(pa.field("element", _MATCH, nullable=False)), nullable=False),
         pa.field("error", ERROR_TYPE),
-        UNKNOWN,
+        UNKNOWN_ELEMENTS,
     ]
 )
-"""A row for each document: its header, its matches, the error where it was refused, and how many
-elements its mapping's schema does not have."""
+"""One row a document: its header, its matches, its error if it was refused, and the number of
+elements that its mapping's schema does not define."""
 
 _HEADER: Final = [name for name in DOCUMENTS.names if name != "content"]
 
@@ -66,30 +51,30 @@ def match_documents(
     Parameters
     ----------
     documents
-        With the columns of :data:`penstock.pipeline.spark_schemas.DOCUMENTS`, as the readers of
-        :mod:`penstock.pipeline.readers` give them.
+        A DataFrame with the columns of :data:`penstock.pipeline.spark_schemas.DOCUMENTS`, such as
+        the readers of :mod:`penstock.pipeline.readers` return.
     versions
-        The URI of an index version, or of several shards of one: every document then meets every
-        shard, and the result is the same.
+        The URI of an index version, or the URIs of its shards. Every document is matched against
+        every shard; the result is the same.
     fragments
-        Also return what each query selected.
+        Whether to return the fragments that each query selects.
     mappings
-        The URI of mappings, as :func:`~penstock.workspace.write_mappings` gives it: each document
-        is matched by the mapping that its header carries, or that is registered for its schema.
-        Without it all are matched as they are.
+        The URI of mappings from :func:`~penstock.workspace.write_mappings`: each document is
+        matched with the mapping that its header carries, or that is registered for its schema. By
+        default no mappings are applied.
     mode
-        ``PERMISSIVE`` keeps a refused document's row, with the error and no matches;
-        ``DROPMALFORMED`` leaves it out; ``FAILFAST`` fails.
+        ``PERMISSIVE`` returns a refused document with its error and no matches, ``DROPMALFORMED``
+        drops it, ``FAILFAST`` fails the job.
     at
-        The time that decides which subscriptions have started and not expired; all by default.
+        Decides which subscriptions have started and not expired; by default all are matched.
     limits
-        How large a document may be, in every respect.
+        The limits of documents.
 
     Returns
     -------
-    A row for each document, with its header, ``matches`` (subscription and fragments), ``error``
-    (code, message, offset, line, column, hint) and ``unknown_elements``: how many its mapping's
-    schema does not have. Rows are in no order.
+    One row a document, in no particular order, with its header, ``matches`` (subscription and
+    fragments), ``error`` (code, message, offset, line, column, hint) and ``unknown_elements``: the
+    number of elements that its mapping's schema does not define.
 
     Examples
     --------
@@ -107,115 +92,59 @@ def match_documents(
     >>> matches_of(outcomes).first().subscription
     'cheap'
     """
-    shards = checked_versions(versions, mode)
+    shards = check_versions(versions)
+    config = RunConfig(mode=mode, limits=limits)
+    matcher = PartitionMatcher(shards=shards, mappings=mappings, at=at, config=config)
 
     def match(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        # Opened here, in the worker, where it stays mapped for the batches to come.
-        for batch in batches:
-            for part in slices(batch):
-                for shard, rows in by_shard(part):
-                    version = open_version(shards[shard], limits=limits)
-                    matching = Matching(version, at, chooser_of(mappings))
-                    yield _outcomes_of(rows, matching, fragments=fragments, mode=mode)
+        for matched in matcher.match(batches):
+            yield _outcome_rows(matched, fragments=fragments, mode=mode)
 
     schema = from_arrow_schema(OUTCOMES)
     if len(shards) == 1:
         return documents.mapInArrow(match, schema)
-    of_shards = StructType([StructField(ROW, LongType()), *schema])
-    return _merged(with_shards(documents, len(shards)).mapInArrow(match, of_shards), schema)
+    shard_schema = StructType([StructField(ROW, LongType()), *schema])
+    return _merge_shards(
+        with_shards(documents, len(shards)).mapInArrow(match, shard_schema), schema
+    )
 
 
 def matches_of(outcomes: DataFrame) -> DataFrame:
-    """A row for each match, with the columns of :data:`penstock.pipeline.spark_schemas.MATCHES`."""
+    """One row a match, with the columns of :data:`penstock.pipeline.spark_schemas.MATCHES`."""
     each = outcomes.select("document", f.explode("matches").alias("match"))
     return each.select("document", "match.subscription", "match.fragments")
 
 
-def with_shards(documents: DataFrame, shards: int) -> DataFrame:
-    """Let every document meet every shard, those of one shard together.
-
-    A worker then maps the one shard it works on, not all of them.
-    """
-    if shards == 1:
-        return documents
-    numbers = f.explode(f.array(*map(f.lit, range(shards))))
-    rows = documents.withColumn(ROW, f.monotonically_increasing_id())
-    return rows.withColumn(SHARD, numbers).repartition(shards, SHARD)
-
-
-def by_shard(batch: pa.RecordBatch) -> Iterator[tuple[int, pa.RecordBatch]]:
-    """The parts of a batch that meet each shard; all of it meets the only one."""
-    if SHARD not in batch.schema.names:
-        yield 0, batch
-        return
-    compute: Any = pc
-    numbers = batch.column(SHARD)
-    for number in numbers.unique():
-        yield int(number.as_py()), batch.filter(compute.equal(numbers, number))
-
-
-def refuse_malformed(outcomes: Outcomes, batch: pa.RecordBatch) -> None:
-    """Fail where a document was refused: the mode ``FAILFAST``."""
-    for place in np.flatnonzero(outcomes.faults.is_valid().to_numpy(zero_copy_only=False)):
-        fault: Any = outcomes.faults[int(place)].as_py()
-        document = batch.column("document")[int(place)]
-        where = Where(fault["offset"], fault["line"], fault["column"])
-        raise DocumentError(
-            fault["code"],
-            f"{document}: {fault['message']}",
-            where=None if fault["line"] is None else where,
-        )
-
-
-def checked_versions(versions: str | Sequence[str], mode: str) -> list[str]:
-    """The versions as a list; that they and the mode make sense."""
-    shards = [versions] if isinstance(versions, str) else list(versions)
-    if not shards:
-        raise error("pipeline.versions", "no version of the subscriptions was given")
-    if mode not in MODES:
-        raise error("pipeline.mode", f"there is no mode {mode!r} among {', '.join(MODES)}")
-    return shards
-
-
-def chooser_of(mappings: str | None) -> MappingChooser | None:
-    """Who chooses documents' mappings, where there is anyone; it is kept open by the worker."""
-    return None if mappings is None else open_mappings(mappings)
-
-
-def _outcomes_of(
-    documents: pa.RecordBatch, matching: Matching, *, fragments: bool, mode: Mode
-) -> pa.RecordBatch:
-    outcomes = matching.match(documents)
-    if mode == "FAILFAST":
-        refuse_malformed(outcomes, documents)
-    wanted = np.full(len(outcomes.documents), fragments)
+def _outcome_rows(matched: MatchedSlice, *, fragments: bool, mode: Mode) -> pa.RecordBatch:
+    documents, matcher, outcomes = matched.documents, matched.matcher, matched.outcomes
+    wanted = np.full(len(outcomes.document_rows), fragments)
     matches = pa.StructArray.from_arrays(
         [
-            *matching.subscriptions(outcomes, ["subscription"]),
-            matching.fragments(documents.column("content"), outcomes, wanted=wanted),
+            *matcher.subscription_columns(outcomes, ["subscription"]),
+            matcher.fragments(documents.column("content"), outcomes, wanted=wanted),
         ],
         fields=list(_MATCH),
     )
-    offsets = np.concatenate([[0], np.cumsum(outcomes.matches_each)])
+    offsets = np.concatenate([[0], np.cumsum(outcomes.match_counts)])
     lists = pa.ListArray.from_arrays(pa.array(offsets, pa.int32()), matches)
-    kept = [ROW, *_HEADER] if ROW in documents.schema.names else _HEADER
+    header = [ROW, *_HEADER] if ROW in documents.schema.names else _HEADER
     rows = pa.RecordBatch.from_arrays(
         [
-            *(documents.column(name) for name in kept),
+            *(documents.column(name) for name in header),
             lists.cast(OUTCOMES.field("matches").type),
-            outcomes.faults,
-            pa.array(outcomes.unknown),
+            outcomes.errors,
+            pa.array(outcomes.unknown_elements),
         ],
-        names=[*kept, "matches", "error", UNKNOWN.name],
+        names=[*header, "matches", "error", UNKNOWN_ELEMENTS.name],
     )
-    return rows.filter(outcomes.faults.is_null()) if mode == "DROPMALFORMED" else rows
+    return rows.filter(outcomes.errors.is_null()) if mode == "DROPMALFORMED" else rows
 
 
-def _merged(matched: DataFrame, schema: StructType) -> DataFrame:
-    """One row a document of the rows that its shards gave; the rest is the same in all."""
+def _merge_shards(matched: DataFrame, schema: StructType) -> DataFrame:
+    """One row a document: the matches of all shards. The other columns are equal in all rows."""
     merged = matched.groupBy(ROW).agg(
         *(f.first(name).alias(name) for name in _HEADER),
         f.flatten(f.collect_list("matches")).alias("matches"),
-        *(f.first(name).alias(name) for name in ("error", UNKNOWN.name)),
+        *(f.first(name).alias(name) for name in ("error", UNKNOWN_ELEMENTS.name)),
     )
     return merged.select(schema.names)

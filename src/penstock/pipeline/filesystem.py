@@ -1,4 +1,4 @@
-"""Files at paths and URIs, as Spark writes them: listed, and read in ranges."""
+"""Lists and opens files at the paths and URIs that Spark uses, with Arrow's file systems."""
 
 from __future__ import annotations
 
@@ -13,25 +13,24 @@ from urllib.parse import urlsplit
 from pyarrow import fs
 
 CHUNK_BYTES = 1 << 20
-"""Read at a time."""
-
+"""Bytes read at a time."""
 
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 
 class Seekable(Protocol):
-    """What is asked of a file."""
+    """A file that can be read at an offset."""
 
     def seek(self, offset: int, /) -> int:
-        """Go to a place."""
+        """Move to an offset."""
 
     def read(self, size: int, /) -> bytes:
-        """So many bytes, fewer only at the end."""
+        """Read ``size`` bytes, fewer only at the end."""
 
 
 @dataclass(frozen=True, slots=True)
 class FileInfo:
-    """A file as it was when it was listed."""
+    """A file as listed."""
 
     path: str
     """Its path or URI."""
@@ -41,24 +40,24 @@ class FileInfo:
 
     @property
     def modified(self) -> datetime:
-        """When it was modified."""
+        """The modification time."""
         return EPOCH + timedelta(microseconds=self.modified_ns // 1000)
 
     @property
     def digest(self) -> str:
-        """A short name for the file as it is: changed, it has another."""
-        told = f"{self.path}\0{self.size}\0{self.modified_ns}"
-        return hashlib.sha256(told.encode()).hexdigest()[:16]
+        """A short hash of path, size and modification time, which identifies this state of it."""
+        state = f"{self.path}\0{self.size}\0{self.modified_ns}"
+        return hashlib.sha256(state.encode()).hexdigest()[:16]
 
 
 def list_files(path: str, *, pattern: str = "*", recursive: bool = False) -> list[FileInfo]:
-    """The file at ``path``, or the files of the folder there, in the order of their times.
+    """The file at ``path``, or the files of the folder there, ordered by modification time.
 
-    Names that begin with ``_`` or ``.`` are not listed, as Spark does not: they are being written.
+    Like Spark, ignores names that start with ``_`` or ``.``: such files are still being written.
     """
-    system, base = _located(path)
-    # What comes back lacks the beginning that names the file system.
-    head = path[: len(path) - len(base)] if path.endswith(base) else _scheme_of(path)
+    system, base = _resolve(path)
+    # Arrow returns paths without the prefix that identifies the file system.
+    prefix = path[: len(path) - len(base)] if path.endswith(base) else f"{urlsplit(path).scheme}://"
     found = system.get_file_info(base)
     if found.type == fs.FileType.File:
         infos = [found]
@@ -70,19 +69,19 @@ def list_files(path: str, *, pattern: str = "*", recursive: bool = False) -> lis
             and not info.base_name.startswith(("_", "."))
             and fnmatchcase(info.base_name, pattern)
         ]
-    files = [FileInfo(head + info.path, info.size, info.mtime_ns or 0) for info in infos]
+    files = [FileInfo(prefix + info.path, info.size, info.mtime_ns or 0) for info in infos]
     return sorted(files, key=lambda file: (file.modified_ns, file.path))
 
 
 def open_file(path: str) -> IO[bytes]:
-    """A file that can be read from any place."""
-    system, place = _located(path)
-    # Arrow's files have what is needed of a file of Python's.
-    return cast(IO[bytes], system.open_input_file(place))
+    """Open a file for random access."""
+    system, path_in_system = _resolve(path)
+    # Arrow's files implement the methods of Python's that are used here.
+    return cast(IO[bytes], system.open_input_file(path_in_system))
 
 
-def chunks_of(file: Seekable, prefix: Iterable[tuple[int, int]], start: int) -> Iterator[bytes]:
-    """The ranges of ``prefix``, then everything from ``start`` on."""
+def read_chunks(file: Seekable, prefix: Iterable[tuple[int, int]], start: int) -> Iterator[bytes]:
+    """The byte ranges of ``prefix``, then everything from ``start`` to the end."""
     for first, end in prefix:
         file.seek(first)
         yield file.read(end - first)
@@ -91,15 +90,11 @@ def chunks_of(file: Seekable, prefix: Iterable[tuple[int, int]], start: int) -> 
         yield chunk
 
 
-def _located(path: str) -> tuple[fs.FileSystem, str]:
+def _resolve(path: str) -> tuple[fs.FileSystem, str]:
     scheme = urlsplit(path).scheme
-    if len(scheme) <= 1:  # a drive's letter is no scheme
+    if len(scheme) <= 1:  # a Windows drive letter is not a scheme
         return fs.LocalFileSystem(), path
     if scheme == "file":
-        # Spark writes such paths without escapes: a percent sign is one.
+        # Spark does not percent-encode file URIs.
         return fs.LocalFileSystem(), "/" + path.removeprefix("file:").lstrip("/")
     return fs.FileSystem.from_uri(path)
-
-
-def _scheme_of(path: str) -> str:
-    return f"{urlsplit(path).scheme}://"

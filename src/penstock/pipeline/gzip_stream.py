@@ -1,4 +1,4 @@
-"""Gzip as a stream that cannot explode: bounded, and its damage told instead of raised."""
+"""A gzip stream with limits on its uncompressed size. Reports damage instead of raising."""
 
 from __future__ import annotations
 
@@ -8,66 +8,68 @@ from typing import IO, Final
 
 from penstock.errors import PenstockError, error
 
-FREE_BYTES: Final = 1 << 20
-"""So much may come out of however little: small things compress well without malice."""
+EXEMPT_BYTES: Final = 1 << 20
+"""Uncompressed bytes that are exempt from the limit of the ratio: small files may compress well."""
 
 READ_BYTES: Final = 64 << 10
+"""Compressed bytes read at a time."""
 
-GZIP: Final = 16 + zlib.MAX_WBITS
+GZIP_WBITS: Final = 16 + zlib.MAX_WBITS
+"""Makes zlib expect a gzip header and trailer."""
 
 
 def is_gzip(path: str) -> bool:
-    """Whether a file is compressed, by its name."""
+    """Whether a file name is that of a gzip file."""
     return path.lower().endswith((".gz", ".gzip"))
 
 
-class Unpacked(io.RawIOBase):
-    """What a gzip file holds, from front to back; seeking forward is reading on.
+class GzipStream(io.RawIOBase):
+    """The uncompressed content of a gzip file. Supports sequential reads and forward seeks.
 
-    At damage and past a limit it ends, as if there were no more, and :attr:`damage` says why.
+    At damage or past a limit the stream ends, and :attr:`damage` gives the reason.
     """
 
     def __init__(
-        self, packed: IO[bytes], packed_bytes: int, *, bytes_max: int, ratio_max: int
+        self, compressed: IO[bytes], compressed_bytes: int, *, bytes_max: int, ratio_max: int
     ) -> None:
-        self._packed = packed
+        self._compressed = compressed
         self._bytes_max = bytes_max
-        self._ratio_bytes = max(FREE_BYTES, packed_bytes * ratio_max)
+        self._ratio_bytes = max(EXEMPT_BYTES, compressed_bytes * ratio_max)
         self._ratio_max = ratio_max
-        self._inflate = zlib.decompressobj(GZIP)
+        self._inflate = zlib.decompressobj(GZIP_WBITS)
         self._pending = b""
-        self._at = 0
+        self._position = 0
         self._ended = False
         self.damage: PenstockError | None = None
-        """Why there is no more, where that is not its end."""
+        """Why the stream ended early, if it did."""
 
     def readable(self) -> bool:
-        """It is."""
+        """Always true."""
         return True
 
     def seek(self, offset: int, whence: int = io.SEEK_SET) -> int:
-        """Read on to a place that is not behind."""
-        assert whence == io.SEEK_SET, "its end is not known"
-        assert offset >= self._at, "what is unpacked is gone"
-        while self._at < offset and self.read(min(offset - self._at, FREE_BYTES)):
+        """Read up to an offset, which must not be before the current one."""
+        assert whence == io.SEEK_SET, "the end is unknown"
+        assert offset >= self._position, "only forward seeks are supported"
+        while self._position < offset and self.read(min(offset - self._position, EXEMPT_BYTES)):
             pass
-        return self._at
+        return self._position
 
     def read(self, size: int = -1) -> bytes:
-        """So many bytes, fewer only at the end."""
+        """Read ``size`` bytes, fewer only at the end."""
         parts: list[bytes] = []
         left = size if size >= 0 else self._bytes_max + 1
-        while left and (part := self._some(left)):
+        while left and (part := self._read_some(left)):
             parts.append(part)
             left -= len(part)
         return b"".join(parts)
 
     def exhaust(self) -> None:
-        """Read to the end, where its checksum stands."""
-        while self.read(FREE_BYTES):
+        """Read to the end, which verifies the checksum."""
+        while self.read(EXEMPT_BYTES):
             pass
 
-    def _some(self, size: int) -> bytes:
+    def _read_some(self, size: int) -> bytes:
         while not self._ended:
             try:
                 part = self._inflate.decompress(self._pending, size)
@@ -75,30 +77,30 @@ class Unpacked(io.RawIOBase):
                 return self._end("archive.damaged", f"the compressed data is damaged: {problem}")
             self._pending = self._inflate.unconsumed_tail
             if part:
-                return self._counted(part)
+                return self._check_limits(part)
             if self._inflate.eof and not self._next_member():
                 self._ended = True
             elif not self._pending and not self._inflate.eof:
-                self._pending = self._packed.read(READ_BYTES)
+                self._pending = self._compressed.read(READ_BYTES)
                 if not self._pending:
-                    return self._end("archive.damaged", "the compressed data ends too early")
+                    return self._end("archive.damaged", "the compressed data is truncated")
         return b""
 
     def _next_member(self) -> bool:
-        """Go on with what was compressed after this and appended; whether there is any."""
-        rest = self._inflate.unused_data or self._packed.read(READ_BYTES)
+        """Continue with the next gzip member of the file, if there is one."""
+        rest = self._inflate.unused_data or self._compressed.read(READ_BYTES)
         if not rest.strip(b"\0"):
             return False
-        self._inflate, self._pending = zlib.decompressobj(GZIP), rest
+        self._inflate, self._pending = zlib.decompressobj(GZIP_WBITS), rest
         return True
 
-    def _counted(self, part: bytes) -> bytes:
-        self._at += len(part)
-        if self._at > self._bytes_max:
-            message = f"it unpacks to more than {self._bytes_max} bytes"
+    def _check_limits(self, part: bytes) -> bytes:
+        self._position += len(part)
+        if self._position > self._bytes_max:
+            message = f"it expands to more than {self._bytes_max} bytes"
             return self._end("archive.bytes", message)
-        if self._at > self._ratio_bytes:
-            message = f"it unpacks to more than {self._ratio_max} times its size"
+        if self._position > self._ratio_bytes:
+            message = f"it expands to more than {self._ratio_max} times its size"
             return self._end("archive.ratio", message)
         return part
 

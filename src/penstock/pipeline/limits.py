@@ -1,36 +1,39 @@
-"""Every limit of the pipeline's readers, by name."""
+"""The named limits of the pipeline."""
 
 from __future__ import annotations
 
 from typing import Final
 
+OPEN_VERSIONS_MAX: Final[int] = 4
+"""Index versions, and versions of the mappings, that a process keeps open; past it the least
+recently used is closed."""
+
 PARTITION_BYTES: Final[int] = 64 << 20
-"""Bytes of a file that one task reads; a longer file is first looked through for places between
-records where it can be divided."""
+"""Bytes of a file of records that one task reads; a longer file is scanned for split points
+first."""
 
 TRIGGER_BYTES: Final[int] = 256 << 20
-"""Bytes of records that a stream takes into a micro-batch; a longer record comes alone."""
+"""Bytes of records in a micro-batch of a stream; a longer record gets its own micro-batch."""
 
 STREAM_FILES_MAX: Final[int] = 100_000
-"""Files in a folder whose records are streamed: the stream remembers which it has read. Files that
-are removed from the folder are forgotten."""
+"""Files in a folder whose records are streamed: the stream's offset lists those it has read. Files
+removed from the folder do not count."""
 
 ROW_BATCH_BYTES: Final[int] = 2 << 20
-"""Bytes of documents that a reader hands to Spark at a time."""
+"""Bytes of documents that a reader passes to Spark at a time."""
 
 ARCHIVE_BYTES: Final[int] = 16 << 30
-"""Bytes that an archive or a compressed file may unpack to in all."""
+"""Uncompressed bytes of an archive or compressed file."""
 
 ARCHIVE_RATIO: Final[int] = 1_000
-"""How many times larger than itself an archive or a compressed file may unpack to; the first
-megabyte is free."""
+"""Compression ratio of an archive or compressed file; the first megabyte is exempt."""
 
 ARCHIVE_MEMBERS: Final[int] = 1_000_000
 """Members of an archive."""
 
 MEMBER_BYTES: Final[int] = 256 << 20
-"""Bytes of one member of an archive: a document is handed to Spark whole."""
+"""Bytes of one member of an archive, which is passed to Spark as one value."""
 
 INFERRED_ROWS_MAX: Final[int] = 1_000_000
-"""Different paths, and attributes at them, that the documents may have which a schema is inferred
-from; past it they are refused with ``schema.samples``."""
+"""Distinct paths and attributes in the documents that a schema is inferred from; past it inference
+fails with ``schema.samples``."""

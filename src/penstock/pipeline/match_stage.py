@@ -1,26 +1,34 @@
-"""The first stage of a delivery: documents and dead letters into files, deliveries handed on."""
+"""The first stage of a delivery: matches documents, and writes the documents and dead letters.
+
+Deliveries and outcomes are passed on as rows to :mod:`penstock.pipeline.write_stage`.
+"""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass
-from datetime import datetime
 from typing import Any, Final
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from penstock.documents import Limits
-from penstock.pipeline.batch_matcher import Matching, Outcomes, byte_lengths, slices
-from penstock.pipeline.document_matching import ROW, Mode, by_shard, chooser_of, refuse_malformed
+from penstock.pipeline.batch_matcher import BatchOutcomes, byte_lengths
+from penstock.pipeline.partition_matcher import MatchedSlice, PartitionMatcher
+from penstock.pipeline.shards import ROW
 from penstock.workspace.delta import TableWriter
-from penstock.workspace.index_versions import open_version
 from penstock.workspace.pipeline_tables import Tables
-from penstock.workspace.table_schemas import DEAD_LETTERS, DELIVERIES, DOCUMENTS, LOG, UNKNOWN
+from penstock.workspace.table_schemas import (
+    DEAD_LETTERS,
+    DELIVERIES,
+    DOCUMENT_LOG,
+    DOCUMENTS,
+    TIME,
+    UNKNOWN_ELEMENTS,
+)
 
-HANDED_ON: Final = pa.schema(
+STAGE_ROWS: Final = pa.schema(
     [
         *(
             pa.field(name, DELIVERIES.field(name).type)
@@ -37,112 +45,102 @@ HANDED_ON: Final = pa.schema(
         pa.field(ROW, pa.int64()),
         pa.field("outcome", pa.string()),
         pa.field("bytes", pa.int64()),
-        UNKNOWN,
+        UNKNOWN_ELEMENTS,
         pa.field("file", pa.string()),
     ]
 )
-"""What this stage hands on: rows of three kinds. A delivery has a ``subscriber``, what became of a
-document has an ``outcome``, a file that was written has a ``file``."""
+"""The rows between the stages, of three types: a delivery has a ``subscriber``, the outcome of a
+document an ``outcome``, and a written file a ``file``."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class SettingDown:
-    """Matches the documents of a partition; sent to the workers, so it holds plain values only."""
+class MatchStage:
+    """Processes a partition of documents. Sent to the workers, so it holds plain values only."""
 
+    matcher: PartitionMatcher
     tables: Tables
-    shards: Sequence[str]
-    mappings: str | None
     batch: int
-    at: datetime
-    mode: Mode
-    limits: Limits | None
     log: bool
-    """Whether the documents are kept; where not, they came out of the documents table."""
+    """Whether to write the documents; false if they come from the documents table."""
 
     def __call__(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        """The rows handed on for the documents of a partition."""
-        log = TableWriter(self.tables.documents, LOG)
-        dead = TableWriter(self.tables.dead_letters, DEAD_LETTERS)
-        for batch in batches:
-            for part in slices(batch):
-                for shard, documents in by_shard(part):
-                    version = open_version(self.shards[shard], limits=self.limits)
-                    matching = Matching(version, self.at, chooser_of(self.mappings))
-                    outcomes = matching.match(documents)
-                    if self.mode == "FAILFAST":
-                        refuse_malformed(outcomes, documents)
-                    if shard == 0 and self.log:  # one shard speaks for all where all say the same
-                        self._set_down(documents, outcomes, log, dead)
-                    yield _deliveries(documents, matching, outcomes)
-                    yield _outcomes(documents, outcomes)
-        for table, writer in (("documents", log), ("dead_letters", dead)):
+        """The rows of :data:`STAGE_ROWS` for the documents of a partition."""
+        log = TableWriter(self.tables.documents, DOCUMENT_LOG)
+        dead_letters = TableWriter(self.tables.dead_letters, DEAD_LETTERS)
+        for matched in self.matcher.match(batches):
+            # All shards see the same documents and errors, so only the first one writes them.
+            if matched.shard == 0 and self.log:
+                self._write(matched.documents, matched.outcomes, log, dead_letters)
+            yield _delivery_rows(matched)
+            yield _outcome_rows(matched.documents, matched.outcomes)
+        for table, writer in (("documents", log), ("dead_letters", dead_letters)):
             for file in writer.close():
-                yield _rows({"file": pa.array([json.dumps({"table": table, **file.as_dict()})])})
+                report = json.dumps({"table": table, **file.as_dict()})
+                yield _stage_rows({"file": pa.array([report])})
 
-    def _set_down(
+    def _write(
         self,
         documents: pa.RecordBatch,
-        outcomes: Outcomes,
+        outcomes: BatchOutcomes,
         log: TableWriter,
-        dead: TableWriter,
+        dead_letters: TableWriter,
     ) -> None:
         columns: dict[str, Any] = {name: documents.column(name) for name in DOCUMENTS.names}
-        columns[UNKNOWN.name] = pa.array(outcomes.unknown)
+        columns[UNKNOWN_ELEMENTS.name] = pa.array(outcomes.unknown_elements)
         columns["batch"] = pa.repeat(pa.scalar(self.batch, pa.int64()), documents.num_rows)
-        sound = outcomes.faults.is_null()
-        log.write(pa.table(columns).filter(sound))
-        if self.mode == "PERMISSIVE" and outcomes.faults.null_count < len(outcomes.faults):
-            for number, field in enumerate(outcomes.faults.type):
-                columns[field.name] = outcomes.faults.field(number)
-            columns["refused_at"] = pa.repeat(
-                pa.scalar(self.at, LOG.field("published_at").type), documents.num_rows
-            )
-            dead.write(pa.table(columns).filter(pc.invert(sound)))
+        is_accepted = outcomes.errors.is_null()
+        log.write(pa.table(columns).filter(is_accepted))
+        has_errors = outcomes.errors.null_count < len(outcomes.errors)
+        if self.matcher.config.mode == "PERMISSIVE" and has_errors:
+            for number, field in enumerate(outcomes.errors.type):
+                columns[field.name] = outcomes.errors.field(number)
+            refused_at = pa.scalar(self.matcher.at, TIME)
+            columns["refused_at"] = pa.repeat(refused_at, documents.num_rows)
+            dead_letters.write(pa.table(columns).filter(pc.invert(is_accepted)))
 
 
-def _deliveries(
-    documents: pa.RecordBatch, matching: Matching, outcomes: Outcomes
-) -> pa.RecordBatch:
-    """A row for each match."""
+def _delivery_rows(matched: MatchedSlice) -> pa.RecordBatch:
+    """One row a match."""
+    documents, matcher, outcomes = matched.documents, matched.matcher, matched.outcomes
     columns = ("subscriber", "subscription", "returns")
-    subscriber, subscription, returns = matching.subscriptions(outcomes, columns)
+    subscriber, subscription, returns = matcher.subscription_columns(outcomes, columns)
     compute: Any = pc
     wanted = compute.equal(returns, "fragments").to_numpy(zero_copy_only=False)
-    places: Any = pa.array(outcomes.documents)
+    document_rows: Any = pa.array(outcomes.document_rows)
     header = ("document", "publisher", "sequence", "published_at")
-    return _rows(
+    return _stage_rows(
         {
             "subscriber": subscriber,
             "subscription": subscription,
-            **{name: documents.column(name).take(places) for name in header},
-            "fragments": matching.fragments(documents.column("content"), outcomes, wanted=wanted),
+            **{name: documents.column(name).take(document_rows) for name in header},
+            "fragments": matcher.fragments(documents.column("content"), outcomes, wanted=wanted),
         }
     )
 
 
-def _outcomes(documents: pa.RecordBatch, outcomes: Outcomes) -> pa.RecordBatch:
-    """A row for each document."""
-    matched = np.where(outcomes.matches_each > 0, "matched", "unmatched")
-    refused = outcomes.faults.is_valid().to_numpy(zero_copy_only=False)
+def _outcome_rows(documents: pa.RecordBatch, outcomes: BatchOutcomes) -> pa.RecordBatch:
+    """One row a document."""
+    matched = np.where(outcomes.match_counts > 0, "matched", "unmatched")
+    is_refused = outcomes.errors.is_valid().to_numpy(zero_copy_only=False)
     columns: dict[str, Any] = {
         "document": documents.column("document"),
         "sequence": documents.column("sequence"),
-        "outcome": pa.array(np.where(refused, "dead", matched), pa.string()),
+        "outcome": pa.array(np.where(is_refused, "dead", matched), pa.string()),
         "bytes": byte_lengths(documents.column("content")),
-        UNKNOWN.name: pa.array(outcomes.unknown),
+        UNKNOWN_ELEMENTS.name: pa.array(outcomes.unknown_elements),
     }
     if ROW in documents.schema.names:
         columns[ROW] = documents.column(ROW)
-    return _rows(columns)
+    return _stage_rows(columns)
 
 
-def _rows(columns: dict[str, Any]) -> pa.RecordBatch:
-    """Rows of :data:`HANDED_ON`: columns that are not given are null."""
+def _stage_rows(columns: dict[str, Any]) -> pa.RecordBatch:
+    """Rows of :data:`STAGE_ROWS`; missing columns are null."""
     length = len(next(iter(columns.values())))
     arrays = [
         pc.cast(columns[field.name], field.type)
         if field.name in columns
         else pa.nulls(length, field.type)
-        for field in HANDED_ON
+        for field in STAGE_ROWS
     ]
-    return pa.RecordBatch.from_arrays(arrays, schema=HANDED_ON)
+    return pa.RecordBatch.from_arrays(arrays, schema=STAGE_ROWS)

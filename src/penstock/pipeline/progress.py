@@ -1,4 +1,4 @@
-"""How far a stream is: Spark's own report of each micro-batch, joined with what became of it."""
+"""Progress of a stream: Spark's report of each micro-batch, joined with the batch's counts."""
 
 from __future__ import annotations
 
@@ -17,51 +17,51 @@ from pyspark.sql.streaming.listener import (
 )
 
 from penstock.pipeline.delivery import BatchCounts
-from penstock.workspace.delta import dataset_of
+from penstock.workspace.delta import open_dataset
 from penstock.workspace.pipeline_tables import Tables
 
-COUNTED: Final = tuple(field.name for field in fields(BatchCounts))
-"""The columns of the counts table that say what became of documents."""
+COUNT_COLUMNS: Final = tuple(field.name for field in fields(BatchCounts))
+"""The columns of the counts table that :class:`BatchCounts` has."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BatchProgress:
-    """One micro-batch that was committed."""
+    """A committed micro-batch."""
 
     batch: int
     counts: BatchCounts
     seconds: float
-    """From looking for documents to the last commit."""
+    """Duration of the micro-batch, from listing documents to the last commit."""
     waiting: int | None
-    """The lag: documents that are published and in no batch yet; ``None`` where nobody knows."""
+    """The lag: documents that are published but in no batch yet; ``None`` if unknown."""
 
     @property
     def megabytes_per_second(self) -> float:
-        """How fast the documents of this batch went through."""
+        """The throughput of the batch."""
         return self.counts.bytes / 1e6 / self.seconds if self.seconds else 0.0
 
 
 class ProgressListener(StreamingQueryListener):
-    """Tells of each micro-batch of a stream.
+    """Calls a function for each committed micro-batch of a stream.
 
     Parameters
     ----------
     tables
-        Where the stream delivers to.
+        The tables that the stream writes.
     stream
-        Its identity.
-    tell
-        Called for each micro-batch, from a thread of Spark's.
+        The stream's identity.
+    on_batch
+        Called for each micro-batch, from one of Spark's threads.
     waiting
-        Says how many documents are published after a sequence number. Spark's own sources of files
-        do not tell how much they have not given yet.
+        Returns the number of documents published after a sequence number. Spark's file sources do
+        not report their backlog.
     """
 
     def __init__(
         self,
         tables: Tables,
         stream: str,
-        tell: Callable[[BatchProgress], None],
+        on_batch: Callable[[BatchProgress], None],
         *,
         waiting: Callable[[int], int] | None = None,
     ) -> None:
@@ -69,24 +69,24 @@ class ProgressListener(StreamingQueryListener):
         self._waiting = waiting
         self._tables = tables
         self._stream = stream
-        self._tell = tell
-        self._ended = threading.Event()
+        self._on_batch = on_batch
+        self._terminated = threading.Event()
 
-    def wait_for_the_end(self, seconds: float) -> None:
-        """Wait until the end of the stream was told: Spark tells later than it happens."""
-        self._ended.wait(seconds)
+    def wait_for_termination(self, seconds: float) -> None:
+        """Wait until Spark has reported the stream's end, which it does asynchronously."""
+        self._terminated.wait(seconds)
 
     def onQueryStarted(self, event: QueryStartedEvent) -> None:  # noqa: N802
-        """Nothing has happened yet."""
+        """Do nothing."""
 
     def onQueryProgress(self, event: QueryProgressEvent) -> None:  # noqa: N802
-        """A micro-batch ended, or there was none for a while."""
+        """Report a micro-batch, unless it was empty."""
         progress = event.progress
-        row = counts_of(self._tables, self._stream, progress.batchId)
+        row = read_counts(self._tables, self._stream, progress.batchId)
         if progress.numInputRows == 0 or row is None:
             return
         last_sequence = row.pop("last_sequence")
-        self._tell(
+        self._on_batch(
             BatchProgress(
                 batch=progress.batchId,
                 counts=BatchCounts(**row),
@@ -96,17 +96,17 @@ class ProgressListener(StreamingQueryListener):
         )
 
     def onQueryIdle(self, event: QueryIdleEvent) -> None:  # noqa: N802
-        """There are no new documents."""
+        """Do nothing."""
 
     def onQueryTerminated(self, event: QueryTerminatedEvent) -> None:  # noqa: N802
-        """All that will be told was told."""
-        self._ended.set()
+        """Note that no more events will follow."""
+        self._terminated.set()
 
 
-def counts_of(tables: Tables, stream: str, batch: int) -> dict[str, int] | None:
-    """What became of a batch; ``None`` where it is not committed."""
-    found = dataset_of(tables.counts).to_table(
-        columns=[*COUNTED, "last_sequence"],
+def read_counts(tables: Tables, stream: str, batch: int) -> dict[str, int] | None:
+    """The counts of a batch; ``None`` if it is not committed."""
+    found = open_dataset(tables.counts).to_table(
+        columns=[*COUNT_COLUMNS, "last_sequence"],
         filter=(pc.field("stream") == stream) & (pc.field("batch") == batch),
     )
     rows: list[dict[str, int]] = found.to_pylist()

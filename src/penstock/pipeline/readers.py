@@ -1,11 +1,12 @@
-"""Documents into Spark: the readers, each a function that gives the columns of the documents table.
+"""The readers: functions that load documents into a DataFrame with the documents table's columns.
 
-They differ in where documents come from, and agree in the rest: batch or stream, on a classic
-session or on Spark Connect, the header from texts or from expressions over what the source knows.
+They differ in the source. All of them support batch and streaming, classic sessions and Spark
+Connect, and take header values as constants or expressions over the source's columns.
 """
 
 from penstock.pipeline.archive_reader import read_archives
-from penstock.pipeline.file_reader import read_column, read_directory
+from penstock.pipeline.column_reader import read_column
+from penstock.pipeline.directory_reader import read_directory
 from penstock.pipeline.record_reader import read_records
 
 __all__ = ["read_archives", "read_column", "read_directory", "read_records"]

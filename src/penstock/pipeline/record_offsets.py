@@ -1,4 +1,4 @@
-"""How far a stream of records has come."""
+"""Offsets of a stream of records: which files are read, and how far the current one."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ from penstock.errors import error
 from penstock.pipeline.filesystem import FileInfo
 from penstock.pipeline.gzip_stream import is_gzip
 from penstock.pipeline.limits import STREAM_FILES_MAX
-from penstock.pipeline.record_splits import UNBOUNDED, Cutting, Scan
+from penstock.pipeline.record_splits import UNBOUNDED, RecordOptions, SplitScanner
 
-DIGEST_LETTERS = 16
+DIGEST_CHARACTERS = 16
 
 
 @dataclass(frozen=True, slots=True)
-class Partial:
+class PartialFile:
     """A file that is read up to a point."""
 
     digest: str
@@ -25,14 +25,16 @@ class Partial:
 
 
 @dataclass(frozen=True, slots=True)
-class Progress:
-    """Which files are read, and how far the one that is being read."""
+class RecordOffset:
+    """The position of a stream."""
 
     done: frozenset[str] = frozenset()
-    partial: Partial | None = None
+    """The digests of files that are read completely."""
+    partial: PartialFile | None = None
+    """The file that is read in part."""
 
-    def to_offset(self) -> dict[str, str]:
-        """As Spark keeps it: texts by name, the same for the same progress."""
+    def to_dict(self) -> dict[str, str]:
+        """The offset as Spark stores it in the checkpoint; equal offsets give equal values."""
         offset = {"done": "".join(sorted(self.done))}
         if self.partial is not None:
             point = self.partial.point
@@ -45,66 +47,68 @@ class Progress:
         return offset
 
     @classmethod
-    def of_offset(cls, offset: dict[str, str]) -> Progress:
-        """From what Spark kept."""
-        letters = offset["done"]
+    def from_dict(cls, offset: dict[str, str]) -> RecordOffset:
+        """The offset from the form that Spark stores."""
+        digests = offset["done"]
         done = frozenset(
-            letters[at : at + DIGEST_LETTERS] for at in range(0, len(letters), DIGEST_LETTERS)
+            digests[start : start + DIGEST_CHARACTERS]
+            for start in range(0, len(digests), DIGEST_CHARACTERS)
         )
         if "file" not in offset:
             return cls(done)
-        ranges = (piece.split("-") for piece in offset["prefix"].split())
+        ranges = (text.split("-") for text in offset["prefix"].split())
         prefix = tuple((int(start), int(end)) for start, end in ranges)
         point = CutPoint(int(offset["position"]), int(offset["records"]), prefix)
-        return cls(done, Partial(offset["file"], point))
+        return cls(done, PartialFile(offset["file"], point))
 
 
-def taken(
-    progress: Progress,
+def next_offset(
+    offset: RecordOffset,
     files: Sequence[FileInfo],
-    cutting: Cutting,
+    options: RecordOptions,
     *,
     bytes_max: int | None,
     rows_max: int | None,
-) -> Progress | None:
-    """The progress after the next batch; ``None`` where there is nothing to read.
+) -> RecordOffset | None:
+    """The offset after the next micro-batch; ``None`` if there is nothing to read.
 
-    At least a record is taken, however long it is. Files are taken in the order in which they are
-    given, but one that is being read comes first. A file that fits is not looked into, unless
-    records are to be counted or it is compressed.
+    A micro-batch contains at least one record, however long it is. A partially read file comes
+    first, the others in the given order. A file that fits completely is not scanned, unless rows
+    are limited or the file is compressed.
     """
     if len(files) > STREAM_FILES_MAX:
-        message = f"there are {len(files)} files, and a stream remembers {STREAM_FILES_MAX}"
+        message = f"the folder has {len(files)} files, more than {STREAM_FILES_MAX}"
         raise error("records.too-many-files", message)
-    there = {file.digest for file in files}
-    partial = progress.partial
-    if partial is not None and partial.digest not in there:
-        raise error("records.changed", "the file that is being read is changed or gone")
-    waiting = [file for file in files if file.digest not in progress.done]
+    existing = {file.digest for file in files}
+    partial = offset.partial
+    if partial is not None and partial.digest not in existing:
+        raise error("records.changed", "the file being read was changed or removed")
+    remaining = [file for file in files if file.digest not in offset.done]
     if partial is not None:
-        waiting.sort(key=lambda file: file.digest != partial.digest)
-    if not waiting:
+        remaining.sort(key=lambda file: file.digest != partial.digest)
+    if not remaining:
         return None
-    # What is gone from the folder need not be remembered.
-    done = set(progress.done & there)
+    # Files that were removed from the folder need not be listed any more.
+    done = set(offset.done & existing)
     bytes_left = UNBOUNDED if bytes_max is None else bytes_max
     rows_left = UNBOUNDED if rows_max is None else rows_max
     is_first = True
-    for file in waiting:
+    for file in remaining:
         if not is_first and (bytes_left <= 0 or rows_left <= 0):
             break
-        point = partial.point if partial and partial.digest == file.digest else CutPoint()
-        size = file.size - point.position
-        may_take_all = rows_max is None and (bytes_max is None or not is_gzip(file.path))
-        if may_take_all and size <= bytes_left:
+        start = partial.point if partial and partial.digest == file.digest else CutPoint()
+        size = file.size - start.position
+        needs_no_scan = rows_max is None and (bytes_max is None or not is_gzip(file.path))
+        if needs_no_scan and size <= bytes_left:
             bytes_left -= size
         else:
-            with closing(Scan(file, point, cutting)) as scan:
-                at = scan.advance(bytes_left, rows_left, at_least_one=is_first)
-                bytes_left -= scan.at.position - point.position
-                rows_left -= scan.at.records - point.records + scan.has_rest
-            if at is not None:
-                return Progress(frozenset(done), None if at == point else Partial(file.digest, at))
+            with closing(SplitScanner(file, start, options)) as scanner:
+                end = scanner.advance(bytes_left, rows_left, at_least_one=is_first)
+                bytes_left -= scanner.point.position - start.position
+                rows_left -= scanner.point.records - start.records + scanner.has_rest
+            if end is not None:
+                partial_file = None if end == start else PartialFile(file.digest, end)
+                return RecordOffset(frozenset(done), partial_file)
         done.add(file.digest)
         is_first = False
-    return Progress(frozenset(done))
+    return RecordOffset(frozenset(done))

@@ -1,4 +1,4 @@
-"""Huge files, cut into records."""
+"""Reads huge files as records, one document each."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ from penstock.documents import RECORD_BYTES, Steps
 from penstock.errors import error
 from penstock.language import parse
 from penstock.language.xpath.ast import Axis, Kind, Step
-from penstock.pipeline.document_headers import HeaderOptions, Value, documents_of
+from penstock.pipeline.document_headers import HeaderOptions, Value, documents_from
 from penstock.pipeline.limits import ARCHIVE_BYTES, ARCHIVE_RATIO, PARTITION_BYTES, TRIGGER_BYTES
-from penstock.pipeline.record_source import OPTIONS, Asked, RecordsSource
-from penstock.pipeline.record_splits import Cutting
+from penstock.pipeline.record_source import OPTIONS_KEY, RecordSource, RecordSourceOptions
+from penstock.pipeline.record_splits import RecordOptions
 
 
 def read_records(
@@ -38,49 +38,49 @@ def read_records(
     archive_ratio: int = ARCHIVE_RATIO,
     **header: Unpack[HeaderOptions],
 ) -> DataFrame:
-    """Cut huge files into records, a document each, without loading them whole.
+    """Split huge files into records, one document each, in bounded memory.
 
     Parameters
     ----------
     spark
         The session.
     path
-        A file, or a folder of files: a path or URI that every machine can read. Files whose names
-        end in ``.gz`` are unpacked as they are read, each by one task.
+        A file, or a folder of files: a path or URI that all machines can read. A file whose name
+        ends in ``.gz`` is decompressed as it is read, by one task.
     records
-        The path to the records: names or ``*`` from the root on, such as ``/dblp/*``.
+        The path to the records: names or ``*`` from the root, such as ``/dblp/*``.
     publisher
-        Who published them: a text, or an expression over the columns ``file``, ``position`` (the
-        first byte), ``place`` (the number of records before it in its file), ``modified_at``,
-        ``content`` and ``fault``.
+        The publisher: a constant, or an expression over the columns ``file``, ``position`` (the
+        byte offset), ``place`` (the record's index in the file), ``modified_at``, ``content`` and
+        ``fault``.
     stream
-        Whether files that appear later are read too, each once. Move files there whole.
+        Whether to read new files as they appear, each once. Move files into the folder atomically.
     namespaces, default_namespace
-        What prefixes in ``records`` mean, and names without one.
+        The namespaces of prefixes in ``records``, and of names without a prefix.
     entities
-        Entities that records may refer to without declaring them: names and plain text.
+        Entities that records may use without declaring them: names and replacement text.
     pattern
-        Which file names, as a glob.
+        A glob that file names must match.
     recursive
-        Whether folders within are read too.
+        Whether to read subfolders too.
     record_bytes
-        Bytes of a record; a longer one is a faulty row.
+        The limit of a record's bytes; a longer record becomes a faulty row.
     partition_bytes
-        Bytes that a task reads. A longer file is read through once beforehand, to find where it
-        can be divided.
+        Bytes that a task reads. A longer file is scanned once beforehand, to find where it can be
+        split.
     max_bytes_per_trigger, max_rows_per_trigger
-        How much a micro-batch takes, under every trigger but ``once``.
+        The size of a micro-batch, with every trigger but ``once``.
     archive_bytes, archive_ratio
-        How much a compressed file may unpack to: in bytes, and in times its own size.
+        Limits of a compressed file: uncompressed bytes and compression ratio.
     **header
-        The rest of the header: see :class:`~penstock.pipeline.document_headers.HeaderOptions`. The
+        Other header values: see :class:`~penstock.pipeline.document_headers.HeaderOptions`. The
         fields ``file`` and ``offset`` are always set, and ``fault`` where a record is faulty.
 
     Returns
     -------
-    Documents, each as it stands in the file if it can stand alone, and otherwise with the
-    namespaces, entities and encoding that it inherits. Where a file is not well-formed, there are
-    the records before the fault and then one row more, whose content is refused when it is matched.
+    Documents. A record that is self-contained has its original bytes; others are extended by the
+    namespaces, entities and encoding that they inherit. A file that is not well-formed yields the
+    records before the error and one more row, whose content matching refuses.
 
     Examples
     --------
@@ -91,14 +91,14 @@ def read_records(
     >>> [bytes(row.content) for row in documents.orderBy("sequence").collect()]
     [b'<entry>1</entry>', b'<entry>2</entry>']
     """
-    asked = Asked(
+    options = RecordSourceOptions(
         path=path,
         pattern=pattern,
         recursive=recursive,
         partition_bytes=partition_bytes,
         trigger_bytes=max_bytes_per_trigger,
         trigger_rows=max_rows_per_trigger,
-        cutting=Cutting(
+        records=RecordOptions(
             steps=_steps(records, namespaces, default_namespace),
             entities=dict(entities or {}),
             record_bytes=record_bytes,
@@ -106,15 +106,15 @@ def read_records(
             archive_ratio=archive_ratio,
         ),
     )
-    spark.dataSource.register(RecordsSource)
+    spark.dataSource.register(RecordSource)
     reader = spark.readStream if stream else spark.read
-    rows = reader.format(RecordsSource.name()).option(OPTIONS, asked.to_json()).load()
-    return documents_of(
+    rows = reader.format(RecordSource.name()).option(OPTIONS_KEY, options.to_json()).load()
+    return documents_from(
         rows,
         content=f.col("content"),
         published_at=f.col("modified_at"),
-        place=f.col("place"),
-        own_fields={"file": f.col("file"), "offset": f.col("position"), "fault": f.col("fault")},
+        position=f.col("place"),
+        source_fields={"file": f.col("file"), "offset": f.col("position"), "fault": f.col("fault")},
         publisher=publisher,
         **header,
     )
@@ -123,13 +123,13 @@ def read_records(
 def _steps(
     records: str, namespaces: Mapping[str, str] | None, default_namespace: str | None
 ) -> Steps:
-    """The steps of a path that has no more than steps."""
+    """The steps of a path that consists of child element steps only."""
     query = parse(records, namespaces=namespaces, default_namespace=default_namespace)
     steps = query.branches[0].steps
-    if len(query.branches) > 1 or not steps or not all(map(_is_plain, steps)):
-        raise error("records.path", f"{records} is not a path from the root to elements")
+    if len(query.branches) > 1 or not steps or not all(map(_is_child_element, steps)):
+        raise error("records.path", f"{records} is not a path of child elements from the root")
     return tuple((step.test.uri, step.test.local) for step in steps)
 
 
-def _is_plain(step: Step) -> bool:
+def _is_child_element(step: Step) -> bool:
     return step.axis is Axis.CHILD and step.kind is Kind.ELEMENT and not step.predicates

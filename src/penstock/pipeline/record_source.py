@@ -1,4 +1,4 @@
-"""Records as a source of Spark's: what can be read is divided by bytes among the tasks."""
+"""A Spark data source of records: files are divided into tasks by bytes."""
 
 from __future__ import annotations
 
@@ -28,19 +28,25 @@ from penstock.documents import CutPoint
 from penstock.errors import error
 from penstock.pipeline.filesystem import FileInfo, list_files
 from penstock.pipeline.limits import PARTITION_BYTES, TRIGGER_BYTES
-from penstock.pipeline.record_offsets import Progress, taken
-from penstock.pipeline.record_splits import ROWS, Cutting, Piece, divided, rows_of
+from penstock.pipeline.record_offsets import RecordOffset, next_offset
+from penstock.pipeline.record_splits import (
+    RECORD_ROWS,
+    RecordOptions,
+    Split,
+    read_split,
+    split_file,
+)
 
-OPTIONS: Final = "penstock"
-"""The one option: everything else, as text."""
+OPTIONS_KEY: Final = "penstock"
+"""The data source's only option: a :class:`RecordSourceOptions` as JSON."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Asked:
+class RecordSourceOptions:
     """What to read, and how much at a time."""
 
     path: str
-    cutting: Cutting
+    records: RecordOptions
     pattern: str = "*"
     recursive: bool = False
     partition_bytes: int = PARTITION_BYTES
@@ -48,157 +54,158 @@ class Asked:
     trigger_rows: int | None = None
 
     def to_json(self) -> str:
-        """As text."""
-        return json.dumps({**asdict(self), "cutting": self.cutting.to_json()})
+        """The options as JSON."""
+        return json.dumps({**asdict(self), "records": self.records.to_json()})
 
     @classmethod
-    def of_json(cls, text: str) -> Asked:
-        """From text."""
-        told = json.loads(text)
-        return cls(cutting=Cutting.of_json(told.pop("cutting")), **told)
+    def from_json(cls, text: str) -> RecordSourceOptions:
+        """The options from JSON."""
+        values = json.loads(text)
+        return cls(records=RecordOptions.from_json(values.pop("records")), **values)
 
     def files(self) -> list[FileInfo]:
-        """The files that are there now, in the order in which they are read."""
+        """The existing files, in reading order."""
         return list_files(self.path, pattern=self.pattern, recursive=self.recursive)
 
 
-class RecordsSource(DataSource):
-    """Records of files."""
+class RecordSource(DataSource):
+    """The data source of records."""
 
     @classmethod
     def name(cls) -> str:
-        """Its name for Spark."""
+        """The name under which the source is registered."""
         return "penstock_records"
 
     def schema(self) -> StructType:
-        """The columns of :data:`penstock.pipeline.record_splits.ROWS`."""
-        return from_arrow_schema(ROWS)
+        """The columns of :data:`penstock.pipeline.record_splits.RECORD_ROWS`."""
+        return from_arrow_schema(RECORD_ROWS)
 
     def reader(self, schema: StructType) -> DataSourceReader:
-        """Read what is there."""
-        return RecordsReader(Asked.of_json(self.options[OPTIONS]))
+        """The batch reader."""
+        return RecordReader(RecordSourceOptions.from_json(self.options[OPTIONS_KEY]))
 
     def streamReader(self, schema: StructType) -> DataSourceStreamReader:  # noqa: N802
-        """Read what is there and what will come."""
-        return RecordsStreamReader(Asked.of_json(self.options[OPTIONS]))
+        """The stream reader."""
+        return RecordStreamReader(RecordSourceOptions.from_json(self.options[OPTIONS_KEY]))
 
 
-class Task(InputPartition):
-    """Parts of files that one task reads."""
+class RecordPartition(InputPartition):
+    """The splits that one task reads."""
 
-    def __init__(self, pieces: Sequence[Piece]) -> None:
-        super().__init__(tuple(pieces))
-        self.pieces = tuple(pieces)
+    def __init__(self, splits: Sequence[Split]) -> None:
+        super().__init__(tuple(splits))
+        self.splits = tuple(splits)
 
 
-class RecordsReader(DataSourceReader):
-    """A batch of records."""
+class RecordReader(DataSourceReader):
+    """Reads all records of the existing files."""
 
-    def __init__(self, asked: Asked) -> None:
-        self.asked = asked
+    def __init__(self, options: RecordSourceOptions) -> None:
+        self.options = options
 
-    def partitions(self) -> list[Task]:
+    def partitions(self) -> list[RecordPartition]:
         """Divide the files into tasks."""
-        asked = self.asked
-        pieces = [
-            piece
-            for file in asked.files()
-            for piece in divided(file, CutPoint(), None, asked.cutting, asked.partition_bytes)
+        options = self.options
+        splits = [
+            split
+            for file in options.files()
+            for split in split_file(
+                file, CutPoint(), None, options.records, options.partition_bytes
+            )
         ]
-        return tasks(pieces, asked.partition_bytes)
+        return pack_splits(splits, options.partition_bytes)
 
     def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
         """The records of a task."""
-        return records_of(partition, self.asked.cutting)
+        return read_partition(partition, self.options.records)
 
 
-class RecordsStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
-    """A stream of records.
+class RecordStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
+    """Reads records as a stream.
 
-    An offset says which files are done, each by the digest of path, size and time, and where in
-    the one that is being read the next batch begins. So it is whole in itself: nothing else has to
-    survive for a restart, and files may appear in any order.
+    An offset lists the completed files, each by a digest of path, size and modification time, and
+    the point in the current file where the next batch starts. It is self-contained: a restart needs
+    nothing else, and files may appear in any order.
     """
 
-    def __init__(self, asked: Asked) -> None:
-        self.asked = asked
-        self.files_then: list[FileInfo] | None = None
+    def __init__(self, options: RecordSourceOptions) -> None:
+        self.options = options
+        self.available_files: list[FileInfo] | None = None
 
     def initialOffset(self) -> dict[str, str]:  # noqa: N802
-        """Nothing is read."""
-        return Progress().to_offset()
+        """The offset before the first record."""
+        return RecordOffset().to_dict()
 
     def getDefaultReadLimit(self) -> ReadLimit:  # noqa: N802
-        """That there is a limit; both of them are applied, whichever Spark knows of."""
-        if self.asked.trigger_rows is not None:
-            return ReadMaxRows(self.asked.trigger_rows)
-        return ReadMaxBytes(self.asked.trigger_bytes)
+        """One of the two limits; :meth:`latestOffset` applies both."""
+        if self.options.trigger_rows is not None:
+            return ReadMaxRows(self.options.trigger_rows)
+        return ReadMaxBytes(self.options.trigger_bytes)
 
     def prepareForTriggerAvailableNow(self) -> None:  # noqa: N802
-        """Read only what is there now, in batches that keep the limits."""
-        self.files_then = self.asked.files()
+        """Restrict the stream to the files that exist now."""
+        self.available_files = self.options.files()
 
     def latestOffset(self, start: dict[str, str], limit: ReadLimit) -> dict[str, str]:  # noqa: N802
-        """Up to where the next batch goes."""
-        asked = self.asked
-        files = self.asked.files() if self.files_then is None else self.files_then
-        is_bounded = not isinstance(limit, ReadAllAvailable)
-        progress = taken(
-            Progress.of_offset(start),
+        """The offset at the end of the next micro-batch."""
+        options = self.options
+        files = options.files() if self.available_files is None else self.available_files
+        is_limited = not isinstance(limit, ReadAllAvailable)
+        offset = next_offset(
+            RecordOffset.from_dict(start),
             files,
-            asked.cutting,
-            bytes_max=asked.trigger_bytes if is_bounded else None,
-            rows_max=asked.trigger_rows if is_bounded else None,
+            options.records,
+            bytes_max=options.trigger_bytes if is_limited else None,
+            rows_max=options.trigger_rows if is_limited else None,
         )
-        return start if progress is None else progress.to_offset()
+        return start if offset is None else offset.to_dict()
 
-    def partitions(self, start: dict[str, str], end: dict[str, str]) -> list[Task]:
-        """Divide what is between two offsets into tasks."""
-        asked = self.asked
-        before, after = Progress.of_offset(start), Progress.of_offset(end)
-        files = {file.digest: file for file in asked.files()}
-        half_read = {p.digest: p.point for p in (before.partial,) if p is not None}
+    def partitions(self, start: dict[str, str], end: dict[str, str]) -> list[RecordPartition]:
+        """Divide the range between two offsets into tasks."""
+        options = self.options
+        before, after = RecordOffset.from_dict(start), RecordOffset.from_dict(end)
+        files = {file.digest: file for file in options.files()}
+        starts = {p.digest: p.point for p in (before.partial,) if p is not None}
         ends: dict[str, CutPoint | None] = dict.fromkeys(after.done - before.done)
         if after.partial is not None:
             ends[after.partial.digest] = after.partial.point
-        gone = ends.keys() - files.keys()
-        if gone:
-            message = "a file that the stream has to read again is changed or gone"
+        if ends.keys() - files.keys():
+            message = "a file of a replayed batch was changed or removed"
             raise error("records.changed", message)
-        pieces = [
-            piece
+        splits = [
+            split
             for digest, file in files.items()
             if digest in ends
-            for piece in divided(
+            for split in split_file(
                 file,
-                half_read.get(digest, CutPoint()),
+                starts.get(digest, CutPoint()),
                 ends[digest],
-                asked.cutting,
-                asked.partition_bytes,
+                options.records,
+                options.partition_bytes,
             )
         ]
-        return tasks(pieces, asked.partition_bytes)
+        return pack_splits(splits, options.partition_bytes)
 
     def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
         """The records of a task."""
-        return records_of(partition, self.asked.cutting)
+        return read_partition(partition, self.options.records)
 
 
-def tasks(pieces: Sequence[Piece], bytes_wanted: int) -> list[Task]:
-    """Parts in their order, small ones together."""
-    gathered: list[list[Piece]] = []
+def pack_splits(splits: Sequence[Split], partition_bytes: int) -> list[RecordPartition]:
+    """Group consecutive splits into tasks of at most ``partition_bytes``, at least one in each."""
+    groups: list[list[Split]] = []
     size = 0
-    for piece in pieces:
-        if not gathered or size + piece.size > bytes_wanted:
-            gathered.append([])
+    for split in splits:
+        if not groups or size + split.size > partition_bytes:
+            groups.append([])
             size = 0
-        gathered[-1].append(piece)
-        size += piece.size
-    return [Task(together) for together in gathered]
+        groups[-1].append(split)
+        size += split.size
+    return [RecordPartition(group) for group in groups]
 
 
-def records_of(partition: InputPartition, cutting: Cutting) -> Iterator[pa.RecordBatch]:
-    """The records of a task, part after part."""
-    assert isinstance(partition, Task)
-    for piece in partition.pieces:
-        yield from rows_of(piece, cutting)
+def read_partition(partition: InputPartition, options: RecordOptions) -> Iterator[pa.RecordBatch]:
+    """The records of a task, split by split."""
+    assert isinstance(partition, RecordPartition)
+    for split in partition.splits:
+        yield from read_split(split, options)

@@ -1,4 +1,4 @@
-"""One run of a workspace's pipeline: a session, a stream, its progress, and how it ends."""
+"""Implements ``penstock run``: the stream of the inbox, backfills, compaction and progress."""
 
 from __future__ import annotations
 
@@ -7,99 +7,78 @@ import errno
 import itertools
 import os
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 from typing import Final
 
 from deltalake.exceptions import DeltaError
 from pyspark.sql import SparkSession
 from pyspark.sql.streaming.query import StreamingQuery
 
-from penstock.documents import Limits
 from penstock.errors import PenstockError, error
-from penstock.mediation import UnknownSchema
 from penstock.pipeline.backfill import Backfill
-from penstock.pipeline.document_matching import Mode
-from penstock.pipeline.inbox_stream import run_workspace, stream_of_workspace
+from penstock.pipeline.inbox_stream import inbox_stream, run_workspace
 from penstock.pipeline.progress import BatchProgress, ProgressListener
-from penstock.pipeline.session import JAVA_FAILURES, JVM_LOST, what_java_said
+from penstock.pipeline.run_config import RunConfig
+from penstock.pipeline.session import JAVA_FAILURES, JVM_LOST, java_message
 from penstock.workspace import Workspace
 from penstock.workspace.compaction import compact
 
-LAST_WORDS_SECONDS_MAX: Final = 10
-"""How long the end of a run waits for Spark to tell of the last batches."""
+LAST_EVENT_SECONDS_MAX: Final = 10
+"""Seconds that the end of a run waits for Spark to report the last batches."""
 
-COMPACT_LOOKS: Final = 60
-"""After so many looks a run that follows also looks for small files to merge."""
+CHECK_SECONDS: Final = 1
+"""Interval at which a run checks for pending backfills and for the end of the stream."""
 
-LOOK_SECONDS: Final = 1
-"""How often a run that follows looks for new documents and for past ones that are wanted."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class RunOptions:
-    """How a workspace's pipeline runs."""
-
-    follow: bool = False
-    unknown_schema: UnknownSchema = "refuse"
-    mode: Mode = "PERMISSIVE"
-    limits: Limits | None = None
-    files_per_batch: int | None = None
+CHECKS_PER_COMPACTION: Final = 60
+"""Number of checks between two compactions."""
 
 
 def run(
     spark: SparkSession,
     workspace: Workspace,
-    options: RunOptions,
-    tell: Callable[[BatchProgress], None],
+    config: RunConfig,
+    on_batch: Callable[[BatchProgress], None],
 ) -> None:
-    """Deliver what is in the inbox, and, following, what will be, until interrupted.
+    """Deliver the documents in the inbox and, if following, new ones until interrupted.
 
     Raises
     ------
     WorkspaceError
-        ``workspace.running``: another process does the same; ``workspace.full``: the disk is.
+        ``workspace.running``: another process runs this workspace; ``workspace.full``: the disk is
+        full.
     PipelineFailure
-        ``pipeline.failed``: the stream stopped for another reason.
+        ``pipeline.failed``: the stream failed for another reason.
     """
-    with workspace.lock("run", wait=False), _failures():
+    with workspace.lock("run", wait=False), _translate_failures():
         workspace.tables.create()
-        stream = stream_of_workspace(workspace)
-        backfill = Backfill(str(workspace.path), stream.stream, options.limits)
+        stream = inbox_stream(workspace)
+        backfill = Backfill(str(workspace.path), stream.stream, config.limits)
         listener = ProgressListener(
-            workspace.tables, stream.stream, tell, waiting=workspace.inbox.count_after
+            workspace.tables, stream.stream, on_batch, waiting=workspace.inbox.count_after
         )
-        with _listening(spark, listener):
-            query = run_workspace(
-                spark,
-                workspace,
-                follow_seconds=LOOK_SECONDS if options.follow else None,
-                unknown_schema=options.unknown_schema,
-                mode=options.mode,
-                limits=options.limits,
-                files_per_batch=options.files_per_batch,
-            )
-            with _ending(query, listener):
-                for look in itertools.count(1):
-                    ended = query.awaitTermination(LOOK_SECONDS)
+        with _registered(spark, listener):
+            query = run_workspace(spark, workspace, config)
+            with _stopped_at_exit(query, listener):
+                for check in itertools.count(1):
+                    ended = query.awaitTermination(CHECK_SECONDS)
                     backfill(spark)
-                    if ended or look % COMPACT_LOOKS == 0:
+                    if ended or check % CHECKS_PER_COMPACTION == 0:
                         compact(workspace.tables)
                     if ended:
                         return
 
 
 @contextlib.contextmanager
-def _ending(query: StreamingQuery, listener: ProgressListener) -> Iterator[None]:
+def _stopped_at_exit(query: StreamingQuery, listener: ProgressListener) -> Iterator[None]:
     try:
         yield
     finally:
         if query.isActive:
             query.stop()
-        listener.wait_for_the_end(LAST_WORDS_SECONDS_MAX)
+        listener.wait_for_termination(LAST_EVENT_SECONDS_MAX)
 
 
 @contextlib.contextmanager
-def _listening(spark: SparkSession, listener: ProgressListener) -> Iterator[None]:
+def _registered(spark: SparkSession, listener: ProgressListener) -> Iterator[None]:
     spark.streams.addListener(listener)
     try:
         yield
@@ -108,23 +87,24 @@ def _listening(spark: SparkSession, listener: ProgressListener) -> Iterator[None
 
 
 @contextlib.contextmanager
-def _failures() -> Iterator[None]:
-    """Tell a failure of Spark's as an error of ours, where it has a cause that we know."""
+def _translate_failures() -> Iterator[None]:
+    """Translates failures of Spark, Delta and the operating system into Penstock errors."""
     try:
         yield
     except JAVA_FAILURES as failure:
-        raise told_as(what_java_said(failure)) from failure
+        raise translate_failure(java_message(failure)) from failure
     except JVM_LOST as failure:
-        raise error("pipeline.failed", "the connection to Spark's JVM is lost") from failure
+        raise error("pipeline.failed", "the connection to Spark's JVM was lost") from failure
     except (DeltaError, OSError) as failure:
-        raise told_as(str(failure)) from failure
+        raise translate_failure(str(failure)) from failure
 
 
-def told_as(message: str) -> PenstockError:
-    """The error that stands for a failure of Spark's."""
-    no_room = os.strerror(errno.ENOSPC)
-    if no_room in message or "workspace.full" in message:
-        return error("workspace.full", f"the pipeline stopped: {no_room.lower()}")
+def translate_failure(message: str) -> PenstockError:
+    """The Penstock error for the message of a failure."""
+    disk_full = os.strerror(errno.ENOSPC)
+    if disk_full in message or "workspace.full" in message:
+        return error("workspace.full", f"the pipeline stopped: {disk_full.lower()}")
     lines = [line.strip() for line in message.splitlines() if line.strip()]
+    # A Python traceback ends with the error; a Java stack trace begins with it.
     own = [line for line in lines if line.startswith("penstock.")]
-    return error("pipeline.failed", (own or lines or ["there is no message"])[-1 if own else 0])
+    return error("pipeline.failed", (own or lines or ["no message"])[-1 if own else 0])

@@ -1,4 +1,4 @@
-"""A schema inferred from documents on Spark: counted in every task, brought together by path."""
+"""Infers a schema from documents on Spark: each task counts, and Spark sums by path."""
 
 from __future__ import annotations
 
@@ -27,23 +27,23 @@ _COLUMNS: Final[dict[str, pa.DataType]] = {
     "with_text": pa.int64(),
 }
 
-PARTIAL: Final = pa.schema(_COLUMNS)
-"""A row for each path, for each attribute at a path, and for each reason to refuse documents. The
-last two have only ``elements``: those that have the attribute, and the documents refused."""
+PARTIAL_COUNTS: Final = pa.schema(_COLUMNS)
+"""One row for each path, each attribute at a path, and each error code. The latter two only have
+``elements``: the number of elements with the attribute, and of refused documents."""
 
 
 @dataclass(frozen=True, slots=True)
 class Samples:
-    """What documents showed, and how many there were."""
+    """The summary of sample documents, and their number."""
 
     summary: SampleSummary
     documents: int
-    """Documents that were read."""
+    """Number of documents that were read."""
     refused: Mapping[str, int]
-    """Documents that were refused, by the code of the error."""
+    """Number of refused documents by error code."""
 
     def tree(self, root: Name | None = None) -> SchemaTree:
-        """The schema that every document meets; a remark says how many were refused."""
+        """The schema that all documents conform to; a remark states how many were refused."""
         tree = self.summary.tree(root)
         if not self.refused:
             return tree
@@ -61,16 +61,17 @@ def infer_schema(
     Parameters
     ----------
     documents
-        With a column ``content``, as the readers of :mod:`penstock.pipeline.readers` give them.
+        A DataFrame with a column ``content``, such as the readers of
+        :mod:`penstock.pipeline.readers` return.
     root
-        The root, where documents have several.
+        The root element, if documents have different ones.
     limits
-        How large a document may be, in every respect.
+        The limits of documents.
 
     Returns
     -------
-    The tree with what is narrowest of once, ``?``, ``*`` and ``+`` for all documents. How many were
-    refused, and why, is among its remarks.
+    The tree with the narrowest cardinality (once, ``?``, ``*`` or ``+``) that fits all documents. A
+    remark states how many documents were refused, by error code.
 
     Examples
     --------
@@ -90,22 +91,24 @@ def infer_schema(
 
 
 def summarise(documents: DataFrame, *, limits: Limits | None = None) -> Samples:
-    """Sum up documents, of which the schema can then be made."""
+    """Summarise documents, as the input of a schema."""
 
     def count(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         contents = (content.as_py() for batch in batches for content in batch.column("content"))
-        yield pa.RecordBatch.from_pylist(list(_counted(contents, limits)), schema=PARTIAL)
+        yield pa.RecordBatch.from_pylist(
+            list(_partial_counts(contents, limits)), schema=PARTIAL_COUNTS
+        )
 
-    partial = documents.select("content").mapInArrow(count, from_arrow_schema(PARTIAL))
+    partial = documents.select("content").mapInArrow(count, from_arrow_schema(PARTIAL_COUNTS))
     merged = partial.groupBy("refused", "path", "attribute").agg(
         *(f.sum(name).alias(name) for name in ("elements", "parents", "with_text")),
         f.max("most").alias("most"),
     )
-    return _samples([row.asDict() for row in merged.limit(INFERRED_ROWS_MAX + 1).collect()])
+    return _merge_counts([row.asDict() for row in merged.limit(INFERRED_ROWS_MAX + 1).collect()])
 
 
-def _counted(contents: Iterable[bytes], limits: Limits | None) -> Iterator[dict[str, Any]]:
-    """The rows of one task, which has one summary at a time."""
+def _partial_counts(contents: Iterable[bytes], limits: Limits | None) -> Iterator[dict[str, Any]]:
+    """The rows of one task, in :data:`PARTIAL_COUNTS` columns."""
     summary = SampleSummary()
     refused: dict[str, int] = {}
     for content in contents:
@@ -114,25 +117,25 @@ def _counted(contents: Iterable[bytes], limits: Limits | None) -> Iterator[dict[
         except DocumentError as reason:
             refused[reason.code] = refused.get(reason.code, 0) + 1
         except SchemaError as reason:
-            # Too many paths in one task are too many in all: the driver raises it.
+            # Raised in the driver, as an error of the whole inference.
             yield {"refused": reason.code, "elements": 1}
             return
     for code, number in refused.items():
         yield {"refused": code, "elements": number}
     for path, counts in summary.paths.items():
-        at = json.dumps(path)
+        path_text = json.dumps(path)
         yield {
-            "path": at,
+            "path": path_text,
             "elements": counts.elements,
             "parents": counts.parents,
             "most": counts.most,
             "with_text": counts.with_text,
         }
         for name, number in counts.attributes.items():
-            yield {"path": at, "attribute": json.dumps(name), "elements": number}
+            yield {"path": path_text, "attribute": json.dumps(name), "elements": number}
 
 
-def _samples(rows: Sequence[Mapping[str, Any]]) -> Samples:
+def _merge_counts(rows: Sequence[Mapping[str, Any]]) -> Samples:
     if len(rows) > INFERRED_ROWS_MAX:
         message = f"the samples have more than {INFERRED_ROWS_MAX:,} paths and attributes"
         raise error("schema.samples", message)
@@ -144,14 +147,14 @@ def _samples(rows: Sequence[Mapping[str, Any]]) -> Samples:
             continue
         path = tuple(Name(*name) for name in json.loads(row["path"]))
         if row["attribute"] is None:
-            given = [row[name] for name in ("elements", "parents", "most", "with_text")]
-            counts = PathCounts(*given)
+            values = [row[name] for name in ("elements", "parents", "most", "with_text")]
+            counts = PathCounts(*values)
         else:
             counts = PathCounts(attributes={Name(*json.loads(row["attribute"])): row["elements"]})
         paths[path] = paths[path].merged(counts) if path in paths else counts
     if "schema.samples" in refused:
         raise error("schema.samples", "the samples of one task have too many paths")
-    # Merged with nothing, so that what is too much in all is refused as it is from files.
+    # merged() enforces the limits of summaries.
     summary = SampleSummary(paths).merged(SampleSummary())
     documents = sum(counts.elements for path, counts in paths.items() if len(path) == 1)
     return Samples(summary, documents, refused)

@@ -1,4 +1,4 @@
-"""The session that ``penstock run`` makes; the library takes the session it is given."""
+"""Creates the Spark session of commands. Library functions take a session as an argument."""
 
 from __future__ import annotations
 
@@ -17,36 +17,35 @@ from penstock.errors import error
 
 Session: TypeAlias = SparkSession
 Rows: TypeAlias = DataFrame
-"""For those who use what the pipeline gives without importing pyspark."""
+"""Type names for packages that must not import pyspark."""
 
 JVM_LOST: Final = (Py4JError, ConnectionError)
-"""How it shows that a classic session's JVM is gone: to the call that was under way, and to those
-that come later."""
+"""Raised if the JVM of a classic session is gone: by the call in progress, and by later calls."""
 
 JAVA_FAILURES: Final = (PySparkException, Py4JJavaError)
-"""What is thrown in the JVM, or by a server: Spark's own classes where pyspark knows them."""
+"""Exceptions of the JVM or a Connect server; pyspark converts those it knows."""
 
 DEFAULT_MASTER: Final = "local[*,4]"
-"""All cores of this machine, and four attempts a task: with ``local[*]`` one lost Python worker
-would end the run."""
+"""All cores of this machine, and four attempts a task: with ``local[*]`` a task is not retried, so
+one lost Python worker would end the run."""
 
 SQL_SETTINGS: Final = {
-    # A batch's matches can be a thousand times its rows: bounded in bytes, not only in rows.
+    # A batch may have a thousand times as many matches as rows, so bound the bytes too.
     "spark.sql.execution.arrow.maxBytesPerBatch": "4m",
-    # Tables are in UTC wherever they are written and read.
+    # Timestamps are UTC, wherever tables are written and read.
     "spark.sql.session.timeZone": "UTC",
 }
-"""What every session sets, also one with a Spark Connect server."""
+"""Settings of all sessions, including Spark Connect."""
 
 SETTINGS: Final = {
-    # The workers keep their mapped indexes from task to task.
+    # Reused workers keep their index versions open.
     "spark.python.worker.reuse": "true",
-    # The commands show the progress themselves.
+    # Commands show progress themselves.
     "spark.ui.showConsoleProgress": "false",
     "spark.ui.enabled": "false",
     "spark.log.level": "WARN",
 }
-"""Why each differs from Spark's default is said beside it; ``--conf`` overrides them."""
+"""Settings of classic sessions; ``--conf`` overrides them."""
 
 
 @contextlib.contextmanager
@@ -57,89 +56,89 @@ def session(
     settings: dict[str, str],
     log: Path,
 ) -> Iterator[SparkSession]:
-    """A session for one run, stopped at its end.
+    """A session that is stopped when the block ends.
 
     Parameters
     ----------
     master
-        A classic session's master; by default this machine.
+        The master of a classic session; by default this machine.
     remote
-        A Spark Connect server's address; then there is no master.
+        The address of a Spark Connect server; excludes ``master``.
     settings
-        Spark's settings, over the defaults.
+        Spark settings that override the defaults.
     log
-        Where the JVM's own messages go.
+        The file that the JVM's stderr is appended to.
 
     Raises
     ------
     PipelineFailure
-        ``pipeline.failed``: there is no Java, the master or server cannot be reached, ...
+        ``pipeline.failed``: Java is missing, the master or server is unreachable, ...
     """
-    with _telling_failures():
-        made = _made(master, remote, settings, log)
+    with _translate_failures():
+        created = _create(master, remote, settings, log)
     try:
-        yield made
+        yield created
     finally:
-        # A JVM that is gone cannot be stopped, and whoever used it knows that it is.
+        # If the JVM is gone, an earlier call has reported it.
         with contextlib.suppress(*JVM_LOST):
-            made.stop()
+            created.stop()
 
 
-def _made(
+def _create(
     master: str | None, remote: str | None, settings: dict[str, str], log: Path
 ) -> SparkSession:
     builder = SparkSession.builder.appName("penstock")
     if remote is not None:
-        # The others are the server's own: a session cannot change them.
+        # A client cannot change the server's other settings.
         for name, value in {**SQL_SETTINGS, **settings}.items():
             builder = builder.config(name, value)
         return builder.remote(remote).getOrCreate()
-    # Else workers may start another Python, without Penstock or of another version.
+    # Otherwise workers may run another Python, without Penstock or of another version.
     os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
-    where = master or DEFAULT_MASTER
-    local = _LOCAL if where.startswith("local") else {}
+    master = master or DEFAULT_MASTER
+    local = _LOCAL_SETTINGS if master.startswith("local") else {}
     for name, value in {**SQL_SETTINGS, **SETTINGS, **local, **settings}.items():
         builder = builder.config(name, value)
     with _stderr_to(log):
-        return builder.master(where).getOrCreate()
+        return builder.master(master).getOrCreate()
 
 
 @contextlib.contextmanager
-def _telling_failures() -> Iterator[None]:
+def _translate_failures() -> Iterator[None]:
     try:
         yield
     except (*JAVA_FAILURES, *JVM_LOST) as failure:
-        reason = what_java_said(failure).partition("\n")[0]
+        reason = java_message(failure).partition("\n")[0]
         raise error("pipeline.failed", f"Spark did not start: {reason}") from failure
 
 
-def what_java_said(failure: Exception) -> str:
-    """The message of a failure, without the line that only names the call."""
+def java_message(failure: Exception) -> str:
+    """The message of a failure, without Py4J's line about the failed call."""
     text = str(failure)
     if isinstance(failure, Py4JJavaError):
         return text.partition("\n")[2].removeprefix(": ")
     return text
 
 
-_LOCAL: Final = {
-    # Nothing listens beyond this machine, and no name has to be resolved.
+_LOCAL_SETTINGS: Final = {
+    # Listen on the loopback interface only, and resolve no host name.
     "spark.driver.host": "127.0.0.1",
     "spark.driver.bindAddress": "127.0.0.1",
-    # A micro-batch is seconds of work: 200 partitions would mostly be empty tasks.
+    # The default of 200 partitions would mostly start empty tasks.
     "spark.sql.shuffle.partitions": str(os.cpu_count() or 2),
 }
-"""On one machine; a cluster's own settings know better how large it is."""
+"""Settings of sessions on one machine; on a cluster its own defaults apply."""
 
 
 @contextlib.contextmanager
 def _stderr_to(log: Path) -> Iterator[None]:
-    """Let child processes started here write their stderr to a file."""
+    """Redirect the stderr of child processes that are started in the block to a file."""
     sys.stderr.flush()
-    kept = os.dup(2)
+    saved = os.dup(2)
     with log.open("ab") as file:
         os.dup2(file.fileno(), 2)
     try:
         yield
     finally:
-        os.dup2(kept, 2)
-        os.close(kept)
+        os.dup2(saved, 2)
+        os.close(saved)

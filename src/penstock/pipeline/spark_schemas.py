@@ -1,4 +1,4 @@
-"""Spark's form of the tables' schemas, derived from the one place that defines them."""
+"""Spark schemas of the tables, derived from their Arrow schemas."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The second stage of a delivery: the deliveries of each bucket into files, outcomes added up."""
+"""The second stage of a delivery: writes the deliveries of each bucket, and sums up outcomes."""
 
 from __future__ import annotations
 
@@ -13,18 +13,21 @@ from typing import Any, Final, NamedTuple
 import numpy as np
 import pyarrow as pa
 
-from penstock.pipeline.document_matching import ROW
+from penstock.pipeline.shards import ROW
 from penstock.workspace.delta import TableWriter
 from penstock.workspace.pipeline_tables import Tables
 from penstock.workspace.table_schemas import DELIVERIES, TIME
 
 REPORT: Final = pa.schema([pa.field("report", pa.string(), nullable=False)])
-"""What this stage hands on, as JSON: a file of a table, or sums of outcomes."""
+"""The stage's output: JSON objects that describe a written file or the summed outcomes."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Bucketing:
-    """Writes rows sorted by bucket; sent to the workers, so it holds plain values only."""
+class WriteStage:
+    """Processes a partition of rows that are sorted by bucket.
+
+    Sent to the workers, so it holds plain values only.
+    """
 
     tables: Tables
     batch: int
@@ -32,23 +35,23 @@ class Bucketing:
 
     def __call__(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         """The reports of a partition."""
-        sums = _Sums()
+        totals = _Totals()
         bucket: int | None = None
         writer: TableWriter | None = None
         for batch in batches:
             for file in batch.column("file").drop_null():
                 yield _report(str(file))
-            sums.add(batch.filter(batch.column("outcome").is_valid()))
+            totals.add(batch.filter(batch.column("outcome").is_valid()))
             deliveries = batch.filter(batch.column("subscriber").is_valid())
-            sums.deliveries += deliveries.num_rows
+            totals.deliveries += deliveries.num_rows
             for number, rows in _by_bucket(deliveries):
                 if number != bucket:
-                    yield from _finish(writer)
+                    yield from _close(writer)
                     bucket, writer = number, self._writer(number)
                 assert writer is not None
-                writer.write(self._dated(rows))
-        yield from _finish(writer)
-        yield _report(json.dumps(sums.as_dict()))
+                writer.write(self._with_batch(rows))
+        yield from _close(writer)
+        yield _report(json.dumps(totals.as_dict()))
 
     def _writer(self, bucket: int) -> TableWriter:
         return TableWriter(
@@ -57,61 +60,61 @@ class Bucketing:
             partition={"bucket": str(bucket)},
         )
 
-    def _dated(self, rows: pa.RecordBatch) -> pa.Table:
+    def _with_batch(self, rows: pa.RecordBatch) -> pa.Table:
         table = pa.table(rows)
         batch = pa.repeat(pa.scalar(self.batch, pa.int64()), len(table))
         at = pa.repeat(pa.scalar(self.at, TIME), len(table))
         return table.append_column("batch", batch).append_column("delivered_at", at)
 
 
-class _Sums:
-    """What became of the documents of a partition."""
+class _Totals:
+    """Sums over the outcomes of a partition's documents."""
 
     def __init__(self) -> None:
         self.deliveries = 0
         self._last_sequence: int | None = None
-        self._alone: Counter[str] = Counter()
-        # A document that meets several shards has a row from each.
-        self._sharded: dict[int, _Document] = {}
+        self._unsharded: Counter[str] = Counter()
+        # A document has one row from each shard. It matched if it matched any of them.
+        self._sharded: dict[int, _Outcome] = {}
 
     def add(self, outcomes: pa.RecordBatch) -> None:
-        names = (ROW, "sequence", *_Document._fields)
+        names = (ROW, "sequence", *_Outcome._fields)
         columns = [outcomes.column(name).to_pylist() for name in names]
         for row, sequence, *rest in zip(*columns, strict=True):
             self._last_sequence = max(sequence, self._last_sequence or sequence)
-            document = _Document(*rest)
+            outcome = _Outcome(*rest)
             if row is None:
-                _count(self._alone, document)
-            elif document.outcome != "unmatched" or row not in self._sharded:
-                self._sharded[row] = document
+                _count(self._unsharded, outcome)
+            elif outcome.outcome != "unmatched" or row not in self._sharded:
+                self._sharded[row] = outcome
 
     def as_dict(self) -> dict[str, Any]:
-        sums = self._alone.copy()
-        for document in self._sharded.values():
-            _count(sums, document)
+        sums = self._unsharded.copy()
+        for outcome in self._sharded.values():
+            _count(sums, outcome)
         return {
             "sums": {**sums, "deliveries": self.deliveries},
             "last_sequence": self._last_sequence,
         }
 
 
-class _Document(NamedTuple):
-    """What is counted of a document: the names are those of columns."""
+class _Outcome(NamedTuple):
+    """The outcome of a document. The fields are named after columns."""
 
     outcome: str
     bytes: int
     unknown_elements: int
 
 
-def _count(sums: Counter[str], document: _Document) -> None:
+def _count(sums: Counter[str], outcome: _Outcome) -> None:
     sums["documents"] += 1
-    sums[document.outcome] += 1
-    sums["bytes"] += document.bytes
-    sums["unknown_elements"] += document.unknown_elements
+    sums[outcome.outcome] += 1
+    sums["bytes"] += outcome.bytes
+    sums["unknown_elements"] += outcome.unknown_elements
 
 
 def _by_bucket(deliveries: pa.RecordBatch) -> Iterator[tuple[int, pa.RecordBatch]]:
-    """Runs of rows of one bucket; rows come sorted."""
+    """The rows of each bucket; the input is sorted by bucket."""
     if deliveries.num_rows == 0:
         return
     buckets: Any = deliveries.column("bucket").to_numpy(zero_copy_only=False)
@@ -120,7 +123,7 @@ def _by_bucket(deliveries: pa.RecordBatch) -> Iterator[tuple[int, pa.RecordBatch
         yield int(buckets[start]), deliveries.slice(start, end - start)
 
 
-def _finish(writer: TableWriter | None) -> Iterator[pa.RecordBatch]:
+def _close(writer: TableWriter | None) -> Iterator[pa.RecordBatch]:
     for file in writer.close() if writer is not None else ():
         yield _report(json.dumps({"table": "deliveries", **file.as_dict()}))
 

@@ -1,6 +1,6 @@
-"""What stands on disk: subscribers and subscriptions, the inbox, index versions, the tables.
+"""Everything Penstock stores on disk: subscriptions, inbox, index versions and Delta tables.
 
-No server and no Spark is needed to read or change any of it: the pipeline and the commands
+Reading and changing a workspace needs neither a server nor Spark; the pipeline and the commands
 share it.
 """
 

@@ -1,4 +1,4 @@
-"""Files that appear whole or not at all, and are still there after a power cut."""
+"""Atomic, durable file writes: temporary file, fsync, rename, fsync of the directory."""
 
 from __future__ import annotations
 
@@ -9,39 +9,39 @@ from collections.abc import Iterator
 from io import BufferedWriter
 from pathlib import Path
 
-TEMPORARY = ".part"
-"""How the names of files end that are still being written."""
+TEMPORARY_SUFFIX = ".part"
+"""Suffix of files that are still being written."""
 
 
 @contextlib.contextmanager
-def writing(path: Path) -> Iterator[BufferedWriter]:
-    """A file to write into; it takes its name, in place of any other, once it is on the disk.
+def atomic_write(path: Path) -> Iterator[BufferedWriter]:
+    """Open a file that replaces ``path`` when the block ends, after an fsync.
 
-    Where the block fails nothing is left. Several processes may write the same name at once: each
-    writes a file of its own, and one of them stays.
+    If the block raises, ``path`` is unchanged and nothing is left behind. Concurrent writers of the
+    same path each use their own temporary file; the last rename wins.
     """
-    beside = beside_of(path)
+    temporary = temporary_path(path)
     try:
-        with beside.open("xb") as file:
+        with temporary.open("xb") as file:
             yield file
             file.flush()
             os.fsync(file.fileno())
-        beside.replace(path)
+        temporary.replace(path)
     except BaseException:
-        beside.unlink(missing_ok=True)
+        temporary.unlink(missing_ok=True)
         raise
-    sync_folder(path.parent)
+    sync_directory(path.parent)
 
 
-def beside_of(path: Path) -> Path:
-    """A new name beside ``path``, for a file that will be renamed to it."""
-    return path.with_name(f"{path.name}.{secrets.token_hex(8)}{TEMPORARY}")
+def temporary_path(path: Path) -> Path:
+    """A unique name in the directory of ``path``, for a file that will be renamed to it."""
+    return path.with_name(f"{path.name}.{secrets.token_hex(8)}{TEMPORARY_SUFFIX}")
 
 
-def sync_folder(folder: Path) -> None:
-    """Writes the names in a folder to the disk."""
-    handle = os.open(folder, os.O_RDONLY)
+def sync_directory(directory: Path) -> None:
+    """Flush a directory's entries to disk, so that renames survive a power failure."""
+    descriptor = os.open(directory, os.O_RDONLY)
     try:
-        os.fsync(handle)
+        os.fsync(descriptor)
     finally:
-        os.close(handle)
+        os.close(descriptor)

@@ -1,7 +1,7 @@
-"""What each batch of a stream uses, recorded before it is matched.
+"""Records of what each micro-batch uses, written before it is matched.
 
-A batch that is replayed after a failure takes what its record says, not what is current by then:
-so it gives the same, however subscriptions and mappings changed meanwhile.
+A batch that is replayed after a failure uses the index versions and mappings in its record, not the
+current ones. The replay therefore produces the same rows, whatever changed in between.
 """
 
 from __future__ import annotations
@@ -15,74 +15,74 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any
 
-from penstock.workspace.atomic_files import writing
-from penstock.workspace.file_locks import holding
-from penstock.workspace.timestamps import now
+from penstock.workspace.atomic_files import atomic_write
+from penstock.workspace.file_locks import file_lock
+from penstock.workspace.timestamps import utc_now
 
 
 @dataclass(frozen=True, slots=True)
 class BatchRecord:
-    """The subscriptions, the mappings and the time of a batch."""
+    """The inputs of a batch besides its documents."""
 
     batch: int
     versions: tuple[str, ...]
-    """The URI of an index version, or those of its shards."""
+    """The URI of an index version, or of each of its shards."""
     mappings: str | None
-    """The URI of the mappings of then; ``None`` where documents are matched as they are."""
+    """The URI of the mappings; ``None`` if documents are matched without mappings."""
     at: datetime
-    """When it was first tried: decides which subscriptions have started and not expired."""
+    """Time of the first attempt. Decides which subscriptions have started and not expired."""
 
 
 @dataclass(frozen=True, slots=True)
 class StreamRecord:
-    """The identity of a stream, as old as its checkpoint."""
+    """The identity of a stream. It lives and dies with the stream's checkpoint."""
 
     stream: str
     after: int
-    """The last sequence number that an earlier stream has dealt with."""
+    """The last sequence number that an earlier stream has processed."""
 
 
 class BatchRecords:
-    """The records of a stream's batches: a file each."""
+    """The records of a stream's batches, one JSON file each."""
 
     def __init__(self, folder: str, stream: str) -> None:
         self._folder = Path(folder) / stream
 
-    def of(
+    def get_or_create(
         self,
         batch: int,
         versions: Callable[[], Sequence[str]],
         mappings: Callable[[], str] | None = None,
     ) -> BatchRecord:
-        """The record of a batch; made, with what is current, where there is none."""
+        """The record of a batch. If there is none, one with the current inputs is written."""
         path = self._path(batch)
-        with self.held():
+        with self.locked():
             if path.exists():
-                return _record(path)
-            used = None if mappings is None else mappings()
-            record = BatchRecord(batch, tuple(versions()), used, now())
-            _write(path, {**asdict(record), "at": record.at.isoformat()})
+                return _read_record(path)
+            mappings_uri = None if mappings is None else mappings()
+            record = BatchRecord(batch, tuple(versions()), mappings_uri, utc_now())
+            _write_json(path, {**asdict(record), "at": record.at.isoformat()})
             return record
 
-    def held(self) -> AbstractContextManager[None]:
-        """While held, no record is made.
+    def locked(self) -> AbstractContextManager[None]:
+        """Prevent the creation of records.
 
-        Whoever looks at the subscriptions and at the records meanwhile knows: a batch that has no
-        record yet will have these subscriptions, or later ones.
+        A batch that has no record while the lock is held will use the subscriptions read under the
+        lock, or later ones.
         """
         self._folder.mkdir(parents=True, exist_ok=True)
-        return holding(self._folder / "lock", wait=True)
+        return file_lock(self._folder / "lock", wait=True)
 
     def has(self, batch: int) -> bool:
-        """Whether a batch was recorded."""
+        """Whether a batch has a record."""
         return self._path(batch).exists()
 
     def all(self) -> list[BatchRecord]:
-        """The records that are kept, in order."""
-        return [_record(path) for path in sorted(self._folder.glob("*.json"))]
+        """All records, in batch order."""
+        return [_read_record(path) for path in sorted(self._folder.glob("*.json"))]
 
-    def forget_before(self, batch: int) -> None:
-        """Remove the records of batches that are committed for good."""
+    def delete_before(self, batch: int) -> None:
+        """Delete the records of earlier batches."""
         for record in self.all():
             if record.batch < batch:
                 self._path(record.batch).unlink()
@@ -91,29 +91,29 @@ class BatchRecords:
         return self._folder / f"{batch:012}.json"
 
 
-def stream_of(checkpoint: Path, last_sequence: Callable[[], int]) -> StreamRecord:
-    """The stream of a checkpoint; a new one where the checkpoint is new.
+def get_or_create_stream(checkpoint: Path, last_sequence: Callable[[], int]) -> StreamRecord:
+    """The stream of a checkpoint. A new checkpoint gets a new stream, after ``last_sequence``.
 
-    Its identity lies in the checkpoint: without it, the numbers of batches begin anew, and must
-    not be taken for batches that were committed. A new stream begins after ``last_sequence``.
+    The identity is stored in the checkpoint because Spark numbers batches from zero in a new one:
+    these batches must not be mistaken for committed batches of the previous stream.
     """
     path = checkpoint / "penstock-stream.json"
     if not path.exists():
         checkpoint.mkdir(parents=True, exist_ok=True)
-        _write(path, {"stream": uuid.uuid4().hex, "after": last_sequence()})
+        _write_json(path, {"stream": uuid.uuid4().hex, "after": last_sequence()})
     return StreamRecord(**json.loads(path.read_text()))
 
 
-def _record(path: Path) -> BatchRecord:
-    found = json.loads(path.read_text())
+def _read_record(path: Path) -> BatchRecord:
+    values = json.loads(path.read_text())
     return BatchRecord(
-        found["batch"],
-        tuple(found["versions"]),
-        found.get("mappings"),  # a record of before there were any has none
-        datetime.fromisoformat(found["at"]),
+        values["batch"],
+        tuple(values["versions"]),
+        values.get("mappings"),  # missing in records written before mappings existed
+        datetime.fromisoformat(values["at"]),
     )
 
 
-def _write(path: Path, value: dict[str, Any]) -> None:
-    with writing(path) as file:
+def _write_json(path: Path, value: dict[str, Any]) -> None:
+    with atomic_write(path) as file:
         file.write(json.dumps(value).encode())

@@ -1,7 +1,8 @@
-"""The index version of the subscriptions as they are now.
+"""The index version of the current subscriptions, written on demand.
 
-A trigger logs every change of a subscription. The version on record knows the last change that is
-in it; what came later makes the next one. The log is cut behind it.
+A trigger logs every change of a subscription in the table ``changes``. The table ``version`` names
+the last version and the last change it includes; later changes go into the next version, after
+which the log is truncated up to it.
 """
 
 from __future__ import annotations
@@ -12,47 +13,47 @@ from dataclasses import dataclass
 import pyarrow as pa
 
 from penstock.workspace.database import Database
-from penstock.workspace.index_versions import change_version, is_sound, write_version
+from penstock.workspace.index_versions import change_version, is_readable, write_version
 from penstock.workspace.limits import CHANGED_ROWS_MIN
-from penstock.workspace.stored_subscription import FOR_VERSIONS, to_table
+from penstock.workspace.stored_subscription import VERSION_COLUMNS, rows_to_table
 
 
 @dataclass(frozen=True, slots=True)
-class _Moment:
-    """What there is to do, as one transaction saw it."""
+class _Pending:
+    """The difference between the last version and the subscriptions, read in one transaction."""
 
     uri: str | None
-    """The version on record; ``None`` where a whole one is to be written."""
+    """The version to build on; ``None`` if a base version has to be written."""
     change: int
-    """The last change that there is."""
+    """The number of the last change."""
     changed: list[str]
-    """The subscriptions that changed since the version on record."""
+    """Subscriptions that changed since the version."""
     rows: pa.Table
-    """Those of them that are live now; of a whole version, all that are."""
+    """Those of them that are active; for a base version, all active subscriptions."""
 
 
-class VersionKeeper:
-    """Keeps the version of the present subscriptions at hand."""
+class CurrentVersion:
+    """Writes an index version whenever the subscriptions have changed."""
 
     def __init__(self, database: Database, folder: str) -> None:
         self._database = database
         self._folder = folder
 
-    def current(self) -> str:
-        """The URI of the version; it is written first where something changed."""
+    def uri(self) -> str:
+        """The URI of the current version. It is written first if subscriptions changed."""
         while True:
-            moment = self._moment()
-            if moment.uri is None:
-                uri = write_version(self._folder, moment.rows)
-            elif moment.changed:
-                uri = change_version(moment.uri, removed=moment.changed, added=moment.rows)
+            pending = self._pending()
+            if pending.uri is None:
+                uri = write_version(self._folder, pending.rows)
+            elif pending.changed:
+                uri = change_version(pending.uri, removed=pending.changed, added=pending.rows)
             else:
-                return moment.uri
-            if self._record(uri, moment.change):
+                return pending.uri
+            if self._record(uri, pending.change):
                 return uri
 
-    def _moment(self) -> _Moment:
-        with self._database.reading() as connection:
+    def _pending(self) -> _Pending:
+        with self._database.read_transaction() as connection:
             (last,) = connection.execute(
                 "SELECT coalesce(max(seq), 0) FROM sqlite_sequence WHERE name = 'changes'"
             ).fetchone()
@@ -66,14 +67,14 @@ class VersionKeeper:
                         (recorded[1],),
                     )
                 ]
-                if len(changed) <= CHANGED_ROWS_MIN and _found_sound(uri):
-                    return _Moment(uri, last, changed, _live(connection, recorded[1]))
-            return _Moment(None, last, [], _live(connection, None))
+                if len(changed) <= CHANGED_ROWS_MIN and _is_verified(uri):
+                    return _Pending(uri, last, changed, _active_rows(connection, recorded[1]))
+            return _Pending(None, last, [], _active_rows(connection, None))
 
     def _record(self, uri: str, change: int) -> bool:
-        """Put a version on record, unless a later one is there already."""
+        """Record a version unless a later one is recorded already; whether it was recorded."""
         digest = uri.rpartition("/")[2]
-        with self._database.writing() as connection:
+        with self._database.write_transaction() as connection:
             done = connection.execute(
                 "INSERT INTO version (only, digest, change) VALUES (1, ?, ?)"
                 " ON CONFLICT (only) DO UPDATE SET digest = excluded.digest,"
@@ -84,26 +85,26 @@ class VersionKeeper:
             return done.rowcount > 0
 
 
-def _live(connection: sqlite3.Connection, after: int | None) -> pa.Table:
-    """The live subscriptions that changed after a change; without one, all of them."""
-    among = ""
+def _active_rows(connection: sqlite3.Connection, after: int | None) -> pa.Table:
+    """The active subscriptions; with ``after``, only those changed after that change."""
+    condition = ""
     values: tuple[int, ...] = ()
     if after is not None:
-        among = "AND id IN (SELECT subscription FROM changes WHERE number > ?)"
+        condition = "AND id IN (SELECT subscription FROM changes WHERE number > ?)"
         values = (after,)
-    return to_table(
+    return rows_to_table(
         connection.execute(
-            f"SELECT {FOR_VERSIONS} FROM subscriptions WHERE NOT paused {among} ORDER BY id",
+            f"SELECT {VERSION_COLUMNS} FROM subscriptions WHERE NOT paused {condition} ORDER BY id",
             values,
         )
     )
 
 
-_found: list[str] = []
-"""The version that was last found sound: looking reads its files, and once a process will do."""
+_verified: list[str] = []
+"""The last version found readable. Verifying it reads all files, so a process does it once."""
 
 
-def _found_sound(uri: str) -> bool:
-    if uri not in _found and is_sound(uri):
-        _found[:] = [uri]
-    return uri in _found
+def _is_verified(uri: str) -> bool:
+    if uri not in _verified and is_readable(uri):
+        _verified[:] = [uri]
+    return uri in _verified

@@ -1,7 +1,7 @@
-"""The SQLite file of a workspace: opened, versioned, and its failures told in our own words.
+"""The SQLite database of a workspace: connections, transactions, migrations, error translation.
 
-Any number of processes and threads may use the file at once. Writers take turns; readers see the
-state of one moment.
+Any number of processes and threads may use the file at once. Write transactions are serialised;
+a read transaction sees one snapshot.
 """
 
 from __future__ import annotations
@@ -18,12 +18,12 @@ from penstock.errors import error
 from penstock.workspace.limits import BUSY_SECONDS_MAX
 from penstock.workspace.migrations import MIGRATIONS
 
-APPLICATION = 0x50454E53
-"""``PENS``: how SQLite knows whose file it is."""
+APPLICATION_ID = 0x50454E53
+"""``PENS``: marks a SQLite file as a workspace's database."""
 
 
 class Database:
-    """Connections to one file, one for each thread."""
+    """A SQLite file, with one connection a thread."""
 
     def __init__(self, path: Path) -> None:
         self.path = path
@@ -32,14 +32,14 @@ class Database:
         self._connections: list[sqlite3.Connection] = []
 
     @contextlib.contextmanager
-    def reading(self) -> Iterator[sqlite3.Connection]:
-        """A connection that sees the state of one moment until the block ends."""
+    def read_transaction(self) -> Iterator[sqlite3.Connection]:
+        """A transaction that reads from one snapshot."""
         with self._transaction("BEGIN") as connection:
             yield connection
 
     @contextlib.contextmanager
-    def writing(self) -> Iterator[sqlite3.Connection]:
-        """A connection that alone may write; all of what the block does happens, or nothing."""
+    def write_transaction(self) -> Iterator[sqlite3.Connection]:
+        """A transaction that holds the write lock; rolled back if the block raises."""
         with self._transaction("BEGIN IMMEDIATE") as connection:
             yield connection
 
@@ -53,27 +53,27 @@ class Database:
 
     @contextlib.contextmanager
     def _transaction(self, begin: str) -> Iterator[sqlite3.Connection]:
-        with self._telling():
+        with self._translate_errors():
             connection = self._connection()
             connection.execute(begin)
             try:
                 yield connection
                 connection.execute("COMMIT")
             except BaseException:
-                if connection.in_transaction:  # a full disk may have ended it
+                if connection.in_transaction:  # SQLite itself rolls back when the disk is full
                     connection.execute("ROLLBACK")
                 raise
 
     def _connection(self) -> sqlite3.Connection:
-        # A connection must not be used on the other side of a fork.
-        found = getattr(self._local, "of_process", None)
-        if found is None or found[0] != os.getpid():
+        # A connection must not be carried across a fork.
+        known = getattr(self._local, "pid_and_connection", None)
+        if known is None or known[0] != os.getpid():
             connection = self._connect()
-            self._local.of_process = found = (os.getpid(), connection)
+            self._local.pid_and_connection = known = (os.getpid(), connection)
             with self._lock:
                 self._connections.append(connection)
-        made: sqlite3.Connection = found[1]
-        return made
+        connection_of_thread: sqlite3.Connection = known[1]
+        return connection_of_thread
 
     def _connect(self) -> sqlite3.Connection:
         connection = sqlite3.connect(
@@ -85,21 +85,21 @@ class Database:
         return connection
 
     @contextlib.contextmanager
-    def _telling(self) -> Iterator[None]:
+    def _translate_errors(self) -> Iterator[None]:
         try:
             yield
         except sqlite3.DatabaseError as failure:
-            told = told_as(failure, self.path)
-            if told is None:
+            translated = translate_error(failure, self.path)
+            if translated is None:
                 raise
-            raise told from failure
+            raise translated from failure
 
 
-def told_as(failure: sqlite3.DatabaseError, path: Path) -> Exception | None:
-    """The failure in words that people know, where it is none of our own making."""
+def translate_error(failure: sqlite3.DatabaseError, path: Path) -> Exception | None:
+    """The Penstock or OS error for a SQLite error; ``None`` if it is a programming error."""
     code = getattr(failure, "sqlite_errorcode", 0) & 0xFF
     if code in (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED):
-        return error("workspace.busy", f"another process keeps {path} to itself")
+        return error("workspace.busy", f"another process holds the lock on {path}")
     if code in (sqlite3.SQLITE_FULL, sqlite3.SQLITE_IOERR):
         return error("workspace.full", f"{path} cannot be written: {failure}")
     if code in (sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_PERM, sqlite3.SQLITE_READONLY):
@@ -110,20 +110,20 @@ def told_as(failure: sqlite3.DatabaseError, path: Path) -> Exception | None:
 
 
 def create(path: Path) -> Database:
-    """Make the file of a new workspace.
+    """Create the database of a new workspace.
 
     Raises
     ------
     WorkspaceError
-        ``workspace.exists``: there is one already.
+        ``workspace.exists``: the folder is a workspace already.
     """
     database = Database(path)
     try:
-        with database.writing() as connection:
-            if _number(connection, "application_id") == APPLICATION:
+        with database.write_transaction() as connection:
+            if _read_pragma(connection, "application_id") == APPLICATION_ID:
                 raise error("workspace.exists", f"{path.parent} is a workspace already")
-            connection.execute(f"PRAGMA application_id = {APPLICATION}")
-            _upgrade(connection, 0)
+            connection.execute(f"PRAGMA application_id = {APPLICATION_ID}")
+            _migrate(connection, 0)
     except BaseException:
         database.close()
         raise
@@ -131,7 +131,7 @@ def create(path: Path) -> Database:
 
 
 def open_existing(path: Path) -> Database:
-    """Open the file of a workspace, and bring it up to date.
+    """Open the database of a workspace, and apply missing migrations.
 
     Raises
     ------
@@ -142,32 +142,32 @@ def open_existing(path: Path) -> Database:
         raise error("workspace.missing", f"{path.parent} is not a workspace")
     database = Database(path)
     try:
-        with database.reading() as connection:
-            if _number(connection, "application_id") != APPLICATION:
-                raise error("workspace.missing", f"{path} is not of a workspace")
-            version = _number(connection, "user_version")
+        with database.read_transaction() as connection:
+            if _read_pragma(connection, "application_id") != APPLICATION_ID:
+                raise error("workspace.missing", f"{path} is not a workspace's database")
+            version = _read_pragma(connection, "user_version")
         if version > len(MIGRATIONS):
             raise error(
                 "workspace.too-new",
-                f"{path.parent} has format {version}, and this Penstock knows up to"
+                f"{path.parent} has format {version}; this version of Penstock supports up to"
                 f" {len(MIGRATIONS)}",
             )
         if version < len(MIGRATIONS):
-            with database.writing() as connection:
-                # Another process may have been quicker.
-                _upgrade(connection, _number(connection, "user_version"))
+            with database.write_transaction() as connection:
+                # Another process may have migrated it in the meantime.
+                _migrate(connection, _read_pragma(connection, "user_version"))
     except BaseException:
         database.close()
         raise
     return database
 
 
-def _upgrade(connection: sqlite3.Connection, version: int) -> None:
-    for migrate in MIGRATIONS[version:]:
-        migrate(connection)
+def _migrate(connection: sqlite3.Connection, version: int) -> None:
+    for apply_step in MIGRATIONS[version:]:
+        apply_step(connection)
     connection.execute(f"PRAGMA user_version = {len(MIGRATIONS)}")
 
 
-def _number(connection: sqlite3.Connection, pragma: str) -> int:
+def _read_pragma(connection: sqlite3.Connection, pragma: str) -> int:
     (value,) = connection.execute(f"PRAGMA {pragma}").fetchone()
     return int(value)

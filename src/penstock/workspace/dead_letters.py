@@ -1,9 +1,9 @@
-"""Dead letters: documents that were refused, why, and what was done about it since.
+"""Dead letters: refused documents, the reason, and their replays.
 
-The pipeline writes a refused document into the Delta table of dead letters. Replaying publishes it
-once more, under its old identity and a new place in the order; SQLite remembers which place
-stands for which. What came of a replay, the tables tell: it is among the documents, among the dead
-letters again, or still waits.
+The pipeline writes a refused document to the Delta table of dead letters. A replay publishes it
+again, under the same identity and a new sequence number; SQLite records both numbers. The outcome
+of a replay follows from the tables: the new number is in the documents table, in the dead letters,
+or still in the inbox.
 """
 
 from __future__ import annotations
@@ -22,30 +22,30 @@ from penstock.workspace.database import Database
 from penstock.workspace.inbox import Inbox
 from penstock.workspace.limits import CONTENTS_AT_ONCE
 from penstock.workspace.pipeline_tables import Tables
-from penstock.workspace.table_reader import rows_of, sequences_in
+from penstock.workspace.table_reader import read_rows, sequences_in
 from penstock.workspace.table_schemas import DEAD_LETTERS
-from penstock.workspace.timestamps import loaded, now, stored
+from penstock.workspace.timestamps import from_microseconds, to_microseconds, utc_now
 
 
-class Outcome(StrEnum):
-    """What became of a dead letter."""
+class ReplayOutcome(StrEnum):
+    """The state of a dead letter."""
 
     OPEN = "open"
-    """Nothing was done about it yet."""
+    """Not replayed."""
     WAITING = "waiting"
-    """It was replayed, and the pipeline has not come to it yet."""
+    """Replayed, but not processed by the pipeline yet."""
     ACCEPTED = "accepted"
-    """It was replayed, and is a document now."""
+    """Replayed, and accepted."""
     REFUSED_AGAIN = "refused again"
-    """It was replayed, and is another dead letter now."""
+    """Replayed, and refused: there is another dead letter."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Letter:
-    """A document that was refused."""
+class DeadLetter:
+    """A refused document."""
 
     sequence: int
-    """Its place in the order of publishing, which names the dead letter."""
+    """The document's sequence number, which identifies the dead letter."""
     document: str
     publisher: str
     schema: str
@@ -56,19 +56,19 @@ class Letter:
     where: Where | None
     hint: str
     refused_at: datetime
-    outcome: Outcome = Outcome.OPEN
+    outcome: ReplayOutcome = ReplayOutcome.OPEN
     replay: int | None = None
-    """The place under which it was published again."""
+    """The sequence number of its replay."""
 
 
 @dataclass(frozen=True, slots=True)
-class Step:
-    """Something that happened to a dead letter."""
+class HistoryEntry:
+    """An event in the history of a dead letter."""
 
     what: str
     sequence: int
     at: datetime | None
-    """When; of an acceptance only that it happened is known."""
+    """``None`` for an acceptance, whose time is not recorded."""
 
 
 class DeadLetters:
@@ -79,89 +79,90 @@ class DeadLetters:
         self._inbox = inbox
         self._tables = tables
 
-    def all(self, code: str | None = None) -> list[Letter]:
-        """All dead letters, or those of one error code, in publishing order."""
-        where = None if code is None else pc.field("code") == code
-        return self._letters(where)
+    def all(self, code: str | None = None) -> list[DeadLetter]:
+        """All dead letters, or those with one error code, in publishing order."""
+        return self._find(None if code is None else pc.field("code") == code)
 
-    def get(self, name: str) -> Letter:
-        """A dead letter by its number; by a document's identity, its last.
+    def get(self, name: str) -> DeadLetter:
+        """A dead letter by its number, or the last one with a document's identity.
 
         Raises
         ------
         WorkspaceError
             ``dead-letter.unknown``
         """
-        where = pc.field("document") == name
+        condition = pc.field("document") == name
         if name.isdecimal():
-            where = where | (pc.field("sequence") == int(name))
-        found = self._letters(where)
+            condition = condition | (pc.field("sequence") == int(name))
+        found = self._find(condition)
         if not found:
             raise error("dead-letter.unknown", f"there is no dead letter `{name}`")
         return found[-1]
 
-    def content(self, letter: Letter) -> bytes:
+    def content(self, letter: DeadLetter) -> bytes:
         """The document's bytes."""
         return self._contents([letter.sequence])[letter.sequence]
 
-    def history(self, letter: Letter) -> list[Step]:
-        """What happened to the document, from its first refusal on."""
-        refusals = self._letters(pc.field("document") == letter.document)
+    def history(self, letter: DeadLetter) -> list[HistoryEntry]:
+        """The refusals and replays of the document, oldest first."""
+        refusals = self._find(pc.field("document") == letter.document)
         refused = {each.sequence: each for each in refusals}
         replays = self._replays()
         replay_of = {replay.sequence: of for of, replay in replays.items()}
-        at = letter.sequence
-        while at in replay_of:
-            at = replay_of[at]
-        steps: list[Step] = []
+        sequence = letter.sequence
+        while sequence in replay_of:
+            sequence = replay_of[sequence]
+        entries: list[HistoryEntry] = []
         while True:
-            if at in refused:
-                steps.append(Step(f"refused: {refused[at].code}", at, refused[at].refused_at))
-            replay = replays.get(at)
+            refusal = refused.get(sequence)
+            if refusal is not None:
+                what = f"refused: {refusal.code}"
+                entries.append(HistoryEntry(what, sequence, refusal.refused_at))
+            replay = replays.get(sequence)
             if replay is None:
                 break
             what = "replayed with another document" if replay.fixed else "replayed"
-            steps.append(Step(what, replay.sequence, replay.at))
-            at = replay.sequence
-        if sequences_in(self._tables.documents, [at]):
-            steps.append(Step("accepted", at, None))
-        return steps
+            entries.append(HistoryEntry(what, replay.sequence, replay.at))
+            sequence = replay.sequence
+        if sequences_in(self._tables.documents, [sequence]):
+            entries.append(HistoryEntry("accepted", sequence, None))
+        return entries
 
     def replay(
         self,
-        letters: Sequence[Letter],
+        letters: Sequence[DeadLetter],
         fixed: bytes | None = None,
         *,
         fields: Mapping[str, str] | None = None,
-    ) -> list[Letter]:
-        """Publish dead letters once more, those that were not yet.
+    ) -> list[DeadLetter]:
+        """Publish dead letters again, except those that were replayed before.
 
         Parameters
         ----------
         letters
-            Which.
+            The dead letters.
         fixed
-            What to publish in place of the refused bytes, under the same identity.
+            Bytes to publish instead of the refused ones, under the same identity.
         fields
-            Fields of the header that are added, or take the place of what was there.
+            Header fields to add or replace.
 
         Returns
         -------
-        Those that were published now; they wait for the pipeline.
+        The dead letters that were published, now waiting for the pipeline.
         """
-        done: list[Letter] = []
+        done: list[DeadLetter] = []
         for start in range(0, len(letters), CONTENTS_AT_ONCE):
             done += self._replay(letters[start : start + CONTENTS_AT_ONCE], fixed, fields or {})
         return done
 
     def _replay(
-        self, letters: Sequence[Letter], fixed: bytes | None, fields: Mapping[str, str]
-    ) -> list[Letter]:
+        self, letters: Sequence[DeadLetter], fixed: bytes | None, fields: Mapping[str, str]
+    ) -> list[DeadLetter]:
         contents = {} if fixed is not None else self._contents([each.sequence for each in letters])
-        at = stored(now())
-        with self._database.writing() as connection:
-            taken = {of for (of,) in connection.execute("SELECT replay_of FROM replays")}
-            fresh = [letter for letter in letters if letter.sequence not in taken]
+        at = to_microseconds(utc_now())
+        with self._database.write_transaction() as connection:
+            replayed = {of for (of,) in connection.execute("SELECT replay_of FROM replays")}
+            fresh = [letter for letter in letters if letter.sequence not in replayed]
             if not fresh:
                 return []
             first = self._inbox.stage(
@@ -182,60 +183,63 @@ class DeadLetters:
                 " VALUES (?, ?, ?, ?, ?)",
                 [
                     (
-                        first + place,
+                        first + offset,
                         letter.sequence,
                         letter.document,
                         fixed is not None,
                         at,
                     )
-                    for place, letter in enumerate(fresh)
+                    for offset, letter in enumerate(fresh)
                 ],
             )
-        self._inbox.deliver()
+        self._inbox.move_staged()
         return [
-            replace(letter, outcome=Outcome.WAITING, replay=first + place)
-            for place, letter in enumerate(fresh)
+            replace(letter, outcome=ReplayOutcome.WAITING, replay=first + offset)
+            for offset, letter in enumerate(fresh)
         ]
 
-    def _letters(self, where: pc.Expression | None) -> list[Letter]:
+    def _find(self, condition: pc.Expression | None) -> list[DeadLetter]:
         columns = [name for name in DEAD_LETTERS.names if name not in ("content", "batch")]
-        found = rows_of(self._tables.dead_letters, where, columns)
+        found = read_rows(self._tables.dead_letters, condition, columns)
         if found is None:
             return []
         rows: list[dict[str, Any]] = found.sort_by("sequence").to_pylist()
         replays = self._replays()
-        again = {replays[row["sequence"]].sequence for row in rows if row["sequence"] in replays}
-        refused = sequences_in(self._tables.dead_letters, again)
-        accepted = sequences_in(self._tables.documents, again)
+        replayed = {replays[row["sequence"]].sequence for row in rows if row["sequence"] in replays}
+        refused = sequences_in(self._tables.dead_letters, replayed)
+        accepted = sequences_in(self._tables.documents, replayed)
         letters = []
         for row in rows:
             replay = replays.get(row["sequence"])
-            outcome = Outcome.OPEN
+            outcome = ReplayOutcome.OPEN
             if replay is not None:
-                outcome = Outcome.WAITING
+                outcome = ReplayOutcome.WAITING
                 if replay.sequence in refused:
-                    outcome = Outcome.REFUSED_AGAIN
+                    outcome = ReplayOutcome.REFUSED_AGAIN
                 elif replay.sequence in accepted:
-                    outcome = Outcome.ACCEPTED
-            letters.append(_letter(row, outcome, None if replay is None else replay.sequence))
+                    outcome = ReplayOutcome.ACCEPTED
+            letters.append(_from_row(row, outcome, None if replay is None else replay.sequence))
         return letters
 
     def _contents(self, sequences: Collection[int]) -> dict[int, bytes]:
-        found = rows_of(
+        found = read_rows(
             self._tables.dead_letters,
             pc.field("sequence").isin(sorted(sequences)),
             ["sequence", "content"],
         )
-        assert found is not None, "whoever has a letter read it from the table"
+        assert found is not None, "a dead letter was read from this table"
         return {row["sequence"]: row["content"] for row in found.to_pylist()}
 
     def _replays(self) -> dict[int, _Replay]:
-        """Replays by the dead letter that they are of."""
-        with self._database.reading() as connection:
+        """The replays, by the sequence number of the dead letter."""
+        with self._database.read_transaction() as connection:
             rows = connection.execute(
                 "SELECT replay_of, sequence, fixed, replayed_at FROM replays"
             ).fetchall()
-        return {of: _Replay(sequence, bool(fixed), loaded(at)) for of, sequence, fixed, at in rows}
+        return {
+            of: _Replay(sequence, bool(fixed), from_microseconds(at))
+            for of, sequence, fixed, at in rows
+        }
 
 
 @dataclass(frozen=True, slots=True)
@@ -245,11 +249,11 @@ class _Replay:
     at: datetime | None
 
 
-def _letter(row: Mapping[str, Any], outcome: Outcome, replay: int | None) -> Letter:
+def _from_row(row: Mapping[str, Any], outcome: ReplayOutcome, replay: int | None) -> DeadLetter:
     where = None
     if row["line"] is not None:
         where = Where(row["offset"], row["line"], row["column"])
-    return Letter(
+    return DeadLetter(
         sequence=row["sequence"],
         document=row["document"],
         publisher=row["publisher"],
@@ -266,7 +270,7 @@ def _letter(row: Mapping[str, Any], outcome: Outcome, replay: int | None) -> Let
     )
 
 
-def _header(letter: Letter, fields: Mapping[str, str]) -> Header:
+def _header(letter: DeadLetter, fields: Mapping[str, str]) -> Header:
     return Header(
         publisher=letter.publisher, schema=letter.schema, fields={**letter.fields, **fields}
     )

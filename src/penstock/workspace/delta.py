@@ -1,9 +1,9 @@
-"""Delta tables: files first, then one commit that makes them visible, once.
+"""Delta tables with exactly-once batch commits: write Parquet files first, then commit them.
 
-Whoever writes rows writes Parquet files under names of its own; nobody sees them yet. One *commit*
-of a batch then adds them to the table, together with the mark that this batch of this stream is
-in. A batch that is replayed finds its mark and adds nothing; files of attempts that failed are
-never added, and vacuuming removes them.
+Writers create Parquet files under unique names, which no reader sees. One *commit* per batch then
+adds the files to the table, together with an application transaction (stream, batch number). When
+a batch is replayed, its transaction is found and nothing is added. Files of failed attempts are
+never added; vacuum removes them.
 """
 
 from __future__ import annotations
@@ -25,19 +25,19 @@ from deltalake.transaction import AddAction
 from pyarrow.fs import FileSystem, LocalFileSystem, SubTreeFileSystem
 
 if TYPE_CHECKING:
-    # It imports pandas, and most commands read no table.
+    # Imports pandas, which most commands do not need.
     import pyarrow.dataset as ds
 
 FILE_BYTES_MAX: Final = 256 << 20
-"""A writer starts another file past so many bytes of rows."""
+"""Bytes of rows after which a writer starts the next file."""
 
 COMMIT_RETRIES_MAX: Final = 100
-"""How often a commit is tried again because another writer was faster."""
+"""Retries of a commit that conflicts with a concurrent writer."""
 
 
 @dataclass(frozen=True, slots=True)
 class WrittenFile:
-    """A Parquet file that waits for its commit."""
+    """A Parquet file that is not committed yet."""
 
     path: str
     """Relative to the table."""
@@ -47,12 +47,13 @@ class WrittenFile:
     partition: dict[str, str]
 
     def as_dict(self) -> dict[str, Any]:
-        """As plain values, which can travel as JSON."""
+        """The fields as JSON-serialisable values."""
         return asdict(self)
 
-    def _action(self) -> AddAction:
-        # No bounds of columns: given for some, delta-rs's readers take the others for null and lose
-        # rows. Parquet's own, in the files, let them skip what a query does not want.
+    def add_action(self) -> AddAction:
+        """The Delta action that adds the file to a table."""
+        # No column statistics: if only some columns have them, delta-rs treats the others as null
+        # and loses rows. Readers still skip row groups by the statistics in the Parquet files.
         stats = {"numRecords": self.rows}
         return AddAction(
             path=self.path,
@@ -65,7 +66,7 @@ class WrittenFile:
 
 
 class TableWriter:
-    """Writes rows of one table as they come, holding no more than one group of them.
+    """Writes rows of one table to Parquet files, buffering at most one row group.
 
     Parameters
     ----------
@@ -74,7 +75,7 @@ class TableWriter:
     schema
         Its columns.
     partition
-        The values of the partition columns, which are not written into the files.
+        The values of the partition columns, which are not stored in the files.
     """
 
     def __init__(
@@ -84,7 +85,7 @@ class TableWriter:
         *,
         partition: Mapping[str, str] | None = None,
     ) -> None:
-        self._filesystem, self._root = filesystem_of(table)
+        self._filesystem, self._root = resolve_filesystem(table)
         self._partition = dict(partition or {})
         self._columns = [name for name in schema.names if name not in self._partition]
         self._schema = pa.schema([schema.field(name) for name in self._columns])
@@ -92,7 +93,7 @@ class TableWriter:
         self._finished: list[WrittenFile] = []
 
     def write(self, rows: pa.Table | pa.RecordBatch) -> None:
-        """Add rows; columns that the table does not have are left out."""
+        """Add rows; columns that the table does not have are dropped."""
         if rows.num_rows == 0:
             return
         if self._open is None:
@@ -103,7 +104,7 @@ class TableWriter:
             self._finish()
 
     def close(self) -> list[WrittenFile]:
-        """Finish the last file; all that were written."""
+        """Finish the last file; returns all files written."""
         self._finish()
         return self._finished
 
@@ -139,13 +140,13 @@ class _OpenFile:
     def close(self) -> WrittenFile:
         self._writer.close()
         if isinstance(self._filesystem, LocalFileSystem):
-            _to_disk(self._full_path)
+            _fsync(self._full_path)
         size = self._filesystem.get_file_info(self._full_path).size
         assert size is not None, "a file that was just written has a size"
         return WrittenFile(self._path, size, self._rows, self._partition)
 
 
-def _to_disk(path: str) -> None:
+def _fsync(path: str) -> None:
     descriptor = os.open(path, os.O_RDONLY)
     try:
         os.fsync(descriptor)
@@ -153,25 +154,25 @@ def _to_disk(path: str) -> None:
         os.close(descriptor)
 
 
-def filesystem_of(uri: str) -> tuple[FileSystem, str]:
-    """Where a URI or a plain path leads."""
+def resolve_filesystem(uri: str) -> tuple[FileSystem, str]:
+    """The file system of a URI or plain path, and the path in it."""
     if "://" in uri:
         return FileSystem.from_uri(uri)
     return LocalFileSystem(), os.path.abspath(uri)
 
 
-def dataset_of(table: str) -> ds.Dataset:
-    """A table as it is now, for Arrow to read.
+def open_dataset(table: str) -> ds.Dataset:
+    """The latest version of a table as an Arrow dataset.
 
-    By Arrow's own filesystems: delta-rs's is called back in Python by Arrow's threads, which may
-    still be at it when the interpreter ends, and then abort the whole process.
+    Uses Arrow's own file systems. Arrow's threads call back into Python for delta-rs's file system,
+    and abort the process if the interpreter shuts down during such a call.
     """
-    filesystem, root = filesystem_of(table)
+    filesystem, root = resolve_filesystem(table)
     return DeltaTable(table).to_pyarrow_dataset(filesystem=SubTreeFileSystem(root, filesystem))
 
 
 def create_table(table: str, schema: pa.Schema, *, partition_by: Sequence[str] = ()) -> None:
-    """Make an empty table where there is none; add the columns that one of before lacks."""
+    """Create an empty table if there is none, or add the columns that an existing one lacks."""
     if DeltaTable.is_deltatable(table):
         _add_columns(DeltaTable(table), schema)
         return
@@ -187,22 +188,22 @@ def _add_columns(table: DeltaTable, schema: pa.Schema) -> None:
         table.alter.add_columns(missing)
 
 
-def last_batch(table: str, stream: str) -> int | None:
-    """The last batch of a stream that was committed."""
+def last_committed_batch(table: str, stream: str) -> int | None:
+    """The last batch of a stream that was committed to a table."""
     return DeltaTable(table).transaction_version(stream)
 
 
 def commit_batch(table: str, files: Iterable[WrittenFile], *, stream: str, batch: int) -> bool:
-    """Add the files of a batch, unless it was committed before; whether it was added now.
+    """Commit the files of a batch unless it was committed before; whether it was committed now.
 
-    Batches of a stream are committed in ascending order.
+    The batches of a stream must be committed in ascending order.
     """
-    last = last_batch(table, stream)
+    last = last_committed_batch(table, stream)
     if last is not None and batch <= last:
         return False
     opened = DeltaTable(table)
     opened.create_write_transaction(
-        [file._action() for file in files],
+        [file.add_action() for file in files],
         "append",
         opened.schema(),
         list(opened.metadata().partition_columns),
@@ -211,22 +212,22 @@ def commit_batch(table: str, files: Iterable[WrittenFile], *, stream: str, batch
             app_transactions=[Transaction(stream, batch, _now_ms())],
         ),
     )
-    _log_to_disk(table)
+    _sync_log(table)
     return True
 
 
-def _log_to_disk(table: str) -> None:
-    """See to it that the last commit outlives a power cut, on a disk of this machine.
+def _sync_log(table: str) -> None:
+    """Flush the last commit of a local table to disk.
 
-    delta-rs leaves it to the system when. Spark may then remember that a batch is done whose commit
-    is lost.
+    delta-rs does not fsync. After a power failure Spark's checkpoint might name a batch as done
+    whose commit is lost.
     """
-    filesystem, root = filesystem_of(table)
+    filesystem, root = resolve_filesystem(table)
     if isinstance(filesystem, LocalFileSystem):
         log = os.path.join(root, "_delta_log")
         last = max(name for name in os.listdir(log) if name.endswith(".json"))
-        _to_disk(os.path.join(log, last))
-        _to_disk(log)
+        _fsync(os.path.join(log, last))
+        _fsync(log)
 
 
 def _now_ms() -> int:

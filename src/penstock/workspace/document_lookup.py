@@ -1,4 +1,4 @@
-"""Finds a document wherever it is by now: in the log, among the dead letters, in the inbox."""
+"""Finds a published document in the documents table, the dead letters or the inbox."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import pyarrow.parquet as pq
 
 from penstock.documents import Document, Header
 from penstock.errors import error
-from penstock.workspace.table_reader import rows_of
+from penstock.workspace.table_reader import read_rows
 from penstock.workspace.workspace import Workspace
 
 _COLUMNS: Final = ["sequence", "publisher", "schema", "fields", "content"]
@@ -20,30 +20,32 @@ def find_document(workspace: Workspace, name: str) -> Document:
 
     Parameters
     ----------
+    workspace
+        Where the document was published.
     name
-        Its identity, or its place in the order of publishing.
+        The document's identity or sequence number.
 
     Raises
     ------
     WorkspaceError
         ``document.unknown``
     """
-    where = pc.field("document") == name
+    condition = pc.field("document") == name
     if name.isdecimal():
-        where = where | (pc.field("sequence") == int(name))
+        condition = condition | (pc.field("sequence") == int(name))
     for table in (workspace.tables.documents, workspace.tables.dead_letters):
-        found = rows_of(table, where, _COLUMNS)
+        found = read_rows(table, condition, _COLUMNS)
         if found is not None and found.num_rows:
             return _newest(found.to_pylist())
     for path in sorted(workspace.inbox.folder.glob("*.parquet"), reverse=True):
-        rows: list[Any] = pq.read_table(path, columns=_COLUMNS, filters=where).to_pylist()
+        rows: list[Any] = pq.read_table(path, columns=_COLUMNS, filters=condition).to_pylist()
         if rows:
             return _newest(rows)
     raise error("document.unknown", f"there is no document `{name}`")
 
 
 def _newest(rows: list[dict[str, Any]]) -> Document:
-    # An identity may have been refused first, and replayed.
+    # A document that was refused and replayed has several rows.
     row = max(rows, key=lambda row: int(row["sequence"]))
     header = Header(publisher=row["publisher"], schema=row["schema"], fields=dict(row["fields"]))
     return Document(row["content"], header)

@@ -1,4 +1,4 @@
-"""Locks between the processes of a workspace, gone with the process that holds them."""
+"""File locks between the processes of a workspace. They are released when the holder exits."""
 
 from __future__ import annotations
 
@@ -11,17 +11,17 @@ from penstock.errors import error
 
 
 @contextlib.contextmanager
-def holding(path: Path, *, wait: bool) -> Iterator[None]:
-    """Hold a lock, which is a file that stays; nobody else holds it meanwhile.
+def file_lock(path: Path, *, wait: bool) -> Iterator[None]:
+    """Hold an exclusive lock on a file, which is created if missing and never removed.
 
     Raises
     ------
     WorkspaceError
-        ``workspace.running``: another process holds it, and ``wait`` is false.
+        ``workspace.running``: another process holds the lock, and ``wait`` is false.
     """
     with path.open("a") as file:
         try:
             fcntl.flock(file, fcntl.LOCK_EX | (0 if wait else fcntl.LOCK_NB))
         except BlockingIOError as held:
-            raise error("workspace.running", f"another process holds {path}") from held
+            raise error("workspace.running", f"another process holds the lock {path}") from held
         yield

@@ -1,14 +1,14 @@
-"""The inbox: published documents, in Parquet files, in the order of publishing.
+"""The inbox: published documents in Parquet files, in publishing order.
 
-A file takes four steps, of which each can be the last before a power cut:
+A file is published in four steps; a crash may occur after any of them:
 
-1. it is written to the staging folder, under the lock of SQLite's writers;
-2. identities, sequence numbers and the file's name are committed: now it is published;
-3. it is renamed into the inbox;
-4. its name is taken off the list of staged files.
+1. the file is written to the staging folder, inside a SQLite write transaction;
+2. the transaction commits identities, sequence numbers and the file name: it is published;
+3. the file is renamed into the inbox;
+4. its name is deleted from the table of staged files.
 
-A file of step 1 alone is nobody's, and removed. One of step 2 is brought into the inbox by whoever
-comes next, before anything else is published, so that files appear in the order of their numbers.
+A file that only reached step 1 is removed. One that reached step 2 is moved into the inbox by the
+next process, before it publishes anything else, so that files appear in sequence order.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ import pyarrow.parquet as pq
 
 from penstock.documents import Document
 from penstock.errors import error
-from penstock.workspace.atomic_files import sync_folder, writing
+from penstock.workspace.atomic_files import atomic_write, sync_directory
 from penstock.workspace.database import Database
 from penstock.workspace.limits import (
     DOCUMENT_BYTES_MAX,
@@ -35,38 +35,38 @@ from penstock.workspace.limits import (
     INBOX_ROW_GROUP_BYTES,
 )
 from penstock.workspace.table_schemas import DOCUMENTS
-from penstock.workspace.timestamps import now
+from penstock.workspace.timestamps import utc_now
 
 _SEQUENCE_DIGITS = 19
-"""Enough for any sequence number, so that the names of files sort by it."""
+"""Enough for any 64-bit sequence number, so that file names sort by it."""
 
 _MILLISECOND_NS = 1_000_000
 
-_NO_ROOM = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG}
+_DISK_FULL = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG}
 
 
 @dataclass(frozen=True, slots=True)
 class Receipt:
-    """What became of a document that was published."""
+    """Confirms that a document is published."""
 
     identity: str
     sequence: int
-    """Its place in the order of publishing; of one that was there before, that of then."""
+    """Its position in publishing order."""
     new: bool
-    """Whether it was not there before."""
+    """Whether it was not published before."""
 
 
 @dataclass(frozen=True, slots=True)
 class Published:
-    """What became of documents that were published together."""
+    """Counts of documents that were published together."""
 
     new: int
     known: int
-    """Those that had been published before: the same again is the same document."""
+    """Documents that were published before, and are therefore not published again."""
 
 
 class Inbox:
-    """Where documents wait for the pipeline."""
+    """Published documents that wait for the pipeline."""
 
     def __init__(self, database: Database, folder: Path, staging: Path) -> None:
         self._database = database
@@ -74,23 +74,23 @@ class Inbox:
         self._staging = staging
 
     def publish_each(self, documents: Iterable[Document]) -> Iterator[Receipt]:
-        """Publish documents; a receipt means that a document is safe on the disk.
+        """Publish documents; a receipt means that a document is on disk.
 
-        Documents are published file by file. Each file is published whole or not at all, and
-        after an interruption the same may be published again: what was there is known.
+        Documents are published file by file, each file atomically. After an interruption, publish
+        the same documents again: those that were published are skipped.
 
         Raises
         ------
         WorkspaceError
-            ``workspace.full``: the disk has no room; what has no receipt is not published.
+            ``workspace.full``: the disk is full; documents without a receipt are not published.
         DocumentError
             ``limit.document-bytes``
         """
-        for pack in _packs(documents):
-            yield from self._publish(pack)
+        for chunk in _chunks(documents):
+            yield from self._publish(chunk)
 
     def publish(self, documents: Iterable[Document]) -> Published:
-        """Publish documents, and count them."""
+        """Publish documents; returns how many were new."""
         new = known = 0
         for receipt in self.publish_each(documents):
             new += receipt.new
@@ -98,50 +98,50 @@ class Inbox:
         return Published(new, known)
 
     def count_after(self, sequence: int) -> int:
-        """How many documents were published after one."""
-        with self._database.reading() as connection:
+        """The number of documents published after a sequence number."""
+        with self._database.read_transaction() as connection:
             found = connection.execute(
                 "SELECT count(*) FROM published WHERE sequence > ?", (sequence,)
             )
             return int(found.fetchone()[0])
 
     def recover(self) -> None:
-        """Finish what a process left that was stopped while publishing."""
-        with self._database.reading() as connection:
+        """Complete the work of a process that was killed while publishing."""
+        with self._database.read_transaction() as connection:
             (staged,) = connection.execute("SELECT count(*) FROM staged").fetchone()
         if staged or any(self._staging.iterdir()):
-            # Whoever publishes has the lock: what else is there now is nobody's.
-            with self._database.writing() as connection:
-                self._finish(connection)
+            # Publishers hold the write lock, so other staged files are left over from a kill.
+            with self._database.write_transaction() as connection:
+                self._move_staged(connection)
                 for path in self._staging.iterdir():
                     path.unlink()
 
-    def known_up_to(self, sequence: int) -> int:
-        """How many identities are known of documents up to a place in the order."""
-        with self._database.reading() as connection:
+    def count_identities_up_to(self, sequence: int) -> int:
+        """The number of stored identities up to a sequence number."""
+        with self._database.read_transaction() as connection:
             (count,) = connection.execute(
                 "SELECT count(*) FROM published WHERE sequence <= ?", (sequence,)
             ).fetchone()
         return int(count)
 
-    def forget_up_to(self, sequence: int) -> None:
-        """Forget documents up to a place in the order: published again, they are new."""
-        with self._database.writing() as connection:
+    def delete_identities_up_to(self, sequence: int) -> None:
+        """Delete identities up to a sequence number: published again, the documents are new."""
+        with self._database.write_transaction() as connection:
             connection.execute("DELETE FROM published WHERE sequence <= ?", (sequence,))
             connection.execute("DELETE FROM replays WHERE sequence <= ?", (sequence,))
 
     def stage(
         self, connection: sqlite3.Connection, documents: Sequence[tuple[str, Document]]
     ) -> int:
-        """Publish documents under the identities given, as part of a transaction of the caller's.
+        """Publish documents under given identities, within the caller's write transaction.
 
-        They reach the inbox once the caller calls :meth:`deliver` after committing.
+        After committing, the caller must call :meth:`move_staged`.
 
         Returns
         -------
-        The sequence number of the first; the others follow.
+        The sequence number of the first document; the others follow consecutively.
         """
-        self._finish(connection)
+        self._move_staged(connection)
         (first,) = connection.execute("SELECT next FROM sequences").fetchone()
         name = f"{first:0{_SEQUENCE_DIGITS}}.parquet"
         connection.execute("UPDATE sequences SET next = ?", (first + len(documents),))
@@ -149,44 +149,44 @@ class Inbox:
         connection.executemany(
             "INSERT INTO published (identity, sequence) VALUES (?, ?)"
             " ON CONFLICT (identity) DO UPDATE SET sequence = excluded.sequence",
-            [(identity, first + place) for place, (identity, _) in enumerate(documents)],
+            [(identity, first + offset) for offset, (identity, _) in enumerate(documents)],
         )
         try:
-            with writing(self._staging / name) as file:
+            with atomic_write(self._staging / name) as file:
                 _write(file, documents, first)
         except OSError as failure:
-            if failure.errno in _NO_ROOM:
+            if failure.errno in _DISK_FULL:
                 raise error("workspace.full", f"{self._staging}: {failure.strerror}") from failure
             raise
         return int(first)
 
-    def deliver(self) -> None:
-        """Bring into the inbox what is published."""
-        with self._database.writing() as connection:
-            self._finish(connection)
+    def move_staged(self) -> None:
+        """Move published files from the staging folder into the inbox."""
+        with self._database.write_transaction() as connection:
+            self._move_staged(connection)
 
-    def _publish(self, pack: Sequence[Document]) -> list[Receipt]:
-        identities = [document.identity for document in pack]
+    def _publish(self, chunk: Sequence[Document]) -> list[Receipt]:
+        identities = [document.identity for document in chunk]
         fresh: dict[str, Document] = {}
-        with self._database.writing() as connection:
+        with self._database.write_transaction() as connection:
             known = _sequences(connection, identities)
-            for identity, document in zip(identities, pack, strict=True):
+            for identity, document in zip(identities, chunk, strict=True):
                 if identity not in known:
                     fresh.setdefault(identity, document)
             if fresh:
                 first = self.stage(connection, list(fresh.items()))
-                known.update({identity: first + place for place, identity in enumerate(fresh)})
+                known.update({identity: first + offset for offset, identity in enumerate(fresh)})
         if fresh:
-            self.deliver()
+            self.move_staged()
         receipts = []
         for identity in identities:
-            # The second of two equal ones in a pack is known.
+            # Of two equal documents in a chunk, only the first is new.
             new = fresh.pop(identity, None) is not None
             receipts.append(Receipt(identity, known[identity], new))
         return receipts
 
-    def _finish(self, connection: sqlite3.Connection) -> None:
-        """Bring staged files into the inbox, in order, while nobody else publishes."""
+    def _move_staged(self, connection: sqlite3.Connection) -> None:
+        """Move staged files into the inbox, in order; the caller holds the write lock."""
         names = [
             name
             for (name,) in connection.execute("SELECT name FROM staged ORDER BY first_sequence")
@@ -194,45 +194,45 @@ class Inbox:
         for name in names:
             path = self._staging / name
             if path.exists():
-                self._date(path)
+                self._set_modification_time(path)
                 path.rename(self.folder / name)
         if names:
-            sync_folder(self.folder)
+            sync_directory(self.folder)
             connection.execute("DELETE FROM staged")
 
-    def _date(self, path: Path) -> None:
-        """Give a file a later time than any before it in the inbox.
+    def _set_modification_time(self, path: Path) -> None:
+        """Make a file newer than any other in the inbox.
 
-        Spark takes files by their times, to the millisecond; those of the disk may be the same
-        for files that are written one after the other.
+        Spark orders files by modification time in milliseconds, which may be equal for files that
+        are written in quick succession.
         """
-        files = [entry.stat().st_mtime_ns for entry in os.scandir(self.folder)]
-        later = max(path.stat().st_mtime_ns, max(files, default=0) + _MILLISECOND_NS)
+        times = [entry.stat().st_mtime_ns for entry in os.scandir(self.folder)]
+        later = max(path.stat().st_mtime_ns, max(times, default=0) + _MILLISECOND_NS)
         os.utime(path, ns=(later, later))
 
 
-def _packs(documents: Iterable[Document]) -> Iterator[list[Document]]:
-    """The documents in lists that fit a file."""
-    pack: list[Document] = []
+def _chunks(documents: Iterable[Document]) -> Iterator[list[Document]]:
+    """The documents in lists that fit into one file."""
+    chunk: list[Document] = []
     size = 0
     for document in documents:
         length = len(document.content)
         if length > DOCUMENT_BYTES_MAX:
             raise error(
                 "limit.document-bytes",
-                f"a document has {length} bytes, and {DOCUMENT_BYTES_MAX} can be published",
+                f"a document has {length} bytes, more than {DOCUMENT_BYTES_MAX}",
             )
-        if pack and (size + length > INBOX_FILE_BYTES or len(pack) == INBOX_FILE_DOCUMENTS):
-            yield pack
-            pack, size = [], 0
-        pack.append(document)
+        if chunk and (size + length > INBOX_FILE_BYTES or len(chunk) == INBOX_FILE_DOCUMENTS):
+            yield chunk
+            chunk, size = [], 0
+        chunk.append(document)
         size += length
-    if pack:
-        yield pack
+    if chunk:
+        yield chunk
 
 
 def _sequences(connection: sqlite3.Connection, identities: Iterable[str]) -> dict[str, int]:
-    """The places of those documents that have been published before."""
+    """The sequence numbers of those identities that are known."""
     found = {}
     for identity in identities:
         row = connection.execute(
@@ -244,7 +244,7 @@ def _sequences(connection: sqlite3.Connection, identities: Iterable[str]) -> dic
 
 
 def _write(file: BufferedWriter, documents: Sequence[tuple[str, Document]], first: int) -> None:
-    published_at = now()
+    published_at = utc_now()
     with pq.ParquetWriter(
         file,
         DOCUMENTS,
@@ -259,22 +259,22 @@ def _write(file: BufferedWriter, documents: Sequence[tuple[str, Document]], firs
                     "publisher": document.header.publisher,
                     "schema": document.header.schema,
                     "fields": list(document.header.fields.items()),
-                    "sequence": first + start + place,
+                    "sequence": first + start + offset,
                     "published_at": published_at,
                     "content": document.content,
                 }
-                for place, (identity, document) in enumerate(documents[start:end])
+                for offset, (identity, document) in enumerate(documents[start:end])
             ]
             writer.write_table(pa.Table.from_pylist(rows, schema=DOCUMENTS))
 
 
 def _row_groups(documents: Sequence[tuple[str, Document]]) -> Iterator[tuple[int, int]]:
-    """Where each row group begins and ends."""
+    """The start and end of each row group."""
     start = size = 0
-    for place, (_, document) in enumerate(documents):
+    for position, (_, document) in enumerate(documents):
         length = len(document.content)
-        if place > start and size + length > INBOX_ROW_GROUP_BYTES:
-            yield start, place
-            start, size = place, 0
+        if position > start and size + length > INBOX_ROW_GROUP_BYTES:
+            yield start, position
+            start, size = position, 0
         size += length
     yield start, len(documents)

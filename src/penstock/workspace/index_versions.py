@@ -1,14 +1,11 @@
-"""Index versions: the subscriptions of one moment, as immutable files named by their digest.
+"""Index versions: snapshots of the subscriptions, as immutable files named by their digest.
 
-A version is known by its URI without a suffix, ``FOLDER/DIGEST``; the folder is a path or any URI
-that Arrow understands. :mod:`penstock.workspace.index_version_files` says what stands in the files.
+A version is identified by its URI without a suffix, ``FOLDER/DIGEST``; the folder is a path or any
+URI that Arrow understands. :mod:`penstock.workspace.index_version_files` defines the files.
 """
 
 from __future__ import annotations
 
-import re
-import threading
-from collections import OrderedDict
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -17,60 +14,121 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from penstock.documents import Limits
-from penstock.errors import IndexFileError, error
+from penstock.errors import IndexFileError
 from penstock.matching import Matcher
 from penstock.mediation import MediatedMatcher
-from penstock.workspace import index_version_files
-from penstock.workspace.file_store import Folder
-from penstock.workspace.index_version_files import Rows
-from penstock.workspace.limits import (
-    CHANGED_PERCENT_MAX,
-    CHANGED_ROWS_MIN,
-    OPEN_VERSIONS_MAX,
+from penstock.workspace.file_store import FileStore
+from penstock.workspace.index_version_files import (
+    StoredVersion,
+    add_rows,
+    parse_uri,
+    write_base,
+    write_incremental,
 )
-from penstock.workspace.query_indexes import Indexes
+from penstock.workspace.limits import CHANGED_PERCENT_MAX, CHANGED_ROWS_MIN
+from penstock.workspace.query_indexes import QueryIndexes
 from penstock.workspace.subscriber_buckets import buckets_of
 from penstock.workspace.table_schemas import SUBSCRIPTIONS
-
-_DIGEST = re.compile("[0-9a-f]{64}")
 
 
 @dataclass(frozen=True, slots=True)
 class OpenVersion:
-    """A version that can be matched against. Its files are mapped, not read."""
+    """A version that is ready for matching. Its files are memory-mapped, not read."""
 
     digest: str
     matcher: Matcher
-    """Knows each subscription by its decimal row number."""
+    """Identifies each subscription by its decimal row number."""
     subscriptions: pa.Table
-    """The rows, in two chunks at most. Rows that no match names may be of removed subscriptions."""
+    """The rows, in at most two chunks. Includes removed rows, which no match refers to."""
     mediated: MediatedMatcher
     """The same matcher, for documents that have a mapping."""
 
     def rows(
         self, numbers: pa.Array[pa.Int64Scalar], columns: Sequence[str] = SUBSCRIPTIONS.names
     ) -> pa.Table:
-        """The subscriptions of these row numbers, in their order.
+        """The subscriptions with these row numbers, in this order.
 
-        The same as ``subscriptions.take(numbers)``, which would copy all strings of a million
-        rows together first where there are two chunks.
+        Equivalent to ``subscriptions.take(numbers)``, which would first concatenate the strings of
+        all rows if there are two chunks.
         """
         table = self.subscriptions.select(columns)
-        parts = table.to_batches()
-        if len(parts) != 2:
+        chunks = table.to_batches()
+        if len(chunks) != 2:
             return table.take(numbers)
-        whole, added = parts
-        of_whole = pc.less(numbers, pa.scalar(whole.num_rows, pa.int64()))
-        from_whole = whole.take(numbers.filter(of_whole))
-        beyond = pc.subtract(numbers.filter(pc.invert(of_whole)), whole.num_rows)
-        from_added = added.take(beyond)
-        taken = pa.Table.from_batches([from_whole, from_added])
-        places = pc.sort_indices(pc.invert(of_whole))  # stable: the order in which they were taken
-        return taken.take(pc.sort_indices(places))
+        base, appended = chunks
+        is_in_base = pc.less(numbers, pa.scalar(base.num_rows, pa.int64()))
+        from_base = base.take(numbers.filter(is_in_base))
+        appended_numbers = pc.subtract(numbers.filter(pc.invert(is_in_base)), base.num_rows)
+        from_appended = appended.take(appended_numbers)
+        taken = pa.Table.from_batches([from_base, from_appended])
+        order = pc.sort_indices(pc.invert(is_in_base))  # stable: the order of `taken`
+        return taken.take(pc.sort_indices(order))
+
+
+@dataclass(slots=True)
+class IndexLineage:
+    """The indexes of a base version, advanced in memory through its incremental versions.
+
+    Matchers are snapshots of the indexes, so a lineage can advance while older versions are in use.
+    A cache keeps lineages longer than open versions: the automaton states that matching has built
+    are then available to the next version.
+    """
+
+    base: str
+    table: pa.Table
+    indexes: QueryIndexes
+    appended: pa.Table = field(default_factory=SUBSCRIPTIONS.empty_table)
+    removed: frozenset[int] = frozenset()
+
+    @classmethod
+    def load(cls, version: StoredVersion) -> IndexLineage:
+        """The lineage of a version, at its base.
+
+        Raises
+        ------
+        IndexFileError
+            ``index.missing``, ``index.damaged``, ``index.not-an-index``, ``index.too-new`` or
+            ``index.too-old``.
+        """
+        base = version.read_base()
+        return cls(base.digest, base.table, base.load_indexes())
+
+    def can_reach(self, version: StoredVersion) -> bool:
+        """Whether the version follows from the current state by appending and removing rows."""
+        known = self.appended.num_rows
+        return (
+            version.base == self.base
+            and self.removed <= version.removed
+            and known <= version.appended.num_rows
+            and (known == 0 or bool(version.appended.slice(0, known).equals(self.appended)))
+        )
+
+    def open(self, version: StoredVersion, limits: Limits) -> OpenVersion:
+        """Advance to a version that :meth:`can_reach`, and take a snapshot of it."""
+        self._advance(version)
+        parts = [self.table] + ([version.appended] if version.appended.num_rows else [])
+        matcher = self.indexes.matcher(limits)
+        return OpenVersion(
+            version.digest, matcher, pa.concat_tables(parts), MediatedMatcher(matcher)
+        )
+
+    def _advance(self, version: StoredVersion) -> None:
+        for row in version.removed - self.removed:
+            self.indexes.discard(row)
+        first, known = self.table.num_rows, self.appended.num_rows
+        fresh = [
+            row
+            for row in range(known, version.appended.num_rows)
+            if first + row not in version.removed
+        ]
+        add_rows(self.indexes, version.appended, fresh, first)
+        if not version.is_base:
+            self.appended = version.appended
+        self.removed = version.removed
 
 
 def write_version(folder: str, subscriptions: pa.Table) -> str:
-    """Write the subscriptions as a whole version; one that is there already is left alone.
+    """Write subscriptions as a base version; an existing version is left alone.
 
     Parameters
     ----------
@@ -81,21 +139,21 @@ def write_version(folder: str, subscriptions: pa.Table) -> str:
 
     Returns
     -------
-    The version's URI without a suffix.
+    The version's URI, without a suffix.
 
     Raises
     ------
     QueryError
         A query is refused; nothing is written.
     """
-    return _uri(folder, index_version_files.write_whole(Folder.at(folder), subscriptions))
+    return _uri(folder, write_base(FileStore.at(folder), subscriptions))
 
 
 def write_shards(folder: str, subscriptions: pa.Table, shards: int) -> list[str]:
-    """Write the subscriptions as so many versions, each with its share of them.
+    """Write subscriptions as several versions, each with a share of them.
 
-    Which shard a subscription is in depends on its name alone: where one is added, the other
-    shards are the same versions as before, and are not written again.
+    The shard of a subscription depends only on its name. Adding one therefore changes one shard;
+    the others keep their versions and are not written again.
     """
     shard = buckets_of(subscriptions.column("subscription"), shards)
     return [
@@ -105,189 +163,72 @@ def write_shards(folder: str, subscriptions: pa.Table, shards: int) -> list[str]
 
 
 def change_version(uri: str, *, removed: Collection[str], added: pa.Table) -> str:
-    """Write the version that follows another one, in a time that depends on what changed.
+    """Write the successor of a version, in time proportional to the change.
 
     Parameters
     ----------
     uri
-        The version before.
+        The previous version.
     removed
-        Names of subscriptions that it has and the next one has not; unknown ones do not matter.
+        Names of subscriptions to remove; unknown names are ignored.
     added
-        Subscriptions that it has not, or that are in ``removed`` because they changed.
+        Subscriptions to add. The names of changed ones are also in ``removed``.
 
     Returns
     -------
-    The next version's URI. Once much has changed since the last whole version, it is a whole one.
+    The new version's URI. It is a base version once many rows have changed since the last one.
     """
-    location, digest = _parts(uri)
-    folder = Folder.at(location)
-    before = index_version_files.read_rows(folder, digest)
-    whole = _whole_of(folder, digest, before)
-    base = digest if before.base is None else before.base
-    rows = pa.concat_tables([whole, *_added(before)])
-    known = pc.is_in(rows.column("subscription"), pa.array(removed, pa.string()))
-    numbers: list[Any] = pc.indices_nonzero(known).to_pylist()
+    folder, _ = parse_uri(uri)
+    before = StoredVersion.read(uri)
+    base = before.read_base()
+    appended = [before.appended] if before.appended.num_rows else []
+    rows = pa.concat_tables([base.table, *appended])
+    is_removed = pc.is_in(rows.column("subscription"), pa.array(removed, pa.string()))
+    numbers: list[Any] = pc.indices_nonzero(is_removed).to_pylist()
     gone = before.removed.union(numbers)
-    changed = rows.num_rows - whole.num_rows + added.num_rows + len(gone)
-    if changed > max(CHANGED_ROWS_MIN, whole.num_rows * CHANGED_PERCENT_MAX // 100):
+    changed = before.appended.num_rows + added.num_rows + len(gone)
+    if changed > max(CHANGED_ROWS_MIN, base.table.num_rows * CHANGED_PERCENT_MAX // 100):
         kept = [row for row in range(rows.num_rows) if row not in gone]
-        return write_version(location, pa.concat_tables([rows.take(kept), added]))
-    follows = pa.concat_tables([*_added(before), added])
-    return _uri(location, index_version_files.write_change(folder, base, follows, gone))
-
-
-def files_of(uri: str) -> list[str]:
-    """The names of the files that a version needs, in its folder."""
-    location, digest = _parts(uri)
-    folder = Folder.at(location)
-    rows = index_version_files.read_rows(folder, digest)
-    base = rows.base or digest
-    kinds = index_version_files.kinds_of(_whole_of(folder, digest, rows))
-    return sorted(
-        {
-            index_version_files.table_name(digest),
-            index_version_files.table_name(base),
-            *(index_version_files.index_name(base, kind) for kind in kinds),
-        }
-    )
-
-
-def is_sound(uri: str) -> bool:
-    """Whether a version can be opened: its files are there, whole, and of a format that is read."""
-    location, digest = _parts(uri)
-    folder = Folder.at(location)
-    try:
-        rows = index_version_files.read_rows(folder, digest)
-        whole = _whole_of(folder, digest, rows)
-        index_version_files.load_indexes(folder, rows.base or digest, whole)
-    except IndexFileError:
-        return False
-    return True
+        return write_version(folder, pa.concat_tables([rows.take(kept), added]))
+    rows_after_base = pa.concat_tables([*appended, added])
+    return _uri(folder, write_incremental(before.store, base.digest, rows_after_base, gone))
 
 
 def open_version(uri: str, *, limits: Limits | None = None) -> OpenVersion:
-    """Open a version for matching; a process opens each but once, and keeps a few open.
+    """Open a version for matching.
+
+    Opening maps the files and adds the rows of an incremental version to its base's index. Workers
+    of the pipeline keep open versions in :mod:`penstock.pipeline.worker_cache`.
 
     Parameters
     ----------
     uri
-        What :func:`write_version` gave.
+        The URI that :func:`write_version` or :func:`change_version` returned.
     limits
-        How large a document may be, in every respect.
+        The limits of documents.
 
     Raises
     ------
     IndexFileError
         ``index.missing``, ``index.damaged``, ``index.not-an-index`` or ``index.too-new``.
     """
-    return _OPEN.get(uri, Limits() if limits is None else limits)
+    version = StoredVersion.read(uri)
+    return IndexLineage.load(version).open(version, Limits() if limits is None else limits)
 
 
-@dataclass(slots=True)
-class _Lineage:
-    """The indexes that follow a whole version through its changes.
-
-    Matchers are snapshots of them. They outlive those, so that the next version finds what the
-    matching of the last one has learnt.
-    """
-
-    base: str
-    table: pa.Table
-    indexes: Indexes
-    added: pa.Table = field(default_factory=SUBSCRIPTIONS.empty_table)
-    removed: frozenset[int] = frozenset()
-
-    def leads_to(self, rows: Rows, base: str) -> bool:
-        """Whether the version can be reached by adding and removing more."""
-        known = self.added.num_rows
-        return (
-            base == self.base
-            and self.removed <= rows.removed
-            and known <= (rows.table.num_rows if rows.base else 0)
-            and (known == 0 or bool(rows.table.slice(0, known).equals(self.added)))
-        )
-
-    def follow(self, rows: Rows) -> None:
-        """Add and remove what the version has more."""
-        for row in rows.removed - self.removed:
-            self.indexes.discard(row)
-        first = self.table.num_rows
-        if rows.base is not None:
-            known = self.added.num_rows
-            fresh = [
-                row for row in range(known, rows.table.num_rows) if first + row not in rows.removed
-            ]
-            index_version_files.add_rows(self.indexes, rows.table, fresh, first)
-            self.added = rows.table
-        self.removed = rows.removed
+def files_of(uri: str) -> list[str]:
+    """The names of the files that a version needs, in its folder."""
+    return StoredVersion.read(uri).file_names()
 
 
-class _OpenVersions:
-    """The versions that this process has open."""
-
-    def __init__(self) -> None:
-        self._lock = threading.Lock()
-        self._open: OrderedDict[tuple[str, Limits], OpenVersion] = OrderedDict()
-        self._lineages: OrderedDict[str, _Lineage] = OrderedDict()
-
-    def get(self, uri: str, limits: Limits) -> OpenVersion:
-        with self._lock:
-            found = self._open.get((uri, limits))
-            if found is None:
-                found = self._opened(uri, limits)
-                self._open[uri, limits] = found
-            self._open.move_to_end((uri, limits))
-            _shorten(self._open)
-            return found
-
-    def _opened(self, uri: str, limits: Limits) -> OpenVersion:
-        location, digest = _parts(uri)
-        folder = Folder.at(location)
-        rows = index_version_files.read_rows(folder, digest)
-        base = rows.base or digest
-        lineage = self._lineages.pop(base, None)
-        if lineage is None or not lineage.leads_to(rows, base):
-            whole = _whole_of(folder, digest, rows)
-            indexes = index_version_files.load_indexes(folder, base, whole)
-            lineage = _Lineage(base, whole, indexes)
-        lineage.follow(rows)
-        self._lineages[base] = lineage
-        _shorten(self._lineages)
-        subscriptions = pa.concat_tables([lineage.table, *_added(rows)])
-        matcher = lineage.indexes.matcher(limits)
-        return OpenVersion(digest, matcher, subscriptions, MediatedMatcher(matcher))
-
-
-_OPEN = _OpenVersions()
-
-
-def _shorten(cache: OrderedDict[Any, Any]) -> None:
-    while len(cache) > OPEN_VERSIONS_MAX:
-        cache.popitem(last=False)
-
-
-def _whole_of(folder: Folder, digest: str, rows: Rows) -> pa.Table:
-    """The table of the whole version that a version is or changes."""
-    if rows.base is None:
-        return rows.table
-    whole = index_version_files.read_rows(folder, rows.base)
-    if whole.base is not None:
-        raise error("index.damaged", f"{folder.uri}/{digest} changes a version that is not whole")
-    return whole.table
-
-
-def _added(rows: Rows) -> list[pa.Table]:
-    """The rows that follow those of the whole version, if there are any."""
-    return [rows.table] if rows.base is not None and rows.table.num_rows else []
-
-
-def _parts(uri: str) -> tuple[str, str]:
-    folder, _, digest = uri.rpartition("/")
-    if not folder or not _DIGEST.fullmatch(digest):
-        raise error("index.not-an-index", f"{uri} does not name an index version")
-    return folder, digest
+def is_readable(uri: str) -> bool:
+    """Whether a version can be opened: all files exist, are undamaged and of a known format."""
+    try:
+        StoredVersion.read(uri).read_base().load_indexes()
+    except IndexFileError:
+        return False
+    return True
 
 
 def _uri(folder: str, digest: str) -> str:
-    return f"{Folder.at(folder).uri.rstrip('/')}/{digest}"
+    return f"{FileStore.at(folder).uri.rstrip('/')}/{digest}"

@@ -1,7 +1,7 @@
-"""A mailbox: what was delivered to one subscriber.
+"""A mailbox: the deliveries of one subscriber.
 
-Deliveries stand in a Delta table, the documents' bytes once in another. Reading a mailbox reads one
-bucket of the first, and of the second what is looked at.
+Deliveries are rows of one Delta table; the documents' bytes are stored once, in another. Reading a
+mailbox reads one bucket of the first, and only the opened documents of the second.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from deltalake import DeltaTable
 from penstock.workspace.limits import CONTENTS_AT_ONCE, FOLLOW_HOURS
 from penstock.workspace.pipeline_tables import Tables
 from penstock.workspace.subscriber_buckets import bucket_of
-from penstock.workspace.table_reader import contents_of, rows_of
+from penstock.workspace.table_reader import read_contents, read_rows
 from penstock.workspace.table_schemas import DELIVERIES
 
 HEADERS = pa.schema(
@@ -36,27 +36,27 @@ HEADERS = pa.schema(
         )
     ]
 )
-"""What is known of a delivery before it is opened."""
+"""Columns of a delivery without its content."""
 
 
 @dataclass(frozen=True, slots=True)
 class FragmentText:
-    """What a query selected, as XML that stands alone."""
+    """A fragment that a query selected, as self-contained XML."""
 
     kind: str
-    """What of the document it is; :data:`~penstock.workspace.table_schemas.MORE` for the
-    last one of a delivery that leaves fragments out."""
+    """The kind of node; :data:`~penstock.workspace.table_schemas.MORE_FRAGMENTS` for a last
+    fragment that stands for omitted ones."""
     spans: tuple[tuple[int, int], ...]
-    """Where it stands in the document's bytes."""
+    """Its byte spans in the document."""
     xml: str
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Delivery:
-    """A document, or fragments of it, for a subscriber."""
+    """A document, or fragments of it, delivered to a subscriber."""
 
     delivery: str
-    """Names the delivery: a hash of document and subscription."""
+    """The delivery's id: a hash of document and subscription."""
     subscription: str
     document: str
     publisher: str
@@ -64,10 +64,10 @@ class Delivery:
     published_at: datetime
     delivered_at: datetime
     fragments: tuple[FragmentText, ...] | None
-    """``None`` where the document is delivered whole: because the subscription asked for that, or
-    because it is too large to tell which part of it holds some of many keywords."""
+    """``None`` if the complete document is delivered: the subscription returns documents, or the
+    document is too large to locate the answers of a keyword query with OR in it."""
     content: bytes | None
-    """The whole document, if it was asked for and is still kept."""
+    """The complete document, unless fragments are delivered or retention has removed it."""
 
 
 class Mailbox:
@@ -78,24 +78,24 @@ class Mailbox:
         self.subscriber = subscriber
 
     def deliveries(self, since: datetime | None = None) -> pa.Table:
-        """All deliveries, or those of batches not before a time, as rows of :data:`HEADERS`."""
-        where = self._mine()
+        """All deliveries, or those delivered since a time, as rows of :data:`HEADERS`."""
+        condition = self._condition()
         if since is not None:
-            where = where & (pc.field("delivered_at") >= since)
-        found = rows_of(self._tables.deliveries, where, HEADERS.names)
+            condition = condition & (pc.field("delivered_at") >= since)
+        found = read_rows(self._tables.deliveries, condition, HEADERS.names)
         if found is None:
             return HEADERS.empty_table()
         return found.sort_by([("sequence", "ascending"), ("subscription", "ascending")])
 
     def opened(self, deliveries: pa.Table) -> Iterator[Delivery]:
-        """Deliveries with what they hold; only a few are in memory at a time."""
+        """Deliveries with their content; only a few are in memory at a time."""
         for start in range(0, deliveries.num_rows, CONTENTS_AT_ONCE):
             yield from self._opened(deliveries.slice(start, CONTENTS_AT_ONCE))
 
     def follow(self, *, seconds: float) -> Iterator[pa.Table]:
-        """New deliveries as they are committed, looked for so often, for ever.
+        """New deliveries as they are committed, polled at an interval, without end.
 
-        The first table holds everything that is there; tables may be empty.
+        The first table contains all existing deliveries. Tables may be empty.
         """
         seen: pa.Array[Any] = pa.array([], pa.string())
         newest: datetime | None = None
@@ -105,7 +105,7 @@ class Mailbox:
             current = self._version()
             if current != version:
                 version = current
-                # Batches of several streams may be committed out of order.
+                # Batches of different streams may be committed out of order.
                 since = None if newest is None else newest - timedelta(hours=FOLLOW_HOURS)
                 found = self.deliveries(since)
                 known = pc.is_in(found.column("delivery"), seen)
@@ -118,12 +118,12 @@ class Mailbox:
     def _opened(self, headers: pa.Table) -> Iterator[Delivery]:
         rows: list[dict[str, Any]] = headers.to_pylist()
         sequences = [row["sequence"] for row in rows]
-        where = self._mine() & pc.field("sequence").isin(sorted(set(sequences)))
-        found = rows_of(self._tables.deliveries, where, ["delivery", "fragments"])
-        assert found is not None, "whoever has headers read them from the table"
+        condition = self._condition() & pc.field("sequence").isin(sorted(set(sequences)))
+        found = read_rows(self._tables.deliveries, condition, ["delivery", "fragments"])
+        assert found is not None, "the headers were read from this table"
         fragments = {row["delivery"]: row["fragments"] for row in found.to_pylist()}
-        whole = [row["sequence"] for row in rows if fragments.get(row["delivery"]) is None]
-        contents = dict(contents_of(self._tables, whole))
+        complete = [row["sequence"] for row in rows if fragments.get(row["delivery"]) is None]
+        contents = dict(read_contents(self._tables, complete))
         for row in rows:
             parts = fragments.get(row["delivery"])
             yield Delivery(
@@ -132,7 +132,7 @@ class Mailbox:
                 content=contents.get(row["sequence"]) if parts is None else None,
             )
 
-    def _mine(self) -> pc.Expression:
+    def _condition(self) -> pc.Expression:
         bucket = pc.field("bucket") == bucket_of(self.subscriber)
         return bucket & (pc.field("subscriber") == self.subscriber)
 

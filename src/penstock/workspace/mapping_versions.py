@@ -1,37 +1,34 @@
-"""The mappings of one moment, as an immutable file named by its digest.
+"""Versions of the registered mappings: immutable files named by their digest.
 
-What :class:`~penstock.mediation.MappingTable` has stands in it whole: which schema has which
-mapping, the mappings, and what becomes of documents of unknown schemas. A batch that records the
-file's URI is mediated the same when it is replayed, whatever was registered meanwhile.
+A file holds a complete :class:`~penstock.mediation.MappingTable`: the mapping of each schema, the
+mappings themselves, and the policy for unknown schemas. A batch records the file's URI, so a replay
+uses the same mappings, whatever was registered in between.
 """
 
 from __future__ import annotations
 
 import hashlib
 import tempfile
-import threading
-from collections import OrderedDict
 from pathlib import Path
 from typing import Final
 
 from penstock.errors import IndexFileError, error
-from penstock.mediation import MappingCache, MappingChooser, MappingTable
-from penstock.workspace.atomic_files import writing
-from penstock.workspace.file_store import Folder
-from penstock.workspace.limits import OPEN_VERSIONS_MAX
+from penstock.mediation import MappingChooser, MappingTable
+from penstock.workspace.atomic_files import atomic_write
+from penstock.workspace.file_store import FileStore
 
 SUFFIX: Final = ".mappings"
 
 
 def write_mappings(folder: str, table: MappingTable) -> str:
-    """Write the mappings of a moment; a file that is there already is left alone.
+    """Write a version of the mappings; an existing file is left alone.
 
     Parameters
     ----------
     folder
         A path, or a URI that Arrow understands.
     table
-        What a :class:`~penstock.mediation.Mediator` hands out.
+        The table of a :class:`~penstock.mediation.Mediator`.
 
     Returns
     -------
@@ -39,61 +36,54 @@ def write_mappings(folder: str, table: MappingTable) -> str:
     """
     content = table.to_text().encode()
     name = f"{hashlib.sha256(content).hexdigest()}{SUFFIX}"
-    place = Folder.at(folder)
-    uri = f"{place.uri.rstrip('/')}/{name}"
-    if _is_sound(uri):
-        place.touch(name)
+    store = FileStore.at(folder)
+    uri = f"{store.uri.rstrip('/')}/{name}"
+    if _is_readable(uri):
+        store.touch(name)
         return uri
-    if place.local is not None:
-        place.local.mkdir(parents=True, exist_ok=True)
-    with tempfile.TemporaryDirectory(dir=place.local) as workshop:
-        made = Path(workshop) / name
-        with writing(made) as file:
+    if store.local is not None:
+        store.local.mkdir(parents=True, exist_ok=True)
+    with tempfile.TemporaryDirectory(dir=store.local) as build_directory:
+        path = Path(build_directory) / name
+        with atomic_write(path) as file:
             file.write(content)
-        place.put(name, made)
+        store.put(name, path)
     return uri
 
 
 def open_mappings(uri: str) -> MappingChooser:
-    """What chooses by the mappings of a file; a process reads each but once, and keeps a few.
-
-    Mappings that were read are shared by all of them.
+    """Open a version of the mappings, to choose the mapping of each document.
 
     Raises
     ------
     IndexFileError
         ``index.missing``, ``index.damaged`` or ``index.too-new``.
     """
-    with _LOCK:
-        found = _OPEN.get(uri)
-        if found is None:
-            found = _OPEN[uri] = MappingChooser(_read(uri), _CACHE)
-        _OPEN.move_to_end(uri)
-        if len(_OPEN) > OPEN_VERSIONS_MAX:
-            _OPEN.popitem(last=False)
-        return found
+    return MappingChooser(read_mappings(uri))
 
 
-_LOCK = threading.Lock()
-_OPEN: OrderedDict[str, MappingChooser] = OrderedDict()
-_CACHE = MappingCache()
+def read_mappings(uri: str) -> MappingTable:
+    """Read the mapping table of a version.
 
-
-def _read(uri: str) -> MappingTable:
+    Raises
+    ------
+    IndexFileError
+        ``index.missing``, ``index.damaged`` or ``index.too-new``.
+    """
     folder, _, name = uri.rpartition("/")
 
     def verify(copy: Path) -> None:
         if f"{hashlib.sha256(copy.read_bytes()).hexdigest()}{SUFFIX}" != name:
-            raise error("index.damaged", f"{uri} is not what it was")
+            raise error("index.damaged", f"{uri} does not match its digest")
 
-    path = Folder.at(folder).path_of(name, verify)
+    path = FileStore.at(folder).local_path(name, verify)
     verify(path)
     return MappingTable.from_text(path.read_text("utf-8"))
 
 
-def _is_sound(uri: str) -> bool:
+def _is_readable(uri: str) -> bool:
     try:
-        _read(uri)
+        read_mappings(uri)
     except IndexFileError:
         return False
     return True

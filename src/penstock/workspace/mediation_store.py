@@ -1,4 +1,4 @@
-"""The mediator of a workspace: its state in SQLite, and what it hands to the pipeline as a file."""
+"""Stores a workspace's mediator in SQLite, and its mappings as files for the pipeline."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from penstock.workspace.mapping_versions import write_mappings
 
 
 class MediationStore:
-    """Keeps a :class:`~penstock.mediation.Mediator`.
+    """The stored :class:`~penstock.mediation.Mediator` of a workspace.
 
     Examples
     --------
@@ -34,23 +34,23 @@ class MediationStore:
         self._folder = folder
 
     def read(self) -> Mediator:
-        """The mediator as it is now; what is done to it is not kept."""
-        with self._database.reading() as connection:
+        """The current mediator; changes to it are not stored."""
+        with self._database.read_transaction() as connection:
             return _load(connection)
 
     @contextlib.contextmanager
     def changing(self) -> Iterator[Mediator]:
-        """The mediator, for this process alone: what the block does to it is kept, all or nothing.
+        """The mediator, for changes that are stored when the block ends without an exception.
 
-        It takes effect with the next batch.
+        Holds the write lock. Changes take effect with the next batch.
         """
-        with self._database.writing() as connection:
+        with self._database.write_transaction() as connection:
             mediator = _load(connection)
             yield mediator
             _save(connection, mediator)
 
     def current(self, *, unknown_schema: UnknownSchema = "refuse") -> str:
-        """The URI of the file of the present mappings; it is written first where need be."""
+        """The URI of the current mapping version, which is written first if mappings changed."""
         return write_mappings(self._folder, self.read().table(unknown_schema=unknown_schema))
 
 

@@ -1,6 +1,6 @@
-"""The tables of a workspace's SQLite file, as steps from each format to the next.
+"""The SQLite tables of a workspace, as migrations from each format to the next.
 
-A step is never changed once it is released: workspaces that were made with it exist. Times are
+A released migration never changes, because workspaces created with it exist. Timestamps are
 microseconds since 1970 in UTC.
 """
 
@@ -10,7 +10,7 @@ import sqlite3
 from collections.abc import Callable
 from typing import Final
 
-_FIRST = """
+_TABLES = """
 CREATE TABLE subscribers (
     name TEXT PRIMARY KEY,
     created_at INTEGER NOT NULL
@@ -33,7 +33,7 @@ CREATE TABLE subscriptions (
 CREATE INDEX subscriptions_of ON subscriptions (subscriber);
 CREATE INDEX backfills_wanted ON subscriptions (created_at) WHERE backfill = 'wanted';
 
--- What happened to the subscriptions since the last index version, in order.
+-- Changes of subscriptions since the last index version, in order.
 CREATE TABLE changes (
     number INTEGER PRIMARY KEY AUTOINCREMENT,
     subscription TEXT NOT NULL
@@ -48,14 +48,14 @@ BEGIN INSERT INTO changes (subscription) VALUES (old.id); END;
 CREATE TRIGGER subscription_changed AFTER UPDATE OF paused, starts_at, expires_at ON subscriptions
 BEGIN INSERT INTO changes (subscription) VALUES (new.id); END;
 
--- The last index version, by its name in the folder of indexes, and the last change that is in it.
+-- The last index version, by its digest, and the last change that it includes.
 CREATE TABLE version (
     only INTEGER PRIMARY KEY CHECK (only = 1),
     digest TEXT NOT NULL,
     change INTEGER NOT NULL
 ) STRICT;
 
--- What was published, and its place in the order of publishing.
+-- Identities of published documents, with their sequence numbers.
 CREATE TABLE published (
     identity TEXT PRIMARY KEY,
     sequence INTEGER NOT NULL
@@ -70,13 +70,13 @@ CREATE TABLE sequences (
 
 INSERT INTO sequences VALUES (1, 1);
 
--- Files that are written and published, but may not have reached the inbox.
+-- Published files that may not have been moved into the inbox yet.
 CREATE TABLE staged (
     name TEXT PRIMARY KEY,
     first_sequence INTEGER NOT NULL
 ) STRICT, WITHOUT ROWID;
 
--- Dead letters that were published once more; `fixed` where the bytes were others.
+-- Replays of dead letters; `fixed` if other bytes were published.
 CREATE TABLE replays (
     sequence INTEGER PRIMARY KEY,
     replay_of INTEGER NOT NULL,
@@ -89,14 +89,14 @@ CREATE INDEX replays_of ON replays (replay_of);
 """
 
 
-_KINDS = """
+_QUERY_KINDS = """
 ALTER TABLE subscriptions
 ADD COLUMN kind TEXT NOT NULL DEFAULT 'xpath' CHECK (kind IN ('xpath', 'keywords'));
 """
 
 
 _MEDIATION = """
--- Every version of every domain's global schema, as a schema file.
+-- All versions of each domain's global schema, as the text of a schema file.
 CREATE TABLE global_schemas (
     domain TEXT NOT NULL,
     version INTEGER NOT NULL,
@@ -104,7 +104,7 @@ CREATE TABLE global_schemas (
     PRIMARY KEY (domain, version)
 ) STRICT, WITHOUT ROWID;
 
--- The schemas that documents name; an empty publisher stands for any.
+-- The schemas that document headers name; an empty publisher means any.
 CREATE TABLE local_schemas (
     publisher TEXT NOT NULL,
     name TEXT NOT NULL,
@@ -122,20 +122,20 @@ CREATE TABLE mappings (
 """
 
 
-def _make_tables(connection: sqlite3.Connection) -> None:
-    _execute(connection, _FIRST)
+def _create_tables(connection: sqlite3.Connection) -> None:
+    _execute(connection, _TABLES)
 
 
-def _tell_kinds(connection: sqlite3.Connection) -> None:
-    _execute(connection, _KINDS)
+def _add_query_kinds(connection: sqlite3.Connection) -> None:
+    _execute(connection, _QUERY_KINDS)
 
 
-def _mediate(connection: sqlite3.Connection) -> None:
+def _add_mediation(connection: sqlite3.Connection) -> None:
     _execute(connection, _MEDIATION)
 
 
 def _execute(connection: sqlite3.Connection, script: str) -> None:
-    # executescript() would end the transaction; a trigger's statements hold semicolons too.
+    # executescript() would commit, and splitting at semicolons would break triggers.
     statement = ""
     for line in script.splitlines(keepends=True):
         statement += line
@@ -145,8 +145,8 @@ def _execute(connection: sqlite3.Connection, script: str) -> None:
 
 
 MIGRATIONS: Final[tuple[Callable[[sqlite3.Connection], None], ...]] = (
-    _make_tables,
-    _tell_kinds,
-    _mediate,
+    _create_tables,
+    _add_query_kinds,
+    _add_mediation,
 )
-"""Step ``n`` leads from format ``n`` to ``n + 1``; format 0 is an empty file."""
+"""Migration ``n`` leads from format ``n`` to ``n + 1``; format 0 is an empty file."""

@@ -1,4 +1,4 @@
-"""The indexes of a version's rows: one for each kind of query that it has."""
+"""The indexes of an index version: one for each kind of query, under common numbers."""
 
 from __future__ import annotations
 
@@ -10,87 +10,86 @@ from penstock.documents import Limits
 from penstock.errors import QueryError
 from penstock.matching import KeywordIndex, Matcher, SubscriptionIndex, combine_matchers
 
-Kind: TypeAlias = Literal["xpath", "keywords"]
-"""How a subscription asks: in XPath, or by keywords."""
+QueryKind: TypeAlias = Literal["xpath", "keywords"]
+"""The language of a subscription's query."""
 
-KINDS: Final[tuple[Kind, ...]] = ("xpath", "keywords")
+QUERY_KINDS: Final[tuple[QueryKind, ...]] = ("xpath", "keywords")
 
 AnyIndex: TypeAlias = SubscriptionIndex | KeywordIndex
 
-
 Bindings: TypeAlias = tuple[tuple[str, str], ...]
-"""Prefixes with their URIs."""
+"""Namespace prefixes and their URIs."""
 
-Wanted: TypeAlias = tuple[int, Kind, str, Bindings, str | None]
-"""The number by which the indexes are to know a query, its kind, the query, its namespaces and its
-default namespace. Plain tuples: there may be a million."""
+NumberedQuery: TypeAlias = tuple[int, QueryKind, str, Bindings, str | None]
+"""A query's number in the indexes, its kind, text, namespaces and default namespace. A plain tuple,
+because there may be a million of them."""
 
 
-class Indexes:
-    """Queries of both kinds by number. Matchers are snapshots: changing it is safe meanwhile."""
+class QueryIndexes:
+    """Queries of both kinds, by number. Matchers are snapshots and are not affected by changes."""
 
-    def __init__(self, by_kind: Mapping[Kind, AnyIndex] | None = None) -> None:
-        self._by_kind: dict[Kind, AnyIndex] = dict(by_kind or {})
+    def __init__(self, by_kind: Mapping[QueryKind, AnyIndex] | None = None) -> None:
+        self._by_kind: dict[QueryKind, AnyIndex] = dict(by_kind or {})
 
-    def add(self, wanted: Iterable[Wanted]) -> dict[int, QueryError]:
-        """Add what can be added; the errors of the rest by number."""
-        groups: dict[tuple[Kind, Bindings, str | None], tuple[list[str], list[str]]] = {}
-        for number, kind, query, namespaces, default_namespace in wanted:
-            # What shares its namespaces is added at once.
+    def add(self, queries: Iterable[NumberedQuery]) -> dict[int, QueryError]:
+        """Add queries; returns the errors of those that are refused, by number."""
+        groups: dict[tuple[QueryKind, Bindings, str | None], tuple[list[str], list[str]]] = {}
+        for number, kind, query, namespaces, default_namespace in queries:
+            # Queries with the same namespaces are added in one call.
             context = (kind, namespaces, default_namespace)
             if context not in groups:
                 groups[context] = ([], [])
-            ids, queries = groups[context]
+            ids, texts = groups[context]
             ids.append(str(number))
-            queries.append(query)
+            texts.append(query)
         refused: dict[int, QueryError] = {}
-        for context, (ids, queries) in groups.items():
-            errors = self._add_group(*context, ids, queries)
+        for context, (ids, texts) in groups.items():
+            errors = self._add_group(*context, ids, texts)
             refused.update({int(number): reason for number, reason in errors.items()})
         return refused
 
     def _add_group(
         self,
-        kind: Kind,
+        kind: QueryKind,
         namespaces: Bindings,
         default_namespace: str | None,
         ids: Sequence[str],
-        queries: Sequence[str],
+        texts: Sequence[str],
     ) -> Mapping[str, QueryError]:
         if kind not in self._by_kind:
             self._by_kind[kind] = KeywordIndex() if kind == "keywords" else SubscriptionIndex()
         index = self._by_kind[kind]
         if isinstance(index, KeywordIndex):
-            return index.add_many(ids, queries)
+            return index.add_many(ids, texts)
         return index.add_many(
-            ids, queries, namespaces=dict(namespaces), default_namespace=default_namespace
+            ids, texts, namespaces=dict(namespaces), default_namespace=default_namespace
         )
 
     def discard(self, number: int) -> None:
-        """Remove a query, if it is there."""
+        """Remove a query, if present."""
         for index in self._by_kind.values():
             if str(number) in index:
                 index.remove(str(number))
 
-    def save(self, kind: Kind, path: str | PathLike[str]) -> None:
-        """Write the index of a kind to a new file."""
+    def save(self, kind: QueryKind, path: str | PathLike[str]) -> None:
+        """Write the index of one query kind to a new file."""
         self._by_kind[kind].save(path)
 
     def matcher(self, limits: Limits) -> Matcher:
-        """A snapshot that finds the queries of both kinds in one reading of a document.
+        """A snapshot that matches the queries of both kinds in one pass over a document.
 
-        Without any query it still tells which documents are sound.
+        Without queries it still checks that documents are well-formed.
         """
-        made = {kind: index.matcher(limits=limits) for kind, index in self._by_kind.items()}
-        if len(made) == len(KINDS):
-            return combine_matchers(made["xpath"], made["keywords"])
-        for only in made.values():
+        matchers = {kind: index.matcher(limits=limits) for kind, index in self._by_kind.items()}
+        if len(matchers) == len(QUERY_KINDS):
+            return combine_matchers(matchers["xpath"], matchers["keywords"])
+        for only in matchers.values():
             return only
         return SubscriptionIndex().matcher(limits=limits)
 
 
-def load_index(kind: Kind, path: str | PathLike[str]) -> AnyIndex:
-    """The saved index of a kind, memory-mapped.
+def load_index(kind: QueryKind, path: str | PathLike[str]) -> AnyIndex:
+    """Load a saved index, memory-mapped.
 
     Raises
     ------

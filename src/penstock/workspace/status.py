@@ -1,4 +1,4 @@
-"""How a workspace stands: what waits, what became of what came, who got how much."""
+"""The status of a workspace: totals over subscriptions, documents and deliveries."""
 
 from __future__ import annotations
 
@@ -8,61 +8,63 @@ from typing import Any
 import pyarrow.compute as pc
 
 from penstock.workspace import table_schemas
-from penstock.workspace.pipeline_tables import BACKFILL, Tables
-from penstock.workspace.table_reader import rows_of
+from penstock.workspace.pipeline_tables import BACKFILL_PREFIX, Tables
+from penstock.workspace.table_reader import read_rows
 
 
 @dataclass(frozen=True, slots=True)
 class Strays:
-    """Documents of a publisher that have elements which their mapping's schema does not have."""
+    """Documents of a publisher with elements that the schema of their mapping does not define."""
 
     publisher: str
     schema: str
-    """As their headers name it; empty where they carry a mapping and name none."""
+    """The schema that their headers name; empty if they carry a mapping and name none."""
     documents: int
     elements: int
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Status:
-    """Sums over everything that is kept: ``documents == matched + unmatched + dead``."""
+    """Totals over all stored data: ``documents == matched + unmatched + dead``."""
 
     subscriptions: int
     paused: int
     domains: dict[str, int]
-    """The last version of each domain's global schema."""
+    """The current version of each domain's global schema."""
     local_schemas: int
-    """Schemas for which a mapping is registered."""
+    """Number of schemas that have a registered mapping."""
     waiting: int
-    """Documents that are published and not processed yet."""
+    """Documents that are published but not processed yet."""
     documents: int
     matched: int
     unmatched: int
     dead: int
     strays: tuple[Strays, ...]
-    """Whose documents have left their schemas, among those that are kept; most elements first."""
+    """Documents with unknown elements, by publisher and schema; most elements first."""
     deliveries: int
     mailboxes: dict[str, int]
-    """Deliveries by subscriber, those with most first."""
+    """Deliveries by subscriber, largest mailbox first."""
 
 
-def counts_of(tables: Tables) -> dict[str, int]:
-    """The sums of the batches of published documents; filling in past ones counts none again."""
+def sum_counts(tables: Tables) -> dict[str, int]:
+    """The summed counts of all batches except backfills, whose documents were counted before."""
     names = ("documents", "matched", "unmatched", "dead")
     compute: Any = pc
-    rows = rows_of(tables.counts, ~_of_the_past(), [*names, "last_sequence"])
-    found: dict[str, int] = dict.fromkeys((*names, "last_sequence"), 0)
+    rows = read_rows(tables.counts, ~_is_backfill(), [*names, "last_sequence"])
+    sums: dict[str, int] = dict.fromkeys((*names, "last_sequence"), 0)
     if rows is None or rows.num_rows == 0:
-        return found
-    found |= {name: compute.sum(rows.column(name)).as_py() for name in names}
-    return found | {"last_sequence": compute.max(rows.column("last_sequence")).as_py() or 0}
+        return sums
+    sums |= {name: compute.sum(rows.column(name)).as_py() for name in names}
+    return sums | {"last_sequence": compute.max(rows.column("last_sequence")).as_py() or 0}
 
 
-def strays_of(tables: Tables) -> tuple[Strays, ...]:
-    """Whose documents have elements that their mappings' schemas do not have."""
-    keys, unknown = ["publisher", "schema"], table_schemas.UNKNOWN.name
-    where = pc.field(unknown) > 0
-    rows = rows_of(tables.documents, where, [*keys, unknown], schema=table_schemas.LOG)
+def sum_strays(tables: Tables) -> tuple[Strays, ...]:
+    """Documents with elements that their mapping's schema does not define, most elements first."""
+    keys, unknown = ["publisher", "schema"], table_schemas.UNKNOWN_ELEMENTS.name
+    condition = pc.field(unknown) > 0
+    rows = read_rows(
+        tables.documents, condition, [*keys, unknown], schema=table_schemas.DOCUMENT_LOG
+    )
     if rows is None:
         return ()
     grouped = rows.group_by(keys).aggregate([([], "count_all"), (unknown, "sum")])
@@ -74,21 +76,21 @@ def strays_of(tables: Tables) -> tuple[Strays, ...]:
 
 
 def past_deliveries(tables: Tables) -> int:
-    """How many deliveries of past documents were made to subscriptions that asked for them."""
-    rows = rows_of(tables.counts, _of_the_past(), ["deliveries"])
+    """The number of deliveries that backfills have made."""
+    rows = read_rows(tables.counts, _is_backfill(), ["deliveries"])
     compute: Any = pc
     return 0 if rows is None else compute.sum(rows.column("deliveries")).as_py() or 0
 
 
-def _of_the_past() -> pc.Expression:
+def _is_backfill() -> pc.Expression:
     compute: Any = pc
-    condition: pc.Expression = compute.starts_with(pc.field("stream"), BACKFILL)
+    condition: pc.Expression = compute.starts_with(pc.field("stream"), BACKFILL_PREFIX)
     return condition
 
 
 def deliveries_by_subscriber(tables: Tables) -> dict[str, int]:
-    """How many deliveries each mailbox holds, those with most first."""
-    rows = rows_of(tables.deliveries, columns=["subscriber"])
+    """The number of deliveries in each mailbox, largest first."""
+    rows = read_rows(tables.deliveries, columns=["subscriber"])
     if rows is None:
         return {}
     grouped = rows.group_by("subscriber").aggregate([([], "count_all")])

@@ -1,4 +1,4 @@
-"""A subscription as a workspace keeps it: as a value, a row of SQLite, a row of Arrow."""
+"""A stored subscription, and its conversion to and from SQLite and Arrow rows."""
 
 from __future__ import annotations
 
@@ -14,62 +14,65 @@ import pyarrow as pa
 from penstock.errors import error
 from penstock.language import Subscription
 from penstock.workspace.limits import NAME_CHARACTERS_MAX
-from penstock.workspace.query_indexes import KINDS, Kind, Wanted
+from penstock.workspace.query_indexes import QUERY_KINDS, NumberedQuery, QueryKind
 from penstock.workspace.table_schemas import SUBSCRIPTIONS, TIME
-from penstock.workspace.timestamps import loaded, stored
+from penstock.workspace.timestamps import from_microseconds, to_microseconds
 
 Returns: TypeAlias = Literal["document", "fragments"]
-"""What a delivery carries: the document whole, or what the query selected in it."""
+"""What a delivery contains: the complete document, or the fragments that the query selected."""
 
-RETURNS_BY_DEFAULT: Final[Mapping[Kind, Returns]] = {"xpath": "document", "keywords": "fragments"}
-"""What commands and files mean where they do not say. Whoever asks by keywords asks for the part of
-a document that holds them together."""
+RETURNS_BY_DEFAULT: Final[Mapping[QueryKind, Returns]] = {
+    "xpath": "document",
+    "keywords": "fragments",
+}
+"""The default of commands and subscription files. Keyword queries ask for the part of a document
+that contains the keywords together."""
 
 Backfill: TypeAlias = Literal["none", "wanted", "done"]
-"""Whether documents of the past are to be delivered too, or have been."""
+"""Whether past documents are to be delivered too, or have been."""
 
 COLUMNS = (
     "id, subscriber, kind, query, namespaces, default_namespace, returns, starts_at, expires_at,"
     " paused, backfill, created_at"
 )
-"""The columns of SQLite's table, in the order of the fields."""
+"""The columns of the SQLite table."""
 
-FOR_VERSIONS = ", ".join(COLUMNS.split(", ")[: len(SUBSCRIPTIONS)])
-"""The first of them are those that an index version has, in its order."""
+VERSION_COLUMNS = ", ".join(COLUMNS.split(", ")[: len(SUBSCRIPTIONS)])
+"""The columns that an index version includes, in the order of its schema."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StoredSubscription:
-    """What a subscriber asks for, and when and how it is delivered."""
+    """A subscriber's query, and what is delivered when."""
 
     id: str = ""
-    """Names the subscription in its workspace; where it is empty, a name is made."""
+    """The subscription's name in its workspace; if empty, one is generated."""
 
     subscriber: str
-    kind: Kind = "xpath"
+    kind: QueryKind = "xpath"
     query: str
-    """XPath, or keywords."""
+    """XPath or keywords."""
 
     namespaces: Mapping[str, str] = field(default_factory=dict, hash=False)
     default_namespace: str | None = None
     returns: Returns = "document"
     starts_at: datetime | None = None
-    """What is processed earlier is not delivered."""
+    """Documents processed before this time are not delivered."""
 
     expires_at: datetime | None = None
-    """What is processed at this time or later is not delivered."""
+    """Documents processed at or after this time are not delivered."""
 
     paused: bool = False
-    """Nothing is delivered until it is resumed; what came meanwhile is not made up for."""
+    """Nothing is delivered until it is resumed; documents processed in between are skipped."""
 
     backfill: Backfill = "none"
     created_at: datetime | None = None
-    """When it was made; a workspace sets it."""
+    """Creation time, set by the workspace."""
 
     @property
     def subscription(self) -> Subscription:
-        """The query in XPath with its namespaces, under its name."""
-        assert self.kind == "xpath", "keywords are no XPath"
+        """The XPath query with its namespaces, as the matching package takes it."""
+        assert self.kind == "xpath", "a keyword query is not XPath"
         return Subscription(
             self.id,
             self.query,
@@ -77,16 +80,16 @@ class StoredSubscription:
             default_namespace=self.default_namespace,
         )
 
-    def as_wanted(self, number: int) -> Wanted:
+    def numbered_query(self, number: int) -> NumberedQuery:
         """The query as an index takes it, under a number."""
         bindings = tuple(sorted(self.namespaces.items()))
         return number, self.kind, self.query, bindings, self.default_namespace
 
-    def asks_the_same_as(self, other: StoredSubscription) -> bool:
-        """Whether the two are of one subscriber and differ in nothing that he said."""
-        return self._said() == other._said()
+    def is_equivalent_to(self, other: StoredSubscription) -> bool:
+        """Whether both have the same subscriber and the same request, whatever their state."""
+        return self._request() == other._request()
 
-    def _said(self) -> tuple[object, ...]:
+    def _request(self) -> tuple[object, ...]:
         return (
             self.subscriber,
             self.kind,
@@ -98,8 +101,8 @@ class StoredSubscription:
             self.expires_at,
         )
 
-    def check(self) -> None:
-        """Look at everything but the query.
+    def validate(self) -> None:
+        """Check everything but the query.
 
         Raises
         ------
@@ -107,25 +110,25 @@ class StoredSubscription:
             ``workspace.name``, ``subscription.kind``, ``subscription.returns`` or
             ``subscription.times``.
         """
-        check_name("subscriber", self.subscriber)
+        validate_name("subscriber", self.subscriber)
         if self.id:
-            check_name("subscription", self.id)
-        if self.kind not in KINDS:
-            raise error("subscription.kind", f"`{self.kind}` is no kind of subscription")
+            validate_name("subscription", self.id)
+        if self.kind not in QUERY_KINDS:
+            raise error("subscription.kind", f"unknown kind of subscription: `{self.kind}`")
         if self.kind == "keywords" and (self.namespaces or self.default_namespace):
-            raise error("subscription.kind", "keywords are of no namespace, and this names some")
+            raise error("subscription.kind", "a keyword subscription cannot have namespaces")
         if self.returns not in get_args(Returns):
-            raise error("subscription.returns", f"`{self.returns}` is nothing that can be returned")
+            raise error("subscription.returns", f"unknown return type: `{self.returns}`")
         if self.starts_at and self.expires_at and self.expires_at <= self.starts_at:
             raise error(
                 "subscription.times",
-                f"it expires at {self.expires_at.isoformat()}, and starts only at"
+                f"it expires at {self.expires_at.isoformat()}, before it starts at"
                 f" {self.starts_at.isoformat()}",
             )
 
 
-def check_name(kind: str, name: str) -> None:
-    """Refuse a name that could not be told apart, or not be shown on a line.
+def validate_name(kind: str, name: str) -> None:
+    """Refuse a name that is ambiguous or cannot be displayed on one line.
 
     Raises
     ------
@@ -134,19 +137,21 @@ def check_name(kind: str, name: str) -> None:
     """
     if not name.strip() or name != name.strip():
         raise error(
-            "workspace.name", f"`{name}` is no name of a {kind}: empty, or spaces around it"
+            "workspace.name", f"invalid {kind} name `{name}`: empty, or with surrounding whitespace"
         )
     if len(name) > NAME_CHARACTERS_MAX:
         raise error(
             "workspace.name",
-            f"the name of a {kind} has {len(name)} characters, more than {NAME_CHARACTERS_MAX}",
+            f"the {kind} name has {len(name)} characters, more than {NAME_CHARACTERS_MAX}",
         )
-    # Looked at letter by letter only where need be: names come by the million.
-    if not name.isprintable() and any(map(_hides, name)):
-        raise error("workspace.name", f"{name!r} is no name of a {kind}: it cannot be shown")
+    # isprintable() is the fast path, as there may be millions of names.
+    if not name.isprintable() and any(map(_is_invisible, name)):
+        raise error(
+            "workspace.name", f"invalid {kind} name {name!r}: it contains invisible characters"
+        )
 
 
-def _hides(character: str) -> bool:
+def _is_invisible(character: str) -> bool:
     return unicodedata.category(character).startswith(("C", "Zl", "Zp"))
 
 
@@ -160,16 +165,16 @@ def to_row(subscription: StoredSubscription) -> tuple[object, ...]:
         json.dumps(dict(subscription.namespaces), sort_keys=True, ensure_ascii=False),
         subscription.default_namespace,
         subscription.returns,
-        stored(subscription.starts_at),
-        stored(subscription.expires_at),
+        to_microseconds(subscription.starts_at),
+        to_microseconds(subscription.expires_at),
         int(subscription.paused),
         subscription.backfill,
-        stored(subscription.created_at),
+        to_microseconds(subscription.created_at),
     )
 
 
 def from_row(row: tuple[Any, ...]) -> StoredSubscription:
-    """The subscription of values of :data:`COLUMNS`."""
+    """The subscription with these values of :data:`COLUMNS`."""
     return StoredSubscription(
         id=row[0],
         subscriber=row[1],
@@ -178,34 +183,34 @@ def from_row(row: tuple[Any, ...]) -> StoredSubscription:
         namespaces=json.loads(row[4]),
         default_namespace=row[5],
         returns=row[6],
-        starts_at=loaded(row[7]),
-        expires_at=loaded(row[8]),
+        starts_at=from_microseconds(row[7]),
+        expires_at=from_microseconds(row[8]),
         paused=bool(row[9]),
         backfill=row[10],
-        created_at=loaded(row[11]),
+        created_at=from_microseconds(row[11]),
     )
 
 
-def as_table(subscriptions: Iterable[StoredSubscription]) -> pa.Table:
-    """Subscriptions as an index version has them."""
-    return to_table(to_row(each)[: len(SUBSCRIPTIONS)] for each in subscriptions)
+def subscriptions_to_table(subscriptions: Iterable[StoredSubscription]) -> pa.Table:
+    """Subscriptions as a table of an index version."""
+    return rows_to_table(to_row(each)[: len(SUBSCRIPTIONS)] for each in subscriptions)
 
 
-def to_table(rows: Iterable[tuple[Any, ...]]) -> pa.Table:
-    """Rows of :data:`FOR_VERSIONS` as an index version has them."""
+def rows_to_table(rows: Iterable[tuple[Any, ...]]) -> pa.Table:
+    """SQLite rows of :data:`VERSION_COLUMNS` as a table of an index version."""
     columns: list[list[Any]] = [list(column) for column in zip(*rows, strict=True)]
     if not columns:
         return SUBSCRIPTIONS.empty_table()
-    of_text: dict[str, list[tuple[str, str]]] = {}
+    parsed: dict[str, list[tuple[str, str]]] = {}
     namespaces = SUBSCRIPTIONS.get_field_index("namespaces")
     for text in columns[namespaces]:
-        if text not in of_text:
-            of_text[text] = list(json.loads(text).items())
-    columns[namespaces] = [of_text[text] for text in columns[namespaces]]
+        if text not in parsed:
+            parsed[text] = list(json.loads(text).items())
+    columns[namespaces] = [parsed[text] for text in columns[namespaces]]
     arrays: list[pa.Array[Any]] = []
-    for values, of in zip(columns, SUBSCRIPTIONS, strict=True):
-        if of.type == TIME:
+    for values, column in zip(columns, SUBSCRIPTIONS, strict=True):
+        if column.type == TIME:
             arrays.append(pa.array(values, pa.int64()).cast(TIME))
         else:
-            arrays.append(pa.array(values, of.type))
+            arrays.append(pa.array(values, column.type))
     return pa.Table.from_arrays(arrays, schema=SUBSCRIPTIONS)

@@ -1,7 +1,8 @@
-"""Which bucket of a table a subscriber's deliveries are in.
+"""The bucket of the deliveries table that a subscriber's deliveries are in.
 
-CRC-32 of the name in UTF-8, modulo the number of buckets: the same in every process and version of
-Penstock, and also one of Spark's own functions, so that a job need not go through Python for it.
+The bucket is CRC-32 of the UTF-8 name modulo the number of buckets. That is the same in every
+process and every version of Penstock, and Spark has the same function built in, so a job computes
+buckets without Python.
 """
 
 from __future__ import annotations
@@ -12,8 +13,8 @@ from typing import Any, Final
 import pyarrow as pa
 
 BUCKETS: Final = 64
-"""How many buckets a table of deliveries has, unless it was made with another number: many enough
-that reading one mailbox reads a small part, few enough that each batch writes few files."""
+"""Buckets of the deliveries table: enough that a mailbox is a small part of it, and few enough that
+a batch writes few files."""
 
 
 def bucket_of(name: str, buckets: int = BUCKETS) -> int:
@@ -28,7 +29,7 @@ def bucket_of(name: str, buckets: int = BUCKETS) -> int:
 def buckets_of(
     names: pa.ChunkedArray[Any] | pa.Array[Any], buckets: int = BUCKETS
 ) -> pa.Array[Any]:
-    """The bucket of each name of an Arrow array.
+    """The bucket of each name in an Arrow array.
 
     >>> buckets_of(pa.array(["anna", "ben", "anna"])).to_pylist()
     [55, 33, 55]
@@ -36,5 +37,5 @@ def buckets_of(
     array = names.combine_chunks() if isinstance(names, pa.ChunkedArray) else names
     encoded = array.dictionary_encode()
     distinct: list[Any] = encoded.dictionary.to_pylist()
-    of_each = pa.array([bucket_of(name, buckets) for name in distinct], pa.int32())
-    return of_each.take(encoded.indices)
+    distinct_buckets = pa.array([bucket_of(name, buckets) for name in distinct], pa.int32())
+    return distinct_buckets.take(encoded.indices)

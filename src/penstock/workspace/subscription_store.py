@@ -1,4 +1,4 @@
-"""Who subscribes to what: the subscriptions of a workspace."""
+"""The subscriptions of a workspace, in SQLite."""
 
 from __future__ import annotations
 
@@ -11,35 +11,35 @@ from datetime import datetime
 from penstock.errors import PenstockError, error
 from penstock.workspace.database import Database
 from penstock.workspace.limits import SUBSCRIPTIONS_AT_ONCE
-from penstock.workspace.query_indexes import Indexes
+from penstock.workspace.query_indexes import QueryIndexes
 from penstock.workspace.stored_subscription import COLUMNS, StoredSubscription, from_row, to_row
-from penstock.workspace.timestamps import now, stored
+from penstock.workspace.timestamps import to_microseconds, utc_now
 
 
 @dataclass(slots=True)
 class Added:
-    """What became of subscriptions that were added together."""
+    """The result of adding several subscriptions."""
 
     new: list[StoredSubscription] = field(default_factory=list)
-    """Those that were added, with their names."""
+    """The added subscriptions, with their names."""
     known: int = 0
-    """How many were there already, word for word."""
+    """Number of subscriptions that existed already, with the same request."""
     refused: dict[int, PenstockError] = field(default_factory=dict)
-    """The others, by position, with the reason."""
+    """Errors of refused subscriptions, by position."""
 
 
 class SubscriptionStore:
-    """The subscriptions of a workspace, in its SQLite file."""
+    """The stored subscriptions of a workspace."""
 
     def __init__(self, database: Database) -> None:
         self._database = database
 
     def add(self, subscription: StoredSubscription) -> StoredSubscription:
-        """Add one subscription; where it is there already, word for word, nothing happens.
+        """Add a subscription. If it exists with the same request, nothing changes.
 
         Returns
         -------
-        The subscription as it is stored, with its name.
+        The stored subscription, with its name.
 
         Raises
         ------
@@ -55,40 +55,42 @@ class SubscriptionStore:
         return added.new[0] if added.new else self.get(subscription.id)
 
     def add_many(self, subscriptions: Sequence[StoredSubscription]) -> Added:
-        """Add subscriptions together; one that is refused does not keep the others out."""
+        """Add subscriptions in one transaction; refused ones do not affect the others."""
         added = Added()
-        sound = self._sound(subscriptions, added)
-        with self._database.writing() as connection:
-            names = _Names(connection)
-            at = now()
-            _insert_subscribers(connection, {subscriptions[one].subscriber for one in sound}, at)
-            for position in sound:
-                wanted = subscriptions[position]
-                if not wanted.id:
-                    wanted = replace(wanted, id=names.new(wanted.subscriber))
-                made = replace(wanted, created_at=at)
-                if _insert(connection, made):
-                    added.new.append(made)
-                elif _known(connection, wanted.id).asks_the_same_as(wanted):
+        valid = self._validate(subscriptions, added)
+        with self._database.write_transaction() as connection:
+            names = _NameGenerator(connection)
+            at = utc_now()
+            _insert_subscribers(connection, {subscriptions[one].subscriber for one in valid}, at)
+            for position in valid:
+                subscription = replace(subscriptions[position], created_at=at)
+                if not subscription.id:
+                    name = names.next(subscription.subscriber)
+                    subscription = replace(subscription, id=name)
+                if _insert(connection, subscription):
+                    added.new.append(subscription)
+                elif _require(connection, subscription.id).is_equivalent_to(subscription):
                     added.known += 1
                 else:
-                    added.refused[position] = _taken(wanted.id)
+                    added.refused[position] = _duplicate(subscription.id)
         return added
 
-    def _sound(self, subscriptions: Sequence[StoredSubscription], added: Added) -> list[int]:
-        """The positions of those that may be stored; the others are refused."""
-        sound: list[int] = []
-        for position, wanted in enumerate(subscriptions):
+    def _validate(self, subscriptions: Sequence[StoredSubscription], added: Added) -> list[int]:
+        """The positions of valid subscriptions; the others are added to ``added.refused``."""
+        valid: list[int] = []
+        for position, subscription in enumerate(subscriptions):
             try:
-                wanted.check()
+                subscription.validate()
             except PenstockError as reason:
                 added.refused[position] = reason
                 continue
-            sound.append(position)
-        # An index takes what a version will take, and says what is wrong with the rest.
-        refused = Indexes().add(subscriptions[position].as_wanted(position) for position in sound)
+            valid.append(position)
+        # An index accepts exactly the queries that an index version will accept.
+        refused = QueryIndexes().add(
+            subscriptions[position].numbered_query(position) for position in valid
+        )
         added.refused.update(refused)
-        return [position for position in sound if position not in refused]
+        return [position for position in valid if position not in refused]
 
     def get(self, id: str) -> StoredSubscription:  # noqa: A002
         """A subscription by its name.
@@ -98,20 +100,20 @@ class SubscriptionStore:
         UnknownSubscriptionError
             ``subscription.unknown``
         """
-        with self._database.reading() as connection:
-            return _known(connection, id)
+        with self._database.read_transaction() as connection:
+            return _require(connection, id)
 
     def remove(self, ids: Collection[str]) -> None:
-        """Remove subscriptions, all or none; what was delivered stays in the mailboxes.
+        """Remove subscriptions, all or none. Past deliveries stay in the mailboxes.
 
         Raises
         ------
         UnknownSubscriptionError
             ``subscription.unknown``
         """
-        with self._database.writing() as connection:
+        with self._database.write_transaction() as connection:
             for each in ids:
-                _known(connection, each)
+                _require(connection, each)
                 connection.execute("DELETE FROM subscriptions WHERE id = ?", (each,))
 
     def set_paused(self, ids: Collection[str], paused: bool) -> None:
@@ -122,22 +124,22 @@ class SubscriptionStore:
         UnknownSubscriptionError
             ``subscription.unknown``
         """
-        with self._database.writing() as connection:
+        with self._database.write_transaction() as connection:
             for each in ids:
-                if _known(connection, each).paused != paused:
+                if _require(connection, each).paused != paused:
                     connection.execute(
                         "UPDATE subscriptions SET paused = ? WHERE id = ?", (int(paused), each)
                     )
 
     def each(self, subscriber: str | None = None) -> Iterator[StoredSubscription]:
-        """All subscriptions, or those of one subscriber, in the order of their names."""
+        """All subscriptions, or those of one subscriber, sorted by name."""
         condition, values = "", []
         if subscriber is not None:
             condition, values = "AND subscriber = ?", [subscriber]
         last = ""
         while True:
-            # Page by page: whoever goes through a million may change some meanwhile.
-            with self._database.reading() as connection:
+            # One transaction a page, so that the caller can change subscriptions while iterating.
+            with self._database.read_transaction() as connection:
                 page = connection.execute(
                     f"SELECT {COLUMNS} FROM subscriptions WHERE id > ? {condition}"
                     f" ORDER BY id LIMIT {SUBSCRIPTIONS_AT_ONCE}",
@@ -151,33 +153,33 @@ class SubscriptionStore:
 
     def expired(self, before: datetime) -> Sequence[str]:
         """The names of subscriptions that expired before a time."""
-        with self._database.reading() as connection:
+        with self._database.read_transaction() as connection:
             rows = connection.execute(
-                "SELECT id FROM subscriptions WHERE expires_at < ?", (stored(before),)
+                "SELECT id FROM subscriptions WHERE expires_at < ?", (to_microseconds(before),)
             ).fetchall()
         return [name for (name,) in rows]
 
     def subscriber_exists(self, name: str) -> bool:
-        """Whether someone of that name has ever subscribed."""
-        with self._database.reading() as connection:
+        """Whether a subscriber has ever had a subscription."""
+        with self._database.read_transaction() as connection:
             found = connection.execute("SELECT 1 FROM subscribers WHERE name = ?", (name,))
             return found.fetchone() is not None
 
     def count(self) -> tuple[int, int]:
-        """How many subscriptions there are, and how many of them are paused."""
-        with self._database.reading() as connection:
+        """The number of subscriptions, and how many of them are paused."""
+        with self._database.read_transaction() as connection:
             found = connection.execute("SELECT count(*), total(paused) FROM subscriptions")
             count, paused = found.fetchone()
             return int(count), int(paused)
 
     def __len__(self) -> int:
-        with self._database.reading() as connection:
+        with self._database.read_transaction() as connection:
             (count,) = connection.execute("SELECT count(*) FROM subscriptions").fetchone()
             return int(count)
 
     def backfills_wanted(self) -> Sequence[StoredSubscription]:
-        """The subscriptions that are still to be given the documents of the past, oldest first."""
-        with self._database.reading() as connection:
+        """Subscriptions whose backfill is pending, oldest first; not paused ones."""
+        with self._database.read_transaction() as connection:
             rows = connection.execute(
                 f"SELECT {COLUMNS} FROM subscriptions WHERE backfill = 'wanted' AND NOT paused"
                 " ORDER BY created_at, id"
@@ -185,22 +187,22 @@ class SubscriptionStore:
         return [from_row(row) for row in rows]
 
     def backfill_done(self, id: str) -> None:  # noqa: A002
-        """Note that a subscription has been given the documents of the past."""
-        with self._database.writing() as connection:
+        """Record that a subscription's backfill is complete."""
+        with self._database.write_transaction() as connection:
             connection.execute(
                 "UPDATE subscriptions SET backfill = 'done' WHERE id = ? AND backfill = 'wanted'",
                 (id,),
             )
 
 
-class _Names:
-    """New names for subscriptions, while others are kept from making any."""
+class _NameGenerator:
+    """Generates subscription names within a write transaction."""
 
     def __init__(self, connection: sqlite3.Connection) -> None:
         self._connection = connection
         self._last: Counter[str] = Counter()
 
-    def new(self, subscriber: str) -> str:
+    def next(self, subscriber: str) -> str:
         if subscriber not in self._last:
             (count,) = self._connection.execute(
                 "SELECT count(*) FROM subscriptions WHERE subscriber = ?", (subscriber,)
@@ -218,16 +220,17 @@ def _insert_subscribers(
 ) -> None:
     connection.executemany(
         "INSERT OR IGNORE INTO subscribers (name, created_at) VALUES (?, ?)",
-        [(name, stored(at)) for name in names],
+        [(name, to_microseconds(at)) for name in names],
     )
 
 
-def _insert(connection: sqlite3.Connection, made: StoredSubscription) -> bool:
-    """Whether the name was free."""
-    places = ", ".join("?" * len(COLUMNS.split(",")))
+def _insert(connection: sqlite3.Connection, subscription: StoredSubscription) -> bool:
+    """Insert a subscription unless its name exists; whether it was inserted."""
+    placeholders = ", ".join("?" * len(COLUMNS.split(",")))
     done = connection.execute(
-        f"INSERT INTO subscriptions ({COLUMNS}) VALUES ({places}) ON CONFLICT (id) DO NOTHING",
-        to_row(made),
+        f"INSERT INTO subscriptions ({COLUMNS}) VALUES ({placeholders})"
+        " ON CONFLICT (id) DO NOTHING",
+        to_row(subscription),
     )
     return done.rowcount > 0
 
@@ -239,12 +242,12 @@ def _get(connection: sqlite3.Connection, name: str) -> StoredSubscription | None
     return None if row is None else from_row(row)
 
 
-def _known(connection: sqlite3.Connection, name: str) -> StoredSubscription:
+def _require(connection: sqlite3.Connection, name: str) -> StoredSubscription:
     found = _get(connection, name)
     if found is None:
         raise error("subscription.unknown", f"there is no subscription `{name}`")
     return found
 
 
-def _taken(name: str) -> PenstockError:
-    return error("subscription.duplicate", f"there is another subscription `{name}` already")
+def _duplicate(name: str) -> PenstockError:
+    return error("subscription.duplicate", f"there is already another subscription `{name}`")

@@ -1,4 +1,4 @@
-"""Reads the Delta tables, through their logs and never by listing folders."""
+"""Reads rows of the Delta tables."""
 
 from __future__ import annotations
 
@@ -10,54 +10,54 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from deltalake import DeltaTable
 
-from penstock.workspace.delta import dataset_of
+from penstock.workspace.delta import open_dataset
 from penstock.workspace.limits import CONTENTS_AT_ONCE
 from penstock.workspace.pipeline_tables import Tables
 
 
-def rows_of(
+def read_rows(
     table: str,
-    where: pc.Expression | None = None,
+    condition: pc.Expression | None = None,
     columns: Sequence[str] | None = None,
     *,
     schema: pa.Schema | None = None,
 ) -> pa.Table | None:
-    """Rows of a table as it is now; ``None`` where nothing has made the table yet.
+    """Rows of the latest version of a table; ``None`` if the table does not exist yet.
 
-    With ``schema``, columns that it has and an older table lacks are null.
+    With ``schema``, columns that an older table lacks are null.
     """
     if not DeltaTable.is_deltatable(table):
         return None
     names = None if columns is None else list(columns)
-    dataset: Any = dataset_of(table)
+    dataset: Any = open_dataset(table)
     if schema is not None:
         dataset = dataset.replace_schema(schema)
-    rows: pa.Table = dataset.to_table(filter=where, columns=names)
+    rows: pa.Table = dataset.to_table(filter=condition, columns=names)
     return rows
 
 
 def sequences_in(table: str, sequences: Collection[int]) -> set[int]:
-    """Which of these documents a table has, by their places in the order of publishing."""
+    """Those of the sequence numbers that a table contains."""
     if not sequences:
         return set()
-    found = rows_of(table, pc.field("sequence").isin(sorted(sequences)), ["sequence"])
+    found = read_rows(table, pc.field("sequence").isin(sorted(sequences)), ["sequence"])
     return set() if found is None else {int(each) for each in _values(found, "sequence")}
 
 
-def contents_of(tables: Tables, sequences: Sequence[int]) -> Iterator[tuple[int, bytes | None]]:
-    """The bytes of documents, in the order asked for; ``None`` where they are no longer kept."""
-    waiting = iter(sequences)
-    while pack := list(islice(waiting, CONTENTS_AT_ONCE)):
-        found = rows_of(
+def read_contents(tables: Tables, sequences: Sequence[int]) -> Iterator[tuple[int, bytes | None]]:
+    """The documents of sequence numbers, in the given order; ``None`` if removed by retention."""
+    remaining = iter(sequences)
+    while chunk := list(islice(remaining, CONTENTS_AT_ONCE)):
+        found = read_rows(
             tables.documents,
-            pc.field("sequence").isin(sorted(set(pack))),
+            pc.field("sequence").isin(sorted(set(chunk))),
             ["sequence", "content"],
         )
-        known: dict[int, bytes] = {}
+        contents: dict[int, bytes] = {}
         if found is not None:
-            known = dict(zip(_values(found, "sequence"), _values(found, "content"), strict=True))
-        for sequence in pack:
-            yield sequence, known.get(sequence)
+            contents = dict(zip(_values(found, "sequence"), _values(found, "content"), strict=True))
+        for sequence in chunk:
+            yield sequence, contents.get(sequence)
 
 
 def _values(table: pa.Table, column: str) -> list[Any]:

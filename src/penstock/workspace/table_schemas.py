@@ -1,11 +1,10 @@
-"""The columns of every table, in one place.
+"""Arrow schemas of all tables.
 
-Times are UTC to the microsecond. A *sequence* is the place of a document in the order of
-publishing. Spark's form of the same schemas is derived in :mod:`penstock.pipeline.spark_schemas`.
+Timestamps are UTC in microseconds. A *sequence* is a document's position in publishing order.
+:mod:`penstock.pipeline.spark_schemas` derives the Spark schemas from these.
 
-Tables outlive versions of Penstock: a column that is added later may be null, and
-:meth:`~penstock.workspace.pipeline_tables.Tables.create` adds it to tables made
-without it.
+Tables outlive versions of Penstock: a column added later is nullable, and
+:meth:`~penstock.workspace.pipeline_tables.Tables.create` adds it to existing tables.
 """
 
 from __future__ import annotations
@@ -16,7 +15,7 @@ import pyarrow as pa
 
 TIME: Final = pa.timestamp("us", tz="UTC")
 
-_TEXT_BY_NAME: Final = pa.map_(pa.string(), pa.string())
+_STRING_MAP: Final = pa.map_(pa.string(), pa.string())
 
 
 def _required(name: str, of_type: pa.DataType) -> pa.Field[Any]:
@@ -27,22 +26,22 @@ _HEADER: Final = [
     _required("document", pa.string()),
     _required("publisher", pa.string()),
     _required("schema", pa.string()),
-    _required("fields", _TEXT_BY_NAME),
+    _required("fields", _STRING_MAP),
     _required("sequence", pa.int64()),
     _required("published_at", TIME),
 ]
-"""What is known of a document beside its bytes; ``document`` is its identity."""
+"""A document's header; ``document`` is its identity."""
 
 DOCUMENTS: Final = pa.schema([*_HEADER, _required("content", pa.binary())])
-"""Documents as published: the inbox, and what the pipeline reads."""
+"""Published documents: the inbox, and the input of the pipeline."""
 
-UNKNOWN: Final = pa.field("unknown_elements", pa.int64())
-"""How many elements documents have that the schemas of their mappings do not have. Null in what was
-written before there was this column."""
+UNKNOWN_ELEMENTS: Final = pa.field("unknown_elements", pa.int64())
+"""Number of a document's elements that the schema of its mapping does not define. Null in rows that
+are older than the column."""
 
-LOG: Final = pa.schema([*DOCUMENTS, _required("batch", pa.int64()), UNKNOWN])
-"""The documents table: those that were matched, whether or not anyone wanted them, with the batch
-that took them."""
+DOCUMENT_LOG: Final = pa.schema([*DOCUMENTS, _required("batch", pa.int64()), UNKNOWN_ELEMENTS])
+"""The documents table: all accepted documents, matched or not, with the batch that processed
+them."""
 
 SUBSCRIPTIONS: Final = pa.schema(
     [
@@ -50,19 +49,19 @@ SUBSCRIPTIONS: Final = pa.schema(
         _required("subscriber", pa.string()),
         _required("kind", pa.string()),
         _required("query", pa.string()),
-        _required("namespaces", _TEXT_BY_NAME),
+        _required("namespaces", _STRING_MAP),
         pa.field("default_namespace", pa.string()),
         _required("returns", pa.string()),
         pa.field("starts_at", TIME),
         pa.field("expires_at", TIME),
     ]
 )
-"""The subscriptions of an index version. The index knows each by its row number here, so that a
-match leads to its subscriber without a join. ``kind`` is ``xpath`` or ``keywords``, ``returns`` is
+"""The subscriptions of an index version. The index identifies each by its row number here, so a
+match leads to its subscriber without a join. ``kind`` is ``xpath`` or ``keywords``; ``returns`` is
 ``document`` or ``fragments``."""
 
 SPAN: Final = pa.struct([_required("start", pa.int64()), _required("end", pa.int64())])
-"""A range of a document's original bytes."""
+"""A byte span of the original document."""
 
 FRAGMENTS: Final = pa.list_(
     pa.field(
@@ -77,10 +76,11 @@ FRAGMENTS: Final = pa.list_(
         nullable=False,
     )
 )
-"""What a query selected: ranges of the original bytes, and a piece of XML that stands alone."""
+"""The result of a query: byte spans of the original document, and self-contained XML."""
 
-MORE: Final = "more"
-"""The kind of a last fragment that is none: its XML, a comment, says how many are left out."""
+MORE_FRAGMENTS: Final = "more"
+"""The kind of a last fragment that stands for omitted ones: its XML is a comment with their
+number."""
 
 MATCHES: Final = pa.schema(
     [
@@ -89,7 +89,7 @@ MATCHES: Final = pa.schema(
         pa.field("fragments", FRAGMENTS),
     ]
 )
-"""Document meets query; ``fragments`` is null where they were not asked for."""
+"""Pairs of a document and a subscription it matches; ``fragments`` is null if not requested."""
 
 DELIVERIES: Final = pa.schema(
     [
@@ -106,9 +106,9 @@ DELIVERIES: Final = pa.schema(
         _required("bucket", pa.int32()),
     ]
 )
-"""Matches handed to subscribers. ``delivery`` is a hash of document and subscription; the
-deliveries of a subscriber are all in one ``bucket``. The bytes of the document stand
-once, in the documents table."""
+"""Matches delivered to subscribers. ``delivery`` is a hash of document and subscription; all
+deliveries of a subscriber are in one ``bucket``. The document's bytes are only in the documents
+table."""
 
 DEAD_LETTERS: Final = pa.schema(
     [
@@ -123,7 +123,7 @@ DEAD_LETTERS: Final = pa.schema(
         _required("refused_at", TIME),
     ]
 )
-"""Documents that were refused, whole, with the reason and its place."""
+"""Refused documents, with the error and its position."""
 
 COUNTS: Final = pa.schema(
     [
@@ -138,7 +138,7 @@ COUNTS: Final = pa.schema(
         _required("bytes", pa.int64()),
         pa.field("last_sequence", pa.int64()),
         _required("finished_at", TIME),
-        UNKNOWN,
+        UNKNOWN_ELEMENTS,
     ]
 )
-"""What became of each batch: ``documents = matched + unmatched + dead``."""
+"""The result of each batch: ``documents = matched + unmatched + dead``."""

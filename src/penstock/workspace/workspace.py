@@ -1,4 +1,4 @@
-"""A workspace: a folder with everything that Penstock keeps, used by many processes at once."""
+"""A workspace: a folder with all stored state, which several processes may use at once."""
 
 from __future__ import annotations
 
@@ -10,15 +10,15 @@ from typing import Final, Self
 
 from penstock.documents import Document
 from penstock.workspace import database
-from penstock.workspace.current_version import VersionKeeper
+from penstock.workspace.current_version import CurrentVersion
 from penstock.workspace.database import Database
 from penstock.workspace.dead_letters import DeadLetters
-from penstock.workspace.file_locks import holding
+from penstock.workspace.file_locks import file_lock
 from penstock.workspace.inbox import Inbox, Published
 from penstock.workspace.mailbox import Mailbox
 from penstock.workspace.mediation_store import MediationStore
 from penstock.workspace.pipeline_tables import Tables
-from penstock.workspace.status import Status, counts_of, deliveries_by_subscriber, strays_of
+from penstock.workspace.status import Status, deliveries_by_subscriber, sum_counts, sum_strays
 from penstock.workspace.subscription_store import SubscriptionStore
 
 DATABASE: Final = "penstock.sqlite"
@@ -32,7 +32,7 @@ FOLDERS: Final = (
     "checkpoints",
     "batches",
 )
-"""What is below a workspace; ``tables`` holds the Delta tables."""
+"""The folders in a workspace; ``tables`` contains the Delta tables."""
 
 
 class Workspace:
@@ -55,20 +55,20 @@ class Workspace:
         for name in FOLDERS:
             (path / name).mkdir(exist_ok=True)
         self._database = opened
-        self._versions = VersionKeeper(opened, str(self.indexes))
+        self._current_version = CurrentVersion(opened, str(self.indexes))
         self.subscriptions = SubscriptionStore(opened)
-        """Who subscribes to what."""
+        """The subscriptions."""
         self.mediation = MediationStore(opened, str(self.mappings))
-        """Whose documents are of which schema, and the mappings for them."""
+        """Global schemas, local schemas and their mappings."""
         self.inbox = Inbox(opened, path / "inbox", path / "staging")
-        """Where documents wait for the pipeline."""
+        """Published documents that wait for the pipeline."""
         self.inbox.recover()
         self.dead_letters = DeadLetters(opened, self.inbox, self.tables)
-        """What was refused, and what was done about it."""
+        """Refused documents and their replays."""
 
     @classmethod
     def create(cls, path: str | Path) -> Workspace:
-        """Make a new workspace; other files in the folder do not matter.
+        """Create a workspace in a folder, which may contain other files.
 
         Raises
         ------
@@ -81,7 +81,7 @@ class Workspace:
 
     @classmethod
     def open(cls, path: str | Path) -> Workspace:
-        """Open a workspace; one of an older version is brought up to date.
+        """Open a workspace. One of an older version is migrated.
 
         Raises
         ------
@@ -92,7 +92,7 @@ class Workspace:
         return cls(folder, database.open_existing(folder / DATABASE))
 
     def close(self) -> None:
-        """Let go of the SQLite file."""
+        """Close the database."""
         self._database.close()
 
     def __enter__(self) -> Self:
@@ -107,12 +107,12 @@ class Workspace:
         self.close()
 
     def mailbox(self, subscriber: str) -> Mailbox:
-        """What was delivered to a subscriber."""
+        """The deliveries of a subscriber."""
         return Mailbox(self.tables, subscriber)
 
     def status(self) -> Status:
-        """What waits, what became of what came, who got how much."""
-        counts = counts_of(self.tables)
+        """Totals over subscriptions, documents and deliveries."""
+        counts = sum_counts(self.tables)
         last = counts.pop("last_sequence")
         mailboxes = deliveries_by_subscriber(self.tables)
         subscriptions, paused = self.subscriptions.count()
@@ -124,7 +124,7 @@ class Workspace:
             local_schemas=len(mediator.local_schemas),
             waiting=self.inbox.count_after(last),
             **counts,
-            strays=strays_of(self.tables),
+            strays=sum_strays(self.tables),
             deliveries=sum(mailboxes.values()),
             mailboxes=mailboxes,
         )
@@ -136,7 +136,7 @@ class Workspace:
 
     @property
     def mappings(self) -> Path:
-        """The folder of the mappings of each moment."""
+        """The folder of mapping versions."""
         return self.path / "mappings"
 
     @property
@@ -146,39 +146,38 @@ class Workspace:
 
     @property
     def batches(self) -> Path:
-        """The folder in which the pipeline records what each batch uses."""
+        """The folder of batch records."""
         return self.path / "batches"
 
     @property
     def tables(self) -> Tables:
-        """The Delta tables that the pipeline fills."""
+        """The Delta tables that the pipeline writes."""
         return Tables(str(self.path / "tables"))
 
     def lock(self, name: str, *, wait: bool = True) -> AbstractContextManager[None]:
-        """Hold a lock of this workspace.
+        """Hold a named lock of this workspace.
 
         Raises
         ------
         WorkspaceError
-            ``workspace.running``: another process holds it, and ``wait`` is false.
+            ``workspace.running``: another process holds the lock, and ``wait`` is false.
         """
-        return holding(self.path / f"{name}.lock", wait=wait)
+        return file_lock(self.path / f"{name}.lock", wait=wait)
 
     def current_version(self) -> str:
-        """The URI of the index version of the present subscriptions.
+        """The URI of the index version of the current subscriptions, without paused ones.
 
-        It is written first if something changed: in a moment after few changes, in seconds a
-        million subscriptions after many. Paused subscriptions are not in it.
+        It is written first if subscriptions changed: instantly after a few changes, in seconds for
+        a million subscriptions after many.
         """
-        return self._versions.current()
+        return self._current_version.uri()
 
     def publish(self, documents: Iterable[Document]) -> Published:
-        """Put documents into the inbox; what was published before is the same document.
+        """Publish documents to the inbox; those published before are skipped.
 
         Raises
         ------
         WorkspaceError
-            ``workspace.full``: the disk has no room. Publishing the same again goes on where
-            it stopped.
+            ``workspace.full``: the disk is full. Publishing the same documents again resumes.
         """
         return self.inbox.publish(documents)

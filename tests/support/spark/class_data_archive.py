@@ -1,6 +1,7 @@
-"""Keeps the classes of Spark as a JVM has them once they are read, for the JVMs of the tests.
+"""Writes a class data sharing (CDS) archive of Spark's classes for the JVMs of the tests.
 
-To read and check them is half of what a short-lived Spark does, and the tests start two dozen.
+Loading and verifying classes takes half the time of a short Spark process, and the tests start two
+dozen of them.
 """
 
 from __future__ import annotations
@@ -15,20 +16,20 @@ import pyarrow as pa
 from pyspark import SparkContext
 from pyspark.sql import SparkSession
 
-from support.spark.jvm_options import KEPT_CLASSES, SHORT_LIVED
+from support.spark.jvm_options import CLASS_DATA_ARCHIVE, FAST_START_OPTIONS
 
 
-def keep() -> None:
-    """Write the classes of a JVM in which a table and a stream have gone through Python."""
-    making = KEPT_CLASSES.with_suffix(".part")
-    making.unlink(missing_ok=True)
+def write_archive() -> None:
+    """Archive the classes of a JVM that has run a batch and a stream through Python."""
+    temporary = CLASS_DATA_ARCHIVE.with_suffix(".part")
+    temporary.unlink(missing_ok=True)
     os.environ["SPARK_SUBMIT_OPTS"] = (
-        f'{SHORT_LIVED} -XX:ArchiveClassesAtExit="{making}" -Xlog:disable'
+        f'{FAST_START_OPTIONS} -XX:ArchiveClassesAtExit="{temporary}" -Xlog:disable'
     )
     os.environ |= {"PYSPARK_PYTHON": sys.executable, "SPARK_LOCAL_IP": "127.0.0.1"}
     with tempfile.TemporaryDirectory() as folder:
         _use_spark(Path(folder))
-    making.rename(KEPT_CLASSES)
+    temporary.rename(CLASS_DATA_ARCHIVE)
 
 
 def _use_spark(folder: Path) -> None:
@@ -36,21 +37,21 @@ def _use_spark(folder: Path) -> None:
     spark = builder.config("spark.log.level", "OFF").getOrCreate()
     gateway = SparkContext._gateway
     assert gateway is not None
-    numbers = spark.range(2).mapInArrow(_same, "id long")
+    numbers = spark.range(2).mapInArrow(_identity, "id long")
     numbers.write.parquet(str(folder / "in"))
     stream = spark.readStream.schema("id long").parquet(str(folder / "in"))
-    writer = stream.mapInArrow(_same, "id long").writeStream.trigger(availableNow=True)
+    writer = stream.mapInArrow(_identity, "id long").writeStream.trigger(availableNow=True)
     writer = writer.option("checkpointLocation", str(folder / "checkpoint"))
     writer.start(str(folder / "out"), format="parquet").awaitTermination()
     spark.stop()
-    # It ends with its input, and writes then.
+    # The JVM exits when its stdin is closed, and writes the archive on exit.
     gateway.proc.stdin.close()
     gateway.proc.wait()
 
 
-def _same(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+def _identity(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
     yield from batches
 
 
 if __name__ == "__main__":
-    keep()
+    write_archive()

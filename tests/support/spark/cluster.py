@@ -1,6 +1,6 @@
-"""A standalone cluster of Spark's on this machine: a master and workers, each a process of its own.
+"""A Spark standalone cluster on this machine: a master and workers, one process each.
 
-pip's pyspark has no scripts that start them, but the class they start, and ``spark-class``.
+The pip package of pyspark lacks the start scripts, but has ``spark-class`` to run their classes.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from support.spark.jvm_options import JVM_OPTIONS
 SPARK_HOME = Path(pyspark.__file__).parent
 
 START_SECONDS_MAX = 600
-"""How long a process may take to be ready, on a machine with much else to do."""
+"""Seconds until a process must be ready; generous for busy machines."""
 
 EXECUTOR_SETTINGS = (
     *("--conf", "spark.executor.memory=512m"),
@@ -33,7 +33,7 @@ EXECUTOR_SETTINGS = (
 
 
 class SparkProcess:
-    """A JVM with a main class of Spark's, and all that it starts, in a session of its own."""
+    """A JVM that runs one of Spark's main classes, in its own process session."""
 
     def __init__(self, folder: Path, command: Sequence[str], memory: str) -> None:
         folder.mkdir(parents=True)
@@ -49,43 +49,43 @@ class SparkProcess:
                 start_new_session=True,
             )
 
-    def said(self, pattern: str) -> re.Match[str]:
-        """Wait until it has written this."""
+    def wait_for_output(self, pattern: str) -> re.Match[str]:
+        """Wait until the log matches a regular expression."""
         deadline = time.monotonic() + START_SECONDS_MAX
         while True:
             text = self._log.read_text(errors="replace")
             found = re.search(pattern, text)
             if found:
                 return found
-            assert self._process.poll() is None, f"it ended:\n{text}"
-            assert time.monotonic() < deadline, f"it did not say {pattern}:\n{text}"
+            assert self._process.poll() is None, f"the process ended:\n{text}"
+            assert time.monotonic() < deadline, f"no output matches {pattern}:\n{text}"
             time.sleep(0.05)
 
     def close(self) -> None:
-        """End it and all that it started, at once."""
+        """Kill the process and all processes that it started."""
         kill_session(self._process.pid)
         self._process.wait()
 
 
 def environment(folder: Path, memory: str) -> dict[str, str]:
-    """What the processes of a cluster need: this Python, with Penstock, and no names to resolve."""
+    """The environment of a cluster's processes: this Python, with Penstock, on the loopback."""
     return {
         **os.environ,
         "SPARK_HOME": str(SPARK_HOME),
         "SPARK_LOCAL_IP": "127.0.0.1",
         "SPARK_LOCAL_DIRS": str(folder),
-        # Also the Connect server's, whatever is said of a driver's memory.
+        # Applies to the Connect server too, which ignores spark.driver.memory.
         "SPARK_DAEMON_MEMORY": memory,
         "SPARK_DAEMON_JAVA_OPTS": f"{JVM_OPTIONS} -Djava.io.tmpdir={folder}",
         "PYSPARK_PYTHON": sys.executable,
-        # On a real cluster Penstock is installed there; here it is not installed at all.
+        # On a real cluster Penstock is installed on each machine.
         "PYTHONPATH": os.pathsep.join([str(SOURCE), str(TESTS)]),
         "TMPDIR": str(folder),
     }
 
 
 class SparkCluster:
-    """A master and two workers with a core each."""
+    """A master and two workers with one core each."""
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
@@ -98,15 +98,15 @@ class SparkCluster:
                 *("--host", "127.0.0.1", "--port", "0", "--webui-port", "0"),
             )
             self._others.append(master)
-            self.master = master.said(r"Starting Spark master at (spark://\S+)")[1]
+            self.master = master.wait_for_output(r"Starting Spark master at (spark://\S+)")[1]
             self.start_workers(2)
         except BaseException:
             self.close()
             raise
 
     def start_workers(self, count: int) -> None:
-        """Start workers, and wait until the master knows them."""
-        fresh = [
+        """Start workers, and wait until they are registered with the master."""
+        started = [
             self._start(
                 "org.apache.spark.deploy.worker.Worker",
                 *("--host", "127.0.0.1", "--port", "0", "--webui-port", "0"),
@@ -115,16 +115,16 @@ class SparkCluster:
             )
             for _ in range(count)
         ]
-        self._workers += fresh
-        for worker in fresh:
-            worker.said("Successfully registered with master")
+        self._workers += started
+        for worker in started:
+            worker.wait_for_output("Successfully registered with master")
 
     def kill_worker(self) -> None:
-        """Kill a worker with its executor and the Python processes of that."""
+        """Kill a worker with its executor and Python processes."""
         self._workers.pop().close()
 
     def start_connect_server(self) -> str:
-        """Start a Spark Connect server whose jobs run here, and give its address."""
+        """Start a Spark Connect server on this cluster; returns its address."""
         server = self._start(
             "org.apache.spark.deploy.SparkSubmit",
             *("--class", "org.apache.spark.sql.connect.service.SparkConnectServer"),
@@ -138,7 +138,7 @@ class SparkCluster:
             memory="1g",
         )
         self._others.append(server)
-        port = server.said(r"Spark Connect server started at: \S*:(\d+)")[1]
+        port = server.wait_for_output(r"Spark Connect server started at: \S*:(\d+)")[1]
         return f"sc://127.0.0.1:{port}"
 
     def _start(self, *command: str, memory: str = "256m") -> SparkProcess:
@@ -146,7 +146,7 @@ class SparkCluster:
         return SparkProcess(self._folder / f"process-{self._started}", command, memory)
 
     def close(self) -> None:
-        """End all of it."""
+        """Kill all processes of the cluster."""
         for process in [*self._workers, *self._others]:
             process.close()
 

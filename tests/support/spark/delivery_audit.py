@@ -1,9 +1,9 @@
-"""What must be in the tables of a workspace, worked out without Spark, and whether it is.
+"""Audits the tables of a workspace against the expected content, computed without Spark.
 
-Two accounts that know nothing of each other. The first takes each batch's record at its word: its
-documents are matched one by one by the mappings, and against the version, that it names. The second
-knows nothing of batches: who was subscribed from before a document was published until the end was
-given it, who was not was not, and who asked for the past was given everything.
+There are two independent computations. The first trusts the batch records: it matches each document
+with the mappings and the index version that its batch recorded. The second ignores batches: a
+subscription that was active from before a document was published until the end must have it, one
+that was inactive all that time must not, and one with a backfill must have all documents.
 """
 
 from __future__ import annotations
@@ -16,11 +16,10 @@ from typing import Any
 from deltalake import DeltaTable
 
 from penstock.documents import Header
-from penstock.pipeline.inbox_stream import stream_of_workspace
+from penstock.pipeline.inbox_stream import inbox_stream
+from penstock.pipeline.worker_cache import cached_mappings, cached_version
 from penstock.workspace import Workspace
 from penstock.workspace.batch_records import BatchRecords
-from penstock.workspace.index_versions import open_version
-from penstock.workspace.mapping_versions import open_mappings
 from support.spark.workspace_traffic import Interest, PublishedDocument, Traffic
 from support.strategies.query_kinds import kind_of, matched_by
 
@@ -30,7 +29,7 @@ Pair = tuple[str, str]
 
 @dataclass(frozen=True, slots=True)
 class Audit:
-    """What was found to be right."""
+    """The audited numbers."""
 
     documents: int
     dead: int
@@ -39,33 +38,33 @@ class Audit:
 
     def __add__(self, other: Audit) -> Audit:
         pairs = zip(astuple(self), astuple(other), strict=True)
-        return Audit(*(mine + others for mine, others in pairs))
+        return Audit(*(a + b for a, b in pairs))
 
 
 def audit(workspace: Workspace, traffic: Traffic) -> Audit:
-    """Compare the tables with what must be in them; raises where they differ."""
+    """Compare the tables with their expected content; raises if they differ."""
     documents = _rows(workspace.tables.documents)
     dead = _rows(workspace.tables.dead_letters)
     deliveries = _rows(workspace.tables.deliveries)
     counts = _rows(workspace.tables.counts)
 
-    sound = {each.identity: each for each in traffic.documents if each.sound}
-    broken = [each.identity for each in traffic.documents if not each.sound]
-    assert sorted(row["document"] for row in documents) == sorted(sound)
+    valid = {each.identity: each for each in traffic.documents if each.valid}
+    broken = [each.identity for each in traffic.documents if not each.valid]
+    assert sorted(row["document"] for row in documents) == sorted(valid)
     assert sorted(row["document"] for row in dead) == sorted(broken)
-    assert all(row["content"] == sound[row["document"]].content for row in documents)
+    assert all(row["content"] == valid[row["document"]].content for row in documents)
 
     delivered = [(row["subscription"], row["document"]) for row in deliveries]
     assert [pair for pair, times in Counter(delivered).items() if times > 1] == []
     assert len({row["delivery"] for row in deliveries}) == len(deliveries)
 
-    matches = _matches(traffic.interests, list(sound.values()))
-    past = {pair for pair in matches if traffic.interests[pair[0]].wants_the_past}
-    by_records = _by_records(workspace, documents)
-    assert set(delivered) == by_records | past
-    _check_without_records(set(delivered), matches, sound, traffic.interests)
+    matches = _matches(traffic.interests, list(valid.values()))
+    backfilled = {pair for pair in matches if traffic.interests[pair[0]].backfill}
+    by_records = _matches_by_records(workspace, documents)
+    assert set(delivered) == by_records | backfilled
+    _check_without_records(set(delivered), matches, valid, traffic.interests)
 
-    stream = stream_of_workspace(workspace).stream
+    stream = inbox_stream(workspace).stream
     of_stream = [row for row in counts if row["stream"] == stream]
     assert sorted(row["batch"] for row in of_stream) == list(range(len(of_stream)))
     assert len(counts) == len({row["stream"] for row in counts}) - 1 + len(of_stream)
@@ -80,22 +79,22 @@ def _rows(table: str) -> list[dict[str, Any]]:
 
 
 def _matches(interests: dict[str, Interest], documents: Sequence[PublishedDocument]) -> set[Pair]:
-    """Every pair that would be delivered if all had been subscribed all the time."""
+    """All pairs that would be delivered if every subscription had always been active."""
     queries = {name: interest.query for name, interest in interests.items()}
     matched = matched_by(queries)
     return {
         (name, document.identity)
         for document in documents
-        # Keywords hear what was sent, paths what it means.
-        for kind, heard in (("xpath", document.meant), ("keywords", document.content))
-        for name in matched(heard)
+        # Keywords match the original document, XPath the mapped one.
+        for kind, content in (("xpath", document.mapped), ("keywords", document.content))
+        for name in matched(content)
         if kind_of(queries[name]) == kind
     }
 
 
-def _by_records(workspace: Workspace, documents: Sequence[dict[str, Any]]) -> set[Pair]:
-    """What the documents of each batch give with the version that the batch recorded."""
-    stream = stream_of_workspace(workspace).stream
+def _matches_by_records(workspace: Workspace, documents: Sequence[dict[str, Any]]) -> set[Pair]:
+    """The matches of each batch's documents with the recorded version and mappings."""
+    stream = inbox_stream(workspace).stream
     records = {each.batch: each for each in BatchRecords(str(workspace.batches), stream).all()}
     found = set()
     for row in documents:
@@ -103,8 +102,8 @@ def _by_records(workspace: Workspace, documents: Sequence[dict[str, Any]]) -> se
         (uri,) = record.versions
         assert record.mappings is not None
         header = Header(publisher=row["publisher"], schema=row["schema"])
-        mapping = open_mappings(record.mappings).choose(header)
-        version = open_version(uri)
+        mapping = cached_mappings(record.mappings).choose(header)
+        version = cached_version(uri)
         names = version.subscriptions.column("subscription")
         for number in version.mediated.match(row["content"], mapping).ids:
             found.add((str(names[int(number)]), row["document"]))
@@ -120,7 +119,7 @@ def _check_without_records(
     assert delivered <= matches
     for pair in matches:
         interest, document = interests[pair[0]], documents[pair[1]]
-        if interest.wants_the_past or interest.always(True, since=document.deed):
+        if interest.backfill or interest.always(True, since=document.step):
             assert pair in delivered, f"{pair} was lost"
-        elif interest.always(False, since=document.deed):
-            assert pair not in delivered, f"{pair} was not wanted any more"
+        elif interest.always(False, since=document.step):
+            assert pair not in delivered, f"{pair} was delivered to an inactive subscription"

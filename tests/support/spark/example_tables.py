@@ -1,4 +1,4 @@
-"""Small tables of documents and subscriptions, and what must become of them."""
+"""Small tables of documents and subscriptions, and the expected matches."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ START = datetime(2026, 3, 1, tzinfo=UTC)
 def document_table(
     contents: Sequence[bytes], *, publisher: str = "wire", schema: str = ""
 ) -> pa.Table:
-    """Documents of one publisher and schema, in the order given."""
+    """Documents of one publisher and schema, in the given order."""
     rows = [
         {
             "document": Document(content, Header(publisher=publisher)).identity,
@@ -34,7 +34,7 @@ def document_table(
 
 
 def subscription_table(queries: Mapping[str, str], **options: object) -> pa.Table:
-    """Subscriptions of both kinds by name; the part before a name's dot is the subscriber."""
+    """Subscriptions of both query kinds by name; the part before the dot is the subscriber."""
     rows = [
         {
             "subscription": name,
@@ -54,7 +54,7 @@ def subscription_table(queries: Mapping[str, str], **options: object) -> pa.Tabl
 
 
 def expected_matches(queries: Mapping[str, str], documents: pa.Table) -> set[tuple[str, str]]:
-    """Document and subscription of every match, by matching one document after the other."""
+    """Document and subscription of every match, matched one document at a time."""
     matched = matched_by(queries)
     rows = documents.select(["document", "content"]).to_pylist()
     return {(row["document"], name) for row in rows for name in matched(row["content"])}

@@ -1,4 +1,4 @@
-"""The options of the JVMs that the tests start: most live for seconds."""
+"""Options of the JVMs that the tests start, most of which run for seconds."""
 
 from __future__ import annotations
 
@@ -6,21 +6,21 @@ import os
 import sys
 from pathlib import Path
 
-SHORT_LIVED = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"
-"""The optimising compiler would take a third of their time."""
+FAST_START_OPTIONS = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"
+"""The optimising compiler would take a third of the time."""
 
-KEPT_CLASSES = Path(sys.prefix, "spark-classes.jsa")
-"""Where `make test` keeps Spark's classes as a JVM has them once they are read."""
+CLASS_DATA_ARCHIVE = Path(sys.prefix, "spark-classes.jsa")
+"""The class data archive that `make test` writes."""
 
 JVM_OPTIONS = (
-    # What is of another Spark or JVM is passed over, and nothing said.
-    f'{SHORT_LIVED} -XX:SharedArchiveFile="{KEPT_CLASSES}" -Xlog:disable'
-    if KEPT_CLASSES.exists()
-    else SHORT_LIVED
+    # The JVM silently ignores an archive of another Spark or JVM version.
+    f'{FAST_START_OPTIONS} -XX:SharedArchiveFile="{CLASS_DATA_ARCHIVE}" -Xlog:disable'
+    if CLASS_DATA_ARCHIVE.exists()
+    else FAST_START_OPTIONS
 )
 
 
 def set_jvm_options() -> None:
-    """Let the JVMs that are started from here have them; executors need a setting of Spark's."""
+    """Set the options of child JVMs. Executors need ``spark.executor.extraJavaOptions`` too."""
     for variable in ("SPARK_SUBMIT_OPTS", "SPARK_DAEMON_JAVA_OPTS"):
         os.environ.setdefault(variable, JVM_OPTIONS)

@@ -1,7 +1,7 @@
-"""A pipeline that is killed again and again, while documents and subscriptions keep coming.
+"""Kills a running pipeline repeatedly while documents are published and subscriptions change.
 
-Each kill has a victim and a moment. Both are drawn at random, but so that all come equally often;
-the moments between two commits are hit by watching for the file that ends the one before.
+Each kill has a victim and a moment. Both are drawn at random, but all of them equally often. To hit
+the time between two commits, the campaign watches for the file that completes the first.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ Moment: TypeAlias = Literal[
     "dead letters committed",
     "deliveries committed",
     "batch committed",
-    "past delivered",
+    "backfill delivered",
     "idle",
 ]
 """When to kill."""
@@ -38,49 +38,49 @@ Moment: TypeAlias = Literal[
 MOMENTS: tuple[Moment, ...] = get_args(Moment)
 
 WAIT_SECONDS_MAX = 400
-"""How long a moment may let itself be waited for, on a machine with much else to do."""
+"""Seconds to wait for a moment; generous for busy machines."""
 
 NUMBERED = re.compile(r"(\d+)(\.json)?")
-"""The name of a file that is finished, of a table's log, a checkpoint or a batch's record."""
+"""The name of a completed file of a Delta log, a checkpoint or the batch records."""
 
-LOOK_SECONDS = 0.001
-"""A commit takes some milliseconds: to hit the time between two, one has to look more often."""
+POLL_SECONDS = 0.001
+"""Shorter than the few milliseconds between two commits."""
 
 
 @dataclass(slots=True)
 class Campaign:
-    """Kills that a workspace has survived.
+    """A series of kills that a workspace must survive.
 
     Parameters
     ----------
     folder
-        Where the workspace is made, with all temporary files.
+        The folder of the workspace and all temporary files.
     seed
-        Of everything that is drawn; only the machine's own timing is not repeated by it.
-    tell
-        Called with each thing that is done.
+        The seed of all random choices. Only the machine's timing is not reproducible.
+    report
+        Called with a line for each kill.
     """
 
     folder: Path
     seed: int
-    tell: Callable[[str], None]
+    report: Callable[[str], None]
     kills: Counter[tuple[Victim, Moment]] = field(default_factory=Counter)
-    _run: PipelineProcess | None = None
+    _current: PipelineProcess | None = None
     _runs: list[PipelineProcess] = field(default_factory=list)
 
     @property
     def workspace(self) -> Path:
         return self.folder / "workspace"
 
-    def go(self, kills: int) -> Audit:
-        """Kill so often, drain the inbox, and look whether all is as it must be."""
-        chance = random.Random(self.seed)
+    def run(self, kills: int) -> Audit:
+        """Kill the given number of times, drain the inbox, and audit the tables."""
+        rng = random.Random(self.seed)
         Workspace.create(self.workspace).close()
-        traffic = Traffic(self.workspace, random.Random(chance.random()))
+        traffic = Traffic(self.workspace, random.Random(rng.random()))
         try:
             with traffic:
-                for victim, moment in _plan(kills, chance):
-                    self._kill(victim, moment, traffic, chance)
+                for victim, moment in _plan(kills, rng):
+                    self._kill(victim, moment, traffic, rng)
                     traffic.check()
             self._drain()
         finally:
@@ -90,34 +90,32 @@ class Campaign:
             assert not workspace.subscriptions.backfills_wanted()
             return audit(workspace, traffic)
 
-    def _kill(
-        self, victim: Victim, moment: Moment, traffic: Traffic, chance: random.Random
-    ) -> None:
+    def _kill(self, victim: Victim, moment: Moment, traffic: Traffic, rng: random.Random) -> None:
         began = time.monotonic()
         run = self._running(fresh=moment == "starting")
-        if moment in ("past delivered", "idle"):
-            with traffic.hold():
-                self._until(lambda: traffic.backlog() == 0, run, moment)
-                if moment == "past delivered":
-                    seen = self._seen("deliveries")
-                    traffic.ask_for_the_past()
-                    self._until(lambda: self._seen("deliveries") != seen, run, moment)
+        if moment in ("backfill delivered", "idle"):
+            with traffic.paused():
+                self._wait_until(lambda: traffic.backlog() == 0, run, moment)
+                if moment == "backfill delivered":
+                    last = self._last_file("deliveries")
+                    traffic.request_backfill()
+                    self._wait_until(lambda: self._last_file("deliveries") != last, run, moment)
                 else:
-                    time.sleep(chance.uniform(0, 1))
-                self._strike(run, victim, moment)
+                    time.sleep(rng.uniform(0, 1))
+                self._kill_victim(run, victim, moment)
         else:
-            self._await(moment, run, chance)
-            self._strike(run, victim, moment)
+            self._wait_for(moment, run, rng)
+            self._kill_victim(run, victim, moment)
         self.kills[victim, moment] += 1
-        self.tell(
+        self.report(
             f"kill {self.kills.total()}: {victim}, {moment}, after {time.monotonic() - began:.1f} s"
         )
         if victim not in SURVIVED:
-            self._ended(run, victim)
+            self._check_end(run, victim)
 
-    def _await(self, moment: Moment, run: PipelineProcess, chance: random.Random) -> None:
+    def _wait_for(self, moment: Moment, run: PipelineProcess, rng: random.Random) -> None:
         if moment == "starting":
-            time.sleep(chance.uniform(0, 5))
+            time.sleep(rng.uniform(0, 5))
             return
         watched = {
             "batch begun": "offsets",
@@ -127,19 +125,19 @@ class Campaign:
             "deliveries committed": "deliveries",
             "batch committed": "counts",
         }[moment]
-        seen = self._seen(watched)
-        self._until(lambda: self._seen(watched) != seen, run, moment)
+        last = self._last_file(watched)
+        self._wait_until(lambda: self._last_file(watched) != last, run, moment)
         if moment == "matching":
-            time.sleep(chance.uniform(0, 0.5))
+            time.sleep(rng.uniform(0, 0.5))
         elif moment == "batch committed":
-            time.sleep(chance.uniform(0, 0.05))
+            time.sleep(rng.uniform(0, 0.05))
 
-    def _strike(self, run: PipelineProcess, victim: Victim, moment: Moment) -> None:
-        # A worker that is not there yet is waited for.
-        self._until(lambda: run.kill(victim), run, moment)
+    def _kill_victim(self, run: PipelineProcess, victim: Victim, moment: Moment) -> None:
+        # The victim may not have started yet.
+        self._wait_until(lambda: run.kill(victim), run, moment)
 
-    def _seen(self, what: str) -> int:
-        """The number of the last file of that kind; -1 where there is none."""
+    def _last_file(self, what: str) -> int:
+        """The number of the last file of a Delta log, of the offsets or the records; -1 if none."""
         checkpoint = self.workspace / "checkpoints" / "deliveries"
         folder = self.workspace / "tables" / what / "_delta_log"
         if what == "offsets":
@@ -155,12 +153,12 @@ class Campaign:
         return max((int(found[1]) for found in numbers if found), default=-1)
 
     def _running(self, *, fresh: bool) -> PipelineProcess:
-        """A run that follows the inbox; a new one where there is none, or a fresh one is wanted."""
-        if self._run is not None and fresh:
+        """A run that follows the inbox; a new one if there is none or ``fresh`` is set."""
+        if self._current is not None and fresh:
             self._stop()
-        if self._run is None:
-            self._run = self._start("--follow")
-        return self._run
+        if self._current is None:
+            self._current = self._start("--follow")
+        return self._current
 
     def _start(self, *options: str) -> PipelineProcess:
         scratch = self.folder / f"run-{len(self._runs)}"
@@ -169,44 +167,44 @@ class Campaign:
         return run
 
     def _stop(self) -> None:
-        if self._run is not None:
-            assert self._run.terminate() == 0, self._run.said()
-            self._run = None
+        if self._current is not None:
+            assert self._current.terminate() == 0, self._current.output()
+            self._current = None
 
-    def _until(self, condition: Callable[[], bool], run: PipelineProcess, moment: str) -> None:
+    def _wait_until(self, condition: Callable[[], bool], run: PipelineProcess, moment: str) -> None:
         deadline = time.monotonic() + WAIT_SECONDS_MAX
         while not condition():
-            assert not run.ended, f"the run ended by itself before: {moment}\n{run.said()}"
-            assert time.monotonic() < deadline, f"it did not come to: {moment}\n{run.said()}"
-            time.sleep(LOOK_SECONDS)
+            assert not run.ended, f"the run ended before: {moment}\n{run.output()}"
+            assert time.monotonic() < deadline, f"the run did not reach: {moment}\n{run.output()}"
+            time.sleep(POLL_SECONDS)
 
-    def _ended(self, run: PipelineProcess, victim: Victim) -> None:
+    def _check_end(self, run: PipelineProcess, victim: Victim) -> None:
         code = run.wait()
         if victim == "jvm":
-            # The driver is left: it must not hang, and must say what happened.
-            assert code > 0, run.said()
-            assert "pipeline.failed" in run.said(), run.said()
-        # What it leaves behind must do no harm: the next run does not wait until that is gone.
-        self._run = None
+            # The driver must neither hang nor hide the reason.
+            assert code > 0, run.output()
+            assert "pipeline.failed" in run.output(), run.output()
+        # The next run does not wait for remaining processes, which must do no harm.
+        self._current = None
 
     def _drain(self) -> None:
         self._stop()
         last = self._start()
-        assert last.wait() == 0, last.said()
+        assert last.wait() == 0, last.output()
 
 
-def _plan(kills: int, chance: random.Random) -> Iterator[tuple[Victim, Moment]]:
-    """Victims and moments in random order, each as often as any other, in ever new pairs."""
+def _plan(kills: int, rng: random.Random) -> Iterator[tuple[Victim, Moment]]:
+    """Pairs of victims and moments in random order, all of them equally often."""
     victims: list[Victim] = []
     moments: list[Moment] = []
     for _ in range(kills):
-        victims = victims or chance.sample(VICTIMS, len(VICTIMS))
-        moments = moments or chance.sample(MOMENTS, len(MOMENTS))
+        victims = victims or rng.sample(VICTIMS, len(VICTIMS))
+        moments = moments or rng.sample(MOMENTS, len(MOMENTS))
         yield victims.pop(), moments.pop()
 
 
 def summary(kills: Counter[tuple[Victim, Moment]], found: Audit) -> Iterator[str]:
-    """What was survived, and what was then in the tables, in lines."""
+    """The kills and the audited numbers, as lines of text."""
     victims = Counter(victim for victim, _ in kills.elements())
     moments = Counter(moment for _, moment in kills.elements())
     yield f"survived {kills.total()} kills"
@@ -214,5 +212,5 @@ def summary(kills: Counter[tuple[Victim, Moment]], found: Audit) -> Iterator[str
     yield "moments: " + ", ".join(f"{moment} {moments[moment]}" for moment in MOMENTS)
     yield (
         f"{found.documents} documents and {found.dead} dead letters in {found.batches} batches,"
-        f" {found.deliveries} deliveries: each there once, none missing, none too many"
+        f" {found.deliveries} deliveries: all exactly once"
     )

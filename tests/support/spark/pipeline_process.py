@@ -1,4 +1,4 @@
-"""``penstock run`` as a process of its own, with the processes that it starts."""
+"""``penstock run`` as a subprocess, with the processes that it starts."""
 
 from __future__ import annotations
 
@@ -15,49 +15,49 @@ from support.fixtures.processes import kill, kill_session, processes_of
 from support.fixtures.repository import SOURCE
 
 Victim: TypeAlias = Literal["jvm", "driver", "jvm and driver", "worker", "daemon"]
-"""What can be killed: Spark's JVM, the Python process that drives it, both at once, a Python
-process that matches, and the one that starts those, with all of them."""
+"""What can be killed: the JVM, the Python driver, both at once, one Python worker, or all workers
+together with the daemon that forks them."""
 
 VICTIMS: tuple[Victim, ...] = get_args(Victim)
 
 SURVIVED: tuple[Victim, ...] = ("worker", "daemon")
-"""Those whose loss does not end the run."""
+"""Victims whose loss does not end the run."""
 
 END_SECONDS_MAX = 600
-"""How long a process may take to end, on a machine with much else to do."""
+"""Seconds until a process must end; generous for busy machines."""
 
 
 class PipelineProcess:
-    """A run of a workspace's pipeline, in a session of its own.
+    """A run of a workspace's pipeline, in its own process session.
 
     Parameters
     ----------
     workspace
         The workspace's folder.
     scratch
-        Where Spark keeps its temporary files, and the run its output.
+        The folder of Spark's temporary files and the output.
     options
         Options of ``penstock run``.
     """
 
     def __init__(self, workspace: Path, scratch: Path, *options: str) -> None:
         scratch.mkdir(parents=True, exist_ok=True)
-        self.output = scratch / "output"
+        self._output = scratch / "output"
         environment = {
             **os.environ,
             "PYTHONPATH": str(SOURCE),
             "TMPDIR": str(scratch),
-            # On a cluster the driver would else be known by this machine's name.
+            # Otherwise the driver announces itself to a cluster by host name.
             "SPARK_LOCAL_IP": "127.0.0.1",
         }
-        # `penstock run` must see to it by itself that the workers run this Python.
+        # `penstock run` itself must make the workers run this Python.
         for name in ("PYSPARK_PYTHON", "PYSPARK_DRIVER_PYTHON", "SPARK_HOME"):
             environment.pop(name, None)
-        with self.output.open("wb") as output:
+        with self._output.open("wb") as output:
             self._process = subprocess.Popen(
                 [
                     *(sys.executable, "-m", "penstock", "run", "--workspace", str(workspace)),
-                    *(() if "--remote" in options else _own_jvm(scratch)),
+                    *(() if "--remote" in options else _jvm_options(scratch)),
                     *options,
                 ],
                 stdin=subprocess.DEVNULL,
@@ -72,21 +72,21 @@ class PipelineProcess:
         """Whether the driver has ended."""
         return self._process.poll() is not None
 
-    def said(self) -> str:
-        """What it has written."""
-        return self.output.read_text(errors="replace")
+    def output(self) -> str:
+        """The output so far."""
+        return self._output.read_text(errors="replace")
 
     def wait(self) -> int:
-        """Wait for the driver's end, and give its exit code."""
+        """Wait until the driver ends; returns its exit code."""
         return self._process.wait(END_SECONDS_MAX)
 
     def terminate(self) -> int:
-        """Ask it to end, as a service manager does, and give its exit code."""
+        """Send SIGTERM, as a service manager does; returns the exit code."""
         self._process.send_signal(signal.SIGTERM)
         return self.wait()
 
     def pids(self, victim: Victim) -> Sequence[int]:
-        """The processes to kill, in this order; none where some of them are not there (yet)."""
+        """The processes to kill, in this order; none if some of them do not exist (yet)."""
         if victim == "driver":
             return [] if self.ended else [self._process.pid]
         found = processes_of(self._process.pid)
@@ -97,7 +97,7 @@ class PipelineProcess:
             return [*(each.pid for each in jvms), self._process.pid] if jvms else []
         of_jvm = {each.pid for each in jvms}
         pythons = [each for each in found if "pyspark.daemon" in each.command]
-        # Workers outlive the process that started them, if they are let.
+        # Workers may outlive the daemon, and then have another parent.
         workers = [each.pid for each in pythons if each.parent not in of_jvm]
         if victim == "worker":
             return workers
@@ -105,14 +105,14 @@ class PipelineProcess:
         return [*daemons, *workers] if daemons else []
 
     def kill(self, victim: Victim) -> bool:
-        """Kill, and say whether there was anything to kill."""
+        """Kill the victim; whether it existed."""
         pids = self.pids(victim)
         for pid in pids[:1] if victim == "worker" else pids:
             kill(pid)
         return bool(pids)
 
     def close(self) -> None:
-        """End everything that it started and that is still there."""
+        """Kill all remaining processes of the session."""
         kill_session(self._process.pid)
         self._process.wait()
 
@@ -128,8 +128,8 @@ class PipelineProcess:
         self.close()
 
 
-def _own_jvm(scratch: Path) -> Sequence[str]:
-    """A JVM that is killed leaves its files: they should not stay for good."""
+def _jvm_options(scratch: Path) -> Sequence[str]:
+    """Puts temporary files into ``scratch``, as a killed JVM leaves them behind."""
     return (
         *("--conf", f"spark.local.dir={scratch}"),
         *("--conf", f"spark.driver.extraJavaOptions=-Djava.io.tmpdir={scratch}"),

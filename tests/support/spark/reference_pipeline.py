@@ -1,4 +1,4 @@
-"""What the pipeline does to a workspace, without Spark: the inbox into the tables, once."""
+"""A reference implementation of the pipeline without Spark: delivers the inbox as one batch."""
 
 from __future__ import annotations
 
@@ -12,31 +12,33 @@ import pyarrow.parquet as pq
 from penstock.documents import Fragment
 from penstock.errors import DocumentError
 from penstock.workspace import Workspace, bucket_of, open_version
-from penstock.workspace.delta import TableWriter, commit_batch, last_batch
-from penstock.workspace.table_reader import rows_of
-from penstock.workspace.table_schemas import COUNTS, DEAD_LETTERS, DELIVERIES, LOG
-from penstock.workspace.timestamps import now
+from penstock.workspace.delta import TableWriter, commit_batch, last_committed_batch
+from penstock.workspace.table_reader import read_rows
+from penstock.workspace.table_schemas import COUNTS, DEAD_LETTERS, DELIVERIES, DOCUMENT_LOG
+from penstock.workspace.timestamps import utc_now
 
-STREAM = "plain"
+STREAM = "reference"
 
 
 def process(workspace: Workspace) -> None:
-    """Match what is new in the inbox, as one batch, and commit what it gives."""
+    """Deliver the new documents of the inbox as one batch."""
     tables = workspace.tables
     tables.create()
-    last = last_batch(tables.counts, STREAM)
+    last = last_committed_batch(tables.counts, STREAM)
     batch = 0 if last is None else last + 1
     documents: list[dict[str, Any]] = []
-    seen = _seen(workspace)
+    processed = _processed(workspace)
     for path in sorted(workspace.inbox.folder.iterdir()):
-        documents += [row for row in pq.read_table(path).to_pylist() if row["sequence"] not in seen]
+        documents += [
+            row for row in pq.read_table(path).to_pylist() if row["sequence"] not in processed
+        ]
     uri = workspace.current_version()
     version = open_version(uri)
     rows: dict[str, list[dict[str, Any]]] = {"documents": [], "dead_letters": [], "deliveries": []}
     for row in documents:
         matches = version.matcher.match(row["content"], fragments=True)
         if matches.errors:
-            rows["dead_letters"].append(_dead(row, matches.errors[0], batch))
+            rows["dead_letters"].append(_dead_letter(row, matches.errors[0], batch))
             continue
         rows["documents"].append({**row, "batch": batch})
         for number in matches.ids:
@@ -45,7 +47,7 @@ def process(workspace: Workspace) -> None:
                 _delivery(row, subscription, matches.fragments[number], batch)
             )
     for name, schema in (
-        ("documents", LOG),
+        ("documents", DOCUMENT_LOG),
         ("dead_letters", DEAD_LETTERS),
         ("deliveries", DELIVERIES),
     ):
@@ -61,21 +63,21 @@ def process(workspace: Workspace) -> None:
         "deliveries": len(rows["deliveries"]),
         "bytes": sum(len(row["content"]) for row in documents),
         "last_sequence": max((row["sequence"] for row in documents), default=None),
-        "finished_at": now(),
+        "finished_at": utc_now(),
     }
     _commit(tables.counts, COUNTS, [counts], batch)
 
 
-def _seen(workspace: Workspace) -> set[int]:
+def _processed(workspace: Workspace) -> set[int]:
     found: set[int] = set()
     for table in (workspace.tables.documents, workspace.tables.dead_letters):
-        rows = rows_of(table, None, ["sequence"])
+        rows = read_rows(table, None, ["sequence"])
         assert rows is not None
         found.update(row["sequence"] for row in rows.to_pylist())
     return found
 
 
-def _dead(row: dict[str, Any], error: DocumentError, batch: int) -> dict[str, Any]:
+def _dead_letter(row: dict[str, Any], error: DocumentError, batch: int) -> dict[str, Any]:
     assert error.where is not None
     return {
         **row,
@@ -86,7 +88,7 @@ def _dead(row: dict[str, Any], error: DocumentError, batch: int) -> dict[str, An
         "column": error.where.column,
         "hint": error.hint,
         "batch": batch,
-        "refused_at": now(),
+        "refused_at": utc_now(),
     }
 
 
@@ -94,9 +96,9 @@ def _delivery(
     row: dict[str, Any], subscription: dict[str, Any], fragments: Sequence[Fragment], batch: int
 ) -> dict[str, Any]:
     text = f"{row['document']}\x1f{subscription['subscription']}"
-    wanted = None
+    rows = None
     if subscription["returns"] == "fragments":
-        wanted = [
+        rows = [
             {
                 "kind": each.kind,
                 "spans": [{"start": span.start, "end": span.end} for span in each.spans],
@@ -112,9 +114,9 @@ def _delivery(
         "publisher": row["publisher"],
         "sequence": row["sequence"],
         "published_at": row["published_at"],
-        "delivered_at": now(),
+        "delivered_at": utc_now(),
         "batch": batch,
-        "fragments": wanted,
+        "fragments": rows,
         "bucket": bucket_of(subscription["subscriber"]),
     }
 
@@ -124,7 +126,7 @@ def _commit(table: str, schema: pa.Schema, rows: list[dict[str, Any]], batch: in
     for bucket in sorted({row.get("bucket") for row in rows}, key=str):
         partition = {} if bucket is None else {"bucket": str(bucket)}
         writer = TableWriter(table, schema, partition=partition)
-        here = [row for row in rows if row.get("bucket") == bucket]
-        writer.write(pa.Table.from_pylist(here, schema=schema))
+        bucket_rows = [row for row in rows if row.get("bucket") == bucket]
+        writer.write(pa.Table.from_pylist(bucket_rows, schema=schema))
         files += writer.close()
     commit_batch(table, files, stream=STREAM, batch=batch)

@@ -1,4 +1,4 @@
-"""The Spark session of the tests, with a reason beside each setting."""
+"""The Spark session of the tests, with the reason for each setting."""
 
 from __future__ import annotations
 
@@ -16,47 +16,47 @@ from penstock.cli.commands import doctor
 REPOSITORY = Path(__file__).resolve().parents[3]
 
 SETTINGS = {
-    # Two cores, so that what only works in one task shows.
+    # Two cores, to expose code that only works in one task.
     "spark.master": "local[2]",
-    # Nobody looks at it, and it takes a port and a second.
+    # Unused, and it takes a port and a second.
     "spark.ui.enabled": "false",
     "spark.ui.showConsoleProgress": "false",
-    # The default of 200 would mostly start empty tasks.
+    # The default of 200 partitions would mostly start empty tasks.
     "spark.sql.shuffle.partitions": "2",
-    # Nothing listens beyond this machine, and no name has to be resolved.
+    # Listen on the loopback interface only, and resolve no host name.
     "spark.driver.host": "127.0.0.1",
     "spark.driver.bindAddress": "127.0.0.1",
-    # Small, since several processes of tests may run side by side.
+    # Small, as several test processes may run in parallel.
     "spark.driver.memory": "1g",
-    # Times in tables are UTC wherever the tests run.
+    # Timestamps in tables are UTC wherever the tests run.
     "spark.sql.session.timeZone": "UTC",
-    # Failures are asserted in Python; the JVM's account of those that are meant is noise.
+    # Tests check failures in Python; the JVM's log of expected ones is noise.
     "spark.log.level": "OFF",
-    # A stream that waits for data looks again at once, not after 10 ms for each empty look.
+    # An idle stream polls again immediately instead of after 10 ms.
     "spark.sql.streaming.pollingDelay": "1",
 }
 
 
-def need_java() -> None:
-    """Skip the test where Java is missing."""
+def require_java() -> None:
+    """Skip the test if Java is missing."""
     java = doctor.java()
     if java.state is not doctor.State.OK:
-        # Where the native core is required, in CI, nothing may be left out.
-        leave = pytest.fail if os.environ.get("PENSTOCK_REQUIRE_NATIVE") == "1" else pytest.skip
-        leave(f"Java: {java.detail}; {java.advice}")
+        # CI sets this variable; nothing may be skipped there.
+        stop = pytest.fail if os.environ.get("PENSTOCK_REQUIRE_NATIVE") == "1" else pytest.skip
+        stop(f"Java: {java.detail}; {java.advice}")
 
 
 @contextlib.contextmanager
 def spark_session(scratch: Path) -> Iterator[SparkSession]:
-    """A session that keeps its files in ``scratch``; the test is skipped where Java is missing."""
-    need_java()
+    """A session with its files in ``scratch``; skips the test if Java is missing."""
+    require_java()
     with pytest.MonkeyPatch.context() as environment:
-        # Without it workers may start another Python than this one.
+        # Otherwise workers may run another Python.
         environment.setenv("PYSPARK_PYTHON", sys.executable)
-        # Workers need what pytest gives to this process only; functions of tests travel by name.
+        # Workers import test functions by name, from paths that only pytest knows.
         for folder in ("src", "tests", "tests/pipeline"):
             environment.setenv("PYTHONPATH", str(REPOSITORY / folder), prepend=os.pathsep)
-        # What the JVM would otherwise ask the machine's name for, and warn about.
+        # Otherwise the JVM resolves the host name, and warns.
         environment.setenv("SPARK_LOCAL_IP", "127.0.0.1")
         builder = SparkSession.builder.appName("penstock tests")
         for name, value in SETTINGS.items():

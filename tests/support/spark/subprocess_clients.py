@@ -1,4 +1,4 @@
-"""What runs against a Spark of its own, in a process of its own: a process has one session."""
+"""Functions that run in a subprocess with their own Spark session, as a process has only one."""
 
 from __future__ import annotations
 
@@ -29,16 +29,16 @@ Pairs = set[tuple[str, str]]
 """Document and subscription."""
 
 
-def apart(function: Callable[P, T], *given: P.args, **named: P.kwargs) -> T:
+def run_in_subprocess(function: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
     """Call a function in a new process."""
     with multiprocessing.get_context("spawn").Pool(1) as pool:
-        return pool.apply(function, given, dict(named))
+        return pool.apply(function, args, dict(kwargs))
 
 
 def match_and_deliver(
     remote: str, folder: Path, contents: list[bytes], queries: Mapping[str, str]
 ) -> tuple[Pairs, Pairs]:
-    """Matches, and deliveries, of one batch by a Spark Connect server."""
+    """Match and deliver one batch through a Spark Connect server; returns the pairs of both."""
     documents = document_table(contents, schema="news")
     mappings = mappings_at(folder, {"news": UNCHANGED})
     version = write_version(str(folder / "indexes"), subscription_table(queries))
@@ -46,15 +46,15 @@ def match_and_deliver(
     tables.create()
     with session(master=None, remote=remote, settings={}, log=folder / "log") as spark:
         assert all(spark.conf.get(name) == value for name, value in SQL_SETTINGS.items())
-        given = spark.createDataFrame(documents)
-        found = matches_of(match_documents(given, version, mappings=mappings)).collect()
-        of_batch = partial(
-            deliver, given, version, tables, stream="s", batch=0, at=START, mappings=mappings
+        frame = spark.createDataFrame(documents)
+        found = matches_of(match_documents(frame, version, mappings=mappings)).collect()
+        deliver_batch = partial(
+            deliver, frame, version, tables, stream="s", batch=0, at=START, mappings=mappings
         )
-        counts = of_batch()
+        counts = deliver_batch()
         assert counts is not None
         assert counts.documents == len(contents)
-        assert of_batch() is None
+        assert deliver_batch() is None
     rows = DeltaTable(tables.deliveries).to_pyarrow_table().to_pylist()
     assert len(rows) == counts.deliveries
     return (
@@ -64,9 +64,9 @@ def match_and_deliver(
 
 
 def pythons_of_default_session(folder: Path) -> set[str]:
-    """The Pythons of the workers that the default session starts, of which one is killed.
+    """The Python executables of the default session's workers, the first of which is killed.
 
-    There is another ``python3`` on the path, which is no Python.
+    A ``python3`` on the path that cannot run must not be used.
     """
     for name in ("PYSPARK_PYTHON", "PYSPARK_DRIVER_PYTHON", "SPARK_HOME"):
         os.environ.pop(name, None)
@@ -85,14 +85,14 @@ def pythons_of_default_session(folder: Path) -> set[str]:
 
 
 class KilledOnce:
-    """Tells which Python it is run by; the process that is first asked is killed instead."""
+    """Returns the Python executable. The first process that runs it is killed instead."""
 
-    def __init__(self, mark: str) -> None:
-        self._mark = mark
+    def __init__(self, marker: str) -> None:
+        self._marker = marker
 
     def __call__(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        if not os.path.exists(self._mark):
-            open(self._mark, "x").close()
+        if not os.path.exists(self._marker):
+            open(self._marker, "x").close()
             os.kill(os.getpid(), signal.SIGKILL)
         for _ in batches:
             yield pa.RecordBatch.from_pydict({"python": [sys.executable]})

@@ -1,4 +1,4 @@
-"""Publishers and subscribers of a workspace, at random, with a memory of what they did."""
+"""Random publishers and subscribers of a workspace, with a record of their actions."""
 
 from __future__ import annotations
 
@@ -19,10 +19,10 @@ from support.strategies.query_kinds import kind_of
 
 TOPICS = 4
 BACKLOG_MAX = 8
-"""Documents that may wait for the pipeline: it always has something to do, and never much."""
+"""Documents that may wait for the pipeline, so that it always has work but never much."""
 
 PAUSE_SECONDS = 0.1
-"""Between two deeds."""
+"""Pause between two actions."""
 
 QUERIES = (
     "/news",
@@ -33,11 +33,11 @@ QUERIES = (
     "t1 OR flash",
     "blitz",
 )
-"""Of both kinds."""
+"""Queries of both kinds."""
 
 
 WIRE, FOREIGN = "wire", "foreign"
-"""Two publishers: one whose documents are what subscriptions are about, and one with a mapping."""
+"""Two publishers: one uses the global schema, the other one has a mapping."""
 
 FOREIGN_SCHEMA = "nachrichten"
 
@@ -53,13 +53,18 @@ nachrichten
     => rename flash
 """
 
-WORDS = {b"news": b"nachrichten", b"topic": b"thema", b"number": b"nummer", b"flash": b"blitz"}
+TRANSLATION = {
+    b"news": b"nachrichten",
+    b"topic": b"thema",
+    b"number": b"nummer",
+    b"flash": b"blitz",
+}
 
 GLOBAL = read_tree("penstock schema 1\nnews ...\n")
 
 
-def _in_other_words(content: bytes) -> bytes:
-    for word, other in WORDS.items():
+def _to_foreign_schema(content: bytes) -> bytes:
+    for word, other in TRANSLATION.items():
         content = content.replace(word, other)
     return content
 
@@ -71,26 +76,26 @@ def _header(publisher: str, number: str) -> Header:
 
 @dataclass(frozen=True, slots=True)
 class PublishedDocument:
-    """A document, and when it was published in the order of deeds."""
+    """A document, and the step at which it was published."""
 
     identity: str
     content: bytes
-    meant: bytes
-    """What it is under the global schema: the same, but for those that have a mapping."""
-    sound: bool
-    deed: int
+    mapped: bytes
+    """The document under the global schema; the same unless it has a mapping."""
+    valid: bool
+    step: int
 
 
 @dataclass(slots=True)
 class Interest:
-    """A subscription, and what was done to it."""
+    """A subscription and its changes."""
 
     id: str
     query: str
-    wants_the_past: bool
-    """Then it is never paused or removed, and must be given every document there is."""
+    backfill: bool
+    """If set, it is never paused or removed, and must receive every matching document."""
     changes: list[tuple[int, bool]] = field(default_factory=list)
-    """In the order of deeds: from which on it was in force, or was not."""
+    """The steps at which it became active or inactive, in order."""
     removed: bool = False
 
     @property
@@ -98,50 +103,50 @@ class Interest:
         return self.changes[-1][1]
 
     def always(self, active: bool, since: int) -> bool:
-        """Whether it was, or was not, in force from that deed on to the end."""
-        before = [state for deed, state in self.changes if deed <= since]
-        after = [state for deed, state in self.changes if deed > since]
+        """Whether it was in the given state from a step to the end."""
+        before = [state for step, state in self.changes if step <= since]
+        after = [state for step, state in self.changes if step > since]
         return all(state == active for state in [*(before[-1:] or [False]), *after])
 
 
 class Traffic:
-    """Does one thing after the other in a thread of its own, until it is stopped.
+    """Performs random actions in a thread until stopped.
 
-    What it remembers is complete once it is stopped, or held.
+    Its records are complete while it is stopped or paused.
     """
 
-    def __init__(self, workspace: Path, chance: random.Random) -> None:
+    def __init__(self, workspace: Path, rng: random.Random) -> None:
         self._path = workspace
-        self._chance = chance
+        self._rng = rng
         self._committed = CommittedCounts(workspace)
         self._lock = threading.Lock()
-        self._end = threading.Event()
+        self._stop = threading.Event()
         self._failure: BaseException | None = None
         self._thread = threading.Thread(target=self._run, name="traffic")
-        self._deeds = 0
+        self._step = 0
         self.documents: list[PublishedDocument] = []
         self.interests: dict[str, Interest] = {}
         with Workspace.open(workspace) as opened:
             self._register(opened)
             for query in QUERIES:
-                self._subscribe(opened, query, wants_the_past=False)
+                self._subscribe(opened, query, backfill=False)
             self._publish(opened)
 
-    def hold(self) -> threading.Lock:
-        """While it is held, nothing is published or changed but by the holder."""
+    def paused(self) -> threading.Lock:
+        """While the lock is held, only the holder acts on the workspace."""
         return self._lock
 
-    def ask_for_the_past(self) -> None:
-        """Subscribe to all there has been; only while holding."""
+    def request_backfill(self) -> None:
+        """Add a subscription with a backfill; call it only while paused."""
         with Workspace.open(self._path) as opened:
-            self._subscribe(opened, "/news", wants_the_past=True)
+            self._subscribe(opened, "/news", backfill=True)
 
     def backlog(self) -> int:
-        """How many documents wait for the pipeline."""
+        """The number of documents that wait for the pipeline."""
         return len(self.documents) - self._committed.documents()
 
     def check(self) -> None:
-        """Raise what went wrong in the thread."""
+        """Raise the exception that ended the thread, if any."""
         if self._failure is not None:
             raise self._failure
 
@@ -155,82 +160,84 @@ class Traffic:
         failure: BaseException | None,
         traceback: TracebackType | None,
     ) -> None:
-        self._end.set()
+        self._stop.set()
         self._thread.join()
 
     def _run(self) -> None:
         try:
             with Workspace.open(self._path) as opened:
-                while not self._end.is_set():
+                while not self._stop.is_set():
                     with self._lock:
-                        self._do_something(opened)
+                        self._act(opened)
                     time.sleep(PAUSE_SECONDS)
-        except BaseException as failure:  # told by check(), in the thread of the test
+        except BaseException as failure:  # raised by check(), in the test's thread
             self._failure = failure
 
-    def _do_something(self, opened: Workspace) -> None:
+    def _act(self, opened: Workspace) -> None:
         if self.backlog() >= BACKLOG_MAX:
             return
-        plain = [each for each in self.interests.values() if not each.wants_the_past]
-        choice = self._chance.random()
+        plain = [each for each in self.interests.values() if not each.backfill]
+        choice = self._rng.random()
         if choice < 0.70 or not plain:
             self._publish(opened)
         elif choice < 0.75:
             self._register(opened)
         elif choice < 0.82:
-            query = self._chance.choice(QUERIES)
-            self._subscribe(opened, query, wants_the_past=self._chance.random() < 0.3)
+            query = self._rng.choice(QUERIES)
+            self._subscribe(opened, query, backfill=self._rng.random() < 0.3)
         else:
-            self._change(opened, self._chance.choice(plain))
+            self._change(opened, self._rng.choice(plain))
 
     def _publish(self, opened: Workspace) -> None:
-        self._deeds += 1
-        made: list[PublishedDocument] = []
-        for _ in range(self._chance.randint(1, 4)):
-            number = len(self.documents) + len(made)
-            sound = self._chance.random() > 0.1
-            flash = b"<flash/>" if self._chance.random() < 0.2 else b""
-            meant = b"<news><topic>t%d</topic><number>%d</number>%s%s" % (
-                self._chance.randrange(TOPICS),
+        self._step += 1
+        published: list[PublishedDocument] = []
+        for _ in range(self._rng.randint(1, 4)):
+            number = len(self.documents) + len(published)
+            valid = self._rng.random() > 0.1
+            flash = b"<flash/>" if self._rng.random() < 0.2 else b""
+            mapped = b"<news><topic>t%d</topic><number>%d</number>%s%s" % (
+                self._rng.randrange(TOPICS),
                 number,
                 flash,
-                b"</news>" if sound else b"",
+                b"</news>" if valid else b"",
             )
-            publisher = self._chance.choice((WIRE, FOREIGN))
-            content = meant if publisher == WIRE else _in_other_words(meant)
+            publisher = self._rng.choice((WIRE, FOREIGN))
+            content = mapped if publisher == WIRE else _to_foreign_schema(mapped)
             name = f"{publisher}/{number}"
-            made.append(PublishedDocument(name, content, meant, sound, self._deeds))
-        opened.publish(Document(each.content, _header(*each.identity.split("/"))) for each in made)
-        self.documents += made
+            published.append(PublishedDocument(name, content, mapped, valid, self._step))
+        opened.publish(
+            Document(each.content, _header(*each.identity.split("/"))) for each in published
+        )
+        self.documents += published
 
     def _register(self, opened: Workspace) -> None:
-        """Give the foreign schema another mapping, which does the same."""
-        self._deeds += 1
-        text = MAPPING.format(unused=f"unused-{self._deeds}")
+        """Register another, equivalent mapping for the foreign schema."""
+        self._step += 1
+        text = MAPPING.format(unused=f"unused-{self._step}")
         with opened.mediation.changing() as mediator:
             mediator.add(mediator.next_version("wire", GLOBAL))
             mediator.register(FOREIGN_SCHEMA, Mapping.from_text(text), publisher=FOREIGN)
 
-    def _subscribe(self, opened: Workspace, query: str, *, wants_the_past: bool) -> None:
-        self._deeds += 1
-        interest = Interest(f"s{len(self.interests)}", query, wants_the_past)
+    def _subscribe(self, opened: Workspace, query: str, *, backfill: bool) -> None:
+        self._step += 1
+        interest = Interest(f"s{len(self.interests)}", query, backfill)
         self._add(opened, interest)
-        interest.changes.append((self._deeds, True))
+        interest.changes.append((self._step, True))
         self.interests[interest.id] = interest
 
     def _change(self, opened: Workspace, interest: Interest) -> None:
-        """Remove, pause or take up again; sometimes with all that was missed."""
-        self._deeds += 1
+        """Remove, pause, resume or add again; the latter sometimes with a backfill."""
+        self._step += 1
         if not interest.active and interest.removed:
-            interest.wants_the_past = self._chance.random() < 0.5
+            interest.backfill = self._rng.random() < 0.5
             interest.removed = False
             self._add(opened, interest)
-        elif interest.active and self._chance.random() < 0.5:
+        elif interest.active and self._rng.random() < 0.5:
             interest.removed = True
             opened.subscriptions.remove([interest.id])
         else:
             opened.subscriptions.set_paused([interest.id], paused=interest.active)
-        interest.changes.append((self._deeds, not interest.active))
+        interest.changes.append((self._step, not interest.active))
 
     @staticmethod
     def _add(opened: Workspace, interest: Interest) -> None:
@@ -240,6 +247,6 @@ class Traffic:
                 subscriber=f"reader-{interest.id}",
                 kind=kind_of(interest.query),
                 query=interest.query,
-                backfill="wanted" if interest.wants_the_past else "none",
+                backfill="wanted" if interest.backfill else "none",
             )
         )

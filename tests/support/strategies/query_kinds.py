@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 
 from penstock.matching import KeywordIndex, SubscriptionIndex
-from penstock.workspace.query_indexes import Kind
+from penstock.workspace.query_indexes import QueryKind
 
 
-def kind_of(query: str) -> Kind:
+def kind_of(query: str) -> QueryKind:
     """The kind that a test means."""
     return "xpath" if query.startswith("/") else "keywords"
 

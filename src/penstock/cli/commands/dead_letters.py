@@ -17,7 +17,7 @@ from penstock.cli.options import EXISTING_FILE, JsonOption, WorkspaceOption
 from penstock.errors import Where
 
 if TYPE_CHECKING:
-    from penstock.workspace.dead_letters import DeadLetters, Letter
+    from penstock.workspace.dead_letters import DeadLetter, DeadLetters
 
 LINE_CHARACTERS_MAX = 120
 """Length limit of the printed source line; a document may be one long line."""
@@ -46,11 +46,11 @@ def list_letters(
 ) -> None:
     """List dead letters by number."""
     from penstock.workspace import Workspace
-    from penstock.workspace.dead_letters import Outcome
+    from penstock.workspace.dead_letters import ReplayOutcome
 
     with Workspace.open(workspace) as opened:
         letters = opened.dead_letters.all(code)
-    unsettled = (Outcome.OPEN, Outcome.WAITING)
+    unsettled = (ReplayOutcome.OPEN, ReplayOutcome.WAITING)
     shown = [each for each in letters if everything or each.outcome in unsettled]
     if as_json:
         for letter in shown:
@@ -190,21 +190,21 @@ def replay(
 
 def _chosen(
     letters: DeadLetters, names: Sequence[str], *, everything: bool, code: str | None
-) -> list[Letter]:
-    from penstock.workspace.dead_letters import Outcome
+) -> list[DeadLetter]:
+    from penstock.workspace.dead_letters import ReplayOutcome
 
     if everything or code is not None:
-        return [each for each in letters.all(code) if each.outcome is Outcome.OPEN]
+        return [each for each in letters.all(code) if each.outcome is ReplayOutcome.OPEN]
     return [letters.get(name) for name in names]
 
 
-def _state(letter: Letter) -> str:
+def _state(letter: DeadLetter) -> str:
     if letter.replay is None:
         return letter.outcome.value
     return f"{letter.outcome.value}, as {letter.replay}"
 
 
-def _as_dict(letter: Letter) -> dict[str, Any]:
+def _as_dict(letter: DeadLetter) -> dict[str, Any]:
     return {
         "sequence": letter.sequence,
         "document": letter.document,

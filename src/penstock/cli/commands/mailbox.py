@@ -150,7 +150,7 @@ class _ExportSink:
         self._written = 0
 
     def delivery(self, delivery: Delivery) -> None:
-        from penstock.workspace.atomic_files import writing
+        from penstock.workspace.atomic_files import atomic_write
 
         parts: list[bytes]
         if delivery.fragments is not None:
@@ -165,7 +165,7 @@ class _ExportSink:
             path = self._folder / name
             if path.exists():  # exported earlier
                 continue
-            with writing(path) as file:
+            with atomic_write(path) as file:
                 file.write(part)
             self._written += 1
             if self._as_json:

@@ -35,7 +35,7 @@ VIEW_REFRESHES_PER_SECOND = 4
 
 
 class RunMode(StrEnum):
-    """How to treat refused documents; see :data:`penstock.pipeline.document_matching.MODES`."""
+    """How to treat refused documents; see :data:`penstock.pipeline.run_config.MODES`."""
 
     PERMISSIVE = "PERMISSIVE"
     DROPMALFORMED = "DROPMALFORMED"
@@ -81,14 +81,14 @@ def run(
     Stops when the inbox is empty, unless --follow is given. An interrupted run can be repeated: it
     continues where the last one stopped, loses nothing and delivers nothing twice.
     """
-    from penstock.pipeline.run import RunOptions
+    from penstock.pipeline.run_config import RunConfig
     from penstock.pipeline.run import run as run_pipeline
     from penstock.pipeline.session import session
     from penstock.workspace import Workspace
     from penstock.workspace.status import past_deliveries
 
     for_spark = spark_options(master, remote, conf)
-    options = RunOptions(
+    config = RunConfig(
         follow=follow,
         unknown_schema=unknown_schema.value,
         mode=mode.value,
@@ -116,7 +116,7 @@ def run(
                     view.batch(progress)
 
                 totals.start_clock()
-                run_pipeline(spark, opened, options, on_batch)
+                run_pipeline(spark, opened, config, on_batch)
         totals.past = past_deliveries(opened.tables) - past_before
     totals.show(as_json=as_json)
 

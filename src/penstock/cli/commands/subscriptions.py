@@ -209,7 +209,7 @@ def export(
     """
     from penstock.cli.subscription_rows import write_csv, write_json_lines
     from penstock.workspace import Workspace
-    from penstock.workspace.atomic_files import writing
+    from penstock.workspace.atomic_files import atomic_write
 
     with Workspace.open(workspace) as opened:
         found = opened.subscriptions.each()
@@ -217,7 +217,7 @@ def export(
             count = write_json_lines(found, sys.stdout)
         else:
             write = write_csv if target.suffix == ".csv" else write_json_lines
-            with writing(target) as file:
+            with atomic_write(target) as file:
                 text = io.TextIOWrapper(file, encoding="utf-8", newline="")
                 count = write(found, text)
                 text.detach()

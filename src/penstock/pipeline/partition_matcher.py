@@ -1,0 +1,70 @@
+"""Matches the documents of a Spark partition. Runs in the Python workers."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any, NamedTuple
+
+import numpy as np
+import pyarrow as pa
+
+from penstock.errors import DocumentError, Where
+from penstock.pipeline.batch_matcher import BatchMatcher, BatchOutcomes, split_by_bytes
+from penstock.pipeline.run_config import RunConfig
+from penstock.pipeline.shards import split_by_shard
+from penstock.pipeline.worker_cache import cached_mappings, cached_version
+
+
+class MatchedSlice(NamedTuple):
+    """Some documents of a partition, matched against one shard."""
+
+    shard: int
+    documents: pa.RecordBatch
+    matcher: BatchMatcher
+    outcomes: BatchOutcomes
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PartitionMatcher:
+    """Matches partitions. Sent to the workers, so it holds plain values only."""
+
+    shards: Sequence[str]
+    """The URIs of the index versions."""
+    mappings: str | None
+    """The URI of the mappings; ``None`` to match documents without mappings."""
+    at: datetime | None
+    """Decides which subscriptions have started and not expired; ``None`` to match all."""
+    config: RunConfig
+
+    def match(self, batches: Iterator[pa.RecordBatch]) -> Iterator[MatchedSlice]:
+        """Match the documents of a partition, a bounded number of bytes at a time.
+
+        Raises
+        ------
+        DocumentError
+            A document is refused and the mode is ``FAILFAST``.
+        """
+        for batch in batches:
+            for part in split_by_bytes(batch):
+                for shard, documents in split_by_shard(part):
+                    version = cached_version(self.shards[shard], limits=self.config.limits)
+                    chooser = None if self.mappings is None else cached_mappings(self.mappings)
+                    matcher = BatchMatcher(version, self.at, chooser)
+                    outcomes = matcher.match(documents)
+                    if self.config.mode == "FAILFAST":
+                        _raise_first_error(documents, outcomes)
+                    yield MatchedSlice(shard, documents, matcher, outcomes)
+
+
+def _raise_first_error(documents: pa.RecordBatch, outcomes: BatchOutcomes) -> None:
+    for row in np.flatnonzero(outcomes.errors.is_valid().to_numpy(zero_copy_only=False)):
+        fault: Any = outcomes.errors[int(row)].as_py()
+        identity = documents.column("document")[int(row)]
+        where = Where(fault["offset"], fault["line"], fault["column"])
+        raise DocumentError(
+            fault["code"],
+            f"{identity}: {fault['message']}",
+            where=None if fault["line"] is None else where,
+        )

@@ -1,0 +1,57 @@
+"""Shards of the subscriptions: every document is matched against every shard."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Any, Final
+
+import pyarrow as pa
+import pyarrow.compute as pc
+from pyspark.sql import DataFrame
+from pyspark.sql import functions as f
+
+from penstock.errors import error
+
+SHARD: Final = "shard"
+"""The column with the number of the shard that a row is matched against."""
+
+ROW: Final = "row"
+"""The column with a unique number of each input row, present if there are several shards. Documents
+cannot serve as keys: the same document may be published twice."""
+
+
+def check_versions(versions: str | Sequence[str]) -> list[str]:
+    """The URIs of the shards as a list.
+
+    Raises
+    ------
+    PipelineError
+        ``pipeline.versions``: there is none.
+    """
+    shards = [versions] if isinstance(versions, str) else list(versions)
+    if not shards:
+        raise error("pipeline.versions", "no index version was given")
+    return shards
+
+
+def with_shards(documents: DataFrame, shards: int) -> DataFrame:
+    """Copy each document for every shard, and partition the rows by shard.
+
+    A worker then opens the one shard it works on, not all of them.
+    """
+    if shards == 1:
+        return documents
+    numbers = f.explode(f.array(*map(f.lit, range(shards))))
+    rows = documents.withColumn(ROW, f.monotonically_increasing_id())
+    return rows.withColumn(SHARD, numbers).repartition(shards, SHARD)
+
+
+def split_by_shard(batch: pa.RecordBatch) -> Iterator[tuple[int, pa.RecordBatch]]:
+    """The rows of each shard in a batch; without shards, the batch itself as shard 0."""
+    if SHARD not in batch.schema.names:
+        yield 0, batch
+        return
+    compute: Any = pc
+    numbers = batch.column(SHARD)
+    for number in numbers.unique():
+        yield int(number.as_py()), batch.filter(compute.equal(numbers, number))
