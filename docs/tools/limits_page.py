@@ -20,7 +20,7 @@ SOURCES = {
     "Matching": "matching/limits.py",
     "Mediation": "mediation/limits.py",
     "Workspaces": "workspace/limits.py",
-    "Reading into the pipeline": "pipeline/limits.py",
+    "Pipeline": "pipeline/limits.py",
 }
 """Heading to the module whose limits stand below it."""
 
