@@ -81,8 +81,8 @@ def run(
     Stops when the inbox is empty, unless --follow is given. An interrupted run can be repeated: it
     continues where the last one stopped, loses nothing and delivers nothing twice.
     """
-    from penstock.pipeline.run_config import RunConfig
     from penstock.pipeline.run import run as run_pipeline
+    from penstock.pipeline.run_config import RunConfig
     from penstock.pipeline.session import session
     from penstock.workspace import Workspace
     from penstock.workspace.status import past_deliveries
