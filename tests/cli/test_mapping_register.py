@@ -82,7 +82,7 @@ def test_a_document_carries_its_mapping(mapping_file: str) -> None:
 
 def test_publishing_tells_of_a_schema_that_nobody_registered(mapping_file: str) -> None:
     options = ("--publisher", "opera", "--schema", "season")
-    told = "nobody registered the schema `season` of `opera`"
+    told = "the schema `season` of `opera` is not registered"
     assert told in penstock("publish", str(OPERA), *options).err
     assert penstock("publish", str(OPERA), *options, "--json").rows[-1]["refusal"] == told
     register(mapping_file)

@@ -37,7 +37,7 @@ def test_header_fields_go_along(here: Path) -> None:
         *("--field", "region=north", "--field", "kind=x=y", "--json"),
     )
     assert done.rows[0]["document"] == "me/7"
-    refusal = "nobody registered the schema `news` of `me`"
+    refusal = "the schema `news` of `me` is not registered"
     summary = {"type": "summary", "published": 1, "known": 0, "refusal": refusal}
     assert done.rows[1] == summary
     (row,) = pq.read_table(here / "inbox").to_pylist()

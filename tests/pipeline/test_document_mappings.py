@@ -118,7 +118,7 @@ def test_a_refusal_has_a_message_and_a_hint(version: OpenVersion) -> None:
     batch = batch_of([(header("hamburg", "nachrichten"), b"<not xml")])
     errors: Any = BatchMatcher(version, chooser=chooser()).match(batch).errors
     (fault,) = errors.to_pylist()
-    assert fault["message"] == "nobody registered the schema `nachrichten` of `hamburg`"
+    assert fault["message"] == "the schema `nachrichten` of `hamburg` is not registered"
     assert "penstock mapping register" in fault["hint"]
     assert fault["line"] is None
 
