@@ -12,10 +12,10 @@ from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Final, TypeAlias
 
-from penstock.lab.bench.workloads import SEED
+from penstock.lab.bench.bench_workload import SEED
+from penstock.lab.built_in_schemas import built_in_schema
 from penstock.lab.catalogues import CATALOGUES, CatalogueDocuments
 from penstock.lab.catalogues.subscriptions import subscriptions
-from penstock.lab.shipped import shipped_schema
 from penstock.lab.workload import KEYWORD_WORKLOADS, huge_document, workload
 
 PATH_QUERIES: Final = 50_000
@@ -75,7 +75,7 @@ def _mediation() -> Content:
 
 def _records() -> Content:
     """Two documents: records copied verbatim, and records that inherit a namespace."""
-    schema = shipped_schema("bibliography")
+    schema = built_in_schema("bibliography")
     verbatim = b"".join(huge_document(schema, RECORDS_BYTES, seed=SEED))
     declared = verbatim.replace(b"<bibliography", b'<bibliography xmlns="urn:bibliography"', 1)
     assert declared != verbatim, "the root element has another name"

@@ -16,7 +16,7 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT / "tests"))
 
-from penstock.lab.bench.machine import this_machine  # noqa: E402
+from penstock.lab.bench.machine_description import this_machine  # noqa: E402
 from support.spark.delivery_audit import Audit  # noqa: E402
 from support.spark.kill_campaign import Campaign, Moment, summary  # noqa: E402
 from support.spark.pipeline_process import Victim  # noqa: E402

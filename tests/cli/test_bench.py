@@ -11,7 +11,7 @@ import pytest
 from penstock.cli.commands.bench import Bench
 from penstock.lab.bench import BENCHES
 from penstock.lab.bench.budgets import BUDGETS, Bound, Budget, Check
-from penstock.lab.bench.machine import this_machine
+from penstock.lab.bench.machine_description import this_machine
 from penstock.lab.bench.report import Figure, Report, Tell
 from penstock.native import native
 from support.fixtures.commands import penstock

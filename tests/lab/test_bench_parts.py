@@ -10,9 +10,10 @@ from pathlib import Path
 import pytest
 
 from penstock.lab.bench.budgets import BUDGETS, Bound, Budget, Check, check_all
-from penstock.lab.bench.machine import Machine, this_machine
-from penstock.lab.bench.measure import Timing, interleaved, once, resident_bytes
+from penstock.lab.bench.machine_description import Machine, this_machine
+from penstock.lab.bench.process_memory import resident_bytes
 from penstock.lab.bench.report import Figure, Report, number, said
+from penstock.lab.bench.timing import Timing, interleaved, once
 
 LEAST = Budget("reader", "speedup", "as fast as", Bound.AT_LEAST, 3, "x")
 MOST = Budget("index", "build", "as slow as", Bound.AT_MOST, 10, "µs")

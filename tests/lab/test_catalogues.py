@@ -14,7 +14,7 @@ from penstock.lab.catalogues import (
     global_schema,
     operator_counts,
 )
-from penstock.lab.catalogues.words import words_of
+from penstock.lab.catalogues.value_generator import vocabulary_of
 from penstock.mediation import derive, rewrite
 from penstock.schema import read_tree
 from support.fixtures.schema_validation import breaches
@@ -83,7 +83,7 @@ def test_values_are_in_the_language_of_the_catalogue() -> None:
     document = CatalogueDocuments(catalogue("birkenthal")).document(20_000, seed=1).decode()
     assert "Einführung: " in document
     for one in CATALOGUES:
-        assert words_of(one.language).topics
+        assert vocabulary_of(one.language).topics
 
 
 def test_repetitions_can_be_fixed() -> None:

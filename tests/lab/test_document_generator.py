@@ -9,7 +9,7 @@ import pytest
 from lxml import etree
 
 from penstock.errors import WorkloadError
-from penstock.lab.shipped import SCHEMA_ROOTS, schema_text, shipped_schema
+from penstock.lab.built_in_schemas import SCHEMA_ROOTS, built_in_schema, schema_text
 from penstock.lab.workload import DocumentGenerator, DocumentParameters, ValueParameters
 from penstock.schema import SchemaGraph
 
@@ -36,14 +36,14 @@ def level(element: etree._Element) -> int:
 @pytest.mark.parametrize("name", SCHEMA_ROOTS)
 def test_documents_are_valid(name: str) -> None:
     validator = etree.DTD(StringIO(schema_text(name)))
-    for document in DocumentGenerator(shipped_schema(name)).documents(10, seed=3):
+    for document in DocumentGenerator(built_in_schema(name)).documents(10, seed=3):
         assert validator.validate(etree.fromstring(document)), validator.error_log
 
 
 def test_a_seed_means_the_same_documents_always() -> None:
-    generator = DocumentGenerator(shipped_schema("news"))
+    generator = DocumentGenerator(built_in_schema("news"))
     once = list(generator.documents(3, seed=1))
-    assert once == list(DocumentGenerator(shipped_schema("news")).documents(3, seed=1))
+    assert once == list(DocumentGenerator(built_in_schema("news")).documents(3, seed=1))
     assert once[:2] == list(generator.documents(2, seed=1))
     assert once != list(generator.documents(3, seed=2))
     assert len(set(once)) == 3
@@ -150,7 +150,7 @@ def test_what_must_recurse_still_ends() -> None:
 
 
 def test_news_is_as_dense_as_news() -> None:
-    documents = list(DocumentGenerator(shipped_schema("news")).documents(40))
+    documents = list(DocumentGenerator(built_in_schema("news")).documents(40))
     elements = sum(sum(1 for _ in etree.fromstring(document).iter()) for document in documents)
     assert 50 <= sum(map(len, documents)) / elements <= 100
 

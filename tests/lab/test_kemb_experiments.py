@@ -10,12 +10,12 @@ import pytest
 from lxml import etree
 
 from penstock.cli.commands.lab import Experiment
-from penstock.lab import kemb, plots
+from penstock.lab import experiment_plots, kemb
 from penstock.lab.bench.keywords import index_of
-from penstock.lab.bench.machine import this_machine
+from penstock.lab.bench.machine_description import this_machine
 from penstock.lab.bench.report import Tell
+from penstock.lab.experiment_tables import Finding, Findings
 from penstock.lab.experiments import EXPERIMENTS
-from penstock.lab.findings import Finding, Findings
 from penstock.lab.kemb import effectiveness
 from penstock.lab.kemb.effectiveness import below_root, relevance
 from penstock.lab.kemb.scale import QUICK
@@ -163,7 +163,7 @@ def test_tables_go_to_a_folder_and_to_stdout(tmp_path: Path) -> None:
 def test_missing_matplotlib_is_refused_with_a_hint(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(plots, "find_spec", lambda name: None)
+    monkeypatch.setattr(experiment_plots, "find_spec", lambda name: None)
     done = penstock("lab", "run", "kemb", "--out", str(tmp_path / "results"))
     assert done.code == 3
     assert "hint: " in done.err

@@ -7,7 +7,7 @@ from collections import Counter
 import pytest
 
 from penstock.errors import WorkloadError
-from penstock.lab.shipped import shipped_schema
+from penstock.lab.built_in_schemas import built_in_schema
 from penstock.lab.workload import (
     KEYWORD_WORKLOADS,
     DocumentGenerator,
@@ -18,13 +18,13 @@ from penstock.lab.workload import (
     QueryParameters,
     terms,
 )
-from penstock.lab.workload.keywords import document_words
+from penstock.lab.workload.keyword_generator import document_words
 from penstock.language import KeywordQuery, parse_keywords
 from penstock.language.keywords.query import Mode
 from penstock.matching import KeywordIndex, SubscriptionIndex
 from penstock.schema import SchemaGraph
 
-NEWS = shipped_schema("news")
+NEWS = built_in_schema("news")
 SMALL = DocumentParameters(size_min=2000, size_max=6000)
 FEED = [b"<n><p>storm on the coast</p></n>", b"<n><p>the storm</p></n>", b"<n><p>sun</p></n>"]
 
@@ -52,7 +52,7 @@ def test_the_terms_of_a_path_are_its_names_and_constants(path: str, words: str) 
 @pytest.mark.parametrize("schema", ["news", "bibliography", "treebank"])
 def test_queries_have_the_terms_of_their_paths_within_the_range(schema: str) -> None:
     parameters = KeywordParameters(words_min=4, words_max=6)
-    pairs = KeywordsOfPaths(shipped_schema(schema), parameters=parameters).pairs(200, seed=3)
+    pairs = KeywordsOfPaths(built_in_schema(schema), parameters=parameters).pairs(200, seed=3)
     for path, keywords in pairs:
         query = parse_keywords(keywords)
         assert set(query.words) == terms(path)

@@ -9,14 +9,14 @@ import pytest
 from penstock.documents import Name
 from penstock.lab import mediation
 from penstock.lab.catalogues import CATALOGUES, Catalogue, CatalogueDocuments, catalogue
-from penstock.lab.catalogues.sent import index_of, sent_of
+from penstock.lab.catalogues.rewritten_documents import index_of, rewritten_document
 from penstock.lab.catalogues.subscriptions import subscriptions
-from penstock.lab.findings import Finding
-from penstock.lab.mediation.exchange import COURSES, TURNED
-from penstock.lab.mediation.loopback import respond_for_real
-from penstock.lab.mediation.network import linear, respond, tree
-from penstock.lab.mediation.rewritten_queries import rewrite_all
+from penstock.lab.experiment_tables import Finding
+from penstock.lab.mediation.exchange_repetition import COURSES, EXCHANGE_CATALOGUE
+from penstock.lab.mediation.query_rewriting_cost import rewrite_all
 from penstock.lab.mediation.scale import QUICK
+from penstock.lab.mediation.simulated_network import linear, respond, tree
+from penstock.lab.mediation.socket_routers import respond_over_sockets
 from penstock.language import parse, to_text
 from penstock.mediation import QueryRewriter
 
@@ -91,14 +91,14 @@ def test_a_document_takes_its_time_on_every_link_and_at_every_router() -> None:
 def test_every_router_gets_every_document_over_sockets() -> None:
     heard: list[bytes] = []
     messages = [b"x" * 4_000, b"y" * 10]
-    response = respond_for_real(messages, heard.append, bandwidth=1e9, routers=3)
+    response = respond_over_sockets(messages, heard.append, bandwidth=1e9, routers=3)
     assert heard == [messages[0]] * 3 + [messages[1]] * 3
     assert response.total == pytest.approx(response.querying + response.transmission)
 
 
 @pytest.mark.parametrize("one", CATALOGUES[::3], ids=lambda one: one.name)
 def test_rewritten_subscriptions_meet_the_same_catalogues(one: Catalogue) -> None:
-    sent = sent_of(one, CatalogueDocuments(one).document(3_000, seed=4))
+    sent = rewritten_document(one, CatalogueDocuments(one).document(3_000, seed=4))
     queries = [parse(text) for text in subscriptions(60, seed=4)]
     rewriter = QueryRewriter(one.mapping)
     local = [rewriter.rewrite(query) for query in queries]
@@ -116,6 +116,6 @@ def test_the_subscriptions_of_a_schema_are_all_accounted_for() -> None:
 
 
 def test_the_catalogue_that_is_turned_round_has_the_place_that_is_repeated() -> None:
-    nodes = catalogue(TURNED).schema.nodes()
+    nodes = catalogue(EXCHANGE_CATALOGUE).schema.nodes()
     assert COURSES in nodes
     assert COURSES[-1] == Name("", "course")

@@ -8,7 +8,7 @@ import pytest
 from lxml import etree
 
 from penstock.errors import WorkloadError
-from penstock.lab.shipped import shipped_schema
+from penstock.lab.built_in_schemas import built_in_schema
 from penstock.lab.workload import (
     DocumentGenerator,
     DocumentParameters,
@@ -20,7 +20,7 @@ from penstock.lab.workload import (
 from penstock.language import parse
 from penstock.schema import SchemaGraph, UnfoldLimits
 
-NEWS = shipped_schema("news")
+NEWS = built_in_schema("news")
 STEP = re.compile(r"(//?)(\*|[\w-]+)((?:\[[^\]]*\])*)")
 ONLY_RANGES = PredicateMix(attribute_equality=0, attribute_range=1)
 ONLY_CHILD_TEXT = PredicateMix(attribute_equality=0, child_text=1)

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from penstock.lab.shipped import shipped_schema
+from penstock.lab.built_in_schemas import built_in_schema
 from penstock.lab.workload import huge_document
 from support.fixtures.memory import measures_memory, told_by
 
@@ -75,7 +75,7 @@ tell(
 def huge_file(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
     path = tmp_path_factory.mktemp("huge") / "document.xml"
     with open(path, "wb") as file:
-        file.writelines(huge_document(shipped_schema("news"), DOCUMENT_BYTES))
+        file.writelines(huge_document(built_in_schema("news"), DOCUMENT_BYTES))
     yield path
     path.unlink()
 

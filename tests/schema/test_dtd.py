@@ -7,7 +7,7 @@ from random import Random
 import pytest
 
 from penstock.errors import SchemaError
-from penstock.lab.shipped import schema_text
+from penstock.lab.built_in_schemas import schema_text
 from penstock.language.relations.path_universe import Occurs
 from penstock.schema import DTD_LIMITS, DtdLimits, SchemaGraph
 from penstock.schema.content_model import (

@@ -9,7 +9,7 @@ from lxml import etree
 
 from penstock.documents import Name
 from penstock.errors import SchemaError
-from penstock.lab.shipped import shipped_schema
+from penstock.lab.built_in_schemas import built_in_schema
 from penstock.lab.workload import QueryGenerator, QueryParameters
 from penstock.language import parse
 from penstock.language.xpath.ast import Axis, Kind, NameTest, Path, Query, Step
@@ -154,7 +154,7 @@ def test_wide_recursion_is_cut_not_suffered() -> None:
 
 def test_the_shortest_paths_are_there_even_when_cut() -> None:
     # A breadth-first walk once spent the whole limit on paths that only might lead to the end.
-    expansion = shipped_schema("news").expand(
+    expansion = built_in_schema("news").expand(
         path("/news/*//work/emphasis/emphasis/measure"), UnfoldLimits(size_max=2000)
     )
     assert "size_max" in expansion.cut_at

@@ -6,7 +6,7 @@ from typing import Protocol
 
 from penstock.lab import kemb, mediation
 from penstock.lab.bench.report import Tell
-from penstock.lab.findings import Findings
+from penstock.lab.experiment_tables import Findings
 
 
 class Experiment(Protocol):

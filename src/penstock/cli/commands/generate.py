@@ -223,10 +223,10 @@ def _numbered(generated: Sequence[str]) -> Iterator[tuple[str, str]]:
 
 def _schema(name: str, *, as_json: bool) -> SchemaGraph:
     """Loads a built-in schema by name, or a DTD by path."""
-    from penstock.lab.shipped import SCHEMA_ROOTS, shipped_schema
+    from penstock.lab.built_in_schemas import SCHEMA_ROOTS, built_in_schema
 
     if name in SCHEMA_ROOTS:
-        return shipped_schema(name)
+        return built_in_schema(name)
     path = Path(name)
     if not path.is_file():
         shipped = ", ".join(SCHEMA_ROOTS)
@@ -257,7 +257,7 @@ def catalogues(
 ) -> None:
     """Write the course catalogues: schemas, matchings, mappings and generated documents."""
     from penstock.lab.catalogues import CATALOGUES, catalogue
-    from penstock.lab.catalogues.collection import file_text
+    from penstock.lab.catalogues.catalogue_collection import file_text
 
     chosen = [catalogue(name) for name in only or ()] or list(CATALOGUES)
     folder.mkdir(parents=True, exist_ok=True)
@@ -282,7 +282,7 @@ def _write_catalogue(
     folder: Path, one: Catalogue, *, count: int, size: int, seed: int
 ) -> list[Path]:
     from penstock.lab.catalogues import CatalogueDocuments
-    from penstock.lab.catalogues.collection import file_text
+    from penstock.lab.catalogues.catalogue_collection import file_text
 
     folder.mkdir(exist_ok=True)
     for kind in ("schema", "matching", "mapping"):

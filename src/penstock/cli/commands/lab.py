@@ -44,14 +44,14 @@ def run(
     as_json: JsonOption = False,
 ) -> None:
     """Run a paper's experiments; write tables and plots, and print the tables."""
-    from penstock.lab import plots
+    from penstock.lab import experiment_plots
     from penstock.lab.experiments import EXPERIMENTS
 
-    plots.need_matplotlib()
+    experiment_plots.require_matplotlib()
     with err().status(f"lab {name}") as status:
         findings = EXPERIMENTS[name](quick=quick, tell=status.update)
     findings.write(output)
-    plots.draw(findings, output)
+    experiment_plots.draw(findings, output)
     if as_json:
         print_json(findings.as_dict())
     else:

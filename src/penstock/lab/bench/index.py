@@ -8,9 +8,10 @@ from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
 
-from penstock.lab.bench.measure import once, resident_bytes
+from penstock.lab.bench.bench_workload import Setting, draw
+from penstock.lab.bench.process_memory import resident_bytes
 from penstock.lab.bench.report import Figure, Report, Tell
-from penstock.lab.bench.workloads import Setting, draw
+from penstock.lab.bench.timing import once
 from penstock.matching import SubscriptionIndex
 
 ADDED = 1_000
@@ -62,7 +63,7 @@ def run(*, quick: bool, tell: Tell) -> Report:
             )
         )
     change = statistics.median(change_seconds)
-    return Report.made_here(
+    return Report.on_this_machine(
         "index",
         quick=quick,
         figures=(

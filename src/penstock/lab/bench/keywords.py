@@ -13,10 +13,10 @@ from dataclasses import dataclass
 from functools import partial
 from random import Random
 
-from penstock.lab.bench.measure import Timing, interleaved
-from penstock.lab.bench.reading import reading_of
+from penstock.lab.bench.bench_workload import SEED
+from penstock.lab.bench.reader_baseline import reading_of
 from penstock.lab.bench.report import Found, Report, Tell
-from penstock.lab.bench.workloads import SEED
+from penstock.lab.bench.timing import Timing, interleaved
 from penstock.lab.workload import KEYWORD_WORKLOADS, KeywordWorkload
 from penstock.matching import KeywordIndex, KeywordMatcher
 

@@ -12,16 +12,16 @@ from dataclasses import dataclass
 from functools import partial
 from statistics import mean, median
 
-from penstock.lab.bench.measure import Timing, interleaved
+from penstock.lab.bench.bench_workload import SEED
 from penstock.lab.bench.report import Figure, Report, Tell
-from penstock.lab.bench.workloads import SEED
+from penstock.lab.bench.timing import Timing, interleaved
 from penstock.lab.catalogues import CATALOGUES, CatalogueDocuments
-from penstock.lab.catalogues.sent import (
-    Sent,
+from penstock.lab.catalogues.rewritten_documents import (
+    RewrittenDocument,
     index_of,
     match_rewritten,
     match_through,
-    sent_of,
+    rewritten_document,
 )
 from penstock.lab.catalogues.subscriptions import subscriptions
 from penstock.matching import Matcher
@@ -54,10 +54,10 @@ FEW = 10
 """Subscriptions with which there is little to match, and most that is done is to rewrite."""
 
 
-def draw(setting: Setting) -> list[Sent]:
+def draw(setting: Setting) -> list[RewrittenDocument]:
     """The documents."""
     return [
-        sent_of(one, CatalogueDocuments(one).document(size, SEED))
+        rewritten_document(one, CatalogueDocuments(one).document(size, SEED))
         for one in CATALOGUES[: setting.catalogues]
         for size in setting.sizes
     ]
@@ -68,15 +68,15 @@ def run(*, quick: bool, tell: Tell) -> Report:
     setting = QUICK if quick else FULL
     tell("bench mediation: generating")
     sent = draw(setting)
-    plain = matcher_of(setting.subscriptions)
+    plain = subscription_matcher(setting.subscriptions)
     mediated = MediatedMatcher(plain)
     tell("bench mediation: matching through mappings, and what is global already")
     matches = match_rewritten(plain, sent)
     assert match_through(mediated, sent) == matches
     times = timed(plain, sent, setting.repeats)
-    few = timed(matcher_of(FEW), sent, setting.repeats)
+    few = timed(subscription_matcher(FEW), sent, setting.repeats)
     tell("bench mediation: memory")
-    held = held_shares(mediated, setting)
+    held = held_memory_shares(mediated, setting)
     largest = max(held, key=lambda each: each[1])
     shares = [share for _, share in held]
     size = sum(len(each.document) for each in sent)
@@ -100,15 +100,15 @@ def run(*, quick: bool, tell: Tell) -> Report:
         "nddr": times["nddr"].median / times["plain"].median,
         "held": mean(shares),
     }
-    return Report.made_here("mediation", quick=quick, figures=figures, values=values)
+    return Report.on_this_machine("mediation", quick=quick, figures=figures, values=values)
 
 
-def matcher_of(count: int) -> Matcher:
+def subscription_matcher(count: int) -> Matcher:
     """So many subscriptions to the global schema."""
     return index_of(subscriptions(count, SEED)).matcher()
 
 
-def timed(matcher: Matcher, sent: Sequence[Sent], repeats: int) -> dict[str, Timing]:
+def timed(matcher: Matcher, sent: Sequence[RewrittenDocument], repeats: int) -> dict[str, Timing]:
     """Both sides in turn."""
     mediated = MediatedMatcher(matcher)
     works = {
@@ -120,7 +120,7 @@ def timed(matcher: Matcher, sent: Sequence[Sent], repeats: int) -> dict[str, Tim
     return interleaved(works, repeats=repeats)
 
 
-def held_shares(mediated: MediatedMatcher, setting: Setting) -> list[tuple[str, float]]:
+def held_memory_shares(mediated: MediatedMatcher, setting: Setting) -> list[tuple[str, float]]:
     """What the rewriter held at once, in per cent of the document, with the catalogue's name."""
     found = []
     for one in CATALOGUES[: setting.catalogues]:

@@ -13,11 +13,11 @@ from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 
-from penstock.lab.bench.measure import interleaved, once
-from penstock.lab.bench.memory import memory_of_matching
-from penstock.lab.bench.reading import reading_of
+from penstock.lab.bench.bench_workload import BenchWorkload, Setting, draw
+from penstock.lab.bench.process_memory import matching_memory
+from penstock.lab.bench.reader_baseline import reading_of
 from penstock.lab.bench.report import Found, Report, Tell
-from penstock.lab.bench.workloads import Setting, Subject, draw
+from penstock.lab.bench.timing import interleaved, once
 from penstock.matching import Matcher, SubscriptionIndex
 
 GROWTH_SMALL = 1_000
@@ -26,7 +26,7 @@ GROWTH_SMALL = 1_000
 YFILTER_DOCUMENTS_SHARE = 20
 """The baseline is timed on this fraction of the documents: it is that much slower."""
 
-TOLD_AGAIN = 4
+EXTRA_SUBSCRIBERS = 4
 """So many more subscribers has each query where the cost of telling is measured."""
 
 
@@ -86,7 +86,7 @@ def match_all(matcher: Matcher, documents: Sequence[bytes]) -> int:
 
 
 @contextmanager
-def saved(subject: Subject, tell: Tell, what: str) -> Iterator[Path]:
+def saved(subject: BenchWorkload, tell: Tell, what: str) -> Iterator[Path]:
     """The subject's index as a file."""
     tell(f"bench paths: {what}, building the index")
     with tempfile.TemporaryDirectory() as folder:
@@ -95,7 +95,7 @@ def saved(subject: Subject, tell: Tell, what: str) -> Iterator[Path]:
         yield path
 
 
-def _sparse(subject: Subject, settings: Settings, found: Found, tell: Tell) -> None:
+def _sparse(subject: BenchWorkload, settings: Settings, found: Found, tell: Tell) -> None:
     documents = subject.documents
     size = sum(map(len, documents))
     warm_size = size * settings.warm_passes
@@ -123,7 +123,7 @@ def _sparse(subject: Subject, settings: Settings, found: Found, tell: Tell) -> N
     found.figure("sparse: spread of the repeats", times["matcher"].spread, "x")
 
 
-def _growth(subject: Subject, setting: Setting, found: Found, tell: Tell) -> None:
+def _growth(subject: BenchWorkload, setting: Setting, found: Found, tell: Tell) -> None:
     """The small index holds whatever matches in the large one: the matches are the same."""
     tell("bench paths: growth")
     large = subject.index().matcher()
@@ -152,7 +152,7 @@ def _growth(subject: Subject, setting: Setting, found: Found, tell: Tell) -> Non
     found.figure("growth: matches a document", matches / len(documents), "")
 
 
-def _dense(subject: Subject, setting: Setting, found: Found, tell: Tell) -> None:
+def _dense(subject: BenchWorkload, setting: Setting, found: Found, tell: Tell) -> None:
     """What a match adds: all the time on top of reading, over the matches.
 
     What telling a match costs, finding it left out, shows where each query has more subscribers:
@@ -162,7 +162,7 @@ def _dense(subject: Subject, setting: Setting, found: Found, tell: Tell) -> None
     documents = subject.documents
     index = subject.index()
     crowded = subject.index()
-    for turn in range(TOLD_AGAIN):
+    for turn in range(EXTRA_SUBSCRIBERS):
         crowded.add_many([f"{id_}-{turn}" for id_ in subject.ids], subject.queries)
     idle = SubscriptionIndex()
     idle.add("none", "/no-such-root")
@@ -170,7 +170,7 @@ def _dense(subject: Subject, setting: Setting, found: Found, tell: Tell) -> None
     tell("bench paths: dense, warm")
     counts = {side: match_all(matcher, documents) for side, matcher in matchers.items()}
     matches = counts["once"]
-    assert counts == {"once": matches, "crowded": (1 + TOLD_AGAIN) * matches, "idle": 0}
+    assert counts == {"once": matches, "crowded": (1 + EXTRA_SUBSCRIBERS) * matches, "idle": 0}
     times = interleaved(
         {"reader": reading_of(documents)}
         | {side: partial(match_all, matcher, documents) for side, matcher in matchers.items()},
@@ -186,7 +186,7 @@ def _dense(subject: Subject, setting: Setting, found: Found, tell: Tell) -> None
     found.figure("dense: share of the reader's throughput", reader / once_told, "x")
     found.figure(
         "dense: telling a match that was found",
-        (told_again - once_told) / (TOLD_AGAIN * matches) * 1e9,
+        (told_again - once_told) / (EXTRA_SUBSCRIBERS * matches) * 1e9,
         "ns",
     )
     found.figure(
@@ -197,12 +197,12 @@ def _dense(subject: Subject, setting: Setting, found: Found, tell: Tell) -> None
 
 
 def _against_yfilter(
-    name: str, subject: Subject, setting: Setting, found: Found, tell: Tell
+    name: str, subject: BenchWorkload, setting: Setting, found: Found, tell: Tell
 ) -> None:
     documents = subject.documents
     with saved(subject, tell, name) as path:
         tell(f"bench paths: {name}, memory")
-        found.values[f"{name}_memory"] = memory_of_matching(path, documents) / 1e6
+        found.values[f"{name}_memory"] = matching_memory(path, documents) / 1e6
         index = SubscriptionIndex.load(path)
         tell(f"bench paths: {name}, against the YFilter-like engine")
         found.values[f"{name}_speedup"] = _speedup(index, documents, setting.repeats)

@@ -18,10 +18,10 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from penstock.lab.bench.measure import interleaved
+from penstock.lab.bench.bench_workload import BenchWorkload, Setting, draw
+from penstock.lab.bench.per_query_baselines import baseline_figures
 from penstock.lab.bench.report import Figure, Report, Tell
-from penstock.lab.bench.rivals import rival_figures
-from penstock.lab.bench.workloads import Setting, Subject, draw
+from penstock.lab.bench.timing import interleaved
 from penstock.matching import Matcher
 from penstock.pipeline.document_matching import match_documents
 from penstock.pipeline.readers import read_directory
@@ -74,8 +74,8 @@ def run(*, quick: bool, tell: Tell) -> Report:
             tell("bench pipeline: others")
             some = subject.documents[: min(RIVAL_DOCUMENTS, setting.documents // 10)]
             few = documents.limit(len(some))
-            figures += rival_figures(few, some, subject.queries)
-    return Report.made_here("pipeline", quick=quick, figures=figures, values=values)
+            figures += baseline_figures(few, some, subject.queries)
+    return Report.on_this_machine("pipeline", quick=quick, figures=figures, values=values)
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,7 +98,7 @@ class _Found:
         ]
 
 
-def _measure(documents: Rows, uri: str, part: Subject, source: Path, repeats: int) -> _Found:
+def _measure(documents: Rows, uri: str, part: BenchWorkload, source: Path, repeats: int) -> _Found:
     matched = match_documents(documents, uri)
     unchanged = documents.mapInArrow(_unchanged, documents.schema)
     matcher = part.index().matcher()
@@ -163,7 +163,7 @@ def write_documents(contents: Sequence[bytes], folder: Path) -> int:
     return sum(map(len, whole))
 
 
-def subscription_table(subject: Subject) -> pa.Table:
+def subscription_table(subject: BenchWorkload) -> pa.Table:
     """The subscriptions as an index version has them."""
     count = len(subject.ids)
     columns: dict[str, Any] = {

@@ -7,10 +7,10 @@ from functools import partial
 
 from lxml import etree
 
-from penstock.lab.bench.measure import interleaved
-from penstock.lab.bench.reading import reading_of
+from penstock.lab.bench.reader_baseline import reading_of
 from penstock.lab.bench.report import Figure, Report, Tell
-from penstock.lab.shipped import SCHEMA_ROOTS, shipped_schema
+from penstock.lab.bench.timing import interleaved
+from penstock.lab.built_in_schemas import SCHEMA_ROOTS, built_in_schema
 from penstock.lab.workload import DocumentGenerator
 
 DOCUMENTS = 400
@@ -25,7 +25,7 @@ def run(*, quick: bool, tell: Tell) -> Report:
     figures: list[Figure] = []
     for schema in SCHEMA_ROOTS:
         tell(f"bench reader: {schema}")
-        generator = DocumentGenerator(shipped_schema(schema))
+        generator = DocumentGenerator(built_in_schema(schema))
         documents = list(generator.documents(DOCUMENTS_QUICK if quick else DOCUMENTS, seed=1))
         size = sum(map(len, documents))
         times = interleaved(
@@ -39,7 +39,7 @@ def run(*, quick: bool, tell: Tell) -> Report:
             Figure(f"{schema}: ratio", ratios[schema], "x"),
         ]
     slowest = {"speedup": min(ratios.values())}
-    return Report.made_here("reader", quick=quick, figures=figures, values=slowest)
+    return Report.on_this_machine("reader", quick=quick, figures=figures, values=slowest)
 
 
 def _build_trees(documents: Sequence[bytes]) -> None:

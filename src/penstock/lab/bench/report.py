@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from penstock.lab.bench.budgets import Check, check_all
-from penstock.lab.bench.machine import Machine, this_machine
+from penstock.lab.bench.machine_description import Machine, this_machine
 
 Tell = Callable[[str], None]
 """Called with what a bench is doing, for whoever waits."""
@@ -35,7 +35,7 @@ class Report:
     checks: tuple[Check, ...]
 
     @classmethod
-    def made_here(
+    def on_this_machine(
         cls, bench: str, *, quick: bool, figures: Iterable[Figure], values: Mapping[str, float]
     ) -> Report:
         """What a bench found on this machine, its values held to their budgets."""
@@ -102,7 +102,7 @@ class Found:
 
     def report(self, bench: str, *, quick: bool) -> Report:
         """All of it, held to the budgets."""
-        return Report.made_here(bench, quick=quick, figures=self.figures, values=self.values)
+        return Report.on_this_machine(bench, quick=quick, figures=self.figures, values=self.values)
 
 
 def said(check: Check) -> str:

@@ -1,13 +1,13 @@
 """The course-catalogue benchmark: forty universities' schemas, one global schema, documents."""
 
-from penstock.lab.catalogues.collection import (
+from penstock.lab.catalogues.catalogue_collection import (
     CATALOGUES,
     Catalogue,
     catalogue,
     global_schema,
     operator_counts,
 )
-from penstock.lab.catalogues.documents import CatalogueDocuments
+from penstock.lab.catalogues.document_generator import CatalogueDocuments
 
 __all__ = [
     "CATALOGUES",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from functools import cache
 
-from penstock.lab.catalogues.collection import global_schema
+from penstock.lab.catalogues.catalogue_collection import global_schema
 from penstock.lab.workload import QueryGenerator, QueryParameters
 from penstock.schema import SchemaGraph, SchemaNode
 from penstock.schema.outline import SIGNS

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from penstock.lab.bench.machine import this_machine
+from penstock.lab.bench.machine_description import this_machine
 from penstock.lab.bench.report import Tell
-from penstock.lab.findings import Findings
+from penstock.lab.experiment_tables import Findings
 from penstock.lab.kemb.effectiveness import clca_and_slca, precision_by_count, precision_by_words
 from penstock.lab.kemb.efficiency import by_count, by_size, by_words, huge
 from penstock.lab.kemb.scale import FULL, QUICK

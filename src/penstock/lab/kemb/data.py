@@ -8,8 +8,8 @@ from dataclasses import dataclass, replace
 from functools import lru_cache
 from random import Random
 
+from penstock.lab.built_in_schemas import built_in_schema
 from penstock.lab.kemb.scale import Scale
-from penstock.lab.shipped import shipped_schema
 from penstock.lab.workload import (
     DocumentGenerator,
     DocumentParameters,
@@ -63,12 +63,12 @@ class DataSet:
         """So many documents of sizes between these."""
         least, most = size_bytes
         parameters = replace(self.documents, size_min=least, size_max=most, repeats_max=REPEATS_MAX)
-        generator = DocumentGenerator(shipped_schema(self.name), parameters)
+        generator = DocumentGenerator(built_in_schema(self.name), parameters)
         return list(generator.documents(count, seed=SEED))
 
     def huge(self, size_bytes: int) -> bytes:
         """One document of this size."""
-        schema = shipped_schema(self.name)
+        schema = built_in_schema(self.name)
         return b"".join(huge_document(schema, size_bytes, seed=SEED, parameters=self.documents))
 
 
@@ -90,7 +90,7 @@ DATA_SETS = (
 def draw_pairs(name: str, count: int, words_max: int) -> Sequence[PathAndKeywords]:
     """Paths and their keywords in random order, so that any beginning is a fair sample."""
     words = KeywordParameters(words_min=3, words_max=words_max)
-    pairs = KeywordsOfPaths(shipped_schema(name), PATHS, words).pairs(count, SEED)
+    pairs = KeywordsOfPaths(built_in_schema(name), PATHS, words).pairs(count, SEED)
     # The first distinct ones are the likeliest, and match most.
     Random(SEED).shuffle(pairs)
     return pairs
@@ -99,7 +99,7 @@ def draw_pairs(name: str, count: int, words_max: int) -> Sequence[PathAndKeyword
 def draw_names(name: str, scale: Scale) -> Sequence[PathAndKeywords]:
     """Paths without predicates and their keywords."""
     words = KeywordParameters(words_min=2, words_max=scale.words_max)
-    generator = KeywordsOfPaths(shipped_schema(name), NAMES, words)
+    generator = KeywordsOfPaths(built_in_schema(name), NAMES, words)
     return generator.pairs(scale.queries_of_names, SEED)
 
 
@@ -109,7 +109,7 @@ def draw_by_words(name: str, scale: Scale) -> dict[int, list[PathAndKeywords]]:
     wanted = scale.queries_a_word_count
     groups: dict[int, list[PathAndKeywords]] = defaultdict(list)
     seen: set[frozenset[str]] = set()
-    paths = QueryGenerator(shipped_schema(name), LONGER_PATHS).stream(SEED)
+    paths = QueryGenerator(built_in_schema(name), LONGER_PATHS).stream(SEED)
     for _ in range(wanted * DRAWS_A_QUERY * len(scale.word_counts)):
         path = next(paths)
         found = terms(path)

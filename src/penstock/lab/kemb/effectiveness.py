@@ -19,11 +19,11 @@ from lxml import etree
 
 from penstock.lab.bench.keywords import index_of
 from penstock.lab.bench.report import Tell
-from penstock.lab.findings import Cell, Chart, Finding
+from penstock.lab.built_in_schemas import SCHEMA_ROOTS
+from penstock.lab.experiment_tables import Cell, Chart, Finding
 from penstock.lab.kemb.data import DATA_SETS, DataSet, draw_by_words, draw_pairs
 from penstock.lab.kemb.scale import Scale
 from penstock.lab.keyword_baselines import answer_elements
-from penstock.lab.shipped import SCHEMA_ROOTS
 from penstock.lab.workload import PathAndKeywords, terms
 from penstock.matching import SubscriptionIndex
 

@@ -12,10 +12,10 @@ from functools import partial
 from time import perf_counter
 
 from penstock.lab.bench.keywords import index_of, match_all
-from penstock.lab.bench.measure import Work, interleaved
-from penstock.lab.bench.reading import reading_of
+from penstock.lab.bench.reader_baseline import reading_of
 from penstock.lab.bench.report import Tell
-from penstock.lab.findings import Cell, Chart, Finding
+from penstock.lab.bench.timing import Work, interleaved
+from penstock.lab.experiment_tables import Cell, Chart, Finding
 from penstock.lab.kemb.data import DATA_SETS, draw_by_words, draw_names, draw_pairs
 from penstock.lab.kemb.scale import Scale
 from penstock.lab.workload import PathAndKeywords

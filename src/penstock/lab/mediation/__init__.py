@@ -2,20 +2,21 @@
 
 from __future__ import annotations
 
-from penstock.lab.bench.machine import this_machine
+from penstock.lab.bench.machine_description import this_machine
 from penstock.lab.bench.report import Tell
-from penstock.lab.findings import Findings
-from penstock.lab.mediation.exchange import by_held_memory, by_repetition
-from penstock.lab.mediation.matching_quality import by_hand
-from penstock.lab.mediation.response import (
+from penstock.lab.experiment_tables import Findings
+from penstock.lab.mediation.exchange_repetition import by_repetition
+from penstock.lab.mediation.held_memory import by_held_memory
+from penstock.lab.mediation.query_rewriting_cost import rewriting_cost
+from penstock.lab.mediation.response_time import (
     by_bandwidth,
     by_header,
     by_size,
     by_subscriptions,
     by_topology,
 )
-from penstock.lab.mediation.rewritten_queries import by_space_and_change
 from penstock.lab.mediation.scale import FULL, QUICK
+from penstock.lab.mediation.schema_matching_quality import matching_quality
 
 
 def run(*, quick: bool, tell: Tell) -> Findings:
@@ -29,7 +30,7 @@ def run(*, quick: bool, tell: Tell) -> Findings:
         by_repetition,
         by_held_memory,
         by_header,
-        by_space_and_change,
-        by_hand,
+        rewriting_cost,
+        matching_quality,
     )
     return Findings("mediation", quick, this_machine(), tuple(part(scale, tell) for part in parts))

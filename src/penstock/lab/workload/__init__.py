@@ -1,14 +1,14 @@
 """Workloads: documents and queries drawn from a schema, by seed, in the field's own parameters."""
 
-from penstock.lab.workload.documents import DocumentGenerator
-from penstock.lab.workload.huge import huge_document
-from penstock.lab.workload.keyword_presets import KEYWORD_WORKLOADS, KeywordWorkload
-from penstock.lab.workload.keywords import (
+from penstock.lab.workload.document_generator import DocumentGenerator
+from penstock.lab.workload.huge_documents import huge_document
+from penstock.lab.workload.keyword_generator import (
     KeywordsOfDocuments,
     KeywordsOfPaths,
     PathAndKeywords,
     terms,
 )
+from penstock.lab.workload.keyword_presets import KEYWORD_WORKLOADS, KeywordWorkload
 from penstock.lab.workload.parameters import (
     DocumentParameters,
     KeywordParameters,
@@ -16,8 +16,8 @@ from penstock.lab.workload.parameters import (
     QueryParameters,
     ValueParameters,
 )
-from penstock.lab.workload.presets import WORKLOADS, Workload, workload
-from penstock.lab.workload.queries import QueryGenerator
+from penstock.lab.workload.path_presets import WORKLOADS, Workload, workload
+from penstock.lab.workload.query_generator import QueryGenerator
 
 __all__ = [
     "KEYWORD_WORKLOADS",

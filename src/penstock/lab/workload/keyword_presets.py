@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from functools import cache
 from typing import Final
 
-from penstock.lab.shipped import shipped_schema
-from penstock.lab.workload.documents import DocumentGenerator
-from penstock.lab.workload.keywords import KeywordsOfDocuments, KeywordsOfPaths
+from penstock.lab.built_in_schemas import built_in_schema
+from penstock.lab.workload.document_generator import DocumentGenerator
+from penstock.lab.workload.keyword_generator import KeywordsOfDocuments, KeywordsOfPaths
 from penstock.lab.workload.parameters import (
     DocumentParameters,
     KeywordParameters,
@@ -54,7 +54,7 @@ class KeywordWorkload:
 
     def documents(self, count: int, seed: int = 0) -> Iterator[bytes]:
         """So many of its documents."""
-        return DocumentGenerator(shipped_schema("news"), _FEED).documents(count, seed)
+        return DocumentGenerator(built_in_schema("news"), _FEED).documents(count, seed)
 
 
 def _of_paths(count: int, seed: int) -> list[str]:
@@ -67,7 +67,7 @@ def _of_paths(count: int, seed: int) -> list[str]:
         values=_MANY_VALUES,
     )
     words = KeywordParameters(words_min=3, words_max=6)
-    return KeywordsOfPaths(shipped_schema("news"), paths, words).queries(count, seed)
+    return KeywordsOfPaths(built_in_schema("news"), paths, words).queries(count, seed)
 
 
 def _of_documents(count: int, seed: int) -> list[str]:
@@ -76,7 +76,7 @@ def _of_documents(count: int, seed: int) -> list[str]:
 
 @cache
 def _words_of_sample() -> KeywordsOfDocuments:
-    generator = DocumentGenerator(shipped_schema("news"), _FEED)
+    generator = DocumentGenerator(built_in_schema("news"), _FEED)
     sample = generator.documents(SAMPLE_DOCUMENTS, SAMPLE_SEED)
     return KeywordsOfDocuments(sample, KeywordParameters(words_min=3, words_max=6, skew=0.5))
 

@@ -41,8 +41,8 @@ def name_similarities(locals_: Sequence[Words], targets: Sequence[Words]) -> Mat
     """The similarity of each pair of names, from 0 to 1.
 
     >>> from penstock.mediation.schema_matching.name_words import split_words
-    >>> found = name_similarities([split_words("courseTitle")], [split_words("course_title"),
-    split_words("day")])
+    >>> targets = [split_words("course_title"), split_words("day")]
+    >>> found = name_similarities([split_words("courseTitle")], targets)
     >>> [round(float(value), 2) for value in found[0]]
     [1.0, 0.0]
     """

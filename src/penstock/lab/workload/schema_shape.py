@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from penstock.lab.workload.chance import Draw, zipf
+from penstock.lab.workload.weighted_choice import WeightedChoice, zipf_weights
 from penstock.schema import SchemaGraph
 from penstock.schema.content_model import Child, Children, Choice, Mixed, Particle
 
 
-class Shape:
+class SchemaShape:
     """Which elements contain each other, how many levels anything needs, what is chosen how often.
 
     Particles are known by identity: they live as long as their schema, and hashing the whole
@@ -17,24 +17,26 @@ class Shape:
     def __init__(self, schema: SchemaGraph, choice_skew: float) -> None:
         self.elements = schema.elements
         self.heights = schema.heights
-        self.choices: dict[int, Draw[Particle]] = {}
+        self.choices: dict[int, WeightedChoice[Particle]] = {}
         """The alternatives of each choice, by Zipf weights in the schema's order."""
-        self.inlines: dict[str, Draw[str]] = {}
+        self.inlines: dict[str, WeightedChoice[str]] = {}
         """The same for the children of each element of mixed content."""
         self.particle_heights: dict[int, int] = {}
         """The least levels that each particle needs, when it stands there once."""
-        self._knots = knots({label: list(one.children) for label, one in schema.elements.items()})
+        self._groups = recursion_groups(
+            {label: list(one.children) for label, one in schema.elements.items()}
+        )
         self._choice_skew = choice_skew
         for label, element in schema.elements.items():
             if isinstance(element.content, Children):
                 self._measure(element.content.particle)
             elif isinstance(element.content, Mixed) and element.content.names:
                 names = element.content.names
-                self.inlines[label] = Draw(names, zipf(len(names), choice_skew))
+                self.inlines[label] = WeightedChoice(names, zipf_weights(len(names), choice_skew))
 
-    def knotted(self, parent: str, child: str) -> bool:
+    def is_recursive(self, parent: str, child: str) -> bool:
         """Whether the two are the same or can contain each other."""
-        return self._knots[child] != 0 and self._knots[parent] == self._knots[child]
+        return self._groups[child] != 0 and self._groups[parent] == self._groups[child]
 
     def _measure(self, particle: Particle) -> int:
         if isinstance(particle, Child):
@@ -42,8 +44,8 @@ class Shape:
         else:
             below = [self._measure(item) for item in particle.items]
             if isinstance(particle, Choice):
-                weights = zipf(len(particle.items), self._choice_skew)
-                self.choices[id(particle)] = Draw(particle.items, weights)
+                weights = zipf_weights(len(particle.items), self._choice_skew)
+                self.choices[id(particle)] = WeightedChoice(particle.items, weights)
                 height = min(below)
             else:
                 height = max(below)
@@ -51,7 +53,7 @@ class Shape:
         return height if particle.indicator.occurs.required else 0
 
 
-def knots(children: dict[str, list[str]]) -> dict[str, int]:
+def recursion_groups(children: dict[str, list[str]]) -> dict[str, int]:
     """A number for each element, equal for those that can contain each other.
 
     Elements that cannot contain themselves, even through others, have number 0.

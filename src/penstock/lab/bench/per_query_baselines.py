@@ -11,15 +11,15 @@ from functools import partial
 
 from lxml import etree
 
-from penstock.lab.bench.measure import interleaved
 from penstock.lab.bench.report import Figure
+from penstock.lab.bench.timing import interleaved
 from penstock.pipeline.session import Rows
 
 SUBSCRIPTIONS = (1, 10, 100)
 """As many as they can bear: each costs them the same again."""
 
 
-def rival_figures(
+def baseline_figures(
     documents: Rows, contents: Sequence[bytes], queries: Sequence[str]
 ) -> list[Figure]:
     """The pairs that each gets through; ``documents`` are those of ``contents``."""

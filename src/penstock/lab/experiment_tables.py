@@ -10,7 +10,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any, TypeAlias
 
-from penstock.lab.bench.machine import Machine
+from penstock.lab.bench.machine_description import Machine
 from penstock.lab.bench.report import number
 
 Cell: TypeAlias = str | float | None

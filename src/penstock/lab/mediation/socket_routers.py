@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from statistics import mean
 from threading import Thread
 
-from penstock.lab.mediation.network import LINEAR_ROUTERS, Response
+from penstock.lab.mediation.simulated_network import LINEAR_ROUTERS, Response
 
 HEAD = struct.Struct("!I")
 """Before each message its length; 0 ends the connection."""
@@ -89,7 +89,7 @@ class _Router:
                 self.onwards.sendall(HEAD.pack(0))
 
 
-def respond_for_real(
+def respond_over_sockets(
     messages: Sequence[bytes], handle: Handle, bandwidth: float, routers: int = LINEAR_ROUTERS
 ) -> Response:
     """Send messages through a row of routers; every one has subscribers."""

@@ -6,13 +6,13 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from penstock.documents import read_events
-from penstock.lab.catalogues.collection import Catalogue
+from penstock.lab.catalogues.catalogue_collection import Catalogue
 from penstock.matching import Matcher, SubscriptionIndex
 from penstock.mediation import Mapping, MediatedMatcher, rewrite
 
 
 @dataclass(frozen=True, slots=True)
-class Sent:
+class RewrittenDocument:
     """A document with its mapping, and what it says under the global schema."""
 
     catalogue: Catalogue
@@ -21,10 +21,10 @@ class Sent:
     rewritten: bytes
 
 
-def sent_of(catalogue: Catalogue, document: bytes) -> Sent:
+def rewritten_document(catalogue: Catalogue, document: bytes) -> RewrittenDocument:
     """A document, rewritten once."""
     made = rewrite(catalogue.mapping, read_events(document)).to_xml()
-    return Sent(catalogue, document, catalogue.mapping, made.encode())
+    return RewrittenDocument(catalogue, document, catalogue.mapping, made.encode())
 
 
 def index_of(queries: Iterable[str]) -> SubscriptionIndex:
@@ -36,11 +36,11 @@ def index_of(queries: Iterable[str]) -> SubscriptionIndex:
     return index
 
 
-def match_rewritten(matcher: Matcher, sent: Sequence[Sent]) -> int:
+def match_rewritten(matcher: Matcher, sent: Sequence[RewrittenDocument]) -> int:
     """Matches what is global already; gives the number of matches."""
     return sum(len(matcher.match(each.rewritten)) for each in sent)
 
 
-def match_through(mediated: MediatedMatcher, sent: Sequence[Sent]) -> int:
+def match_through(mediated: MediatedMatcher, sent: Sequence[RewrittenDocument]) -> int:
     """Matches every document through its mapping; gives the number of matches."""
     return sum(len(mediated.match(each.document, each.mapping)) for each in sent)

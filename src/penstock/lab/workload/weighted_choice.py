@@ -17,12 +17,12 @@ Rnd = Callable[[], float]
 """``random.Random(seed).random``"""
 
 
-def zipf(count: int, skew: float) -> list[float]:
+def zipf_weights(count: int, skew: float) -> list[float]:
     """Weights of ranks 1 to ``count``: ``1 / rank ** skew``."""
     return [1.0 / rank**skew for rank in range(1, count + 1)]
 
 
-class Draw(Generic[T]):
+class WeightedChoice(Generic[T]):
     """A choice among items by weight."""
 
     __slots__ = ("_cumulative", "_last", "_total", "items")

@@ -8,7 +8,7 @@ import pytest
 from lxml import etree
 
 from penstock.errors import WorkloadError
-from penstock.lab.shipped import SCHEMA_ROOTS, schema_text, shipped_schema
+from penstock.lab.built_in_schemas import SCHEMA_ROOTS, built_in_schema, schema_text
 
 ELEMENTS = {
     "news": 120,
@@ -22,7 +22,7 @@ ELEMENTS = {
 
 @pytest.mark.parametrize("name", SCHEMA_ROOTS)
 def test_a_shipped_schema_has_its_elements_and_one_root(name: str) -> None:
-    schema = shipped_schema(name)
+    schema = built_in_schema(name)
     assert len(schema.elements) == ELEMENTS[name]
     assert schema.root_labels == (SCHEMA_ROOTS[name],)
     contained = {child for element in schema.elements.values() for child in element.children}
@@ -37,5 +37,5 @@ def test_a_shipped_schema_is_a_dtd_to_libxml_too(name: str) -> None:
 
 def test_an_unknown_schema_is_refused_with_the_names_there_are() -> None:
     with pytest.raises(WorkloadError, match="news") as caught:
-        shipped_schema("opera")
+        built_in_schema("opera")
     assert caught.value.code == "lab.schema"

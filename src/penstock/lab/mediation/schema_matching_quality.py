@@ -8,8 +8,8 @@ from functools import reduce
 from penstock.documents import read_events
 from penstock.lab.bench.report import Tell
 from penstock.lab.catalogues import CATALOGUES, Catalogue, global_schema
-from penstock.lab.findings import Cell, Finding
-from penstock.lab.mediation.data import draw
+from penstock.lab.experiment_tables import Cell, Finding
+from penstock.lab.mediation.querying_time import draw
 from penstock.lab.mediation.scale import Scale
 from penstock.mediation import ProposedMatching, match_schemas
 from penstock.schema import SampleValues
@@ -18,7 +18,7 @@ SAMPLE_BYTES = 10_000
 """Of the one document of each catalogue that is a sample of its values."""
 
 
-def by_hand(scale: Scale, tell: Tell) -> Finding:
+def matching_quality(scale: Scale, tell: Tell) -> Finding:
     """Precision and recall, without samples and with them."""
     tell("lab mediation: automatic matching")
     catalogues = CATALOGUES[: scale.catalogues]

@@ -7,27 +7,35 @@ from collections.abc import Sequence
 from functools import partial
 from statistics import mean
 
-from penstock.lab.bench.measure import once
 from penstock.lab.bench.report import Tell
-from penstock.lab.catalogues.sent import Sent
-from penstock.lab.findings import Cell, Chart, Finding
-from penstock.lab.mediation.data import WAYS, Querying, draw, matcher_of, measure
-from penstock.lab.mediation.loopback import Handle, respond_for_real
-from penstock.lab.mediation.network import Response, Topology, linear, respond, tree
+from penstock.lab.bench.timing import once
+from penstock.lab.catalogues.rewritten_documents import RewrittenDocument
+from penstock.lab.experiment_tables import Cell, Chart, Finding
+from penstock.lab.mediation.querying_time import (
+    WAYS,
+    QueryingTime,
+    draw,
+    measure,
+    subscription_matcher,
+)
 from penstock.lab.mediation.scale import MEGABIT, Scale
+from penstock.lab.mediation.simulated_network import Response, Topology, linear, respond, tree
+from penstock.lab.mediation.socket_routers import Handle, respond_over_sockets
 from penstock.mediation import Mapping, MappingCache, MediatedMatcher, Way
 
 PARTS = ("querying ms", "transmission ms", "T ms")
 COLUMNS = (*PARTS, "NDDR under it %")
 
-HOW = (
+METHOD = (
     "Querying is the processor's time for documents of all catalogues. Transmission is simulated:"
     " store and forward, a mapping in the header, for SDR the global document beside the original.",
     "SDR's querying has the mediator's rewriting, once, beside the routers' matching.",
 )
 
 
-def travels(sent: Sequence[Sent], way: Way, *, with_mapping: bool = True) -> float:
+def transmitted_bytes(
+    sent: Sequence[RewrittenDocument], way: Way, *, with_mapping: bool = True
+) -> float:
     """Bytes that travel for a document, on average."""
     if way == "sdr":
         return mean(len(each.document) + len(each.rewritten) for each in sent)
@@ -36,13 +44,13 @@ def travels(sent: Sequence[Sent], way: Way, *, with_mapping: bool = True) -> flo
 
 
 def responses(
-    sent: Sequence[Sent], querying: Querying, topology: Topology, bandwidth: float
+    sent: Sequence[RewrittenDocument], querying: QueryingTime, topology: Topology, bandwidth: float
 ) -> dict[Way, Response]:
     """The response time of each way."""
     return {
         way: respond(
             topology,
-            size_bytes=travels(sent, way),
+            size_bytes=transmitted_bytes(sent, way),
             bandwidth=bandwidth,
             querying=querying.at_router(way),
             beforehand=querying.beforehand(way),
@@ -51,7 +59,7 @@ def responses(
     }
 
 
-def rows_of(where: tuple[Cell, ...], found: dict[Way, Response]) -> list[tuple[Cell, ...]]:
+def table_rows(where: tuple[Cell, ...], found: dict[Way, Response]) -> list[tuple[Cell, ...]]:
     """A row for each way: its two parts, and by how much NDDR is under it."""
     nddr = found["nddr"].total
     return [
@@ -75,13 +83,13 @@ def by_bandwidth(scale: Scale, tell: Tell) -> Finding:
     rows: list[tuple[Cell, ...]] = []
     for bandwidth in scale.bandwidths:
         found = responses(sent, querying, linear(), bandwidth)
-        rows += rows_of((bandwidth / MEGABIT,), found)
+        rows += table_rows((bandwidth / MEGABIT,), found)
     return Finding(
         "fig5a",
         f"Fig. 5(a): response time by bandwidth, documents of {scale.size // 1000} KB",
         ("Mbit/s", "way", *COLUMNS),
         tuple(rows),
-        (*HOW, "The paper: NDDR under SDR by 12% at 100 Mbit/s, by 41% at 10."),
+        (*METHOD, "The paper: NDDR under SDR by 12% at 100 Mbit/s, by 41% at 10."),
         Chart("way", "Mbit/s", PARTS, "ms", one_scale=True),
     )
 
@@ -94,7 +102,7 @@ def by_size(scale: Scale, tell: Tell) -> Finding:
         sent = draw(scale.catalogues, size)
         querying = measure(sent, scale.subscriptions[0], scale.repeats)
         found = responses(sent, querying, linear(), scale.bandwidth)
-        rows += rows_of((size / 1000,), found)
+        rows += table_rows((size / 1000,), found)
     return Finding(
         "fig5b",
         f"Fig. 5(b): response time by size of document, {scale.bandwidth // MEGABIT} Mbit/s",
@@ -115,7 +123,7 @@ def by_subscriptions(scale: Scale, tell: Tell) -> Finding:
     for count in scale.subscriptions:
         tell(f"lab mediation: {count:,} subscriptions a router")
         querying = measure(sent, count, scale.repeats)
-        rows += rows_of((count,), responses(sent, querying, linear(), scale.bandwidth))
+        rows += table_rows((count,), responses(sent, querying, linear(), scale.bandwidth))
     return Finding(
         "subscriptions",
         "Beside Fig. 5: response time by subscriptions a router",
@@ -133,10 +141,10 @@ def by_topology(scale: Scale, tell: Tell) -> Finding:
     querying = measure(sent, scale.subscriptions[0], scale.repeats)
     rows: list[tuple[Cell, ...]] = []
     for topology in (linear(), linear(leaves_only=True), tree()):
-        rows += rows_of((topology.name,), responses(sent, querying, topology, scale.bandwidth))
+        rows += table_rows((topology.name,), responses(sent, querying, topology, scale.bandwidth))
     tell("lab mediation: real sockets")
     real = {way: _over_sockets(sent, way, scale) for way in WAYS}
-    rows += rows_of(("linear, real sockets",), real)
+    rows += table_rows(("linear, real sockets",), real)
     return Finding(
         "fig5c",
         f"Fig. 5(c): response time by topology, {scale.bandwidth // MEGABIT} Mbit/s",
@@ -151,27 +159,27 @@ def by_topology(scale: Scale, tell: Tell) -> Finding:
     )
 
 
-def _over_sockets(sent: Sequence[Sent], way: Way, scale: Scale) -> Response:
+def _over_sockets(sent: Sequence[RewrittenDocument], way: Way, scale: Scale) -> Response:
     some = sent[: scale.socket_documents]
     handle = _handler(way, scale.subscriptions[0])
     messages = [_message(each, way) for each in some]
     for message in messages:
         handle(message)
-    return respond_for_real(messages, handle, scale.bandwidth)
+    return respond_over_sockets(messages, handle, scale.bandwidth)
 
 
 _PARTS = struct.Struct("!I")
 """The length of the first of two parts of a message."""
 
 
-def _message(sent: Sent, way: Way) -> bytes:
+def _message(sent: RewrittenDocument, way: Way) -> bytes:
     first = sent.rewritten if way == "sdr" else sent.mapping.to_text().encode()
     return _PARTS.pack(len(first)) + first + sent.document
 
 
 def _handler(way: Way, count: int) -> Handle:
     """What a router does with a message: it matches, and reads each mapping once."""
-    matcher = matcher_of(count)
+    matcher = subscription_matcher(count)
     mediated, cache = MediatedMatcher(matcher, way=way), MappingCache()
 
     def handle(message: bytes) -> object:
@@ -199,7 +207,7 @@ def by_header(scale: Scale, tell: Tell) -> Finding:
         found = [
             respond(
                 linear(),
-                size_bytes=travels(sent, "nddr", with_mapping=with_mapping),
+                size_bytes=transmitted_bytes(sent, "nddr", with_mapping=with_mapping),
                 bandwidth=scale.bandwidth,
                 querying=querying.at_router("nddr"),
             ).total

@@ -22,7 +22,7 @@ class Setting:
 
 
 @dataclass(frozen=True, slots=True)
-class Subject:
+class BenchWorkload:
     """Subscriptions and documents to measure with."""
 
     ids: Sequence[str]
@@ -36,7 +36,7 @@ class Subject:
         assert not errors, next(iter(errors.values()))
         return index
 
-    def reduced_to(self, kept: Collection[str], count: int) -> Subject:
+    def reduced_to(self, kept: Collection[str], count: int) -> BenchWorkload:
         """So many subscriptions: those to keep, and the first of the others."""
         assert len(kept) <= count
         wanted = set(kept)
@@ -49,11 +49,11 @@ class Subject:
         return replace(self, ids=ids, queries=queries)
 
 
-def draw(name: str, setting: Setting, *, extra: int = 0) -> Subject:
+def draw(name: str, setting: Setting, *, extra: int = 0) -> BenchWorkload:
     """A workload by name; ``extra`` subscriptions more than the setting says."""
     chosen = workload(name)
     count = setting.subscriptions + extra
-    return Subject(
+    return BenchWorkload(
         ids=[f"s{number}" for number in range(count)],
         queries=chosen.queries(count, seed=SEED),
         documents=list(chosen.documents(setting.documents, seed=SEED)),

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from penstock.errors import error
-from penstock.lab.findings import Chart, Finding, Findings
+from penstock.lab.experiment_tables import Chart, Finding, Findings
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -18,7 +18,7 @@ PANEL_INCHES = (3.4, 2.9)
 MARKERS = "osD^vx"
 
 
-def need_matplotlib() -> None:
+def require_matplotlib() -> None:
     """Says so before anything is measured, where plots could not be drawn."""
     if find_spec("matplotlib") is None:
         raise error("lab.plots", "matplotlib is not installed")
@@ -26,7 +26,7 @@ def need_matplotlib() -> None:
 
 def draw(findings: Findings, folder: Path) -> None:
     """Writes a file for each chart: ``EXPERIMENT-KEY.svg``."""
-    need_matplotlib()
+    require_matplotlib()
     import matplotlib as mpl  # noqa: PLC0415  # an optional package
 
     # Without dates and random ids: the same findings give the same file. Text stays text.

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 from random import Random
 
-from penstock.lab.workload.chance import Rnd
-from penstock.lab.workload.draft import Draft, Pieces
+from penstock.lab.workload.document_draft import DocumentDraft, Pieces
 from penstock.lab.workload.parameters import DocumentParameters
-from penstock.lab.workload.shape import Shape
-from penstock.lab.workload.values import Values, running_text
+from penstock.lab.workload.schema_shape import SchemaShape
+from penstock.lab.workload.value_domains import Values, running_text
+from penstock.lab.workload.weighted_choice import Rnd
 from penstock.schema import SchemaGraph
 
 DECLARATION = '<?xml version="1.0" encoding="UTF-8"?>\n'
@@ -40,7 +40,7 @@ class DocumentGenerator:
             f' {"xmlns:" + prefix if prefix else "xmlns"}="{uri}"'
             for prefix, uri in schema.namespaces.items()
         )
-        self._shape = Shape(schema, self.parameters.choice_skew)
+        self._shape = SchemaShape(schema, self.parameters.choice_skew)
         self._values = Values(self.parameters.values)
         self._text = running_text(self.parameters.vocabulary_size)
 
@@ -57,9 +57,9 @@ class DocumentGenerator:
         for _ in range(count):
             yield self.document(int(seeds.random() * 2**53))
 
-    def draft(self, rnd: Rnd) -> Draft:
+    def draft(self, rnd: Rnd) -> DocumentDraft:
         """The beginnings of a document, its size already drawn."""
-        draft = Draft(self._shape, self._values, self._text, self.parameters, rnd)
+        draft = DocumentDraft(self._shape, self._values, self._text, self.parameters, rnd)
         spread = self.parameters.size_max - self.parameters.size_min
         reserve = min(spread // 2, SIZE_RESERVE)
         draft.size_wanted = self.parameters.size_min + int(rnd() * (spread - reserve))
@@ -67,16 +67,16 @@ class DocumentGenerator:
         return draft
 
 
-def finish(draft: Draft, rnd: Rnd) -> str:
+def finish(draft: DocumentDraft, rnd: Rnd) -> str:
     """The text of a draft, its references pointing at identifiers that it has.
 
     A document without identifiers has no references either.
     """
     count = len(draft.identifiers)
-    for number, blank in enumerate(draft.identifiers):
-        blank.fill(f"n{number}")
-    for blank in draft.references if count else ():
-        blank.fill(f"n{int(rnd() * count)}")
+    for number, deferred in enumerate(draft.identifiers):
+        deferred.fill(f"n{number}")
+    for deferred in draft.references if count else ():
+        deferred.fill(f"n{int(rnd() * count)}")
     return "".join(flat(draft.pieces))
 
 

@@ -8,20 +8,20 @@ from pathlib import Path
 from time import perf_counter
 
 from penstock.errors import MappingError
-from penstock.lab.bench.measure import once
 from penstock.lab.bench.report import Tell
+from penstock.lab.bench.timing import once
 from penstock.lab.catalogues import CATALOGUES, Catalogue
-from penstock.lab.catalogues.sent import index_of
+from penstock.lab.catalogues.rewritten_documents import index_of
 from penstock.lab.catalogues.subscriptions import subscriptions
-from penstock.lab.findings import Finding
-from penstock.lab.mediation.data import SEED
+from penstock.lab.experiment_tables import Finding
+from penstock.lab.mediation.querying_time import SEED
 from penstock.lab.mediation.scale import Scale
 from penstock.language import Query, parse, to_text
 from penstock.mediation import Mapping, QueryRewriter
 
 
 @dataclass(frozen=True, slots=True)
-class Rewritten:
+class RewrittenQueries:
     """Subscriptions rewritten for one local schema."""
 
     texts: tuple[str, ...]
@@ -32,7 +32,7 @@ class Rewritten:
     seconds: float
 
 
-def rewrite_all(one: Catalogue, queries: list[Query]) -> Rewritten:
+def rewrite_all(one: Catalogue, queries: list[Query]) -> RewrittenQueries:
     """What a router has to install for one publisher."""
     begin = perf_counter()
     rewriter = QueryRewriter(one.mapping)
@@ -48,10 +48,10 @@ def rewrite_all(one: Catalogue, queries: list[Query]) -> Rewritten:
             never += 1
         else:
             texts.append(str(to_text(found)))
-    return Rewritten(tuple(texts), never, refused, perf_counter() - begin)
+    return RewrittenQueries(tuple(texts), never, refused, perf_counter() - begin)
 
 
-def by_space_and_change(scale: Scale, tell: Tell) -> Finding:
+def rewriting_cost(scale: Scale, tell: Tell) -> Finding:
     """Space at a router, and the cost of a new subscription and of a new publisher."""
     texts = subscriptions(scale.rewritten_subscriptions, SEED)
     queries = [parse(text) for text in texts]
@@ -92,7 +92,7 @@ def by_space_and_change(scale: Scale, tell: Tell) -> Finding:
     )
 
 
-def _installed(found: list[Rewritten], count: int) -> float:
+def _installed(found: list[RewrittenQueries], count: int) -> float:
     return 1 + sum(len(each.texts) for each in found) / count
 
 

@@ -7,10 +7,10 @@ from dataclasses import dataclass
 from typing import Final
 
 from penstock.errors import error
-from penstock.lab.shipped import shipped_schema
-from penstock.lab.workload.documents import DocumentGenerator
+from penstock.lab.built_in_schemas import built_in_schema
+from penstock.lab.workload.document_generator import DocumentGenerator
 from penstock.lab.workload.parameters import DocumentParameters, QueryParameters, ValueParameters
-from penstock.lab.workload.queries import QueryGenerator
+from penstock.lab.workload.query_generator import QueryGenerator
 from penstock.schema import SchemaGraph
 
 
@@ -34,7 +34,7 @@ class Workload:
     @property
     def schema(self) -> SchemaGraph:
         """The schema of its documents."""
-        return shipped_schema(self.schema_name)
+        return built_in_schema(self.schema_name)
 
     def queries(self, count: int | None = None, seed: int = 0) -> list[str]:
         """Its queries, or the first ``count`` of them (or more).

@@ -8,9 +8,9 @@ from random import Random
 from xml.sax.saxutils import escape, quoteattr
 
 from penstock.errors import error
-from penstock.lab.catalogues.collection import Catalogue
-from penstock.lab.catalogues.words import Speaker, words_of
-from penstock.lab.workload.chance import Rnd, geometric
+from penstock.lab.catalogues.catalogue_collection import Catalogue
+from penstock.lab.catalogues.value_generator import ValueGenerator, vocabulary_of
+from penstock.lab.workload.weighted_choice import Rnd, geometric
 from penstock.schema import NodePath, Place, SchemaNode
 
 DECLARATION = '<?xml version="1.0" encoding="UTF-8"?>\n'
@@ -64,8 +64,8 @@ class CatalogueDocuments:
             raise error("lab.parameter", message)
         rnd = Random(seed).random
         one = self._catalogue
-        speaker = Speaker(words_of(one.language), one.language, one.university, rnd)
-        draft = _Draft(size_bytes, rnd, speaker)
+        values = ValueGenerator(vocabulary_of(one.language), one.language, one.university, rnd)
+        draft = _Draft(size_bytes, rnd, values)
         draft.emit(DECLARATION)
         root = one.schema.root
         self._element(draft, root, (root.name,))
@@ -79,16 +79,16 @@ class CatalogueDocuments:
 
     def _element(self, draft: _Draft, node: SchemaNode, path: NodePath) -> None:
         if path == self._course:
-            draft.speaker.begin_course()
+            draft.values.begin_course()
         label = node.name.local
         draft.emit(f"<{label}")
         for attribute in node.attributes:
             if attribute.required or draft.rnd() < OPTIONAL_PROBABILITY:
-                value = draft.speaker.value(self._meanings[Place(path, attribute.name)])
+                value = draft.values.value(self._meanings[Place(path, attribute.name)])
                 draft.emit(f" {attribute.name.local}={quoteattr(value)}")
         draft.emit(">")
         if node.text:
-            draft.emit(escape(draft.speaker.value(self._meanings[Place(path)])))
+            draft.emit(escape(draft.values.value(self._meanings[Place(path)])))
         made = False
         for child in node.children:
             below = (*path, child.name)
@@ -130,7 +130,7 @@ class _Draft:
 
     size_wanted: int
     rnd: Rnd
-    speaker: Speaker
+    values: ValueGenerator
     pieces: list[str] = field(default_factory=list)
     size: int = 0
 

@@ -11,7 +11,6 @@ import statistics
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
-from pathlib import Path
 from time import perf_counter
 
 Work = Callable[[], object]
@@ -59,21 +58,6 @@ def interleaved(
         for name in names[begin:] + names[:begin]:
             seconds[name].append(once(sides[name], clock=clock))
     return {name: Timing(tuple(times)) for name, times in seconds.items()}
-
-
-def resident_bytes() -> int:
-    """What the process itself holds in memory now; 0 where the system does not tell.
-
-    Mapped files do not count: they are the system's cache, and it takes them back when it must.
-    """
-    try:
-        text = Path("/proc/self/status").read_text(encoding="ascii", errors="replace")
-    except OSError:
-        return 0
-    for line in text.splitlines():
-        if line.startswith("RssAnon:"):
-            return int(line.split()[1]) * 1024
-    return 0
 
 
 @contextmanager

@@ -13,9 +13,9 @@ from itertools import islice
 from random import Random
 
 from penstock.errors import error
-from penstock.lab.workload.chance import Draw, Rnd
 from penstock.lab.workload.parameters import QueryParameters
-from penstock.lab.workload.walk import Stop, Way, kinds_in_order, origin
+from penstock.lab.workload.random_walk import WalkEdges, WalkNode, predicate_kinds, walk_origin
+from penstock.lab.workload.weighted_choice import Rnd, WeightedChoice
 from penstock.schema import SchemaGraph
 
 TRIES_MAX = 10_000
@@ -38,14 +38,14 @@ class QueryGenerator:
 
     def __init__(self, schema: SchemaGraph, parameters: QueryParameters | None = None) -> None:
         self.parameters = parameters or QueryParameters()
-        self._origin = origin(schema, self.parameters)
+        self._origin = walk_origin(schema, self.parameters)
         deepest = self._origin.levels - 1
         if deepest < self.parameters.depth_min:
             raise error("lab.exhausted", f"no path has {self.parameters.depth_min} steps")
         self._depth_max = int(min(self.parameters.depth_max, deepest))
         self._predicates = _counts(self.parameters.predicate_weights)
         self._nested_paths = _counts(self.parameters.nested_path_weights)
-        self._kinds = kinds_in_order(self.parameters.predicate_mix)
+        self._kinds = predicate_kinds(self.parameters.predicate_mix)
 
     def queries(self, count: int, seed: int = 0) -> list[str]:
         """So many queries; the first of them are the same whatever the count."""
@@ -74,7 +74,7 @@ class QueryGenerator:
         """One query, or nothing where the walk has no place for a predicate."""
         depth_min = self.parameters.depth_min
         depth = depth_min + int(rnd() * (self._depth_max - depth_min + 1))
-        walk, steps = self._walk(self._origin.ways[depth], depth, rnd)
+        walk, steps = self._walk(self._origin.edges[depth], depth, rnd)
         for _ in range(predicates):
             if not self._add_predicate(walk, steps, rnd):
                 return None
@@ -87,35 +87,37 @@ class QueryGenerator:
             return f"{query}/@{attributes[int(rnd() * len(attributes))]}"
         return query
 
-    def _walk(self, way: Way | None, depth: int, rnd: Rnd) -> tuple[list[Stop], list[str]]:
+    def _walk(
+        self, edges: WalkEdges | None, depth: int, rnd: Rnd
+    ) -> tuple[list[WalkNode], list[str]]:
         """So many steps, from a way that leads that deep."""
         parameters = self.parameters
         wildcard, descendant = parameters.wildcard_probability, parameters.descendant_probability
         skips = parameters.descendant_skips
-        walk: list[Stop] = []
+        walk: list[WalkNode] = []
         steps: list[str] = []
-        while way is not None and depth:
-            stop = way.items[bisect_right(way.cumulative, rnd(), 0, way.last)]
+        while edges is not None and depth:
+            node = edges.items[bisect_right(edges.cumulative, rnd(), 0, edges.last)]
             written = 0
             if rnd() < descendant:
                 written = 2
-                below = stop.ways[depth] if skips else None
+                below = node.edges[depth] if skips else None
                 if below is not None:
-                    stop = below.items[bisect_right(below.cumulative, rnd(), 0, below.last)]
+                    node = below.items[bisect_right(below.cumulative, rnd(), 0, below.last)]
             if rnd() < wildcard:
                 written += 1
-            walk.append(stop)
-            steps.append(stop.steps[written])
+            walk.append(node)
+            steps.append(node.steps[written])
             depth -= 1
-            way = stop.ways[depth]
+            edges = node.edges[depth]
         return walk, steps
 
-    def _add_predicate(self, walk: list[Stop], steps: list[str], rnd: Rnd) -> bool:
+    def _add_predicate(self, walk: list[WalkNode], steps: list[str], rnd: Rnd) -> bool:
         kind = self._kinds(rnd)
         places = [
             (index, comparisons)
-            for index, stop in enumerate(walk)
-            if (comparisons := stop.comparisons[kind]) is not None
+            for index, node in enumerate(walk)
+            if (comparisons := node.comparisons[kind]) is not None
         ]
         if not places:
             return False
@@ -123,16 +125,16 @@ class QueryGenerator:
         steps[index] += comparisons(rnd)(rnd)
         return True
 
-    def _add_nested_path(self, walk: list[Stop], steps: list[str], rnd: Rnd) -> bool:
+    def _add_nested_path(self, walk: list[WalkNode], steps: list[str], rnd: Rnd) -> bool:
         depth = 1 + int(rnd() * self.parameters.nested_depth_max)
-        places = [(index, way) for index, stop in enumerate(walk) if (way := stop.ways[depth])]
+        places = [(index, edges) for index, node in enumerate(walk) if (edges := node.edges[depth])]
         if not places:
             return False
-        index, way = places[int(rnd() * len(places))]
-        path = "".join(self._walk(way, depth, rnd)[1])
+        index, edges = places[int(rnd() * len(places))]
+        path = "".join(self._walk(edges, depth, rnd)[1])
         steps[index] += f"[.{path}]" if path.startswith("//") else f"[{path[1:]}]"
         return True
 
 
-def _counts(weights: tuple[float, ...]) -> Draw[int]:
-    return Draw(range(len(weights)), weights)
+def _counts(weights: tuple[float, ...]) -> WeightedChoice[int]:
+    return WeightedChoice(range(len(weights)), weights)

@@ -2,19 +2,18 @@
 
 from __future__ import annotations
 
-from statistics import mean, median
+from statistics import mean
 
 from penstock.documents import Name
 from penstock.lab.bench.report import Tell
 from penstock.lab.catalogues import CatalogueDocuments, catalogue
-from penstock.lab.catalogues.sent import sent_of
-from penstock.lab.findings import Cell, Chart, Finding
-from penstock.lab.mediation.data import SEED, draw, matcher_of, measure
+from penstock.lab.catalogues.rewritten_documents import rewritten_document
+from penstock.lab.experiment_tables import Cell, Chart, Finding
+from penstock.lab.mediation.querying_time import SEED, measure
 from penstock.lab.mediation.scale import Scale
-from penstock.mediation import MediatedMatcher
 from penstock.schema import NodePath
 
-TURNED = "quillan"
+EXCHANGE_CATALOGUE = "quillan"
 """The catalogue whose courses stand below their lecturers."""
 
 COURSES: NodePath = tuple(
@@ -24,12 +23,15 @@ COURSES: NodePath = tuple(
 
 def by_repetition(scale: Scale, tell: Tell) -> Finding:
     """Figure 5(d)."""
-    one = catalogue(TURNED)
+    one = catalogue(EXCHANGE_CATALOGUE)
     rows: list[tuple[Cell, ...]] = []
     for count in scale.repetitions:
         tell(f"lab mediation: {count} courses a lecturer")
         source = CatalogueDocuments(one, repeats={COURSES: count})
-        sent = [sent_of(one, each) for each in source.documents(scale.catalogues, scale.size, SEED)]
+        sent = [
+            rewritten_document(one, each)
+            for each in source.documents(scale.catalogues, scale.size, SEED)
+        ]
         found = measure(sent, scale.subscriptions[0], scale.repeats, ("nddr", "iddr"))
         grown = mean(len(each.rewritten) / len(each.document) for each in sent)
         nddr, iddr = found.ways["nddr"], found.ways["iddr"]
@@ -41,29 +43,4 @@ def by_repetition(scale: Scale, tell: Tell) -> Finding:
         tuple(rows),
         ("The paper: IDDR overtakes NDDR at repetition 4.",),
         Chart("catalogue", "repetition", ("NDDR ms", "IDDR ms"), "querying ms"),
-    )
-
-
-def by_held_memory(scale: Scale, tell: Tell) -> Finding:
-    """What NDDR holds back, against the size of the document."""
-    mediated = MediatedMatcher(matcher_of(scale.subscriptions[0]), way="nddr")
-    rows: list[tuple[Cell, ...]] = []
-    for size in scale.sizes:
-        tell(f"lab mediation: memory, {size:,} bytes")
-        sent = draw(scale.catalogues, size)
-        shares = [
-            100
-            * mediated.match(each.document, each.mapping).counters.work.held_bytes
-            / len(each.document)
-            for each in sent
-        ]
-        largest = max(range(len(sent)), key=shares.__getitem__)
-        name = sent[largest].catalogue.name
-        rows.append((size / 1000, mean(shares), median(shares), shares[largest], name))
-    return Finding(
-        "memory",
-        "Memory held by NDDR, as a share of the document",
-        ("KB", "mean %", "median %", "most %", "where"),
-        tuple(rows),
-        ("The paper: around 5% of most documents.",),
     )

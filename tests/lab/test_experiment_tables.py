@@ -9,9 +9,9 @@ from pathlib import Path
 import pytest
 
 from penstock.errors import PenstockError
-from penstock.lab import plots
-from penstock.lab.bench.machine import Machine
-from penstock.lab.findings import Chart, Finding, Findings
+from penstock.lab import experiment_plots
+from penstock.lab.bench.machine_description import Machine
+from penstock.lab.experiment_tables import Chart, Finding, Findings
 
 MACHINE = Machine("a CPU", 2, 8.2, "Linux x86_64", "3.11.1", "rustc 1.88.0", "release")
 TABLE = Finding(
@@ -54,21 +54,21 @@ def test_findings_are_written_as_text_json_and_csv(tmp_path: Path) -> None:
 
 def test_each_chart_is_drawn_the_same_again(tmp_path: Path) -> None:
     pytest.importorskip("matplotlib")
-    plots.draw(FINDINGS, tmp_path)
+    experiment_plots.draw(FINDINGS, tmp_path)
     (drawn,) = tmp_path.iterdir()
     assert drawn.name == "paper-fig1.svg"
     first = drawn.read_bytes()
     assert b"<svg" in first
-    plots.draw(FINDINGS, tmp_path)
+    experiment_plots.draw(FINDINGS, tmp_path)
     assert drawn.read_bytes() == first
 
 
 def test_without_matplotlib_it_is_told_before_anything_is_measured(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(plots, "find_spec", lambda name: None)
+    monkeypatch.setattr(experiment_plots, "find_spec", lambda name: None)
     with pytest.raises(PenstockError) as caught:
-        plots.need_matplotlib()
+        experiment_plots.require_matplotlib()
     assert caught.value.code == "lab.plots"
     assert "penstock[lab]" in caught.value.hint
     assert isinstance(caught.value, ImportError)
@@ -77,7 +77,7 @@ def test_without_matplotlib_it_is_told_before_anything_is_measured(
 def test_panels_that_are_to_be_compared_have_one_scale() -> None:
     pytest.importorskip("matplotlib")
     assert TABLE.chart is not None
-    apart = plots._figure(TABLE, TABLE.chart)
+    apart = experiment_plots._figure(TABLE, TABLE.chart)
     assert len({axes.get_ylim()[1] for axes in apart.axes}) == 2
-    alike = plots._figure(TABLE, replace(TABLE.chart, one_scale=True))
+    alike = experiment_plots._figure(TABLE, replace(TABLE.chart, one_scale=True))
     assert len({axes.get_ylim()[1] for axes in alike.axes}) == 1

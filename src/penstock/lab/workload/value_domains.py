@@ -12,8 +12,8 @@ from enum import Enum
 from functools import cache
 from random import Random
 
-from penstock.lab.workload.chance import Draw, Rnd, zipf
 from penstock.lab.workload.parameters import ValueParameters
+from penstock.lab.workload.weighted_choice import Rnd, WeightedChoice, zipf_weights
 from penstock.schema.content_model import Attribute
 
 _COMMON = """
@@ -67,7 +67,7 @@ class RunningText:
 
     def __init__(self, vocabulary_size: int) -> None:
         rnd = Random("running text").random
-        draw = Draw(vocabulary(vocabulary_size), zipf(vocabulary_size, 1.0))
+        draw = WeightedChoice(vocabulary(vocabulary_size), zipf_weights(vocabulary_size, 1.0))
         self._words: list[str] = []
         begin = True
         for _ in range(TEXT_TABLE_SIZE):
@@ -93,7 +93,7 @@ def running_text(vocabulary_size: int) -> RunningText:
 
 
 @cache
-def wordiness(label: str) -> float:
+def relative_length(label: str) -> float:
     """How long texts of this element are, compared with a paragraph: a caption is shorter."""
     if not _LONG_TEXTS.isdisjoint(_NAME_PARTS.split(label.lower())):
         return 1.0
@@ -116,7 +116,7 @@ class Domain:
 
     __slots__ = ("draw", "kind")
 
-    def __init__(self, kind: ValueKind, draw: Draw[str]) -> None:
+    def __init__(self, kind: ValueKind, draw: WeightedChoice[str]) -> None:
         self.kind = kind
         self.draw = draw
 
@@ -157,10 +157,10 @@ class Values:
 
     def _attribute_domain(self, label: str, attribute: Attribute) -> Domain:
         if attribute.values:
-            weights = zipf(len(attribute.values), self._parameters.skew)
-            return Domain(ValueKind.WORD, Draw(attribute.values, weights))
+            weights = zipf_weights(len(attribute.values), self._parameters.skew)
+            return Domain(ValueKind.WORD, WeightedChoice(attribute.values, weights))
         if attribute.value is not None:
-            return Domain(ValueKind.WORD, Draw([attribute.value], [1.0]))
+            return Domain(ValueKind.WORD, WeightedChoice([attribute.value], [1.0]))
         special = {
             "ID": ValueKind.ID,
             "IDREF": ValueKind.REFERENCE,
@@ -174,19 +174,21 @@ class Values:
     def _domain(self, kind: ValueKind, place: str, words_max: int) -> Domain:
         count = self._parameters.count
         if kind is ValueKind.NUMBER:
-            return Domain(kind, Draw([str(number) for number in range(count)], [1.0] * count))
-        weights = zipf(count, self._parameters.skew)
+            return Domain(
+                kind, WeightedChoice([str(number) for number in range(count)], [1.0] * count)
+            )
+        weights = zipf_weights(count, self._parameters.skew)
         if kind is ValueKind.DATE:
-            return Domain(kind, Draw([_date(number) for number in range(count)], weights))
+            return Domain(kind, WeightedChoice([_date(number) for number in range(count)], weights))
         if kind in (ValueKind.ID, ValueKind.REFERENCE):
-            return Domain(kind, Draw([f"n{number}" for number in range(count)], weights))
+            return Domain(kind, WeightedChoice([f"n{number}" for number in range(count)], weights))
         rnd = Random(f"values of {place}").random
         values: dict[str, None] = {}
         while len(values) < count:
             words = 1 + int(rnd() * words_max)
             picked = (self._words[int(rnd() * len(self._words))] for _ in range(words))
             values[" ".join(picked)] = None
-        return Domain(kind, Draw(list(values), weights))
+        return Domain(kind, WeightedChoice(list(values), weights))
 
 
 def _date(number: int) -> str:

@@ -10,10 +10,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import NamedTuple, TypeAlias
 
-from penstock.lab.workload.chance import Rnd, geometric
 from penstock.lab.workload.parameters import DocumentParameters
-from penstock.lab.workload.shape import Shape
-from penstock.lab.workload.values import RunningText, ValueKind, Values, wordiness
+from penstock.lab.workload.schema_shape import SchemaShape
+from penstock.lab.workload.value_domains import RunningText, ValueKind, Values, relative_length
+from penstock.lab.workload.weighted_choice import Rnd, geometric
 from penstock.schema.content_model import (
     Child,
     Children,
@@ -29,7 +29,7 @@ Pieces: TypeAlias = "list[str | Pieces]"
 """The text of a document in order; inner lists are slots, which may still grow."""
 
 
-class Place(NamedTuple):
+class DraftPosition(NamedTuple):
     """Where in the document something is made."""
 
     label: str
@@ -41,18 +41,18 @@ class Place(NamedTuple):
 
 
 @dataclass(slots=True)
-class Slot:
+class RepeatSlot:
     """A place for more repetitions of a particle."""
 
     pieces: Pieces
     particle: Particle
-    place: Place
+    position: DraftPosition
     repeats: int = 0
     size: int = 0
 
 
 @dataclass(frozen=True, slots=True)
-class Blank:
+class DeferredAttribute:
     """An attribute that is filled in at the end, when all identifiers are known."""
 
     pieces: Pieces
@@ -64,7 +64,7 @@ class Blank:
         self.pieces[self.index] = f' {self.name}="{value}"'
 
 
-BLANK_SIZE = 6
+DEFERRED_SIZE = 6
 """Bytes of a blank beside its name: space, equals sign, quotes and a short identifier."""
 
 WORD_SIZE = 6
@@ -75,23 +75,23 @@ GROWTH_SIZE = 256
 longer by paragraphs rather than by keywords."""
 
 
-class Draft:
+class DocumentDraft:
     """Makes one document; everything random comes from ``rnd``."""
 
     def __init__(
         self,
-        shape: Shape,
+        shape: SchemaShape,
         values: Values,
         text: RunningText,
         parameters: DocumentParameters,
         rnd: Rnd,
     ) -> None:
         self.pieces: Pieces = []
-        self.slots: list[Slot] = []
+        self.slots: list[RepeatSlot] = []
         self.size = 0
         self.size_wanted = parameters.size_max
-        self.identifiers: list[Blank] = []
-        self.references: list[Blank] = []
+        self.identifiers: list[DeferredAttribute] = []
+        self.references: list[DeferredAttribute] = []
         self._shape = shape
         self._values = values
         self._text = text
@@ -101,7 +101,7 @@ class Draft:
     def begin(self, head: str, root: str, namespaces: str) -> None:
         """Make what stands before the root, and the root with a first content."""
         self._emit(head, self.pieces)
-        self._element(root, Place(root, 1, 1, 0), self.pieces, namespaces)
+        self._element(root, DraftPosition(root, 1, 1, 0), self.pieces, namespaces)
 
     def grow(self) -> None:
         """Repeat what may repeat until the document has the size that is wanted."""
@@ -114,24 +114,26 @@ class Draft:
             elif self._rnd() * GROWTH_SIZE * slot.repeats <= slot.size:
                 self.repeat(slot, slot.pieces)
 
-    def repeat(self, slot: Slot, out: Pieces) -> None:
+    def repeat(self, slot: RepeatSlot, out: Pieces) -> None:
         """Make one more repetition of a slot's particle."""
         before = self.size
-        self._once(slot.particle, slot.place, out)
+        self._once(slot.particle, slot.position, out)
         slot.repeats += 1
         slot.size += self.size - before
 
     # Elements
 
     @property
-    def _full(self) -> bool:
+    def _is_full(self) -> bool:
         return self.size >= self.size_wanted
 
     def _emit(self, piece: str, out: Pieces) -> None:
         out.append(piece)
         self.size += len(piece) if piece.isascii() else len(piece.encode())
 
-    def _element(self, label: str, place: Place, out: Pieces, namespaces: str = "") -> None:
+    def _element(
+        self, label: str, position: DraftPosition, out: Pieces, namespaces: str = ""
+    ) -> None:
         element = self._shape.elements[label]
         self._emit(f"<{label}{namespaces}", out)
         self._attributes(element, out)
@@ -139,7 +141,7 @@ class Draft:
             self._emit("/>", out)
             return
         self._emit(">", out)
-        self._content(element, place, out)
+        self._content(element, position, out)
         self._emit(f"</{label}>", out)
 
     def _attributes(self, element: Element, out: Pieces) -> None:
@@ -149,102 +151,108 @@ class Draft:
                 continue
             domain = self._values.of_attribute(element.name, attribute)
             if domain.kind is ValueKind.ID:
-                self.identifiers.append(self._blank(attribute.name, out))
+                self.identifiers.append(self._deferred(attribute.name, out))
             elif domain.kind is ValueKind.REFERENCE:
-                self.references.append(self._blank(attribute.name, out))
+                self.references.append(self._deferred(attribute.name, out))
             elif domain.kind is not ValueKind.ENTITY:
                 self._emit(f' {attribute.name}="{domain.draw(self._rnd)}"', out)
 
-    def _content(self, element: Element, place: Place, out: Pieces) -> None:
+    def _content(self, element: Element, position: DraftPosition, out: Pieces) -> None:
         if isinstance(element.content, Children):
             self._emit("\n", out)
-            self._particle(element.content.particle, place, out)
+            self._particle(element.content.particle, position, out)
         elif element.name in self._shape.inlines:
-            self._mixed(place, out)
+            self._mixed(position, out)
         elif self._rnd() < self._parameters.value_probability:
             # Text only; and in ANY, where text is always allowed.
             self._emit(self._values.of_text(element.name).draw(self._rnd), out)
 
-    def _blank(self, name: str, out: Pieces) -> Blank:
+    def _deferred(self, name: str, out: Pieces) -> DeferredAttribute:
         self._emit("", out)
-        self.size += len(name) + BLANK_SIZE
-        return Blank(out, len(out) - 1, name)
+        self.size += len(name) + DEFERRED_SIZE
+        return DeferredAttribute(out, len(out) - 1, name)
 
     # Element content
 
-    def _particle(self, particle: Particle, place: Place, out: Pieces) -> None:
+    def _particle(self, particle: Particle, position: DraftPosition, out: Pieces) -> None:
         required = particle.indicator.occurs.required
-        fits = self._fits(particle, place)
+        fits = self._fits(particle, position)
         wanted = required or (
-            fits and not self._full and self._rnd() < self._parameters.optional_probability
+            fits and not self._is_full and self._rnd() < self._parameters.optional_probability
         )
         if particle.indicator.occurs.many and fits:
-            slot = Slot([], particle, place)
+            slot = RepeatSlot([], particle, position)
             out.append(slot.pieces)
             self.slots.append(slot)
             if wanted:
                 self.repeat(slot, slot.pieces)
         elif wanted:
-            self._once(particle, place, out)
+            self._once(particle, position, out)
 
-    def _once(self, particle: Particle, place: Place, out: Pieces) -> None:
+    def _once(self, particle: Particle, position: DraftPosition, out: Pieces) -> None:
         if isinstance(particle, Child):
-            self._element(particle.name, self._below(particle.name, place), out)
+            self._element(particle.name, self._below(particle.name, position), out)
             self._emit("\n", out)
         elif isinstance(particle, Sequence):
             for item in particle.items:
-                self._particle(item, place, out)
+                self._particle(item, position, out)
         else:
-            self._particle(self._alternative(particle, place), place, out)
+            self._particle(self._alternative(particle, position), position, out)
 
-    def _alternative(self, choice: Choice, place: Place) -> Particle:
-        if not self._full:
+    def _alternative(self, choice: Choice, position: DraftPosition) -> Particle:
+        if not self._is_full:
             draw = self._shape.choices[id(choice)]
             for _ in choice.items:
                 item = draw(self._rnd)
-                if self._fits(item, place):
+                if self._fits(item, position):
                     return item
         # The one that ends soonest; this is what ends recursion.
         return min(choice.items, key=lambda item: self._shape.particle_heights[id(item)])
 
-    def _fits(self, particle: Particle, place: Place) -> bool:
+    def _fits(self, particle: Particle, position: DraftPosition) -> bool:
         """Whether one more of it keeps within levels and recursion."""
         if isinstance(particle, Child):
-            return self._child_fits(particle.name, place)
+            return self._child_fits(particle.name, position)
         if isinstance(particle, Sequence):
             return all(
-                self._fits(item, place) for item in particle.items if item.indicator.occurs.required
+                self._fits(item, position)
+                for item in particle.items
+                if item.indicator.occurs.required
             )
-        return any(self._fits(item, place) for item in particle.items)
+        return any(self._fits(item, position) for item in particle.items)
 
-    def _child_fits(self, child: str, place: Place) -> bool:
-        if place.level + self._shape.heights[child] > self._parameters.levels_max:
+    def _child_fits(self, child: str, position: DraftPosition) -> bool:
+        if position.level + self._shape.heights[child] > self._parameters.levels_max:
             return False
-        return place.nesting < self._parameters.recursion_max or not self._shape.knotted(
-            place.label, child
+        return position.nesting < self._parameters.recursion_max or not self._shape.is_recursive(
+            position.label, child
         )
 
-    def _below(self, child: str, place: Place, mixed: int = 0) -> Place:
-        nesting = place.nesting + 1 if self._shape.knotted(place.label, child) else 1
-        return Place(child, place.level + 1, nesting, place.mixed + mixed)
+    def _below(self, child: str, position: DraftPosition, mixed: int = 0) -> DraftPosition:
+        nesting = position.nesting + 1 if self._shape.is_recursive(position.label, child) else 1
+        return DraftPosition(child, position.level + 1, nesting, position.mixed + mixed)
 
     # Mixed content
 
-    def _mixed(self, place: Place, out: Pieces) -> None:
+    def _mixed(self, position: DraftPosition, out: Pieces) -> None:
         parameters, rnd = self._parameters, self._rnd
-        words = 3.0 if place.mixed else 2 * parameters.words_mean * wordiness(place.label)
-        room = max(0, self.size_wanted - self.size) // WORD_SIZE
-        words_left = 1 + min(int(rnd() * words), room)
+        words = (
+            3.0 if position.mixed else 2 * parameters.words_mean * relative_length(position.label)
+        )
+        words_max = max(0, self.size_wanted - self.size) // WORD_SIZE
+        words_left = 1 + min(int(rnd() * words), words_max)
         inlines = 0
-        if not self._full:
-            inlines = geometric(parameters.inlines_mean * parameters.inline_decay**place.mixed, rnd)
+        if not self._is_full:
+            inlines = geometric(
+                parameters.inlines_mean * parameters.inline_decay**position.mixed, rnd
+            )
         for inlines_left in range(inlines, 0, -1):
             run = int(rnd() * 2 * words_left / (inlines_left + 1))
             words_left -= run
             if run:
                 self._emit(self._text.cut(run, rnd) + " ", out)
-            child = self._shape.inlines[place.label](rnd)
-            if self._child_fits(child, place):
-                self._element(child, self._below(child, place, mixed=1), out)
+            child = self._shape.inlines[position.label](rnd)
+            if self._child_fits(child, position):
+                self._element(child, self._below(child, position, mixed=1), out)
                 self._emit(" ", out)
         self._emit(self._text.cut(words_left, rnd), out)

@@ -7,14 +7,14 @@ from dataclasses import dataclass
 from functools import cache, partial
 from time import process_time
 
-from penstock.lab.bench.measure import interleaved
+from penstock.lab.bench.timing import interleaved
 from penstock.lab.catalogues import CATALOGUES, CatalogueDocuments
-from penstock.lab.catalogues.sent import (
-    Sent,
+from penstock.lab.catalogues.rewritten_documents import (
+    RewrittenDocument,
     index_of,
     match_rewritten,
     match_through,
-    sent_of,
+    rewritten_document,
 )
 from penstock.lab.catalogues.subscriptions import subscriptions
 from penstock.matching import Matcher
@@ -32,22 +32,23 @@ WAYS: tuple[Way, ...] = ("sdr", "nddr", "iddr")
 
 
 @cache
-def draw(catalogues: int, size_bytes: int) -> tuple[Sent, ...]:
+def draw(catalogues: int, size_bytes: int) -> tuple[RewrittenDocument, ...]:
     """A document of this size from each of the first catalogues."""
     chosen = CATALOGUES[: catalogues : LARGE_SHARE if size_bytes >= LARGE_BYTES else 1]
     return tuple(
-        sent_of(each, CatalogueDocuments(each).document(size_bytes, SEED)) for each in chosen
+        rewritten_document(each, CatalogueDocuments(each).document(size_bytes, SEED))
+        for each in chosen
     )
 
 
 @cache
-def matcher_of(count: int) -> Matcher:
+def subscription_matcher(count: int) -> Matcher:
     """So many subscriptions to the global schema."""
     return index_of(subscriptions(count, SEED)).matcher()
 
 
 @dataclass(frozen=True, slots=True)
-class Querying:
+class QueryingTime:
     """Seconds that a document takes, on average."""
 
     plain: float
@@ -64,12 +65,14 @@ class Querying:
         return max(0.0, self.ways[way] - self.plain) if way == "sdr" else 0.0
 
 
-def measure(sent: Sequence[Sent], count: int, repeats: int, ways: Sequence[Way] = WAYS) -> Querying:
+def measure(
+    sent: Sequence[RewrittenDocument], count: int, repeats: int, ways: Sequence[Way] = WAYS
+) -> QueryingTime:
     """Match all documents against so many subscriptions, one way after the other.
 
     What counts is the processor's time, as in the paper.
     """
-    plain = matcher_of(count)
+    plain = subscription_matcher(count)
     works: dict[str, Callable[[], int]] = {"plain": partial(match_rewritten, plain, sent)}
     for way in ways:
         works[way] = partial(match_through, MediatedMatcher(plain, way=way), sent)
@@ -78,4 +81,4 @@ def measure(sent: Sequence[Sent], count: int, repeats: int, ways: Sequence[Way] 
     assert len(matches) == 1, matches
     times = interleaved(works, repeats=repeats, clock=process_time)
     seconds = {name: timing.median / len(sent) for name, timing in times.items()}
-    return Querying(seconds["plain"], {way: seconds[way] for way in ways})
+    return QueryingTime(seconds["plain"], {way: seconds[way] for way in ways})

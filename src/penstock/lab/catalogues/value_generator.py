@@ -12,12 +12,12 @@ from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
 
-from penstock.lab.workload.chance import Rnd
+from penstock.lab.workload.weighted_choice import Rnd
 from penstock.schema import Place
 
 
 @dataclass(frozen=True, slots=True)
-class Words:
+class Vocabulary:
     """The words of one language."""
 
     topics: tuple[str, ...]
@@ -41,17 +41,17 @@ class Words:
 
 
 @cache
-def words_of(language: str) -> Words:
+def vocabulary_of(language: str) -> Vocabulary:
     """The words of a language, from its file."""
-    path = files("penstock.lab.catalogues") / "words" / f"{language}.toml"
+    path = files("penstock.lab.catalogues") / "vocabularies" / f"{language}.toml"
     table = tomllib.loads(path.read_text(encoding="utf-8"))
-    return Words(**{key: tuple(values) for key, values in table.items()})
+    return Vocabulary(**{key: tuple(values) for key, values in table.items()})
 
 
-class Speaker:
+class ValueGenerator:
     """Draws values; what belongs to one course is about one topic."""
 
-    def __init__(self, words: Words, language: str, university: str, rnd: Rnd) -> None:
+    def __init__(self, words: Vocabulary, language: str, university: str, rnd: Rnd) -> None:
         self._words = words
         self._language = language
         self._university = university

@@ -11,11 +11,25 @@ from collections.abc import Sequence
 from concurrent.futures import ProcessPoolExecutor
 from pathlib import Path
 
-from penstock.lab.bench.measure import resident_bytes
 from penstock.matching import SubscriptionIndex
 
 
-def memory_of_matching(index: Path, documents: Sequence[bytes]) -> int:
+def resident_bytes() -> int:
+    """What the process itself holds in memory now; 0 where the system does not tell.
+
+    Mapped files do not count: they are the system's cache, and it takes them back when it must.
+    """
+    try:
+        text = Path("/proc/self/status").read_text(encoding="ascii", errors="replace")
+    except OSError:
+        return 0
+    for line in text.splitlines():
+        if line.startswith("RssAnon:"):
+            return int(line.split()[1]) * 1024
+    return 0
+
+
+def matching_memory(index: Path, documents: Sequence[bytes]) -> int:
     """Bytes by which a new process grows, from the loaded index to the last document."""
     context = multiprocessing.get_context("spawn")
     with ProcessPoolExecutor(max_workers=1, mp_context=context) as pool:

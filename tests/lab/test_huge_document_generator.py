@@ -9,15 +9,15 @@ import pytest
 from lxml import etree
 
 from penstock.errors import WorkloadError
-from penstock.lab.shipped import SCHEMA_ROOTS, schema_text, shipped_schema
+from penstock.lab.built_in_schemas import SCHEMA_ROOTS, built_in_schema, schema_text
 from penstock.lab.workload import huge_document
-from penstock.lab.workload.huge import CHUNK_SIZE_MIN, REPETITION_SIZE_MAX
+from penstock.lab.workload.huge_documents import CHUNK_SIZE_MIN, REPETITION_SIZE_MAX
 from penstock.schema import SchemaGraph
 
 
 @pytest.mark.parametrize("name", SCHEMA_ROOTS)
 def test_it_is_valid_and_of_its_size(name: str) -> None:
-    chunks = list(huge_document(shipped_schema(name), 400_000, seed=2))
+    chunks = list(huge_document(built_in_schema(name), 400_000, seed=2))
     document = b"".join(chunks)
     assert 400_000 <= len(document) <= 400_000 + 2 * REPETITION_SIZE_MAX
     assert all(len(chunk) >= CHUNK_SIZE_MIN for chunk in chunks[:-2])
@@ -26,7 +26,7 @@ def test_it_is_valid_and_of_its_size(name: str) -> None:
 
 
 def test_a_seed_means_the_same_document_always() -> None:
-    news = shipped_schema("news")
+    news = built_in_schema("news")
     once = b"".join(huge_document(news, 200_000, seed=1))
     assert once == b"".join(huge_document(news, 200_000, seed=1))
     assert once != b"".join(huge_document(news, 200_000, seed=2))
@@ -35,7 +35,7 @@ def test_a_seed_means_the_same_document_always() -> None:
 def test_memory_does_not_grow_with_size() -> None:
     def peak(size_bytes: int) -> int:
         tracemalloc.start()
-        for _ in huge_document(shipped_schema("customers"), size_bytes):
+        for _ in huge_document(built_in_schema("customers"), size_bytes):
             pass
         highest = tracemalloc.get_traced_memory()[1]
         tracemalloc.stop()
@@ -46,7 +46,7 @@ def test_memory_does_not_grow_with_size() -> None:
 
 
 def test_identifiers_never_repeat() -> None:
-    root = etree.fromstring(b"".join(huge_document(shipped_schema("bibliography"), 300_000)))
+    root = etree.fromstring(b"".join(huge_document(built_in_schema("bibliography"), 300_000)))
     keys = [record.get("key") for record in root]
     assert len(keys) > 500
     assert len(set(keys)) == len(keys)

@@ -28,6 +28,6 @@ def schema_text(name: str) -> str:
 
 
 @cache
-def shipped_schema(name: str) -> SchemaGraph:
+def built_in_schema(name: str) -> SchemaGraph:
     """A shipped schema by name; schemas are immutable, so it is read once."""
     return SchemaGraph.from_dtd(schema_text(name), roots=[SCHEMA_ROOTS[name]])

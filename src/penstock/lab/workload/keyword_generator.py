@@ -17,9 +17,9 @@ from typing import NamedTuple
 from lxml import etree
 
 from penstock.errors import error
-from penstock.lab.workload.chance import Draw, Rnd, zipf
 from penstock.lab.workload.parameters import KeywordParameters, QueryParameters
-from penstock.lab.workload.queries import TRIES_MAX, QueryGenerator
+from penstock.lab.workload.query_generator import TRIES_MAX, QueryGenerator
+from penstock.lab.workload.weighted_choice import Rnd, WeightedChoice, zipf_weights
 from penstock.language.keywords.query import words
 from penstock.schema import SchemaGraph
 
@@ -124,7 +124,7 @@ class KeywordsOfDocuments:
         ranked = sorted(counted, key=lambda word: (-counted[word], word))
         if len(ranked) < self.parameters.words_max:
             raise error("lab.exhausted", f"the documents have only {len(ranked)} different words")
-        self._draw = Draw(ranked, zipf(len(ranked), self.parameters.skew))
+        self._draw = WeightedChoice(ranked, zipf_weights(len(ranked), self.parameters.skew))
 
     def queries(self, count: int, seed: int = 0) -> list[str]:
         """So many distinct queries; the first of them are the same whatever the count."""

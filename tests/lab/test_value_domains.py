@@ -8,9 +8,9 @@ from random import Random
 import pytest
 
 from penstock.lab.workload import ValueParameters
-from penstock.lab.workload.chance import Draw, geometric, zipf
-from penstock.lab.workload.shape import knots
-from penstock.lab.workload.values import RunningText, ValueKind, Values, kind_of, vocabulary
+from penstock.lab.workload.schema_shape import recursion_groups
+from penstock.lab.workload.value_domains import RunningText, ValueKind, Values, kind_of, vocabulary
+from penstock.lab.workload.weighted_choice import WeightedChoice, geometric, zipf_weights
 from penstock.schema.content_model import Attribute, Default
 
 
@@ -68,7 +68,7 @@ def test_values_are_as_many_as_asked_and_follow_what_is_declared() -> None:
 
 def test_a_skew_makes_first_values_commoner() -> None:
     rnd = Random(3).random
-    counts = Counter(Draw("abcd", zipf(4, 1.0))(rnd) for _ in range(10_000))
+    counts = Counter(WeightedChoice("abcd", zipf_weights(4, 1.0))(rnd) for _ in range(10_000))
     shares = [counts[letter] / 10_000 for letter in "abcd"]
     assert shares == pytest.approx([0.48, 0.24, 0.16, 0.12], abs=0.02)
 
@@ -82,7 +82,9 @@ def test_a_geometric_count_has_its_mean() -> None:
 
 
 def test_knots_are_the_elements_that_contain_each_other() -> None:
-    found = knots({"a": ["b", "c"], "b": ["c", "d"], "c": ["b"], "d": ["d", "e"], "e": []})
+    found = recursion_groups(
+        {"a": ["b", "c"], "b": ["c", "d"], "c": ["b"], "d": ["d", "e"], "e": []}
+    )
     assert found["a"] == found["e"] == 0
     assert found["b"] == found["c"] != 0
     assert found["d"] not in (0, found["b"])

@@ -7,41 +7,41 @@ from itertools import accumulate
 from math import inf
 from typing import NamedTuple
 
-from penstock.lab.workload.chance import Draw, Rnd, zipf
 from penstock.lab.workload.parameters import PredicateMix, QueryParameters
-from penstock.lab.workload.shape import knots
-from penstock.lab.workload.values import Domain, ValueKind, Values
+from penstock.lab.workload.schema_shape import recursion_groups
+from penstock.lab.workload.value_domains import Domain, ValueKind, Values
+from penstock.lab.workload.weighted_choice import Rnd, WeightedChoice, zipf_weights
 from penstock.schema import SchemaGraph
 from penstock.schema.content_model import Element, Mixed
 
 _RANGE_SIGNS = ("<", "<=", ">", ">=")
 
 
-class Way(NamedTuple):
+class WalkEdges(NamedTuple):
     """Where a walk may go next: items to be drawn by ``bisect(cumulative, rnd(), 0, last)``.
 
     This is :class:`~penstock.lab.workload.chance.Draw` laid open: a walk draws at every step, and
     a million walks are wanted in seconds.
     """
 
-    items: tuple[Stop, ...]
+    items: tuple[WalkNode, ...]
     cumulative: tuple[float, ...]
     last: int
 
 
 @dataclass(slots=True, eq=False)
-class Stop:
+class WalkNode:
     """An element as walks see it."""
 
     label: str
     levels: float
     """Levels from here down to the deepest descendant, itself counted; infinite in a recursion."""
     attributes: tuple[str, ...]
-    comparisons: tuple[Draw[Comparison] | None, ...]
+    comparisons: tuple[WeightedChoice[Comparison] | None, ...]
     """What can be compared there, for each kind of predicate in the order of the mix."""
     steps: tuple[str, str, str, str]
     """The four ways to write a step to here."""
-    ways: list[Way | None] = field(default_factory=list)
+    edges: list[WalkEdges | None] = field(default_factory=list)
     """At position n the way to children of at least n levels; ``None`` where there are none."""
 
 
@@ -63,12 +63,12 @@ class Comparison:
         return f"[{self.operand} = '{value}']"
 
 
-def origin(schema: SchemaGraph, parameters: QueryParameters) -> Stop:
+def walk_origin(schema: SchemaGraph, parameters: QueryParameters) -> WalkNode:
     """The stop above all roots, from which every walk starts; all others hang below it."""
     values = Values(parameters.values)
     levels = _levels(schema)
     found = {
-        label: Stop(
+        label: WalkNode(
             label,
             levels[label],
             tuple(element.attributes),
@@ -79,16 +79,16 @@ def origin(schema: SchemaGraph, parameters: QueryParameters) -> Stop:
     }
     for label, element in schema.elements.items():
         children = [found[child] for child in element.children]
-        found[label].ways = _ways(children, parameters.child_skew, parameters.depth_max)
+        found[label].edges = _edges(children, parameters.child_skew, parameters.depth_max)
     roots = [found[label] for label in schema.root_labels]
-    above = Stop("", 1 + max(root.levels for root in roots), (), (), ("", "", "", ""))
-    above.ways = _ways(roots, 0.0, parameters.depth_max)
+    above = WalkNode("", 1 + max(root.levels for root in roots), (), (), ("", "", "", ""))
+    above.edges = _edges(roots, 0.0, parameters.depth_max)
     return above
 
 
-def _ways(children: list[Stop], skew: float, levels_max: int) -> list[Way | None]:
-    weights = zipf(len(children), skew)
-    ways: list[Way | None] = []
+def _edges(children: list[WalkNode], skew: float, levels_max: int) -> list[WalkEdges | None]:
+    weights = zipf_weights(len(children), skew)
+    edges: list[WalkEdges | None] = []
     for levels in range(levels_max + 1):
         deep = [
             (child, weight)
@@ -98,18 +98,18 @@ def _ways(children: list[Stop], skew: float, levels_max: int) -> list[Way | None
         total = sum(weight for _, weight in deep)
         cumulative = tuple(accumulate(weight / total for _, weight in deep))
         items = tuple(child for child, _ in deep)
-        ways.append(Way(items, cumulative, len(items) - 1) if items else None)
-    return ways
+        edges.append(WalkEdges(items, cumulative, len(items) - 1) if items else None)
+    return edges
 
 
 def _levels(schema: SchemaGraph) -> dict[str, float]:
     children = {label: list(element.children) for label, element in schema.elements.items()}
-    knotted = knots(children)
+    groups = recursion_groups(children)
     found: dict[str, float] = {}
 
     def levels(label: str) -> float:
         if label not in found:
-            below = [levels(child) for child in children[label]] if not knotted[label] else [inf]
+            below = [levels(child) for child in children[label]] if not groups[label] else [inf]
             found[label] = 1 + max(below, default=0)
         return found[label]
 
@@ -120,7 +120,7 @@ def _levels(schema: SchemaGraph) -> dict[str, float]:
 
 def _comparisons(
     schema: SchemaGraph, element: Element, values: Values
-) -> tuple[Draw[Comparison] | None, ...]:
+) -> tuple[WeightedChoice[Comparison] | None, ...]:
     attributes = {
         name: values.of_attribute(element.name, attribute)
         for name, attribute in element.attributes.items()
@@ -136,14 +136,14 @@ def _comparisons(
         [Comparison(child, values.of_text(child)) for child in children],
         [Comparison(".", values.of_text(element.name))] if _text_only(element) else [],
     )
-    return tuple(Draw(kind, [1.0] * len(kind)) if kind else None for kind in kinds)
+    return tuple(WeightedChoice(kind, [1.0] * len(kind)) if kind else None for kind in kinds)
 
 
 def _text_only(element: Element) -> bool:
     return isinstance(element.content, Mixed) and not element.content.names
 
 
-def kinds_in_order(mix: PredicateMix) -> Draw[int]:
+def predicate_kinds(mix: PredicateMix) -> WeightedChoice[int]:
     """The kinds of predicates, as positions in :attr:`Stop.comparisons`."""
     weights = (mix.attribute_equality, mix.attribute_range, mix.child_text, mix.own_text)
-    return Draw(range(len(weights)), weights)
+    return WeightedChoice(range(len(weights)), weights)

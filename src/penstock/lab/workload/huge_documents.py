@@ -11,10 +11,10 @@ from collections.abc import Iterator
 from random import Random
 
 from penstock.errors import error
-from penstock.lab.workload.chance import Rnd
-from penstock.lab.workload.documents import DocumentGenerator, finish, flat
-from penstock.lab.workload.draft import Draft, Pieces, Slot
+from penstock.lab.workload.document_draft import DocumentDraft, Pieces, RepeatSlot
+from penstock.lab.workload.document_generator import DocumentGenerator, finish, flat
 from penstock.lab.workload.parameters import DocumentParameters
+from penstock.lab.workload.weighted_choice import Rnd
 from penstock.schema import SchemaGraph
 
 STOCK_SIZE = 256
@@ -45,7 +45,7 @@ def huge_document(
     """
     rnd = Random(seed).random
     draft = DocumentGenerator(schema, parameters).draft(rnd)
-    slot = _slot_of_records(draft)
+    slot = _record_slot(draft)
     slot.pieces.append(_MARK)
     identifiers = len(draft.identifiers)
     head, _, tail = finish(draft, rnd).partition(_MARK)
@@ -55,32 +55,32 @@ def huge_document(
     yield end
 
 
-def _slot_of_records(draft: Draft) -> Slot:
+def _record_slot(draft: DocumentDraft) -> RepeatSlot:
     """Of the shallowest slots the one whose repetitions are largest."""
     if not draft.slots:
         raise error("lab.exhausted", "nothing repeats in this schema, so no document can be huge")
-    level = min(slot.place.level for slot in draft.slots)
-    shallowest = [slot for slot in draft.slots if slot.place.level == level]
+    level = min(slot.position.level for slot in draft.slots)
+    shallowest = [slot for slot in draft.slots if slot.position.level == level]
 
-    def size(slot: Slot) -> int:
+    def size(slot: RepeatSlot) -> int:
         return sum(len(part) for _ in range(_TRIALS) for part in _repetition(draft, slot))
 
     return max(shallowest, key=size)
 
 
-def _repetition(draft: Draft, slot: Slot) -> tuple[bytes, ...]:
+def _repetition(draft: DocumentDraft, slot: RepeatSlot) -> tuple[bytes, ...]:
     """The parts of a new repetition between which identifiers go."""
-    kept = draft.identifiers, draft.references, draft.slots
+    saved = draft.identifiers, draft.references, draft.slots
     draft.identifiers, draft.references, draft.slots = [], [], []
     draft.size_wanted = draft.size + REPETITION_SIZE_MAX
     pieces: Pieces = []
     draft.repeat(slot, pieces)
-    for blank in draft.identifiers:
-        blank.fill(_MARK)
-    for blank in draft.references:
+    for deferred in draft.identifiers:
+        deferred.fill(_MARK)
+    for deferred in draft.references:
         # The first identifier of the document is the one that is sure to be there.
-        blank.fill("n0")
-    draft.identifiers, draft.references, draft.slots = kept
+        deferred.fill("n0")
+    draft.identifiers, draft.references, draft.slots = saved
     return tuple(part.encode() for part in "".join(flat(pieces)).split(_MARK))
 
 
