@@ -72,6 +72,7 @@ impl CandidateNodes {
     }
 
     /// Adds a holder.
+    #[inline]
     pub fn hold(&mut self, id: CandidateId) {
         self.held += 1;
         self.slots[id as usize].holders += 1;
@@ -107,20 +108,24 @@ impl CandidateNodes {
         self.slots[id as usize].node.take()
     }
 
+    #[inline]
     pub fn is_selected(&self, id: CandidateId) -> bool {
         self.slots[id as usize].node.is_none()
     }
 
     /// The number of references to nodes.
+    #[inline]
     pub fn held(&self) -> usize {
         self.held
     }
 
     /// Starts the walk of a node candidate: each binding receives it at most once per walk.
+    #[inline]
     pub fn start_walk(&mut self) {
         self.walk += 1;
     }
 
+    #[inline]
     pub fn walk(&self) -> u64 {
         self.walk
     }

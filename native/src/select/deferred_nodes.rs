@@ -33,6 +33,7 @@ impl DeferredNodes {
         }
     }
 
+    #[inline]
     pub fn len(&self) -> usize {
         self.nodes.len()
     }

@@ -94,18 +94,22 @@ impl<'a> OpenNodes<'a> {
     }
 
     /// Index of the innermost frame.
+    #[inline]
     pub fn depth(&self) -> u32 {
         u32::try_from(self.frames.len() - 1).expect("the reader limits depth")
     }
 
+    #[inline]
     pub fn frame(&self, depth: u32) -> &Frame {
         &self.frames[depth as usize]
     }
 
+    #[inline]
     pub fn top(&self) -> &Frame {
         self.frames.last().expect("the document's frame stays open")
     }
 
+    #[inline]
     pub fn top_mut(&mut self) -> &mut Frame {
         self.frames
             .last_mut()
@@ -113,11 +117,13 @@ impl<'a> OpenNodes<'a> {
     }
 
     /// The frame around the innermost one.
+    #[inline]
     pub fn parent(&self) -> &Frame {
         &self.frames[self.frames.len() - 2]
     }
 
     /// Opens a node.
+    #[inline]
     pub fn push_frame(&mut self, order: u64, deferred_mark: usize, pending_mark: usize) {
         self.frames.push(Frame {
             order,
@@ -183,6 +189,7 @@ impl<'a> OpenNodes<'a> {
     }
 
     /// Makes a binding the innermost one of its step, so that nodes inside find it.
+    #[inline]
     pub fn publish(&mut self, id: BindingId) {
         let step = self.bindings[id as usize].step;
         self.innermost[step as usize] = id;
@@ -206,6 +213,7 @@ impl<'a> OpenNodes<'a> {
     }
 
     /// The ids of the innermost node's bindings.
+    #[inline]
     pub fn top_bindings(&self) -> std::ops::Range<BindingId> {
         let number = |at: usize| u32::try_from(at).expect("bindings are numbered by u32");
         number(self.top().first_binding)..number(self.bindings.len())
@@ -228,11 +236,13 @@ impl<'a> OpenNodes<'a> {
     }
 
     /// `count` atoms from index `first` on.
+    #[inline]
     pub fn atoms(&self, first: usize, count: usize) -> &[AtomValue] {
         &self.atoms[first..][..count]
     }
 
     /// Feeds a chunk of text to the watchers from index `first` on.
+    #[inline]
     pub fn feed(&mut self, first: usize, chunk: &str) {
         for active in &mut self.watchers[first..] {
             active.watcher.feed(active.test, chunk);
@@ -240,6 +250,7 @@ impl<'a> OpenNodes<'a> {
     }
 
     /// Whether the test of a watcher holds for the text fed so far, taken as the complete value.
+    #[inline]
     pub fn watcher_result(&self, at: usize) -> bool {
         let active = &self.watchers[at];
         active.watcher.finish(active.test)

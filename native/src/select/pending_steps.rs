@@ -73,6 +73,7 @@ impl PendingSteps {
     }
 
     /// The list of a name in the document.
+    #[inline]
     pub fn list_of(&mut self, names: &Names, name: NameId) -> ListId {
         if let Some(list) = self.lists_by_id.get(&name) {
             return *list;
@@ -128,6 +129,7 @@ impl PendingSteps {
     }
 
     /// A mark for [`PendingSteps::roll_back`].
+    #[inline]
     pub fn mark(&self) -> usize {
         self.undo_log.len()
     }
@@ -145,6 +147,7 @@ impl PendingSteps {
     }
 
     /// The indexes in a list of the steps that wait for children of frame `depth`.
+    #[inline]
     pub fn children(&self, list: ListId, depth: u32) -> std::ops::Range<usize> {
         let pending = self
             .children
@@ -158,11 +161,13 @@ impl PendingSteps {
         pending.len() - count..pending.len()
     }
 
+    #[inline]
     pub fn child(&self, list: ListId, at: usize) -> PendingChild {
         self.children[list as usize][at]
     }
 
     /// The steps that wait for descendants.
+    #[inline]
     pub fn descendants(&self, list: ListId) -> &[StepId] {
         self.descendants
             .get(list as usize)
@@ -170,6 +175,7 @@ impl PendingSteps {
     }
 
     /// The steps that wait for attributes of descendants.
+    #[inline]
     pub fn attributes(&self, list: ListId) -> &[StepId] {
         self.attributes
             .get(list as usize)
@@ -177,6 +183,7 @@ impl PendingSteps {
     }
 
     /// Whether a step ever waited for attributes of descendants.
+    #[inline]
     pub fn had_attributes(&self) -> bool {
         !self.attributes.is_empty()
     }

@@ -66,6 +66,7 @@ impl<'a> Propagation<'a> {
     }
 
     /// Stops the document if too many candidates are undecided.
+    #[inline]
     pub fn check_limit(&self) -> Result<(), Stop> {
         let undecided = self.candidates.held() + self.deferred.len();
         if undecided <= self.options.candidates_max {
@@ -81,11 +82,13 @@ impl<'a> Propagation<'a> {
     }
 
     /// A mark for [`Propagation::resolve_deferred`].
+    #[inline]
     pub fn deferred_mark(&self) -> usize {
         self.deferred.len()
     }
 
     /// Whether a step ends a path whose nodes are reported.
+    #[inline]
     pub fn reports_nodes(&self, goal: Option<&Goal>) -> bool {
         self.options.detail != ResultDetail::MatchOnly && matches!(goal, Some(Goal::Select))
     }
@@ -104,6 +107,7 @@ impl<'a> Propagation<'a> {
     ///
     /// A parent that needs nothing from its children never will again, so children that are skipped
     /// need not be counted for positions either.
+    #[inline]
     pub fn needs(&self, step: StepId, target: BindingId) -> Option<bool> {
         let binding = self.nodes.binding(target);
         match self.steps[step].step.role {
@@ -442,6 +446,7 @@ impl<'a> Propagation<'a> {
     }
 
     /// Decides the nodes deferred since `mark`: their parent ends.
+    #[inline]
     pub fn resolve_deferred(&mut self, mark: usize) {
         if self.deferred.len() == mark {
             return;
