@@ -93,7 +93,7 @@ impl EventReader {
         let rewritten = fanout.primary.finish();
         Ok(ReadSummary {
             summary,
-            unknown_elements: rewritten.unknown,
+            unknown_elements: rewritten.unknown_elements,
             held_bytes: rewritten.held_bytes_peak,
         })
     }
@@ -141,9 +141,9 @@ impl EventReader {
         };
         let forest = ForestSelection::new(selectors, options);
         let (rewritten, summary) = self.rewrite(source.document, mapping, forest)?;
-        let mut outcomes = rewritten.inner.finish();
+        let mut outcomes = rewritten.handler.finish();
         for node in outcomes.iter_mut().flat_map(|outcome| &mut outcome.nodes) {
-            if let Some(name) = rewritten.provenance.name(node.spans[0]) {
+            if let Some(name) = rewritten.provenance.original_name(node.spans[0]) {
                 let (uri, local) = mapping.name(name);
                 node.name = Some(ExpandedName::new((uri.into(), local.into())));
             }

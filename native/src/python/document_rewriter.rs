@@ -77,8 +77,8 @@ impl DocumentRewriter {
         let writer = TreeWriter::<TABLE>::default();
         let document = &mut DocumentSource::Bytes(document);
         let (done, summary) = self.readers.take().rewrite(document, mapping, writer)?;
-        let trees = done.inner.finish(&done.provenance);
-        Ok((trees, done.unknown, done.held_bytes_peak, summary))
+        let trees = done.handler.finish(&done.provenance);
+        Ok((trees, done.unknown_elements, done.held_bytes_peak, summary))
     }
 }
 

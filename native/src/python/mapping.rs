@@ -183,14 +183,14 @@ pub fn select_mapped(
 }
 
 pub(super) fn fragment_tuple(fragment: &Fragment) -> FragmentTuple {
-    let kind = match fragment.wanted.kind {
+    let kind = match fragment.request.kind {
         Kind::Element if fragment.is_content => "content",
         Kind::Element => "element",
         Kind::Attribute => "attribute",
         Kind::Text => "text",
     };
-    let name = fragment.wanted.name.as_ref();
-    let span = fragment.wanted.span;
+    let name = fragment.request.name.as_ref();
+    let span = fragment.request.span;
     let scope = fragment.scope.iter();
     (
         kind,

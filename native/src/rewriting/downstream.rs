@@ -1,24 +1,24 @@
-//! Where the rewritten document goes: to another handler, which takes it for what was read.
+//! Sends the events of the rewritten document to the next handler.
 
 use super::bound_mapping::BoundMapping;
 use super::mapping::Symbol;
-use super::provenance::{PlaceholderId, Provenance};
+use super::provenance::{Placeholder, Provenance};
 use crate::events::{Attribute, Context, Handler, NameId, Span, StartElement, Stop};
 
-/// Hands events on, and notes what inserted elements stand for.
+/// Sends events to a handler and records the provenance of inserted elements.
 pub(super) struct Downstream<H> {
-    pub inner: H,
+    pub handler: H,
     pub provenance: Provenance,
     depth: u64,
     depth_max: u64,
-    /// The open inserted paths, each with the depth of its innermost element.
-    inserted: Vec<(u64, PlaceholderId)>,
+    /// The open inserted paths: the depth of the innermost element and the path's placeholder.
+    inserted: Vec<(u64, Placeholder)>,
 }
 
 impl<H: Handler> Downstream<H> {
-    pub fn new(inner: H, depth_max: u64) -> Downstream<H> {
+    pub fn new(handler: H, depth_max: u64) -> Downstream<H> {
         Downstream {
-            inner,
+            handler,
             provenance: Provenance::default(),
             depth: 0,
             depth_max,
@@ -26,7 +26,7 @@ impl<H: Handler> Downstream<H> {
         }
     }
 
-    /// Whether the next element would be the root of a tree.
+    /// Whether no element is open, so that the next one is the root of a tree.
     pub fn is_outside(&self) -> bool {
         self.depth == 0
     }
@@ -48,15 +48,15 @@ impl<H: Handler> Downstream<H> {
             attributes,
             span,
         };
-        self.inner.start_element(context, &element)
+        self.handler.start_element(context, &element)
     }
 
     #[cold]
     fn too_deep(&self) -> Stop {
-        let most = self.depth_max;
+        let max = self.depth_max;
         Stop {
             code: "mapping.depth",
-            message: format!("the global document is more than {most} elements deep"),
+            message: format!("the global document is more than {max} elements deep"),
         }
     }
 
@@ -64,22 +64,22 @@ impl<H: Handler> Downstream<H> {
     pub fn end(&mut self, span: Span) -> Result<(), Stop> {
         self.depth -= 1;
         if H::SPANS {
-            self.note(span);
+            self.record(span);
         }
-        self.inner.end_element(span, Span::default())
+        self.handler.end_element(span, Span::default())
     }
 
     #[inline]
     pub fn text(&mut self, text: &str, span: Span) -> Result<(), Stop> {
         if H::SPANS {
-            self.note(span);
+            self.record(span);
         }
-        self.inner.text(text, span)
+        self.handler.text(text, span)
     }
 
     #[inline]
     pub fn text_break(&mut self) -> Result<(), Stop> {
-        self.inner.text_break()
+        self.handler.text_break()
     }
 
     /// Starts the elements of an inserted path.
@@ -93,24 +93,24 @@ impl<H: Handler> Downstream<H> {
             self.start(context, bound.name(symbol), &[], Span::default())?;
         }
         if H::SPANS {
-            let sign = self.provenance.add(Vec::new(), None);
-            self.inserted.push((self.depth, sign));
+            let placeholder = self.provenance.add(Vec::new(), None);
+            self.inserted.push((self.depth, placeholder));
         }
         Ok(())
     }
 
     /// Ends the elements of the innermost inserted path.
     pub fn end_path(&mut self, path: &[Symbol]) -> Result<(), Stop> {
-        let sign = self.inserted.pop();
-        let span = sign.map_or(Span::default(), |(_, sign)| Provenance::sign(sign));
+        let inserted = self.inserted.pop();
+        let span = inserted.map_or(Span::default(), |(_, placeholder)| placeholder.span());
         path.iter().try_for_each(|_| self.end(span))
     }
 
-    /// What passed directly in the innermost inserted element is part of what that stands for.
-    fn note(&mut self, span: Span) {
-        if let Some(&(depth, sign)) = self.inserted.last() {
+    /// Adds a child of the innermost inserted element to what that stands for.
+    fn record(&mut self, span: Span) {
+        if let Some(&(depth, placeholder)) = self.inserted.last() {
             if depth == self.depth {
-                self.provenance.note(sign, span);
+                self.provenance.extend(placeholder, span);
             }
         }
     }

@@ -1,46 +1,53 @@
-//! Exchange, on kept trees: each child of one kind gets, as its last child, the parent without them.
+//! Exchange: on buffered trees, each child of one kind gets the parent without such children as its
+//! last child, and takes its place.
 //!
-//! The children share that parent: nothing is copied, only counted.
+//! The children share that parent: copies are only counted.
 
-use super::mapping::{SchemaNodeId, UNKNOWN};
-use super::rewriter::Rewriter;
-use super::tree_buffer::NodeId;
-use crate::events::{Handler, Stop};
+use super::mapping::{Mapping, SchemaNodeId, UNKNOWN};
+use super::rewrite_budget::RewriteBudget;
+use super::tree_buffer::{NodeId, TreeBuffer};
+use crate::events::Stop;
 
-/// So many Exchanges of a mapping are all tried, whether or not their nodes are there.
-const FEW: usize = 4;
+/// Up to this many Exchanges, all are tried without looking for their nodes first.
+const TRIED_MAX: usize = 4;
 
-impl<H: Handler> Rewriter<'_, H> {
-    /// Applies the mapping's Exchanges, one after the other, to kept trees that stand side by side.
-    pub(super) fn exchange(&mut self, nodes: &mut Vec<NodeId>) -> Result<(), Stop> {
+/// Applies the Exchanges of a mapping to buffered trees.
+pub(super) struct Exchanger<'a> {
+    pub mapping: &'a Mapping,
+    pub trees: &'a mut TreeBuffer,
+    pub budget: &'a mut RewriteBudget,
+}
+
+impl Exchanger<'_> {
+    /// Applies the Exchanges one after the other to sibling trees.
+    pub fn apply(&mut self, nodes: &mut Vec<NodeId>) -> Result<(), Stop> {
         let exchanges = &self.mapping.exchanges;
-        if exchanges.len() <= FEW {
-            return exchanges.iter().try_for_each(|&(parent, child)| {
-                self.exchange_among(nodes, parent, child).map(|_| ())
-            });
+        if exchanges.len() <= TRIED_MAX {
+            return exchanges
+                .iter()
+                .try_for_each(|&(parent, child)| self.exchange(nodes, parent, child).map(drop));
         }
-        for place in self.exchanging(nodes) {
-            let first = exchanges.partition_point(|&(parent, _)| parent < place);
+        for found in self.parents_in(nodes) {
+            let first = exchanges.partition_point(|&(parent, _)| parent < found);
             let own = exchanges[first..].iter();
-            for &(parent, child) in own.take_while(|&&(parent, _)| parent == place) {
-                self.exchange_among(nodes, parent, child)?;
+            for &(parent, child) in own.take_while(|&&(parent, _)| parent == found) {
+                self.exchange(nodes, parent, child)?;
             }
         }
         Ok(())
     }
 
-    /// The places among kept trees that have Exchanges, in the order of these: a mapping can have many
-    /// more. Exchanges move nodes about, and none comes to another place of the schema.
-    fn exchanging(&self, nodes: &[NodeId]) -> Vec<SchemaNodeId> {
-        let trees = &self.memory.trees;
+    /// The schema nodes with Exchanges that occur in the trees, in the order of application. A mapping
+    /// can have many more. Exchanges move nodes but never change their schema nodes.
+    fn parents_in(&self, nodes: &[NodeId]) -> Vec<SchemaNodeId> {
         let mut found = Vec::new();
-        let mut waiting = nodes.to_vec();
-        while let Some(node) = waiting.pop() {
-            let place = trees.node(node).place;
-            // Texts have no place there, nor unknown elements, and what is in these is unknown too.
-            if let Some(known) = self.mapping.places.get(place as usize) {
-                found.extend(known.exchanges.then_some(place));
-                waiting.extend(trees.children(node));
+        let mut pending = nodes.to_vec();
+        while let Some(node) = pending.pop() {
+            let schema_node = self.trees.node(node).schema_node;
+            // Text and unknown elements have no schema node, and unknown elements contain no others.
+            if let Some(known) = self.mapping.nodes.get(schema_node as usize) {
+                found.extend(known.has_exchange.then_some(schema_node));
+                pending.extend(self.trees.children(node));
             }
         }
         found.sort_unstable();
@@ -48,8 +55,8 @@ impl<H: Handler> Rewriter<'_, H> {
         found
     }
 
-    /// Applies one Exchange to siblings and all in them; whether anything changed.
-    fn exchange_among(
+    /// Applies one Exchange to sibling trees; whether anything changed.
+    fn exchange(
         &mut self,
         nodes: &mut Vec<NodeId>,
         parent: SchemaNodeId,
@@ -59,20 +66,20 @@ impl<H: Handler> Rewriter<'_, H> {
         let mut at = 0;
         while at < nodes.len() {
             let node = nodes[at];
-            let place = self.memory.trees.node(node).place;
-            if place == parent {
-                let turned = self.turned(node, child)?;
-                is_changed |= turned != [node];
-                let count = turned.len();
-                nodes.splice(at..=at, turned);
+            let schema_node = self.trees.node(node).schema_node;
+            if schema_node == parent {
+                let exchanged = self.exchange_node(node, child)?;
+                is_changed |= exchanged != [node];
+                let count = exchanged.len();
+                nodes.splice(at..=at, exchanged);
                 at += count;
                 continue;
             }
-            // Known elements nest no deeper than the schema: these calls within calls are few.
-            if self.memory.trees.node(node).is_element() && place != UNKNOWN {
-                let mut children = self.memory.trees.children(node).to_vec();
-                if self.exchange_among(&mut children, parent, child)? {
-                    nodes[at] = self.memory.trees.with_children(node, &children);
+            // The recursion is no deeper than the schema, which is where known elements can nest.
+            if self.trees.node(node).is_element() && schema_node != UNKNOWN {
+                let mut children = self.trees.children(node).to_vec();
+                if self.exchange(&mut children, parent, child)? {
+                    nodes[at] = self.trees.with_children(node, &children);
                     is_changed = true;
                 }
             }
@@ -81,12 +88,12 @@ impl<H: Handler> Rewriter<'_, H> {
         Ok(is_changed)
     }
 
-    /// What stands in the node's place once it has changed places with its children of one kind.
-    fn turned(&mut self, node: NodeId, child: SchemaNodeId) -> Result<Vec<NodeId>, Stop> {
-        let trees = &mut self.memory.trees;
+    /// The nodes that replace `node` after it was exchanged with its children of one kind.
+    fn exchange_node(&mut self, node: NodeId, child: SchemaNodeId) -> Result<Vec<NodeId>, Stop> {
+        let trees = &mut *self.trees;
         let children = trees.children(node).iter();
         let (inner, rest): (Vec<NodeId>, Vec<NodeId>) =
-            children.partition(|&&each| trees.node(each).place == child);
+            children.partition(|&&each| trees.node(each).schema_node == child);
         if inner.is_empty() {
             return Ok(vec![node]);
         }
@@ -95,13 +102,13 @@ impl<H: Handler> Rewriter<'_, H> {
             trees.set_repeated(rest);
         }
         let weight = trees.node(rest).weight;
-        let mut turned = Vec::with_capacity(inner.len());
+        let mut exchanged = Vec::with_capacity(inner.len());
         for &each in &inner {
             let mut children = trees.children(each).to_vec();
             children.push(rest);
-            turned.push(trees.with_children(each, &children));
+            exchanged.push(trees.with_children(each, &children));
         }
-        self.count_copies(inner.len() - 1, weight)?;
-        Ok(turned)
+        self.budget.charge_copies(inner.len() - 1, weight)?;
+        Ok(exchanged)
     }
 }

@@ -1,36 +1,37 @@
-//! A rewritten document may be several trees, and each is matched by itself.
+//! Evaluates queries on a rewritten document, which may consist of several trees.
 
 use crate::events::{Context, Handler, Span, StartElement, Stop};
 use crate::select::{QueryResult, Selection, SelectionOptions, Selector};
 
-/// Evaluates queries on each tree of a forest.
+/// Evaluates queries on each tree of a forest separately.
 pub struct ForestSelection<'a, 's> {
     selectors: &'s [&'a Selector],
     options: SelectionOptions,
+    /// The evaluation of the current tree.
     tree: Option<Selection<'a>>,
     depth: u64,
-    outcomes: Vec<QueryResult>,
+    results: Vec<QueryResult>,
 }
 
 impl<'a, 's> ForestSelection<'a, 's> {
-    /// For these queries; outcomes come in the same order.
+    /// Evaluates `selectors`; the results come in the same order.
     pub fn new(selectors: &'s [&'a Selector], options: SelectionOptions) -> Self {
         Self {
             selectors,
             options,
             tree: None,
             depth: 0,
-            outcomes: vec![QueryResult::default(); selectors.len()],
+            results: vec![QueryResult::default(); selectors.len()],
         }
     }
 
-    /// What the queries select in all trees together.
+    /// The results on all trees together.
     pub fn finish(self) -> Vec<QueryResult> {
-        self.outcomes
+        self.results
     }
 
     fn tree(&mut self) -> &mut Selection<'a> {
-        self.tree.as_mut().expect("nothing stands between trees")
+        self.tree.as_mut().expect("events occur only inside trees")
     }
 }
 
@@ -53,11 +54,11 @@ impl Handler for ForestSelection<'_, '_> {
         self.tree().end_element(span, end_tag)?;
         self.depth -= 1;
         if self.depth == 0 {
-            let tree = self.tree.take().expect("it has just ended");
-            for (all, own) in self.outcomes.iter_mut().zip(tree.finish()) {
-                all.matched |= own.matched;
-                all.count += own.count;
-                all.nodes.extend(own.nodes);
+            let tree = self.tree.take().expect("a tree has just ended");
+            for (total, own) in self.results.iter_mut().zip(tree.finish()) {
+                total.matched |= own.matched;
+                total.count += own.count;
+                total.nodes.extend(own.nodes);
             }
         }
         Ok(())

@@ -1,7 +1,7 @@
-//! Cuts what nodes of a rewritten document stand for out of the original.
+//! Finds in the original the fragments that nodes of a rewritten document stand for.
 //!
-//! What a fragment needs to stand alone, the namespaces in scope, is what the original has there. So the
-//! original is read once more, and each wanted range looks around where it begins.
+//! A fragment needs the namespaces in scope at its position in the original. Therefore the original is
+//! read once more, and each requested span takes the scope at its start.
 
 use std::cmp::Reverse;
 
@@ -10,20 +10,20 @@ use crate::events::{
 };
 use crate::xpath::ast::Kind;
 
-/// A range of the original that is wanted.
+/// A requested part of the original.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct FragmentRequest {
-    /// Its range.
+    /// Its byte span.
     pub span: Span,
-    /// What it is in the rewritten document.
+    /// The kind of the node in the rewritten document.
     pub kind: Kind,
-    /// What an attribute is called in the original.
+    /// The name of an attribute in the original.
     pub name: Option<ExpandedName>,
 }
 
 impl FragmentRequest {
-    /// In the order of the document, what holds another before it.
-    fn place(&self) -> (u64, Reverse<u64>, u8, Option<&ExpandedName>, bool) {
+    /// A sort key: document order, enclosing spans before the ones inside.
+    fn sort_key(&self) -> (u64, Reverse<u64>, u8, Option<&ExpandedName>, bool) {
         let Span {
             start,
             end,
@@ -38,18 +38,19 @@ impl FragmentRequest {
     }
 }
 
-/// Each once, in the order of the document.
-fn put_in_order(wanted: &mut Vec<FragmentRequest>) {
-    wanted.sort_by(|a, b| a.place().cmp(&b.place()));
-    wanted.dedup();
+fn sort_and_deduplicate(requests: &mut Vec<FragmentRequest>) {
+    requests.sort_by(|a, b| a.sort_key().cmp(&b.sort_key()));
+    requests.dedup();
 }
 
-/// Those among a document's fragments that are wanted here, each once, in the order of the document.
-pub fn fragments_for(fragments: &[Fragment], mut wanted: Vec<FragmentRequest>) -> Vec<&Fragment> {
-    put_in_order(&mut wanted);
-    let found = wanted.iter().map(|each| {
-        let at = fragments.binary_search_by(|own| own.wanted.place().cmp(&each.place()));
-        &fragments[at.expect("what is wanted was cut")]
+/// The fragments among `fragments`, which contain them, that answer `requests`; each once, in document
+/// order.
+pub fn fragments_for(fragments: &[Fragment], mut requests: Vec<FragmentRequest>) -> Vec<&Fragment> {
+    sort_and_deduplicate(&mut requests);
+    let found = requests.iter().map(|request| {
+        let key = request.sort_key();
+        let at = fragments.binary_search_by(|own| own.request.sort_key().cmp(&key));
+        &fragments[at.expect("the fragment was extracted")]
     });
     found.collect()
 }
@@ -57,65 +58,66 @@ pub fn fragments_for(fragments: &[Fragment], mut wanted: Vec<FragmentRequest>) -
 /// A part of the original.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Fragment {
-    /// What was wanted.
-    pub wanted: FragmentRequest,
-    /// Whether an element was wanted and the range is not just one.
+    /// The request that it answers.
+    pub request: FragmentRequest,
+    /// Whether an element was requested, but the span is not exactly one element.
     pub is_content: bool,
     /// The namespaces in scope.
     pub scope: NamespaceScope,
 }
 
-/// Finds the fragments of a document: hear the document, then [`FragmentExtractor::finish`].
+/// Extracts fragments. Read the original with it as the handler, then call
+/// [`FragmentExtractor::finish`].
 pub struct FragmentExtractor {
-    /// In the order of the document, what holds another before it.
+    /// Sorted by [`FragmentRequest::sort_key`].
     fragments: Vec<Fragment>,
-    /// Of how many the scope around them is known.
-    passed: usize,
-    /// The scopes of the open elements; first that outside the root.
+    /// How many fragments have got the scope at their start.
+    scoped: usize,
+    /// The scopes of the open elements, after the scope outside the root.
     scopes: Vec<NamespaceScope>,
 }
 
 impl FragmentExtractor {
-    /// For these ranges.
-    pub fn new(mut wanted: Vec<FragmentRequest>) -> FragmentExtractor {
-        put_in_order(&mut wanted);
+    /// An extractor for `requests`.
+    pub fn new(mut requests: Vec<FragmentRequest>) -> FragmentExtractor {
+        sort_and_deduplicate(&mut requests);
         let outside: NamespaceScope = Vec::new().into();
-        let fragment = |wanted: FragmentRequest| Fragment {
-            is_content: wanted.kind == Kind::Element,
-            wanted,
+        let fragment = |request: FragmentRequest| Fragment {
+            is_content: request.kind == Kind::Element,
+            request,
             scope: NamespaceScope::clone(&outside),
         };
         FragmentExtractor {
-            fragments: wanted.into_iter().map(fragment).collect(),
-            passed: 0,
+            fragments: requests.into_iter().map(fragment).collect(),
+            scoped: 0,
             scopes: vec![NamespaceScope::clone(&outside)],
         }
     }
 
-    /// The fragments, each once, in the order of the document.
+    /// The fragments, each once, in document order.
     pub fn finish(self) -> Vec<Fragment> {
         self.fragments
     }
 
-    /// Ranges that begin at or before this byte are in the innermost open element.
-    fn pass(&mut self, start: u64) {
-        let scope = self.scopes.last().expect("that outside the root stays");
-        while let Some(fragment) = self.fragments.get_mut(self.passed) {
-            if fragment.wanted.span.start > start {
+    /// Gives the scope of the innermost open element to the fragments that start at or before this
+    /// byte and have none yet.
+    fn assign_scope(&mut self, start: u64) {
+        let scope = self.scopes.last().expect("the outside scope stays");
+        while let Some(fragment) = self.fragments.get_mut(self.scoped) {
+            if fragment.request.span.start > start {
                 break;
             }
             fragment.scope = NamespaceScope::clone(scope);
-            self.passed += 1;
+            self.scoped += 1;
         }
     }
 
-    /// The ranges of this beginning.
-    fn beginning_at(&mut self, start: u64) -> impl Iterator<Item = &mut Fragment> {
+    fn starting_at(&mut self, start: u64) -> impl Iterator<Item = &mut Fragment> {
         let first = self
             .fragments
-            .partition_point(|each| each.wanted.span.start < start);
-        let at = move |each: &&mut Fragment| each.wanted.span.start == start;
-        self.fragments[first..].iter_mut().take_while(at)
+            .partition_point(|each| each.request.span.start < start);
+        let is_at_start = move |each: &&mut Fragment| each.request.span.start == start;
+        self.fragments[first..].iter_mut().take_while(is_at_start)
     }
 }
 
@@ -127,9 +129,9 @@ impl Handler for FragmentExtractor {
         context: &dyn Context,
         element: &StartElement<'_>,
     ) -> Result<(), Stop> {
-        self.pass(element.span.start);
+        self.assign_scope(element.span.start);
         let scope = sorted_bindings(context);
-        let outer = self.scopes.last().expect("that outside the root stays");
+        let outer = self.scopes.last().expect("the outside scope stays");
         let scope: NamespaceScope = if **outer == *scope {
             NamespaceScope::clone(outer)
         } else {
@@ -137,21 +139,21 @@ impl Handler for FragmentExtractor {
         };
         self.scopes.push(NamespaceScope::clone(&scope));
         for attribute in element.attributes {
-            for fragment in self.beginning_at(attribute.span.start) {
-                if fragment.wanted.kind == Kind::Attribute {
+            for fragment in self.starting_at(attribute.span.start) {
+                if fragment.request.kind == Kind::Attribute {
                     fragment.scope = NamespaceScope::clone(&scope);
                 }
             }
         }
-        // Attributes begin inside the start tag; what they are given here is what they were given there.
-        self.pass(element.span.end.saturating_sub(1));
+        // This includes the attributes, which start inside the start tag and get the same scope.
+        self.assign_scope(element.span.end.saturating_sub(1));
         Ok(())
     }
 
     fn end_element(&mut self, span: Span, _end_tag: Span) -> Result<(), Stop> {
         let scope = self.scopes.pop().expect("the reader balances tags");
-        for fragment in self.beginning_at(span.start) {
-            if fragment.wanted.kind == Kind::Element && fragment.wanted.span == span {
+        for fragment in self.starting_at(span.start) {
+            if fragment.request.kind == Kind::Element && fragment.request.span == span {
                 fragment.is_content = false;
                 fragment.scope = NamespaceScope::clone(&scope);
             }
@@ -160,7 +162,7 @@ impl Handler for FragmentExtractor {
     }
 
     fn text(&mut self, _text: &str, span: Span) -> Result<(), Stop> {
-        self.pass(span.start);
+        self.assign_scope(span.start);
         Ok(())
     }
 

@@ -1,4 +1,4 @@
-//! A mapping, ready to be followed: what happens at each place of the local schema.
+//! A mapping compiled for streaming: what happens at each node of the local schema.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -6,155 +6,155 @@ use hashbrown::HashMap;
 
 use super::sorted_map::SortedMap;
 
-/// The number of a node of the local schema, or of an attribute that becomes an element.
+/// Number of a node of the local schema, or of an attribute that becomes an element.
 pub type SchemaNodeId = u32;
 
 /// The virtual node above the root.
 pub const VIRTUAL_ROOT: SchemaNodeId = 0;
 
-/// What the local schema does not have.
+/// An element that the local schema does not have.
 pub const UNKNOWN: SchemaNodeId = u32::MAX;
 
-/// The number of a name of the mapping.
+/// Number of a name within the mapping.
 pub type Symbol = u32;
 
-/// A name that no operator and no node of the mapping has.
+/// A name that does not occur in the mapping.
 pub const NO_SYMBOL: Symbol = u32::MAX;
 
 /// An expanded name: namespace URI (empty for none) and local name.
 pub type Name = (String, String);
 
-/// What one document's rewriting may cost.
+/// Limits on the rewriting of one document.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Limits {
-    /// Elements and texts that are copied; past it the document is stopped with `mapping.copies`.
+    /// Copied elements and text nodes; a document that exceeds it is stopped with `mapping.copies`.
     pub copies_max: u64,
-    /// Bytes that are kept at once; past it the document is stopped with `mapping.held`.
+    /// Bytes buffered at once; a document that exceeds it is stopped with `mapping.held`.
     pub held_bytes_max: usize,
 }
 
-/// One node of the local schema, as a mapping is given. The first is the virtual one above the root, and
-/// parents come before their children.
+/// A node of the local schema, as input to [`Mapping::new`]. The first one is the virtual node above
+/// the root, and parents come before their children.
 #[derive(Clone, Debug)]
 pub struct LocalNode {
-    /// The number of its parent; of the virtual node its own.
+    /// The parent's number; the virtual node is its own parent.
     pub parent: SchemaNodeId,
-    /// Its name.
+    /// The name of its elements.
     pub name: Name,
-    /// Whether text may stand directly in it.
+    /// Whether it may have text as a direct child.
     pub text: bool,
-    /// In the order in which they are applied.
+    /// The operators at this node, in the order of application.
     pub operators: Vec<Operator>,
 }
 
-/// An operator at its node. Children are named by number; attributes that become elements have the
-/// numbers after all nodes.
+/// An operator at a node. Children are identified by number; attributes that become elements are
+/// numbered after all nodes.
 #[derive(Clone, Debug)]
 pub enum Operator {
-    /// Another name.
+    /// Renames the node.
     Rename(Name),
-    /// Another name for an attribute.
+    /// Renames an attribute.
     RenameAttribute(Name, Name),
-    /// An attribute becomes a child element of this name, at a place of its own.
+    /// Turns an attribute into a child element with this name and number.
     ToElement(Name, Name, SchemaNodeId),
-    /// Children, or all, are moved into a new path of elements.
+    /// Moves the given children, or all, into a new path of elements.
     Insert(Vec<Name>, Option<Vec<SchemaNodeId>>),
-    /// Children, or all, are moved behind the node.
+    /// Moves the given children, or all, behind the node.
     Upgrade(Option<Vec<SchemaNodeId>>),
-    /// Children are moved into another child.
+    /// Moves the given children into another child.
     Downgrade(Vec<SchemaNodeId>, SchemaNodeId),
-    /// The node and this child change places.
+    /// Exchanges the node with this child.
     Exchange(SchemaNodeId),
 }
 
-/// A mapping.
+/// A compiled mapping from a local schema to the global one.
 #[derive(Debug)]
 pub struct Mapping {
-    /// Tells mappings apart.
-    pub serial: u64,
+    /// Unique in the process.
+    pub(super) serial: u64,
     pub(super) limits: Limits,
     pub(super) names: Vec<Name>,
-    pub(super) places: Vec<Place>,
-    /// BufferedNode and child, in the order in which they are applied.
+    pub(super) nodes: Vec<SchemaNode>,
+    /// The exchanges as `(node, child)`, in the order of application.
     pub(super) exchanges: Vec<(SchemaNodeId, SchemaNodeId)>,
 }
 
-/// What happens at one place.
+/// What happens at one node of the local schema.
 #[derive(Debug)]
-pub(super) struct Place {
+pub(super) struct SchemaNode {
     /// By name.
     children: SortedMap<SchemaNodeId>,
-    /// The new name, if it has one.
-    pub renamed: Symbol,
-    /// Whether it may change places with a child.
-    pub exchanges: bool,
-    /// The other operators, if there are any.
-    pub operators: Option<Box<Operators>>,
+    /// The new name, or [`NO_SYMBOL`].
+    pub new_name: Symbol,
+    /// Whether it is exchanged with a child.
+    pub has_exchange: bool,
+    /// All other operators.
+    pub operators: Option<Box<NodeOperators>>,
 }
 
 /// Where a child of an element goes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Destination {
-    /// It stays, and passes at once.
-    Stays,
-    /// It passes at once, into the open inserted path or behind the element.
-    Passes,
-    /// It is kept until it is known whether there is a target to move it into.
-    Waits,
-    /// It is kept for an inserted path.
-    Inserted(u32),
-    /// It is kept to stand behind the element.
-    Upgraded,
+    /// It stays in place and is forwarded at once.
+    InPlace,
+    /// It is forwarded at once, into the open inserted path or behind the element.
+    Streamed,
+    /// It is buffered until it is known whether there is a target to move it into.
+    Undecided,
+    /// It is buffered for an inserted path.
+    InsertedPath(u32),
+    /// It is buffered to be placed behind the element.
+    BehindElement,
 }
 
-/// What is done at an element beyond giving it another name.
+/// The operators at one node, except Rename and Exchange.
 #[derive(Debug, Default)]
-pub(super) struct Operators {
-    /// The elements that are made of attributes, in order: name and place.
-    pub to_elements: Vec<(Symbol, SchemaNodeId)>,
-    /// Which of them each attribute becomes.
-    pub made_of: SortedMap<u32>,
-    /// The new names of attributes.
+pub(super) struct NodeOperators {
+    /// Name and number of each element made from an attribute, in order.
+    pub attribute_elements: Vec<(Symbol, SchemaNodeId)>,
+    /// Index in `attribute_elements` by attribute name.
+    pub element_of_attribute: SortedMap<u32>,
+    /// New attribute names by old ones.
     pub attribute_names: SortedMap<Symbol>,
-    /// The old names by the new ones.
+    /// Old attribute names by new ones.
     pub renamed_from: SortedMap<Symbol>,
-    /// What each Downgrade moves others into, in order.
-    pub downgrades: Vec<SchemaNodeId>,
-    /// The Downgrade that moves each child; there is at most one.
+    /// The target of each Downgrade, in order.
+    pub downgrade_targets: Vec<SchemaNodeId>,
+    /// Index in `downgrade_targets` by moved child; each child has at most one.
     pub downgraded_by: SortedMap<u32>,
-    /// Inserted paths.
-    pub paths: Vec<Vec<Symbol>>,
-    /// Children that a Downgrade moves, or moves others into.
-    pub waiting: SortedMap<()>,
-    /// Where children go that an operator names.
-    pub ways: SortedMap<Destination>,
-    /// Where all others go.
-    pub others: Option<Destination>,
-    /// Whether what passes does so in the first inserted path.
-    pub opens_path: bool,
-    /// Whether all children stand behind the element.
+    /// The paths of the Inserts, in order.
+    pub inserted_paths: Vec<Vec<Symbol>>,
+    /// The children that a Downgrade moves, and its targets.
+    in_downgrade: SortedMap<()>,
+    /// The destinations of children that an operator names.
+    destinations: SortedMap<Destination>,
+    /// The destination of all other children.
+    other_children: Option<Destination>,
+    /// Whether streamed children go into the first inserted path.
+    pub streams_into_path: bool,
+    /// Whether all children move behind the element.
     pub upgrades_all: bool,
-    /// Whether what passes does so behind the element.
-    pub ends_early: bool,
+    /// Whether streamed children go behind the element, which therefore ends before them.
+    pub ends_before_children: bool,
 }
 
 static MAPPINGS_MADE: AtomicU64 = AtomicU64::new(0);
 
 impl Mapping {
-    /// A mapping of a schema; `attributes` become elements.
+    /// Compiles a mapping; `attributes` is the number of attributes that become elements.
     pub fn new(nodes: &[LocalNode], attributes: usize, limits: Limits) -> Mapping {
-        let mut symbols = Symbols::default();
-        let mut places: Vec<Place> = nodes
+        let mut symbols = SymbolTable::default();
+        let mut compiled: Vec<SchemaNode> = nodes
             .iter()
-            .map(|node| Place::new(node, &mut symbols))
+            .map(|node| SchemaNode::new(node, &mut symbols))
             .collect();
         for (number, node) in nodes.iter().enumerate().skip(1) {
-            let name = symbols.of(&node.name);
+            let name = symbols.intern(&node.name);
             let number = u32::try_from(number).expect("fewer than 2^32 nodes");
-            places[node.parent as usize].children.add(name, number);
+            compiled[node.parent as usize].children.insert(name, number);
         }
-        places.iter_mut().for_each(|place| place.children.settle());
-        places.extend((0..attributes).map(|_| Place::default()));
+        compiled.iter_mut().for_each(|node| node.children.sort());
+        compiled.extend((0..attributes).map(|_| SchemaNode::default()));
         let exchanges = nodes.iter().zip(0..).flat_map(|(node, number)| {
             node.operators.iter().filter_map(move |each| match each {
                 Operator::Exchange(child) => Some((number, *child)),
@@ -166,11 +166,11 @@ impl Mapping {
             limits,
             exchanges: exchanges.collect(),
             names: symbols.names,
-            places,
+            nodes: compiled,
         }
     }
 
-    /// A name of the mapping.
+    /// Namespace URI and local name of a symbol.
     pub fn name(&self, symbol: Symbol) -> (&str, &str) {
         let (uri, local) = &self.names[symbol as usize];
         (uri, local)
@@ -178,137 +178,159 @@ impl Mapping {
 }
 
 #[derive(Default)]
-struct Symbols {
-    numbers: HashMap<Name, Symbol>,
+struct SymbolTable {
+    symbols: HashMap<Name, Symbol>,
     names: Vec<Name>,
 }
 
-impl Symbols {
-    fn of(&mut self, name: &Name) -> Symbol {
-        *self.numbers.entry(name.clone()).or_insert_with(|| {
+impl SymbolTable {
+    fn intern(&mut self, name: &Name) -> Symbol {
+        *self.symbols.entry(name.clone()).or_insert_with(|| {
             self.names.push(name.clone());
             u32::try_from(self.names.len() - 1).expect("fewer than 2^32 names")
         })
     }
 }
 
-impl Default for Place {
-    fn default() -> Place {
-        Place {
+impl Default for SchemaNode {
+    fn default() -> SchemaNode {
+        SchemaNode {
             children: SortedMap::default(),
-            renamed: NO_SYMBOL,
-            exchanges: false,
+            new_name: NO_SYMBOL,
+            has_exchange: false,
             operators: None,
         }
     }
 }
 
-impl Place {
-    fn new(node: &LocalNode, symbols: &mut Symbols) -> Place {
-        let mut place = Place::default();
-        let mut operators = Operators::default();
-        let is_above = node.name.1.is_empty();
-        let mut is_any = false;
+impl SchemaNode {
+    fn new(node: &LocalNode, symbols: &mut SymbolTable) -> SchemaNode {
+        let mut compiled = SchemaNode::default();
+        let mut operators = NodeOperators::default();
+        let is_virtual_root = node.name.1.is_empty();
+        let mut has_operators = false;
         for operator in &node.operators {
             match operator {
-                Operator::Rename(name) => place.renamed = symbols.of(name),
-                Operator::Exchange(_) => place.exchanges = true,
+                Operator::Rename(name) => compiled.new_name = symbols.intern(name),
+                Operator::Exchange(_) => compiled.has_exchange = true,
                 other => {
-                    is_any = true;
-                    operators.add(other, node.text, is_above, symbols);
+                    has_operators = true;
+                    operators.add(other, node.text, is_virtual_root, symbols);
                 }
             }
         }
-        operators.settle();
-        place.operators = is_any.then(|| Box::new(operators));
-        place
+        operators.sort();
+        compiled.operators = has_operators.then(|| Box::new(operators));
+        compiled
     }
 
-    /// The child of this name.
+    /// The child with this name.
     #[inline]
     pub fn child(&self, name: Symbol) -> SchemaNodeId {
         self.children.get(name).unwrap_or(UNKNOWN)
     }
 }
 
-impl Operators {
-    fn add(&mut self, operator: &Operator, text: bool, is_above: bool, symbols: &mut Symbols) {
+impl NodeOperators {
+    fn add(
+        &mut self,
+        operator: &Operator,
+        has_text: bool,
+        is_virtual_root: bool,
+        symbols: &mut SymbolTable,
+    ) {
         match operator {
             Operator::RenameAttribute(attribute, name) => {
-                let (attribute, name) = (symbols.of(attribute), symbols.of(name));
-                self.attribute_names.add(attribute, name);
-                self.renamed_from.add(name, attribute);
+                let (attribute, name) = (symbols.intern(attribute), symbols.intern(name));
+                self.attribute_names.insert(attribute, name);
+                self.renamed_from.insert(name, attribute);
             }
-            Operator::ToElement(attribute, name, place) => {
-                let number = numbered(&self.to_elements);
-                self.made_of.add(symbols.of(attribute), number);
-                self.to_elements.push((symbols.of(name), *place));
+            Operator::ToElement(attribute, name, node) => {
+                let number = next_index(&self.attribute_elements);
+                self.element_of_attribute
+                    .insert(symbols.intern(attribute), number);
+                self.attribute_elements.push((symbols.intern(name), *node));
             }
             Operator::Downgrade(children, target) => {
-                let number = numbered(&self.downgrades);
+                let number = next_index(&self.downgrade_targets);
                 for &child in children {
-                    self.downgraded_by.add(child, number);
-                    self.waiting.add(child, ());
+                    self.downgraded_by.insert(child, number);
+                    self.in_downgrade.insert(child, ());
                 }
-                self.waiting.add(*target, ());
-                self.downgrades.push(*target);
+                self.in_downgrade.insert(*target, ());
+                self.downgrade_targets.push(*target);
             }
             Operator::Insert(path, children) => {
-                let kept = Destination::Inserted(numbered(&self.paths));
-                self.paths
-                    .push(path.iter().map(|name| symbols.of(name)).collect());
-                // Above the root all is moved or nothing, and without text everything that follows.
-                let passes = is_above || (children.is_none() && !text);
-                self.opens_path |= passes;
-                self.moves(
-                    children.as_deref(),
-                    if passes { Destination::Passes } else { kept },
-                );
+                let buffered = Destination::InsertedPath(next_index(&self.inserted_paths));
+                self.inserted_paths
+                    .push(path.iter().map(|name| symbols.intern(name)).collect());
+                // Without text, all children follow each other in the new path. Of the virtual root's
+                // children, either all are moved or none.
+                let streams = is_virtual_root || (children.is_none() && !has_text);
+                self.streams_into_path |= streams;
+                let destination = if streams {
+                    Destination::Streamed
+                } else {
+                    buffered
+                };
+                self.set_destination(children.as_deref(), destination);
             }
             Operator::Upgrade(children) => {
                 self.upgrades_all = children.is_none();
-                self.ends_early = children.is_none() && !text;
-                let way = if self.ends_early {
-                    Destination::Passes
+                self.ends_before_children = children.is_none() && !has_text;
+                let destination = if self.ends_before_children {
+                    Destination::Streamed
                 } else {
-                    Destination::Upgraded
+                    Destination::BehindElement
                 };
-                self.moves(children.as_deref(), way);
+                self.set_destination(children.as_deref(), destination);
             }
             Operator::Rename(_) | Operator::Exchange(_) => {
-                unreachable!("these are the place's own")
+                unreachable!("the schema node itself records these")
             }
         }
     }
 
-    fn settle(&mut self) {
-        self.made_of.settle();
-        self.attribute_names.settle();
-        self.renamed_from.settle();
-        self.downgraded_by.settle();
-        self.waiting.settle();
-        self.ways.settle();
+    fn sort(&mut self) {
+        self.element_of_attribute.sort();
+        self.attribute_names.sort();
+        self.renamed_from.sort();
+        self.downgraded_by.sort();
+        self.in_downgrade.sort();
+        self.destinations.sort();
     }
 
-    /// Notes where children go; what an operator before this one takes is no child any more.
-    fn moves(&mut self, children: Option<&[SchemaNodeId]>, way: Destination) {
+    /// Sets the destination of children, or of all that have none. An earlier operator takes
+    /// precedence: the children that it moves are no longer children.
+    fn set_destination(&mut self, children: Option<&[SchemaNodeId]>, destination: Destination) {
         match children {
-            Some(children) => children.iter().for_each(|&child| self.ways.add(child, way)),
+            Some(children) => {
+                for &child in children {
+                    self.destinations.insert(child, destination);
+                }
+            }
             None => {
-                self.others.get_or_insert(way);
+                self.other_children.get_or_insert(destination);
             }
         }
     }
 
-    /// Where a child goes, what waits for a target set aside.
+    /// Whether a Downgrade moves this child or moves others into it.
     #[inline]
-    pub fn way_of(&self, place: SchemaNodeId) -> Destination {
-        let named = self.ways.get(place);
-        named.or(self.others).unwrap_or(Destination::Stays)
+    pub fn is_in_downgrade(&self, child: SchemaNodeId) -> bool {
+        self.in_downgrade.contains(child)
+    }
+
+    /// Where a child goes, Downgrades aside.
+    #[inline]
+    pub fn destination(&self, child: SchemaNodeId) -> Destination {
+        let named = self.destinations.get(child);
+        named
+            .or(self.other_children)
+            .unwrap_or(Destination::InPlace)
     }
 }
 
-/// The number of the next of these.
-fn numbered<T>(those_before: &[T]) -> u32 {
-    u32::try_from(those_before.len()).expect("fewer than 2^32 operators")
+fn next_index<T>(items: &[T]) -> u32 {
+    u32::try_from(items.len()).expect("fewer than 2^32 operators")
 }

@@ -1,39 +1,42 @@
-//! Documents of local schemas, rewritten as they are read into what subscriptions to the global schema
-//! see.
+//! Rewrites documents of local schemas, while they are read, into the documents of the global schema
+//! that subscriptions refer to.
 //!
-//! A [`Mapping`] is the local schema's tree with its operators, ready to be followed; [`bound`] ties it
-//! to a reader's names. A [`Rewriter`] stands between the reader and whoever hears the document, and is
-//! a [`crate::events::Handler`] of the one that drives another. An open element has a frame with its
-//! place in the schema; where no operator is for it, its events pass with at most another name.
+//! A [`Mapping`] is the local schema's tree with its operators, compiled for streaming;
+//! [`bound_mapping`] connects it to a reader's name ids. A [`Rewriter`] receives the events of the
+//! local document and sends those of the global document to another [`crate::events::Handler`]. Each
+//! open element has a frame with its node in the schema. If the node has no operators, the events are
+//! forwarded, at most under another name.
 //!
-//! Where an operator blocks, children are kept as [`trees`], in the form in which they were read, and
-//! placed when the operator's element ends: [`children`] tells where each child goes, [`placing`] lets
-//! kept trees pass through the same frames, [`exchange`] and [`downgrade`] work on kept trees. What is
-//! kept is dropped when the element that kept it ends.
+//! If an operator cannot decide where a child goes before its parent ends, the child is buffered in a
+//! [`tree_buffer`] in the form in which it was read. [`element_placement`] decides where each child
+//! goes and later replays the buffered trees through the same frames; [`exchange`] and [`downgrade`]
+//! transform buffered trees. A tree is dropped when the element that buffered it ends.
 //!
-//! [`provenance`] leads from nodes of the rewritten document back to the original bytes, and
-//! [`fragments`] cuts them out.
+//! [`provenance`] maps nodes of the rewritten document to byte spans of the original, and
+//! [`fragment_extractor`] finds those in the original.
 
 mod attribute_renaming;
-pub mod bound_mapping;
-mod children;
+mod bound_mapping;
 mod downgrade;
 mod downstream;
+mod element_placement;
 mod exchange;
-pub mod forest_selection;
-pub mod fragment_extractor;
-pub mod mapping;
-pub mod provenance;
-mod replay;
-pub mod rewriter;
-pub mod rewriter_buffers;
+mod forest_selection;
+pub(crate) mod fragment_extractor;
+mod mapping;
+mod open_elements;
+mod provenance;
+mod rewrite_budget;
+mod rewriter;
+mod rewriter_buffers;
 mod sorted_map;
 #[cfg(test)]
 mod tests;
 mod tree_buffer;
-pub mod tree_writer;
+pub(crate) mod tree_writer;
 
-pub use forest_selection::ForestSelection;
-pub use mapping::{Limits, LocalNode, Mapping, Operator};
-pub use rewriter::{Rewriter, Rewritten};
-pub use rewriter_buffers::RewriterBuffers;
+pub(crate) use forest_selection::ForestSelection;
+pub use mapping::Mapping;
+pub(crate) use mapping::{Limits, LocalNode, Operator};
+pub(crate) use rewriter::{Rewriter, Rewritten};
+pub(crate) use rewriter_buffers::RewriterBuffers;

@@ -1,42 +1,24 @@
-//! From nodes of the rewritten document back to ranges of the original bytes.
+//! Maps nodes of the rewritten document to byte spans of the original.
 //!
-//! A node that was there has its own range, and whoever hears the document is given that. Of others the
-//! range is not known when they pass, or they stand for several: they are given a *sign* instead, a
-//! range that is none, and the table tells after the reading what it stands for.
+//! A node that exists in the original has its own span, which the downstream handler receives. Other
+//! nodes consist of several parts of the original, or their span is not known when they are sent: they
+//! get a *placeholder*, a value outside the range of spans, which [`Provenance`] resolves after the
+//! document was read.
 
 use super::mapping::Symbol;
 use crate::events::Span;
 
-/// Where signs begin: no document is so long.
-const SIGNS: u64 = 1 << 63;
+/// The first offset that denotes a placeholder; documents are shorter.
+const FIRST_PLACEHOLDER: u64 = 1 << 63;
 
-/// The number of a sign.
-pub type PlaceholderId = u32;
+/// Stands for byte spans that are not known yet.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Placeholder(u32);
 
-#[derive(Clone, Debug, Default)]
-struct Entry {
-    /// Ranges or signs.
-    spans: Vec<Span>,
-    /// What an attribute is called in the original.
-    name: Option<Symbol>,
-}
-
-/// What each sign stands for.
-#[derive(Debug, Default)]
-pub struct Provenance {
-    entries: Vec<Entry>,
-}
-
-impl Provenance {
-    /// A new sign.
-    pub fn add(&mut self, spans: Vec<Span>, name: Option<Symbol>) -> PlaceholderId {
-        self.entries.push(Entry { spans, name });
-        u32::try_from(self.entries.len() - 1).expect("fewer than 2^32 signs")
-    }
-
-    /// The range that is given in place of what it stands for.
-    pub fn sign(id: PlaceholderId) -> Span {
-        let start = SIGNS | u64::from(id);
+impl Placeholder {
+    /// The placeholder as a span, to be sent downstream.
+    pub fn span(self) -> Span {
+        let start = FIRST_PLACEHOLDER | u64::from(self.0);
         Span {
             start,
             end: start,
@@ -44,11 +26,43 @@ impl Provenance {
         }
     }
 
-    /// Notes more of what a sign stands for.
-    pub fn note(&mut self, id: PlaceholderId, span: Span) {
-        let spans = &mut self.entries[id as usize].spans;
+    /// The placeholder that a span denotes, if it is one.
+    fn from_span(span: Span) -> Option<Placeholder> {
+        let number = span.start.checked_sub(FIRST_PLACEHOLDER)?;
+        Some(Placeholder(u32::try_from(number).expect("made by `span`")))
+    }
+}
+
+#[derive(Clone, Debug, Default)]
+struct Entry {
+    /// Spans and placeholders.
+    spans: Vec<Span>,
+    /// The name of an attribute in the original.
+    name: Option<Symbol>,
+}
+
+/// What each placeholder stands for.
+#[derive(Debug, Default)]
+pub struct Provenance {
+    entries: Vec<Entry>,
+}
+
+impl Provenance {
+    /// A new placeholder for `spans`; `name` is the original name of a renamed attribute.
+    pub(super) fn add(&mut self, spans: Vec<Span>, name: Option<Symbol>) -> Placeholder {
+        self.entries.push(Entry { spans, name });
+        Placeholder(u32::try_from(self.entries.len() - 1).expect("fewer than 2^32 placeholders"))
+    }
+
+    fn entry(&self, placeholder: Placeholder) -> &Entry {
+        &self.entries[placeholder.0 as usize]
+    }
+
+    /// Adds a span or placeholder to what a placeholder stands for. Adjacent spans are merged.
+    pub(super) fn extend(&mut self, placeholder: Placeholder, span: Span) {
+        let spans = &mut self.entries[placeholder.0 as usize].spans;
         match spans.last_mut() {
-            Some(last) if last.end == span.start && span.start < SIGNS => {
+            Some(last) if last.end == span.start && span.start < FIRST_PLACEHOLDER => {
                 last.end = span.end;
                 last.from_entity |= span.from_entity;
             }
@@ -56,31 +70,30 @@ impl Provenance {
         }
     }
 
-    /// What a sign stands for is known; a range stands for itself.
-    pub fn settle(&mut self, sign: Span, span: Span) {
-        if let Some(id) = sign.start.checked_sub(SIGNS) {
-            self.entries[id as usize].spans = vec![span];
+    /// Sets what a placeholder stands for; does nothing if `placeholder` is an ordinary span.
+    pub(super) fn set(&mut self, placeholder: Span, span: Span) {
+        if let Some(Placeholder(number)) = Placeholder::from_span(placeholder) {
+            self.entries[number as usize].spans = vec![span];
         }
     }
 
-    /// The ranges that ranges and signs stand for: the same bytes once each, in order, as few ranges as
-    /// can be.
+    /// Replaces placeholders by what they stand for; the result is sorted, and overlapping and adjacent
+    /// spans are merged.
     pub fn resolve(&self, spans: &[Span]) -> Vec<Span> {
         let mut found = Vec::new();
-        let mut waiting = spans.to_vec();
-        while let Some(span) = waiting.pop() {
-            match span.start.checked_sub(SIGNS) {
-                Some(id) => waiting.extend(&self.entries[id as usize].spans),
+        let mut pending = spans.to_vec();
+        while let Some(span) = pending.pop() {
+            match Placeholder::from_span(span) {
+                Some(placeholder) => pending.extend(&self.entry(placeholder).spans),
                 None => found.push(span),
             }
         }
         merged(found)
     }
 
-    /// What the attribute with this range or sign is called in the original, if it has another name.
-    pub fn name(&self, span: Span) -> Option<Symbol> {
-        let id = span.start.checked_sub(SIGNS)?;
-        self.entries[id as usize].name
+    /// The original name of the attribute with this span or placeholder, if it was renamed.
+    pub fn original_name(&self, span: Span) -> Option<Symbol> {
+        self.entry(Placeholder::from_span(span)?).name
     }
 }
 
@@ -112,24 +125,24 @@ mod tests {
     }
 
     #[test]
-    fn signs_lead_to_ranges_through_other_signs() {
+    fn placeholders_resolve_through_other_placeholders() {
         let mut provenance = Provenance::default();
         let inner = provenance.add(vec![span(7, 9)], None);
-        let outer = provenance.add(vec![span(0, 4), Provenance::sign(inner)], None);
-        provenance.note(outer, span(4, 6));
+        let outer = provenance.add(vec![span(0, 4), inner.span()], None);
+        provenance.extend(outer, span(4, 6));
         assert_eq!(
-            provenance.resolve(&[Provenance::sign(outer), span(1, 2)]),
+            provenance.resolve(&[outer.span(), span(1, 2)]),
             [span(0, 6), span(7, 9)]
         );
     }
 
     #[test]
-    fn signs_beside_each_other_stay_apart() {
+    fn consecutive_placeholders_are_not_merged() {
         let mut provenance = Provenance::default();
         let first = provenance.add(Vec::new(), None);
         let second = provenance.add(vec![span(1, 2)], None);
-        provenance.note(first, Provenance::sign(second));
-        provenance.note(first, Provenance::sign(second));
-        assert_eq!(provenance.resolve(&[Provenance::sign(first)]), [span(1, 2)]);
+        provenance.extend(first, second.span());
+        provenance.extend(first, second.span());
+        assert_eq!(provenance.resolve(&[first.span()]), [span(1, 2)]);
     }
 }

@@ -1,158 +1,139 @@
-//! The rewriter: a handler of the document that is read, which drives a handler of the global document.
+//! The rewriter: receives the local document and sends the global document to another handler.
 
-use std::sync::Arc;
-
-use super::bound_mapping::BoundMapping;
 use super::downstream::Downstream;
+use super::element_placement::{ElementPlacement, PlacementTask};
+use super::exchange::Exchanger;
 use super::mapping::{Destination, Mapping, SchemaNodeId, UNKNOWN, VIRTUAL_ROOT};
 use super::provenance::Provenance;
-use super::replay::Task;
-use super::rewriter_buffers::{Frame, RewriterBuffers, NO_STATE};
-use super::tree_buffer::{Mark, NodeId};
+use super::rewrite_budget::RewriteBudget;
+use super::rewriter_buffers::RewriterBuffers;
+use super::tree_buffer::{BufferMark, NodeId};
 use crate::events::{Context, Handler, Span, StartElement, Stop};
 
 /// Rewrites one document.
 pub struct Rewriter<'m, H> {
-    pub(super) mapping: &'m Mapping,
-    pub(super) memory: &'m mut RewriterBuffers,
-    pub(super) bound: Arc<BoundMapping>,
-    pub(super) output: Downstream<H>,
-    /// While a tree is kept: what for.
-    keeping: Option<Keeping>,
-    unknown: u64,
-    held_bytes_peak: usize,
-    pub(super) copied: u64,
+    placement: ElementPlacement<'m, H>,
+    /// Set while an element is buffered.
+    buffering: Option<Buffering>,
+    unknown_elements: u64,
 }
 
-/// Why a tree is kept.
+/// The outermost element being buffered.
 #[derive(Clone, Copy)]
-struct Keeping {
-    /// Where it goes; not known before it was seen whether it changes places with a child.
-    way: Option<Destination>,
-    /// What was kept before it.
-    mark: Mark,
+struct Buffering {
+    /// Its destination; `None` if an Exchange may replace it.
+    destination: Option<Destination>,
+    /// What was buffered before it.
+    mark: BufferMark,
 }
 
-/// What rewriting a document gave beside its events.
+/// The result of rewriting a document.
 #[derive(Debug)]
 pub struct Rewritten<H> {
-    /// The handler that heard the global document.
-    pub inner: H,
-    /// What the ranges that it was given stand for.
+    /// The handler that received the global document.
+    pub handler: H,
+    /// Resolves the placeholders among the spans that the handler received.
     pub provenance: Provenance,
-    /// Elements that the local schema does not have.
-    pub unknown: u64,
-    /// What was kept at once, at most.
+    /// The number of elements that the local schema does not have.
+    pub unknown_elements: u64,
+    /// The peak size of the buffered trees.
     pub held_bytes_peak: u64,
 }
 
 impl<'m, H: Handler> Rewriter<'m, H> {
-    /// A rewriter for the document that `memory` was prepared for; `inner` hears the global document,
-    /// which may be `depth_max` elements deep.
+    /// A rewriter for the document that `buffers` were prepared for. `handler` receives the global
+    /// document, which may be `depth_max` elements deep.
     pub fn new(
         mapping: &'m Mapping,
-        memory: &'m mut RewriterBuffers,
+        buffers: &'m mut RewriterBuffers,
         depth_max: u64,
-        inner: H,
+        handler: H,
     ) -> Rewriter<'m, H> {
-        let bound = memory.bound(mapping);
-        let mut rewriter = Rewriter {
+        let mut placement = ElementPlacement {
             mapping,
-            memory,
-            bound,
-            output: Downstream::new(inner, depth_max),
-            keeping: None,
-            unknown: 0,
-            held_bytes_peak: 0,
-            copied: 0,
+            bound: buffers.mappings.get(mapping),
+            buffers,
+            downstream: Downstream::new(handler, depth_max),
+            budget: RewriteBudget::new(mapping.limits),
         };
-        rewriter.open_frame(VIRTUAL_ROOT, None);
-        // It is no element, so whoever hears is told of no end.
-        if let Some(state) = rewriter.memory.states[..rewriter.memory.states_open].last_mut() {
-            state.ended = true;
+        placement.open_root(VIRTUAL_ROOT);
+        Rewriter {
+            placement,
+            buffering: None,
+            unknown_elements: 0,
         }
-        rewriter
     }
 
-    /// Ends the rewriting.
+    /// The result, once the document has been read to its end.
     pub fn finish(self) -> Rewritten<H> {
         Rewritten {
-            inner: self.output.inner,
-            provenance: self.output.provenance,
-            unknown: self.unknown,
-            held_bytes_peak: self.held_bytes_peak as u64,
+            handler: self.placement.downstream.handler,
+            provenance: self.placement.downstream.provenance,
+            unknown_elements: self.unknown_elements,
+            held_bytes_peak: self.placement.budget.held_bytes_peak as u64,
         }
     }
 
-    #[inline]
-    pub(super) fn top(&self) -> Frame {
-        let top = self.memory.frames.last();
-        *top.expect("that above the root is always open")
+    fn child_of(&mut self, parent: SchemaNodeId, element: &StartElement<'_>) -> SchemaNodeId {
+        let placement = &self.placement;
+        let child = placement
+            .bound
+            .child(placement.mapping, parent, element.name);
+        self.unknown_elements += u64::from(child == UNKNOWN);
+        child
     }
 
-    fn place_of_child(&mut self, parent: SchemaNodeId, element: &StartElement<'_>) -> SchemaNodeId {
-        let place = self.bound.child(self.mapping, parent, element.name);
-        self.unknown += u64::from(place == UNKNOWN);
-        place
-    }
-
-    /// Keeps an element from its start tag on.
-    fn keep(&mut self, context: &dyn Context, place: SchemaNodeId, element: &StartElement<'_>) {
-        self.memory.names.follow(context.names());
-        self.memory
+    fn buffer_start(
+        &mut self,
+        context: &dyn Context,
+        schema_node: SchemaNodeId,
+        element: &StartElement<'_>,
+    ) {
+        let buffers = &mut *self.placement.buffers;
+        buffers.names.update(context.names());
+        buffers
             .trees
-            .start(place, element.name, element.attributes, H::SPANS);
+            .start_element(schema_node, element.name, element.attributes, H::SPANS);
     }
 
-    /// Stops the document where too much is held.
-    pub(super) fn check_held(&mut self) -> Result<(), Stop> {
-        let bytes = self.memory.trees.bytes();
-        self.held_bytes_peak = self.held_bytes_peak.max(bytes);
-        let most = self.mapping.limits.held_bytes_max;
-        if bytes <= most {
-            return Ok(());
-        }
-        Err(Stop {
-            code: "mapping.held",
-            message: format!("more than {most} bytes wait for an element's end"),
-        })
+    /// Buffers an element from its start tag on.
+    fn start_buffering(
+        &mut self,
+        context: &dyn Context,
+        destination: Option<Destination>,
+        schema_node: SchemaNodeId,
+        element: &StartElement<'_>,
+    ) {
+        let mark = self.placement.buffers.trees.mark();
+        self.buffering = Some(Buffering { destination, mark });
+        self.buffer_start(context, schema_node, element);
     }
 
-    /// Stops the document where too much is copied.
-    pub(super) fn count_copies(&mut self, copies: usize, weight: u32) -> Result<(), Stop> {
-        let nodes = (copies as u64).saturating_mul(u64::from(weight));
-        self.copied = self.copied.saturating_add(nodes);
-        let most = self.mapping.limits.copies_max;
-        if self.copied <= most {
-            return Ok(());
-        }
-        Err(Stop {
-            code: "mapping.copies",
-            message: format!("more than {most} nodes would be copied"),
-        })
-    }
-
-    /// A tree is kept to its end.
-    fn kept(&mut self, node: NodeId) -> Result<(), Stop> {
-        let keeping = self.keeping.take().expect("a tree was kept");
-        if let (Some(way), true) = (keeping.way, self.mapping.exchanges.is_empty()) {
-            self.set_aside(way, node);
-            return self.check_held();
-        }
+    /// Ends the buffering of `node`: records it for later, or places what Exchanges make of it.
+    fn end_buffering(&mut self, node: NodeId) -> Result<(), Stop> {
+        let buffering = self.buffering.take().expect("an element was buffered");
+        let placement = &mut self.placement;
         let mut nodes = vec![node];
-        self.exchange(&mut nodes)?;
-        self.check_held()?;
-        if let Some(way) = keeping.way {
-            self.set_aside(way, nodes[0]);
+        if !placement.mapping.exchanges.is_empty() {
+            let mut exchanger = Exchanger {
+                mapping: placement.mapping,
+                trees: &mut placement.buffers.trees,
+                budget: &mut placement.budget,
+            };
+            exchanger.apply(&mut nodes)?;
+        }
+        placement.check_held()?;
+        if let Some(destination) = buffering.destination {
+            placement.buffer_child(destination, nodes[0]);
             return Ok(());
         }
-        if self.top().state == NO_STATE {
-            // No operator of the parent can want them later.
-            self.memory.tasks.push(Task::Drop(keeping.mark));
+        let tasks = &mut placement.buffers.tasks;
+        if !placement.buffers.elements.top().has_operators() {
+            // No operator of the parent needs the trees later.
+            tasks.push(PlacementTask::Truncate(buffering.mark));
         }
-        let children = nodes.into_iter().rev().map(Task::Child);
-        self.memory.tasks.extend(children);
-        self.run()
+        tasks.extend(nodes.into_iter().rev().map(PlacementTask::Child));
+        placement.run_tasks()
     }
 }
 
@@ -165,36 +146,31 @@ impl<H: Handler> Handler for Rewriter<'_, H> {
         context: &dyn Context,
         element: &StartElement<'_>,
     ) -> Result<(), Stop> {
-        if self.keeping.is_some() {
-            let parent = self.memory.trees.open_place();
-            let place = self.place_of_child(parent, element);
-            self.keep(context, place, element);
-            return self.check_held();
+        if self.buffering.is_some() {
+            let parent = self.placement.buffers.trees.open_schema_node();
+            let child = self.child_of(parent, element);
+            self.buffer_start(context, child, element);
+            return self.placement.check_held();
         }
-        let parent = self.top();
-        let place = self.place_of_child(parent.place, element);
-        if place != UNKNOWN && self.mapping.places[place as usize].exchanges {
-            let mark = self.memory.trees.mark();
-            self.keeping = Some(Keeping { way: None, mark });
-            self.keep(context, place, element);
+        let parent = self.placement.buffers.elements.top();
+        let child = self.child_of(parent.schema_node, element);
+        if child != UNKNOWN && self.placement.mapping.nodes[child as usize].has_exchange {
+            self.start_buffering(context, None, child, element);
             return Ok(());
         }
-        if parent.state != NO_STATE {
-            match self.way_of(place) {
-                Destination::Stays => {}
-                Destination::Passes => self.prepare_to_pass(context)?,
-                way => {
-                    let mark = self.memory.trees.mark();
-                    let way = Some(way);
-                    self.keeping = Some(Keeping { way, mark });
-                    self.keep(context, place, element);
+        if parent.has_operators() {
+            match self.placement.destination(child) {
+                Destination::InPlace => {}
+                Destination::Streamed => self.placement.prepare_stream(context)?,
+                destination => {
+                    self.start_buffering(context, Some(destination), child, element);
                     return Ok(());
                 }
             }
         }
-        self.enter(
+        self.placement.start(
             context,
-            place,
+            child,
             element.name,
             element.attributes,
             element.span,
@@ -204,46 +180,47 @@ impl<H: Handler> Handler for Rewriter<'_, H> {
 
     #[inline]
     fn end_element(&mut self, span: Span, _end_tag: Span) -> Result<(), Stop> {
-        if self.keeping.is_some() {
-            let (node, is_outermost) = self.memory.trees.end(span);
+        if self.buffering.is_some() {
+            let (node, is_outermost) = self.placement.buffers.trees.end_element(span);
             if !is_outermost {
                 return Ok(());
             }
-            self.kept(node)?;
+            self.end_buffering(node)?;
         } else {
-            self.leave(span)?;
-            if !self.memory.tasks.is_empty() {
-                self.run()?;
+            self.placement.end(span)?;
+            if !self.placement.buffers.tasks.is_empty() {
+                self.placement.run_tasks()?;
             }
         }
-        if self.memory.frames.len() == 1 && self.top().state != NO_STATE {
-            self.leave(Span::default())?;
-            self.run()?;
+        let elements = &self.placement.buffers.elements;
+        if elements.is_at_root() && elements.top().has_operators() {
+            self.placement.end(Span::default())?;
+            self.placement.run_tasks()?;
         }
         Ok(())
     }
 
     #[inline]
     fn text(&mut self, text: &str, span: Span) -> Result<(), Stop> {
-        if self.keeping.is_some() {
+        if self.buffering.is_some() {
             let span = H::SPANS.then_some(span);
-            self.memory.trees.text_inside(text, span);
-            return self.check_held();
+            self.placement.buffers.trees.push_text(text, span);
+            return self.placement.check_held();
         }
-        if self.is_waiting() {
-            self.wait_with_text(text, span);
-            return self.check_held();
+        if self.placement.buffers.elements.collects() {
+            self.placement.buffer_text(text, span);
+            return self.placement.check_held();
         }
-        self.output.text(text, span)
+        self.placement.downstream.text(text, span)
     }
 
     fn text_break(&mut self) -> Result<(), Stop> {
-        if self.keeping.is_some() {
-            self.memory.trees.break_inside(H::SPANS);
-        } else if self.is_waiting() {
-            self.wait_with_break();
+        if self.buffering.is_some() {
+            self.placement.buffers.trees.push_break(H::SPANS);
+        } else if self.placement.buffers.elements.collects() {
+            self.placement.buffer_break();
         } else {
-            self.output.text_break()?;
+            self.placement.downstream.text_break()?;
         }
         Ok(())
     }

@@ -1,10 +1,10 @@
-//! Values by number: what a mapping says of a name or a place.
+//! A small map with numbers as keys.
 
-/// Up to so many are looked at one by one, which beats anything cleverer.
-const FEW: usize = 16;
+/// Up to this many entries, a linear search is faster than a binary one.
+const LINEAR_SEARCH_MAX: usize = 16;
 
-/// Values by number. A mapping that a document carries can have thousands at one node, so they are
-/// sorted once they are all there.
+/// A map from numbers to values, sorted by [`SortedMap::sort`] after all insertions. A mapping that a
+/// document brings along can have thousands of entries at one node.
 #[derive(Debug)]
 pub(super) struct SortedMap<V> {
     entries: Vec<(u32, V)>,
@@ -19,38 +19,36 @@ impl<V> Default for SortedMap<V> {
 }
 
 impl<V: Copy> SortedMap<V> {
-    /// Adds a value; of several with one number the first counts.
-    pub fn add(&mut self, number: u32, value: V) {
-        self.entries.push((number, value));
+    /// Inserts a value. The first value of a key takes precedence.
+    pub fn insert(&mut self, key: u32, value: V) {
+        self.entries.push((key, value));
     }
 
-    /// Makes it ready, once all values are there.
-    pub fn settle(&mut self) {
-        self.entries.sort_by_key(|(number, _)| *number);
-        self.entries.dedup_by_key(|(number, _)| *number);
+    /// Prepares the map for lookups.
+    pub fn sort(&mut self) {
+        self.entries.sort_by_key(|(key, _)| *key);
+        self.entries.dedup_by_key(|(key, _)| *key);
     }
 
     pub fn is_empty(&self) -> bool {
         self.entries.is_empty()
     }
 
-    /// The value of a number.
     #[inline]
-    pub fn get(&self, number: u32) -> Option<V> {
-        if self.entries.len() <= FEW {
+    pub fn get(&self, key: u32) -> Option<V> {
+        if self.entries.len() <= LINEAR_SEARCH_MAX {
             let mut entries = self.entries.iter();
             return entries
-                .find(|(own, _)| *own == number)
+                .find(|(own, _)| *own == key)
                 .map(|(_, value)| *value);
         }
-        let place = self.entries.binary_search_by_key(&number, |(own, _)| *own);
-        place.ok().map(|place| self.entries[place].1)
+        let found = self.entries.binary_search_by_key(&key, |(own, _)| *own);
+        found.ok().map(|at| self.entries[at].1)
     }
 
-    /// Whether there is a value.
     #[inline]
-    pub fn has(&self, number: u32) -> bool {
-        self.get(number).is_some()
+    pub fn contains(&self, key: u32) -> bool {
+        self.get(key).is_some()
     }
 }
 
@@ -59,17 +57,17 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_first_value_of_a_number_counts_however_many_there_are() {
-        for count in [3, FEW as u32, 1_000] {
-            let mut lookup = SortedMap::default();
-            for number in (0..count).rev() {
-                lookup.add(2 * number, number);
-                lookup.add(2 * number, u32::MAX);
+    fn the_first_value_of_a_key_takes_precedence_at_any_size() {
+        for count in [3, LINEAR_SEARCH_MAX as u32, 1_000] {
+            let mut map = SortedMap::default();
+            for key in (0..count).rev() {
+                map.insert(2 * key, key);
+                map.insert(2 * key, u32::MAX);
             }
-            lookup.settle();
-            for number in 0..count {
-                assert_eq!(lookup.get(2 * number), Some(number));
-                assert!(!lookup.has(2 * number + 1));
+            map.sort();
+            for key in 0..count {
+                assert_eq!(map.get(2 * key), Some(key));
+                assert!(!map.contains(2 * key + 1));
             }
         }
     }

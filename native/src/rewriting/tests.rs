@@ -1,24 +1,25 @@
-//! Each operator on small documents; that all of them together do what the definition says is compared
-//! in Python, where the definition is.
+//! Each operator on small documents. Property tests in Python compare all of them together with the
+//! reference.
 
+use super::mapping::Limits;
 use super::*;
 use crate::events::{Context, Handler, Refusal, Span, StartElement, Stop};
 use crate::reader::{Reader, ReaderOptions};
 
-const AMPLE: Limits = Limits {
+const HIGH_LIMITS: Limits = Limits {
     copies_max: 1_000,
     held_bytes_max: 1 << 20,
 };
 
-/// Writes what it hears, with the ranges of elements.
+/// Records the events as text, with the spans of elements.
 #[derive(Default)]
-struct Heard {
+struct Recorder {
     xml: String,
     open: Vec<String>,
     ended: Vec<(String, Span)>,
 }
 
-impl Handler for Heard {
+impl Handler for Recorder {
     const SPANS: bool = true;
 
     fn start_element(
@@ -59,12 +60,12 @@ fn name(local: &str) -> (String, String) {
     (String::new(), local.to_owned())
 }
 
-/// A schema: each node with its parent's number, name, whether it has text, and operators.
+/// A mapping of a schema: for each node its parent's number, name, whether it has text, and operators.
 fn mapping(nodes: &[(u32, &str, bool, Vec<Operator>)], attributes: usize) -> Mapping {
-    mapping_within(nodes, attributes, AMPLE)
+    mapping_with_limits(nodes, attributes, HIGH_LIMITS)
 }
 
-fn mapping_within(
+fn mapping_with_limits(
     nodes: &[(u32, &str, bool, Vec<Operator>)],
     attributes: usize,
     limits: Limits,
@@ -83,25 +84,25 @@ fn rewritten_to(
     mapping: &Mapping,
     document: &str,
     depth_max: u64,
-) -> Result<Rewritten<Heard>, Refusal> {
+) -> Result<Rewritten<Recorder>, Refusal> {
     let mut reader = Reader::new(ReaderOptions::default());
-    let mut memory = RewriterBuffers::default();
-    memory.begin(mapping, 1, reader.names_mut());
-    let mut rewriter = Rewriter::new(mapping, &mut memory, depth_max, Heard::default());
+    let mut buffers = RewriterBuffers::default();
+    buffers.begin(mapping, 1, reader.names_mut());
+    let mut rewriter = Rewriter::new(mapping, &mut buffers, depth_max, Recorder::default());
     reader.read_slice(document.as_bytes(), &mut rewriter)?;
     Ok(rewriter.finish())
 }
 
-fn rewritten(mapping: &Mapping, document: &str) -> Rewritten<Heard> {
-    rewritten_to(mapping, document, 100).expect("it is sound")
+fn rewritten(mapping: &Mapping, document: &str) -> Rewritten<Recorder> {
+    rewritten_to(mapping, document, 100).expect("within limits")
 }
 
 fn xml(mapping: &Mapping, document: &str) -> String {
-    rewritten(mapping, document).inner.xml
+    rewritten(mapping, document).handler.xml
 }
 
 #[test]
-fn names_change_and_the_rest_passes() {
+fn nodes_are_renamed_and_the_rest_is_forwarded() {
     let mapping = mapping(
         &[
             (0, "", false, vec![]),
@@ -118,14 +119,14 @@ fn names_change_and_the_rest_passes() {
     let document = "<a>1<b x='2' w='3'/>4<!-- -->5<c><b x='6'/></c></a>";
     let found = rewritten(&mapping, document);
     assert_eq!(
-        found.inner.xml,
+        found.handler.xml,
         "<z>1<b y=2 w=3></b>4|5<c><b x=6></b></c></z>"
     );
-    assert_eq!((found.unknown, found.held_bytes_peak), (2, 0));
+    assert_eq!((found.unknown_elements, found.held_bytes_peak), (2, 0));
 }
 
 #[test]
-fn a_renamed_attribute_gives_way_to_one_that_has_the_name() {
+fn an_attribute_is_not_renamed_to_the_name_of_another() {
     let renames = vec![
         Operator::RenameAttribute(name("x"), name("y")),
         Operator::RenameAttribute(name("w"), name("x")),
@@ -139,7 +140,7 @@ fn a_renamed_attribute_gives_way_to_one_that_has_the_name() {
 }
 
 #[test]
-fn attributes_become_elements_before_all_others() {
+fn attributes_become_elements_before_all_other_children() {
     let operators = vec![
         Operator::ToElement(name("x"), name("made"), 3),
         Operator::Insert(vec![name("s")], Some(vec![2, 3])),
@@ -158,7 +159,7 @@ fn attributes_become_elements_before_all_others() {
 }
 
 #[test]
-fn an_upgrade_of_all_without_text_does_not_wait() {
+fn an_upgrade_of_all_children_without_text_is_streamed() {
     let nodes = [
         (0, "", false, vec![]),
         (0, "r", false, vec![]),
@@ -167,9 +168,9 @@ fn an_upgrade_of_all_without_text_does_not_wait() {
     ];
     let mapping = mapping(&nodes, 0);
     let found = rewritten(&mapping, "<r><a> <b/> <b/></a></r>");
-    assert_eq!(found.inner.xml, "<r><a> </a><b></b> <b></b></r>");
+    assert_eq!(found.handler.xml, "<r><a> </a><b></b> <b></b></r>");
     assert_eq!(found.held_bytes_peak, 0);
-    let (_, early) = found.inner.ended[0];
+    let (_, early) = found.handler.ended[0];
     let spans = found.provenance.resolve(&[early]);
     assert_eq!((spans[0].start, spans[0].end), (3, 20));
 }
@@ -215,7 +216,7 @@ fn an_exchange_at_the_root_gives_a_forest_that_an_insert_can_wrap() {
 }
 
 #[test]
-fn an_inserted_element_stands_for_what_was_moved_into_it() {
+fn the_provenance_of_an_inserted_element_is_its_content() {
     let insert = Operator::Insert(vec![name("s"), name("t")], Some(vec![2]));
     let nodes = [
         (0, "", false, vec![]),
@@ -226,10 +227,10 @@ fn an_inserted_element_stands_for_what_was_moved_into_it() {
     let mapping = mapping(&nodes, 0);
     let found = rewritten(&mapping, "<a><b/><b/><c/><b/></a>");
     assert_eq!(
-        found.inner.xml,
+        found.handler.xml,
         "<a><c></c><s><t><b></b><b></b><b></b></t></s></a>"
     );
-    for (local, span) in &found.inner.ended {
+    for (local, span) in &found.handler.ended {
         let spans = found.provenance.resolve(&[*span]);
         let ranges: Vec<(u64, u64)> = spans.iter().map(|each| (each.start, each.end)).collect();
         if local == "s" || local == "t" {
@@ -239,7 +240,7 @@ fn an_inserted_element_stands_for_what_was_moved_into_it() {
 }
 
 #[test]
-fn past_a_limit_the_document_is_stopped() {
+fn a_document_that_exceeds_a_limit_is_stopped() {
     let nodes = [
         (0, "", false, vec![]),
         (0, "a", false, vec![Operator::Exchange(2)]),
@@ -247,26 +248,26 @@ fn past_a_limit_the_document_is_stopped() {
     ];
     let document = "<a><b/><b/><b/></a>";
     let stopped = |limits: Limits, depth_max: u64| {
-        let mapping = mapping_within(&nodes, 0, limits);
+        let mapping = mapping_with_limits(&nodes, 0, limits);
         let refusal = rewritten_to(&mapping, document, depth_max);
         refusal.err().map(|refusal| refusal.code)
     };
-    assert_eq!(stopped(AMPLE, 2), None);
-    assert_eq!(stopped(AMPLE, 1), Some("mapping.depth"));
+    assert_eq!(stopped(HIGH_LIMITS, 2), None);
+    assert_eq!(stopped(HIGH_LIMITS, 1), Some("mapping.depth"));
     let few = Limits {
         copies_max: 1,
-        ..AMPLE
+        ..HIGH_LIMITS
     };
     assert_eq!(stopped(few, 2), Some("mapping.copies"));
     let little = Limits {
         held_bytes_max: 100,
-        ..AMPLE
+        ..HIGH_LIMITS
     };
     assert_eq!(stopped(little, 2), Some("mapping.held"));
 }
 
 #[test]
-fn elements_without_content_count_as_held_too() {
+fn empty_elements_count_towards_the_buffer_limit() {
     let insert = Operator::Insert(vec![name("s")], Some(vec![2]));
     let nodes = [
         (0, "", false, vec![]),
@@ -275,9 +276,9 @@ fn elements_without_content_count_as_held_too() {
     ];
     let little = Limits {
         held_bytes_max: 1_000,
-        ..AMPLE
+        ..HIGH_LIMITS
     };
-    let mapping = mapping_within(&nodes, 0, little);
+    let mapping = mapping_with_limits(&nodes, 0, little);
     let stopped = |count: usize| {
         let document = format!("<a>{}</a>", "<b/>".repeat(count));
         let refusal = rewritten_to(&mapping, &document, 10);
@@ -288,7 +289,7 @@ fn elements_without_content_count_as_held_too() {
 }
 
 #[test]
-fn deep_trees_are_kept_and_placed_without_calls_within_calls() {
+fn deep_trees_are_buffered_and_replayed_without_recursion() {
     let insert = Operator::Insert(vec![name("s")], Some(vec![2]));
     let nodes = [
         (0, "", false, vec![]),
@@ -302,13 +303,13 @@ fn deep_trees_are_kept_and_placed_without_calls_within_calls() {
         "<c>".repeat(depth),
         "</c>".repeat(depth)
     );
-    let found = rewritten_to(&mapping, &document, 1_000).expect("it is sound");
-    assert_eq!(found.unknown, depth as u64);
-    assert!(found.inner.xml.starts_with("<a><s><b><c>"));
+    let found = rewritten_to(&mapping, &document, 1_000).expect("within limits");
+    assert_eq!(found.unknown_elements, depth as u64);
+    assert!(found.handler.xml.starts_with("<a><s><b><c>"));
 }
 
 #[test]
-fn of_many_exchanges_those_are_applied_whose_nodes_are_there() {
+fn with_many_exchanges_only_those_with_matching_nodes_are_applied() {
     let mut nodes = vec![(0, "", false, vec![]), (0, "r", false, vec![])];
     let names: Vec<String> = (0..10).map(|number| format!("b{number}")).collect();
     for name in &names {
@@ -323,14 +324,14 @@ fn of_many_exchanges_those_are_applied_whose_nodes_are_there() {
         ),
         "<r><c><b7>x</b7></c><c><b7>x</b7></c><b2><y></y></b2><c><b3></b3></c></r>"
     );
-    // Two of one node, below another that has one.
-    let (turned, both) = (
+    // Two Exchanges of one node, below another node with an Exchange.
+    let (outer, both) = (
         Operator::Exchange(2),
         vec![Operator::Exchange(3), Operator::Exchange(4)],
     );
     let mut inner = vec![
         (0, "", false, vec![]),
-        (0, "r", false, vec![turned]),
+        (0, "r", false, vec![outer]),
         (1, "b", false, both),
         (2, "c", false, vec![]),
         (2, "d", false, vec![]),

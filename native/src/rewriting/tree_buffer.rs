@@ -1,74 +1,85 @@
-//! TreeBuffer that are kept because an operator blocks.
+//! Buffers trees until an operator can place them.
 //!
-//! Nodes stand in one table and are not changed once they are whole, so several parents can share a
-//! child: a copy costs nothing until it is placed. What an element kept is dropped from the end of the
-//! tables when it ends: everything kept later belongs to elements inside it.
+//! All nodes are in one table and are immutable once complete, so several parents can share a child: a
+//! copy costs nothing until it is replayed. When an element ends, the trees buffered for it are
+//! truncated from the end of the tables: everything buffered later belongs to elements inside it.
 
 use super::mapping::SchemaNodeId;
 use crate::events::{Attribute, NameId, Span};
 
-/// The number of a kept node.
-pub type NodeId = u32;
+/// Index of a buffered node.
+pub(super) type NodeId = u32;
 
-/// In the place of a text.
-pub const TEXT: SchemaNodeId = u32::MAX - 1;
+/// The schema node of a text node.
+pub(super) const TEXT: SchemaNodeId = u32::MAX - 1;
 
-/// In the place of a comment or processing instruction.
-pub const BREAK: SchemaNodeId = u32::MAX - 2;
+/// The schema node of a text break, which is a comment or processing instruction.
+pub(super) const BREAK: SchemaNodeId = u32::MAX - 2;
 
-/// A kept node.
+/// A text node counts as one more node per this many bytes, and so do the attribute values of an
+/// element. Otherwise a few nodes could be copied into gigabytes. Equals `COPIED_NODE_BYTES` in Python.
+const COPIED_NODE_BYTES: u32 = 64;
+
+/// Flag in the number of an element's attributes: the element has several parents.
+const REPEATED: u32 = 1 << 31;
+
+/// A buffered node.
 #[derive(Clone, Copy, Debug)]
-pub struct BufferedNode {
-    /// Of an element; or [`TEXT`] or [`BREAK`].
-    pub place: SchemaNodeId,
-    /// Of an element.
+pub(super) struct BufferedNode {
+    /// The schema node of an element; or [`TEXT`] or [`BREAK`].
+    pub schema_node: SchemaNodeId,
+    /// The name of an element.
     pub name: NameId,
-    /// Where its children begin, or its text.
+    /// Index of the first child, or of the first byte of the text.
     first: u32,
-    /// How many children it has, or bytes.
+    /// Number of children, or of bytes.
     count: u32,
     attributes_first: u32,
     attributes_count: u32,
-    /// How many elements and texts a copy of it has, long ones counted as several.
+    /// The number of elements and text nodes in a copy of it; long ones count as several.
     pub weight: u32,
 }
 
-/// A text counts as one more node for each so many bytes, and so do the values of an element's
-/// attributes: else a few nodes could be copied into gigabytes. Python's `COPIED_NODE_BYTES`.
-const NODE_BYTES: u32 = 64;
-
-/// Set in how many attributes an element has where it takes several places.
-const REPEATED: u32 = 1 << 31;
-
 impl BufferedNode {
-    /// Whether it has attributes.
+    fn leaf(schema_node: SchemaNodeId) -> BufferedNode {
+        BufferedNode {
+            schema_node,
+            name: NameId(0),
+            first: 0,
+            count: 0,
+            attributes_first: 0,
+            attributes_count: 0,
+            weight: 0,
+        }
+    }
+
     pub fn has_attributes(&self) -> bool {
         self.attributes_count & !REPEATED != 0
     }
 
-    /// Whether it takes several places.
+    /// Whether it has several parents.
     pub fn is_repeated(&self) -> bool {
         self.attributes_count & REPEATED != 0
     }
 
-    /// Whether it is an element.
     pub fn is_element(&self) -> bool {
-        self.place != TEXT && self.place != BREAK
+        self.schema_node != TEXT && self.schema_node != BREAK
     }
 }
 
 #[derive(Clone, Copy, Debug)]
-struct KeptAttribute {
+struct BufferedAttribute {
     name: NameId,
+    /// Index of the value's first byte, and its length.
     first: u32,
     count: u32,
-    /// Where its range is, if ranges are kept.
+    /// Index of its span, if spans are stored.
     span: u32,
 }
 
-/// Up to where the tables are filled.
+/// A state of the buffer to which [`TreeBuffer::truncate`] returns.
 #[derive(Clone, Copy, Debug, Default)]
-pub struct Mark {
+pub(super) struct BufferMark {
     nodes: usize,
     children: usize,
     texts: usize,
@@ -76,38 +87,37 @@ pub struct Mark {
     attribute_spans: usize,
 }
 
-/// Kept trees.
+/// Buffered trees.
 #[derive(Debug, Default)]
-pub struct TreeBuffer {
+pub(super) struct TreeBuffer {
     nodes: Vec<BufferedNode>,
-    /// As many as nodes, where ranges are kept.
+    /// Parallel to `nodes` if spans are stored, otherwise empty.
     spans: Vec<Span>,
     children: Vec<NodeId>,
+    /// Text and attribute values.
     texts: String,
-    attributes: Vec<KeptAttribute>,
+    attributes: Vec<BufferedAttribute>,
     attribute_spans: Vec<Span>,
-    /// The open elements, each with where its children begin in `pending`.
+    /// The elements being buffered, each with the index of its first child in `open_children`.
     open: Vec<(NodeId, usize)>,
-    pending: Vec<NodeId>,
-    /// Past all nodes that take several places.
+    open_children: Vec<NodeId>,
+    /// An index past all nodes with several parents.
     repeated_end: usize,
 }
 
 fn number(size: usize) -> u32 {
-    u32::try_from(size).expect("what is held is limited")
+    u32::try_from(size).expect("the size of the buffer is limited")
 }
 
 impl TreeBuffer {
-    /// Forgets everything.
     pub fn clear(&mut self) {
-        self.drop_past(Mark::default());
+        self.truncate(BufferMark::default());
         self.open.clear();
-        self.pending.clear();
+        self.open_children.clear();
     }
 
-    /// Up to where the tables are filled.
-    pub fn mark(&self) -> Mark {
-        Mark {
+    pub fn mark(&self) -> BufferMark {
+        BufferMark {
             nodes: self.nodes.len(),
             children: self.children.len(),
             texts: self.texts.len(),
@@ -116,16 +126,8 @@ impl TreeBuffer {
         }
     }
 
-    /// Notes that a node takes several places.
-    pub fn set_repeated(&mut self, id: NodeId) {
-        if self.node(id).is_element() {
-            self.nodes[id as usize].attributes_count |= REPEATED;
-            self.repeated_end = self.repeated_end.max(id as usize + 1);
-        }
-    }
-
-    /// Drops what came after the mark; whether nodes that take several places may be among it.
-    pub fn drop_past(&mut self, mark: Mark) -> bool {
+    /// Drops the nodes added after `mark`; whether some of them may have several parents.
+    pub fn truncate(&mut self, mark: BufferMark) -> bool {
         let is_repeated = self.repeated_end > mark.nodes;
         self.repeated_end = self.repeated_end.min(mark.nodes);
         self.nodes.truncate(mark.nodes);
@@ -137,141 +139,148 @@ impl TreeBuffer {
         is_repeated
     }
 
-    /// The memory of what is kept.
+    /// The size of the contents in bytes.
     pub fn bytes(&self) -> usize {
         self.nodes.len() * size_of::<BufferedNode>()
             + self.spans.len() * size_of::<Span>()
-            + (self.children.len() + self.pending.len()) * size_of::<NodeId>()
+            + (self.children.len() + self.open_children.len()) * size_of::<NodeId>()
             + self.texts.len()
-            + self.attributes.len() * size_of::<KeptAttribute>()
+            + self.attributes.len() * size_of::<BufferedAttribute>()
             + self.attribute_spans.len() * size_of::<Span>()
             + self.open.len() * size_of::<(NodeId, usize)>()
     }
 
-    /// A kept node.
+    #[inline]
     pub fn node(&self, id: NodeId) -> &BufferedNode {
         &self.nodes[id as usize]
     }
 
-    /// Its range, where ranges are kept.
+    /// The span of a node, if spans are stored.
     pub fn span(&self, id: NodeId) -> Span {
         self.spans.get(id as usize).copied().unwrap_or_default()
     }
 
-    /// An element's children.
+    /// The children of an element.
     pub fn children(&self, id: NodeId) -> &[NodeId] {
         let node = self.node(id);
         &self.children[node.first as usize..][..node.count as usize]
     }
 
-    /// A text.
+    /// The text of a text node.
     pub fn text(&self, id: NodeId) -> &str {
         let node = self.node(id);
         &self.texts[node.first as usize..][..node.count as usize]
     }
 
     /// Calls `visit` with each attribute of an element.
-    pub fn for_attributes(&self, id: NodeId, mut visit: impl FnMut(NameId, &str, Span)) {
-        for kept in self.attributes_of(id) {
-            let value = &self.texts[kept.first as usize..][..kept.count as usize];
-            let span = self.attribute_spans.get(kept.span as usize);
-            visit(kept.name, value, span.copied().unwrap_or_default());
+    pub fn visit_attributes(&self, id: NodeId, mut visit: impl FnMut(NameId, &str, Span)) {
+        for attribute in self.attributes_of(id) {
+            let value = &self.texts[attribute.first as usize..][..attribute.count as usize];
+            let span = self.attribute_spans.get(attribute.span as usize);
+            visit(attribute.name, value, span.copied().unwrap_or_default());
         }
     }
 
-    fn attributes_of(&self, id: NodeId) -> &[KeptAttribute] {
+    fn attributes_of(&self, id: NodeId) -> &[BufferedAttribute] {
         let node = self.node(id);
         let own = &self.attributes[node.attributes_first as usize..];
         &own[..(node.attributes_count & !REPEATED) as usize]
     }
 
-    /// The place of the innermost open element.
-    pub fn open_place(&self) -> SchemaNodeId {
-        let &(id, _) = self.open.last().expect("an element is open");
-        self.node(id).place
+    /// Records that a node has several parents.
+    pub fn set_repeated(&mut self, id: NodeId) {
+        if self.node(id).is_element() {
+            self.nodes[id as usize].attributes_count |= REPEATED;
+            self.repeated_end = self.repeated_end.max(id as usize + 1);
+        }
     }
 
-    /// Opens an element.
-    pub fn start(
+    /// The schema node of the innermost element being buffered.
+    pub fn open_schema_node(&self) -> SchemaNodeId {
+        let &(id, _) = self.open.last().expect("an element is being buffered");
+        self.node(id).schema_node
+    }
+
+    /// Starts to buffer an element.
+    pub fn start_element(
         &mut self,
-        place: SchemaNodeId,
+        schema_node: SchemaNodeId,
         name: NameId,
         attributes: &[Attribute<'_>],
-        keep_spans: bool,
+        with_spans: bool,
     ) {
         let attributes_first = number(self.attributes.len());
         for attribute in attributes {
             let first = number(self.texts.len());
             self.texts.push_str(attribute.value);
-            self.attributes.push(KeptAttribute {
+            self.attributes.push(BufferedAttribute {
                 name: attribute.name,
                 first,
                 count: number(attribute.value.len()),
                 span: number(self.attribute_spans.len()),
             });
-            if keep_spans {
+            if with_spans {
                 self.attribute_spans.push(attribute.span);
             }
         }
         let node = BufferedNode {
-            place,
             name,
-            first: 0,
-            count: 0,
             attributes_first,
             attributes_count: number(attributes.len()),
             weight: 1,
+            ..BufferedNode::leaf(schema_node)
         };
-        let id = self.push(node, keep_spans.then(Span::default));
-        self.open.push((id, self.pending.len()));
+        let id = self.push(node, with_spans.then(Span::default));
+        self.open.push((id, self.open_children.len()));
     }
 
-    /// Ends the innermost open element: it, and whether it is the outermost.
-    pub fn end(&mut self, span: Span) -> (NodeId, bool) {
-        let (id, since) = self.open.pop().expect("an element is open");
-        let pending = std::mem::take(&mut self.pending);
-        self.set_children(id, &pending[since..]);
-        self.pending = pending;
-        self.pending.truncate(since);
+    /// Ends the innermost element being buffered; returns it and whether it was the outermost.
+    pub fn end_element(&mut self, span: Span) -> (NodeId, bool) {
+        let (id, first_child) = self.open.pop().expect("an element is being buffered");
+        let open_children = std::mem::take(&mut self.open_children);
+        self.set_children(id, &open_children[first_child..]);
+        self.open_children = open_children;
+        self.open_children.truncate(first_child);
         if let Some(own) = self.spans.get_mut(id as usize) {
             *own = span;
         }
         let is_outermost = self.open.is_empty();
         if !is_outermost {
-            self.pending.push(id);
+            self.open_children.push(id);
         }
         (id, is_outermost)
     }
 
-    /// A piece of text in the innermost open element.
-    pub fn text_inside(&mut self, piece: &str, span: Option<Span>) {
-        let &(_, since) = self.open.last().expect("an element is open");
-        let before = self.pending[since..].last().copied();
-        let (id, is_new) = self.add_text(before, piece, span);
+    /// Adds a chunk of text to the innermost element being buffered.
+    pub fn push_text(&mut self, chunk: &str, span: Option<Span>) {
+        let &(_, first_child) = self.open.last().expect("an element is being buffered");
+        let before = self.open_children[first_child..].last().copied();
+        let (id, is_new) = self.add_text(before, chunk, span);
         if is_new {
-            self.pending.push(id);
+            self.open_children.push(id);
         }
     }
 
-    /// A comment or processing instruction in the innermost open element.
-    pub fn break_inside(&mut self, keep_spans: bool) {
-        let id = self.add_break(keep_spans);
-        self.pending.push(id);
+    /// Adds a text break to the innermost element being buffered.
+    pub fn push_break(&mut self, with_spans: bool) {
+        let id = self.add_break(with_spans);
+        self.open_children.push(id);
     }
 
-    /// A piece of text: the node `before` it, if that is a text and still grows, or a new one.
+    /// Appends a chunk of text to the node `before` it, if that is an unfinished text node; otherwise
+    /// adds a text node. Returns the text node and whether it is new.
     pub fn add_text(
         &mut self,
         before: Option<NodeId>,
-        piece: &str,
+        chunk: &str,
         span: Option<Span>,
     ) -> (NodeId, bool) {
         let first = number(self.texts.len());
-        self.texts.push_str(piece);
-        if let Some(id) = before.filter(|&id| self.grows(id, first)) {
+        self.texts.push_str(chunk);
+        if let Some(id) = before.filter(|&id| self.is_unfinished_text(id, first)) {
             let node = &mut self.nodes[id as usize];
-            node.count += number(piece.len());
-            node.weight = 1 + node.count / NODE_BYTES;
+            node.count += number(chunk.len());
+            node.weight = 1 + node.count / COPIED_NODE_BYTES;
             if let (Some(own), Some(span)) = (self.spans.get_mut(id as usize), span) {
                 own.end = span.end;
                 own.from_entity |= span.from_entity;
@@ -280,28 +289,29 @@ impl TreeBuffer {
         }
         let node = BufferedNode {
             first,
-            count: number(piece.len()),
-            weight: 1 + number(piece.len()) / NODE_BYTES,
+            count: number(chunk.len()),
+            weight: 1 + number(chunk.len()) / COPIED_NODE_BYTES,
             ..BufferedNode::leaf(TEXT)
         };
         (self.push(node, span), true)
     }
 
-    fn grows(&self, id: NodeId, end: u32) -> bool {
+    /// Whether a node is a text node to which text at offset `end` can be appended.
+    fn is_unfinished_text(&self, id: NodeId, end: u32) -> bool {
         let node = self.node(id);
         let is_last = id as usize + 1 == self.nodes.len();
-        is_last && node.place == TEXT && node.first + node.count == end
+        is_last && node.schema_node == TEXT && node.first + node.count == end
     }
 
-    /// A comment or processing instruction.
-    pub fn add_break(&mut self, keep_spans: bool) -> NodeId {
-        self.push(BufferedNode::leaf(BREAK), keep_spans.then(Span::default))
+    /// Adds a text break.
+    pub fn add_break(&mut self, with_spans: bool) -> NodeId {
+        self.push(BufferedNode::leaf(BREAK), with_spans.then(Span::default))
     }
 
-    /// An element made of an attribute.
-    pub fn add_made(
+    /// Adds an element made from an attribute.
+    pub fn add_attribute_element(
         &mut self,
-        place: SchemaNodeId,
+        schema_node: SchemaNodeId,
         name: NameId,
         value: &str,
         span: Option<Span>,
@@ -310,27 +320,28 @@ impl TreeBuffer {
         let node = BufferedNode {
             name,
             weight: 1,
-            ..BufferedNode::leaf(place)
+            ..BufferedNode::leaf(schema_node)
         };
         let id = self.push(node, span);
         self.set_children(id, text.as_slice());
         id
     }
 
-    /// The same element with other children. It takes one place, however many the element takes.
+    /// Adds a copy of an element with other children. The copy has one parent, even if the element has
+    /// several.
     pub fn with_children(&mut self, id: NodeId, children: &[NodeId]) -> NodeId {
         let span = self.spans.get(id as usize).copied();
         let mut node = *self.node(id);
         node.attributes_count &= !REPEATED;
-        let made = self.push(node, span);
-        self.set_children(made, children);
-        made
+        let copy = self.push(node, span);
+        self.set_children(copy, children);
+        copy
     }
 
     fn set_children(&mut self, id: NodeId, children: &[NodeId]) {
         let weights = children.iter().map(|&child| self.node(child).weight);
         let values = self.attributes_of(id).iter().map(|each| each.count);
-        let own = 1 + values.fold(0, u32::saturating_add) / NODE_BYTES;
+        let own = 1 + values.fold(0, u32::saturating_add) / COPIED_NODE_BYTES;
         let weight = weights.fold(own, u32::saturating_add);
         let first = number(self.children.len());
         self.children.extend_from_slice(children);
@@ -342,19 +353,5 @@ impl TreeBuffer {
         self.nodes.push(node);
         self.spans.extend(span);
         number(self.nodes.len() - 1)
-    }
-}
-
-impl BufferedNode {
-    fn leaf(place: SchemaNodeId) -> BufferedNode {
-        BufferedNode {
-            place,
-            name: NameId(0),
-            first: 0,
-            count: 0,
-            attributes_first: 0,
-            attributes_count: 0,
-            weight: 0,
-        }
     }
 }

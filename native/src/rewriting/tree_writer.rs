@@ -1,6 +1,6 @@
-//! Writes a rewritten document as XML, for those who match it without a mapping.
+//! Writes a rewritten document as XML, for matchers without a mapping.
 //!
-//! Where it is wanted, a table tells what each node of the written trees stands for.
+//! On request, it also writes a table with the provenance of each node.
 
 use super::mapping::Symbol;
 use super::provenance::Provenance;
@@ -9,66 +9,67 @@ use crate::xpath::ast::Kind;
 
 const XML_URI: &str = "http://www.w3.org/XML/1998/namespace";
 
-/// A node of a written tree, and what it stands for.
+/// A node of a written tree and its provenance.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ProvenanceRow {
     /// Element, attribute or text.
     pub kind: Kind,
-    /// Its first byte in the tree.
+    /// Index of its first byte in the tree.
     pub start: usize,
-    /// One past its last byte.
+    /// Index past its last byte.
     pub end: usize,
-    /// Ranges of the original.
+    /// Byte spans of the original.
     pub spans: Vec<Span>,
-    /// What an attribute is called in the original, where it has another name.
+    /// The original name of a renamed attribute.
     pub name: Option<Symbol>,
 }
 
 /// A tree of the global document.
 #[derive(Debug, Default, PartialEq)]
 pub struct WrittenTree {
-    /// As XML in UTF-8.
+    /// The tree as XML in UTF-8.
     pub xml: String,
-    /// Empty unless the table was asked for.
+    /// Its table; empty unless requested.
     pub rows: Vec<ProvenanceRow>,
 }
 
-struct Open {
-    /// Where its start tag begins, and the name in it ends.
+struct OpenElement {
+    /// Index of its start tag.
     start: usize,
+    /// Index past the name in its start tag.
     name_end: usize,
-    /// How many prefixes were in scope before it.
+    /// The number of prefixes in scope before it.
     prefixes: usize,
-    /// Its namespace, which is the default one inside.
-    default: Box<str>,
+    /// Its namespace, which is the default namespace inside it.
+    default_namespace: Box<str>,
 }
 
-/// Writes what it hears; with the table if `TABLE`.
+/// Writes the events it receives; with the table if `TABLE`.
 #[derive(Default)]
 pub struct TreeWriter<const TABLE: bool> {
     trees: Vec<WrittenTree>,
     tree: WrittenTree,
-    open: Vec<Open>,
-    /// The namespaces of prefixes in scope: the first is that of `g0`.
+    open: Vec<OpenElement>,
+    /// The namespaces of the prefixes in scope, which are `g0`, `g1` and so on.
     prefixes: Vec<Box<str>>,
-    /// Where the open text node begins, and its ranges.
-    text: Option<usize>,
+    /// Index of the open text node.
+    text_start: Option<usize>,
     text_spans: Vec<Span>,
-    /// Whether nothing but breaks came since the last text.
-    is_behind_text: bool,
+    /// Whether the last node was a text node; text breaks are not nodes.
+    is_after_text: bool,
 }
 
 impl<const TABLE: bool> TreeWriter<TABLE> {
-    /// The trees; `provenance` is what the rewriter tells of the ranges that it gave.
+    /// The trees; `provenance` resolves the placeholders that the rewriter sent.
     pub fn finish(mut self, provenance: &Provenance) -> Vec<WrittenTree> {
         for row in self.trees.iter_mut().flat_map(|tree| &mut tree.rows) {
-            row.name = provenance.name(row.spans[0]);
+            row.name = provenance.original_name(row.spans[0]);
             row.spans = provenance.resolve(&row.spans);
         }
         self.trees
     }
 
-    fn row(&mut self, kind: Kind, start: usize, spans: Vec<Span>) {
+    fn push_row(&mut self, kind: Kind, start: usize, spans: Vec<Span>) {
         let end = self.tree.xml.len();
         self.tree.rows.push(ProvenanceRow {
             kind,
@@ -80,20 +81,20 @@ impl<const TABLE: bool> TreeWriter<TABLE> {
     }
 
     fn end_text(&mut self) {
-        if let Some(start) = self.text.take() {
+        if let Some(start) = self.text_start.take() {
             if TABLE {
                 let spans = std::mem::take(&mut self.text_spans);
-                self.row(Kind::Text, start, spans);
+                self.push_row(Kind::Text, start, spans);
             }
         }
     }
 
-    fn attribute(&mut self, context: &dyn Context, attribute: &Attribute<'_>) {
+    fn write_attribute(&mut self, context: &dyn Context, attribute: &Attribute<'_>) {
         let (uri, local) = context.names().get(attribute.name);
         let prefix = match uri {
             "" => String::new(),
             XML_URI => "xml:".to_owned(),
-            _ => format!("g{}:", self.prefix_of(uri)),
+            _ => format!("g{}:", self.prefix_number(uri)),
         };
         self.tree.xml.push(' ');
         let start = self.tree.xml.len();
@@ -103,12 +104,12 @@ impl<const TABLE: bool> TreeWriter<TABLE> {
         escape(&mut self.tree.xml, attribute.value, true);
         self.tree.xml.push('"');
         if TABLE {
-            self.row(Kind::Attribute, start, vec![attribute.span]);
+            self.push_row(Kind::Attribute, start, vec![attribute.span]);
         }
     }
 
-    /// The number of a namespace's prefix, declared here if it is new.
-    fn prefix_of(&mut self, uri: &str) -> usize {
+    /// The number of a namespace's prefix; a new one is declared in the current start tag.
+    fn prefix_number(&mut self, uri: &str) -> usize {
         if let Some(number) = self.prefixes.iter().position(|known| **known == *uri) {
             return number;
         }
@@ -120,13 +121,14 @@ impl<const TABLE: bool> TreeWriter<TABLE> {
         number
     }
 
-    fn tag_name(&mut self, context: &dyn Context, name: NameId) -> Box<str> {
+    /// Writes the name of a start tag; returns the default namespace inside it.
+    fn write_tag_name(&mut self, context: &dyn Context, name: NameId) -> Box<str> {
         let (uri, local) = context.names().get(name);
         if uri == XML_URI {
             self.tree.xml.push_str("xml:");
         }
         self.tree.xml.push_str(local);
-        let outer = self.open.last().map_or("", |open| &open.default);
+        let outer = self.open.last().map_or("", |open| &open.default_namespace);
         if uri == XML_URI { outer } else { uri }.into()
     }
 }
@@ -140,34 +142,34 @@ impl<const TABLE: bool> Handler for TreeWriter<TABLE> {
         element: &StartElement<'_>,
     ) -> Result<(), Stop> {
         self.end_text();
-        self.is_behind_text = false;
+        self.is_after_text = false;
         let prefixes = self.prefixes.len();
         let start = self.tree.xml.len();
         self.tree.xml.push('<');
-        let default = self.tag_name(context, element.name);
+        let default_namespace = self.write_tag_name(context, element.name);
         let name_end = self.tree.xml.len();
-        let outer = self.open.last().map_or("", |open| &open.default);
-        if *default != *outer {
+        let outer = self.open.last().map_or("", |open| &open.default_namespace);
+        if *default_namespace != *outer {
             self.tree.xml.push_str(" xmlns=\"");
-            escape(&mut self.tree.xml, &default, true);
+            escape(&mut self.tree.xml, &default_namespace, true);
             self.tree.xml.push('"');
         }
         for attribute in element.attributes {
-            self.attribute(context, attribute);
+            self.write_attribute(context, attribute);
         }
         self.tree.xml.push('>');
-        self.open.push(Open {
+        self.open.push(OpenElement {
             start,
             name_end,
             prefixes,
-            default,
+            default_namespace,
         });
         Ok(())
     }
 
     fn end_element(&mut self, span: Span, _end_tag: Span) -> Result<(), Stop> {
         self.end_text();
-        self.is_behind_text = false;
+        self.is_after_text = false;
         let open = self.open.pop().expect("tags are balanced");
         self.prefixes.truncate(open.prefixes);
         self.tree.xml.push_str("</");
@@ -176,7 +178,7 @@ impl<const TABLE: bool> Handler for TreeWriter<TABLE> {
         self.tree.xml.push_str(&name);
         self.tree.xml.push('>');
         if TABLE {
-            self.row(Kind::Element, open.start, vec![span]);
+            self.push_row(Kind::Element, open.start, vec![span]);
         }
         if self.open.is_empty() {
             self.trees.push(std::mem::take(&mut self.tree));
@@ -185,13 +187,13 @@ impl<const TABLE: bool> Handler for TreeWriter<TABLE> {
     }
 
     fn text(&mut self, text: &str, span: Span) -> Result<(), Stop> {
-        if self.text.is_none() {
-            if self.is_behind_text {
-                self.tree.xml.push_str("<!---->"); // keeps apart what was apart
+        if self.text_start.is_none() {
+            if self.is_after_text {
+                self.tree.xml.push_str("<!---->"); // keeps the text nodes separate
             }
-            self.text = Some(self.tree.xml.len());
+            self.text_start = Some(self.tree.xml.len());
         }
-        self.is_behind_text = true;
+        self.is_after_text = true;
         escape(&mut self.tree.xml, text, false);
         if TABLE {
             self.text_spans.push(span);
@@ -205,10 +207,10 @@ impl<const TABLE: bool> Handler for TreeWriter<TABLE> {
     }
 }
 
-fn escape(xml: &mut String, text: &str, is_value: bool) {
+fn escape(xml: &mut String, text: &str, is_attribute: bool) {
     let mut rest = text;
     let special = |c: char| {
-        matches!(c, '&' | '<' | '>' | '\r') || (is_value && matches!(c, '"' | '\t' | '\n'))
+        matches!(c, '&' | '<' | '>' | '\r') || (is_attribute && matches!(c, '"' | '\t' | '\n'))
     };
     while let Some(at) = rest.find(special) {
         xml.push_str(&rest[..at]);
@@ -235,12 +237,12 @@ mod tests {
         let mut writer = TreeWriter::<true>::default();
         let mut reader = Reader::new(ReaderOptions::default());
         let read = reader.read_slice(document.as_bytes(), &mut writer);
-        read.expect("it is well-formed");
+        read.expect("a well-formed document");
         writer.finish(&Provenance::default())
     }
 
     #[test]
-    fn what_is_written_says_the_same() {
+    fn the_written_tree_is_equivalent() {
         let document =
             "<a x='1 &lt; &quot;2&quot;'>t&amp;<b xmlns='urn:b' xmlns:p='urn:p' p:y='z'>\
                         <c xmlns=''/></b><![CDATA[<]]>u<!-- -->v</a>";
@@ -255,7 +257,7 @@ mod tests {
     }
 
     #[test]
-    fn the_table_tells_where_each_node_stands_and_stood() {
+    fn the_table_has_written_and_original_positions() {
         let [tree] = &written("<a><b k = 'v'/>t</a>")[..] else {
             panic!("one document is one tree");
         };
