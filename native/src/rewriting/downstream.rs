@@ -27,6 +27,7 @@ impl<H: Handler> Downstream<H> {
     }
 
     /// Whether no element is open, so that the next one is the root of a tree.
+    #[inline]
     pub fn is_outside(&self) -> bool {
         self.depth == 0
     }
@@ -107,6 +108,7 @@ impl<H: Handler> Downstream<H> {
     }
 
     /// Adds a child of the innermost inserted element to what that stands for.
+    #[inline]
     fn record(&mut self, span: Span) {
         if let Some(&(depth, placeholder)) = self.inserted.last() {
             if depth == self.depth {

@@ -49,6 +49,7 @@ pub(super) struct OperatorState {
 
 impl OperatorState {
     /// Records a buffered child.
+    #[inline]
     pub fn buffer(&mut self, destination: Destination, node: NodeId) {
         match destination {
             Destination::Undecided => self.undecided.push(node),
@@ -68,6 +69,7 @@ pub(super) struct OpenElements {
 }
 
 impl OpenElements {
+    #[inline]
     pub fn clear(&mut self) {
         self.frames.clear();
         self.states_used = 0;

@@ -53,15 +53,18 @@ impl BufferedNode {
         }
     }
 
+    #[inline]
     pub fn has_attributes(&self) -> bool {
         self.attributes_count & !REPEATED != 0
     }
 
     /// Whether it has several parents.
+    #[inline]
     pub fn is_repeated(&self) -> bool {
         self.attributes_count & REPEATED != 0
     }
 
+    #[inline]
     pub fn is_element(&self) -> bool {
         self.schema_node != TEXT && self.schema_node != BREAK
     }
@@ -116,6 +119,7 @@ impl TreeBuffer {
         self.open_children.clear();
     }
 
+    #[inline]
     pub fn mark(&self) -> BufferMark {
         BufferMark {
             nodes: self.nodes.len(),
@@ -140,6 +144,7 @@ impl TreeBuffer {
     }
 
     /// The size of the contents in bytes.
+    #[inline]
     pub fn bytes(&self) -> usize {
         self.nodes.len() * size_of::<BufferedNode>()
             + self.spans.len() * size_of::<Span>()
@@ -156,17 +161,20 @@ impl TreeBuffer {
     }
 
     /// The span of a node, if spans are stored.
+    #[inline]
     pub fn span(&self, id: NodeId) -> Span {
         self.spans.get(id as usize).copied().unwrap_or_default()
     }
 
     /// The children of an element.
+    #[inline]
     pub fn children(&self, id: NodeId) -> &[NodeId] {
         let node = self.node(id);
         &self.children[node.first as usize..][..node.count as usize]
     }
 
     /// The text of a text node.
+    #[inline]
     pub fn text(&self, id: NodeId) -> &str {
         let node = self.node(id);
         &self.texts[node.first as usize..][..node.count as usize]
@@ -181,6 +189,7 @@ impl TreeBuffer {
         }
     }
 
+    #[inline]
     fn attributes_of(&self, id: NodeId) -> &[BufferedAttribute] {
         let node = self.node(id);
         let own = &self.attributes[node.attributes_first as usize..];
