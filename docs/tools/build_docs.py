@@ -11,15 +11,22 @@ from reference_pages import PAGES
 
 SITE = ROOT / "site"
 
-SPHINX_OPTIONS = ("--fail-on-warning", "--keep-going", "--quiet", "--conf-dir", str(DOCS))
+SPHINX_OPTIONS = (
+    "--fresh-env",
+    "--fail-on-warning",
+    "--keep-going",
+    "--quiet",
+    "--conf-dir",
+    str(DOCS),
+)
 
 
 def main() -> int:
     """Builds the site; fails on a broken link and on any warning from Sphinx."""
-    for name, make in PAGES.items():
+    for name, generate in PAGES.items():
         page = DOCS / name
         page.parent.mkdir(parents=True, exist_ok=True)
-        page.write_text(make(), encoding="utf-8")
+        page.write_text(generate(), encoding="utf-8")
     broken = broken_links()
     for link in broken:
         print(f"broken link: {link}", file=sys.stderr)

@@ -1,4 +1,4 @@
-"""The page of limits, made from the modules that name them: name, default, docstring."""
+"""Generates the limits reference from the limit modules: name, default, docstring."""
 
 from __future__ import annotations
 
@@ -22,19 +22,19 @@ SOURCES = {
     "Workspaces": "workspace/limits.py",
     "Pipeline": "pipeline/limits.py",
 }
-"""Heading to the module whose limits stand below it."""
+"""Maps each heading to the module whose limits it lists."""
 
 HEAD = """\
 # Limits
 
-Everything is bounded, and every bound has a name. At a limit a document, a query or a schema is
-refused with an error that names it, unless the limit says otherwise.
+Every resource has a named limit. A document, query or schema that exceeds a limit is refused with
+an error that names the limit, unless its description says otherwise.
 """
 
 
 @dataclass(frozen=True, slots=True)
 class Limit:
-    """A named limit as its module tells it."""
+    """A named limit with its default and description."""
 
     name: str
     default: str
@@ -42,11 +42,11 @@ class Limit:
 
 
 def limits_page() -> str:
-    """Every limit with its default and its meaning."""
+    """Returns the page: every limit with its default and meaning."""
     lines = [HEAD]
     for heading, source in SOURCES.items():
         rows = list(limits_in(PACKAGE / source))
-        assert rows, f"{source} names no limit"
+        assert rows, f"{source} defines no limit"
         lines += [f"## {heading}\n", "| limit | default | meaning |", "|---|---|---|"]
         lines += [f"| `{row.name}` | {row.default} | {row.meaning} |" for row in rows]
         lines.append("")
@@ -54,7 +54,7 @@ def limits_page() -> str:
 
 
 def limits_in(path: Path) -> Iterator[Limit]:
-    """Constants of a module and fields of its classes: numbers that a docstring follows."""
+    """Yields the constants and dataclass fields of a module that are integers with a docstring."""
     tree = ast.parse(path.read_text(encoding="utf-8"))
     module = importlib.import_module(
         ".".join(path.relative_to(PACKAGE.parent).with_suffix("").parts)

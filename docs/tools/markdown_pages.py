@@ -1,4 +1,4 @@
-"""The Markdown pages of the repository: their links, their headings, their code blocks."""
+"""The Markdown pages of the repository: links, headings, code blocks."""
 
 from __future__ import annotations
 
@@ -17,19 +17,19 @@ DOCS = ROOT / "docs"
 
 
 def parser() -> MarkdownIt:
-    """CommonMark with tables: what code forges render too."""
+    """Returns a parser for CommonMark with tables, as rendered by code forges."""
     return MarkdownIt("commonmark").enable("table")
 
 
 def pages() -> list[Path]:
-    """Every page, those at the root first."""
-    beside = [*sorted(ROOT.glob("*.md")), ROOT / "benchmarks" / "README.md"]
-    return [*beside, *sorted(DOCS.rglob("*.md"))]
+    """Returns every page: those outside docs/ first."""
+    outside = [*sorted(ROOT.glob("*.md")), ROOT / "benchmarks" / "README.md"]
+    return [*outside, *sorted(DOCS.rglob("*.md"))]
 
 
 @dataclass(frozen=True, slots=True)
 class CodeBlock:
-    """A fenced block."""
+    """A fenced code block and its position."""
 
     page: Path
     line: int
@@ -39,7 +39,7 @@ class CodeBlock:
 
 @cache
 def code_blocks(page: Path) -> Sequence[CodeBlock]:
-    """The fenced blocks of a page, in order."""
+    """Returns the fenced code blocks of a page, in order."""
     return tuple(
         CodeBlock(page, token.map[0] + 1, token.info.strip(), token.content)
         for token in parser().parse(page.read_text(encoding="utf-8"))
@@ -48,9 +48,9 @@ def code_blocks(page: Path) -> Sequence[CodeBlock]:
 
 
 def slug(heading: str) -> str:
-    """The anchor of a heading, as code forges make it."""
-    kept = re.sub(r"[^\w\- ]", "", heading.strip().lower())
-    return kept.replace(" ", "-")
+    """Returns the anchor of a heading, in the form code forges use."""
+    letters = re.sub(r"[^\w\- ]", "", heading.strip().lower())
+    return letters.replace(" ", "-")
 
 
 def _text(token: Token) -> str:
@@ -58,7 +58,7 @@ def _text(token: Token) -> str:
 
 
 def anchors(page: Path) -> set[str]:
-    """The anchors of a page's headings."""
+    """Returns the anchors of all headings of a page."""
     tokens = parser().parse(page.read_text(encoding="utf-8"))
     return {
         slug(_text(following))
@@ -68,7 +68,7 @@ def anchors(page: Path) -> set[str]:
 
 
 def links(page: Path) -> Iterator[str]:
-    """The target of every link and picture of a page."""
+    """Yields the target of every link and image of a page."""
     for token in parser().parse(page.read_text(encoding="utf-8")):
         for child in token.children or []:
             target = child.attrGet("href") or child.attrGet("src")
@@ -77,7 +77,7 @@ def links(page: Path) -> Iterator[str]:
 
 
 def local_target(page: Path, link: str) -> tuple[Path, str] | None:
-    """File and anchor that a link within the repository means; ``None`` for one that leaves it."""
+    """Returns the file and anchor of a link within the repository; external links give ``None``."""
     if re.match(r"[a-z]+:", link):
         return None
     name, _, anchor = link.partition("#")
@@ -85,7 +85,7 @@ def local_target(page: Path, link: str) -> tuple[Path, str] | None:
 
 
 def broken_links() -> list[str]:
-    """Every link to a file or a heading that is not there, as ``page: link``."""
+    """Returns every link to a missing file or heading, as ``page: link``."""
     broken = []
     for page in pages():
         for link in links(page):
@@ -93,9 +93,9 @@ def broken_links() -> list[str]:
             if target is None:
                 continue
             path, anchor = target
-            whole = path.exists() and (
+            resolves = path.exists() and (
                 not anchor or (path.suffix == ".md" and anchor in anchors(path))
             )
-            if not whole:
+            if not resolves:
                 broken.append(f"{page.relative_to(ROOT).as_posix()}: {link}")
     return broken

@@ -1,4 +1,4 @@
-"""The documentation is whole: examples run, links lead somewhere, generated pages are fresh."""
+"""Tests the documentation: examples run, links resolve, generated pages are up to date."""
 
 from __future__ import annotations
 
@@ -31,16 +31,16 @@ LANGUAGES = {"python", "console", "sh", "text", "json", "xml", "rust", "toml", "
 DIRECTIVES = {"{eval-rst}"}
 """Blocks that the site generator evaluates: the Python reference, from docstrings."""
 
-in_the_cores_words = pytest.mark.skipif(
-    native is None, reason="pages show refusals in the native core's words"
+needs_native_core = pytest.mark.skipif(
+    native is None, reason="pages show error messages of the native core"
 )
 
-HOW_LIKE = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE | doctest.REPORT_NDIFF
+DOCTEST_FLAGS = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE | doctest.REPORT_NDIFF
 
 
 @pytest.fixture
 def playground(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A folder like a reader's: the examples are there, ``penstock`` is on the path."""
+    """A folder with the examples, and ``penstock`` on the path, as for a reader of the page."""
     shutil.copytree(ROOT / "examples", tmp_path / "examples")
     command = tmp_path / "bin" / "penstock"
     command.parent.mkdir()
@@ -53,8 +53,8 @@ def playground(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
-def sessions(block: CodeBlock) -> Iterator[tuple[str, str]]:
-    """The commands of a console block, each with the output shown below it."""
+def commands_with_output(block: CodeBlock) -> Iterator[tuple[str, str]]:
+    """Yields the commands of a console block, each with the output shown below it."""
     command, shown = "", list[str]()
     for line in block.text.splitlines():
         if line.startswith("$ "):
@@ -68,8 +68,8 @@ def sessions(block: CodeBlock) -> Iterator[tuple[str, str]]:
     yield command, "\n".join(shown)
 
 
-def same(shown: str, printed: str) -> bool:
-    """Whether output is as shown: line for line, ``...`` standing for anything."""
+def output_equals(shown: str, printed: str) -> bool:
+    """Compares output with what a page shows, line by line; ``...`` matches anything."""
     shown, printed = (
         "\n".join(line.rstrip() for line in text.strip("\n").splitlines()) + "\n"
         for text in (shown, printed)
@@ -85,14 +85,14 @@ def pages_with(language: str) -> list[str]:
     ]
 
 
-@in_the_cores_words
+@needs_native_core
 @pytest.mark.parametrize("page", pages_with("console"))
 def test_commands_print_what_the_page_shows(page: str, playground: Path) -> None:
     for block in code_blocks(ROOT / page):
         if block.language != "console":
             continue
-        for command, shown in sessions(block):
-            assert command.startswith("penstock "), f"{page}:{block.line}: run by no test"
+        for command, shown in commands_with_output(block):
+            assert command.startswith("penstock "), f"{page}:{block.line}: not run by any test"
             done = subprocess.run(
                 ["bash", "-c", command],
                 cwd=playground,
@@ -101,11 +101,13 @@ def test_commands_print_what_the_page_shows(page: str, playground: Path) -> None
                 text=True,
                 check=False,
             )
-            assert same(shown, done.stdout), f"{page}:{block.line}: {command} prints\n{done.stdout}"
+            assert output_equals(shown, done.stdout), (
+                f"{page}:{block.line}: {command} prints\n{done.stdout}"
+            )
 
 
 def commands_shown() -> Iterator[tuple[str, list[str]]]:
-    """Every ``penstock`` command that a page shows without running it, with its place."""
+    """Yields every ``penstock`` command that a page shows without output, with its position."""
     for page in pages():
         for block in code_blocks(page):
             for line in block.text.replace("\\\n", " ").splitlines():
@@ -114,7 +116,7 @@ def commands_shown() -> Iterator[tuple[str, list[str]]]:
                     yield place, shlex.split(line.split("  #")[0])[1:]
 
 
-def test_commands_that_are_only_shown_exist_with_their_options() -> None:
+def test_commands_without_output_exist_with_their_options() -> None:
     commands = {path[1:]: command for path, command in every_command()}
     unknown = []
     for place, words in commands_shown():
@@ -131,10 +133,10 @@ READERS: dict[str, Callable[[str], object]] = {
     "abbreviations": Abbreviations.from_text,
     "mapping": Mapping.from_text,
 }
-"""What reads a file that begins with ``penstock KIND 1``."""
+"""Maps KIND to the parser of files that begin with ``penstock KIND 1``."""
 
 
-def test_files_that_are_shown_can_be_read() -> None:
+def test_files_shown_can_be_parsed() -> None:
     for page in pages():
         for block in code_blocks(page):
             kind = re.match(r"penstock (\w+) 1$", block.text, re.MULTILINE)
@@ -147,7 +149,7 @@ def uses_spark(page: str) -> bool:
     return any("(spark" in block.text for block in blocks if block.language == "python")
 
 
-@in_the_cores_words
+@needs_native_core
 @pytest.mark.parametrize(
     "page",
     [
@@ -156,9 +158,9 @@ def uses_spark(page: str) -> bool:
     ],
 )
 def test_python_examples_run(page: str, playground: Path, request: pytest.FixtureRequest) -> None:
-    """All blocks of a page share their names; each is a transcript, or plain code that runs.
+    """Runs all blocks of a page in one namespace, as doctests or as plain code.
 
-    Those that use a Spark session find one called ``spark``.
+    Pages that use a Spark session find it under the name ``spark``.
     """
     names: dict[str, object] = {"__name__": "__main__"}
     blocks = [block for block in code_blocks(ROOT / page) if block.language == "python"]
@@ -169,12 +171,12 @@ def test_python_examples_run(page: str, playground: Path, request: pytest.Fixtur
         if not block.text.lstrip().startswith(">>>"):
             exec(compile(block.text, where, "exec"), names)
             continue
-        runner = doctest.DocTestRunner(optionflags=HOW_LIKE)
+        runner = doctest.DocTestRunner(optionflags=DOCTEST_FLAGS)
         test = doctest.DocTestParser().get_doctest(block.text, names, where, page, block.line)
-        told: list[str] = []
-        runner.run(test, out=told.append, clear_globs=False)
+        output: list[str] = []
+        runner.run(test, out=output.append, clear_globs=False)
         names = test.globs
-        assert runner.failures == 0, "".join(told)
+        assert runner.failures == 0, "".join(output)
 
 
 def test_every_block_names_its_language() -> None:
@@ -266,5 +268,5 @@ def test_site_builds_without_warnings(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("page", sorted(PAGES))
-def test_generated_pages_are_fresh(page: str) -> None:
+def test_generated_pages_are_up_to_date(page: str) -> None:
     assert (DOCS / page).read_text(encoding="utf-8") == PAGES[page](), "run `make docs`"
