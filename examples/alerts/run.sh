@@ -1,7 +1,7 @@
 #!/bin/bash
-# The whole way of a document, from publisher to mailbox: six publishers, twenty subscriptions in
-# XPath and one by keywords, two documents that are refused.
-# Usage: run.sh WORKSPACE; a workspace of an earlier run is made anew.
+# Takes documents from publishers to mailboxes: six publishers, twenty XPath subscriptions, one
+# keyword subscription, and two documents that are refused.
+# Usage: run.sh WORKSPACE; replaces the workspace of an earlier run.
 set -euo pipefail
 PENSTOCK_WORKSPACE=$(realpath -m "$1")
 export PENSTOCK_WORKSPACE
@@ -25,7 +25,7 @@ step publish --publisher seismology 02-earthquake.xml 03-earthquake-small.xml
 step publish --publisher weather 04-storm-update.xml 11-cut-off.xml
 step publish --publisher civil-protection 05-siren-exercise.xml 06-wildfire-envelope.xml
 step publish --publisher newsroom 08-news-flood.xml 09-news-markets.xml
-step publish --publisher harbour 10-tide-table.xml 12-outside-entity.xml
+step publish --publisher harbour 10-tide-table.xml 12-external-entity.xml
 step run
 step mailbox act-now
 step mailbox coastguard
