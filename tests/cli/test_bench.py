@@ -1,4 +1,4 @@
-"""`penstock bench`: every bench runs, in small numbers, so that none can rot."""
+"""`penstock bench`: every benchmark runs with small inputs."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from support.fixtures.commands import penstock
 needs_native = pytest.mark.skipif(native is None, reason="the native core is not built")
 
 
-def test_the_option_names_every_bench() -> None:
+def test_the_argument_accepts_every_benchmark() -> None:
     assert {each.value for each in Bench} == set(BENCHES)
     assert {budget.bench for budget in BUDGETS} == set(BENCHES)
 
@@ -34,14 +34,14 @@ def test_a_quick_run_measures_every_budget(name: str) -> None:
     assert {check["key"] for check in report["checks"]} == {
         budget.key for budget in BUDGETS if budget.bench == name
     }
-    # Some are differences, which a quick run may find below zero.
+    # Some values are differences, which may be negative in a quick run.
     assert all(math.isfinite(check["value"]) for check in report["checks"])
     assert report["figures"]
 
 
 @pytest.fixture
 def missed(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A bench that misses one of its two budgets."""
+    """A benchmark that misses one of its two budgets."""
     checks = (
         Check(Budget("reader", "good", "the good one", Bound.AT_LEAST, 2, "x"), 4.0),
         Check(Budget("reader", "bad", "the bad one", Bound.AT_MOST, 10, "ns"), 25.0),
@@ -56,7 +56,7 @@ def missed(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.usefixtures("missed")
-def test_a_missed_budget_fails_only_a_check() -> None:
+def test_a_missed_budget_fails_only_with_check() -> None:
     assert penstock("bench", "reader").code == 0
     done = penstock("bench", "reader", "--check")
     assert done.code == 1
@@ -67,7 +67,7 @@ def test_a_missed_budget_fails_only_a_check() -> None:
 
 
 @pytest.mark.usefixtures("missed")
-def test_results_are_written_where_asked(tmp_path: Path) -> None:
+def test_write_stores_the_results(tmp_path: Path) -> None:
     assert penstock("bench", "reader", "--write", str(tmp_path)).code == 0
     assert json.loads((tmp_path / "reader.json").read_text(encoding="utf-8"))["met"] is False
     assert "MISSED" in (tmp_path / "reader.txt").read_text(encoding="utf-8")

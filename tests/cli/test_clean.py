@@ -1,4 +1,4 @@
-"""`penstock clean`: what goes, what stays, and that it asks."""
+"""`penstock clean`: what it removes, what it keeps, and the prompt."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def document(number: int, content: bytes = b"<a/>") -> Document:
 
 
 def later(workspace: Workspace, **time: int) -> dict[str, Removal]:
-    """What may be removed some time from now, of what is older than a day then."""
+    """The removals that will be possible at a later time, with a retention of one day."""
     now = datetime.now(UTC) + timedelta(**time)
     found = removals(workspace, keep=timedelta(days=1), now=now)
     return {removal.what: removal for removal in found}
@@ -45,7 +45,7 @@ def counted(found: dict[str, Removal]) -> dict[str, int]:
 
 
 def aged(path: Path) -> None:
-    """Makes a file as old as if it had been left two days ago."""
+    """Sets the modification time of a file to two days ago."""
     two_days_ago = (datetime.now(UTC) - timedelta(days=2)).timestamp()
     os.utime(path, (two_days_ago, two_days_ago))
 
@@ -59,13 +59,13 @@ def test_a_new_workspace_has_nothing_to_remove(workspace: Workspace) -> None:
     assert (done.code, done.err) == (0, "there is nothing to remove\n")
 
 
-def test_inbox_files_go_once_spark_cannot_replay_them(workspace: Workspace) -> None:
+def test_inbox_files_are_removed_once_spark_cannot_replay_them(workspace: Workspace) -> None:
     for number in range(3):
         workspace.publish([document(number)])
         if number < 2:
             process(workspace)
     names = [path.name for path in sorted(workspace.inbox.folder.iterdir())]
-    # The third waits, the second is of the last batch.
+    # The third is waiting, and the second belongs to the last batch.
     assert [path.name for path in processed_files(workspace)] == names[:1]
     assert (
         later(workspace, hours=1)[INBOX].bytes == (workspace.inbox.folder / names[0]).stat().st_size
@@ -76,7 +76,7 @@ def test_inbox_files_go_once_spark_cannot_replay_them(workspace: Workspace) -> N
     assert [path.name for path in processed_files(workspace)] == names[1:2]
 
 
-def test_mappings_go_once_no_batch_may_ask_for_them(workspace: Workspace) -> None:
+def test_mappings_are_removed_once_no_batch_needs_them(workspace: Workspace) -> None:
     workspace.publish([document(1)])
     process(workspace)  # batch 0 of the stream is committed, and may be replayed
     unknown: list[UnknownSchema] = ["refuse", "as-is"]
@@ -91,7 +91,7 @@ def test_mappings_go_once_no_batch_may_ask_for_them(workspace: Workspace) -> Non
     assert workspace.mediation.current(unknown_schema="as-is") == other, "it is written again"
 
 
-def test_a_file_that_no_batch_had_stays_whatever_the_counts_say(workspace: Workspace) -> None:
+def test_an_unprocessed_file_is_never_removed(workspace: Workspace) -> None:
     workspace.publish([document(1)])
     process(workspace)
     workspace.publish([document(2)])
@@ -106,7 +106,7 @@ def test_a_file_that_no_batch_had_stays_whatever_the_counts_say(workspace: Works
     assert len(processed_files(workspace)) == 2
 
 
-def test_rows_go_by_age_and_identities_with_their_documents(workspace: Workspace) -> None:
+def test_rows_are_removed_by_age_and_identities_with_their_documents(workspace: Workspace) -> None:
     workspace.publish([document(1), document(2, b"<a>")])
     process(workspace)
     assert counted(later(workspace, hours=1)) == {}
@@ -124,7 +124,7 @@ def test_rows_go_by_age_and_identities_with_their_documents(workspace: Workspace
     assert workspace.publish([document(1), document(2)]) == Published(1, 1)
 
 
-def test_what_was_read_tells_how_far_the_inbox_is(workspace: Workspace) -> None:
+def test_inbox_progress_survives_the_removal_of_batch_counts(workspace: Workspace) -> None:
     for number in range(3):
         workspace.publish([document(number)])
         process(workspace)
@@ -136,7 +136,7 @@ def test_what_was_read_tells_how_far_the_inbox_is(workspace: Workspace) -> None:
     assert len(processed_files(workspace)) == 4
 
 
-def test_a_delivery_whose_document_is_gone_says_so(workspace: Workspace, tmp_path: Path) -> None:
+def test_a_delivery_of_a_removed_document_says_so(workspace: Workspace, tmp_path: Path) -> None:
     workspace.publish([document(1)])
     process(workspace)
     later(workspace, days=2)["documents"].remove()
@@ -148,7 +148,7 @@ def test_a_delivery_whose_document_is_gone_says_so(workspace: Workspace, tmp_pat
     )
 
 
-def test_expired_subscriptions_go(workspace: Workspace) -> None:
+def test_expired_subscriptions_are_removed(workspace: Workspace) -> None:
     soon = datetime.now(UTC) + timedelta(hours=1)
     workspace.subscriptions.add(StoredSubscription(subscriber="ben", query="/a", expires_at=soon))
     assert counted(later(workspace, hours=2)) == {}
@@ -156,8 +156,8 @@ def test_expired_subscriptions_go(workspace: Workspace) -> None:
     assert [each.id for each in workspace.subscriptions.each()] == ["anna-1"]
 
 
-def test_index_files_go_when_neither_current_nor_recorded(workspace: Workspace) -> None:
-    workspace.current_version()  # what comes is a change of it
+def test_index_files_are_removed_when_neither_current_nor_recorded(workspace: Workspace) -> None:
+    workspace.current_version()  # later versions are changes of this one
     uris = []
     for number in range(3):
         workspace.subscriptions.add(StoredSubscription(subscriber="ben", query=f"/b{number}"))
@@ -184,7 +184,7 @@ def test_index_files_go_when_neither_current_nor_recorded(workspace: Workspace) 
     assert [is_readable(uri) for uri in uris] == [False, False, True]
 
 
-def test_leftovers_of_killed_processes_go(workspace: Workspace) -> None:
+def test_leftovers_of_killed_processes_are_removed(workspace: Workspace) -> None:
     folder = workspace.checkpoints / "deliveries" / "offsets"
     folder.mkdir(parents=True)
     for name in (".7.tmp", "7"):
@@ -198,7 +198,7 @@ def test_leftovers_of_killed_processes_go(workspace: Workspace) -> None:
     assert sorted(path.name for path in folder.iterdir()) == [".8.tmp", "7"]
 
 
-def test_files_that_a_table_no_longer_has_go_after_a_week(
+def test_files_dropped_from_a_table_are_removed_after_a_week(
     workspace: Workspace, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     workspace.publish([document(1)])
@@ -229,7 +229,7 @@ def test_files_that_a_table_no_longer_has_go_after_a_week(
 
 @pytest.fixture
 def something_old(workspace: Workspace) -> Callable[[], bool]:
-    """A leftover; called, whether it is still there."""
+    """Creates an old temporary file; the value is a function that tests whether it exists."""
     path = workspace.checkpoints / "left.tmp"
     path.write_text("x")
     aged(path)
@@ -237,7 +237,9 @@ def something_old(workspace: Workspace) -> Callable[[], bool]:
 
 
 @pytest.mark.parametrize(("answer", "there"), [("n\n", True), ("y\n", False)])
-def test_it_asks(something_old: Callable[[], bool], answer: str, there: bool) -> None:
+def test_clean_asks_before_removing(
+    something_old: Callable[[], bool], answer: str, there: bool
+) -> None:
     done = CliRunner().invoke(app, ["clean"], input=answer)
     assert done.exit_code == 0
     assert done.stdout.splitlines()[0] == "1  temporary files of interrupted processes  1 byte"

@@ -1,4 +1,4 @@
-"""Errors are shown with place, code, caret and hint; a pipe gets neither colour nor wrapping."""
+"""Error output: place, code, caret and hint; no colour and no wrapping in a pipe."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from penstock.cli.console import plural, show_error
 from penstock.errors import Where, error
 
 
-def test_an_error_in_text(capsys: pytest.CaptureFixture[str]) -> None:
+def test_error_as_text(capsys: pytest.CaptureFixture[str]) -> None:
     failure = error("query.variable", "there are no variables", Where(6, 1, 7))
     show_error(failure, place="subs.txt:3:11", source="/news/$item")
     shown = capsys.readouterr()
@@ -23,13 +23,13 @@ def test_an_error_in_text(capsys: pytest.CaptureFixture[str]) -> None:
     ]
 
 
-def test_an_error_without_a_place_tells_its_position(capsys: pytest.CaptureFixture[str]) -> None:
+def test_error_without_a_place_includes_its_position(capsys: pytest.CaptureFixture[str]) -> None:
     show_error(error("query.variable", "there are no variables", Where(6, 1, 7)))
     first = capsys.readouterr().err.splitlines()[0]
     assert first == "error: there are no variables at line 1, column 7 [query.variable]"
 
 
-def test_an_error_in_json(capsys: pytest.CaptureFixture[str]) -> None:
+def test_error_as_json(capsys: pytest.CaptureFixture[str]) -> None:
     failure = error("query.variable", "there are no “variables”", Where(6, 1, 7))
     show_error(failure, place="query", as_json=True)
     assert json.loads(capsys.readouterr().err)["error"] == {
@@ -48,7 +48,7 @@ def test_long_messages_are_not_wrapped_in_a_pipe(capsys: pytest.CaptureFixture[s
     assert len(capsys.readouterr().err.splitlines()) == 2
 
 
-def test_markup_in_a_message_is_only_text(capsys: pytest.CaptureFixture[str]) -> None:
+def test_markup_in_a_message_is_not_interpreted(capsys: pytest.CaptureFixture[str]) -> None:
     show_error(error("query.variable", "in [bold]/a[b][/bold] :smile:"))
     assert "in [bold]/a[b][/bold] :smile:" in capsys.readouterr().err
 

@@ -1,4 +1,4 @@
-"""`penstock dead-letters`: the reason, the line, the history, and replaying."""
+"""`penstock dead-letters`: list, show and replay."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from support.spark.reference_pipeline import process
 
 @pytest.fixture
 def run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[[], None]:
-    """A workspace with two refused documents; called, it processes what is new."""
+    """A workspace with two refused documents; the value is a function that processes the inbox."""
     monkeypatch.chdir(tmp_path)
     penstock("init")
     (tmp_path / "good.xml").write_text("<news/>")
@@ -38,7 +38,7 @@ def states(*more: str) -> dict[int, str]:
     return {row["sequence"]: row["state"] for row in rows}
 
 
-def test_a_row_a_dead_letter(run: Callable[[], None]) -> None:
+def test_list_prints_one_row_per_dead_letter(run: Callable[[], None]) -> None:
     done = penstock("dead-letters", "list")
     lines = done.out.splitlines()
     assert lines[0].split() == ["number", "refused", "publisher", "place", "code", "state"]
@@ -50,13 +50,13 @@ def test_a_row_a_dead_letter(run: Callable[[], None]) -> None:
     assert states("--code", "xml.unclosed") == {1: "open"}
 
 
-def test_an_empty_list_is_no_error(tmp_path: Path) -> None:
+def test_an_empty_list_is_not_an_error(tmp_path: Path) -> None:
     penstock("init", str(tmp_path))
     done = penstock("dead-letters", "list", "-w", str(tmp_path))
     assert (done.code, done.out, done.err) == (0, "", "0 dead letters\n")
 
 
-def test_one_is_shown_with_the_source_line(run: Callable[[], None]) -> None:
+def test_show_prints_reason_source_line_and_history(run: Callable[[], None]) -> None:
     lines = penstock("dead-letters", "show", "3").out.splitlines()
     assert lines[0].endswith("at line 1, column 13 [xml.attribute-twice]")
     assert lines[1:3] == ["    <news a='1' a='2'/>", "                ^"]
@@ -73,9 +73,7 @@ def test_one_is_shown_with_the_source_line(run: Callable[[], None]) -> None:
     assert (unknown.code, "dead-letter.unknown" in unknown.err) == (3, True)
 
 
-def test_a_fixed_document_takes_the_place_of_the_refused_one(
-    run: Callable[[], None], tmp_path: Path
-) -> None:
+def test_replay_with_a_corrected_document(run: Callable[[], None], tmp_path: Path) -> None:
     (tmp_path / "fixed.xml").write_text("<news>\n  <item/></news>")
     done = penstock("dead-letters", "replay", "1", "--with", "fixed.xml")
     assert done.out == "1 published again as 4\n"
@@ -97,7 +95,7 @@ def test_a_fixed_document_takes_the_place_of_the_refused_one(
     assert good["sequence"] == 2
 
 
-def test_what_is_refused_again_is_a_new_dead_letter(run: Callable[[], None]) -> None:
+def test_a_document_refused_again_is_a_new_dead_letter(run: Callable[[], None]) -> None:
     done = penstock("dead-letters", "replay", "--all", "--json")
     assert [row["replay"] for row in done.rows[:-1]] == [4, 5]
     run()
@@ -117,19 +115,21 @@ def test_what_is_refused_again_is_a_new_dead_letter(run: Callable[[], None]) -> 
     assert states() == {5: "open", 6: "open"}
 
 
-def test_replaying_by_code_takes_those_that_are_open(run: Callable[[], None]) -> None:
+def test_replay_by_code_selects_open_dead_letters(run: Callable[[], None]) -> None:
     for expected in (1, 0):
         done = penstock("dead-letters", "replay", "--code", "xml.attribute-twice", "--json")
         assert done.rows[-1] == {"type": "summary", "replayed": expected, "skipped": 0}
 
 
-def test_an_identity_names_its_last_dead_letter(run: Callable[[], None], tmp_path: Path) -> None:
+def test_an_identity_refers_to_its_latest_dead_letter(
+    run: Callable[[], None], tmp_path: Path
+) -> None:
     with Workspace.open(tmp_path) as workspace:
         identity = workspace.dead_letters.get("1").document
     penstock("dead-letters", "replay", identity)
     run()
     assert penstock("dead-letters", "show", identity, "--json").rows[0]["sequence"] == 4
-    # The same bytes published by hand are the same document, and change nothing.
+    # Publishing the same bytes again changes nothing: they are the same document.
     assert penstock("publish", "cut.xml", "--publisher", "me", "--json").rows[0] == {
         "type": "document",
         "file": "cut.xml",
@@ -142,7 +142,9 @@ def test_an_identity_names_its_last_dead_letter(run: Callable[[], None], tmp_pat
 @pytest.mark.parametrize(
     "arguments", [[], ["1", "--all"], ["--all", "--code", "x"], ["--all", "--with", "good.xml"]]
 )
-def test_replaying_takes_one_way_of_choosing(run: Callable[[], None], arguments: list[str]) -> None:
+def test_replay_accepts_a_single_way_of_selecting(
+    run: Callable[[], None], arguments: list[str]
+) -> None:
     assert penstock("dead-letters", "replay", *arguments).code == 2
     assert states() == {1: "open", 3: "open"}
 
@@ -166,5 +168,5 @@ def test_a_long_line_is_cut_around_the_position() -> None:
         b"<?xml version='1.0' encoding='made-up'?><a>\xc3\xa4<",
     ],
 )
-def test_the_line_is_shown_in_its_encoding(content: bytes) -> None:
+def test_the_source_line_is_decoded(content: bytes) -> None:
     assert source_line(content, Where(0, 1, 1))[0].endswith("<a>ä<")

@@ -1,4 +1,4 @@
-"""The doctor looks, tells, and fails only where something required is missing."""
+"""`penstock doctor`: findings, advice and exit codes."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def finding(part: str) -> doctor.Finding:
 
 @pytest.fixture
 def no_native(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
-    """A Python without the native core, whose prefix is the folder given back."""
+    """Hides the native core; the value is the new ``sys.prefix``."""
     import_module = importlib.import_module
 
     def without(name: str) -> ModuleType:
@@ -60,21 +60,21 @@ def java_says(monkeypatch: pytest.MonkeyPatch, stderr: str) -> None:
     monkeypatch.setattr("subprocess.run", lambda *_, **__: answer)
 
 
-def test_everything_is_examined_once() -> None:
+def test_every_component_is_checked_once() -> None:
     parts = [each.part for each in doctor.examine()]
     assert parts == ["Python", "native core", "lxml", "pyarrow", "deltalake", "Spark", "Java"]
 
 
-def test_json_and_text_tell_the_same() -> None:
-    told = json.loads(penstock("doctor", "--json").out)
+def test_json_and_text_agree() -> None:
+    report = json.loads(penstock("doctor", "--json").out)
     text = penstock("doctor").out
-    assert told["ok"] is True
-    for each in told["findings"]:
+    assert report["ok"] is True
+    for each in report["findings"]:
         assert each["part"] in text
         assert (each["version"] or "") in text
 
 
-def test_a_missing_core_is_told_but_is_no_failure(
+def test_a_missing_native_core_is_reported_but_not_a_failure(
     no_native: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.delenv("PENSTOCK_REQUIRE_NATIVE", raising=False)
@@ -82,7 +82,7 @@ def test_a_missing_core_is_told_but_is_no_failure(
     assert penstock("doctor").code == 0
 
 
-def test_a_missing_core_that_is_required_is_a_failure(
+def test_a_missing_required_native_core_is_a_failure(
     no_native: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("PENSTOCK_REQUIRE_NATIVE", "1")
@@ -92,7 +92,7 @@ def test_a_missing_core_that_is_required_is_a_failure(
     assert "Python reference" not in done.out
 
 
-def test_the_compilers_error_is_shown(no_native: Path) -> None:
+def test_compiler_errors_are_shown(no_native: Path) -> None:
     (no_native / doctor.BUILD_LOG).write_text(LOG, encoding="utf-8")
     advice = finding("native core").advice
     assert advice is not None
@@ -101,7 +101,7 @@ def test_the_compilers_error_is_shown(no_native: Path) -> None:
     assert advice.count("cannot find value") == 1
 
 
-def test_without_a_log_the_advice_is_to_build(no_native: Path) -> None:
+def test_without_a_build_log_the_advice_is_to_build(no_native: Path) -> None:
     advice = finding("native core").advice
     assert advice is not None
     assert "make setup" in advice
@@ -111,7 +111,7 @@ def test_without_a_log_the_advice_is_to_build(no_native: Path) -> None:
     ("version", "state"),
     [("17.0.9", State.OK), ("21", State.OK), ("11.0.2", State.ABSENT), ("1.8.0_392", State.ABSENT)],
 )
-def test_java_is_wanted_from_17_on(
+def test_java_17_or_newer_is_required(
     monkeypatch: pytest.MonkeyPatch, version: str, state: State
 ) -> None:
     java_says(monkeypatch, f'openjdk version "{version}" 2023-10-17')
@@ -120,7 +120,7 @@ def test_java_is_wanted_from_17_on(
     assert (found.advice is None) == (state is State.OK)
 
 
-def test_a_java_that_says_nothing_is_no_java(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_java_without_a_version_is_absent(monkeypatch: pytest.MonkeyPatch) -> None:
     java_says(monkeypatch, "The operation couldn't be completed.")
     assert finding("Java").state is State.ABSENT
 
@@ -140,16 +140,14 @@ def test_a_missing_package_is_a_failure(monkeypatch: pytest.MonkeyPatch) -> None
     assert "pip install lxml" in done.out
 
 
-def test_without_java_it_says_how_to_install_one(
-    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
+def test_missing_java_comes_with_advice(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setenv("JAVA_HOME", str(tmp_path))
     done = penstock("doctor")
     assert done.code == 0, "only the pipeline needs it"
     assert "apt install openjdk-17" in done.out
 
 
-def test_without_spark_it_says_how_to_install_it(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_missing_spark_comes_with_advice(monkeypatch: pytest.MonkeyPatch) -> None:
     version = importlib.metadata.version
 
     def without(name: str) -> str:

@@ -29,7 +29,7 @@ def test_a_domain_is_added_listed_shown_and_removed(mapping_file: str) -> None:
     assert "[mediation.domain]" in penstock("domain", "remove", "concerts").err
 
 
-def test_a_file_that_names_no_domain_is_the_next_version_of_one(
+def test_a_file_without_a_domain_becomes_the_next_version(
     mapping_file: str, tmp_path: Path
 ) -> None:
     plain = tmp_path / "larger.schema"

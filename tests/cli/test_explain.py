@@ -17,7 +17,7 @@ IN_ALDERFORD = "/programme/concert[venue/city = 'Alderford']"
 DIGEST = opera_mapping().digest
 
 
-def test_explain_takes_files_numbers_and_identities(process_inbox: Callable[[], None]) -> None:
+def test_explain_accepts_files_numbers_and_identities(process_inbox: Callable[[], None]) -> None:
     penstock("subscribe", "anna", "/news/item[@n='3']")
     penstock("publish", "b.xml", "--publisher", "me", "--id", "mine")
     waiting = penstock("explain", "anna-1", "me/mine")
@@ -29,7 +29,7 @@ def test_explain_takes_files_numbers_and_identities(process_inbox: Callable[[], 
     assert penstock("explain", "anna-1", "c.xml", "--json").rows[0]["matched"] is False
 
 
-def test_explain_tells_where_keywords_are_and_which_are_not(
+def test_explain_locates_keywords_and_lists_missing_ones(
     process_inbox: Callable[[], None],
 ) -> None:
     penstock("subscribe", "anna", "--keywords", "one news")
@@ -46,7 +46,7 @@ def test_explain_tells_where_keywords_are_and_which_are_not(
     assert penstock("explain", "anna-1", "b.xml", "--json").rows[0]["lacking"] == ["one"]
 
 
-def test_explain_says_what_is_unknown_or_refused(
+def test_explain_reports_unknown_and_refused_input(
     process_inbox: Callable[[], None], tmp_path: Path
 ) -> None:
     penstock("subscribe", "anna", "/news")
@@ -61,7 +61,7 @@ def test_explain_says_what_is_unknown_or_refused(
     assert penstock("explain", "anna-1", "1", "--json").rows[0]["error"]["code"] == "xml.unclosed"
 
 
-def test_explain_follows_the_header_or_a_file(mapping_file: str) -> None:
+def test_explain_uses_the_mapping_of_the_header_or_of_a_file(mapping_file: str) -> None:
     penstock("mapping", "register", "season", mapping_file)
     with Workspace.open(Path()) as workspace:
         for wanted in (
@@ -78,7 +78,7 @@ def test_explain_follows_the_header_or_a_file(mapping_file: str) -> None:
                 Document(content, Header(publisher="opera", id="plain")),
             ]
         )
-        process(workspace)  # both are found in the table too
+        process(workspace)  # documents are also found after they are processed
     named = penstock("explain", "alderford", "opera/named")
     assert named.out.startswith("alderford matched:")
     assert "as rewritten by the mapping" in named.err

@@ -1,4 +1,4 @@
-"""`penstock generate`: workloads by seed, as files, lines and JSON."""
+"""`penstock generate`: documents, queries and catalogues as files, text and JSON."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def test_a_document_goes_to_stdout(shop: str) -> None:
     assert etree.fromstring(done.out.encode()).tag == "shop"
 
 
-def test_the_same_seed_gives_the_same_and_another_another(shop: str) -> None:
+def test_output_depends_only_on_the_seed(shop: str) -> None:
     first, again, other = (
         penstock("generate", "documents", shop, *SMALL, "--seed", seed).out for seed in "112"
     )
@@ -51,7 +51,7 @@ def test_documents_go_to_a_folder(shop: str, tmp_path: Path) -> None:
     assert {etree.parse(path).getroot().tag for path in folder.iterdir()} == {"shop"}
 
 
-def test_several_documents_on_stdout_need_json(shop: str) -> None:
+def test_several_documents_on_stdout_require_json(shop: str) -> None:
     assert penstock("generate", "documents", shop, "--count", "2").code == 2
     rows = penstock("generate", "documents", shop, *SMALL, "--count", "2", "--json").rows
     assert len(rows) == 2
@@ -92,7 +92,7 @@ def test_keywords_are_a_subscription_file(shop: str, tmp_path: Path, flags: list
     assert all(2 <= len(query.words) <= 4 for query in queries)
 
 
-def test_queries_bring_the_namespaces_of_their_schema(tmp_path: Path) -> None:
+def test_queries_include_the_namespaces_of_their_schema(tmp_path: Path) -> None:
     path = tmp_path / "spaced.dtd"
     path.write_text(
         "<!ELEMENT p:shop (p:item)> <!ATTLIST p:shop xmlns:p CDATA #FIXED 'urn:p'>"
@@ -107,30 +107,30 @@ def test_queries_bring_the_namespaces_of_their_schema(tmp_path: Path) -> None:
     assert row["namespaces"] == {"p": "urn:p"}
 
 
-def test_an_unknown_schema_is_a_wrong_command_line() -> None:
+def test_an_unknown_schema_is_a_usage_error() -> None:
     done = penstock("generate", "queries", "no-such-schema")
     assert done.code == 2
     assert "news" in done.err
 
 
-def test_a_schema_with_a_fault_is_refused_with_its_place(tmp_path: Path) -> None:
+def test_a_malformed_schema_is_refused_with_its_position(tmp_path: Path) -> None:
     path = tmp_path / "broken.dtd"
     path.write_text("<!ELEMENT a (", encoding="utf-8")
     done = penstock("generate", "queries", str(path))
     assert done.code == 3
     assert f"error: {path}:1:" in done.err
-    told = json.loads(penstock("generate", "documents", str(path), "--json").err)["error"]
-    assert told["code"] == "schema.syntax"
-    assert told["place"].startswith(f"{path}:1:")
+    error = json.loads(penstock("generate", "documents", str(path), "--json").err)["error"]
+    assert error["code"] == "schema.syntax"
+    assert error["place"].startswith(f"{path}:1:")
 
 
-def test_a_schema_that_has_not_so_many_queries_is_told(shop: str) -> None:
+def test_too_few_distinct_queries_are_reported(shop: str) -> None:
     done = penstock("generate", "queries", shop, "--count", "100000", "--depth-max", "1")
     assert done.code == 3
     assert "hint: " in done.err
 
 
-def test_catalogues_are_written_with_all_that_belongs_to_them(tmp_path: Path) -> None:
+def test_catalogues_are_written_with_schemas_matchings_and_mappings(tmp_path: Path) -> None:
     folder = tmp_path / "out"
     flags = ("--catalogue", "elmsted", "--catalogue", "quillan", "--count", "2", "--size", "1500")
     done = penstock("generate", "catalogues", str(folder), *flags, "--json")

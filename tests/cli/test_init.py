@@ -7,7 +7,7 @@ from pathlib import Path
 from support.fixtures.commands import penstock, penstock_process
 
 
-def test_init_makes_a_workspace_once(tmp_path: Path) -> None:
+def test_init_creates_a_workspace_once(tmp_path: Path) -> None:
     folder = str(tmp_path / "w")
     done = penstock("init", folder)
     assert (done.code, done.out) == (0, "")
@@ -20,7 +20,7 @@ def test_init_makes_a_workspace_once(tmp_path: Path) -> None:
     ]
 
 
-def test_a_folder_that_is_no_workspace_says_what_to_do(tmp_path: Path) -> None:
+def test_a_folder_without_a_workspace_is_refused_with_advice(tmp_path: Path) -> None:
     done = penstock("subscribe", "anna", "/a", "-w", str(tmp_path))
     assert done.code == 3
     assert "workspace.missing" in done.err

@@ -1,4 +1,4 @@
-"""`penstock mailbox` and `penstock explain`: what was delivered, and why."""
+"""`penstock mailbox`: deliveries as text, JSON and files."""
 
 from __future__ import annotations
 
@@ -37,16 +37,16 @@ def test_a_mailbox_shows_deliveries_in_publishing_order(process_inbox: Callable[
     assert penstock("mailbox", "ben").err == "1 delivery\n"
 
 
-def test_keywords_are_delivered_the_part_that_holds_them(process_inbox: Callable[[], None]) -> None:
+def test_keywords_deliver_the_part_that_contains_them(process_inbox: Callable[[], None]) -> None:
     penstock("subscribe", "anna", "--keywords", "One NEWS")
     penstock("subscribe", "anna", "--keywords", "weather OR one", "--returns", "document")
     penstock("publish", "a.xml", "b.xml", "c.xml", "--publisher", "me")
     process_inbox()
-    part, *whole = penstock("mailbox", "anna", "--json").rows
+    part, *documents = penstock("mailbox", "anna", "--json").rows
     assert (part["subscription"], part["sequence"]) == ("anna-1", 1)
     assert [each["kind"] for each in part["fragments"]] == ["path"]
     assert " ".join(part["fragments"][0]["xml"].split()) == "<news> <item n='1'>one</item> </news>"
-    assert [(row["sequence"], "content" in row) for row in whole] == [(1, True), (3, True)]
+    assert [(row["sequence"], "content" in row) for row in documents] == [(1, True), (3, True)]
     assert "<item n='1'>one</item>" in penstock("mailbox", "anna").out
 
 
@@ -79,7 +79,7 @@ def test_only_the_newest_are_shown(process_inbox: Callable[[], None]) -> None:
     assert len(penstock("mailbox", "anna", "--limit", "2", "--json").rows) == 2
 
 
-def test_an_empty_mailbox_is_no_error_and_an_unknown_one_is(
+def test_an_unknown_subscriber_is_an_error_but_an_empty_mailbox_is_not(
     process_inbox: Callable[[], None],
 ) -> None:
     penstock("subscribe", "anna", "/news")
@@ -98,7 +98,7 @@ def test_a_mailbox_outlives_its_subscriptions(process_inbox: Callable[[], None])
     assert penstock("mailbox", "anna").err == "1 delivery\n"
 
 
-def test_export_writes_original_bytes_and_adds_what_is_new(
+def test_export_writes_original_bytes_and_only_new_files(
     process_inbox: Callable[[], None], tmp_path: Path
 ) -> None:
     penstock("subscribe", "anna", "/news", "--id", "a/b c")
@@ -121,13 +121,11 @@ def test_export_writes_original_bytes_and_adds_what_is_new(
     assert [row["sequence"] for row in again.rows] == [2, 2]
 
 
-def test_following_goes_on_with_what_is_delivered(
-    process_inbox: Callable[[], None], tmp_path: Path
-) -> None:
+def test_follow_prints_later_deliveries(process_inbox: Callable[[], None], tmp_path: Path) -> None:
     penstock("subscribe", "anna", "//*")
     penstock("publish", "a.xml", "--publisher", "me")
     process_inbox()
-    # A shell without job control lets what it starts in the background ignore interrupts.
+    # A shell without job control makes its background processes ignore interrupts.
     signal.signal(signal.SIGINT, signal.default_int_handler)
     follower = subprocess.Popen(
         [sys.executable, "-u", "-m", "penstock", "mailbox", "anna", "--follow", "--json"],
@@ -136,7 +134,7 @@ def test_following_goes_on_with_what_is_delivered(
         stderr=subprocess.PIPE,
         text=True,
     )
-    deadline = threading.Timer(120, follower.kill)  # else a fault would wait for ever
+    deadline = threading.Timer(120, follower.kill)  # a failing test must not wait forever
     deadline.start()
     try:
         assert follower.stdout is not None
@@ -147,9 +145,6 @@ def test_following_goes_on_with_what_is_delivered(
             assert f'"sequence": {number}' in follower.stdout.readline()
     finally:
         follower.send_signal(signal.SIGINT)
-        _, told = follower.communicate()
+        _, errors = follower.communicate()
         deadline.cancel()
-    assert (follower.returncode, told.splitlines()[-1]) == (0, "stopped")
-
-
-# Explanations.
+    assert (follower.returncode, errors.splitlines()[-1]) == (0, "stopped")

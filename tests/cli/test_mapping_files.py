@@ -12,7 +12,7 @@ UNREACHED = "/university/library/author/name should become"
 
 
 def changed(path: Path, folder: Path, old: str, new: str) -> Path:
-    """A copy of a file in which something is different."""
+    """Copies a file, with a replacement in its text."""
     copy = folder / path.name
     text = path.read_text("utf-8")
     assert old in text
@@ -20,7 +20,7 @@ def changed(path: Path, folder: Path, old: str, new: str) -> Path:
     return copy
 
 
-def test_derive_prints_the_mapping_and_tells_what_documents_may_do() -> None:
+def test_derive_prints_the_mapping_and_its_remarks() -> None:
     done = penstock("mapping", "derive", str(LOCAL), str(GLOBAL), str(MATCHING))
     assert done.code == 0
     assert done.out == MAPPING.read_text("utf-8")
@@ -31,7 +31,7 @@ def test_derive_prints_the_mapping_and_tells_what_documents_may_do() -> None:
     ]
 
 
-def test_derive_tells_what_cannot_be_reached(tmp_path: Path) -> None:
+def test_derive_reports_unreachable_pairs(tmp_path: Path) -> None:
     target = changed(
         GLOBAL, tmp_path, "      author\n        name text\n", "      author\n    name? text\n"
     )
@@ -43,15 +43,15 @@ def test_derive_tells_what_cannot_be_reached(tmp_path: Path) -> None:
     assert f"not reached: {UNREACHED}" in done.err
     assert "missing: /university/library/name is in the global schema" in done.err
     assert "extra: /university/library/article/author/name is in these documents" in done.err
-    asked = ("mapping", "derive", "--json", str(LOCAL), str(target), str(matching))
-    told = json.loads(penstock(*asked).out)
-    assert told["unreached"][0].startswith(UNREACHED)
-    assert told["missing"] == ["/university/library/name"]
-    assert told["mapping"] == done.out
-    assert told["digest"].startswith("sha256:")
+    command = ("mapping", "derive", "--json", str(LOCAL), str(target), str(matching))
+    row = json.loads(penstock(*command).out)
+    assert row["unreached"][0].startswith(UNREACHED)
+    assert row["missing"] == ["/university/library/name"]
+    assert row["mapping"] == done.out
+    assert row["digest"].startswith("sha256:")
 
 
-def test_a_bad_matching_is_shown_with_its_place(tmp_path: Path) -> None:
+def test_a_malformed_matching_is_refused_with_its_position(tmp_path: Path) -> None:
     path = tmp_path / "bad.matching"
     path.write_text("penstock matching 1\n/a b\n", encoding="utf-8")
     done = penstock("mapping", "derive", str(LOCAL), str(GLOBAL), str(path))
@@ -72,21 +72,21 @@ def test_check_lists_operators_and_which_of_them_block() -> None:
     ]
 
 
-def test_check_fails_where_documents_have_what_the_global_schema_does_not(tmp_path: Path) -> None:
+def test_check_fails_if_documents_have_extra_elements(tmp_path: Path) -> None:
     mapping = changed(MAPPING, tmp_path, "=> rename dept", "=> rename section")
     done = penstock("mapping", "check", str(mapping), str(GLOBAL))
     assert done.code == 1
     assert "extra: /university/section is in these documents" in done.err
     assert "missing: /university/dept is in the global schema" in done.err
-    told = json.loads(penstock("mapping", "check", "--json", str(mapping), str(GLOBAL)).out)
-    assert (told["extra"], told["missing"]) == (["/university/section"], ["/university/dept"])
-    assert told["operators"][0] == {
+    row = json.loads(penstock("mapping", "check", "--json", str(mapping), str(GLOBAL)).out)
+    assert (row["extra"], row["missing"]) == (["/university/section"], ["/university/dept"])
+    assert row["operators"][0] == {
         "operator": "/university/faculty => upgrade+",
         "blocking": False,
     }
 
 
-def test_check_tells_of_cardinalities(tmp_path: Path) -> None:
+def test_check_reports_cardinalities(tmp_path: Path) -> None:
     target = changed(GLOBAL, tmp_path, "  dept*", "  dept+")
     done = penstock("mapping", "check", str(MAPPING), str(target))
     assert done.code == 0
@@ -100,7 +100,7 @@ def test_check_fails_for_a_mapping_of_another_schema(tmp_path: Path) -> None:
     assert f"the mapping was made for another schema than {local}" in done.err
 
 
-def test_a_mapping_that_cannot_be_applied_is_shown_with_its_place(tmp_path: Path) -> None:
+def test_an_inapplicable_mapping_is_refused_with_its_position(tmp_path: Path) -> None:
     mapping = changed(MAPPING, tmp_path, "exchange article", "exchange pamphlet")
     done = penstock("mapping", "check", str(mapping), str(GLOBAL))
     assert done.code == 3
@@ -108,7 +108,7 @@ def test_a_mapping_that_cannot_be_applied_is_shown_with_its_place(tmp_path: Path
     assert "[mapping.children]" in done.err
 
 
-def test_apply_prints_the_global_document() -> None:
+def test_apply_prints_the_rewritten_document() -> None:
     done = penstock("mapping", "apply", str(MAPPING), str(DOCUMENT))
     assert done.code == 0
     assert '<dept name="computing">' in done.out
@@ -116,7 +116,7 @@ def test_apply_prints_the_global_document() -> None:
     assert done.err == ""
 
 
-def test_apply_says_which_operator_did_what() -> None:
+def test_apply_traces_the_operators() -> None:
     done = penstock("mapping", "apply", "--trace", str(MAPPING), str(DOCUMENT))
     lines = done.err.splitlines()
     assert lines[0] == (
@@ -126,22 +126,22 @@ def test_apply_says_which_operator_did_what() -> None:
         f"{DOCUMENT}:4: /university/faculty/department/course => insert schedule (location, time):"
         " 2 moved into a new schedule"
     ) in lines
-    told = json.loads(
+    row = json.loads(
         penstock("mapping", "apply", "--trace", "--json", str(MAPPING), str(DOCUMENT)).out
     )
-    assert told["trace"][0]["line"] == 14
-    assert told["xml"] == done.out
-    assert told["unknown"] == 0
+    assert row["trace"][0]["line"] == 14
+    assert row["xml"] == done.out
+    assert row["unknown"] == 0
 
 
-def test_apply_counts_what_the_schema_does_not_know(tmp_path: Path) -> None:
+def test_apply_counts_unknown_elements(tmp_path: Path) -> None:
     document = tmp_path / "odd.xml"
     document.write_text("<university><sports><team/></sports></university>", encoding="utf-8")
     done = penstock("mapping", "apply", str(MAPPING), str(document))
     assert "2 elements not in the local schema passed through unchanged" in done.err
 
 
-def test_apply_goes_on_behind_a_document_that_is_refused(tmp_path: Path) -> None:
+def test_apply_continues_after_a_refused_document(tmp_path: Path) -> None:
     bad = tmp_path / "bad.xml"
     bad.write_text("<university>", encoding="utf-8")
     done = penstock("mapping", "apply", str(MAPPING), str(bad), str(DOCUMENT))

@@ -1,4 +1,4 @@
-"""Domains and mappings of a workspace, and publishing, trying and explaining by them."""
+"""Registered mappings, and the commands that use them."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ def test_a_mapping_is_registered_listed_shown_and_removed(mapping_file: str) -> 
     assert penstock("mapping", "list").err == "0 local schemas\n"
 
 
-def test_registering_tells_what_is_wrong(mapping_file: str, tmp_path: Path) -> None:
+def test_register_reports_differences_and_errors(mapping_file: str, tmp_path: Path) -> None:
     (row,) = register(mapping_file, "--json").rows
     assert (row["digest"], row["missing"]) == (DIGEST, ["/programme/concert/price"])
     assert "[mediation.domain]" in register(mapping_file, "--domain", "films").err
@@ -60,7 +60,7 @@ def test_registering_tells_what_is_wrong(mapping_file: str, tmp_path: Path) -> N
     assert f"error: {bad}:3:6:" in done.err
 
 
-def test_status_tells_of_domains_only_where_there_are_any(mapping_file: str) -> None:
+def test_status_lists_domains_only_if_there_are_any(mapping_file: str) -> None:
     register(mapping_file)
     assert "1 domain: concerts at version 1; 1 local schema\n" in penstock("status").out
     (row,) = penstock("status", "--json").rows
@@ -80,23 +80,23 @@ def test_a_document_carries_its_mapping(mapping_file: str) -> None:
     )
 
 
-def test_publishing_tells_of_a_schema_that_nobody_registered(mapping_file: str) -> None:
+def test_publish_notes_an_unregistered_schema(mapping_file: str) -> None:
     options = ("--publisher", "opera", "--schema", "season")
-    told = "the schema `season` of `opera` is not registered"
-    assert told in penstock("publish", str(OPERA), *options).err
-    assert penstock("publish", str(OPERA), *options, "--json").rows[-1]["refusal"] == told
+    refusal = "the schema `season` of `opera` is not registered"
+    assert refusal in penstock("publish", str(OPERA), *options).err
+    assert penstock("publish", str(OPERA), *options, "--json").rows[-1]["refusal"] == refusal
     register(mapping_file)
     assert "season" not in penstock("publish", str(OPERA), *options).err
     assert "refusal" not in penstock("publish", str(OPERA), *options, "--json").rows[-1]
 
 
-def test_a_mapping_that_cannot_be_read_is_not_sent(mapping_file: str, tmp_path: Path) -> None:
+def test_a_malformed_mapping_is_not_sent(mapping_file: str, tmp_path: Path) -> None:
     Path(mapping_file).write_text("no mapping", encoding="utf-8")
     done = penstock("publish", str(OPERA), "--mapping", mapping_file)
     assert (done.code, "[mapping.syntax]" in done.err) == (3, True)
 
 
-def test_try_shows_parts_of_the_original(mapping_file: str) -> None:
+def test_try_shows_fragments_of_the_original(mapping_file: str) -> None:
     done = penstock("try", IN_ALDERFORD, str(OPERA), "--mapping", mapping_file)
     assert done.err == "matched 1 of 1 document (100.0%)\n"
     assert '<performance day="2026-04-11">' in done.out

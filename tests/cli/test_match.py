@@ -1,4 +1,4 @@
-"""`penstock match`: rows, fragments, explanations, refusals, exit codes."""
+"""`penstock match`: rows, fragments, explanations, refused input, exit codes."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
-def test_one_row_a_document_and_a_summary_on_stderr(folder: Path) -> None:
+def test_one_row_per_document_and_a_summary_on_stderr(folder: Path) -> None:
     done = penstock("match", "subs.txt", "good.xml", "other.xml")
     assert done.code == 0
     assert [line.split() for line in done.out.splitlines()] == [
@@ -42,7 +42,7 @@ def test_one_row_a_document_and_a_summary_on_stderr(folder: Path) -> None:
     )
 
 
-def test_keywords_and_xpath_stand_in_one_file(folder: Path) -> None:
+def test_a_file_may_contain_keywords_and_xpath(folder: Path) -> None:
     with (folder / "subs.txt").open("a", encoding="utf-8") as file:
         file.write("@kind keywords\nwords\tprice EN\nany\tfr OR weather\nbad\t --\n")
     done = penstock("match", "subs.txt", "good.xml", "other.xml", "broken.xml")
@@ -61,7 +61,7 @@ def test_keywords_and_xpath_stand_in_one_file(folder: Path) -> None:
     assert plain.out.split() == done.out.partition("broken.xml")[0].split()
 
 
-def test_a_refused_document_stops_nothing(folder: Path) -> None:
+def test_a_refused_document_does_not_stop_the_others(folder: Path) -> None:
     done = penstock("match", "subs.txt", "broken.xml", "good.xml")
     assert done.code == 0
     assert "broken.xml" in done.out
@@ -99,7 +99,7 @@ def test_a_subscription_that_can_never_match_is_flagged(folder: Path) -> None:
     assert flagged["never_matches"]
 
 
-def test_a_subscription_file_with_a_fault_is_refused_whole(folder: Path) -> None:
+def test_a_malformed_subscription_file_is_refused(folder: Path) -> None:
     (folder / "subs.txt").write_text("no tab here\n", encoding="utf-8")
     done = penstock("match", "subs.txt", "good.xml")
     assert done.code == 3
@@ -114,10 +114,8 @@ def test_fragments_are_shown_under_their_document(folder: Path) -> None:
     assert "french: <item lang='fr'/>" in done.out
 
 
-def test_what_cannot_be_told_of_a_document_is_said(
-    folder: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    def told(matcher: Matcher, path: Path, *, fragments: bool) -> Matches:
+def test_omitted_fragments_are_noted(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def match_file(matcher: Matcher, path: Path, *, fragments: bool) -> Matches:
         matches = Matcher.match(matcher, path.read_bytes(), fragments=fragments)
         some = {id_: parts for id_, parts in matches.fragments.items() if id_ != "cheap"}
         counters = matches.counters
@@ -125,7 +123,7 @@ def test_what_cannot_be_told_of_a_document_is_said(
             ResolvedIds(matches.ids), counters=counters, fragments=some, untold=["cheap"]
         )
 
-    monkeypatch.setattr(Matcher, "match_file", told)
+    monkeypatch.setattr(Matcher, "match_file", match_file)
     shown = penstock("match", "--fragments", "subs.txt", "good.xml").out
     assert "cheap: (the document is too large" in shown
     assert "french: <item lang='fr'/>" in shown
@@ -148,7 +146,7 @@ def test_json_lines(folder: Path) -> None:
     assert summary["subscriptions"] == 3
 
 
-def test_explain_says_why_or_why_not(folder: Path) -> None:
+def test_explain_for_a_match_and_a_mismatch(folder: Path) -> None:
     done = penstock("match", "--explain", "cheap", "subs.txt", "good.xml", "other.xml")
     assert "cheap matched: /news/item[price < 10]" in done.out
     assert "cheap did not match: /news/item[price < 10]" in done.out
@@ -163,7 +161,7 @@ def test_an_unknown_subscription_cannot_be_explained(folder: Path) -> None:
     assert "[subscription.unknown]" in done.err
 
 
-def test_the_reference_engine_says_the_same(folder: Path) -> None:
+def test_the_reference_engine_agrees(folder: Path) -> None:
     documents = ["good.xml", "other.xml", "broken.xml"]
     reference = penstock("match", "--json", "--engine", "reference", "subs.txt", *documents)
     default = penstock("match", "--json", "subs.txt", *documents)
@@ -171,14 +169,14 @@ def test_the_reference_engine_says_the_same(folder: Path) -> None:
 
 
 @pytest.mark.parametrize("missing", ["subs.txt", "good.xml"])
-def test_a_missing_file_is_told(folder: Path, missing: str) -> None:
+def test_a_missing_file_is_a_usage_error(folder: Path, missing: str) -> None:
     (folder / missing).unlink()
     done = penstock("match", "subs.txt", "good.xml")
     assert done.code == 2
     assert missing in done.err
 
 
-def test_long_rows_are_whole_in_a_pipe(folder: Path) -> None:
+def test_long_rows_are_not_cut_in_a_pipe(folder: Path) -> None:
     ids = [f"subscription-number-{number}" for number in range(60)]
     (folder / "subs.txt").write_text("".join(f"{id_}\t//item\n" for id_ in ids), encoding="utf-8")
     done = penstock_process(
@@ -190,7 +188,7 @@ def test_long_rows_are_whole_in_a_pipe(folder: Path) -> None:
 
 @pytest.fixture
 def german(folder: Path) -> Path:
-    """A document of another schema, which the subscriptions meet through a mapping."""
+    """A folder with a document of another schema and its mapping."""
     (folder / "german.xml").write_text(
         "<nachrichten>\n<meldung sprache='fr' preis='7'/><neu/></nachrichten>", encoding="utf-8"
     )
@@ -210,7 +208,7 @@ def german(folder: Path) -> Path:
 
 
 @pytest.mark.parametrize("engine", [*native_engines, "reference"])
-def test_documents_meet_subscriptions_through_a_mapping(german: Path, engine: str) -> None:
+def test_matching_through_a_mapping(german: Path, engine: str) -> None:
     with (german / "subs.txt").open("a", encoding="utf-8") as file:
         file.write("@kind keywords\nwords\tmeldung\n")
     assert penstock("match", "subs.txt", "german.xml").out.split() == ["german.xml", "1", "words"]
@@ -230,7 +228,7 @@ def test_documents_meet_subscriptions_through_a_mapping(german: Path, engine: st
     assert "rewritten by the mapping" not in words.err
 
 
-def test_what_a_mapping_did_is_in_the_json_too(german: Path) -> None:
+def test_matching_through_a_mapping_as_json(german: Path) -> None:
     options = ("--mapping", "german.mapping", "--json", "--fragments", "--explain", "cheap")
     row, summary = penstock("match", *options, "subs.txt", "german.xml").rows
     assert (row["ids"], row["unknown_elements"]) == (["cheap", "french"], 1)
@@ -243,7 +241,7 @@ def test_what_a_mapping_did_is_in_the_json_too(german: Path) -> None:
     assert (summary["mapping"], summary["work"]["unknown"]) == (mapping.digest, 1)
 
 
-def test_a_mapping_that_cannot_be_read_is_refused_with_its_place(german: Path) -> None:
+def test_a_malformed_mapping_is_refused_with_its_position(german: Path) -> None:
     (german / "german.mapping").write_text("penstock mapping 1\na\n  => sing\n")
     done = penstock("match", "--mapping", "german.mapping", "subs.txt", "german.xml")
     assert (done.code, done.out) == (3, "")

@@ -1,4 +1,4 @@
-"""The command as the shell sees it: streams, exit codes, colour, closed pipes."""
+"""The command as a process: streams, exit codes, colour, closed pipes."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def test_version() -> None:
     assert done.out == f"penstock {penstock_version}\n"
 
 
-def test_help_names_every_command_and_imports_nothing_heavy() -> None:
+def test_help_lists_the_commands_without_importing_the_library() -> None:
     code = (
         "import sys, runpy\n"
         "sys.argv = ['penstock', '--help']\n"
@@ -41,18 +41,18 @@ def test_help_names_every_command_and_imports_nothing_heavy() -> None:
 
 
 @pytest.mark.parametrize("arguments", [["no-such-command"], ["doctor", "--no-such-option"]])
-def test_a_wrong_command_line_exits_with_2(arguments: list[str]) -> None:
+def test_a_usage_error_exits_with_2(arguments: list[str]) -> None:
     done = penstock(*arguments)
     assert done.code == 2
     assert done.out == ""
     assert done.err
 
 
-def test_the_engines_are_those_of_the_library() -> None:
+def test_the_engine_option_accepts_every_engine() -> None:
     assert tuple(engine.value for engine in Engine) == ENGINES
 
 
-def test_a_reader_that_goes_away_is_no_traceback() -> None:
+def test_a_closed_pipe_is_not_a_traceback() -> None:
     example = "examples/alerts"
     command = f"{sys.executable} -m penstock match {example}/subscriptions.txt" + (
         f" {example}/documents/*.xml" * 200
@@ -70,16 +70,16 @@ def test_a_reader_that_goes_away_is_no_traceback() -> None:
 
 
 @pytest.mark.parametrize("flags", [[], ["--json"]])
-def test_a_file_that_cannot_be_written_is_told(tmp_path: Path, flags: list[str]) -> None:
+def test_an_unwritable_file_is_reported(tmp_path: Path, flags: list[str]) -> None:
     (tmp_path / "file").touch()
     inside = tmp_path / "file" / "queries.txt"
     done = penstock("generate", "queries", "news", "--output", str(inside), *flags)
     assert done.code == 3
-    told = json.loads(done.err)["error"]["message"] if flags else done.err
-    assert f"{inside}: Not a directory" in told
+    message = json.loads(done.err)["error"]["message"] if flags else done.err
+    assert f"{inside}: Not a directory" in message
 
 
-def test_a_missing_core_is_one_line_on_stderr() -> None:
+def test_a_missing_native_core_is_one_line_on_stderr() -> None:
     hide = (
         "import sys; sys.modules['penstock._native'] = None; sys.argv = ['penstock', *sys.argv[1:]]"
         "; from penstock.cli import main; main()"
@@ -100,8 +100,8 @@ def test_a_pipe_gets_no_colour() -> None:
     assert ESCAPE not in penstock_process("doctor").out
 
 
-def test_no_color_is_respected_where_colour_is_forced() -> None:
-    # Colours are escapes that end in m and say more than bold or dim.
+def test_no_color_overrides_forced_colour() -> None:
+    # Green is a colour escape; bold and dim are styles, which NO_COLOR permits.
     forced = penstock_process("doctor", FORCE_COLOR="1").out
     plain = penstock_process("doctor", FORCE_COLOR="1", NO_COLOR="1").out
     assert f"{ESCAPE}[32m" in forced

@@ -1,4 +1,4 @@
-"""The exit code of a command is its own, whatever other threads are at."""
+"""The exit code of a command does not depend on threads that are still running."""
 
 import subprocess
 import sys
@@ -30,7 +30,7 @@ main()
 @pytest.mark.parametrize(
     ("query", "code", "said"), [("/a", 0, "contains"), ("/a[", 3, "query.syntax")]
 )
-def test_a_thread_at_work_in_native_code_does_not_crash_the_end(
+def test_a_thread_in_native_code_does_not_crash_the_exit(
     tmp_path: Path, query: str, code: int, said: str
 ) -> None:
     command = [sys.executable, "-c", BUSY, f"{tmp_path}/table", "relate", "/a", query]

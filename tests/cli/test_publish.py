@@ -12,8 +12,8 @@ from support.fixtures.commands import penstock
 
 
 @pytest.fixture
-def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A workspace with three files beside it."""
+def publish_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A workspace with three documents."""
     monkeypatch.chdir(tmp_path)
     penstock("init")
     for name, text in (("a.xml", "<a/>"), ("b.xml", "<b/>"), ("broken.xml", "<a>")):
@@ -21,7 +21,7 @@ def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
-def test_rows_tell_the_place_of_each_document(here: Path) -> None:
+def test_rows_show_the_number_of_each_document(publish_folder: Path) -> None:
     done = penstock("publish", "a.xml", "broken.xml", "--publisher", "me")
     assert done.code == 0
     assert [line.split() for line in done.out.splitlines()] == [["1", "a.xml"], ["2", "broken.xml"]]
@@ -31,7 +31,7 @@ def test_rows_tell_the_place_of_each_document(here: Path) -> None:
     assert again.err == "1 document published, 1 already known\n"
 
 
-def test_header_fields_go_along(here: Path) -> None:
+def test_header_fields_are_published(publish_folder: Path) -> None:
     done = penstock(
         *("publish", "a.xml", "--publisher", "me", "--schema", "news", "--id", "7"),
         *("--field", "region=north", "--field", "kind=x=y", "--json"),
@@ -40,20 +40,20 @@ def test_header_fields_go_along(here: Path) -> None:
     refusal = "the schema `news` of `me` is not registered"
     summary = {"type": "summary", "published": 1, "known": 0, "refusal": refusal}
     assert done.rows[1] == summary
-    (row,) = pq.read_table(here / "inbox").to_pylist()
+    (row,) = pq.read_table(publish_folder / "inbox").to_pylist()
     assert (row["schema"], row["fields"]) == ("news", [("region", "north"), ("kind", "x=y")])
 
 
-def test_an_identity_is_for_one_file(here: Path) -> None:
+def test_an_identity_is_for_one_file(publish_folder: Path) -> None:
     done = penstock("publish", "a.xml", "b.xml", "--id", "7")
     assert (done.code, "--id" in done.err) == (2, True)
     bad = penstock("publish", "a.xml", "--field", "region")
     assert (bad.code, "NAME=VALUE" in bad.err) == (2, True)
-    assert list((here / "inbox").iterdir()) == []
+    assert list((publish_folder / "inbox").iterdir()) == []
 
 
-def test_who_says_nothing_publishes_under_his_login_name(
-    here: Path, monkeypatch: pytest.MonkeyPatch
+def test_the_default_publisher_is_the_login_name(
+    publish_folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("getpass.getuser", lambda: "anna")
     assert penstock("publish", "a.xml", "--json").rows[0]["document"].startswith("anna/")
@@ -65,7 +65,7 @@ def test_who_says_nothing_publishes_under_his_login_name(
     assert login_name() == "anonymous"
 
 
-def test_a_full_disk_is_told(here: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_full_disk_is_reported(publish_folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     def full(*_: object) -> None:
         raise OSError(28, "No space left on device")
 

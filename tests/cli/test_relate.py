@@ -1,4 +1,4 @@
-"""`penstock relate`: relations in words, with and without a schema."""
+"""`penstock relate`: relations of queries, with and without a schema."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ def test_ranges_of_one_attribute_are_disjoint() -> None:
 @pytest.mark.parametrize(
     ("dtd", "expected"), [(None, "overlaps"), (FLAT, "disjoint"), (NESTED, "overlaps")]
 )
-def test_at_any_depth_it_takes_a_schema_in_which_items_do_not_nest(
+def test_descendant_ranges_are_disjoint_only_if_items_do_not_nest(
     tmp_path: Path, dtd: str | None, expected: str
 ) -> None:
     path = schema(tmp_path, dtd) if dtd else None
@@ -72,7 +72,7 @@ def test_a_query_that_never_matches_is_flagged(tmp_path: Path) -> None:
     assert "never matches" in penstock("relate", "/items/brand", "/items", "--dtd", str(path)).out
 
 
-def test_every_relation_is_told_with_how_sure_it_is() -> None:
+def test_every_relation_is_listed_with_its_certainty() -> None:
     rows = penstock("relate", "/product/*", "/product/computers").out.splitlines()[1:]
     assert [row.split()[:2] for row in rows] == [
         ["contains", "yes"],
@@ -84,7 +84,7 @@ def test_every_relation_is_told_with_how_sure_it_is() -> None:
     assert "(counterexample: <product>" in rows[1]
 
 
-def test_what_is_not_proved_is_not_called_no() -> None:
+def test_an_unproved_relation_is_not_reported_as_no() -> None:
     rows = penstock("relate", "//item[@price<10]", "//item[@price>30]").out.splitlines()[1:]
     assert [row.split()[:2] for row in rows] == [
         ["contains", "not"],
@@ -96,15 +96,15 @@ def test_what_is_not_proved_is_not_called_no() -> None:
 
 
 def test_json() -> None:
-    told = json.loads(penstock("relate", "--json", "/product/*", "/product/computers").out)
-    assert (told["verdict"], told["sure"]) == ("contains", True)
-    assert told["contains"] == {"holds": True, "sure": True, "witness": None}
-    assert told["contained"]["holds"] is False
-    assert told["contained"]["witness"].startswith("<product>")
-    assert told["overlaps"]["holds"] is True
+    row = json.loads(penstock("relate", "--json", "/product/*", "/product/computers").out)
+    assert (row["verdict"], row["sure"]) == ("contains", True)
+    assert row["contains"] == {"holds": True, "sure": True, "witness": None}
+    assert row["contained"]["holds"] is False
+    assert row["contained"]["witness"].startswith("<product>")
+    assert row["overlaps"]["holds"] is True
 
 
-def test_namespaces_tell_names_apart() -> None:
+def test_namespaces_distinguish_names() -> None:
     bound = ["--namespace", "p=urn:p", "--namespace", "q=urn:q"]
     assert "disjoint" in penstock("relate", *bound, "/p:a", "/q:a").out
 
@@ -115,7 +115,7 @@ def test_a_bad_query_is_shown_with_a_caret() -> None:
     assert "    /a[\n       ^\n" in done.err
 
 
-def test_a_bad_schema_is_shown_with_its_place(tmp_path: Path) -> None:
+def test_a_malformed_schema_is_shown_with_its_position(tmp_path: Path) -> None:
     path = schema(tmp_path, "<!ELEMENT a (b*)>\n<!ELEMENT b (")
     done = penstock("relate", "/a", "/a/b", "--dtd", str(path))
     assert done.code == 3

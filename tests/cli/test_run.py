@@ -1,4 +1,4 @@
-"""``penstock run`` and ``penstock status``."""
+"""`penstock run` and `penstock status`."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ from support.fixtures.repository import ROOT
 ALERTS = ROOT / "examples" / "alerts"
 
 
-def made(folder: Path) -> str:
-    """A workspace with the example's documents and subscriptions, one of them by keywords."""
+def example_workspace(folder: Path) -> str:
+    """Creates a workspace with the example's documents and subscriptions, one by keywords."""
     workspace = str(folder / "wire")
     documents = sorted(str(path) for path in (ALERTS / "documents").glob("*.xml"))
     assert penstock("init", workspace).code == 0
@@ -29,8 +29,8 @@ def made(folder: Path) -> str:
     return workspace
 
 
-def test_a_run_delivers_and_says_what_became_of_the_documents(tmp_path: Path) -> None:
-    workspace = made(tmp_path)
+def test_a_run_delivers_and_prints_a_summary(tmp_path: Path) -> None:
+    workspace = example_workspace(tmp_path)
     done = penstock_process("run", "--json", "-w", workspace)
     assert done.code == 0, done.err
     summary = json.loads(done.out)
@@ -60,7 +60,7 @@ def test_a_run_delivers_and_says_what_became_of_the_documents(tmp_path: Path) ->
 
 
 def test_a_workspace_before_its_first_run(tmp_path: Path) -> None:
-    workspace = made(tmp_path)
+    workspace = example_workspace(tmp_path)
     shown = penstock("status", "-w", workspace).out.splitlines()
     assert shown == [
         "21 subscriptions",
@@ -69,10 +69,10 @@ def test_a_workspace_before_its_first_run(tmp_path: Path) -> None:
     ]
 
 
-def test_a_missing_java_is_told_before_anything_starts(
+def test_a_missing_java_is_reported_before_anything_starts(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    workspace = made(tmp_path)
+    workspace = example_workspace(tmp_path)
     monkeypatch.setenv("JAVA_HOME", str(tmp_path / "nowhere"))
     done = penstock("run", "-w", workspace)
     assert done.code == 3
@@ -80,6 +80,8 @@ def test_a_missing_java_is_told_before_anything_starts(
     assert "apt install" in done.err
 
 
-def test_one_place_for_spark_only(tmp_path: Path) -> None:
-    done = penstock("run", "--master", "local", "--remote", "sc://x", "-w", made(tmp_path))
+def test_master_and_remote_exclude_each_other(tmp_path: Path) -> None:
+    done = penstock(
+        "run", "--master", "local", "--remote", "sc://x", "-w", example_workspace(tmp_path)
+    )
     assert done.code == 2

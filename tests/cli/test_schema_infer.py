@@ -1,4 +1,4 @@
-"""`penstock schema`: trees of schemas, read and inferred."""
+"""`penstock schema infer`: schemas from sample documents, with and without Spark."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def test_infer_prints_the_schema_of_the_samples() -> None:
     }
 
 
-def test_infer_tells_of_documents_that_are_refused(tmp_path: Path) -> None:
+def test_infer_reports_refused_documents(tmp_path: Path) -> None:
     bad = tmp_path / "bad.xml"
     bad.write_text("<a>", encoding="utf-8")
     done = penstock("schema", "infer", str(DOCUMENT), str(bad))
@@ -64,12 +64,12 @@ def test_infer_on_spark(
     assert "# 1 of 2 documents were refused: xml.unclosed 1\n" in done.out
 
 
-def test_options_of_spark_are_for_spark() -> None:
+def test_spark_options_require_spark() -> None:
     refused = penstock("schema", "infer", str(DOCUMENT), "--master", "local[1]")
     assert refused.code == 2
     assert "applies only with --spark" in refused.err
 
 
-def test_spark_is_advised_for_many_samples(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_spark_is_suggested_for_large_samples(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("penstock.cli.commands.schema.infer.SPARK_ADVISED_BYTES", 10)
     assert "`--spark` uses all cores" in penstock("schema", "infer", str(DOCUMENT)).err

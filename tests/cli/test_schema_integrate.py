@@ -1,4 +1,4 @@
-"""`penstock schema integrate`: a global schema made, and joined by a schema that comes later."""
+"""`penstock schema integrate`: a new global schema, and extending one."""
 
 from __future__ import annotations
 
@@ -28,14 +28,14 @@ def schemas(folder: Path, *names: str) -> list[str]:
     return [str(folder / f"{name}.schema") for name in names]
 
 
-def test_a_global_schema_its_matchings_and_mappings(folder: Path) -> None:
+def test_integrate_writes_the_schema_and_matchings(folder: Path) -> None:
     output, matchings = folder / "courses.schema", folder / "matchings"
     both = schemas(folder, "acme", "bravo")
     options = ["-o", str(output), "--matchings", str(matchings)]
     done = penstock("schema", "integrate", *both, *options)
     assert (done.code, done.out) == (0, "")
-    made = GlobalSchema.from_text(output.read_text("utf-8"))
-    assert (made.domain, made.version, made.predecessor) == ("courses", 1, None)
+    schema = GlobalSchema.from_text(output.read_text("utf-8"))
+    assert (schema.domain, schema.version, schema.predecessor) == ("courses", 1, None)
     assert "courses, version 1: 5 new places" in done.err
     assert f"{both[0]}: 4 pairs, 0 uncertain" in done.err
     for name in ("acme", "bravo"):
@@ -47,14 +47,14 @@ def test_a_global_schema_its_matchings_and_mappings(folder: Path) -> None:
         assert "not reached" not in derived.err
 
 
-def test_a_schema_that_joins_later(folder: Path) -> None:
+def test_integrate_into_an_existing_schema(folder: Path) -> None:
     output, second = folder / "courses.schema", folder / "second.schema"
     penstock("schema", "integrate", *schemas(folder, "acme", "bravo"), "-o", str(output))
     first = GlobalSchema.from_text(output.read_text("utf-8"))
     late = schemas(folder, "late")
     done = penstock("schema", "integrate", *late, "--into", str(output), "-o", str(second))
-    made = GlobalSchema.from_text(second.read_text("utf-8"))
-    assert (made.domain, made.version, made.predecessor) == ("courses", 2, first.digest)
+    schema = GlobalSchema.from_text(second.read_text("utf-8"))
+    assert (schema.domain, schema.version, schema.predecessor) == ("courses", 2, first.digest)
     assert "added: /catalog/course/credits" in done.err
     again = penstock("schema", "integrate", *late, "--into", str(second))
     assert again.out == second.read_text("utf-8")
@@ -63,12 +63,12 @@ def test_a_schema_that_joins_later(folder: Path) -> None:
 
 def test_as_json(folder: Path) -> None:
     both = schemas(folder, "acme", "bravo")
-    told = json.loads(penstock("schema", "integrate", *both, "--domain", "c", "--json").out)
-    assert (told["domain"], told["version"], told["predecessor"]) == ("c", 1, None)
-    assert GlobalSchema.from_text(told["schema"]).digest == told["digest"]
-    assert len(told["added"]) == 5
-    assert [each["schema"] for each in told["locals"]] == both
-    assert told["locals"][0]["unplaced"] == told["locals"][0]["unreached"] == []
+    row = json.loads(penstock("schema", "integrate", *both, "--domain", "c", "--json").out)
+    assert (row["domain"], row["version"], row["predecessor"]) == ("c", 1, None)
+    assert GlobalSchema.from_text(row["schema"]).digest == row["digest"]
+    assert len(row["added"]) == 5
+    assert [each["schema"] for each in row["locals"]] == both
+    assert row["locals"][0]["unplaced"] == row["locals"][0]["unreached"] == []
 
 
 def test_nothing_is_overwritten_without_force(folder: Path) -> None:
@@ -88,7 +88,7 @@ def test_nothing_is_overwritten_without_force(folder: Path) -> None:
         (["--domain", "x", "--into", ""], "already has a domain"),
     ],
 )
-def test_a_domain_is_named_once(folder: Path, options: list[str], message: str) -> None:
+def test_a_domain_is_given_exactly_once(folder: Path, options: list[str], message: str) -> None:
     acme = schemas(folder, "acme")
     given = [each or acme[0] for each in options]
     refused = penstock("schema", "integrate", *acme, *given)
@@ -96,7 +96,7 @@ def test_a_domain_is_named_once(folder: Path, options: list[str], message: str) 
     assert message in refused.err
 
 
-def test_two_local_schemas_of_one_name_are_refused_where_matchings_are_written(
+def test_matching_files_of_two_local_schemas_must_not_clash(
     folder: Path,
 ) -> None:
     other = folder / "in" / "acme.schema"
@@ -109,7 +109,7 @@ def test_two_local_schemas_of_one_name_are_refused_where_matchings_are_written(
     assert "several local schemas are named `acme`" in refused.err
 
 
-def test_a_schema_without_a_domain_cannot_be_joined(folder: Path) -> None:
+def test_a_schema_without_a_domain_cannot_be_extended(folder: Path) -> None:
     acme, bravo = schemas(folder, "acme", "bravo")
     refused = penstock("schema", "integrate", acme, "--into", bravo)
     assert refused.code == 3

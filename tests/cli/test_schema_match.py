@@ -1,4 +1,4 @@
-"""`penstock schema match`: a matching proposed, edited, and a mapping derived from it."""
+"""`penstock schema match`: proposed matchings, and mappings derived from them."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def schemas(tmp_path: Path) -> list[str]:
     return [str(tmp_path / f"{name}.schema") for name in TWO]
 
 
-def test_the_matching_is_printed_and_what_comes_next_is_told() -> None:
+def test_the_matching_is_printed_with_the_next_step() -> None:
     done = penstock("schema", "match", str(LOCAL), str(GLOBAL))
     assert done.code == 0
     by_hand = SchemaMatching.from_text(MATCHING.read_text("utf-8"))
@@ -34,7 +34,7 @@ def test_the_matching_is_printed_and_what_comes_next_is_told() -> None:
     assert f"penstock mapping derive {LOCAL} {GLOBAL} MATCHING" in done.err
 
 
-def test_a_written_matching_gives_a_mapping_and_is_not_overwritten(tmp_path: Path) -> None:
+def test_a_written_matching_can_be_derived_and_is_not_overwritten(tmp_path: Path) -> None:
     file = tmp_path / "made" / "courses.matching"
     command = ["schema", "match", str(LOCAL), str(GLOBAL), "-o", str(file)]
     done = penstock(*command)
@@ -53,19 +53,19 @@ def test_a_written_matching_gives_a_mapping_and_is_not_overwritten(tmp_path: Pat
 
 
 def test_as_json() -> None:
-    told = json.loads(penstock("schema", "match", str(LOCAL), str(GLOBAL), "--json").out)
-    pair = told["pairs"][6]
+    row = json.loads(penstock("schema", "match", str(LOCAL), str(GLOBAL), "--json").out)
+    pair = row["pairs"][6]
     assert (pair["local"], pair["global"], pair["uncertain"]) == (
         "/university/faculty/department/course/@code",
         "/university/dept/course/code",
         False,
     )
     assert set(pair["parts"]) == {"names", "kinds", "structure", "values"}
-    assert told["unmatched_global"] == ["/university/dept/course/schedule"]
-    assert told["unmatched_local"] == []
+    assert row["unmatched_global"] == ["/university/dept/course/schedule"]
+    assert row["unmatched_local"] == []
 
 
-def test_abbreviations_of_the_user(schemas: list[str], tmp_path: Path) -> None:
+def test_user_defined_abbreviations(schemas: list[str], tmp_path: Path) -> None:
     table = tmp_path / "german.txt"
     table.write_text("penstock abbreviations 1\nkurs course\n", encoding="utf-8")
     assert "/catalog/kurs /" not in penstock("schema", "match", *schemas).out
@@ -78,7 +78,7 @@ def test_abbreviations_of_the_user(schemas: list[str], tmp_path: Path) -> None:
     assert f"error: {table}:1:1: the first line must be" in done.err
 
 
-def test_samples_are_files_and_folders_and_refused_ones_are_told(
+def test_samples_may_be_files_and_folders_and_refused_ones_are_reported(
     schemas: list[str], tmp_path: Path
 ) -> None:
     folder = tmp_path / "samples"
@@ -105,7 +105,7 @@ def test_samples_are_files_and_folders_and_refused_ones_are_told(
     assert refused.out.startswith("penstock matching 1\n")
 
 
-def test_derivation_reminds_of_uncertain_pairs(tmp_path: Path) -> None:
+def test_derive_notes_uncertain_pairs(tmp_path: Path) -> None:
     file = tmp_path / "unsure.matching"
     text = MATCHING.read_text("utf-8").replace(" /university\n", " /university 0.51 uncertain\n")
     file.write_text(text, encoding="utf-8")

@@ -10,7 +10,7 @@ from support.fixtures.commands import penstock
 from support.fixtures.university import GLOBAL, LOCAL
 
 
-def test_show_prints_a_schema_file_that_is_read_again(tmp_path: Path) -> None:
+def test_show_prints_a_readable_schema_file(tmp_path: Path) -> None:
     done = penstock("schema", "show", str(LOCAL))
     assert done.code == 0
     assert read_tree(done.out) == read_schema_file(LOCAL)
@@ -19,7 +19,7 @@ def test_show_prints_a_schema_file_that_is_read_again(tmp_path: Path) -> None:
     assert penstock("schema", "show", str(again)).out == done.out
 
 
-def test_show_says_which_global_schema_it_is(tmp_path: Path) -> None:
+def test_show_includes_domain_and_version(tmp_path: Path) -> None:
     path = tmp_path / "global.schema"
     path.write_text(
         "penstock schema 1\ndomain courses version 2 after sha256:1f\n\ncatalogue\n", "utf-8"
@@ -30,26 +30,26 @@ def test_show_says_which_global_schema_it_is(tmp_path: Path) -> None:
 
 
 def test_show_as_json() -> None:
-    told = json.loads(penstock("schema", "show", "--json", str(GLOBAL)).out)
-    assert told["nodes"][1] == {
+    row = json.loads(penstock("schema", "show", "--json", str(GLOBAL)).out)
+    assert row["nodes"][1] == {
         "path": "/university/faculty",
         "occurs": "*",
         "text": False,
         "attributes": {"name": "1"},
         "cut": False,
     }
-    assert (told["cut_at"], told["remarks"]) == ([], [])
+    assert (row["cut_at"], row["remarks"]) == ([], [])
 
 
-def test_a_schema_that_is_refused_is_shown_with_its_place(tmp_path: Path) -> None:
+def test_a_malformed_schema_file_is_refused_with_its_position(tmp_path: Path) -> None:
     path = tmp_path / "bad.schema"
     path.write_text("penstock schema 1\na b c\n", encoding="utf-8")
     done = penstock("schema", "show", str(path))
     assert done.code == 3
     assert f"error: {path}:2:1: expected a node" in done.err
     assert "[schema.file]" in done.err
-    told = json.loads(penstock("schema", "show", "--json", str(path)).err)
-    assert told["error"]["code"] == "schema.file"
+    row = json.loads(penstock("schema", "show", "--json", str(path)).err)
+    assert row["error"]["code"] == "schema.file"
 
 
 def test_the_root_can_be_named(tmp_path: Path) -> None:

@@ -1,4 +1,4 @@
-"""`penstock init`, `subscribe` and its companions, and `subscriptions`."""
+"""`penstock subscribe`."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def test_subscribing_prints_the_id(workspace_folder: Path) -> None:
     assert ids() == ["anna-1", "mine"]
 
 
-def test_a_typo_is_pointed_at(workspace_folder: Path) -> None:
+def test_a_syntax_error_is_marked_with_a_caret(workspace_folder: Path) -> None:
     done = penstock("subscribe", "anna", "/news/item[@lang == 'en']")
     assert done.code == 3
     lines = done.err.splitlines()
@@ -36,7 +36,7 @@ def test_a_typo_is_pointed_at(workspace_folder: Path) -> None:
     assert json.loads(as_json.err)["error"]["code"] == "query.syntax"
 
 
-def test_keywords_are_subscribed_to_in_place_of_an_xpath(workspace_folder: Path) -> None:
+def test_subscribing_to_keywords(workspace_folder: Path) -> None:
     assert penstock("subscribe", "coastguard", *KEYWORDS).out == "coastguard-1\n"
     penstock("subscribe", "coastguard", "--keywords", "storm OR gale", "--returns", "document")
     penstock("subscribe", "anna", "/a")
@@ -60,7 +60,7 @@ def test_keywords_are_subscribed_to_in_place_of_an_xpath(workspace_folder: Path)
     ]
 
 
-def test_keywords_that_say_nothing_are_pointed_at(workspace_folder: Path) -> None:
+def test_invalid_keywords_are_refused(workspace_folder: Path) -> None:
     empty = penstock("subscribe", "anna", "--keywords", " -- ")
     assert (empty.code, "keywords.none" in empty.err) == (3, True)
     mixed = penstock("subscribe", "anna", "--keywords", "storm OR gale warning")
@@ -74,7 +74,7 @@ def test_keywords_that_say_nothing_are_pointed_at(workspace_folder: Path) -> Non
     assert ids() == []
 
 
-def test_a_subscription_is_of_one_kind(workspace_folder: Path) -> None:
+def test_a_subscription_has_one_kind(workspace_folder: Path) -> None:
     neither = penstock("subscribe", "anna")
     assert (neither.code, "--keywords" in neither.err) == (2, True)
     assert penstock("subscribe", "anna", "/a", *KEYWORDS).code == 2
@@ -84,13 +84,13 @@ def test_a_subscription_is_of_one_kind(workspace_folder: Path) -> None:
     assert ids() == []
 
 
-def test_words_given_as_an_xpath_are_told_of_keywords(workspace_folder: Path) -> None:
+def test_words_given_as_xpath_come_with_advice(workspace_folder: Path) -> None:
     assert "--keywords WORDS" in penstock("subscribe", "anna", "storm warning").err
     assert "--keywords" not in penstock("subscribe", "anna", "/storm /warning[").err
     assert "--keywords" not in penstock("subscribe", "anna", "storm warning", "--json").err
 
 
-def test_everything_that_can_be_said_is_kept(workspace_folder: Path) -> None:
+def test_every_option_is_stored(workspace_folder: Path) -> None:
     done = penstock(
         *("subscribe", "anna", "/p:a/b", "--namespace", "p=urn:p", "--default-namespace", "urn:d"),
         *("--returns", "fragments", "--starts", "2026-05-01T12:00", "--expires", "2100-01-01"),
@@ -112,7 +112,7 @@ def test_everything_that_can_be_said_is_kept(workspace_folder: Path) -> None:
     ]
 
 
-def test_times_may_be_said_from_now(workspace_folder: Path) -> None:
+def test_times_may_be_relative_to_now(workspace_folder: Path) -> None:
     before = datetime.now(UTC)
     penstock("subscribe", "anna", "/a", "--starts", "90m", "--expires", "7d")
     with Workspace.open(workspace_folder) as workspace:
@@ -127,7 +127,7 @@ def test_times_may_be_said_from_now(workspace_folder: Path) -> None:
     assert (backwards.code, "subscription.times" in backwards.err) == (3, True)
 
 
-def test_what_can_never_match_is_flagged_and_kept(workspace_folder: Path) -> None:
+def test_a_query_that_never_matches_is_noted_and_stored(workspace_folder: Path) -> None:
     (workspace_folder / "news.dtd").write_text("<!ELEMENT news (item*)><!ELEMENT item (#PCDATA)>")
     plain = penstock("subscribe", "anna", "/news/sport")
     assert "never" not in plain.err
@@ -139,6 +139,3 @@ def test_what_can_never_match_is_flagged_and_kept(workspace_folder: Path) -> Non
     (workspace_folder / "bad.dtd").write_text("<!ELEMENT")
     bad = penstock("subscribe", "anna", "/a", "--dtd", "bad.dtd")
     assert (bad.code, "bad.dtd:1:" in bad.err) == (3, True)
-
-
-# Import and export.

@@ -1,4 +1,4 @@
-"""Subscription files: both formats, their directives, and the place of every error."""
+"""Subscription files: both formats, their directives, and the position of every error."""
 
 from __future__ import annotations
 
@@ -40,12 +40,12 @@ def test_comments_and_empty_lines_are_skipped_but_counted(tmp_path: Path) -> Non
     ]
 
 
-def test_a_byte_order_mark_is_no_part_of_the_first_id(tmp_path: Path) -> None:
+def test_a_byte_order_mark_is_ignored(tmp_path: Path) -> None:
     (only,) = subscriptions(tmp_path, b"\xef\xbb\xbfone\t/a\n")
     assert only.subscription.id == "one"
 
 
-def test_directives_hold_for_the_lines_after_them(tmp_path: Path) -> None:
+def test_a_directive_applies_to_the_lines_after_it(tmp_path: Path) -> None:
     found = subscriptions(
         tmp_path,
         "zero\t/a\n"
@@ -66,7 +66,7 @@ def test_directives_hold_for_the_lines_after_them(tmp_path: Path) -> None:
     assert [each.subscription.default_namespace for each in found] == [None, None, "urn:all", None]
 
 
-def test_keywords_are_of_no_namespace(tmp_path: Path) -> None:
+def test_keywords_have_no_namespaces(tmp_path: Path) -> None:
     found = subscriptions(
         tmp_path,
         "@namespace p=urn:p\n@default-namespace urn:d\n"
@@ -122,7 +122,7 @@ def test_json_lines(tmp_path: Path) -> None:
         ),
     ],
 )
-def test_faults_of_the_file_have_code_and_place(
+def test_malformed_files_have_error_code_and_position(
     tmp_path: Path, name: str, content: str | bytes, code: str, line: int, column: int
 ) -> None:
     with pytest.raises(SubscriptionFileError) as caught:
@@ -132,7 +132,7 @@ def test_faults_of_the_file_have_code_and_place(
     assert (caught.value.code, where.line, where.column) == (code, line, column)
 
 
-def test_what_the_index_refuses_keeps_its_place_and_the_rest_is_added(tmp_path: Path) -> None:
+def test_refused_entries_have_positions_and_the_others_are_added(tmp_path: Path) -> None:
     path = tmp_path / "subs.txt"
     found = subscriptions(
         tmp_path,
@@ -149,7 +149,7 @@ def test_what_the_index_refuses_keeps_its_place_and_the_rest_is_added(tmp_path: 
     ]
 
 
-def test_the_same_names_may_mean_different_things_in_one_file(tmp_path: Path) -> None:
+def test_a_prefix_may_be_rebound_within_a_file(tmp_path: Path) -> None:
     found = subscriptions(
         tmp_path, "@namespace p=urn:1\none\t/p:a\n@namespace p=urn:2\ntwo\t/p:a\n"
     )

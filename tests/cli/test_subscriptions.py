@@ -17,7 +17,7 @@ def ids(*more: str) -> list[str]:
     return [row["id"] for row in penstock("subscriptions", "list", "--json", *more).rows]
 
 
-def test_the_list_tells_states_and_may_be_cut(workspace_folder: Path) -> None:
+def test_list_shows_states_and_respects_the_limit(workspace_folder: Path) -> None:
     penstock("subscribe", "anna", "/a", "--expires", "2026-01-01")
     penstock("subscribe", "anna", "/b", "--starts", "2100-01-01")
     penstock("subscribe", "ben", "/c", "--backfill")
@@ -36,7 +36,7 @@ def test_the_list_tells_states_and_may_be_cut(workspace_folder: Path) -> None:
     assert penstock("subscriptions", "list", "--subscriber", "cleo").out == ""
 
 
-def test_lines_of_text_are_imported(workspace_folder: Path) -> None:
+def test_text_lines_are_imported(workspace_folder: Path) -> None:
     (workspace_folder / "s.txt").write_text(
         "@namespace p=urn:p\none\t/p:a\n@kind keywords\nwords\ta b\n@kind xpath\ntwo\t/b\n"
     )
@@ -53,7 +53,7 @@ def test_lines_of_text_are_imported(workspace_folder: Path) -> None:
         assert workspace.subscriptions.get("words").returns == "fragments"
 
 
-def test_bad_lines_are_told_and_do_not_keep_the_others_out(workspace_folder: Path) -> None:
+def test_malformed_lines_are_reported_and_the_others_imported(workspace_folder: Path) -> None:
     lines = [
         b"one\t/a",
         b"two /b",
@@ -85,7 +85,7 @@ def test_bad_lines_are_told_and_do_not_keep_the_others_out(workspace_folder: Pat
     assert strict.err.endswith("0 subscriptions added, 2 already known, 7 refused\n")
 
 
-def test_refused_lines_past_a_number_are_only_counted(
+def test_refused_lines_above_the_limit_are_only_counted(
     workspace_folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("penstock.cli.commands.subscriptions.SHOWN_ERRORS_MAX", 2)
@@ -110,18 +110,16 @@ JSON_ROWS = [
 ]
 
 
-@pytest.mark.parametrize(("row", "told"), JSON_ROWS)
-def test_rows_of_the_wrong_shape_are_refused(
-    workspace_folder: Path, row: object, told: str
-) -> None:
+@pytest.mark.parametrize(("row", "expected"), JSON_ROWS)
+def test_malformed_rows_are_refused(workspace_folder: Path, row: object, expected: str) -> None:
     (workspace_folder / "s.jsonl").write_text(f"{json.dumps(row)}\n\n")
     (refused, summary) = penstock("subscriptions", "import", "s.jsonl", "--json").rows
     assert refused["error"]["code"] == "subscription-file.line"
-    assert told in refused["error"]["message"]
+    assert expected in refused["error"]["message"]
     assert summary["refused"] == 1
 
 
-def test_what_is_no_json_is_refused_line_by_line(workspace_folder: Path) -> None:
+def test_lines_that_are_not_json_are_refused(workspace_folder: Path) -> None:
     (workspace_folder / "s.jsonl").write_text(
         '{"id": "a", "query": "/a"}\n[1]\n{"id"\n{"query": "/b"}\n'
     )
@@ -130,7 +128,7 @@ def test_what_is_no_json_is_refused_line_by_line(workspace_folder: Path) -> None
     assert ids() == ["a", "anna-2"]
 
 
-def test_csv_of_any_order_is_imported(workspace_folder: Path) -> None:
+def test_csv_columns_may_have_any_order(workspace_folder: Path) -> None:
     (workspace_folder / "s.csv").write_text(
         "subscriber,query,namespaces,paused\n"
         'anna,"/p:a[@x=""1,2""]",p=urn:p q=urn:q,true\n'

@@ -1,4 +1,4 @@
-"""`penstock try`: what a query would have matched."""
+"""`penstock try`: what a query would match."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def documents(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> list[str]:
     return ["a.xml", "b.xml", "c.xml", "d.xml"]
 
 
-def test_fragments_and_the_rate_of_what_could_be_read(documents: list[str]) -> None:
+def test_fragments_and_the_match_rate(documents: list[str]) -> None:
     done = penstock("try", "--namespace", "n=urn:n", "/n:news/n:item", *documents)
     assert done.code == 0
     first, *fragments = done.out.splitlines()
@@ -35,7 +35,7 @@ def test_fragments_and_the_rate_of_what_could_be_read(documents: list[str]) -> N
     assert done.err.endswith("matched 1 of 3 documents (33.3%); 1 refused\n")
 
 
-def test_the_default_namespace_is_that_of_bare_names(documents: list[str]) -> None:
+def test_the_default_namespace_applies_to_names_without_prefix(documents: list[str]) -> None:
     done = penstock("try", "--default-namespace", "urn:n", "/news[not(item)]", *documents)
     assert [line for line in done.out.splitlines() if not line.startswith(" ")] == [
         "b.xml: 1 fragment"
@@ -57,13 +57,13 @@ def test_a_query_with_an_error_is_shown_with_a_caret(documents: list[str]) -> No
     assert "    /news/$item\n    " + " " * 6 + "^\n" in done.err
 
 
-def test_a_bad_binding_is_a_wrong_command_line(documents: list[str]) -> None:
+def test_a_malformed_binding_is_a_usage_error(documents: list[str]) -> None:
     done = penstock("try", "--namespace", "n", "/n:news", *documents)
     assert done.code == 2
     assert "PREFIX=URI" in done.err
 
 
-def test_no_document_at_all_could_be_read(documents: list[str]) -> None:
+def test_the_rate_is_zero_if_no_document_can_be_read(documents: list[str]) -> None:
     done = penstock("try", "/news", "d.xml")
     assert done.code == 0
     assert done.err.endswith("matched 0 of 0 documents (0.0%); 1 refused\n")
@@ -89,7 +89,7 @@ def lines(documents: list[str], tmp_path: Path) -> str:
     return "log.xml"
 
 
-def test_answers_to_keywords_and_the_rate(documents: list[str], lines: str) -> None:
+def test_answers_to_keywords_and_the_match_rate(documents: list[str], lines: str) -> None:
     done = penstock("try", "--keywords", "storm anna", lines, *documents)
     assert done.code == 0
     assert done.out.splitlines() == [
@@ -105,7 +105,7 @@ def test_answers_to_keywords_and_the_rate(documents: list[str], lines: str) -> N
     assert done.err.endswith("matched 1 of 4 documents (25.0%); 1 refused\n")
 
 
-def test_the_best_answers_in_the_form_asked_for(documents: list[str], lines: str) -> None:
+def test_limit_and_form_of_answers(documents: list[str], lines: str) -> None:
     best = penstock("try", "--keywords", "storm OR anna", "--limit", "1", lines)
     assert best.out.startswith("log.xml: 1 answer\n    /log[1]/day[1]/line[1] ")
     whole = penstock("try", "--keywords", "storm anna", "--form", "subtree", lines).out
@@ -138,7 +138,7 @@ def test_answers_as_json(documents: list[str], lines: str) -> None:
     assert "fragment" not in bare["answers"][0]
 
 
-def test_a_document_too_large_to_be_answered_is_told_and_stops_nothing(
+def test_a_document_too_large_for_answers_is_refused_and_the_others_tried(
     documents: list[str], lines: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def refuse(*_arguments: object, **_options: object) -> None:
@@ -157,7 +157,7 @@ def test_keywords_that_are_refused_are_shown_with_a_caret(documents: list[str]) 
     assert "    a OR b c\n    " + " " * 7 + "^\n" in done.err
 
 
-def test_options_of_the_other_kind_are_a_wrong_command_line(documents: list[str]) -> None:
+def test_options_of_the_other_kind_are_usage_errors(documents: list[str]) -> None:
     for wrong in (
         ("--keywords", "a", "--namespace", "p=urn:p", "a.xml"),
         ("--keywords", "a", "--default-namespace", "urn:d", "a.xml"),
