@@ -225,13 +225,13 @@ mod tests {
     use crate::dispatch::event_source::EventSource;
     use crate::keywords::store::KeywordIndex;
     use crate::matching::segment_run::RunLimits;
-    use crate::path_index::subscription_index::Index;
+    use crate::path_index::subscription_index::PathIndex;
     use crate::xpath::Namespaces;
 
     #[test]
     fn both_kinds_match_in_one_reading() {
         let namespaces = Namespaces::new([], "").expect("sound");
-        let mut paths = Index::default();
+        let mut paths = PathIndex::default();
         for (id, query) in [
             ("p", "//item[@lang='en']"),
             ("q", "//item[. = 'storm']"),

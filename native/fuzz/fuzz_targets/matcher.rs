@@ -12,7 +12,7 @@ use penstock_native::dispatch::outcome::MatchError;
 use penstock_native::engine_selection::{PathEngineKind, PathPools};
 use penstock_native::matching::segment_run::RunLimits;
 use penstock_native::matching::worker::MatcherOptions;
-use penstock_native::path_index::subscription_index::Index;
+use penstock_native::path_index::subscription_index::PathIndex;
 use penstock_native::reader::{Reader, ReaderOptions};
 use penstock_native::select::{Options, Selection, Selector};
 use penstock_native::xpath::{parse, Namespaces};
@@ -27,7 +27,7 @@ fuzz_target!(|input: &[u8]| {
         return;
     };
     let namespaces = Namespaces::new([("p", "urn:p"), ("q", "urn:q")], "").expect("sound");
-    let mut index = Index::default();
+    let mut index = PathIndex::default();
     let mut selectors = Vec::new();
     for (number, text) in queries.lines().take(QUERIES_MAX).enumerate() {
         if let Ok(query) = parse(text, &namespaces) {

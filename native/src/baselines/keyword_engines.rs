@@ -14,7 +14,7 @@ use crate::keywords::segment::KeywordSegment;
 use crate::keywords::store::KeywordSnapshot;
 use crate::keywords::token_dispatcher::{TokenDispatcher, TokenRoute};
 use crate::keywords::worker::KeywordWorker;
-use crate::subscription_store::class_set::Classes;
+use crate::subscription_store::class_set::OrderedClassSet;
 
 /// A keyword engine that finds all answers of all queries while it reads a document, as in the
 /// papers. The default engine matches first, then answers selected subscriptions.
@@ -59,10 +59,10 @@ pub fn find_answers<E: BaselineEngine>(
     for (at, route) in routes.into_iter().enumerate() {
         answers.clear();
         matcher.engine().finish_answers(route.sink, &mut answers);
-        let telling = matcher.numbered().telling(at);
+        let expansion = matcher.numbered().handle_expansion(at);
         for of_class in answers.chunk_by(|a, b| a.0 == b.0) {
             let mut handles = Vec::new();
-            telling.add(of_class[0].0, &mut handles);
+            expansion.expand(of_class[0].0, &mut handles);
             if !handles.is_empty() {
                 let elements = of_class.iter().map(|answer| answer.1).collect();
                 answered.push(AnsweredClass { handles, elements });
@@ -102,7 +102,12 @@ impl KeywordEngine for KaleEngine {
         state.start_document(&self.kales[at], ResultKind::Matches)
     }
 
-    fn finish_matches(&self, _: &KeywordSegment, sink: KaleSink<'_>, matched: &mut Classes) {
+    fn finish_matches(
+        &self,
+        _: &KeywordSegment,
+        sink: KaleSink<'_>,
+        matched: &mut OrderedClassSet,
+    ) {
         add_matches(sink.finish().results(), matched);
     }
 }
@@ -169,7 +174,12 @@ impl KeywordEngine for KembEngine {
         state.start_document(&self.kembs[at], ResultKind::Matches)
     }
 
-    fn finish_matches(&self, _: &KeywordSegment, sink: KembSink<'_>, matched: &mut Classes) {
+    fn finish_matches(
+        &self,
+        _: &KeywordSegment,
+        sink: KembSink<'_>,
+        matched: &mut OrderedClassSet,
+    ) {
         let runner = sink.finish();
         self.counters.add(runner.counters());
         add_matches(runner.results(), matched);
@@ -188,7 +198,7 @@ impl BaselineEngine for KembEngine {
     }
 }
 
-fn add_matches(results: &BaselineResults, matched: &mut Classes) {
+fn add_matches(results: &BaselineResults, matched: &mut OrderedClassSet) {
     let classes = results.matches().iter();
     classes.for_each(|&class| matched.insert(class));
 }

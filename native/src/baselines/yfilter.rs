@@ -16,7 +16,7 @@ use crate::matching::engine::PathEngine;
 use crate::matching::segment_run::RunLimits;
 use crate::path_index::segment::Segment;
 use crate::path_index::subscription_index::PathSnapshot;
-use crate::subscription_store::class_set::Classes;
+use crate::subscription_store::class_set::OrderedClassSet;
 use crate::xpath::ast::{Axis, Kind, NameTest, Path};
 
 type Table<K, V> = HashMap<K, V, foldhash::fast::RandomState>;
@@ -129,8 +129,8 @@ pub struct NfaRun {
     /// By name id: the name tests it passes, computed on first use.
     tests_of_name: Vec<Option<Vec<u32>>>,
     names_table: u64,
-    matched: Classes,
-    candidates: Classes,
+    matched: OrderedClassSet,
+    candidates: OrderedClassSet,
 }
 
 impl NfaRun {
@@ -143,8 +143,8 @@ impl NfaRun {
             stamp: 0,
             tests_of_name: Vec::new(),
             names_table: 0,
-            matched: Classes::new(segment.class_count()),
-            candidates: Classes::new(segment.class_count()),
+            matched: OrderedClassSet::new(segment.class_count()),
+            candidates: OrderedClassSet::new(segment.class_count()),
         }
     }
 
@@ -225,7 +225,7 @@ pub struct YFilterEngine {
 impl PathEngine for YFilterEngine {
     type State = NfaRun;
     type Handler<'a> = YFilterHandler<'a>;
-    type Matches = Classes;
+    type Matches = OrderedClassSet;
 
     fn new(snapshot: &PathSnapshot) -> YFilterEngine {
         let segments = snapshot.views.iter().map(|view| &view.segment);
@@ -253,7 +253,7 @@ impl PathEngine for YFilterEngine {
         }
     }
 
-    fn results(run: &NfaRun) -> (&Classes, &Classes) {
+    fn results(run: &NfaRun) -> (&OrderedClassSet, &OrderedClassSet) {
         (&run.matched, &run.candidates)
     }
 

@@ -8,7 +8,7 @@
 use std::sync::Arc;
 
 use crate::events::{Context, Span, StartElement, Stop};
-use crate::subscription_store::class_set::Classes;
+use crate::subscription_store::class_set::OrderedClassSet;
 
 use crate::keywords::answers::{QueryAnswers, RankedAnswers};
 use crate::keywords::closed_subtree::ClosedSubtree;
@@ -92,7 +92,7 @@ pub struct AnswerBuffers {
     /// The AND queries that are complete in the current subtree.
     pub(super) complete: Vec<u32>,
     /// The OR queries that contain a word of the document.
-    matched_or: Classes,
+    matched_or: OrderedClassSet,
     query_count: usize,
     pub(super) ranked: RankedAnswers,
 }
@@ -252,7 +252,7 @@ impl AnswerBuffers {
         self.metadata.clear();
         if self.query_count != queries.count() {
             self.query_count = queries.count();
-            self.matched_or = Classes::new(self.query_count);
+            self.matched_or = OrderedClassSet::new(self.query_count);
         }
         self.base = 0;
         self.summaries.clear();

@@ -5,7 +5,7 @@
 
 use bytemuck::{Pod, Zeroable};
 
-use crate::subscription_store::flat_layout::{fetch, Flat};
+use crate::subscription_store::flat_layout::{prefetch, FlatArray};
 
 use crate::keywords::adaptive_reindex::ObservedFrequencies;
 use crate::keywords::buffers::ensure_len;
@@ -47,12 +47,12 @@ pub struct QueryEntry {
 /// Index of all AND queries by their two rarest words.
 pub struct ConjunctionIndex {
     /// Index of each word's first [`SecondWord`]; one more than there are words.
-    pub starts: Flat<u32>,
+    pub starts: FlatArray<u32>,
     /// All second words, padded for unrolled probing. The first padding element ends the last list
     /// of entries.
-    pub second_words: Flat<SecondWord>,
+    pub second_words: FlatArray<SecondWord>,
     /// All entries, padded for unrolled probing.
-    pub entries: Flat<QueryEntry>,
+    pub entries: FlatArray<QueryEntry>,
 }
 
 /// 1 if a word occurs in a document, else 0. An integer, so that the words of a query are combined
@@ -170,7 +170,7 @@ impl ConjunctionIndex {
         let mut count = 0;
         for &word in words {
             let ends = &starts[word as usize..word as usize + 2];
-            fetch(second_words, ends[0] as usize);
+            prefetch(second_words, ends[0] as usize);
             to[count] = (ends[0], ends[1]);
             count += usize::from(ends[0] < ends[1]);
         }
@@ -218,7 +218,7 @@ impl ConjunctionIndex {
         let mut count = 0;
         for (at, &(start, end)) in second_ranges.iter().enumerate() {
             if let Some(later) = second_ranges.get(at + PREFETCH_DISTANCE) {
-                fetch(entries, later.0 as usize);
+                prefetch(entries, later.0 as usize);
             }
             let mut probe = |at: u32, entry: &QueryEntry| {
                 to[count] = at;

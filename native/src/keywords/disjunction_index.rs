@@ -1,15 +1,15 @@
 //! Posting lists from words to the OR queries that contain them.
 
-use crate::subscription_store::flat_layout::Flat;
+use crate::subscription_store::flat_layout::FlatArray;
 
 use crate::keywords::token_sink::{Mode, QuerySet, WordId};
 
 /// The OR queries of each word.
 pub struct DisjunctionIndex {
     /// Start of each word's queries; one more than there are words.
-    pub starts: Flat<u32>,
+    pub starts: FlatArray<u32>,
     /// The queries of all words; those of one word are ascending.
-    pub queries: Flat<u32>,
+    pub queries: FlatArray<u32>,
 }
 
 impl DisjunctionIndex {

@@ -5,7 +5,7 @@ use crate::keywords::segment::KeywordSegment;
 use crate::keywords::store::KeywordSnapshot;
 use crate::keywords::token_sink::TokenSink;
 use crate::keywords::word_presence::WordPresence;
-use crate::subscription_store::class_set::Classes;
+use crate::subscription_store::class_set::OrderedClassSet;
 
 /// Matches the keyword subscriptions of a snapshot.
 pub trait KeywordEngine: Send + Sync + 'static {
@@ -35,7 +35,7 @@ pub trait KeywordEngine: Send + Sync + 'static {
         &self,
         segment: &KeywordSegment,
         sink: Self::MatchSink<'_>,
-        matched: &mut Classes,
+        matched: &mut OrderedClassSet,
     );
 }
 
@@ -69,7 +69,7 @@ impl KeywordEngine for PostingsEngine {
         &self,
         segment: &KeywordSegment,
         sink: &mut WordPresence,
-        matched: &mut Classes,
+        matched: &mut OrderedClassSet,
     ) {
         sink.finish(
             &segment.queries,

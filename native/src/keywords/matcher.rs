@@ -17,13 +17,13 @@ use crate::keywords::store::KeywordSnapshot;
 use crate::keywords::token_dispatcher::{PendingText, RouteBuffers, TokenDispatcher, TokenRoute};
 use crate::keywords::worker::{KeywordWorker, MatchingState, SegmentState};
 use crate::reader::Summary;
-use crate::subscription_store::class_set::{ClassSet, Classes};
-use crate::subscription_store::numbering::Numbered;
-use crate::subscription_store::store::Build;
+use crate::subscription_store::class_set::{ClassSet, OrderedClassSet};
+use crate::subscription_store::numbering::NumberedSnapshot;
+use crate::subscription_store::store::BuildSegment;
 
 /// Matches documents against a snapshot of an index of keyword subscriptions.
 pub struct KeywordMatcher<E: KeywordEngine = PostingsEngine> {
-    numbered: Numbered<KeywordSegment>,
+    numbered: NumberedSnapshot<KeywordSegment>,
     engine: E,
     pool: Arc<Pool<KeywordWorker<E>>>,
 }
@@ -37,7 +37,7 @@ impl<E: KeywordEngine> KeywordMatcher<E> {
     ) -> KeywordMatcher<E> {
         KeywordMatcher {
             engine: E::new(options, &snapshot),
-            numbered: Numbered::new(snapshot),
+            numbered: NumberedSnapshot::new(snapshot),
             pool,
         }
     }
@@ -48,7 +48,7 @@ impl<E: KeywordEngine> KeywordMatcher<E> {
     }
 
     /// The subscriptions.
-    pub fn numbered(&self) -> &Numbered<KeywordSegment> {
+    pub fn numbered(&self) -> &NumberedSnapshot<KeywordSegment> {
         &self.numbered
     }
 
@@ -102,7 +102,7 @@ impl<E: KeywordEngine> KeywordMatcher<E> {
     ) -> Result<(Vec<QueryAnswers>, KeywordSegment, Summary), MatchError> {
         let mut builder = KeywordBuilder::default();
         for &handle in handles {
-            let (view, own) = self.numbered.place_of(handle);
+            let (view, own) = self.numbered.locate(handle);
             builder.copy(&self.numbered.snapshot.views[view].segment, own);
         }
         let requested = builder.finish();
@@ -122,11 +122,11 @@ impl<E: KeywordEngine> KeywordMatcher<E> {
             TokenDispatcher::new(&mut state.pending, &mut routes, reader.names_table());
         let summary = reader.read_original(document, &mut dispatcher)?;
         let [route] = routes;
-        let mut of_class = vec![QueryAnswers::default(); requested.roster.class_count()];
+        let mut of_class = vec![QueryAnswers::default(); requested.subscriptions.class_count()];
         for (class, answers) in route.sink.finish() {
             of_class[class as usize] = answers;
         }
-        let classes = requested.roster.handle_classes.iter();
+        let classes = requested.subscriptions.row_classes.iter();
         let answers = classes.map(|&class| of_class[class as usize].clone());
         Ok((answers.collect(), requested, summary))
     }
@@ -147,7 +147,7 @@ pub(crate) struct KeywordPass<'w, E: KeywordEngine> {
     names_table: u64,
     pending: &'w mut PendingText,
     routes: Vec<TokenRoute<'w, E::MatchSink<'w>>>,
-    segments: Vec<(&'w KeywordSegment, &'w mut Classes)>,
+    segments: Vec<(&'w KeywordSegment, &'w mut OrderedClassSet)>,
 }
 
 impl<'w, E: KeywordEngine> KeywordPass<'w, E> {
@@ -163,8 +163,8 @@ impl<'w, E: KeywordEngine> KeywordPass<'w, E> {
         for (at, (route, (segment, matched))) in routes.enumerate() {
             let engine = &self.matcher.engine;
             engine.finish_matches(segment, route.sink, matched);
-            let telling = self.matcher.numbered.telling(at);
-            matched.for_each(|class| telling.add(class, &mut handles));
+            let expansion = self.matcher.numbered.handle_expansion(at);
+            matched.for_each(|class| expansion.expand(class, &mut handles));
         }
         handles
     }

@@ -10,20 +10,20 @@ use crate::keywords::disjunction_index::DisjunctionIndex;
 use crate::keywords::token_sink::{Mode, QuerySet, WordId};
 use crate::keywords::vocabulary::Vocabulary;
 use crate::subscription_store::file_format::{
-    damaged, roster_sections, OpenError, Sections, Stored,
+    damaged, subscription_table_sections, OpenError, SectionReader, StoredSegment,
 };
-use crate::subscription_store::flat_layout::Flat;
-use crate::subscription_store::store::Part;
-use crate::subscription_store::subscription_table::Roster;
+use crate::subscription_store::flat_layout::FlatArray;
+use crate::subscription_store::store::IndexSegment;
+use crate::subscription_store::subscription_table::SubscriptionTable;
 
 /// The words of each class.
 pub struct ClassWords {
     /// Start of each class's words in `words`; one more than there are classes.
-    pub starts: Flat<u32>,
+    pub starts: FlatArray<u32>,
     /// The words of all classes; those of one class are ascending.
-    pub words: Flat<WordId>,
+    pub words: FlatArray<WordId>,
     /// Mode of each class: 0 for all words, 1 for any word.
-    pub modes: Flat<u8>,
+    pub modes: FlatArray<u8>,
     /// Number of words in the vocabulary.
     pub word_count: usize,
 }
@@ -65,7 +65,7 @@ pub struct KeywordSegment {
     /// The OR queries by their words.
     pub disjunctions: DisjunctionIndex,
     /// The subscriptions.
-    pub roster: Roster,
+    pub subscriptions: SubscriptionTable,
 }
 
 impl KeywordSegment {
@@ -95,17 +95,17 @@ impl KeywordSegment {
     }
 }
 
-impl Part for KeywordSegment {
-    fn roster(&self) -> &Roster {
-        &self.roster
+impl IndexSegment for KeywordSegment {
+    fn subscriptions(&self) -> &SubscriptionTable {
+        &self.subscriptions
     }
 
-    fn source_of(&self, handle: u32) -> &str {
-        self.roster.sources.get(handle)
+    fn source_of(&self, row: u32) -> &str {
+        self.subscriptions.sources.get(row)
     }
 }
 
-impl Stored for KeywordSegment {
+impl StoredSegment for KeywordSegment {
     const MAGIC: &'static [u8; 16] = b"penstock-words\r\n";
     const VERSION: u32 = 4;
 
@@ -125,42 +125,42 @@ impl Stored for KeywordSegment {
             self.disjunctions.queries.as_bytes(),
         ];
         own.into_iter()
-            .chain(roster_sections(&self.roster))
+            .chain(subscription_table_sections(&self.subscriptions))
             .collect()
     }
 
-    fn from_sections(sections: &mut Sections<'_>) -> Result<KeywordSegment, OpenError> {
+    fn from_sections(sections: &mut SectionReader<'_>) -> Result<KeywordSegment, OpenError> {
         let vocabulary = Vocabulary {
-            words: sections.texts()?,
-            multipliers: sections.flat()?,
-            slots: sections.flat()?,
+            words: sections.strings()?,
+            multipliers: sections.array()?,
+            slots: sections.array()?,
         };
         let segment = KeywordSegment {
             queries: ClassWords {
-                starts: sections.flat()?,
-                words: sections.flat()?,
-                modes: sections.flat()?,
+                starts: sections.array()?,
+                words: sections.array()?,
+                modes: sections.array()?,
                 word_count: vocabulary.count(),
             },
             vocabulary,
             conjunctions: ConjunctionIndex {
-                starts: sections.flat()?,
-                second_words: sections.flat()?,
-                entries: sections.flat()?,
+                starts: sections.array()?,
+                second_words: sections.array()?,
+                entries: sections.array()?,
             },
             adaptive: AdaptiveIndex::default(),
             disjunctions: DisjunctionIndex {
-                starts: sections.flat()?,
-                queries: sections.flat()?,
+                starts: sections.array()?,
+                queries: sections.array()?,
             },
-            roster: sections.roster()?,
+            subscriptions: sections.subscription_table()?,
         };
         let classes = segment.queries.count();
         let words = segment.vocabulary.count();
         let sound = !segment.vocabulary.multipliers.is_empty()
             && !segment.vocabulary.slots.is_empty()
             && segment.queries.starts.len() == classes + 1
-            && segment.roster.class_count() == classes
+            && segment.subscriptions.class_count() == classes
             && segment.conjunctions.starts.len() == words + 1
             && segment.disjunctions.starts.len() == words + 1;
         if sound {

@@ -8,9 +8,9 @@ use crate::keywords::disjunction_index::DisjunctionIndex;
 use crate::keywords::segment::{ClassWords, KeywordSegment};
 use crate::keywords::token_sink::{Mode, QuerySet, WordId};
 use crate::keywords::vocabulary::Vocabulary;
-use crate::subscription_store::flat_layout::TextsBuilder;
-use crate::subscription_store::store::Build;
-use crate::subscription_store::subscription_table::RosterBuilder;
+use crate::subscription_store::flat_layout::StringArrayBuilder;
+use crate::subscription_store::store::BuildSegment;
+use crate::subscription_store::subscription_table::SubscriptionTableBuilder;
 
 type Table<K, V> = HashMap<K, V, foldhash::fast::RandomState>;
 
@@ -21,7 +21,7 @@ pub struct KeywordBuilder {
     words: Table<Box<str>, WordId>,
     classes: Vec<(Mode, Box<[WordId]>)>,
     class_numbers: Table<(Mode, Box<[WordId]>), u32>,
-    roster: RosterBuilder,
+    subscriptions: SubscriptionTableBuilder,
 }
 
 impl KeywordBuilder {
@@ -45,7 +45,7 @@ impl KeywordBuilder {
                 next
             }
         };
-        self.roster.add(id, source, class);
+        self.subscriptions.add(id, source, class);
     }
 
     fn number(&mut self, word: &str) -> WordId {
@@ -58,27 +58,27 @@ impl KeywordBuilder {
     }
 }
 
-impl Build for KeywordBuilder {
-    type Part = KeywordSegment;
+impl BuildSegment for KeywordBuilder {
+    type Segment = KeywordSegment;
 
     fn count(&self) -> usize {
-        self.roster.count()
+        self.subscriptions.count()
     }
 
-    fn copy(&mut self, part: &KeywordSegment, handle: u32) {
-        let class = part.roster.handle_classes[handle as usize];
+    fn copy(&mut self, segment: &KeywordSegment, row: u32) {
+        let class = segment.subscriptions.row_classes[row as usize];
         self.add(
-            part.roster.ids.get(handle),
-            part.roster.sources.get(handle),
-            part.queries.mode(class),
-            part.class_words(class),
+            segment.subscriptions.ids.get(row),
+            segment.subscriptions.sources.get(row),
+            segment.queries.mode(class),
+            segment.class_words(class),
         );
     }
 
     fn finish(self) -> KeywordSegment {
         let mut words: Vec<(Box<str>, WordId)> = self.words.into_iter().collect();
         words.sort_unstable();
-        let mut texts = TextsBuilder::default();
+        let mut texts = StringArrayBuilder::default();
         let mut ranks = vec![0; words.len()];
         for (word, number) in words {
             ranks[number as usize] = texts.push(&word);
@@ -90,7 +90,7 @@ impl Build for KeywordBuilder {
             disjunctions: DisjunctionIndex::build(&queries),
             vocabulary: Vocabulary::new(texts.finish()),
             queries,
-            roster: self.roster.finish(self.classes.len()),
+            subscriptions: self.subscriptions.finish(self.classes.len()),
         }
     }
 }

@@ -10,7 +10,7 @@ use std::cmp::Ordering;
 use bytemuck::{Pod, Zeroable};
 
 use crate::keywords::token_sink::WordId;
-use crate::subscription_store::flat_layout::{Flat, Texts};
+use crate::subscription_store::flat_layout::{prefetch, FlatArray, StringArray};
 use crate::tokenizer::byte_classes::{load_16, load_8};
 
 /// Table size; a larger table makes multipliers easier to find.
@@ -32,11 +32,11 @@ const LONG_MARKER: u64 = u64::MAX;
 /// Words by number, and the hash table that finds them.
 pub struct Vocabulary {
     /// Folded, ascending, distinct.
-    pub words: Texts,
+    pub words: StringArray,
     /// One per bucket; not empty.
-    pub multipliers: Flat<u32>,
+    pub multipliers: FlatArray<u32>,
     /// Not empty.
-    pub slots: Flat<Slot>,
+    pub slots: FlatArray<Slot>,
 }
 
 /// A slot of the hash table.
@@ -52,11 +52,11 @@ pub struct Slot {
 
 impl Vocabulary {
     /// Builds the vocabulary of these folded, ascending, distinct words.
-    pub fn new(words: Texts) -> Vocabulary {
+    pub fn new(words: StringArray) -> Vocabulary {
         Vocabulary::with_multipliers(words, MULTIPLIERS_MAX)
     }
 
-    fn with_multipliers(words: Texts, multipliers_max: u32) -> Vocabulary {
+    fn with_multipliers(words: StringArray, multipliers_max: u32) -> Vocabulary {
         let count = WordId::try_from(words.count()).expect("fewer than 2^32 words");
         let bucket_count = words.count() / BUCKET_WORDS + 1;
         let key_of = |word| Key::of(words.get(word).as_bytes());
@@ -110,7 +110,7 @@ impl Vocabulary {
         let hash = mix(key.0);
         let multiplier = self.multipliers[bucket(hash, self.multipliers.len()) as usize];
         let slot = slot(hash, multiplier, self.slots.len());
-        self.slots.fetch(slot as usize);
+        prefetch(&self.slots, slot as usize);
         slot
     }
 
@@ -257,12 +257,12 @@ fn mix(numbers: [u64; 2]) -> u64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::subscription_store::flat_layout::TextsBuilder;
+    use crate::subscription_store::flat_layout::StringArrayBuilder;
     use proptest::prelude::*;
     use std::collections::BTreeSet;
 
     fn vocabulary(words: &BTreeSet<String>, multipliers_max: u32) -> Vocabulary {
-        let mut texts = TextsBuilder::default();
+        let mut texts = StringArrayBuilder::default();
         for word in words {
             texts.push(word);
         }

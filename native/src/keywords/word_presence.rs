@@ -1,7 +1,7 @@
 //! Determines which queries match a document, without locating answers.
 
 use crate::events::{Span, Stop};
-use crate::subscription_store::class_set::Classes;
+use crate::subscription_store::class_set::OrderedClassSet;
 
 use crate::keywords::adaptive_reindex::ObservedFrequencies;
 use crate::keywords::conjunction_index::{ConjunctionIndex, Presence, SearchBuffers};
@@ -40,7 +40,7 @@ impl WordPresence {
         queries: &dyn QuerySet,
         conjunctions: &ConjunctionIndex,
         disjunctions: &DisjunctionIndex,
-        matched: &mut Classes,
+        matched: &mut OrderedClassSet,
     ) {
         let words = &self.words[..self.word_count];
         let present = &self.present[..];
@@ -143,7 +143,7 @@ mod tests {
         );
         let (mut presence, mut matched) = (
             WordPresence::new(queries.word_count()),
-            Classes::new(queries.count()),
+            OrderedClassSet::new(queries.count()),
         );
         let tree = figure_1();
         let mut match_once = || {
@@ -169,7 +169,7 @@ mod tests {
             let mut presence = WordPresence::new(queries.word_count());
             for tree in documents {
                 tree.feed(&mut presence).unwrap();
-                let mut matched = Classes::new(queries.count());
+                let mut matched = OrderedClassSet::new(queries.count());
                 presence.finish(&queries, &conjunctions, &disjunctions, &mut matched);
                 let document = Document::new(&tree);
                 for query in 0..queries.count() as u32 {

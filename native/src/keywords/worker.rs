@@ -8,7 +8,7 @@ use crate::keywords::engine::{KeywordEngine, PostingsEngine};
 use crate::keywords::segment::KeywordSegment;
 use crate::keywords::token_dispatcher::{PendingText, RouteBuffers};
 use crate::reader::ReaderOptions;
-use crate::subscription_store::class_set::Classes;
+use crate::subscription_store::class_set::OrderedClassSet;
 
 /// The working memory of one thread that matches keywords.
 pub struct KeywordWorker<E: KeywordEngine = PostingsEngine> {
@@ -29,7 +29,7 @@ pub(crate) struct SegmentState<E: KeywordEngine> {
     pub buffers: RouteBuffers,
     pub engine: E::State,
     /// The classes that match the last document.
-    pub matched: Classes,
+    pub matched: OrderedClassSet,
 }
 
 impl<E: KeywordEngine> SegmentState<E> {
@@ -37,7 +37,7 @@ impl<E: KeywordEngine> SegmentState<E> {
         SegmentState {
             buffers: RouteBuffers::default(),
             engine: E::new_state(segment),
-            matched: Classes::new(segment.roster.class_count()),
+            matched: OrderedClassSet::new(segment.subscriptions.class_count()),
         }
     }
 }

@@ -1,42 +1,47 @@
-//! How the steps to a trie node can lie on a path.
+//! Alignment of the steps to a trie node with the elements of a label path.
 //!
-//! A set of depths is a set of bits, so that a step is a shift or a comparison.
+//! A set of depths is a bit set, so that a step is a shift or a comparison.
 
 use crate::matching::automaton::{Automaton, ROOT_PATH};
-use crate::path_index::segment::{Origin, Segment, ROOT};
+use crate::path_index::segment::{ParentLink, Segment, ROOT};
 
-/// Depths of a path, the root element's first.
-pub type Depths = u128;
+/// Depths of a label path; bit 0 is the root element.
+pub(super) type DepthSet = u128;
 
-/// A path deeper than this is not aligned; what depends on it is verified.
-pub const DEPTH_ALIGNED_MAX: usize = Depths::BITS as usize;
+/// A deeper path is not aligned; what depends on its alignment is verified.
+const ALIGNED_DEPTH_MAX: usize = DepthSet::BITS as usize;
 
-/// Where on one path each name test is met.
+/// Where on one label path each name test is passed.
 #[derive(Default)]
-pub struct PathTests {
+pub(super) struct PathAlignment {
     depth: usize,
-    met: Vec<(u32, Depths)>,
-    letters: Vec<u32>,
-    steps: Vec<(bool, Depths)>,
+    passed: Vec<(u32, DepthSet)>,
+    symbols: Vec<u32>,
+    steps: Vec<AlignedStep>,
 }
 
-impl PathTests {
-    /// Looks at the path of these letters, the root element's first; `false` where it is too deep.
-    pub fn of_letters(
+struct AlignedStep {
+    is_descendant: bool,
+    depths: DepthSet,
+}
+
+impl PathAlignment {
+    /// Prepares the path with these symbols, the root element's first; `false` if it is too deep.
+    pub fn set_symbols(
         &mut self,
         automaton: &Automaton,
-        letters: impl Iterator<Item = u32>,
+        symbols: impl Iterator<Item = u32>,
     ) -> bool {
-        self.met.clear();
+        self.passed.clear();
         self.depth = 0;
-        for letter in letters {
-            if self.depth == DEPTH_ALIGNED_MAX {
+        for symbol in symbols {
+            if self.depth == ALIGNED_DEPTH_MAX {
                 return false;
             }
-            for &test in &automaton.letters.get(letter).tests {
-                match self.met.iter_mut().find(|known| known.0 == test) {
+            for &test in automaton.alphabet.tests_of(symbol) {
+                match self.passed.iter_mut().find(|known| known.0 == test) {
                     Some(known) => known.1 |= 1 << self.depth,
-                    None => self.met.push((test, 1 << self.depth)),
+                    None => self.passed.push((test, 1 << self.depth)),
                 }
             }
             self.depth += 1;
@@ -44,79 +49,78 @@ impl PathTests {
         true
     }
 
-    /// Looks at a path; `false` where it is too deep.
-    pub fn of_path(&mut self, automaton: &Automaton, path: u32) -> bool {
-        let mut letters = std::mem::take(&mut self.letters);
-        letters.clear();
+    /// Prepares a path; `false` if it is too deep.
+    pub fn set_path(&mut self, automaton: &Automaton, path: u32) -> bool {
+        let mut symbols = std::mem::take(&mut self.symbols);
+        symbols.clear();
         let mut at = path;
         while at != ROOT_PATH {
-            letters.push(automaton.paths[at as usize].letter);
+            symbols.push(automaton.paths[at as usize].symbol);
             at = automaton.paths[at as usize].parent;
         }
-        let aligned = self.of_letters(automaton, letters.iter().rev().copied());
-        self.letters = letters;
-        aligned
+        let is_aligned = self.set_symbols(automaton, symbols.iter().rev().copied());
+        self.symbols = symbols;
+        is_aligned
     }
 
-    /// The depths at which step `wanted` can stand, when the last step to the structural `node`
-    /// stands at the end of the path.
-    pub fn standing(&mut self, segment: &Segment, node: u32, wanted: u32) -> Depths {
+    /// The depths that step `wanted` can take if the last step to the structural `node` takes the end of
+    /// the path.
+    pub fn depths_of_step(&mut self, segment: &Segment, node: u32, wanted: u32) -> DepthSet {
         let mut steps = std::mem::take(&mut self.steps);
         steps.clear();
         let mut at = node;
         while at != ROOT {
-            let origin = segment.origins[at as usize];
-            let test = origin.edge & !Origin::DESCENDANT;
-            let met = self
-                .met
-                .iter()
-                .find(|known| known.0 == test)
-                .map_or(0, |known| known.1);
-            steps.push((origin.edge & Origin::DESCENDANT != 0, met));
-            at = origin.parent;
+            let link = segment.parent_links[at as usize];
+            let test = link.edge & !ParentLink::DESCENDANT;
+            let passed = self.passed.iter().find(|known| known.0 == test);
+            steps.push(AlignedStep {
+                is_descendant: link.edge & ParentLink::DESCENDANT != 0,
+                depths: passed.map_or(0, |known| known.1),
+            });
+            at = link.parent;
         }
         steps.reverse();
-        // From the top: where each step can stand, given the steps before it.
-        let mut before: Option<Depths> = None;
-        for (descendant, met) in &mut steps {
-            *met &= match (before, *descendant) {
-                (None, true) => Depths::MAX,
+        // Top-down: the depths of each step, given the steps before it.
+        let mut before: Option<DepthSet> = None;
+        for step in &mut steps {
+            step.depths &= match (before, step.is_descendant) {
+                (None, true) => DepthSet::MAX,
                 (None, false) => 1,
-                (Some(before), true) => below(before),
+                (Some(before), true) => below_any(before),
                 (Some(before), false) => before << 1,
             };
-            before = Some(*met);
+            before = Some(step.depths);
         }
-        // From the bottom: which of those lead to the end.
-        let mut leading = steps.last().map_or(0, |last| last.1) & 1 << (self.depth - 1);
+        // Bottom-up: those from which the remaining steps reach the end.
+        let mut reaching = steps.last().map_or(0, |last| last.depths) & 1 << (self.depth - 1);
         for number in (wanted as usize..steps.len() - 1).rev() {
-            let on = if steps[number + 1].0 {
-                above(leading)
+            let above = if steps[number + 1].is_descendant {
+                above_any(reaching)
             } else {
-                leading >> 1
+                reaching >> 1
             };
-            leading = steps[number].1 & on;
+            reaching = steps[number].depths & above;
         }
         self.steps = steps;
-        leading
+        reaching
     }
 }
 
-/// All depths below the highest place in a set.
-fn below(depths: Depths) -> Depths {
+/// The depths below the least depth of a set.
+fn below_any(depths: DepthSet) -> DepthSet {
     match depths {
         0 => 0,
-        _ => Depths::MAX
+        _ => DepthSet::MAX
             .checked_shl(depths.trailing_zeros() + 1)
             .unwrap_or(0),
     }
 }
 
-/// All depths above the lowest place in a set.
-fn above(depths: Depths) -> Depths {
+/// The depths above the greatest depth of a set.
+fn above_any(depths: DepthSet) -> DepthSet {
     match depths {
         0 => 0,
-        _ => (1 << (Depths::BITS - 1 - depths.leading_zeros())) - 1,
+        _ => (1 << (DepthSet::BITS - 1 - depths.leading_zeros())) - 1,
     }
 }
 
@@ -125,11 +129,11 @@ mod tests {
     use super::*;
 
     #[test]
-    fn sets_of_depths() {
-        assert_eq!(below(0), 0);
-        assert_eq!(below(0b100) & 0xff, 0b1111_1000);
-        assert_eq!(below(1 << 127), 0);
-        assert_eq!(above(0b1000), 0b111);
-        assert_eq!(above(1), 0);
+    fn depths_above_and_below_a_set() {
+        assert_eq!(below_any(0), 0);
+        assert_eq!(below_any(0b100) & 0xff, 0b1111_1000);
+        assert_eq!(below_any(1 << 127), 0);
+        assert_eq!(above_any(0b1000), 0b111);
+        assert_eq!(above_any(1), 0);
     }
 }

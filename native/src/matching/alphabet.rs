@@ -1,166 +1,157 @@
-//! Names of a document as letters of a segment's automaton.
+//! The alphabet of a segment's automaton.
 //!
-//! Names that meet the same name tests are the same letter; all names that no query mentions share
-//! one. So the automaton's alphabet has the size of the queries' vocabulary, whatever documents hold.
+//! Names that pass the same name tests are one symbol; all names that no query mentions share one. The size of the
+//! alphabet is therefore bounded by the queries' vocabulary, whatever the documents contain.
 
 use std::ops::Range;
 
 use hashbrown::HashMap;
 
 use crate::events::{Context, NameId};
-use crate::path_index::segment::{Segment, SlotRecord};
+use crate::path_index::segment::{OperandRecord, Segment};
 
-/// No letter, no slot.
-pub const NONE: u32 = u32::MAX;
-
-/// What is known of one letter.
-#[derive(Clone, Debug)]
-pub struct Letter {
-    /// The name tests it meets, at most four.
-    pub tests: Vec<u32>,
-}
-
-/// A slot that attributes feed.
+/// An operand that attributes supply.
 #[derive(Clone, Copy, Debug)]
-pub struct AttributeSlot {
-    /// The slot.
-    pub slot: u32,
-    /// Whether it is one of the attribute's own element that looks at the whole value: what the value is
-    /// worth may then wait until a match asks.
-    pub waits: bool,
+pub(super) struct AttributeOperand {
+    /// Its number.
+    pub operand: u32,
+    /// Whether it is the string-value of the element's own attribute. The value may then be resolved lazily.
+    pub is_lazy: bool,
 }
 
-/// The alphabet of a segment, filled as names come.
-pub struct Letters {
-    letters: Vec<Letter>,
-    numbers: HashMap<Vec<u32>, u32>,
-    // By name test: the slots that an attribute which meets it feeds.
-    attribute_slots: HashMap<u32, Vec<AttributeSlot>>,
-    // The slots that attributes feed, those of one name together.
-    slots: Vec<AttributeSlot>,
-    // By name id of the reader whose table is in use.
-    of_name: Vec<u32>,
-    slots_of_name: Vec<Option<Range<u32>>>,
+/// Symbols by name, filled as names occur.
+pub(super) struct Alphabet {
+    /// By symbol: the name tests that its names pass, at most four.
+    tests: Vec<Vec<u32>>,
+    symbols: HashMap<Vec<u32>, u32>,
+    /// By name test: the operands that an attribute supplies if it passes the test.
+    operands_of_test: HashMap<u32, Vec<AttributeOperand>>,
+    names: NameCache,
+}
+
+/// What is known of the names of one table of names.
+#[derive(Default)]
+struct NameCache {
     table: u64,
+    /// By name: its symbol, or [`UNKNOWN`].
+    symbols: Vec<u32>,
+    /// By name: its range of `attribute_operands`.
+    ranges: Vec<Option<Range<u32>>>,
+    attribute_operands: Vec<AttributeOperand>,
 }
 
-const UNKNOWN: u32 = u32::MAX - 1;
+const UNKNOWN: u32 = u32::MAX;
 
-impl Letters {
-    /// The alphabet of `segment`, still empty.
-    pub fn new(segment: &Segment) -> Letters {
-        let mut attribute_slots: HashMap<u32, Vec<AttributeSlot>> = HashMap::new();
-        for slot in 0..segment.slots.len() as u32 {
-            let source = segment.source_slot(slot);
-            if source.kind == SlotRecord::ATTRIBUTE {
-                let own = segment.slots[slot as usize].kind == SlotRecord::ATTRIBUTE;
-                let waits = own && source.view as usize == SlotRecord::WHOLE;
-                let fed = AttributeSlot { slot, waits };
-                attribute_slots.entry(source.test).or_default().push(fed);
+impl Alphabet {
+    /// The alphabet of `segment`, without any symbols.
+    pub fn new(segment: &Segment) -> Alphabet {
+        let mut operands_of_test: HashMap<u32, Vec<AttributeOperand>> = HashMap::new();
+        for operand in 0..segment.operands.len() as u32 {
+            let source = segment.source_operand(operand);
+            if source.kind == OperandRecord::ATTRIBUTE {
+                let own = segment.operands[operand as usize].kind == OperandRecord::ATTRIBUTE;
+                let is_lazy = own && source.view as usize == OperandRecord::WHOLE;
+                let supplied = AttributeOperand { operand, is_lazy };
+                operands_of_test
+                    .entry(source.test)
+                    .or_default()
+                    .push(supplied);
             }
         }
-        Letters {
-            letters: Vec::new(),
-            numbers: HashMap::new(),
-            attribute_slots,
-            slots: Vec::new(),
-            of_name: Vec::new(),
-            slots_of_name: Vec::new(),
-            table: 0,
+        Alphabet {
+            tests: Vec::new(),
+            symbols: HashMap::new(),
+            operands_of_test,
+            names: NameCache::default(),
         }
     }
 
-    /// Says which table of names the ids come from; another one than before starts the caches anew.
+    /// Sets the table of names that name ids refer to; a different one invalidates the cache by name.
     pub fn use_names(&mut self, table: u64) {
-        if self.table != table {
-            self.table = table;
-            self.of_name.clear();
-            self.slots_of_name.clear();
-            self.slots.clear();
+        if self.names.table != table {
+            self.names.table = table;
+            self.names.symbols.clear();
+            self.names.ranges.clear();
+            self.names.attribute_operands.clear();
         }
     }
 
-    /// The letter of a name.
+    /// The symbol of a name.
     #[inline]
-    pub fn of(&mut self, segment: &Segment, context: &dyn Context, name: NameId) -> u32 {
-        match self.of_name.get(name.0 as usize) {
-            Some(&letter) if letter != UNKNOWN => letter,
-            _ => self.learn(segment, context, name),
+    pub fn symbol_of(&mut self, segment: &Segment, context: &dyn Context, name: NameId) -> u32 {
+        match self.names.symbols.get(name.0 as usize) {
+            Some(&symbol) if symbol != UNKNOWN => symbol,
+            _ => self.add_name(segment, context, name),
         }
     }
 
     #[cold]
-    fn learn(&mut self, segment: &Segment, context: &dyn Context, name: NameId) -> u32 {
+    fn add_name(&mut self, segment: &Segment, context: &dyn Context, name: NameId) -> u32 {
         let (uri, local) = context.names().get(name);
-        let tests = segment.tests_met(uri, local);
-        let number = match self.numbers.get(&tests) {
-            Some(&number) => number,
+        let tests = segment.matching_tests(uri, local);
+        let symbol = match self.symbols.get(&tests) {
+            Some(&symbol) => symbol,
             None => {
-                let number = self.letters.len() as u32;
-                self.letters.push(Letter {
-                    tests: tests.clone(),
-                });
-                self.numbers.insert(tests, number);
-                number
+                let symbol = self.tests.len() as u32;
+                self.tests.push(tests.clone());
+                self.symbols.insert(tests, symbol);
+                symbol
             }
         };
-        set(&mut self.of_name, name, number);
-        number
+        *entry(&mut self.names.symbols, name, UNKNOWN) = symbol;
+        symbol
     }
 
-    /// The slots that an attribute of that name feeds, each to be asked for by its place.
+    /// The operands that an attribute with this name supplies, as positions for
+    /// [`Alphabet::attribute_operand`].
     #[inline]
-    pub fn attribute_slots(
+    pub fn attribute_operands(
         &mut self,
         segment: &Segment,
         context: &dyn Context,
         name: NameId,
     ) -> Range<u32> {
-        match self.slots_of_name.get(name.0 as usize) {
-            Some(Some(places)) => places.clone(),
-            _ => self.learn_attribute(segment, context, name),
+        match self.names.ranges.get(name.0 as usize) {
+            Some(Some(positions)) => positions.clone(),
+            _ => self.add_attribute_name(segment, context, name),
         }
     }
 
-    /// The slot at one of those places.
+    /// The operand at one of those positions.
     #[inline]
-    pub fn attribute_slot(&self, place: u32) -> AttributeSlot {
-        self.slots[place as usize]
+    pub fn attribute_operand(&self, position: u32) -> AttributeOperand {
+        self.names.attribute_operands[position as usize]
     }
 
     #[cold]
-    fn learn_attribute(
+    fn add_attribute_name(
         &mut self,
         segment: &Segment,
         context: &dyn Context,
         name: NameId,
     ) -> Range<u32> {
         let (uri, local) = context.names().get(name);
-        let start = self.slots.len() as u32;
-        for test in segment.tests_met(uri, local) {
-            self.slots
-                .extend(self.attribute_slots.get(&test).into_iter().flatten());
+        let operands = &mut self.names.attribute_operands;
+        let start = operands.len() as u32;
+        for test in segment.matching_tests(uri, local) {
+            operands.extend(self.operands_of_test.get(&test).into_iter().flatten());
         }
-        let places = start..self.slots.len() as u32;
-        let at = name.0 as usize;
-        if self.slots_of_name.len() <= at {
-            self.slots_of_name.resize(at + 1, None);
-        }
-        self.slots_of_name[at] = Some(places.clone());
-        places
+        let positions = start..operands.len() as u32;
+        *entry(&mut self.names.ranges, name, None) = Some(positions.clone());
+        positions
     }
 
-    /// What is known of a letter.
+    /// The name tests that the names of a symbol pass.
     #[inline]
-    pub fn get(&self, letter: u32) -> &Letter {
-        &self.letters[letter as usize]
+    pub fn tests_of(&self, symbol: u32) -> &[u32] {
+        &self.tests[symbol as usize]
     }
 }
 
-fn set(table: &mut Vec<u32>, name: NameId, value: u32) {
+fn entry<T: Clone>(table: &mut Vec<T>, name: NameId, missing: T) -> &mut T {
     let at = name.0 as usize;
     if table.len() <= at {
-        table.resize(at + 1, UNKNOWN);
+        table.resize(at + 1, missing);
     }
-    table[at] = value;
+    &mut table[at]
 }

@@ -1,39 +1,40 @@
-//! The automaton over a segment's structural trie, determinised as documents come.
+//! The automaton over a segment's structural trie: a lazy DFA, determinized as documents arrive.
 //!
-//! A *state* is the set of trie nodes that an element's path reaches, with the nodes above it that a
-//! descendant step can still leave. A *path* is a distinct sequence of letters from the root; paths
-//! form a tree that summarises every document seen, each pointing at its state; the links between
-//! them show only the document at hand. Different paths share
-//! a state where the queries cannot tell them apart, so a new path is usually cheap.
+//! A *state* is the set of trie nodes that an element's label path reaches, with the nodes above it that a
+//! descendant step can still leave. A *label path* is a distinct sequence of symbols from the root. Label paths form
+//! a tree that summarizes all documents seen; each refers to its state. The links between them (`first_child`,
+//! `next_sibling`) cover the current document only. Paths that the queries do not distinguish share a state, so a
+//! new path is usually cheap.
 //!
-//! Everything here is a cache: it can be dropped at any time and grows back.
+//! Everything here is a cache, which can be evicted at any time.
 
 use std::hash::{BuildHasherDefault, Hasher};
 
 use hashbrown::HashMap;
 
-use crate::matching::alphabet::{Letters, NONE};
-use crate::matching::condition_table::PathSites;
-use crate::matching::match_bitmap::{Mask, Told};
-use crate::matching::required_values::{Holding, Holdings, NOTHING};
-use crate::matching::transition_table::{StepTables, Steps};
-use crate::path_index::segment::{Comparison, Segment, SlotRecord, StepEdge, ROOT, VERIFY};
-use crate::subscription_store::flat_layout::fetch;
+use crate::matching::alphabet::Alphabet;
+use crate::matching::condition_table::PathConditions;
+use crate::matching::match_bitmap::{Mask, MatchBitmap};
+use crate::matching::required_values::{RequiredValues, RequiredValuesTable, NO_VALUES};
+use crate::matching::transition_table::{TransitionArena, TransitionTable};
+use crate::matching::NONE;
+use crate::path_index::segment::{Comparison, OperandRecord, Segment, StepEdge, ROOT, VERIFY};
+use crate::subscription_store::flat_layout::prefetch;
 
-type Table<K, V> = HashMap<K, V, foldhash::fast::RandomState>;
+type HashTable<K, V> = HashMap<K, V, foldhash::fast::RandomState>;
 
-/// Where a letter leads from a state, by number and letter.
-type Moves = HashMap<u64, u32, BuildHasherDefault<Spread>>;
+/// Transitions between states, by [`transition_key`].
+type StateTransitions = HashMap<u64, u32, BuildHasherDefault<MultiplyHasher>>;
 
-fn key(number: u32, letter: u32) -> u64 {
-    u64::from(number) << 32 | u64::from(letter)
+fn transition_key(state: u32, symbol: u32) -> u64 {
+    u64::from(state) << 32 | u64::from(symbol)
 }
 
-/// Hashes one number by a multiplication: these keys are dense and ours, and an element waits for them.
+/// Hashes a number by one multiplication: the keys are dense and trusted, and an element waits for them.
 #[derive(Default)]
-struct Spread(u64);
+struct MultiplyHasher(u64);
 
-impl Hasher for Spread {
+impl Hasher for MultiplyHasher {
     fn finish(&self) -> u64 {
         self.0
     }
@@ -48,244 +49,251 @@ impl Hasher for Spread {
     }
 }
 
-/// A run of numbers in the automaton's arena.
+/// A range of the automaton's arena.
 #[derive(Clone, Copy, Debug, Default)]
-pub struct List {
+pub(super) struct ArenaList {
     start: u32,
     len: u32,
 }
 
-impl List {
-    /// How many numbers.
-    #[inline]
-    pub fn len(self) -> usize {
-        self.len as usize
-    }
-
-    /// Whether there is none.
+impl ArenaList {
+    /// Whether it has no items.
     #[inline]
     pub fn is_empty(self) -> bool {
         self.len == 0
     }
 
-    /// The places of the numbers in the arena.
+    /// Its positions in the arena.
     #[inline]
-    pub fn range(self) -> std::ops::Range<usize> {
+    fn range(self) -> std::ops::Range<usize> {
         self.start as usize..(self.start + self.len) as usize
     }
 }
 
-/// A set of trie nodes, laid out by what an element in that state must do.
+/// A set of trie nodes, grouped by what an element in the state must do.
 #[derive(Clone, Copy, Debug, Default)]
-pub struct State {
+pub(super) struct State {
     /// Nodes that a child step can leave.
-    pub open: List,
+    child_sources: ArenaList,
     /// Nodes, here or above, that a descendant step can leave.
-    pub looping: List,
-    /// Nodes with conditions: matches if those hold.
-    pub conditional: List,
-    /// In `masks`: classes that match as soon as an element gets here.
-    pub accepts: List,
+    descendant_sources: ArenaList,
+    /// Nodes with conditions.
+    pub conditional: ArenaList,
+    /// In `masks`: classes that match as soon as an element reaches the state.
+    accepts: ArenaList,
     /// Classes that must then be verified.
-    pub candidates: List,
-    /// Slots that conditions look at, ascending.
-    pub slots: List,
+    pub candidates: ArenaList,
+    /// Operands that conditions use, ascending.
+    operands: ArenaList,
 }
 
-/// A distinct path of letters. An element waits for it, so it lies in one line of the processor's cache.
+/// A distinct label path. An element waits for it, so it fits one cache line.
 #[derive(Clone, Copy, Debug)]
 #[repr(align(64))]
-pub struct Path {
-    /// The element that was last here, in the runtime's count of elements; 0 for never.
+pub(super) struct LabelPath {
+    /// The number of the last element at this path; 0 for none.
     pub last_seen: u64,
     /// Its state.
     pub state: u32,
-    /// Its last letter.
-    pub letter: u32,
-    /// What an element here holds, by its number in [`Automaton::holdings`].
-    pub holding: u32,
-    /// What an element here must do: bits of [`Path::ACCEPTS`] and its kin.
-    pub duties: u32,
-    /// Its state's `accepts`.
-    pub accepts: List,
-    /// The conditions of matches that end here.
-    pub sites: PathSites,
-    /// The path one letter shorter.
+    /// Its last symbol.
+    pub symbol: u32,
+    /// The values that an element here must record, by number in [`Automaton::required_values`].
+    pub required: u32,
+    /// What an element here must do: bits of [`LabelPath::ACCEPTS`] and the other constants.
+    pub actions: u32,
+    /// The `accepts` of its state.
+    accepts: ArenaList,
+    /// The conditions of the matches that end here.
+    pub conditions: PathConditions,
+    /// The path without the last symbol.
     pub parent: u32,
-    /// Of the paths one letter longer that this document has, the last to come, or [`NONE`].
+    /// The last of its child paths that the current document reached, or [`NONE`].
     pub first_child: u32,
     /// The next such path with the same parent, or [`NONE`].
     pub next_sibling: u32,
-    /// Where each letter leads that was ever read here.
-    steps: Steps,
+    /// The child paths that any document reached.
+    transitions: TransitionTable,
 }
 
-impl Path {
-    /// Some classes match, or must be verified, as soon as an element gets here.
+impl LabelPath {
+    /// Classes match, or must be verified, as soon as an element reaches the path.
     pub const ACCEPTS: u32 = 1;
-    /// Some attribute may have to be held.
-    pub const ATTRIBUTES: u32 = 2;
-    /// The string-value has to be gathered.
-    pub const GATHERS: u32 = 4;
-    /// Some classes match here under conditions.
-    pub const DECIDES: u32 = 8;
-    /// The text nodes have to be held.
-    pub const TEXTS: u32 = 16;
-    /// Some of the classes that match as soon as an element gets here must be verified.
-    pub const SUSPECTS: u32 = 32;
-    /// Something is asked of the string-value, be it that there is one.
-    pub const VALUES: u32 = 64;
-    /// Joint conditions have to be looked at.
-    pub const JOINS: u32 = 128;
-    /// Something may have to be passed on to the parent.
-    pub const PASSES: u32 = 256;
-    /// There is something to do at the end of every element here.
-    pub const ENDS: u32 = Path::GATHERS | Path::VALUES | Path::JOINS;
+    /// Attributes may have to be recorded.
+    pub const RECORDS_ATTRIBUTES: u32 = 2;
+    /// The string-value has to be collected.
+    pub const COLLECTS_STRING_VALUE: u32 = 4;
+    /// Classes match here if conditions hold.
+    pub const HAS_CONDITIONS: u32 = 8;
+    /// Text nodes have to be recorded.
+    pub const RECORDS_TEXT_NODES: u32 = 16;
+    /// Some of the classes that match as soon as an element reaches the path must be verified.
+    pub const HAS_CANDIDATES: u32 = 32;
+    /// The string-value has to be recorded, if only that it exists.
+    pub const RECORDS_STRING_VALUE: u32 = 64;
+    /// Compound conditions have to be evaluated.
+    pub const HAS_COMPOUNDS: u32 = 128;
+    /// Values may have to be propagated to the parent.
+    pub const PROPAGATES: u32 = 256;
+    /// The end of every element here needs work.
+    pub const ACTS_AT_END: u32 = LabelPath::COLLECTS_STRING_VALUE
+        | LabelPath::RECORDS_STRING_VALUE
+        | LabelPath::HAS_COMPOUNDS;
 
-    /// What an element in `state` that has `holding` must do.
-    fn duties_of(state: &State, holding: &Holding) -> u32 {
-        let when = |holds: bool, duty: u32| if holds { duty } else { 0 };
-        let [whole, parts, starts] = holding.value_asked;
-        let compared = whole & (Comparison::TEXTUAL | Comparison::NUMERIC) | parts | starts;
+    fn actions_of(state: &State, required: &RequiredValues) -> u32 {
+        let when = |holds: bool, action: u32| if holds { action } else { 0 };
+        let [whole, substrings, prefixes] = required.string_value_uses;
+        let compared = whole & (Comparison::TEXTUAL | Comparison::NUMERIC) | substrings | prefixes;
+        let unused = [0; OperandRecord::VIEWS];
         when(
             !state.accepts.is_empty() || !state.candidates.is_empty(),
-            Path::ACCEPTS,
-        ) | when(!state.candidates.is_empty(), Path::SUSPECTS)
-            | when(holding.attributes, Path::ATTRIBUTES)
-            | when(compared != 0, Path::GATHERS)
-            | when(!state.conditional.is_empty(), Path::DECIDES)
-            | when(holding.text_asked != [0; SlotRecord::VIEWS], Path::TEXTS)
-            | when(holding.value_asked != [0; SlotRecord::VIEWS], Path::VALUES)
-            | when(holding.joins, Path::JOINS)
-            | when(holding.reaches_up, Path::PASSES)
+            LabelPath::ACCEPTS,
+        ) | when(!state.candidates.is_empty(), LabelPath::HAS_CANDIDATES)
+            | when(required.has_attributes, LabelPath::RECORDS_ATTRIBUTES)
+            | when(compared != 0, LabelPath::COLLECTS_STRING_VALUE)
+            | when(!state.conditional.is_empty(), LabelPath::HAS_CONDITIONS)
+            | when(
+                required.text_node_uses != unused,
+                LabelPath::RECORDS_TEXT_NODES,
+            )
+            | when(
+                required.string_value_uses != unused,
+                LabelPath::RECORDS_STRING_VALUE,
+            )
+            | when(required.has_compounds, LabelPath::HAS_COMPOUNDS)
+            | when(required.reaches_up, LabelPath::PROPAGATES)
     }
 }
 
 /// The path of the document node.
-pub const ROOT_PATH: u32 = 0;
+pub(super) const ROOT_PATH: u32 = 0;
 
-/// The cache of states and paths, and what the document at hand matches by it.
-pub struct Automaton {
+/// The cache of states and label paths, and the matches of the current document.
+pub(super) struct Automaton {
     /// The classes that match.
-    pub told: Told,
-    /// Names as letters.
-    pub letters: Letters,
+    pub matches: MatchBitmap,
+    /// Symbols by name.
+    pub alphabet: Alphabet,
     /// By number.
     pub states: Vec<State>,
     /// By number.
-    pub paths: Vec<Path>,
-    /// What elements hold.
-    pub holdings: Holdings,
-    /// The numbers in all [`List`]s but those of masks.
-    pub arena: Vec<u32>,
+    pub paths: Vec<LabelPath>,
+    /// The values that elements must record.
+    pub required_values: RequiredValuesTable,
+    /// The items of all [`ArenaList`]s except masks.
+    arena: Vec<u32>,
     /// The classes that match at a state.
-    pub masks: Vec<Mask>,
-    steps: StepTables,
-    transitions: Moves,
-    by_digest: Table<u128, u32>,
+    masks: Vec<Mask>,
+    path_transitions: TransitionArena,
+    state_transitions: StateTransitions,
+    states_by_digest: HashTable<u128, u32>,
+    determinizer: Determinizer,
+}
+
+/// The trie nodes of the state under construction.
+#[derive(Default)]
+struct Determinizer {
     reached: Vec<u32>,
-    looping: Table<u32, ()>,
-    newly_looping: Vec<u32>,
+    descendant_sources: HashTable<u32, ()>,
+    new_descendant_sources: Vec<u32>,
 }
 
 impl Automaton {
-    /// An automaton that knows only the document node.
+    /// An automaton with only the document node.
     pub fn new(segment: &Segment) -> Automaton {
         let mut automaton = Automaton {
-            told: Told::new(segment.class_count()),
-            letters: Letters::new(segment),
+            matches: MatchBitmap::new(segment.class_count()),
+            alphabet: Alphabet::new(segment),
             states: Vec::new(),
             paths: Vec::new(),
-            holdings: Holdings::new(segment),
+            required_values: RequiredValuesTable::new(segment),
             arena: Vec::new(),
             masks: Vec::new(),
-            steps: StepTables::default(),
-            transitions: Moves::default(),
-            by_digest: Table::default(),
-            reached: Vec::new(),
-            looping: Table::default(),
-            newly_looping: Vec::new(),
+            path_transitions: TransitionArena::default(),
+            state_transitions: StateTransitions::default(),
+            states_by_digest: HashTable::default(),
+            determinizer: Determinizer::default(),
         };
         automaton.clear(segment);
         automaton
     }
 
-    /// Forgets everything but the document node, the alphabet, and what was told.
+    /// Removes everything but the document node, the alphabet and the matches.
     pub fn clear(&mut self, segment: &Segment) {
         self.states.clear();
         self.paths.clear();
-        self.holdings.clear();
+        self.required_values.clear();
         self.arena.clear();
         self.masks.clear();
-        self.steps.clear();
-        self.transitions.clear();
-        self.by_digest.clear();
-        self.reached.clear();
-        self.reached.push(ROOT);
-        let state = self.intern(segment, List::default());
-        self.paths.push(Path {
+        self.path_transitions.clear();
+        self.state_transitions.clear();
+        self.states_by_digest.clear();
+        self.determinizer.reached.clear();
+        self.determinizer.reached.push(ROOT);
+        let state = self.intern_state(segment, ArenaList::default());
+        self.paths.push(LabelPath {
             last_seen: 0,
             state,
-            letter: NONE,
-            holding: NOTHING,
-            duties: 0,
-            accepts: List::default(),
-            sites: PathSites::UNKNOWN,
+            symbol: NONE,
+            required: NO_VALUES,
+            actions: 0,
+            accepts: ArenaList::default(),
+            conditions: PathConditions::UNKNOWN,
             parent: ROOT_PATH,
             first_child: NONE,
             next_sibling: NONE,
-            steps: Steps::default(),
+            transitions: TransitionTable::default(),
         });
     }
 
-    /// The memory in use, about.
+    /// Approximate memory in use.
     pub fn bytes(&self) -> usize {
         self.arena.len() * 4
             + self.masks.len() * size_of::<Mask>()
-            + self.told.bytes()
+            + self.matches.bytes()
             + self.states.len() * (size_of::<State>() + 40)
-            + self.paths.len() * size_of::<Path>()
-            + self.steps.bytes()
-            + self.transitions.len() * 20
-            + self.holdings.bytes()
+            + self.paths.len() * size_of::<LabelPath>()
+            + self.path_transitions.bytes()
+            + self.state_transitions.len() * 20
+            + self.required_values.bytes()
     }
 
-    /// The numbers of a list.
+    /// The items of a list.
     #[inline]
-    pub fn list(&self, list: List) -> &[u32] {
+    pub fn list(&self, list: ArenaList) -> &[u32] {
         &self.arena[list.range()]
     }
 
-    /// The path one letter longer, if it is known.
+    /// The child path for a symbol, if some document reached it.
     #[inline]
-    pub fn known_child(&self, path: u32, letter: u32) -> Option<u32> {
-        self.steps.find(self.paths[path as usize].steps, letter)
+    pub fn known_child(&self, path: u32, symbol: u32) -> Option<u32> {
+        let transitions = self.paths[path as usize].transitions;
+        self.path_transitions.find(transitions, symbol)
     }
 
-    /// The path one letter longer.
+    /// The child path for a symbol.
     #[inline]
-    pub fn child(&mut self, segment: &Segment, path: u32, letter: u32) -> u32 {
-        match self.known_child(path, letter) {
+    pub fn child(&mut self, segment: &Segment, path: u32, symbol: u32) -> u32 {
+        match self.known_child(path, symbol) {
             Some(child) => child,
-            None => self.grow(segment, path, letter),
+            None => self.add_path(segment, path, symbol),
         }
     }
 
-    /// Marks a path as seen by element number `element` of the document that began with element
-    /// number `began`; returns the number of the element that was there before.
+    /// Records that element number `element` is at a path, in the document that began with element number
+    /// `document_start`; returns the number of the last element before it at that path.
     #[inline]
-    pub fn see(&mut self, path: u32, element: u64, began: u64) -> u64 {
+    pub fn mark_seen(&mut self, path: u32, element: u64, document_start: u64) -> u64 {
         let seen = &mut self.paths[path as usize];
         let before = std::mem::replace(&mut seen.last_seen, element);
-        if before < began {
-            self.link(path);
+        if before < document_start {
+            self.link_to_parent(path);
         }
         before
     }
 
-    /// Adds a path that this document did not have before to those below its parent.
+    /// Links a path that the current document reached for the first time to its parent.
     #[inline]
-    pub fn link(&mut self, path: u32) {
+    pub fn link_to_parent(&mut self, path: u32) {
         let seen = &mut self.paths[path as usize];
         seen.first_child = NONE;
         let parent = seen.parent;
@@ -293,111 +301,112 @@ impl Automaton {
         self.paths[path as usize].next_sibling = sibling;
     }
 
-    /// Fetches the classes that match at a path from memory: they will be told soon.
+    /// Prefetches the classes for [`Automaton::accept`].
     #[inline]
-    pub fn fetch_accepts(&self, path: u32) {
+    pub fn prefetch_accepts(&self, path: u32) {
         let accepts = self.paths[path as usize].accepts;
-        fetch(&self.masks, accepts.start as usize);
+        prefetch(&self.masks, accepts.start as usize);
     }
 
-    /// Tells the classes that match at a path.
+    /// Adds the classes that match at a path unconditionally.
     #[inline]
-    pub fn tell_accepts(&mut self, path: u32) {
+    pub fn accept(&mut self, path: u32) {
         for &mask in &self.masks[self.paths[path as usize].accepts.range()] {
-            self.told.tell(mask);
+            self.matches.set(mask);
         }
     }
 
     #[cold]
-    fn grow(&mut self, segment: &Segment, parent: u32, letter: u32) -> u32 {
+    fn add_path(&mut self, segment: &Segment, parent: u32, symbol: u32) -> u32 {
         let from = self.paths[parent as usize].state;
-        let state = match self.transitions.get(&key(from, letter)) {
+        let key = transition_key(from, symbol);
+        let state = match self.state_transitions.get(&key) {
             Some(&state) => state,
             None => {
-                let state = self.step(segment, from, letter);
-                self.transitions.insert(key(from, letter), state);
+                let state = self.add_transition(segment, from, symbol);
+                self.state_transitions.insert(key, state);
                 state
             }
         };
-        let slots = self.states[state as usize].slots;
-        let holding = self.holdings.below(
+        let operands = self.states[state as usize].operands;
+        let required = self.required_values.child(
             segment,
-            self.paths[parent as usize].holding,
-            (letter, &self.letters.get(letter).tests),
-            (state, &self.arena[slots.range()]),
+            self.paths[parent as usize].required,
+            (symbol, self.alphabet.tests_of(symbol)),
+            (state, &self.arena[operands.range()]),
         );
+        let entry = self.required_values.get(required);
         let child = self.paths.len() as u32;
-        self.paths.push(Path {
+        self.paths.push(LabelPath {
             last_seen: 0,
             state,
-            letter,
-            holding,
-            duties: Path::duties_of(&self.states[state as usize], self.holdings.get(holding)),
+            symbol,
+            required,
+            actions: LabelPath::actions_of(&self.states[state as usize], entry),
             accepts: self.states[state as usize].accepts,
-            sites: PathSites::UNKNOWN,
+            conditions: PathConditions::UNKNOWN,
             parent,
             first_child: NONE,
             next_sibling: NONE,
-            steps: Steps::default(),
+            transitions: TransitionTable::default(),
         });
-        let steps = &mut self.paths[parent as usize].steps;
-        self.steps.insert(steps, letter, child);
+        let transitions = &mut self.paths[parent as usize].transitions;
+        self.path_transitions.insert(transitions, symbol, child);
         child
     }
 
-    /// The state that `letter` leads to.
-    fn step(&mut self, segment: &Segment, from: u32, letter: u32) -> u32 {
+    /// The state that `symbol` leads to.
+    fn add_transition(&mut self, segment: &Segment, from: u32, symbol: u32) -> u32 {
         let from = self.states[from as usize];
-        let tests = &self.letters.get(letter).tests;
-        self.reached.clear();
-        for at in from.open.range() {
-            follow(
-                segment.children_of(self.arena[at]),
-                tests,
-                &mut self.reached,
-            );
+        let tests = self.alphabet.tests_of(symbol);
+        let reached = &mut self.determinizer.reached;
+        reached.clear();
+        for at in from.child_sources.range() {
+            follow_edges(segment.children_of(self.arena[at]), tests, reached);
         }
-        for at in from.looping.range() {
-            follow(
-                segment.descendants_of(self.arena[at]),
-                tests,
-                &mut self.reached,
-            );
+        for at in from.descendant_sources.range() {
+            follow_edges(segment.descendants_of(self.arena[at]), tests, reached);
         }
-        self.intern(segment, from.looping)
+        self.intern_state(segment, from.descendant_sources)
     }
 
-    /// The state of the nodes in `reached`, below an element whose looping nodes are `looping`.
-    fn intern(&mut self, segment: &Segment, looping: List) -> u32 {
-        self.looping.clear();
-        self.newly_looping.clear();
+    /// The state of the nodes in `determinizer.reached`; `inherited` are the descendant sources of the state
+    /// above.
+    fn intern_state(&mut self, segment: &Segment, inherited: ArenaList) -> u32 {
+        let Determinizer {
+            reached,
+            descendant_sources,
+            new_descendant_sources,
+        } = &mut self.determinizer;
+        descendant_sources.clear();
+        new_descendant_sources.clear();
         let mut digest = 0u128;
-        for at in looping.range() {
+        for at in inherited.range() {
             let node = self.arena[at];
-            self.looping.insert(node, ());
-            digest = digest.wrapping_add(mix(u64::from(node) << 1 | 1));
+            descendant_sources.insert(node, ());
+            digest = digest.wrapping_add(spread(u64::from(node) << 1 | 1));
         }
-        for at in 0..self.reached.len() {
-            let node = self.reached[at];
-            digest = digest.wrapping_add(mix(u64::from(node) << 1));
-            if !segment.descendants_of(node).is_empty() && self.looping.insert(node, ()).is_none() {
-                self.newly_looping.push(node);
-                digest = digest.wrapping_add(mix(u64::from(node) << 1 | 1));
+        for &node in &*reached {
+            digest = digest.wrapping_add(spread(u64::from(node) << 1));
+            let is_source = !segment.descendants_of(node).is_empty();
+            if is_source && descendant_sources.insert(node, ()).is_none() {
+                new_descendant_sources.push(node);
+                digest = digest.wrapping_add(spread(u64::from(node) << 1 | 1));
             }
         }
-        // The sum does not depend on order, so nothing needs sorting; 128 bits do not collide.
-        if let Some(&state) = self.by_digest.get(&digest) {
+        // The sum does not depend on the order of nodes, so they need no sorting; 128 bits do not collide.
+        if let Some(&state) = self.states_by_digest.get(&digest) {
             return state;
         }
-        let state = self.lay_out(segment, looping);
+        let state = self.build_state(segment, inherited);
         self.states.push(state);
         let number = self.states.len() as u32 - 1;
-        self.by_digest.insert(digest, number);
+        self.states_by_digest.insert(digest, number);
         number
     }
 
-    fn lay_out(&mut self, segment: &Segment, looping: List) -> State {
-        let reached = std::mem::take(&mut self.reached);
+    fn build_state(&mut self, segment: &Segment, inherited: ArenaList) -> State {
+        let reached = std::mem::take(&mut self.determinizer.reached);
         let has_children = |&&node: &&u32| !segment.children_of(node).is_empty();
         let has_conditions = |&&node: &&u32| !segment.conditions_of(node).is_empty();
         let accepts = || {
@@ -407,18 +416,18 @@ impl Automaton {
                 .copied()
         };
         let first_mask = self.masks.len();
-        self.told.masks(
+        self.matches.masks_of(
             accepts().filter(|class| class & VERIFY == 0),
             &mut self.masks,
         );
         let mut state = State {
-            open: self.push(reached.iter().filter(has_children).copied()),
-            conditional: self.push(reached.iter().filter(has_conditions).copied()),
-            accepts: List {
+            child_sources: self.push_list(reached.iter().filter(has_children).copied()),
+            conditional: self.push_list(reached.iter().filter(has_conditions).copied()),
+            accepts: ArenaList {
                 start: first_mask as u32,
                 len: (self.masks.len() - first_mask) as u32,
             },
-            candidates: self.push(
+            candidates: self.push_list(
                 accepts()
                     .filter(|class| class & VERIFY != 0)
                     .map(|class| class & !VERIFY),
@@ -426,38 +435,38 @@ impl Automaton {
             ..State::default()
         };
         let start = self.arena.len();
-        self.arena.extend_from_within(looping.range());
-        self.arena.extend_from_slice(&self.newly_looping);
-        state.looping = List {
+        self.arena.extend_from_within(inherited.range());
+        self.arena
+            .extend_from_slice(&self.determinizer.new_descendant_sources);
+        state.descendant_sources = ArenaList {
             start: start as u32,
             len: (self.arena.len() - start) as u32,
         };
-        let mut slots: Vec<u32> = reached
+        let mut operands: Vec<u32> = reached
             .iter()
-            .flat_map(|&node| segment.wants_of(node))
+            .flat_map(|&node| segment.required_of(node))
             .copied()
             .collect();
-        slots.sort_unstable();
-        slots.dedup();
-        state.slots = self.push(slots.into_iter());
-        self.reached = reached;
+        operands.sort_unstable();
+        operands.dedup();
+        state.operands = self.push_list(operands.into_iter());
+        self.determinizer.reached = reached;
         state
     }
 
-    /// Adds numbers to the arena.
-    pub fn push(&mut self, numbers: impl Iterator<Item = u32>) -> List {
+    fn push_list(&mut self, items: impl Iterator<Item = u32>) -> ArenaList {
         let start = self.arena.len();
-        self.arena.extend(numbers);
-        List {
+        self.arena.extend(items);
+        ArenaList {
             start: start as u32,
             len: (self.arena.len() - start) as u32,
         }
     }
 }
 
-/// Adds the nodes that `tests` lead to.
+/// Appends the nodes that edges with one of `tests` lead to.
 #[inline]
-fn follow(edges: &[StepEdge], tests: &[u32], reached: &mut Vec<u32>) {
+fn follow_edges(edges: &[StepEdge], tests: &[u32], reached: &mut Vec<u32>) {
     if edges.len() <= 8 {
         reached.extend(
             edges
@@ -476,8 +485,8 @@ fn follow(edges: &[StepEdge], tests: &[u32], reached: &mut Vec<u32>) {
 
 /// Spreads a number over 128 bits.
 #[inline]
-fn mix(number: u64) -> u128 {
-    let spread = |seed: u64| {
+fn spread(number: u64) -> u128 {
+    let half = |seed: u64| {
         let mut bits = number
             .wrapping_add(seed)
             .wrapping_mul(0x9e37_79b9_7f4a_7c15);
@@ -485,5 +494,5 @@ fn mix(number: u64) -> u128 {
         bits = (bits ^ (bits >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
         bits ^ (bits >> 31)
     };
-    u128::from(spread(0x243f_6a88_85a3_08d3)) << 64 | u128::from(spread(0x1319_8a2e_0370_7344))
+    u128::from(half(0x243f_6a88_85a3_08d3)) << 64 | u128::from(half(0x1319_8a2e_0370_7344))
 }

@@ -5,31 +5,31 @@ use std::sync::Arc;
 use crate::dispatch::outcome::Counters;
 use crate::events::{Context, Handler, Span, StartElement, Stop};
 use crate::matching::engine::PathEngine;
-use crate::matching::match_bitmap::Told;
-use crate::matching::segment_run::{Run, RunLimits};
+use crate::matching::match_bitmap::MatchBitmap;
+use crate::matching::segment_run::{RunLimits, SegmentRun};
 use crate::path_index::segment::Segment;
 use crate::path_index::subscription_index::PathSnapshot;
-use crate::subscription_store::class_set::Classes;
+use crate::subscription_store::class_set::OrderedClassSet;
 
 /// The default engine. It needs no preparation: its automaton grows with the documents.
 pub struct AutomatonEngine;
 
 impl PathEngine for AutomatonEngine {
-    type State = Run;
+    type State = SegmentRun;
     type Handler<'a> = AutomatonHandler<'a>;
-    type Matches = Told;
+    type Matches = MatchBitmap;
 
     fn new(_: &PathSnapshot) -> AutomatonEngine {
         AutomatonEngine
     }
 
-    fn new_state(&self, _: usize, segment: &Segment, limits: RunLimits) -> Run {
-        Run::new(segment, limits)
+    fn new_state(&self, _: usize, segment: &Segment, limits: RunLimits) -> SegmentRun {
+        SegmentRun::new(segment, limits)
     }
 
     fn begin<'a>(
         &'a self,
-        states: &'a mut [(Arc<Segment>, Run)],
+        states: &'a mut [(Arc<Segment>, SegmentRun)],
         names_table: u64,
         memoize_repeated: bool,
     ) -> AutomatonHandler<'a> {
@@ -42,24 +42,24 @@ impl PathEngine for AutomatonEngine {
         }
     }
 
-    fn results(run: &Run) -> (&Told, &Classes) {
+    fn results(run: &SegmentRun) -> (&MatchBitmap, &OrderedClassSet) {
         run.results()
     }
 
-    fn count(run: &Run, counters: &mut Counters) {
-        let own = run.counters();
-        counters.paths_made += own.paths_made;
-        counters.states_made += own.states_made;
-        counters.caches_dropped += own.caches_dropped;
+    fn count(run: &SegmentRun, counters: &mut Counters) {
+        let cache = run.cache_counters();
+        counters.paths_made += cache.paths_made;
+        counters.states_made += cache.states_made;
+        counters.caches_dropped += cache.evictions;
         // Either all segments replay a copy or none does.
-        counters.copies_known = own.copies_known;
+        counters.copies_known = run.replayed_subtrees();
         counters.cache_bytes += run.cache_bytes() as u64;
     }
 }
 
 /// Feeds the events of a document to the runs of all segments.
 pub struct AutomatonHandler<'a> {
-    runs: &'a mut [(Arc<Segment>, Run)],
+    runs: &'a mut [(Arc<Segment>, SegmentRun)],
     memoize_repeated: bool,
 }
 
@@ -68,7 +68,7 @@ impl AutomatonHandler<'_> {
     #[inline(always)]
     fn each(
         &mut self,
-        mut act: impl FnMut(&Segment, &mut Run) -> Result<(), Stop>,
+        mut act: impl FnMut(&Segment, &mut SegmentRun) -> Result<(), Stop>,
     ) -> Result<(), Stop> {
         match &mut *self.runs {
             [(segment, run)] => act(segment, run),
@@ -79,8 +79,8 @@ impl AutomatonHandler<'_> {
 
 #[inline(never)]
 fn each_of_many(
-    runs: &mut [(Arc<Segment>, Run)],
-    mut act: impl FnMut(&Segment, &mut Run) -> Result<(), Stop>,
+    runs: &mut [(Arc<Segment>, SegmentRun)],
+    mut act: impl FnMut(&Segment, &mut SegmentRun) -> Result<(), Stop>,
 ) -> Result<(), Stop> {
     runs.iter_mut()
         .try_for_each(|(segment, run)| act(segment, run))
@@ -122,15 +122,15 @@ impl Handler for AutomatonHandler<'_> {
         if !self.memoize_repeated {
             return Ok(false);
         }
-        let is_known = self.runs.iter().all(|(_, run)| run.knows_repeated(number));
+        let can_replay = self.runs.iter().all(|(_, run)| run.can_replay(number));
         for (segment, run) in self.runs.iter_mut() {
-            if is_known {
-                run.repeat(segment, number)?;
+            if can_replay {
+                run.replay(segment, number)?;
             } else {
                 run.begin_repeated(segment, number);
             }
         }
-        Ok(is_known)
+        Ok(can_replay)
     }
 
     fn end_repeated(&mut self, number: u32) {

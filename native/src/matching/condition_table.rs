@@ -1,299 +1,528 @@
-//! What matches at each path ask of the elements above, by depth and slot.
+//! The condition table: by label path, depth and operand, the conditions on the elements of the path.
 //!
-//! A *site* is what the matches at one path ask of one slot of the element at one depth. Most lack only
-//! that condition and then match: those are held as [`Mask`]s of [`Told`], which knows the literal that
-//! each class asks for, so that the many paths at which a class can match share all but a bit. Paths
-//! that end alike, or begin alike, have many sites in common, so each is kept once.
+//! The matches that end at a path depend on conditions on the elements above. For one path, the table has an
+//! *entry* for each operand of each element that some condition uses. An entry is a list of *probes*, which a
+//! value of the operand is compared with. Most matches depend on one last condition: a probe holds those as a
+//! [`Mask`] of the [`MatchBitmap`], which knows the literal of each class, so that the many paths at which a
+//! class can match share all but a bit. Paths with common beginnings or ends have many entries in common, so equal
+//! entries are stored once.
 
 use bytemuck::{Pod, Zeroable};
 use hashbrown::HashMap;
+use xxhash_rust::xxh3::xxh3_128;
 
+use crate::matching::alignment::PathAlignment;
 use crate::matching::automaton::Automaton;
-use crate::matching::condition_table_builder::Work;
-use crate::matching::conditions::{met_by, Wanted};
-use crate::matching::match_bitmap::{Mask, Told};
-use crate::matching::string_values::Value;
-use crate::path_index::segment::{Comparison, Segment};
+use crate::matching::condition_lookup::{equal_runs, satisfied_by, LiteralRange};
+use crate::matching::match_bitmap::{masks, Mask, MatchBitmap};
+use crate::matching::operand_value::OperandValue;
+use crate::path_index::segment::{Comparison, Segment, DIRECT_CLASS};
 
-type Table<K, V> = HashMap<K, V, foldhash::fast::RandomState>;
+type HashTable<K, V> = HashMap<K, V, foldhash::fast::RandomState>;
 
-/// A run of items in one of the arenas.
+/// The conditions of one trie node are merged with those of others up to this number; more are searched in the
+/// segment, since a node may have a million.
+const MERGED_MAX: usize = 32;
+
+/// Stands for every depth, on paths too deep to align.
+const ANY_DEPTH: u32 = u8::MAX as u32;
+
+/// A range of an arena.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Span {
-    pub start: u32,
-    pub end: u32,
+struct ArenaRange {
+    start: u32,
+    end: u32,
 }
 
-impl Span {
-    pub fn since<T>(start: usize, arena: &[T]) -> Span {
-        Span {
+impl ArenaRange {
+    /// The items that were appended since `start`.
+    fn since<T>(start: usize, arena: &[T]) -> ArenaRange {
+        ArenaRange {
             start: start as u32,
             end: arena.len() as u32,
         }
     }
 
     #[inline]
-    pub fn of<T>(self, arena: &[T]) -> &[T] {
+    fn of<T>(self, arena: &[T]) -> &[T] {
         &arena[self.start as usize..self.end as usize]
     }
 }
 
-/// Some of what a site asks for.
+/// A comparison with some of the conditions of an entry.
 #[derive(Clone, Copy, Debug, Pod, Zeroable)]
 #[repr(C)]
-pub(super) struct Ask {
-    /// The kind in the upper bits, then [`Ask::LAST`], then the word of a mask.
-    pub head: u32,
-    /// The bits of the mask, or the place in `others`.
+struct Probe {
+    /// The kind in the upper bits, then [`Probe::LAST`], then the word of a mask.
+    head: u32,
+    /// The bits of a mask, or an index into `node_probes`.
     body: u32,
 }
 
-impl Ask {
-    /// Equality of texts, by far the commonest of the comparisons, which are the kinds below
-    /// [`Ask::OTHERS`]: the classes of a mask match by them.
-    pub const EQUAL: u32 = Comparison::EqText as u32;
-    /// What is no mask.
-    pub const OTHERS: u32 = Comparison::COUNT as u32;
-    /// Set in the last ask of a site.
-    pub const LAST: u32 = 1 << (u32::BITS - Told::SPARE_BITS);
-    const KIND_SHIFT: u32 = u32::BITS - Told::SPARE_BITS + 1;
+impl Probe {
+    /// Equality of texts, the most frequent kind. Kinds below [`Probe::NODES`] are comparisons whose
+    /// conditions are a mask.
+    const EQUAL: u32 = Comparison::EqText as u32;
+    /// Conditions that are not a mask.
+    const NODES: u32 = Comparison::COUNT as u32;
+    /// Set in the last probe of an entry.
+    const LAST: u32 = 1 << (u32::BITS - MatchBitmap::SPARE_BITS);
+    const KIND_SHIFT: u32 = u32::BITS - MatchBitmap::SPARE_BITS + 1;
 
-    pub fn new(kind: u32, mask: Mask) -> Ask {
-        Ask {
-            head: kind << Ask::KIND_SHIFT | mask.word,
+    fn new(kind: u32, mask: Mask) -> Probe {
+        Probe {
+            head: kind << Probe::KIND_SHIFT | mask.word,
             body: mask.bits,
         }
     }
 
     #[inline]
     fn kind(self) -> u32 {
-        self.head >> Ask::KIND_SHIFT
+        self.head >> Probe::KIND_SHIFT
     }
 
     #[inline]
     fn mask(self) -> Mask {
         Mask {
-            word: self.head & (Ask::LAST - 1),
+            word: self.head & (Probe::LAST - 1),
             bits: self.body,
         }
     }
 }
 
-/// What few sites ask for.
+/// Conditions that lead to trie nodes.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Others {
-    /// In `runs`: trie nodes with more conditions.
-    pub runs: Span,
-    /// In `large`: the conditions of single trie nodes that have many.
-    pub large: Span,
+struct NodeProbe {
+    /// In `literal_runs`.
+    merged: ArenaRange,
+    /// In `large`.
+    large: ArenaRange,
 }
 
-/// Literals and nodes, in `pairs`, sorted, that are compared the same way.
+/// Literals with their trie nodes, in `literal_nodes`, sorted, for one comparison.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Run {
-    pub comparison: u32,
-    pub pairs: Span,
+struct LiteralRun {
+    comparison: u32,
+    nodes: ArenaRange,
 }
 
-/// The sites of the automaton's paths: a path has levels, one for each depth, a level has sites, one for
-/// each slot, and a site has asks. A cache: a path points at its own part of it.
+/// The conditions of the automaton's paths. A path has levels, one for each depth; a level has entries, one for each
+/// operand; an entry has probes. The table is a cache; paths refer to it by [`PathConditions`].
 #[derive(Default)]
-pub struct Sites {
+pub(super) struct ConditionTable {
     /// By path and depth: where the level begins in `levels`.
-    pub(super) of_paths: Vec<u32>,
-    /// Of each level two numbers that make up a bit for each slot, by number modulo 64, and then where
-    /// the sites begin in `asks`, by slot. Where the segment has more slots than bits, the count of the
-    /// sites and their slots stand between.
-    pub(super) levels: Vec<u32>,
-    pub(super) asks: Vec<Ask>,
-    pub(super) others: Vec<Others>,
-    pub(super) runs: Vec<Run>,
-    pub(super) pairs: Vec<(u32, u32)>,
+    path_levels: Vec<u32>,
+    /// A level is a bit for each operand, by number modulo 64, in two words, and the positions of its entries in
+    /// `probes`, by operand. If the segment has more operands than bits, the number of entries and their
+    /// operands precede the positions.
+    levels: Vec<u32>,
+    probes: Vec<Probe>,
+    node_probes: Vec<NodeProbe>,
+    literal_runs: Vec<LiteralRun>,
+    literal_nodes: Vec<(u32, u32)>,
     /// Ranges of the segment's conditions.
-    pub(super) large: Vec<Span>,
-    pub(super) known_levels: Table<u128, u32>,
-    pub(super) known_sites: Table<u128, u32>,
-    pub(super) work: Work,
+    large: Vec<ArenaRange>,
+    known_levels: HashTable<u128, u32>,
+    known_entries: HashTable<u128, u32>,
+    buffers: BuildBuffers,
 }
 
-/// The sites of one path.
+/// The conditions of one path.
 #[derive(Clone, Copy, Debug)]
-pub struct PathSites {
-    /// Where its levels stand in `of_paths`.
-    pub(super) start: u32,
+pub(super) struct PathConditions {
+    /// Where its levels begin in `path_levels`.
+    start: u32,
     /// The depth of the first level.
-    pub(super) depth: u8,
-    /// How many levels there are, for one depth after the other.
-    pub(super) count: u8,
-    /// Whether one more follows, which stands for depths that are not known.
-    pub(super) any: bool,
+    depth: u8,
+    /// Number of levels, of consecutive depths.
+    count: u8,
+    /// Whether another level follows, for conditions whose depth is unknown.
+    pub has_any_depth: bool,
 }
 
-impl PathSites {
-    /// Not looked for yet.
-    pub const UNKNOWN: PathSites = PathSites {
+impl PathConditions {
+    /// Not computed yet.
+    pub const UNKNOWN: PathConditions = PathConditions {
         start: u32::MAX,
         depth: 0,
         count: 0,
-        any: false,
+        has_any_depth: false,
     };
 }
 
-/// A site: where it begins in `asks`.
+/// An entry: where its probes begin.
 #[derive(Clone, Copy, Debug)]
-pub struct SiteId(u32);
+pub(super) struct EntryId(u32);
 
-impl Sites {
-    /// Forgets everything.
+impl ConditionTable {
+    /// Removes all entries.
     pub fn clear(&mut self) {
-        self.of_paths.clear();
+        self.path_levels.clear();
         self.levels.clear();
-        self.asks.clear();
-        self.others.clear();
-        self.runs.clear();
-        self.pairs.clear();
+        self.probes.clear();
+        self.node_probes.clear();
+        self.literal_runs.clear();
+        self.literal_nodes.clear();
         self.large.clear();
         self.known_levels.clear();
-        self.known_sites.clear();
+        self.known_entries.clear();
     }
 
-    /// The memory in use, about.
+    /// Approximate memory in use.
     pub fn bytes(&self) -> usize {
-        (self.of_paths.len() + self.levels.len()) * 4
-            + self.asks.len() * size_of::<Ask>()
-            + self.others.len() * size_of::<Others>()
-            + self.runs.len() * size_of::<Run>()
-            + (self.pairs.len() + self.large.len()) * 8
-            + (self.known_levels.len() + self.known_sites.len()) * 40
+        (self.path_levels.len() + self.levels.len()) * 4
+            + self.probes.len() * size_of::<Probe>()
+            + self.node_probes.len() * size_of::<NodeProbe>()
+            + self.literal_runs.len() * size_of::<LiteralRun>()
+            + (self.literal_nodes.len() + self.large.len()) * 8
+            + (self.known_levels.len() + self.known_entries.len()) * 40
     }
 
-    /// Finds the sites of a path, where that was not done before.
+    /// Computes the conditions of a path, if they are unknown.
     #[inline]
     pub fn prepare(&mut self, segment: &Segment, automaton: &mut Automaton, path: u32) {
-        if automaton.paths[path as usize].sites.start == PathSites::UNKNOWN.start {
-            automaton.paths[path as usize].sites = self.build(segment, automaton, path);
+        if automaton.paths[path as usize].conditions.start == PathConditions::UNKNOWN.start {
+            automaton.paths[path as usize].conditions = self.add_path(segment, automaton, path);
         }
     }
 
-    /// The site of a path that asks for a slot of the element at `depth`.
+    /// The entry for an operand of the element at `depth`.
     #[inline(always)]
     pub fn find(
         &self,
         segment: &Segment,
-        of_path: PathSites,
+        of_path: PathConditions,
         depth: u32,
-        slot: u32,
-    ) -> Option<SiteId> {
+        operand: u32,
+    ) -> Option<EntryId> {
         let at = depth.wrapping_sub(u32::from(of_path.depth));
         if at >= u32::from(of_path.count) {
             return None;
         }
-        let level = self.of_paths[(of_path.start + at) as usize];
-        self.site(segment, level, slot)
+        let level = self.path_levels[(of_path.start + at) as usize];
+        self.entry(segment, level, operand)
     }
 
-    /// The site of a path, which has a level for depths that are not known, that asks there for a slot.
-    pub fn find_anywhere(
+    /// The entry for an operand of an element at an unknown depth; the path has a level for those.
+    pub fn find_at_any_depth(
         &self,
         segment: &Segment,
-        of_path: PathSites,
-        slot: u32,
-    ) -> Option<SiteId> {
+        of_path: PathConditions,
+        operand: u32,
+    ) -> Option<EntryId> {
         let last = of_path.start + u32::from(of_path.count);
-        self.site(segment, self.of_paths[last as usize], slot)
+        self.entry(segment, self.path_levels[last as usize], operand)
     }
 
-    /// Tells the classes that match when the slot of a site has `value`, and adds the nodes that need
-    /// more.
+    /// Compares a value with the conditions of an entry: adds the classes that match to the bitmap, and appends
+    /// the satisfied trie nodes that need more.
     #[inline]
-    pub fn meet(
+    pub fn probe(
         &self,
         segment: &Segment,
-        site: SiteId,
-        value: &Value,
-        told: &mut Told,
+        entry: EntryId,
+        value: &OperandValue,
+        matches: &mut MatchBitmap,
         nodes: &mut Vec<u32>,
     ) {
-        let asks = &self.asks[site.0 as usize..];
-        for (at, &ask) in asks.iter().enumerate() {
-            if ask.kind() != Ask::EQUAL {
-                return self.meet_otherwise(segment, &asks[at..], value, told, nodes);
+        let probes = &self.probes[entry.0 as usize..];
+        for (at, &probe) in probes.iter().enumerate() {
+            if probe.kind() != Probe::EQUAL {
+                return self.probe_others(segment, &probes[at..], value, matches, nodes);
             }
-            told.tell_equal(ask.mask(), value.literal);
-            if ask.head & Ask::LAST != 0 {
+            matches.set_equal(probe.mask(), value.literal);
+            if probe.head & Probe::LAST != 0 {
                 return;
             }
         }
     }
 
-    /// The same for what a site asks after equality of texts, which comes first.
+    /// The probes after those for equality of texts, which come first.
     #[inline(never)]
-    fn meet_otherwise(
+    fn probe_others(
         &self,
         segment: &Segment,
-        asks: &[Ask],
-        value: &Value,
-        told: &mut Told,
+        probes: &[Probe],
+        value: &OperandValue,
+        matches: &mut MatchBitmap,
         nodes: &mut Vec<u32>,
     ) {
-        let mut compared = (Ask::EQUAL, Wanted::only(value.literal));
-        for &ask in asks {
-            match ask.kind() {
-                Ask::OTHERS => self.meet_others(segment, ask.body, value, nodes),
+        let mut compared = (Probe::EQUAL, LiteralRange::only(value.literal));
+        for &probe in probes {
+            match probe.kind() {
+                Probe::NODES => self.probe_nodes(segment, probe.body, value, nodes),
                 comparison => {
                     if compared.0 != comparison {
-                        compared = (comparison, Wanted::by(segment, comparison, value));
+                        let range = LiteralRange::satisfying(segment, comparison, value);
+                        compared = (comparison, range);
                     }
-                    told.tell_wanted(ask.mask(), compared.1);
+                    matches.set_in_range(probe.mask(), compared.1);
                 }
             }
-            if ask.head & Ask::LAST != 0 {
+            if probe.head & Probe::LAST != 0 {
                 return;
             }
         }
     }
 
-    /// Where the site of a slot begins.
+    #[inline(never)]
+    fn probe_nodes(
+        &self,
+        segment: &Segment,
+        node_probe: u32,
+        value: &OperandValue,
+        nodes: &mut Vec<u32>,
+    ) {
+        let probe = self.node_probes[node_probe as usize];
+        for run in probe.merged.of(&self.literal_runs) {
+            let pairs = run.nodes.of(&self.literal_nodes);
+            let range = LiteralRange::satisfying(segment, run.comparison, value);
+            for positions in range.positions_in(pairs, |pair| pair.0) {
+                nodes.extend(pairs[positions].iter().map(|pair| pair.1));
+            }
+        }
+        for range in probe.large.of(&self.large) {
+            satisfied_by(segment, range.of(&segment.conditions), value, nodes);
+        }
+    }
+
+    /// The entry for an operand in a level.
     #[inline(always)]
-    fn site(&self, segment: &Segment, level: u32, slot: u32) -> Option<SiteId> {
+    fn entry(&self, segment: &Segment, level: u32, operand: u32) -> Option<EntryId> {
         let level = &self.levels[level as usize..];
         let bits = u64::from(level[0]) | u64::from(level[1]) << 32;
-        let bit = 1 << (slot % u64::BITS);
+        let bit = 1 << (operand % u64::BITS);
         if bits & bit == 0 {
             return None;
         }
-        if has_few_slots(segment) {
+        if has_few_operands(segment) {
             let before = (bits & (bit - 1)).count_ones() as usize;
-            return Some(SiteId(level[2 + before]));
+            return Some(EntryId(level[2 + before]));
         }
-        site_among_many(level, slot)
+        entry_among_many(level, operand)
     }
 
-    #[inline(never)]
-    fn meet_others(&self, segment: &Segment, others: u32, value: &Value, nodes: &mut Vec<u32>) {
-        let others = self.others[others as usize];
-        for run in others.runs.of(&self.runs) {
-            let pairs = run.pairs.of(&self.pairs);
-            let wanted = Wanted::by(segment, run.comparison, value);
-            for range in wanted.places(pairs, |pair| pair.0) {
-                nodes.extend(pairs[range].iter().map(|pair| pair.1));
+    /// Adds the conditions of a path.
+    #[cold]
+    fn add_path(
+        &mut self,
+        segment: &Segment,
+        automaton: &mut Automaton,
+        path: u32,
+    ) -> PathConditions {
+        let mut buffers = std::mem::take(&mut self.buffers);
+        buffers.collect(segment, automaton, path);
+        let slices = std::mem::take(&mut buffers.slices);
+        let start = self.path_levels.len();
+        let first = slices.first().map_or(0, |slice| slice.depth);
+        let mut next = first;
+        for same_depth in slices.chunk_by(|a, b| a.depth == b.depth) {
+            let depth = same_depth[0].depth;
+            if depth != ANY_DEPTH {
+                buffers.entries.clear();
+                for _ in next..depth {
+                    let empty = self.add_level(segment, &mut buffers);
+                    self.path_levels.push(empty);
+                }
+                next = depth + 1;
+            }
+            buffers.entries.clear();
+            for same_operand in same_depth.chunk_by(|a, b| a.operand == b.operand) {
+                let matches = &mut automaton.matches;
+                let entry = self.add_entry(segment, same_operand, &mut buffers, matches);
+                buffers.entries.push((same_operand[0].operand, entry));
+            }
+            let level = self.add_level(segment, &mut buffers);
+            self.path_levels.push(level);
+        }
+        let has_any_depth = slices.last().is_some_and(|slice| slice.depth == ANY_DEPTH);
+        buffers.slices = slices;
+        self.buffers = buffers;
+        PathConditions {
+            start: start as u32,
+            depth: first as u8,
+            count: (self.path_levels.len() - start - usize::from(has_any_depth)) as u8,
+            has_any_depth,
+        }
+    }
+
+    /// Adds the level of `buffers.entries`, unless it is known.
+    fn add_level(&mut self, segment: &Segment, buffers: &mut BuildBuffers) -> u32 {
+        let few = has_few_operands(segment);
+        let (entries, level) = (&mut buffers.entries, &mut buffers.level);
+        if few {
+            entries.sort_unstable_by_key(|(operand, _)| operand % u64::BITS);
+        }
+        let bits = entries
+            .iter()
+            .fold(0, |bits, (operand, _)| bits | 1u64 << (operand % u64::BITS));
+        level.clear();
+        level.extend([bits as u32, (bits >> 32) as u32]);
+        if !few {
+            level.push(entries.len() as u32);
+            level.extend(entries.iter().map(|(operand, _)| operand));
+        }
+        level.extend(entries.iter().map(|(_, entry)| entry));
+        let levels = &mut self.levels;
+        let digest = xxh3_128(bytemuck::cast_slice(level));
+        *self.known_levels.entry(digest).or_insert_with(|| {
+            let start = levels.len() as u32;
+            levels.extend_from_slice(level);
+            start
+        })
+    }
+
+    /// Adds the entry of some conditions on one operand, unless it is known.
+    fn add_entry(
+        &mut self,
+        segment: &Segment,
+        slices: &[ConditionSlice],
+        buffers: &mut BuildBuffers,
+        matches: &mut MatchBitmap,
+    ) -> u32 {
+        // Conditions at an unknown depth only give candidates.
+        let is_exact = slices[0].depth != ANY_DEPTH;
+        let (first_run, first_large) = (self.literal_runs.len(), self.large.len());
+        buffers.bits.clear();
+        buffers.nodes.clear();
+        buffers.probes.clear();
+        for &ConditionSlice { start, end, .. } in slices {
+            if (end - start) as usize > MERGED_MAX {
+                self.large.push(ArenaRange { start, end });
+                continue;
+            }
+            for at in start..end {
+                let one = segment.conditions[at as usize];
+                let bit = (is_exact && one.node & DIRECT_CLASS != 0)
+                    .then(|| matches.conditional_bit(one.node & !DIRECT_CLASS, at, one.literal))
+                    .flatten();
+                match bit {
+                    Some(bit) => buffers.bits.push((one.comparison, bit)),
+                    None => buffers.nodes.push((one.comparison, one.literal, one.node)),
+                }
             }
         }
-        for range in others.large.of(&self.large) {
-            met_by(segment, range.of(&segment.conditions), value, nodes);
+        buffers.bits.sort_unstable();
+        for same_comparison in buffers.bits.chunk_by(|a, b| a.0 == b.0) {
+            let masks = masks(same_comparison, |bit| bit.1);
+            let probes = masks.map(|mask| Probe::new(same_comparison[0].0, mask));
+            buffers.probes.extend(probes);
         }
+        buffers.nodes.sort_unstable();
+        for same_comparison in buffers.nodes.chunk_by(|a, b| a.0 == b.0) {
+            let start = self.literal_nodes.len();
+            let pairs = same_comparison.iter();
+            let pairs = pairs.map(|&(_, literal, node)| (literal, node));
+            self.literal_nodes.extend(pairs);
+            self.literal_runs.push(LiteralRun {
+                comparison: same_comparison[0].0,
+                nodes: ArenaRange::since(start, &self.literal_nodes),
+            });
+        }
+        if first_run < self.literal_runs.len() || first_large < self.large.len() {
+            let index = Mask {
+                word: 0,
+                bits: self.node_probes.len() as u32,
+            };
+            buffers.probes.push(Probe::new(Probe::NODES, index));
+            self.node_probes.push(NodeProbe {
+                merged: ArenaRange::since(first_run, &self.literal_runs),
+                large: ArenaRange::since(first_large, &self.large),
+            });
+        }
+        let last = buffers.probes.last_mut();
+        last.expect("an entry has conditions").head |= Probe::LAST;
+        let probes = &mut self.probes;
+        let digest = xxh3_128(bytemuck::cast_slice(&buffers.probes));
+        *self.known_entries.entry(digest).or_insert_with(|| {
+            let start = probes.len() as u32;
+            probes.extend_from_slice(&buffers.probes);
+            start
+        })
     }
 }
 
-/// Where the site of a slot begins, in a level of a segment with many slots.
-fn site_among_many(level: &[u32], slot: u32) -> Option<SiteId> {
-    let (slots, sites) = level[3..].split_at(level[2] as usize);
-    let at = slots.binary_search(&slot).ok()?;
-    Some(SiteId(sites[at]))
+/// The entry for an operand, in a level of a segment with many operands.
+fn entry_among_many(level: &[u32], operand: u32) -> Option<EntryId> {
+    let (operands, entries) = level[3..].split_at(level[2] as usize);
+    let at = operands.binary_search(&operand).ok()?;
+    Some(EntryId(entries[at]))
 }
 
-/// Whether each slot has a bit of its own in a level.
+/// Whether each operand has a bit to itself in a level.
 #[inline]
-pub(super) fn has_few_slots(segment: &Segment) -> bool {
-    segment.slots.len() <= u64::BITS as usize
+pub(super) fn has_few_operands(segment: &Segment) -> bool {
+    segment.operands.len() <= u64::BITS as usize
+}
+
+/// A range of the segment's conditions, all of one trie node, step and operand.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+struct ConditionSlice {
+    depth: u32,
+    operand: u32,
+    start: u32,
+    end: u32,
+}
+
+/// Buffers for building an entry, reused to avoid allocations.
+#[derive(Default)]
+struct BuildBuffers {
+    alignment: PathAlignment,
+    slices: Vec<ConditionSlice>,
+    /// Comparison and bit of a class.
+    bits: Vec<(u32, u32)>,
+    /// Comparison, literal and node.
+    nodes: Vec<(u32, u32, u32)>,
+    /// Of one entry.
+    probes: Vec<Probe>,
+    /// Operand and entry, of one level.
+    entries: Vec<(u32, u32)>,
+    level: Vec<u32>,
+}
+
+impl BuildBuffers {
+    /// Finds the conditions of the path's trie nodes and the depths they apply to, in `slices`, sorted.
+    fn collect(&mut self, segment: &Segment, automaton: &Automaton, path: u32) {
+        self.slices.clear();
+        let state = automaton.states[automaton.paths[path as usize].state as usize];
+        if state.conditional.is_empty() {
+            return;
+        }
+        let is_aligned = self.alignment.set_path(automaton, path);
+        for &node in automaton.list(state.conditional) {
+            let mut start = segment.nodes[node as usize].condition;
+            for same_step in equal_runs(segment.conditions_of(node), |condition| condition.step) {
+                let step = same_step[0].step;
+                let depths = match (segment.is_ambiguous(node), is_aligned) {
+                    (false, _) if step < ANY_DEPTH => None,
+                    (false, _) => Some(0),
+                    (true, true) => Some(self.alignment.depths_of_step(segment, node, step)),
+                    (true, false) => Some(0),
+                };
+                for same_operand in equal_runs(same_step, |condition| condition.operand) {
+                    let end = start + same_operand.len() as u32;
+                    let mut add = |depth: u32| {
+                        self.slices.push(ConditionSlice {
+                            depth,
+                            operand: same_operand[0].operand,
+                            start,
+                            end,
+                        })
+                    };
+                    match depths {
+                        None => add(step),
+                        Some(0) => add(ANY_DEPTH),
+                        Some(mut depths) => {
+                            while depths != 0 {
+                                add(depths.trailing_zeros());
+                                depths &= depths - 1;
+                            }
+                        }
+                    }
+                    start = end;
+                }
+            }
+        }
+        self.slices.sort_unstable();
+    }
 }

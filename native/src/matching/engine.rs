@@ -7,7 +7,7 @@ use crate::events::Handler;
 use crate::matching::segment_run::RunLimits;
 use crate::path_index::segment::Segment;
 use crate::path_index::subscription_index::PathSnapshot;
-use crate::subscription_store::class_set::{ClassSet, Classes};
+use crate::subscription_store::class_set::{ClassSet, OrderedClassSet};
 
 /// Matches documents against all path subscriptions of a snapshot.
 pub trait PathEngine: Send + Sync + 'static {
@@ -36,7 +36,7 @@ pub trait PathEngine: Send + Sync + 'static {
     ) -> Self::Handler<'a>;
 
     /// After a document: the classes that match, and the candidates that must be verified.
-    fn results(state: &Self::State) -> (&Self::Matches, &Classes);
+    fn results(state: &Self::State) -> (&Self::Matches, &OrderedClassSet);
 
     /// After a document: adds the work done in a segment.
     fn count(state: &Self::State, counters: &mut Counters);

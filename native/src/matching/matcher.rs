@@ -22,7 +22,7 @@ use crate::select::{
     CANDIDATES_MAX,
 };
 use crate::subscription_store::class_set::ClassSet;
-use crate::subscription_store::numbering::Numbered;
+use crate::subscription_store::numbering::NumberedSnapshot;
 use crate::xpath::ast::Query;
 
 /// Compiled selectors that a worker caches; past it the cache is flushed.
@@ -30,7 +30,7 @@ const SELECTORS_CACHED_MAX: usize = 10_000;
 
 /// Matches documents against a snapshot of an index of path subscriptions.
 pub struct PathMatcher<E: PathEngine = AutomatonEngine> {
-    numbered: Numbered<Segment>,
+    numbered: NumberedSnapshot<Segment>,
     engine: E,
     pool: Arc<Pool<PathWorker<E>>>,
 }
@@ -40,7 +40,7 @@ impl<E: PathEngine> PathMatcher<E> {
     pub fn new(snapshot: PathSnapshot, pool: Arc<Pool<PathWorker<E>>>) -> PathMatcher<E> {
         PathMatcher {
             engine: E::new(&snapshot),
-            numbered: Numbered::new(snapshot),
+            numbered: NumberedSnapshot::new(snapshot),
             pool,
         }
     }
@@ -54,7 +54,7 @@ impl<E: PathEngine> PathMatcher<E> {
     }
 
     /// The subscriptions.
-    pub fn numbered(&self) -> &Numbered<Segment> {
+    pub fn numbered(&self) -> &NumberedSnapshot<Segment> {
         &self.numbered
     }
 
@@ -96,8 +96,8 @@ impl<E: PathEngine> PathMatcher<E> {
         for (at, (_, state)) in worker.states.iter().enumerate() {
             E::count(state, &mut counters);
             let (matches, candidates) = E::results(state);
-            let telling = self.numbered.telling(at);
-            matches.for_each(|class| telling.add(class, &mut handles));
+            let expansion = self.numbered.handle_expansion(at);
+            matches.for_each(|class| expansion.expand(class, &mut handles));
             let open = candidates
                 .list()
                 .iter()
@@ -129,7 +129,7 @@ impl<E: PathEngine> PathMatcher<E> {
             self.evaluate(worker, source, candidates, SelectionOptions::default())?;
         for (&(at, class), outcome) in candidates.iter().zip(&outcomes) {
             if outcome.matched {
-                self.numbered.telling(at).add(class, handles);
+                self.numbered.handle_expansion(at).expand(class, handles);
             }
         }
         Ok(())

@@ -1,26 +1,36 @@
-//! The matching engine for XPath subscriptions.
+//! The matching engine for path subscriptions.
+//!
+//! [`automaton`] is a lazy DFA over the label paths of documents. [`segment_run`] runs one segment over one
+//! document: it takes one transition per element, records the values that conditions need, and decides which
+//! conditional matches hold. [`matcher`] drives the runs of all segments.
 
-pub mod alignment;
-pub mod alphabet;
-pub mod attributes;
-pub mod automaton;
+mod alignment;
+mod alphabet;
+mod attribute_stack;
+mod automaton;
 pub mod automaton_engine;
-pub mod cache_eviction;
-pub mod compound_conditions;
-pub mod condition_table;
-pub mod condition_table_builder;
-pub mod conditions;
+mod compound_conditions;
+mod condition_lookup;
+mod condition_table;
+mod element_stack;
 pub mod engine;
-pub mod first_node;
-pub mod match_bitmap;
+mod existence_cache;
+mod first_node;
+mod match_bitmap;
+mod match_decisions;
 pub mod matcher;
-pub mod pending_matches;
-pub mod repeated_subtrees;
-pub mod required_values;
+mod operand_value;
+mod path_cache;
+mod pending_matches;
+mod required_values;
 pub mod segment_run;
-pub mod string_values;
+mod string_values;
+mod subtree_memo;
 #[cfg(test)]
 mod tests;
-pub mod transition_table;
-pub mod value_propagation;
+mod text_collector;
+mod transition_table;
 pub mod worker;
+
+/// Stands for a missing number: no symbol, operand, literal or path.
+const NONE: u32 = u32::MAX;

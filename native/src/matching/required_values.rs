@@ -1,373 +1,396 @@
-//! What elements hold for conditions on themselves and on elements above them.
+//! The values that elements must record, for conditions on themselves and on elements above them.
 //!
-//! A condition may look at a node deep below its element. The values on the way go up one element at a
-//! time: at its end, an element passes what it holds in a slot on to the slot of its parent that is made
-//! of it. So an element has to hold what its own state asks for, and what its parent's slots are made of;
-//! the latter depends on the whole path, and is worked out once for each. Where nothing is asked for, an
-//! element holds nothing.
+//! A condition may use a node deep below its element. Values propagate upwards one element at a time: when an
+//! element ends, its value of an operand becomes a value of the operand of its parent that is derived from it. An
+//! element therefore records the operands that its own state requires and those that its parent's operands are
+//! derived from. The latter depend on the label path and are computed once for each. Most elements record
+//! nothing.
 
 use bytemuck::{Pod, Zeroable};
 use hashbrown::HashMap;
 use xxhash_rust::xxh3::xxh3_128;
 
-use crate::matching::condition_table::has_few_slots;
-use crate::path_index::segment::{Comparison, Segment, SlotRecord};
+use crate::matching::condition_table::has_few_operands;
+use crate::path_index::segment::{Comparison, OperandRecord, Segment};
 
-/// A slot that an element holds, and what is asked of its values.
+/// An operand that an element records, and its uses.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Pod, Zeroable)]
 #[repr(C)]
-struct Held {
-    slot: u32,
-    /// Bits of [`Comparison`], here or further up, [`DECIDES`] and [`FIRST`].
-    asked: u32,
+struct RequiredOperand {
+    operand: u32,
+    /// Bits of [`Comparison`], in this element or further up, [`USED_HERE`] and [`FIRST_NODE`].
+    uses: u32,
 }
 
-/// Set in what is asked of a slot where conditions look at it in this very element.
-pub const DECIDES: u32 = 1 << Comparison::COUNT;
+/// Set in the uses of an operand if conditions on this very element use it.
+pub(super) const USED_HERE: u32 = 1 << Comparison::COUNT;
 
-/// Set in what is asked of a slot where it matters which of its nodes is the first.
-pub const FIRST: u32 = DECIDES << 1;
+/// Set in the uses of an operand if it matters which of its nodes is the first.
+pub(super) const FIRST_NODE: u32 = USED_HERE << 1;
 
-const _: () = assert!(FIRST <= 1 << (u16::BITS - 1));
+const _: () = assert!(FIRST_NODE <= 1 << (u16::BITS - 1));
 
-/// Values of one slot of an element go to another slot of its parent.
+/// Values of an operand of an element become values of another operand of its parent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Pod, Zeroable)]
 #[repr(C)]
-pub struct Pass {
-    /// The slot of the element.
+pub(super) struct Propagation {
+    /// The operand of the element.
     pub from: u32,
-    /// The slot of its parent.
+    /// The operand of its parent.
     pub to: u32,
-    /// What the parent asks of it.
-    pub asked: u32,
+    /// The uses of the parent's operand.
+    pub uses: u32,
 }
 
-/// A run of items in an arena.
+/// A range of an arena.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Pod, Zeroable)]
 #[repr(C)]
-struct Span {
+struct ArenaRange {
     start: u32,
     end: u32,
 }
 
-impl Span {
+impl ArenaRange {
     fn of<T>(self, arena: &[T]) -> &[T] {
         &arena[self.start as usize..self.end as usize]
     }
 }
 
-/// What an element holds.
+/// The values that an element must record.
 #[derive(Clone, Copy, Debug, Default)]
-pub struct Holding {
-    /// All slots but those that it holds for elements above it alone and passes on unchanged.
-    own: Span,
-    /// Those: the deep slots of the elements above. Nearly all elements below such an element share
-    /// the list, so it may be long.
-    inherited: Span,
-    /// To other slots of the parent.
-    passes: Span,
-    /// A bit for each slot, by number modulo 64.
+pub(super) struct RequiredValues {
+    /// All operands except the inherited ones.
+    own: ArenaRange,
+    /// The deep operands of the elements above, which are propagated unchanged. Nearly all elements below such
+    /// an element share the list, so it may be long.
+    inherited: ArenaRange,
+    /// To other operands of the parent.
+    propagations: ArenaRange,
+    /// A bit for each operand, by number modulo 64.
     bits: u64,
-    /// What is asked of the string-value, by view.
-    pub value_asked: [u32; SlotRecord::VIEWS],
-    /// What is asked of the text nodes, by view.
-    pub text_asked: [u32; SlotRecord::VIEWS],
-    /// Whether some attribute may have to be held.
-    pub attributes: bool,
-    /// Whether joint conditions have to be looked at.
-    pub joins: bool,
-    /// Whether something may have to be passed on to the parent.
+    /// The uses of the string-value, by view.
+    pub string_value_uses: [u32; OperandRecord::VIEWS],
+    /// The uses of the text nodes, by view.
+    pub text_node_uses: [u32; OperandRecord::VIEWS],
+    /// Whether attributes may have to be recorded.
+    pub has_attributes: bool,
+    /// Whether compound conditions have to be evaluated.
+    pub has_compounds: bool,
+    /// Whether values may have to be propagated to the parent.
     pub reaches_up: bool,
-    /// Whether children may have to pass something on.
+    /// Whether children may have to propagate values.
     reaches_down: bool,
 }
 
-/// The holding of an element that holds nothing.
-pub const NOTHING: u32 = 0;
+/// The number of the [`RequiredValues`] of an element that records nothing.
+pub(super) const NO_VALUES: u32 = 0;
 
-type Table<K, V> = HashMap<K, V, foldhash::fast::RandomState>;
+type HashTable<K, V> = HashMap<K, V, foldhash::fast::RandomState>;
 
-/// The holdings of the automaton's paths, each once. A cache, dropped with the automaton's.
-pub struct Holdings {
-    holdings: Vec<Holding>,
-    held: Vec<Held>,
-    /// Where the segment has few slots: what is asked of each, for one holding after the other.
-    asked: Vec<u16>,
-    /// How many slots that are; 0 where they are many.
-    slots: usize,
-    passes: Vec<Pass>,
-    lists: Table<u128, Span>,
-    by_digest: Table<u128, u32>,
-    // By the parent's holding, the letter, and the state.
-    known: Table<(u32, u32, u32), u32>,
-    work: Work,
+/// The distinct [`RequiredValues`] of the automaton's paths. A cache, cleared with the automaton.
+pub(super) struct RequiredValuesTable {
+    entries: Vec<RequiredValues>,
+    operands: Vec<RequiredOperand>,
+    propagations: Vec<Propagation>,
+    /// If the segment has few operands: the uses of each, by entry and operand.
+    uses: Vec<u16>,
+    /// The number of operands in `uses`; 0 if the segment has many.
+    operand_count: usize,
+    lists: HashTable<u128, ArenaRange>,
+    by_digest: HashTable<u128, u32>,
+    /// By the parent's entry, the symbol and the state.
+    known: HashTable<(u32, u32, u32), u32>,
+    buffers: BuildBuffers,
 }
 
 #[derive(Default)]
-struct Work {
-    own: Vec<Held>,
-    deep: Vec<Held>,
-    passes: Vec<Pass>,
+struct BuildBuffers {
+    own: Vec<RequiredOperand>,
+    deep: Vec<RequiredOperand>,
+    propagations: Vec<Propagation>,
 }
 
-impl Holdings {
-    /// For elements of which `segment` asks something.
-    pub fn new(segment: &Segment) -> Holdings {
-        let slots = if has_few_slots(segment) {
-            segment.slots.len()
+impl RequiredValuesTable {
+    /// A table for `segment` with only [`NO_VALUES`].
+    pub fn new(segment: &Segment) -> RequiredValuesTable {
+        let operand_count = if has_few_operands(segment) {
+            segment.operands.len()
         } else {
             0
         };
-        Holdings {
-            holdings: vec![Holding::default()],
-            held: Vec::new(),
-            asked: vec![0; slots],
-            slots,
-            passes: Vec::new(),
-            lists: Table::default(),
-            by_digest: Table::default(),
-            known: Table::default(),
-            work: Work::default(),
+        RequiredValuesTable {
+            entries: vec![RequiredValues::default()],
+            operands: Vec::new(),
+            propagations: Vec::new(),
+            uses: vec![0; operand_count],
+            operand_count,
+            lists: HashTable::default(),
+            by_digest: HashTable::default(),
+            known: HashTable::default(),
+            buffers: BuildBuffers::default(),
         }
     }
 
-    /// Forgets all but [`NOTHING`].
+    /// Removes all entries but [`NO_VALUES`].
     pub fn clear(&mut self) {
-        self.holdings.truncate(1);
-        self.held.clear();
-        self.asked.truncate(self.slots);
-        self.passes.clear();
+        self.entries.truncate(1);
+        self.operands.clear();
+        self.propagations.clear();
+        self.uses.truncate(self.operand_count);
         self.lists.clear();
         self.by_digest.clear();
         self.known.clear();
     }
 
-    /// The memory in use, about.
+    /// Approximate memory in use.
     pub fn bytes(&self) -> usize {
-        (self.holdings.len() - 1) * (size_of::<Holding>() + 40)
-            + self.held.len() * size_of::<Held>()
-            + (self.asked.len() - self.slots) * 2
-            + self.passes.len() * size_of::<Pass>()
+        (self.entries.len() - 1) * (size_of::<RequiredValues>() + 40)
+            + self.operands.len() * size_of::<RequiredOperand>()
+            + (self.uses.len() - self.operand_count) * 2
+            + self.propagations.len() * size_of::<Propagation>()
             + self.known.len() * 32
             + self.lists.len() * 40
     }
 
-    /// The holding of that number.
+    /// The entry with a number.
     #[inline]
-    pub fn get(&self, number: u32) -> &Holding {
-        &self.holdings[number as usize]
+    pub fn get(&self, required: u32) -> &RequiredValues {
+        &self.entries[required as usize]
     }
 
-    /// What is asked of a slot that the holding has; 0 where it does not have it.
+    /// The uses of an operand; 0 if it is not required.
     #[inline(always)]
-    pub fn asked(&self, holding: u32, slot: u32) -> u32 {
-        if self.slots != 0 {
-            return u32::from(self.asked[holding as usize * self.slots + slot as usize]);
+    pub fn uses(&self, required: u32, operand: u32) -> u32 {
+        if self.operand_count != 0 {
+            let first = required as usize * self.operand_count;
+            return u32::from(self.uses[first + operand as usize]);
         }
-        self.asked_among_many(holding, slot)
+        self.uses_among_many(required, operand)
     }
 
-    fn asked_among_many(&self, holding: u32, slot: u32) -> u32 {
-        let holding = &self.holdings[holding as usize];
-        if holding.bits >> (slot % 64) & 1 == 0 {
+    fn uses_among_many(&self, required: u32, operand: u32) -> u32 {
+        let entry = &self.entries[required as usize];
+        if entry.bits >> (operand % 64) & 1 == 0 {
             return 0;
         }
-        let find = |list: &[Held]| {
-            list.binary_search_by_key(&slot, |held| held.slot)
-                .map_or(0, |at| list[at].asked)
+        let find = |list: &[RequiredOperand]| {
+            list.binary_search_by_key(&operand, |required| required.operand)
+                .map_or(0, |at| list[at].uses)
         };
-        find(holding.own.of(&self.held)) | find(holding.inherited.of(&self.held))
+        find(entry.own.of(&self.operands)) | find(entry.inherited.of(&self.operands))
     }
 
-    /// To which other slots of the parent an element passes its values of `slot` on.
+    /// The propagations of the values of `operand` to other operands of the parent.
     #[inline]
-    pub fn passes_from(&self, holding: u32, slot: u32) -> impl Iterator<Item = &Pass> {
-        let passes = self.holdings[holding as usize].passes.of(&self.passes);
-        let first = passes.partition_point(|pass| pass.from < slot);
-        passes[first..]
+    pub fn propagations_from(
+        &self,
+        required: u32,
+        operand: u32,
+    ) -> impl Iterator<Item = &Propagation> {
+        let entry = &self.entries[required as usize];
+        let propagations = entry.propagations.of(&self.propagations);
+        let first = propagations.partition_point(|propagation| propagation.from < operand);
+        propagations[first..]
             .iter()
-            .take_while(move |pass| pass.from == slot)
+            .take_while(move |propagation| propagation.from == operand)
     }
 
-    /// The slots of joint conditions that a holding has, each with what is asked of it.
-    pub fn joints<'a>(
+    /// The compound operands of an entry, with their uses.
+    pub fn compounds<'a>(
         &'a self,
         segment: &'a Segment,
-        holding: u32,
+        required: u32,
     ) -> impl Iterator<Item = (u32, u32)> + 'a {
-        let own = self.holdings[holding as usize].own.of(&self.held).iter();
-        own.filter(|held| segment.slots[held.slot as usize].kind == SlotRecord::JOINT)
-            .map(|held| (held.slot, held.asked))
+        let own = self.entries[required as usize].own.of(&self.operands);
+        own.iter()
+            .filter(|own| segment.operands[own.operand as usize].kind == OperandRecord::COMPOUND)
+            .map(|own| (own.operand, own.uses))
     }
 
-    /// The holding of an element that meets `tests`, which are those of `letter`, and whose `state`
-    /// asks for `slots`, below an element that has the holding `parent`.
-    pub fn below(
+    /// The entry of an element below one with the entry `parent`. The element has the `symbol` whose names
+    /// pass `tests`, and its `state` requires `operands`.
+    pub fn child(
         &mut self,
         segment: &Segment,
         parent: u32,
-        (letter, tests): (u32, &[u32]),
-        (state, slots): (u32, &[u32]),
+        (symbol, tests): (u32, &[u32]),
+        (state, operands): (u32, &[u32]),
     ) -> u32 {
-        if slots.is_empty() && !self.holdings[parent as usize].reaches_down {
-            return NOTHING;
+        if operands.is_empty() && !self.entries[parent as usize].reaches_down {
+            return NO_VALUES;
         }
-        let key = (parent, letter, state);
-        if let Some(&number) = self.known.get(&key) {
-            return number;
+        let key = (parent, symbol, state);
+        if let Some(&required) = self.known.get(&key) {
+            return required;
         }
-        let mut work = std::mem::take(&mut self.work);
-        let inherited = self.collect(segment, parent, tests, slots, &mut work);
-        let number = self.intern(segment, inherited, &work);
-        self.work = work;
-        self.known.insert(key, number);
-        number
+        let mut buffers = std::mem::take(&mut self.buffers);
+        let inherited = self.collect(segment, parent, tests, operands, &mut buffers);
+        let required = self.intern(segment, inherited, &buffers);
+        self.buffers = buffers;
+        self.known.insert(key, required);
+        required
     }
 
-    /// Fills `work` with what the element holds and passes on; returns the parent's list of inherited
-    /// slots where the element has the same.
+    /// Fills the buffers with the operands and propagations of an element; returns the parent's list of
+    /// inherited operands if the element has the same.
     fn collect(
         &self,
         segment: &Segment,
         parent: u32,
         tests: &[u32],
-        slots: &[u32],
-        work: &mut Work,
-    ) -> Option<Span> {
-        work.own.clear();
-        work.deep.clear();
-        work.passes.clear();
-        work.own.extend(slots.iter().map(|&slot| Held {
-            slot,
-            asked: segment.slots[slot as usize].comparisons | DECIDES,
+        operands: &[u32],
+        buffers: &mut BuildBuffers,
+    ) -> Option<ArenaRange> {
+        let BuildBuffers {
+            own,
+            deep,
+            propagations,
+        } = buffers;
+        own.clear();
+        deep.clear();
+        propagations.clear();
+        own.extend(operands.iter().map(|&operand| RequiredOperand {
+            operand,
+            uses: segment.operands[operand as usize].comparisons | USED_HERE,
         }));
-        let above = self.holdings[parent as usize];
-        let mut same = true;
-        for (inherited, held) in [(false, above.own), (true, above.inherited)] {
-            for held in held.of(&self.held) {
-                let asked = held.asked & !DECIDES;
-                if segment.slots[held.slot as usize].kind == SlotRecord::DEEP {
-                    same &= inherited;
-                    work.deep.push(Held { asked, ..*held });
+        let above = self.entries[parent as usize];
+        let mut inherits_the_same = true;
+        for (is_inherited, list) in [(false, above.own), (true, above.inherited)] {
+            for required in list.of(&self.operands) {
+                let uses = required.uses & !USED_HERE;
+                if segment.operands[required.operand as usize].kind == OperandRecord::DEEP {
+                    inherits_the_same &= is_inherited;
+                    deep.push(RequiredOperand { uses, ..*required });
                 }
-                let source = segment.source_slot(held.slot);
-                if source.kind == SlotRecord::CHILD && tests.contains(&source.test) {
-                    work.own.push(Held {
-                        slot: source.inner,
-                        asked,
+                let source = segment.source_operand(required.operand);
+                if source.kind == OperandRecord::CHILD && tests.contains(&source.test) {
+                    own.push(RequiredOperand {
+                        operand: source.inner,
+                        uses,
                     });
-                    work.passes.push(Pass {
+                    propagations.push(Propagation {
                         from: source.inner,
-                        to: held.slot,
-                        asked: held.asked,
+                        to: required.operand,
+                        uses: required.uses,
                     });
                 }
             }
         }
-        // What these are made of in the same element.
+        // Operands of the same element that these are derived from.
         let mut at = 0;
-        while let Some(held) = work.own.get(at) {
-            let record = &segment.slots[held.slot as usize];
-            let made_of = |slot: u32, asked: u32| Held { slot, asked };
+        while let Some(required) = own.get(at) {
+            let record = &segment.operands[required.operand as usize];
             match record.kind {
-                SlotRecord::FIRST => work.own.push(made_of(record.inner, FIRST)),
-                SlotRecord::JOINT => {
-                    let slots = segment.wants_of(record.inner).iter();
-                    work.own.extend(
-                        slots.map(|&slot| made_of(slot, segment.slots[slot as usize].comparisons)),
-                    );
+                OperandRecord::FIRST => own.push(RequiredOperand {
+                    operand: record.inner,
+                    uses: FIRST_NODE,
+                }),
+                OperandRecord::COMPOUND => {
+                    let inner = segment.required_of(record.inner).iter();
+                    own.extend(inner.map(|&operand| RequiredOperand {
+                        operand,
+                        uses: segment.operands[operand as usize].comparisons,
+                    }));
                 }
                 _ => {}
             }
             at += 1;
         }
-        merge(&mut work.own, |held| (held.slot, &mut held.asked));
-        merge(&mut work.deep, |held| (held.slot, &mut held.asked));
-        merge(&mut work.passes, |pass| {
-            ((pass.from, pass.to), &mut pass.asked)
+        merge(own, |required| (required.operand, &mut required.uses));
+        merge(deep, |required| (required.operand, &mut required.uses));
+        merge(propagations, |propagation| {
+            ((propagation.from, propagation.to), &mut propagation.uses)
         });
-        same.then_some(above.inherited)
+        inherits_the_same.then_some(above.inherited)
     }
 
-    fn intern(&mut self, segment: &Segment, inherited: Option<Span>, work: &Work) -> u32 {
+    fn intern(
+        &mut self,
+        segment: &Segment,
+        inherited: Option<ArenaRange>,
+        buffers: &BuildBuffers,
+    ) -> u32 {
         let inherited = match inherited {
             Some(list) => list,
-            None => self.intern_list(&work.deep),
+            None => self.intern_list(&buffers.deep),
         };
         let digest = xxh3_128(bytemuck::bytes_of(&inherited))
-            ^ xxh3_128(bytemuck::cast_slice(&work.own)).rotate_left(1)
-            ^ xxh3_128(bytemuck::cast_slice(&work.passes)).rotate_left(2);
-        if let Some(&number) = self.by_digest.get(&digest) {
-            return number;
+            ^ xxh3_128(bytemuck::cast_slice(&buffers.own)).rotate_left(1)
+            ^ xxh3_128(bytemuck::cast_slice(&buffers.propagations)).rotate_left(2);
+        if let Some(&required) = self.by_digest.get(&digest) {
+            return required;
         }
-        let own = extend(&mut self.held, &work.own);
-        let passes = extend(&mut self.passes, &work.passes);
-        let mut holding = Holding {
+        let own = append(&mut self.operands, &buffers.own);
+        let propagations = append(&mut self.propagations, &buffers.propagations);
+        let mut entry = RequiredValues {
             own,
             inherited,
-            passes,
-            reaches_up: !work.passes.is_empty(),
-            ..Holding::default()
+            propagations,
+            reaches_up: !buffers.propagations.is_empty(),
+            ..RequiredValues::default()
         };
-        let all = own.of(&self.held).iter().chain(inherited.of(&self.held));
-        for held in all {
-            holding.bits |= 1 << (held.slot % 64);
-            let is_deep = segment.slots[held.slot as usize].kind == SlotRecord::DEEP;
-            holding.reaches_down |= is_deep;
-            holding.reaches_up |= is_deep;
-            let source = segment.source_slot(held.slot);
+        let all = || {
+            let own = own.of(&self.operands).iter();
+            own.chain(inherited.of(&self.operands))
+        };
+        for required in all() {
+            entry.bits |= 1 << (required.operand % 64);
+            let is_deep = segment.operands[required.operand as usize].kind == OperandRecord::DEEP;
+            entry.reaches_down |= is_deep;
+            entry.reaches_up |= is_deep;
+            let source = segment.source_operand(required.operand);
+            let view = source.view as usize;
             match source.kind {
-                SlotRecord::ATTRIBUTE => holding.attributes = true,
-                SlotRecord::TEXT => holding.text_asked[source.view as usize] |= held.asked,
-                SlotRecord::VALUE => holding.value_asked[source.view as usize] |= held.asked,
-                SlotRecord::CHILD => holding.reaches_down = true,
-                SlotRecord::JOINT => holding.joins = true,
+                OperandRecord::ATTRIBUTE => entry.has_attributes = true,
+                OperandRecord::TEXT => entry.text_node_uses[view] |= required.uses,
+                OperandRecord::VALUE => entry.string_value_uses[view] |= required.uses,
+                OperandRecord::CHILD => entry.reaches_down = true,
+                OperandRecord::COMPOUND => entry.has_compounds = true,
                 _ => {}
             }
         }
-        if self.slots != 0 {
-            let first = self.asked.len();
-            self.asked.resize(first + self.slots, 0);
-            for held in own.of(&self.held).iter().chain(inherited.of(&self.held)) {
-                // All that can be asked for are a dozen bits.
-                self.asked[first + held.slot as usize] |= held.asked as u16;
+        if self.operand_count != 0 {
+            let first = self.uses.len();
+            self.uses.resize(first + self.operand_count, 0);
+            for required in all() {
+                self.uses[first + required.operand as usize] |= required.uses as u16;
             }
         }
-        let number = self.holdings.len() as u32;
-        self.holdings.push(holding);
+        let number = self.entries.len() as u32;
+        self.entries.push(entry);
         self.by_digest.insert(digest, number);
         number
     }
 
-    fn intern_list(&mut self, list: &[Held]) -> Span {
-        let held = &mut self.held;
+    fn intern_list(&mut self, list: &[RequiredOperand]) -> ArenaRange {
+        let operands = &mut self.operands;
         *self
             .lists
             .entry(xxh3_128(bytemuck::cast_slice(list)))
-            .or_insert_with(|| extend(held, list))
+            .or_insert_with(|| append(operands, list))
     }
 }
 
-fn extend<T: Copy>(arena: &mut Vec<T>, items: &[T]) -> Span {
+fn append<T: Copy>(arena: &mut Vec<T>, items: &[T]) -> ArenaRange {
     let start = arena.len() as u32;
     arena.extend_from_slice(items);
-    Span {
+    ArenaRange {
         start,
         end: arena.len() as u32,
     }
 }
 
-/// Sorts, and joins what is asked of items with one key. Of a deep slot that is an element's own and also
-/// inherited, values would else come twice, each time without what the other is asked for.
+/// Sorts the items and merges the uses of those with equal keys. Otherwise the values of a deep operand that is both
+/// an element's own and inherited would arrive twice, each time with only a part of its uses.
 fn merge<T: Ord, K: PartialEq>(list: &mut Vec<T>, parts: impl Fn(&mut T) -> (K, &mut u32)) {
     list.sort_unstable();
     list.dedup_by(|later, earlier| {
         let (later, more) = parts(later);
-        let (earlier, asked) = parts(earlier);
-        let same = later == earlier;
-        if same {
-            *asked |= *more;
+        let (earlier, uses) = parts(earlier);
+        let is_same = later == earlier;
+        if is_same {
+            *uses |= *more;
         }
-        same
+        is_same
     });
 }

@@ -1,378 +1,339 @@
 //! One segment's run over one document.
 //!
-//! Going down, each element takes one step of the automaton and marks its path as seen; the attributes of
-//! the open elements decide at once which conditional matches hold at its path. Coming up, when an
-//! element's content has been read, the paths seen since it began say which matches look at that content
-//! ([`crate::matching::pending_matches`]); then its values go to its parent, as far as that one wants them
-//! ([`crate::matching::value_propagation`]).
-
-use hashbrown::HashSet;
+//! At its start tag, each element takes one transition of the automaton and marks its path as seen; the attributes of
+//! the open elements then decide the conditions at that path. When an element ends, its content decides the
+//! conditions at the paths inside it ([`crate::matching::match_decisions`]), and its values propagate to its
+//! parent ([`crate::matching::element_stack`]).
 
 use crate::events::{Context, StartElement, Stop};
-use crate::matching::alphabet::NONE;
-use crate::matching::attributes::{AttributesEnd, OpenAttributes};
-use crate::matching::automaton::{Automaton, Path, ROOT_PATH};
-use crate::matching::condition_table::Sites;
-use crate::matching::first_node::Firsts;
-use crate::matching::match_bitmap::Told;
-use crate::matching::pending_matches::{Waiting, Work};
-use crate::matching::repeated_subtrees::Repeats;
-use crate::matching::string_values::Value;
-use crate::matching::value_propagation::{Existing, Nodes, COMPACTED_PAST};
-use crate::path_index::segment::{Segment, SlotRecord};
-use crate::subscription_store::class_set::Classes;
+use crate::matching::automaton::{LabelPath, ROOT_PATH};
+use crate::matching::element_stack::ElementStack;
+use crate::matching::match_bitmap::MatchBitmap;
+use crate::matching::match_decisions::MatchDecisions;
+use crate::matching::path_cache::{CacheCounters, PathCache};
+use crate::matching::subtree_memo::SubtreeMemo;
+use crate::matching::text_collector::TextCollector;
+use crate::path_index::segment::Segment;
+use crate::subscription_store::class_set::OrderedClassSet;
 
-/// How much a run may keep.
+/// Memory limits of a run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct RunLimits {
-    /// States and paths kept from document to document, in bytes; past it they are dropped and grow
-    /// back.
+    /// Maximum size of the cache of states and paths; past it the cache is evicted.
     pub cache_bytes_max: usize,
-    /// Matches of one document that wait for an element further up to end; past it the document is
-    /// refused.
+    /// Maximum number of matches that wait for elements to end; past it the document is refused.
     pub undecided_max: usize,
 }
 
-/// The lists of classes of so many paths are fetched ahead.
-const ACCEPTED_AHEAD: usize = 4;
-
-/// An open element.
-#[derive(Clone, Copy, Debug)]
-pub struct Frame {
-    /// Its path.
-    pub path: u32,
-    /// How many undecided matches wait for it.
-    pub waiting: u32,
-    /// Its number in the run's count of elements.
-    pub started: u64,
-    /// Where its values begin.
-    pub values: usize,
-    /// Where its attributes begin.
-    pub attributes: AttributesEnd,
-    /// Where its first nodes begin.
-    pub firsts: usize,
-    /// The number of the innermost element, itself included, that has attributes some match looks at.
-    pub attributes_since: u64,
-    /// Past this many values, its own are compacted.
-    pub compacted_past: u32,
-    /// Whether it has values of its content that conditions look at.
-    pub has_content: bool,
-    /// Whether there is something to do when it ends.
-    pub busy: bool,
+/// A segment's working memory, reused across documents.
+pub struct SegmentRun {
+    cache: PathCache,
+    elements: ElementStack,
+    texts: TextCollector,
+    decisions: MatchDecisions,
+    memo: SubtreeMemo,
 }
 
-/// What a run counted in one document.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct RunCounters {
-    /// Paths that no earlier document had.
-    pub paths_made: u64,
-    /// States that no earlier document had.
-    pub states_made: u64,
-    /// How often the cache was dropped.
-    pub caches_dropped: u64,
-    /// Copies of subtrees that did not have to be run.
-    pub copies_known: u64,
-}
-
-/// A segment's working memory, kept from document to document.
-pub struct Run {
-    pub(super) automaton: Automaton,
-    pub(super) sites: Sites,
-    pub(super) frames: Vec<Frame>,
-    pub(super) values: Vec<Value>,
-    pub(super) existing: Existing,
-    pub(super) attributes: OpenAttributes,
-    /// Paths of this document whose classes are still to be told.
-    pub(super) accepting: Vec<u32>,
-    pub(super) waiting: Waiting,
-    pub(super) work: Work,
-    pub(super) candidates: Classes,
-    // Which paths were seen before this element's number is forgotten; their conditional nodes are kept.
-    pub(super) forgotten_before: u64,
-    pub(super) forgotten: HashSet<u32, foldhash::fast::RandomState>,
-    pub(super) limits: RunLimits,
-    pub(super) string_values: Nodes,
-    pub(super) texts: Nodes,
-    /// Literals found in a node that is being held.
-    pub(super) found: Vec<u32>,
-    /// Values on their way up, each with what is asked of it.
-    pub(super) passed: Vec<(Value, u32)>,
-    pub(super) firsts: Firsts,
-    pub(super) repeats: Repeats,
-    /// Text nodes so far.
-    pub(super) text_nodes: u64,
-    /// Whether some condition looks at text.
-    hears_text: bool,
-    pub(super) elements: u64,
-    pub(super) document_began: u64,
-    pub(super) counters: RunCounters,
-    pub(super) sizes_before: (usize, usize),
-}
-
-impl Run {
+impl SegmentRun {
     /// Working memory for `segment`.
-    pub fn new(segment: &Segment, limits: RunLimits) -> Run {
-        let string_values = Nodes::new(segment, SlotRecord::VALUE);
-        let texts = Nodes::new(segment, SlotRecord::TEXT);
-        Run {
-            hears_text: !string_values.slots.is_empty() || !texts.slots.is_empty(),
-            automaton: Automaton::new(segment),
-            sites: Sites::default(),
-            frames: Vec::new(),
-            values: Vec::new(),
-            existing: Existing::new(),
-            attributes: OpenAttributes::default(),
-            accepting: Vec::new(),
-            waiting: Waiting::default(),
-            work: Work::default(),
-            candidates: Classes::new(segment.class_count()),
-            forgotten_before: 0,
-            forgotten: HashSet::default(),
-            limits,
-            string_values,
-            texts,
-            found: Vec::new(),
-            passed: Vec::new(),
-            firsts: Firsts::new(segment),
-            repeats: Repeats::default(),
-            text_nodes: 0,
-            elements: 0,
-            document_began: 0,
-            counters: RunCounters::default(),
-            sizes_before: (0, 0),
+    pub(super) fn new(segment: &Segment, limits: RunLimits) -> SegmentRun {
+        SegmentRun {
+            cache: PathCache::new(segment, limits.cache_bytes_max),
+            elements: ElementStack::new(segment),
+            texts: TextCollector::new(segment),
+            decisions: MatchDecisions::new(segment, limits.undecided_max),
+            memo: SubtreeMemo::default(),
         }
     }
 
-    /// Begins a document whose names are numbered by the table `names`.
-    pub fn begin(&mut self, segment: &Segment, names: u64) {
-        self.automaton.letters.use_names(names);
-        self.frames.clear();
-        self.values.clear();
-        self.attributes.clear();
-        self.firsts.clear();
-        self.repeats.begin();
-        self.waiting.clear();
-        self.work.clear();
-        self.accepting.clear();
-        self.automaton.told.clear();
-        self.candidates.clear();
-        self.string_values.gatherer.clear();
-        self.texts.gatherer.clear();
-        self.counters = RunCounters::default();
-        self.document_began = self.elements + 1;
-        self.forgotten_before = 0;
-        self.forgotten.clear();
-        self.drop_cache_past_bound(segment);
-        self.automaton.paths[ROOT_PATH as usize].first_child = NONE;
-        self.sizes_before = (self.automaton.paths.len(), self.automaton.states.len());
+    /// Begins a document whose names are numbered by the table `names_table`.
+    pub(super) fn begin(&mut self, segment: &Segment, names_table: u64) {
+        self.cache.begin(segment, names_table);
+        self.elements.begin();
+        self.texts.begin();
+        self.decisions.begin();
+        self.memo.begin();
     }
 
-    /// What was counted since the document began.
-    pub fn counters(&self) -> RunCounters {
-        let (paths, states) = self.sizes_before;
-        RunCounters {
-            paths_made: self.counters.paths_made + (self.automaton.paths.len() - paths) as u64,
-            states_made: self.counters.states_made + (self.automaton.states.len() - states) as u64,
-            ..self.counters
-        }
+    /// Changes of the cache since the document began.
+    pub(super) fn cache_counters(&self) -> CacheCounters {
+        self.cache.counters()
     }
 
-    /// The memory that the cache takes, about.
-    pub fn cache_bytes(&self) -> usize {
-        self.automaton.bytes() + self.sites.bytes()
+    /// Approximate size of the cache.
+    pub(super) fn cache_bytes(&self) -> usize {
+        self.cache.bytes()
+    }
+
+    /// Number of repeated subtrees that were replayed since the document began.
+    pub(super) fn replayed_subtrees(&self) -> u64 {
+        self.memo.replayed()
     }
 
     /// The classes that match, and those that must be verified.
-    pub fn results(&self) -> (&Told, &Classes) {
-        (&self.automaton.told, &self.candidates)
+    pub(super) fn results(&self) -> (&MatchBitmap, &OrderedClassSet) {
+        (&self.cache.automaton.matches, self.decisions.candidates())
     }
 
-    /// A start tag.
+    /// Handles a start tag.
     #[inline(never)]
-    pub fn start(
+    pub(super) fn start(
         &mut self,
         segment: &Segment,
         context: &dyn Context,
         element: &StartElement<'_>,
     ) -> Result<(), Stop> {
         self.end_text_node(segment);
-        let letter = self.automaton.letters.of(segment, context, element.name);
-        let (parent, attributes_since) = match self.frames.last() {
-            Some(frame) => (frame.path, frame.attributes_since),
+        let alphabet = &mut self.cache.automaton.alphabet;
+        let symbol = alphabet.symbol_of(segment, context, element.name);
+        let (parent, attributes_since) = match self.elements.open().last() {
+            Some(parent) => (parent.path, parent.attributes_since),
             None => (ROOT_PATH, 0),
         };
-        let path = match self.automaton.known_child(parent, letter) {
+        let path = match self.cache.automaton.known_child(parent, symbol) {
             Some(path) => path,
-            None => self.make_path(segment, parent, letter),
+            None => self.add_path(segment, parent, symbol),
         };
-        self.elements += 1;
-        let seen = &mut self.automaton.paths[path as usize];
-        let before = std::mem::replace(&mut seen.last_seen, self.elements);
-        let Path {
-            duties, holding, ..
+        let number = self.elements.next_number();
+        let seen = &mut self.cache.automaton.paths[path as usize];
+        let before = std::mem::replace(&mut seen.last_seen, number);
+        let LabelPath {
+            actions, required, ..
         } = *seen;
-        if before < self.document_began {
-            self.automaton.link(path);
-            if duties & Path::ACCEPTS != 0 {
-                self.accepting.push(path);
+        if before < self.elements.document_start() {
+            self.cache.automaton.link_to_parent(path);
+            if actions & LabelPath::ACCEPTS != 0 {
+                self.decisions.defer_accepts(path);
             }
         }
-        if duties & Path::GATHERS != 0 {
-            self.begin_value(holding);
+        if actions & LabelPath::COLLECTS_STRING_VALUE != 0 {
+            let required_values = &self.cache.automaton.required_values;
+            self.texts.begin_string_value(required_values, required);
         }
-        self.frames.push(Frame {
-            path,
-            waiting: 0,
-            started: self.elements,
-            values: self.values.len(),
-            attributes: self.attributes.end(),
-            firsts: self.firsts.len(),
-            attributes_since,
-            compacted_past: COMPACTED_PAST,
-            has_content: false,
-            busy: duties & Path::ENDS != 0 || parent == ROOT_PATH,
-        });
-        if duties & Path::ATTRIBUTES != 0 && !element.attributes.is_empty() {
-            self.hold_attributes(segment, context, (holding, duties), element.attributes);
-        }
-        // What the open elements' attributes decide is decided now, once for each set of them.
-        if duties & Path::DECIDES != 0 {
-            let since = self.frames.last().expect("just pushed").attributes_since;
-            if before < since {
-                return self.decide_by_attributes(segment, path, before);
-            }
-        }
-        Ok(())
-    }
-
-    /// Tells the classes that match at the paths of this document without conditions: all together, so that
-    /// no path waits for the list of another.
-    pub(super) fn accept_all(&mut self) {
-        for at in 0..self.accepting.len() {
-            if let Some(&next) = self.accepting.get(at + ACCEPTED_AHEAD) {
-                self.automaton.fetch_accepts(next);
-            }
-            let path = self.accepting[at];
-            self.automaton.tell_accepts(path);
-            let Path { duties, state, .. } = self.automaton.paths[path as usize];
-            if duties & Path::SUSPECTS != 0 {
-                let candidates = self.automaton.states[state as usize].candidates;
-                for &class in self.automaton.list(candidates) {
-                    self.candidates.insert(class);
-                }
-            }
-        }
-        self.accepting.clear();
-    }
-
-    #[inline(never)]
-    fn begin_value(&mut self, holding: u32) {
-        let asked = self.automaton.holdings.get(holding).value_asked;
-        self.string_values
-            .gatherer
-            .begin(asked[SlotRecord::PARTS] != 0);
-    }
-
-    /// A piece of text.
-    #[inline(always)]
-    pub fn text(&mut self, segment: &Segment, piece: &str) {
-        if self.hears_text {
-            self.take_text(segment, piece);
-        }
-    }
-
-    fn take_text(&mut self, segment: &Segment, piece: &str) {
-        if self.repeats.is_around(self.frames.len()) {
-            self.repeats.give_up(); // it may become one text with what follows
-        }
-        if self.string_values.gatherer.count() > 0 {
-            self.repeats.note_text(piece);
-            self.string_values.gatherer.feed(segment, piece);
-        }
-        if !self.texts.slots.is_empty() {
-            self.feed_text_node(segment, piece);
-        }
-    }
-
-    /// A comment or processing instruction: the text node before it is whole.
-    #[inline]
-    pub fn text_break(&mut self, segment: &Segment) {
-        if self.repeats.is_around(self.frames.len()) {
-            self.repeats.give_up();
-        }
-        self.end_text_node(segment);
-    }
-
-    /// An end tag.
-    #[inline(always)]
-    pub fn end(&mut self, segment: &Segment) -> Result<(), Stop> {
-        self.end_text_node(segment);
-        let frame = self.frames.last().expect("the reader balances tags");
-        if frame.busy {
-            return self.end_busy(segment);
-        }
-        self.attributes.truncate(frame.attributes);
-        self.frames.pop();
-        Ok(())
-    }
-
-    /// The end of an element that holds something, or that some match waits for.
-    #[inline(never)]
-    fn end_busy(&mut self, segment: &Segment) -> Result<(), Stop> {
-        let frame = *self.frames.last().expect("an element is open");
-        let Path {
-            holding, duties, ..
-        } = self.automaton.paths[frame.path as usize];
-        let gathers = duties & Path::GATHERS != 0;
-        if gathers {
-            self.string_values.gatherer.end();
-        }
-        if duties & Path::VALUES != 0 {
-            self.hold_value(segment, holding, gathers);
-        }
-        if self.firsts.len() > frame.firsts {
-            self.settle_firsts(segment, holding, frame.firsts);
-        }
-        if duties & Path::JOINS != 0 {
-            self.settle_joints(segment, holding, frame.values);
-        }
-        if self.frames.last().expect("still open").has_content {
-            self.decide_by_content(segment)?;
-        }
-        if self.frames.last().expect("still open").waiting > 0 {
-            self.decide_waiting(segment)?;
-        }
-        self.attributes.truncate(frame.attributes);
-        self.frames.pop();
-        if self.values.len() > frame.values {
-            if duties & Path::PASSES != 0 {
-                self.pass_on(segment, holding, frame.values);
-            } else {
-                self.values.truncate(frame.values);
-            }
-        }
-        if self.firsts.len() > frame.firsts {
-            self.pass_firsts_on(segment, holding, frame.firsts);
-        }
-        if self.frames.is_empty() {
-            self.accept_all();
-        }
-        Ok(())
-    }
-
-    /// How many elements there were, in this document and those before it.
-    pub(super) fn elements_so_far(&self) -> u64 {
+        let acts_at_end = actions & LabelPath::ACTS_AT_END != 0 || parent == ROOT_PATH;
         self.elements
+            .push(path, number, attributes_since, acts_at_end);
+        if actions & LabelPath::RECORDS_ATTRIBUTES != 0 && !element.attributes.is_empty() {
+            let automaton = &mut self.cache.automaton;
+            let attributes = element.attributes;
+            self.elements.record_attributes(
+                segment,
+                context,
+                automaton,
+                (required, actions),
+                attributes,
+            );
+        }
+        // Conditions on attributes are decided now, once for each set of attributes.
+        if actions & LabelPath::HAS_CONDITIONS != 0
+            && before < self.elements.innermost().attributes_since
+        {
+            return self.decide_by_attributes(segment, path, before);
+        }
+        Ok(())
     }
 
-    /// Another element is at a path that this document has; which was there before.
-    pub(super) fn see_again(&mut self, path: u32) -> u64 {
-        self.elements += 1;
-        self.automaton.see(path, self.elements, self.document_began)
+    fn decide_by_attributes(
+        &mut self,
+        segment: &Segment,
+        path: u32,
+        before: u64,
+    ) -> Result<(), Stop> {
+        self.decisions.decide_by_attributes(
+            segment,
+            &mut self.cache,
+            &mut self.elements,
+            &mut self.memo,
+            (path, before),
+        )
     }
 
-    /// A copy did not have to be run.
-    pub(super) fn count_known_copy(&mut self) {
-        self.counters.copies_known += 1;
+    /// The path for `symbol` below `parent`, which no document had before.
+    #[cold]
+    fn add_path(&mut self, segment: &Segment, parent: u32, symbol: u32) -> u32 {
+        let path = self.cache.automaton.child(segment, parent, symbol);
+        if !self.cache.is_full() {
+            return path;
+        }
+        let parent = self.evict_cache(segment);
+        self.cache.automaton.child(segment, parent, symbol)
+    }
+
+    /// Evicts the cache within a document and recreates the paths of the open elements; returns that of the
+    /// innermost. Which other paths were seen is lost, so the matches that depend on them are verified.
+    #[cold]
+    fn evict_cache(&mut self, segment: &Segment) -> u32 {
+        let automaton = &mut self.cache.automaton;
+        self.decisions.accept_deferred(automaton);
+        let document_start = self.elements.document_start();
+        let next_element = self.elements.count() + 1;
+        self.decisions
+            .remember_conditions(automaton, document_start, next_element);
+        let open = self.elements.open().iter();
+        let symbols: Vec<u32> = open
+            .map(|element| automaton.paths[element.path as usize].symbol)
+            .collect();
+        self.cache.evict(segment);
+        self.memo.clear();
+        let automaton = &mut self.cache.automaton;
+        let mut path = ROOT_PATH;
+        for (element, symbol) in self.elements.open_mut().iter_mut().zip(symbols) {
+            path = automaton.child(segment, path, symbol);
+            element.path = path;
+            automaton.mark_seen(path, element.number, document_start);
+        }
+        path
+    }
+
+    /// Handles a piece of text.
+    #[inline(always)]
+    pub(super) fn text(&mut self, segment: &Segment, piece: &str) {
+        if self.texts.is_used() {
+            self.collect_text(segment, piece);
+        }
+    }
+
+    fn collect_text(&mut self, segment: &Segment, piece: &str) {
+        if self.memo.is_recording_children_of(self.elements.depth()) {
+            self.memo.abandon(); // it may join the text that follows the subtree
+        }
+        if self.texts.has_open_string_values() {
+            self.memo.record_text(piece);
+            self.texts.feed_string_values(segment, piece);
+        }
+        let automaton = &self.cache.automaton;
+        self.texts
+            .feed_text_node(segment, automaton, &self.elements, piece);
+    }
+
+    /// Handles a comment or processing instruction, which ends a text node.
+    #[inline]
+    pub(super) fn text_break(&mut self, segment: &Segment) {
+        if self.memo.is_recording_children_of(self.elements.depth()) {
+            self.memo.abandon();
+        }
+        self.end_text_node(segment);
+    }
+
+    #[inline(always)]
+    fn end_text_node(&mut self, segment: &Segment) {
+        if self.texts.has_text_node() {
+            let automaton = &self.cache.automaton;
+            self.texts
+                .end_text_node(segment, automaton, &mut self.elements);
+        }
+    }
+
+    /// Handles an end tag.
+    #[inline(always)]
+    pub(super) fn end(&mut self, segment: &Segment) -> Result<(), Stop> {
+        self.end_text_node(segment);
+        if self.elements.innermost().acts_at_end {
+            return self.end_active(segment);
+        }
+        self.elements.pop();
+        Ok(())
+    }
+
+    /// Ends an element that recorded values or that matches wait for.
+    #[inline(never)]
+    fn end_active(&mut self, segment: &Segment) -> Result<(), Stop> {
+        let SegmentRun {
+            cache,
+            elements,
+            texts,
+            decisions,
+            memo,
+        } = self;
+        let path = elements.innermost().path;
+        let LabelPath {
+            required, actions, ..
+        } = cache.automaton.paths[path as usize];
+        let required_values = &cache.automaton.required_values;
+        let is_collected = actions & LabelPath::COLLECTS_STRING_VALUE != 0;
+        if is_collected {
+            texts.end_string_value();
+        }
+        if actions & LabelPath::RECORDS_STRING_VALUE != 0 {
+            texts.record_string_value(segment, required_values, elements, required, is_collected);
+        }
+        if elements.has_first_nodes() {
+            elements.record_first_nodes(segment, required_values, required);
+        }
+        if actions & LabelPath::HAS_COMPOUNDS != 0 {
+            elements.record_compounds(segment, required_values, required);
+        }
+        if elements.innermost().has_content {
+            decisions.decide_by_content(segment, cache, elements, memo)?;
+        }
+        if elements.innermost().pending > 0 {
+            decisions.decide_pending(segment, &mut cache.automaton, elements, memo)?;
+        }
+        let closed = *elements.innermost();
+        elements.pop();
+        elements.propagate(segment, &cache.automaton, &closed, memo);
+        if elements.depth() == 0 {
+            decisions.accept_deferred(&mut cache.automaton);
+        }
+        Ok(())
+    }
+
+    /// Clears the memo of repeated subtrees: their numbers are about to change.
+    pub(super) fn forget_repeated(&mut self) {
+        self.memo.clear();
+    }
+
+    /// Whether a repeated subtree can be replayed below the innermost element.
+    pub(super) fn can_replay(&self, number: u32) -> bool {
+        self.memo.contains((number, self.elements.innermost().path))
+    }
+
+    /// Begins to record a repeated subtree, unless it is inside one that is being recorded.
+    pub(super) fn begin_repeated(&mut self, segment: &Segment, number: u32) {
+        if self.memo.is_recording() {
+            return;
+        }
+        self.end_text_node(segment);
+        let key = (number, self.elements.innermost().path);
+        let (depth, count) = (self.elements.depth(), self.elements.count());
+        self.memo.begin_recording(key, depth, count);
+    }
+
+    /// Ends a repeated subtree.
+    pub(super) fn end_repeated(&mut self, number: u32) {
+        let depth = self.elements.depth();
+        self.memo
+            .end_recording(&self.cache.automaton, number, depth);
+    }
+
+    /// Replays a repeated subtree below the innermost element.
+    pub(super) fn replay(&mut self, segment: &Segment, number: u32) -> Result<(), Stop> {
+        let key = (number, self.elements.innermost().path);
+        let effects = self.memo.take(key);
+        self.end_text_node(segment);
+        let since = self.elements.innermost().attributes_since;
+        let document_start = self.elements.document_start();
+        for &path in &effects.paths {
+            let number = self.elements.next_number();
+            let automaton = &mut self.cache.automaton;
+            let before = automaton.mark_seen(path, number, document_start);
+            let actions = automaton.paths[path as usize].actions;
+            if before < since && actions & LabelPath::HAS_CONDITIONS != 0 {
+                self.decide_by_attributes(segment, path, before)?;
+            }
+        }
+        for &(depth, node, structural) in &effects.pending {
+            let (elements, memo) = (&mut self.elements, &mut self.memo);
+            self.decisions
+                .defer(elements, memo, (node, structural), depth)?;
+        }
+        if !effects.text.is_empty() {
+            self.texts.feed_string_values(segment, &effects.text);
+        }
+        for &(value, uses) in &effects.values {
+            self.elements.add_value(segment, value, uses);
+        }
+        self.memo.put_back(key, effects);
+        Ok(())
     }
 }

@@ -17,7 +17,7 @@ use crate::matching::engine::PathEngine;
 use crate::matching::matcher::PathMatcher;
 use crate::matching::segment_run::RunLimits;
 use crate::matching::worker::MatcherOptions;
-use crate::path_index::subscription_index::Index;
+use crate::path_index::subscription_index::PathIndex;
 use crate::reader::{Reader, ReaderOptions};
 use crate::select::{Selection, SelectionOptions, Selector};
 use crate::xpath::{normalise, parse, Namespaces};
@@ -174,8 +174,8 @@ fn expected(queries: &[String], document: &str) -> Vec<String> {
     ids
 }
 
-fn index_of(queries: &[String]) -> Index {
-    let mut index = Index::default();
+fn index_of(queries: &[String]) -> PathIndex {
+    let mut index = PathIndex::default();
     for (number, query) in queries.iter().enumerate() {
         assert!(
             index
@@ -187,11 +187,11 @@ fn index_of(queries: &[String]) -> Index {
     index
 }
 
-fn matcher(index: &mut Index, run: RunLimits) -> PathMatcher {
+fn matcher(index: &mut PathIndex, run: RunLimits) -> PathMatcher {
     matcher_by::<AutomatonEngine>(index, run)
 }
 
-fn matcher_by<E: PathEngine>(index: &mut Index, run: RunLimits) -> PathMatcher<E> {
+fn matcher_by<E: PathEngine>(index: &mut PathIndex, run: RunLimits) -> PathMatcher<E> {
     let options = MatcherOptions {
         reader: ReaderOptions::default(),
         run,
@@ -381,7 +381,7 @@ fn a_snapshot_does_not_see_what_comes_after_it() {
 
 #[test]
 fn many_small_additions_stay_a_few_segments() {
-    let mut index = Index::default();
+    let mut index = PathIndex::default();
     for number in 0..50 {
         assert!(index
             .add(&number.to_string(), "/a", &Namespaces::default())

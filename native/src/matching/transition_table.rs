@@ -1,101 +1,101 @@
-//! Where letters lead from each path.
+//! Transitions between label paths, by symbol.
 //!
-//! Every element takes such a step and waits for it, so the tables are as small as can be: one for each
-//! path, in one arena, found from the path itself.
+//! Every element takes one transition and waits for it, so each path has a table as small as possible, all
+//! tables lie in one arena, and a path stores where its table is.
 
-use crate::matching::alphabet::NONE;
+use crate::matching::NONE;
 
-/// The table of one path.
+/// The table of one path: where it lies in the arena.
 #[derive(Clone, Copy, Debug, Default)]
-pub struct Steps {
+pub(super) struct TransitionTable {
     start: u32,
-    /// How many letters it has.
+    /// Number of transitions.
     count: u32,
-    /// It has room for two to this power.
+    /// Logarithm of the number of buckets.
     log_size: u8,
 }
 
 #[derive(Clone, Copy)]
-struct Step {
-    letter: u32,
+struct Transition {
+    symbol: u32,
     path: u32,
 }
 
-const NO_STEP: Step = Step {
-    letter: NONE,
+const EMPTY: Transition = Transition {
+    symbol: NONE,
     path: NONE,
 };
 
-/// The tables of all paths: open addressing by letter, at most half full.
-pub struct StepTables {
-    places: Vec<Step>,
+/// The tables of all paths: open addressing by symbol, at most half full.
+pub(super) struct TransitionArena {
+    buckets: Vec<Transition>,
 }
 
-impl Default for StepTables {
-    fn default() -> StepTables {
-        StepTables {
-            // The first place is the table of all paths without steps.
-            places: vec![NO_STEP],
+impl Default for TransitionArena {
+    fn default() -> TransitionArena {
+        TransitionArena {
+            // The first bucket is the table of all paths without transitions.
+            buckets: vec![EMPTY],
         }
     }
 }
 
-impl StepTables {
-    /// Forgets all steps.
+impl TransitionArena {
+    /// Removes all transitions.
     pub fn clear(&mut self) {
-        self.places.truncate(1);
+        self.buckets.truncate(1);
     }
 
-    /// The memory in use.
+    /// Size of the arena.
     pub fn bytes(&self) -> usize {
-        (self.places.len() - 1) * size_of::<Step>()
+        (self.buckets.len() - 1) * size_of::<Transition>()
     }
 
-    /// Where a letter leads, if that is known.
+    /// The path that a symbol leads to, if it is known.
     #[inline]
-    pub fn find(&self, steps: Steps, letter: u32) -> Option<u32> {
-        let mask = (1 << steps.log_size) - 1;
-        // Letters are numbered one by one, so they need no hashing.
-        let mut at = letter & mask;
+    pub fn find(&self, table: TransitionTable, symbol: u32) -> Option<u32> {
+        let mask = (1 << table.log_size) - 1;
+        // Symbols are numbered consecutively, so they need no hashing.
+        let mut at = symbol & mask;
         loop {
-            let step = self.places[(steps.start + at) as usize];
-            if step.letter == letter {
-                return Some(step.path);
+            let transition = self.buckets[(table.start + at) as usize];
+            if transition.symbol == symbol {
+                return Some(transition.path);
             }
-            if step.letter == NONE {
+            if transition.symbol == NONE {
                 return None;
             }
             at = (at + 1) & mask;
         }
     }
 
-    /// Adds a step that is not there yet.
-    pub fn insert(&mut self, steps: &mut Steps, letter: u32, path: u32) {
-        let size = 1usize << steps.log_size;
-        if 2 * (steps.count as usize + 1) > size {
-            // What the old table took is lost until everything is forgotten: less than the new one takes.
-            let old = steps.start as usize..steps.start as usize + size;
-            steps.start = self.places.len() as u32;
-            steps.log_size += 1;
-            self.places.resize(self.places.len() + 2 * size, NO_STEP);
+    /// Adds a transition that the table does not have.
+    pub fn insert(&mut self, table: &mut TransitionTable, symbol: u32, path: u32) {
+        let size = 1usize << table.log_size;
+        if 2 * (table.count as usize + 1) > size {
+            // The old table is garbage until the arena is cleared; all garbage is less than what is in use.
+            let old = table.start as usize..table.start as usize + size;
+            table.start = self.buckets.len() as u32;
+            table.log_size += 1;
+            self.buckets.resize(self.buckets.len() + 2 * size, EMPTY);
             for at in old {
-                let step = self.places[at];
-                if step.letter != NONE {
-                    self.place(*steps, step);
+                let transition = self.buckets[at];
+                if transition.symbol != NONE {
+                    self.place(*table, transition);
                 }
             }
         }
-        steps.count += 1;
-        self.place(*steps, Step { letter, path });
+        table.count += 1;
+        self.place(*table, Transition { symbol, path });
     }
 
-    fn place(&mut self, steps: Steps, step: Step) {
-        let mask = (1 << steps.log_size) - 1;
-        let mut at = step.letter & mask;
-        while self.places[(steps.start + at) as usize].letter != NONE {
+    fn place(&mut self, table: TransitionTable, transition: Transition) {
+        let mask = (1 << table.log_size) - 1;
+        let mut at = transition.symbol & mask;
+        while self.buckets[(table.start + at) as usize].symbol != NONE {
             at = (at + 1) & mask;
         }
-        self.places[(steps.start + at) as usize] = step;
+        self.buckets[(table.start + at) as usize] = transition;
     }
 }
 
@@ -104,27 +104,27 @@ mod tests {
     use super::*;
 
     #[test]
-    fn each_path_finds_its_own_steps_however_many_there_are() {
-        let mut tables = StepTables::default();
-        let mut paths = [Steps::default(); 3];
-        for letter in 0..500 {
-            for (number, steps) in paths.iter_mut().enumerate() {
-                if letter % (number as u32 + 1) == 0 {
-                    assert_eq!(tables.find(*steps, letter * 7), None);
-                    tables.insert(steps, letter * 7, letter + number as u32);
+    fn each_path_finds_its_own_transitions_however_many_there_are() {
+        let mut arena = TransitionArena::default();
+        let mut tables = [TransitionTable::default(); 3];
+        for symbol in 0..500 {
+            for (number, table) in tables.iter_mut().enumerate() {
+                if symbol % (number as u32 + 1) == 0 {
+                    assert_eq!(arena.find(*table, symbol * 7), None);
+                    arena.insert(table, symbol * 7, symbol + number as u32);
                 }
             }
         }
-        for (number, &steps) in paths.iter().enumerate() {
-            for letter in 0..3500 {
-                let known = letter % 7 == 0 && letter / 7 % (number as u32 + 1) == 0;
-                let expected = known.then_some(letter / 7 + number as u32);
-                assert_eq!(tables.find(steps, letter), expected);
+        for (number, &table) in tables.iter().enumerate() {
+            for symbol in 0..3500 {
+                let known = symbol % 7 == 0 && symbol / 7 % (number as u32 + 1) == 0;
+                let expected = known.then_some(symbol / 7 + number as u32);
+                assert_eq!(arena.find(table, symbol), expected);
             }
         }
-        tables.clear();
+        arena.clear();
         assert_eq!(
-            (tables.bytes(), tables.find(Steps::default(), 7)),
+            (arena.bytes(), arena.find(TransitionTable::default(), 7)),
             (0, None)
         );
     }

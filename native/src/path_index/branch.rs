@@ -1,68 +1,68 @@
-//! What the shared engine files of a query: linear branches with simple conditions.
+//! The indexed form of a query: linear branches with conjunctions of simple conditions.
 
 use crate::xpath::ast::{Axis, NameTest, Op};
 
-/// What a condition looks at, seen from an element: some nodes, and what of them.
+/// What a condition compares, relative to an element: a set of nodes, and a view of each of them.
 #[derive(Clone, Debug, PartialEq)]
-pub enum Slot {
-    /// The attributes that meet the test.
+pub enum Operand {
+    /// The attributes that pass the name test.
     Attribute(NameTest, View),
     /// The element itself.
     Value(View),
-    /// Each text node that is a child of the element.
+    /// The text nodes that are children of the element.
     Text(View),
-    /// What the inner slot has in each child element that meets the test.
-    Child(NameTest, Box<Slot>),
-    /// What the inner slot has in the element and in each element below it.
-    Deep(Box<Slot>),
-    /// What the inner slot has from the first node in document order.
-    First(Box<Slot>),
-    /// The element itself, if it meets all of these; only ever tested for existence.
-    Joint(Vec<Atom>),
+    /// The inner operand of each child element that passes the name test.
+    Child(NameTest, Box<Operand>),
+    /// The inner operand of the element and of each of its descendants.
+    Deep(Box<Operand>),
+    /// The inner operand, of the first node in document order.
+    First(Box<Operand>),
+    /// The element itself, if it meets all of these conditions; only tested for existence.
+    Compound(Vec<Atom>),
 }
 
-impl Slot {
-    /// What it looks at of its nodes.
+impl Operand {
+    /// The view of its nodes.
     pub fn view(&self) -> View {
         match self {
-            Slot::Attribute(_, view) | Slot::Value(view) | Slot::Text(view) => *view,
-            Slot::Child(_, inner) | Slot::Deep(inner) | Slot::First(inner) => inner.view(),
-            Slot::Joint(_) => View::Whole,
+            Operand::Attribute(_, view) | Operand::Value(view) | Operand::Text(view) => *view,
+            Operand::Child(_, inner) | Operand::Deep(inner) | Operand::First(inner) => inner.view(),
+            Operand::Compound(_) => View::Whole,
         }
     }
 }
 
-/// What is looked at of a node.
+/// What of a node's string-value is compared.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum View {
-    /// Its string-value.
+    /// The string-value.
     Whole,
-    /// Each literal that its string-value contains.
-    Parts,
-    /// Each literal that its string-value starts with.
-    Starts,
+    /// Each literal that the string-value contains.
+    Substrings,
+    /// Each literal that the string-value starts with.
+    Prefixes,
 }
 
-/// A condition on one value of a slot; it holds when it holds for any of them.
+/// A comparison of an operand; it holds if it holds for any value of the operand.
 #[derive(Clone, Debug, PartialEq)]
-pub enum Test {
+pub enum AtomTest {
     /// There is a value.
     Exists,
-    /// It equals, as a string.
+    /// Equal as strings.
     EqText(Box<str>),
-    /// It differs, as a string.
+    /// Different as strings.
     NeText(Box<str>),
-    /// It compares, as a number.
+    /// A comparison of numbers.
     Number(Op, f64),
 }
 
-/// A slot and a test.
+/// An atomic condition.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Atom {
-    /// Where to look.
-    pub slot: Slot,
-    /// What must hold.
-    pub test: Test,
+    /// What is compared.
+    pub operand: Operand,
+    /// The comparison.
+    pub test: AtomTest,
 }
 
 /// One element step of a branch.
@@ -72,15 +72,15 @@ pub struct BranchStep {
     pub axis: Axis,
     /// The element's name.
     pub test: NameTest,
-    /// All of these must hold.
+    /// The conditions on the element, all of which must hold.
     pub atoms: Vec<Atom>,
 }
 
-/// One way for a query to match, as far as the shared engine decides it.
+/// One of the alternatives in which a query matches.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Branch {
     /// From the document node down; at least one.
     pub steps: Vec<BranchStep>,
-    /// Whether the branch says less than the query: a document that passes must be verified.
+    /// Whether the branch is weaker than the query, so that a document that matches it must be verified.
     pub verify: bool,
 }

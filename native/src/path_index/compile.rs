@@ -1,17 +1,19 @@
-//! From a query to its branches.
+//! Compiles a query to its branches.
 //!
-//! A *branch* is one path of the union as element steps, each with a conjunction of *atoms*: a
-//! condition on a *slot* of that element. Where predicates say `or`, a path becomes several branches.
-//! What atoms cannot say is left out ([`crate::path_index::dnf`]), which can only let more documents through, and
-//! the branch is marked `verify`: documents that pass are then evaluated exactly by [`crate::select`].
+//! A *branch* is one path of the union as a sequence of element steps, each with a conjunction of *atoms*:
+//! conditions on *operands* of that element. A path whose predicates say `or` becomes several branches.
+//! Conditions that atoms cannot express are dropped ([`crate::path_index::dnf`]), which can only let more
+//! documents through; the branch is then marked `verify`, and documents that match it are evaluated exactly.
 
 use std::slice;
 
 use crate::path_index::branch::{Branch, BranchStep};
-use crate::path_index::dnf::{of_existence, of_predicates, Way, WAYS_MAX};
+use crate::path_index::dnf::{
+    conjunctions_of_existence, conjunctions_of_predicates, Conjunction, CONJUNCTIONS_MAX,
+};
 use crate::xpath::ast::{Axis, Kind, NameTest, Path, Query, Step};
 
-/// The branches of a query. Those that can never match are left out.
+/// The branches of a query, without those that can never match.
 pub fn compile(query: &Query) -> Vec<Branch> {
     query.branches.iter().flat_map(compile_path).collect()
 }
@@ -23,9 +25,9 @@ fn compile_path(path: &Path) -> Vec<Branch> {
     }];
     for step in &path.steps {
         if step.kind == Kind::Element {
-            push(&mut branches, step.axis, &step.test);
+            push_step(&mut branches, step.axis, &step.test);
             if !step.predicates.is_empty() {
-                branches = demand(branches, of_predicates(&step.predicates));
+                branches = require_any(branches, conjunctions_of_predicates(&step.predicates));
             }
         } else {
             branches = compile_leaf(branches, step);
@@ -35,7 +37,7 @@ fn compile_path(path: &Path) -> Vec<Branch> {
     branches
 }
 
-fn push(branches: &mut [Branch], axis: Axis, test: &NameTest) {
+fn push_step(branches: &mut [Branch], axis: Axis, test: &NameTest) {
     for branch in branches {
         branch.steps.push(BranchStep {
             axis,
@@ -45,45 +47,45 @@ fn push(branches: &mut [Branch], axis: Axis, test: &NameTest) {
     }
 }
 
-/// An attribute or text step: a condition on the element that it starts from.
+/// Compiles an attribute or text step to a condition on the element before it.
 fn compile_leaf(mut branches: Vec<Branch>, leaf: &Step) -> Vec<Branch> {
     let from_document = branches.iter().all(|branch| branch.steps.is_empty());
     match (from_document, leaf.axis) {
-        (false, _) => demand(branches, of_existence(slice::from_ref(leaf))),
+        (false, _) => require_any(branches, conjunctions_of_existence(slice::from_ref(leaf))),
         // The document node has neither attributes nor text.
         (true, Axis::Child) => Vec::new(),
-        // `//@a`: some element has it.
+        // `//@a`: any element may have it.
         (true, Axis::Descendant) => {
-            push(&mut branches, Axis::Descendant, &NameTest::default());
+            push_step(&mut branches, Axis::Descendant, &NameTest::default());
             let own = Step {
                 axis: Axis::Child,
                 ..leaf.clone()
             };
-            demand(branches, of_existence(slice::from_ref(&own)))
+            require_any(branches, conjunctions_of_existence(slice::from_ref(&own)))
         }
     }
 }
 
-/// Lets the last step of each branch meet one of `ways`.
-fn demand(mut branches: Vec<Branch>, mut ways: Vec<Way>) -> Vec<Branch> {
-    if branches.len() * ways.len() > WAYS_MAX {
-        ways = vec![Way::UNKNOWN];
+/// Requires one of `conjunctions` of the last step of each branch.
+fn require_any(mut branches: Vec<Branch>, mut conjunctions: Vec<Conjunction>) -> Vec<Branch> {
+    if branches.len() * conjunctions.len() > CONJUNCTIONS_MAX {
+        conjunctions = vec![Conjunction::UNKNOWN];
     }
-    match ways.len() {
+    match conjunctions.len() {
         0 => Vec::new(),
         1 => {
-            let way = ways.remove(0);
+            let conjunction = conjunctions.remove(0);
             for branch in &mut branches {
-                add(branch, way.clone());
+                require(branch, conjunction.clone());
             }
             branches
         }
         _ => {
-            let mut all = Vec::with_capacity(branches.len() * ways.len());
+            let mut all = Vec::with_capacity(branches.len() * conjunctions.len());
             for branch in &branches {
-                all.extend(ways.iter().map(|way| {
+                all.extend(conjunctions.iter().map(|conjunction| {
                     let mut branch = branch.clone();
-                    add(&mut branch, way.clone());
+                    require(&mut branch, conjunction.clone());
                     branch
                 }));
             }
@@ -92,8 +94,8 @@ fn demand(mut branches: Vec<Branch>, mut ways: Vec<Way>) -> Vec<Branch> {
     }
 }
 
-fn add(branch: &mut Branch, way: Way) {
+fn require(branch: &mut Branch, conjunction: Conjunction) {
     let last = branch.steps.last_mut().expect("a predicate has a step");
-    last.atoms.extend(way.atoms);
-    branch.verify |= !way.exact;
+    last.atoms.extend(conjunction.atoms);
+    branch.verify |= !conjunction.exact;
 }

@@ -1,206 +1,211 @@
-//! The ways in which a predicate can hold, as conditions on slots.
+//! Predicates in disjunctive normal form: alternatives, each a conjunction of atoms.
 //!
-//! A predicate is a choice between *ways*, each a conjunction of atoms. What no atom says (`not`,
-//! positions) is left out of a way, which is then not *exact*. Conditions on a nested element are first
-//! worked out as seen from that element, then turned into one of the element above: a slot that reaches
-//! down to it, of all of them together where there are several.
+//! What no atom expresses (`not`, positions) is dropped from a conjunction, which is then not *exact*.
+//! Conditions on a nested element are first computed relative to that element and then lifted to the element
+//! above it: the operand reaches down to the nested element, and several conditions become one compound.
 
-use crate::path_index::branch::{Atom, Slot, Test, View};
+use crate::path_index::branch::{Atom, AtomTest, Operand, View};
 use crate::xpath::ast::{Axis, Expr, Kind, Literal, Op, Step};
 use crate::xpath::number::number;
 
-/// A path is filed as at most this many branches, and a predicate as at most this many ways; past it
-/// they are left to verification.
-pub const WAYS_MAX: usize = 16;
+/// Maximum number of branches of a path, and of conjunctions of a predicate; past it they are verified.
+pub const CONJUNCTIONS_MAX: usize = 16;
 
-/// Conditions on a node that together let a predicate hold.
+/// One alternative in which a predicate holds.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Way {
-    /// All of these must hold.
+pub struct Conjunction {
+    /// The conditions, all of which must hold.
     pub atoms: Vec<Atom>,
-    /// Whether the predicate then holds; otherwise it may.
+    /// Whether the atoms imply the predicate; otherwise they are only necessary.
     pub exact: bool,
 }
 
-impl Way {
-    /// Nothing is known.
-    pub const UNKNOWN: Way = Way {
+impl Conjunction {
+    /// No condition is known.
+    pub const UNKNOWN: Conjunction = Conjunction {
         atoms: Vec::new(),
         exact: false,
     };
-    const ALWAYS: Way = Way {
+    const TRUE: Conjunction = Conjunction {
         atoms: Vec::new(),
         exact: true,
     };
 
-    fn of(slot: Slot, test: Test) -> Way {
-        Way {
-            atoms: vec![Atom { slot, test }],
+    fn of(operand: Operand, test: AtomTest) -> Conjunction {
+        Conjunction {
+            atoms: vec![Atom { operand, test }],
             exact: true,
         }
     }
 }
 
-/// The node that a predicate is about.
+/// The node that a predicate applies to.
 #[derive(Clone, Copy)]
-enum Node<'a> {
-    /// The element that slots start from.
+enum ContextNode<'a> {
+    /// The element that operands are relative to.
     Element,
-    /// An attribute or text of it that this step leads to.
+    /// An attribute or text node of it, reached by this step.
     Leaf(&'a Step),
 }
 
-impl Node<'_> {
-    fn slot(self, view: View) -> Slot {
+impl ContextNode<'_> {
+    fn operand(self, view: View) -> Operand {
         match self {
-            Node::Element => Slot::Value(view),
-            Node::Leaf(step) if step.kind == Kind::Attribute => {
-                Slot::Attribute(step.test.clone(), view)
+            ContextNode::Element => Operand::Value(view),
+            ContextNode::Leaf(step) if step.kind == Kind::Attribute => {
+                Operand::Attribute(step.test.clone(), view)
             }
-            Node::Leaf(_) => Slot::Text(view),
+            ContextNode::Leaf(_) => Operand::Text(view),
         }
     }
 }
 
-/// The ways in which an element meets all of `predicates`.
-pub fn of_predicates(predicates: &[Expr]) -> Vec<Way> {
-    all_of(predicates, Node::Element)
+/// The alternatives in which an element meets all of `predicates`.
+pub fn conjunctions_of_predicates(predicates: &[Expr]) -> Vec<Conjunction> {
+    all_of(predicates, ContextNode::Element)
 }
 
-/// The ways in which `steps` lead from an element to some node.
-pub fn of_existence(steps: &[Step]) -> Vec<Way> {
-    some_node(steps, &Test::Exists, Node::Element)
+/// The alternatives in which `steps` lead from an element to some node.
+pub fn conjunctions_of_existence(steps: &[Step]) -> Vec<Conjunction> {
+    some_node(steps, &AtomTest::Exists, ContextNode::Element)
 }
 
-fn all_of(predicates: &[Expr], node: Node<'_>) -> Vec<Way> {
+fn all_of(predicates: &[Expr], node: ContextNode<'_>) -> Vec<Conjunction> {
     predicates
         .iter()
-        .fold(vec![Way::ALWAYS], |ways, predicate| {
-            both(ways, ways_of(predicate, node))
+        .fold(vec![Conjunction::TRUE], |conjunctions, predicate| {
+            conjoin(conjunctions, conjunctions_of(predicate, node))
         })
 }
 
-fn ways_of(predicate: &Expr, node: Node<'_>) -> Vec<Way> {
+fn conjunctions_of(predicate: &Expr, node: ContextNode<'_>) -> Vec<Conjunction> {
     match predicate {
         Expr::And(items) => all_of(items, node),
         Expr::Or(items) => {
-            let ways: Vec<Way> = items.iter().flat_map(|item| ways_of(item, node)).collect();
-            if ways.len() > WAYS_MAX {
-                vec![Way::UNKNOWN]
+            let alternatives = items.iter().flat_map(|item| conjunctions_of(item, node));
+            let alternatives: Vec<Conjunction> = alternatives.collect();
+            if alternatives.len() > CONJUNCTIONS_MAX {
+                vec![Conjunction::UNKNOWN]
             } else {
-                ways
+                alternatives
             }
         }
-        Expr::Exists(path) if path.steps.is_empty() => vec![Way::ALWAYS],
-        Expr::Exists(path) => some_node(&path.steps, &Test::Exists, node),
+        Expr::Exists(path) if path.steps.is_empty() => vec![Conjunction::TRUE],
+        Expr::Exists(path) => some_node(&path.steps, &AtomTest::Exists, node),
         Expr::Compare(path, op, literal) => match comparison(*op, literal) {
             Some(test) => some_node(&path.steps, &test, node),
             None => Vec::new(),
         },
-        // An empty node-set's string-value contains and starts with "" only.
+        // The string-value of an empty node-set contains and starts with "" only.
         Expr::Contains(path, text) if !text.is_empty() => {
-            first_node(&path.steps, View::Parts, text, node)
+            first_node(&path.steps, View::Substrings, text, node)
         }
         Expr::StartsWith(path, text) if !text.is_empty() => {
-            first_node(&path.steps, View::Starts, text, node)
+            first_node(&path.steps, View::Prefixes, text, node)
         }
-        _ => vec![Way::UNKNOWN],
+        _ => vec![Conjunction::UNKNOWN],
     }
 }
 
-/// The ways in which `steps` lead from `node` to some node that meets `test`.
-fn some_node(steps: &[Step], test: &Test, node: Node<'_>) -> Vec<Way> {
+/// The alternatives in which `steps` lead from `node` to some node that passes `test`.
+fn some_node(steps: &[Step], test: &AtomTest, node: ContextNode<'_>) -> Vec<Conjunction> {
     let Some((step, rest)) = steps.split_first() else {
-        return vec![Way::of(node.slot(View::Whole), test.clone())];
+        return vec![Conjunction::of(node.operand(View::Whole), test.clone())];
     };
     let next = match step.kind {
-        Kind::Element => Node::Element,
-        Kind::Attribute | Kind::Text => Node::Leaf(step),
+        Kind::Element => ContextNode::Element,
+        Kind::Attribute | Kind::Text => ContextNode::Leaf(step),
     };
-    let mut ways = all_of(&step.predicates, next);
-    // That the node exists need not be said of itself.
-    if !rest.is_empty() || *test != Test::Exists {
-        ways = both(ways, some_node(rest, test, next));
+    let mut conjunctions = all_of(&step.predicates, next);
+    // The last node needs no condition that it exists.
+    if !rest.is_empty() || *test != AtomTest::Exists {
+        conjunctions = conjoin(conjunctions, some_node(rest, test, next));
     }
-    for way in &mut ways {
-        reach(step, next, way);
+    for conjunction in &mut conjunctions {
+        lift(step, next, conjunction);
     }
-    ways
+    conjunctions
 }
 
-/// Turns conditions on `node`, to which `step` leads, into conditions on the element it starts from.
-fn reach(step: &Step, node: Node<'_>, way: &mut Way) {
-    if way.atoms.is_empty() {
-        *way = Way {
-            exact: way.exact,
-            ..Way::of(node.slot(View::Whole), Test::Exists)
+/// Turns conditions on `node`, which `step` leads to, into conditions on the element before the step.
+fn lift(step: &Step, node: ContextNode<'_>, conjunction: &mut Conjunction) {
+    if conjunction.atoms.is_empty() {
+        *conjunction = Conjunction {
+            exact: conjunction.exact,
+            ..Conjunction::of(node.operand(View::Whole), AtomTest::Exists)
         };
     }
     match node {
-        Node::Element => {
-            let mut atoms = std::mem::take(&mut way.atoms);
+        ContextNode::Element => {
+            let mut atoms = std::mem::take(&mut conjunction.atoms);
             let inner = match atoms.len() {
                 1 => atoms.remove(0),
                 _ => Atom {
-                    slot: Slot::Joint(atoms),
-                    test: Test::Exists,
+                    operand: Operand::Compound(atoms),
+                    test: AtomTest::Exists,
                 },
             };
-            way.atoms.push(Atom {
-                slot: Slot::Child(step.test.clone(), Box::new(inner.slot)),
+            conjunction.atoms.push(Atom {
+                operand: Operand::Child(step.test.clone(), Box::new(inner.operand)),
                 test: inner.test,
             });
         }
-        // Each atom may hold on another attribute or text.
-        Node::Leaf(_) => way.exact &= way.atoms.len() == 1 || is_one_node(step),
+        // Separate atoms may hold for different attributes or text nodes.
+        ContextNode::Leaf(_) => {
+            conjunction.exact &= conjunction.atoms.len() == 1 || selects_one_node(step);
+        }
     }
     if step.axis == Axis::Descendant {
-        for atom in &mut way.atoms {
-            let slot = std::mem::replace(&mut atom.slot, Slot::Value(View::Whole));
-            atom.slot = Slot::Deep(Box::new(slot));
+        for atom in &mut conjunction.atoms {
+            let operand = std::mem::replace(&mut atom.operand, Operand::Value(View::Whole));
+            atom.operand = Operand::Deep(Box::new(operand));
         }
     }
 }
 
-/// The ways in which `steps` lead from `node` to nodes the first of which has `text` in that view.
-fn first_node(steps: &[Step], view: View, text: &str, node: Node<'_>) -> Vec<Way> {
+/// The alternatives in which `text` occurs, in that view, in the first node that `steps` select from `node`.
+fn first_node(steps: &[Step], view: View, text: &str, node: ContextNode<'_>) -> Vec<Conjunction> {
     if steps.iter().any(|step| !step.predicates.is_empty()) {
-        // Which node is the first depends on them. All that is known is that there must be one.
-        let mut ways = some_node(steps, &Test::Exists, node);
-        ways.iter_mut().for_each(|way| way.exact = false);
-        return ways;
+        // The predicates decide which node is first; all that is known is that there must be one.
+        let mut conjunctions = some_node(steps, &AtomTest::Exists, node);
+        for conjunction in &mut conjunctions {
+            conjunction.exact = false;
+        }
+        return conjunctions;
     }
-    let leaf = |step| Node::Leaf(step).slot(view);
-    let along = steps.iter().rfold(node.slot(view), |inner, step| {
-        let slot = match step.kind {
-            Kind::Element => Slot::Child(step.test.clone(), Box::new(inner)),
+    let leaf = |step| ContextNode::Leaf(step).operand(view);
+    let along = steps.iter().rfold(node.operand(view), |inner, step| {
+        let operand = match step.kind {
+            Kind::Element => Operand::Child(step.test.clone(), Box::new(inner)),
             Kind::Attribute | Kind::Text => leaf(step),
         };
         match step.axis {
-            Axis::Child => slot,
-            Axis::Descendant => Slot::Deep(Box::new(slot)),
+            Axis::Child => operand,
+            Axis::Descendant => Operand::Deep(Box::new(operand)),
         }
     });
-    let slot = match steps {
+    let operand = match steps {
         [] => along,
-        [step] if is_one_node(step) => along,
-        _ => Slot::First(Box::new(along)),
+        [step] if selects_one_node(step) => along,
+        _ => Operand::First(Box::new(along)),
     };
-    vec![Way::of(slot, Test::EqText(text.into()))]
+    vec![Conjunction::of(operand, AtomTest::EqText(text.into()))]
 }
 
-/// Ways in which both hold.
-fn both(left: Vec<Way>, right: Vec<Way>) -> Vec<Way> {
-    if left.len() * right.len() > WAYS_MAX {
+/// The alternatives in which both disjunctions hold.
+fn conjoin(left: Vec<Conjunction>, right: Vec<Conjunction>) -> Vec<Conjunction> {
+    if left.len() * right.len() > CONJUNCTIONS_MAX {
         let mut fewer = if left.len() < right.len() {
             left
         } else {
             right
         };
-        fewer.iter_mut().for_each(|way| way.exact = false);
+        for conjunction in &mut fewer {
+            conjunction.exact = false;
+        }
         return fewer;
     }
-    let joined = |left: &Way, right: &Way| Way {
+    let joined = |left: &Conjunction, right: &Conjunction| Conjunction {
         atoms: [left.atoms.as_slice(), &right.atoms].concat(),
         exact: left.exact && right.exact,
     };
@@ -209,30 +214,33 @@ fn both(left: Vec<Way>, right: Vec<Way>) -> Vec<Way> {
         .collect()
 }
 
-/// Whether a step leads to one node at most.
-fn is_one_node(step: &Step) -> bool {
+/// Whether a step selects at most one node.
+fn selects_one_node(step: &Step) -> bool {
     step.axis == Axis::Child
         && step.kind == Kind::Attribute
         && step.test.uri.is_some()
         && step.test.local.is_some()
 }
 
-/// The test of a comparison; `None` where it can never hold.
-fn comparison(op: Op, literal: &Literal) -> Option<Test> {
+/// The test of a comparison; `None` if it can never hold.
+fn comparison(op: Op, literal: &Literal) -> Option<AtomTest> {
     match (op, literal) {
-        (Op::Eq, Literal::Text(text)) => Some(Test::EqText(text.clone())),
-        (Op::Ne, Literal::Text(text)) => Some(Test::NeText(text.clone())),
+        (Op::Eq, Literal::Text(text)) => Some(AtomTest::EqText(text.clone())),
+        (Op::Ne, Literal::Text(text)) => Some(AtomTest::NeText(text.clone())),
         (_, Literal::Number(number)) => number_test(op, *number),
         (_, Literal::Text(text)) => number_test(op, number(text)),
     }
 }
 
-fn number_test(op: Op, number: f64) -> Option<Test> {
-    // A comparison with NaN is false, except `!=`, which any value meets.
+fn number_test(op: Op, number: f64) -> Option<AtomTest> {
+    // A comparison with NaN is false, except `!=`, which holds for every value.
     match (number.is_nan(), op) {
-        (true, Op::Ne) => Some(Test::Exists),
+        (true, Op::Ne) => Some(AtomTest::Exists),
         (true, _) => None,
-        // One zero, so that equal numbers are one literal.
-        (false, _) => Some(Test::Number(op, if number == 0.0 { 0.0 } else { number })),
+        // Normalize the sign of zero, so that equal numbers are one literal.
+        (false, _) => Some(AtomTest::Number(
+            op,
+            if number == 0.0 { 0.0 } else { number },
+        )),
     }
 }

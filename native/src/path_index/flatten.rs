@@ -1,38 +1,40 @@
-//! Lays the trie flat: edges by node and kind, sorted.
+//! Flattens the trie: sorted arrays of edges by kind and node.
 
 use hashbrown::HashMap;
 
-use crate::path_index::segment::{Comparison, Condition, Node, Origin, StepEdge, DIRECT, VERIFY};
-use crate::subscription_store::flat_layout::Texts;
+use crate::path_index::segment::{
+    Comparison, Condition, ParentLink, StepEdge, TrieNode, DIRECT_CLASS, VERIFY,
+};
+use crate::subscription_store::flat_layout::StringArray;
 
-pub(super) type Table<K, V> = HashMap<K, V, foldhash::fast::RandomState>;
+pub(super) type HashTable<K, V> = HashMap<K, V, foldhash::fast::RandomState>;
 
-/// An edge of the trie while it is built. Literals of numbers are numbered as they come; they are
-/// renumbered in ascending order at the end.
+/// An edge of the trie under construction. Numbers have provisional indexes, which are replaced by their ranks
+/// at the end.
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
 pub(super) enum Edge {
     Child(u32),
     Descendant(u32),
     Condition {
         step: u32,
-        slot: u32,
+        operand: u32,
         comparison: u32,
         literal: u32,
     },
 }
 
-/// Edges by node and kind.
+/// Sorted edges, by kind and node.
 pub(super) struct FlatEdges {
-    pub nodes: Vec<Node>,
+    pub nodes: Vec<TrieNode>,
     pub children: Vec<StepEdge>,
     pub descendants: Vec<StepEdge>,
     pub conditions: Vec<Condition>,
     pub accepts: Vec<u32>,
-    pub wants: Vec<u32>,
+    pub required: Vec<u32>,
 }
 
 impl FlatEdges {
-    pub fn new(node_count: usize, edges: &Table<(u32, Edge), u32>, ranks: &[u32]) -> FlatEdges {
+    pub fn new(node_count: usize, edges: &HashTable<(u32, Edge), u32>, ranks: &[u32]) -> FlatEdges {
         let rank = |comparison: u32, literal: u32| {
             if Comparison::NUMERIC >> comparison & 1 == 1 {
                 ranks[literal as usize]
@@ -48,7 +50,7 @@ impl FlatEdges {
                 Edge::Descendant(test) => descendants.push((from, StepEdge { test, node })),
                 Edge::Condition {
                     step,
-                    slot,
+                    operand,
                     comparison,
                     literal,
                 } => {
@@ -57,7 +59,7 @@ impl FlatEdges {
                         from,
                         Condition {
                             step,
-                            slot,
+                            operand,
                             comparison,
                             literal,
                             node,
@@ -66,27 +68,27 @@ impl FlatEdges {
                 }
             }
         }
-        let mut nodes = vec![Node::default(); node_count + 1];
+        let mut nodes = vec![TrieNode::default(); node_count + 1];
         FlatEdges {
-            children: lay(children, &mut nodes, |node| &mut node.child),
-            descendants: lay(descendants, &mut nodes, |node| &mut node.descendant),
-            conditions: lay(conditions, &mut nodes, |node| &mut node.condition),
+            children: group_by_node(children, &mut nodes, |node| &mut node.child),
+            descendants: group_by_node(descendants, &mut nodes, |node| &mut node.descendant),
+            conditions: group_by_node(conditions, &mut nodes, |node| &mut node.condition),
             accepts: Vec::new(),
-            wants: Vec::new(),
+            required: Vec::new(),
             nodes,
         }
     }
 
-    pub fn accept(&mut self, accepts: Vec<(u32, u32)>) {
-        self.accepts = lay(accepts, &mut self.nodes, |node| &mut node.accept);
+    pub fn set_accepts(&mut self, accepts: Vec<(u32, u32)>) {
+        self.accepts = group_by_node(accepts, &mut self.nodes, |node| &mut node.accept);
     }
 
-    pub fn want(&mut self, wants: Vec<(u32, u32)>) {
-        self.wants = lay(wants, &mut self.nodes, |node| &mut node.want);
+    pub fn set_required(&mut self, required: Vec<(u32, u32)>) {
+        self.required = group_by_node(required, &mut self.nodes, |node| &mut node.required);
     }
 
-    /// Lets conditions lead straight to a class where nothing else stands behind them.
-    pub fn shorten(&mut self) {
+    /// Points conditions directly to a class where nothing else follows them.
+    pub fn shortcut_to_classes(&mut self) {
         for condition in &mut self.conditions {
             let (this, next) = (
                 self.nodes[condition.node as usize],
@@ -95,35 +97,35 @@ impl FlatEdges {
             let accepts = &self.accepts[this.accept as usize..next.accept as usize];
             if let ([class], true) = (accepts, this.condition == next.condition) {
                 if class & VERIFY == 0 {
-                    condition.node = class | DIRECT;
+                    condition.node = class | DIRECT_CLASS;
                 }
             }
         }
     }
 
-    pub fn count_steps(&mut self, origins: &[Origin]) {
-        // A node's number is greater than its parent's.
-        for (number, origin) in origins.iter().enumerate().skip(1) {
-            let above = self.nodes[origin.parent as usize].steps;
-            self.nodes[number].steps = match origin.edge {
-                edge if edge & Origin::CONDITION != 0 => above,
-                edge if edge & Origin::DESCENDANT != 0 => (above + 1) | Node::LOOSE,
+    pub fn count_steps(&mut self, parent_links: &[ParentLink]) {
+        // Parents have lower numbers than their children.
+        for (number, link) in parent_links.iter().enumerate().skip(1) {
+            let above = self.nodes[link.parent as usize].steps;
+            self.nodes[number].steps = match link.edge {
+                edge if edge & ParentLink::CONDITION != 0 => above,
+                edge if edge & ParentLink::DESCENDANT != 0 => (above + 1) | TrieNode::AMBIGUOUS,
                 _ => above + 1,
             };
         }
     }
 }
 
-/// Sorts `items` by node and value, and notes in each node where its own begin.
-fn lay<T: Ord + Copy>(
+/// Sorts `items` by node and value, and stores in each node where its items begin.
+fn group_by_node<T: Ord + Copy>(
     mut items: Vec<(u32, T)>,
-    nodes: &mut [Node],
-    start: impl Fn(&mut Node) -> &mut u32,
+    nodes: &mut [TrieNode],
+    field: impl Fn(&mut TrieNode) -> &mut u32,
 ) -> Vec<T> {
     items.sort_unstable();
     let mut at = 0;
     for (number, node) in nodes.iter_mut().enumerate() {
-        *start(node) = u32::try_from(at).expect("fewer than 2^32 edges a segment");
+        *field(node) = u32::try_from(at).expect("a segment has fewer than 2^32 edges");
         while at < items.len() && items[at].0 as usize == number {
             at += 1;
         }
@@ -131,8 +133,8 @@ fn lay<T: Ord + Copy>(
     items.into_iter().map(|(_, item)| item).collect()
 }
 
-/// Numbers of texts, ordered by the texts.
-pub(super) fn by_text(texts: &Texts, numbers: Table<u32, ()>) -> Vec<u32> {
+/// Indexes of strings, sorted by string.
+pub(super) fn sort_by_text(texts: &StringArray, numbers: HashTable<u32, ()>) -> Vec<u32> {
     let mut numbers: Vec<u32> = numbers.into_keys().collect();
     numbers.sort_unstable_by_key(|&number| texts.get(number));
     numbers

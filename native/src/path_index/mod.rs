@@ -1,11 +1,11 @@
-//! The index of XPath subscriptions: segments that the matching engines search.
+//! The index of path subscriptions: each segment is one trie shared by all queries.
 
 pub mod branch;
-pub mod build;
 pub mod compile;
 pub mod dnf;
-pub mod flatten;
+mod flatten;
 pub mod segment;
-pub mod segment_file;
+mod segment_builder;
+mod segment_file;
 pub mod subscription_index;
 pub mod substring_search;

@@ -1,23 +1,23 @@
-//! A segment: an immutable set of subscriptions as one shared trie.
+//! A segment: an immutable set of path subscriptions as one shared trie.
 //!
-//! Equal queries are one *class*. Each class's branches are paths in the trie. First come the
-//! *steps* (child or descendant, with a name test); nodes reached by steps alone are *structural*,
-//! and they are what the automaton runs on. Then come the *conditions*, each with the step that it
-//! belongs to: those of the deepest step first, since that element ends first, then those further up.
-//! So queries that differ only in a constant part company at the last, where one lookup by value
-//! tells which of them hold. A node's edges of one kind stand together, sorted.
+//! Equal queries form one *class*. The branches of each class are paths in the trie. *Steps* (child or
+//! descendant, with a name test) come first; the nodes that steps lead to are *structural*, and the automaton
+//! runs on them. *Conditions* follow, each with the step it belongs to: those of the deepest step first, since
+//! that element ends first, then those further up. Queries that differ only in a constant therefore diverge at
+//! the last edge, where one lookup by value finds those that hold. The edges of a node are sorted and stored
+//! together by kind.
 //!
-//! Conditions that one nested element must meet together (*joint* ones) begin at a node of their own, to
-//! which no step leads; to the conditions above, the node where they end is a value like any other.
+//! Conditions that one nested element must meet together (*compound conditions*) start at a separate root. The
+//! node at which they end is a value to the conditions above them, like any other value.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use bytemuck::{Pod, Zeroable};
 
 use crate::path_index::branch::View;
-use crate::path_index::substring_search::{Parts, Starts};
-use crate::subscription_store::flat_layout::{Flat, TextTable, Texts};
-use crate::subscription_store::subscription_table::Roster;
+use crate::path_index::substring_search::{PrefixSearch, SubstringSearch};
+use crate::subscription_store::flat_layout::{FlatArray, StringArray, StringTable};
+use crate::subscription_store::subscription_table::SubscriptionTable;
 use crate::xpath::ast::{NameTest, Op, Query};
 use crate::xpath::parse_canonical;
 
@@ -27,19 +27,19 @@ pub const ROOT: u32 = 0;
 /// Name test 0 of every segment: any name.
 pub const ANY: u32 = 0;
 
-/// A segment has fewer slots than this: engines pack a slot with a depth.
-pub const SLOTS_MAX: usize = 1 << 24;
+/// A segment has fewer operands than this.
+pub const OPERANDS_MAX: usize = 1 << 24;
 
-/// Marks a class in an accept list whose documents must still be verified.
+/// Marks a class in an accept list whose matches must be verified.
 pub const VERIFY: u32 = 1 << 31;
 
-/// Marks, in a condition's `node`, a class: all that stands behind the condition is that it matches.
-pub const DIRECT: u32 = 1 << 31;
+/// Marks a class in the `node` of a condition that has no further conditions after it.
+pub const DIRECT_CLASS: u32 = 1 << 31;
 
-/// Where a node's edges begin; they end where the next node's begin.
+/// Where the edges of a trie node begin; they end where those of the next node begin.
 #[derive(Clone, Copy, Debug, Default, Pod, Zeroable)]
 #[repr(C)]
-pub struct Node {
+pub struct TrieNode {
     /// In `child_edges`.
     pub child: u32,
     /// In `descendant_edges`.
@@ -48,29 +48,29 @@ pub struct Node {
     pub condition: u32,
     /// In `accepts`.
     pub accept: u32,
-    /// In `wants`.
-    pub want: u32,
-    /// How many steps lead here, with [`Node::LOOSE`] where one of them is a descendant step.
+    /// In `required`.
+    pub required: u32,
+    /// Number of steps to this node, with [`TrieNode::AMBIGUOUS`] if one of them is a descendant step.
     pub steps: u32,
 }
 
-impl Node {
-    /// Set in `steps` where a path can meet the steps in more than one way.
-    pub const LOOSE: u32 = 1 << 31;
+impl TrieNode {
+    /// Set in `steps` if a label path can align with the steps in more than one way.
+    pub const AMBIGUOUS: u32 = 1 << 31;
 }
 
-/// How a node was reached: for structural nodes, the way back up.
+/// The edge that leads to a trie node.
 #[derive(Clone, Copy, Debug, Default, Pod, Zeroable)]
 #[repr(C)]
-pub struct Origin {
-    /// The node above.
+pub struct ParentLink {
+    /// The parent node.
     pub parent: u32,
-    /// The name test, with [`Origin::DESCENDANT`] for `//`; or the step that a condition belongs to,
-    /// with [`Origin::CONDITION`].
+    /// The name test, with [`ParentLink::DESCENDANT`] for `//`; or the step that a condition belongs to,
+    /// with [`ParentLink::CONDITION`].
     pub edge: u32,
 }
 
-impl Origin {
+impl ParentLink {
     /// Set in `edge` for a descendant step.
     pub const DESCENDANT: u32 = 1 << 31;
     /// Set in `edge` for a condition.
@@ -91,19 +91,19 @@ pub struct StepEdge {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Pod, Zeroable)]
 #[repr(C)]
 pub struct Condition {
-    /// Which step of the branch it belongs to, from 0.
+    /// The step of the branch it belongs to, from 0.
     pub step: u32,
-    /// The slot.
-    pub slot: u32,
+    /// The operand.
+    pub operand: u32,
     /// A [`Comparison`].
     pub comparison: u32,
-    /// Number of the literal: of a text, or of a number in ascending order; 0 for existence.
+    /// Index of the literal, in `literals` or `numbers`; 0 for existence.
     pub literal: u32,
-    /// The node it leads to, or a class with [`DIRECT`].
+    /// The node it leads to, or a class with [`DIRECT_CLASS`].
     pub node: u32,
 }
 
-/// The kinds of tests, as numbers that stand in files.
+/// Comparisons; their numbers are part of the file format.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[repr(u32)]
 pub enum Comparison {
@@ -111,7 +111,7 @@ pub enum Comparison {
     EqText = 0,
     /// Equal as numbers.
     EqNumber = 1,
-    /// Some value is less than the literal.
+    /// Less than the literal.
     Lt = 2,
     /// Less or equal.
     Le = 3,
@@ -119,11 +119,11 @@ pub enum Comparison {
     Gt = 4,
     /// Greater or equal.
     Ge = 5,
-    /// There is a value.
+    /// Some value exists.
     Exists = 6,
-    /// Some value differs as text.
+    /// Different as text.
     NeText = 7,
-    /// Some value differs as a number.
+    /// Different as numbers.
     NeNumber = 8,
 }
 
@@ -142,10 +142,10 @@ impl Comparison {
     /// The bits of the comparisons of texts.
     pub const TEXTUAL: u32 = Comparison::EqText.bit() | Comparison::NeText.bit();
 
-    /// How many there are.
+    /// Number of comparisons.
     pub const COUNT: usize = 9;
 
-    /// The comparison of that number; a file with others is refused when it is opened.
+    /// The comparison with a number.
     pub fn from_number(number: u32) -> Comparison {
         use Comparison::{EqNumber, EqText, Exists, Ge, Gt, Le, Lt, NeNumber, NeText};
         [EqText, EqNumber, Lt, Le, Gt, Ge, Exists, NeText, NeNumber][number as usize]
@@ -169,91 +169,91 @@ impl Comparison {
     }
 }
 
-/// What a slot reads, as numbers that stand in files.
+/// An operand; its numbers are part of the file format.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Pod, Zeroable)]
 #[repr(C)]
-pub struct SlotRecord {
+pub struct OperandRecord {
     /// One of the constants below.
     pub kind: u32,
     /// The name test, for attributes and children.
     pub test: u32,
-    /// The inner slot, for children, what is deep, and first nodes; for joint conditions the node of
-    /// the trie where they begin.
+    /// The inner operand, for children, deep operands and first nodes; the root of the conditions, for
+    /// compounds.
     pub inner: u32,
-    /// A [`View`], for attributes, string-values and text nodes; 0 for others.
+    /// A [`View`], for attributes, string-values and text nodes; otherwise 0.
     pub view: u32,
-    /// Which comparisons read this slot: a bit for each [`Comparison`].
+    /// The comparisons that use this operand: a bit for each [`Comparison`].
     pub comparisons: u32,
 }
 
-impl SlotRecord {
+impl OperandRecord {
     /// Attributes.
     pub const ATTRIBUTE: u32 = 0;
     /// The string-value.
     pub const VALUE: u32 = 1;
     /// The text nodes.
     pub const TEXT: u32 = 2;
-    /// What the inner slot has in children.
+    /// The values of the inner operand in children.
     pub const CHILD: u32 = 3;
-    /// What the inner slot has here and below.
+    /// The values of the inner operand in the element and its descendants.
     pub const DEEP: u32 = 4;
-    /// What the inner slot has from the first node.
+    /// The values of the inner operand from its first node.
     pub const FIRST: u32 = 5;
-    /// The element itself: its values are the nodes of the trie whose conditions it meets.
-    pub const JOINT: u32 = 6;
+    /// The element itself: its values are the trie nodes of the compound conditions that it meets.
+    pub const COMPOUND: u32 = 6;
 
-    /// How many views there are: the numbers below are views.
+    /// Number of views.
     pub const VIEWS: usize = 3;
     /// [`View::Whole`] as a number.
     pub const WHOLE: usize = View::Whole as usize;
-    /// [`View::Parts`] as a number.
-    pub const PARTS: usize = View::Parts as usize;
-    /// [`View::Starts`] as a number.
-    pub const STARTS: usize = View::Starts as usize;
+    /// [`View::Substrings`] as a number.
+    pub const SUBSTRINGS: usize = View::Substrings as usize;
+    /// [`View::Prefixes`] as a number.
+    pub const PREFIXES: usize = View::Prefixes as usize;
 }
 
 /// An immutable set of subscriptions.
 pub struct Segment {
-    /// Tells segments of one process apart; not in files.
+    /// Identifies the segment in this process; not in files.
     pub serial: u64,
-    /// Name tests: `uri` and `local`, a mark for "any" in front. Number 0 is `*`.
-    pub tests: Texts,
+    /// Name tests as [`test_key`]s; the first is `*`.
+    pub tests: StringArray,
     /// Finds a name test.
-    pub test_table: TextTable,
-    /// One more than there are nodes.
-    pub nodes: Flat<Node>,
+    pub test_table: StringTable,
+    /// One entry more than nodes.
+    pub nodes: FlatArray<TrieNode>,
     /// By node.
-    pub origins: Flat<Origin>,
+    pub parent_links: FlatArray<ParentLink>,
     /// Child steps.
-    pub child_edges: Flat<StepEdge>,
+    pub child_edges: FlatArray<StepEdge>,
     /// Descendant steps.
-    pub descendant_edges: Flat<StepEdge>,
+    pub descendant_edges: FlatArray<StepEdge>,
     /// Conditions.
-    pub conditions: Flat<Condition>,
+    pub conditions: FlatArray<Condition>,
     /// Classes, with [`VERIFY`].
-    pub accepts: Flat<u32>,
-    /// Slots whose values the elements at a node must keep.
-    pub wants: Flat<u32>,
-    /// By slot number.
-    pub slots: Flat<SlotRecord>,
-    /// Texts that conditions compare with.
-    pub literals: Texts,
+    pub accepts: FlatArray<u32>,
+    /// Operands whose values the elements at a node must record.
+    pub required: FlatArray<u32>,
+    /// By number.
+    pub operands: FlatArray<OperandRecord>,
+    /// Strings that conditions compare with.
+    pub literals: StringArray,
     /// Finds a literal.
-    pub literal_table: TextTable,
-    /// Literals that conditions look for in values, by number: what `parts` was built of.
-    pub part_literals: Flat<u32>,
-    /// Literals that conditions want values to start with, by number: what `starts` was built of.
-    pub start_literals: Flat<u32>,
-    /// Finds which literals a value contains; not in files.
-    pub parts: Parts,
-    /// Finds which literals a value starts with; not in files.
-    pub starts: Starts,
+    pub literal_table: StringTable,
+    /// Indexes of the literals that `substrings` searches.
+    pub substring_literals: FlatArray<u32>,
+    /// Indexes of the literals that `prefixes` searches.
+    pub prefix_literals: FlatArray<u32>,
+    /// Finds the literals that a value contains; not in files.
+    pub substrings: SubstringSearch,
+    /// Finds the literals that a value starts with; not in files.
+    pub prefixes: PrefixSearch,
     /// Numbers that conditions compare with, ascending.
-    pub numbers: Flat<f64>,
+    pub numbers: FlatArray<f64>,
     /// The canonical query of each class.
-    pub queries: Texts,
-    /// The subscriptions; a source that is the canonical query is left out.
-    pub roster: Roster,
+    pub queries: StringArray,
+    /// The subscriptions; the source is empty where it is the canonical query.
+    pub subscriptions: SubscriptionTable,
 }
 
 static SEGMENTS_MADE: AtomicU64 = AtomicU64::new(0);
@@ -304,26 +304,26 @@ impl Segment {
         "The classes that end at a node."
     );
     edges!(
-        wants_of,
-        want,
-        wants,
+        required_of,
+        required,
+        required,
         u32,
-        "The slots that elements at a node must keep."
+        "The operands whose values the elements at a node must record."
     );
 
-    /// How many steps lead to a node.
+    /// The number of steps to a node.
     pub fn steps_to(&self, node: u32) -> u32 {
-        self.nodes[node as usize].steps & !Node::LOOSE
+        self.nodes[node as usize].steps & !TrieNode::AMBIGUOUS
     }
 
-    /// Whether a path can meet the steps to a node in more than one way.
-    pub fn is_loose(&self, node: u32) -> bool {
-        self.nodes[node as usize].steps & Node::LOOSE != 0
+    /// Whether a label path can align with the steps to a node in more than one way.
+    pub fn is_ambiguous(&self, node: u32) -> bool {
+        self.nodes[node as usize].steps & TrieNode::AMBIGUOUS != 0
     }
 
     /// How many classes there are.
     pub fn class_count(&self) -> usize {
-        self.roster.class_count()
+        self.subscriptions.class_count()
     }
 
     /// The query of a class.
@@ -331,8 +331,8 @@ impl Segment {
         parse_canonical(self.queries.get(class)).expect("an index holds canonical queries")
     }
 
-    /// The name tests of this segment that an expanded name meets, most particular first.
-    pub fn tests_met(&self, uri: &str, local: &str) -> Vec<u32> {
+    /// The name tests that an expanded name passes, most specific first.
+    pub fn matching_tests(&self, uri: &str, local: &str) -> Vec<u32> {
         [
             (Some(uri), Some(local)),
             (None, Some(local)),
@@ -350,19 +350,19 @@ impl Segment {
             .find(&self.tests, test_key(uri, local).as_bytes())
     }
 
-    /// The slot that feeds a slot with what the element itself and its children have: for a deep slot
-    /// the inner one, for others the slot itself.
+    /// Where an operand gets values from within the element: the inner operand of a deep operand, otherwise the
+    /// operand itself.
     #[inline]
-    pub fn source_slot(&self, slot: u32) -> &SlotRecord {
-        let record = &self.slots[slot as usize];
-        if record.kind == SlotRecord::DEEP {
-            &self.slots[record.inner as usize]
+    pub fn source_operand(&self, operand: u32) -> &OperandRecord {
+        let record = &self.operands[operand as usize];
+        if record.kind == OperandRecord::DEEP {
+            &self.operands[record.inner as usize]
         } else {
             record
         }
     }
 
-    /// The number of a number, where some condition compares with it.
+    /// The index of a number that some condition compares with.
     #[inline]
     pub fn find_number(&self, number: f64) -> Option<u32> {
         self.numbers
@@ -372,7 +372,7 @@ impl Segment {
     }
 }
 
-/// A name test as a text: unambiguous, since neither part of a name holds a NUL.
+/// A name test as a string; it is unambiguous, since names contain no NUL.
 pub fn test_key(uri: Option<&str>, local: Option<&str>) -> String {
     let part = |text: Option<&str>| text.map_or("*".to_owned(), |text| format!("={text}"));
     format!("{}\0{}", part(uri), part(local))

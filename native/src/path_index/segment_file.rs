@@ -1,10 +1,12 @@
-//! A segment as an index file.
+//! The index file of a segment.
 
 use crate::path_index::segment::{next_serial, Segment};
-use crate::path_index::substring_search::{Parts, Starts};
-use crate::subscription_store::file_format::{roster_sections, OpenError, Sections, Stored};
+use crate::path_index::substring_search::{PrefixSearch, SubstringSearch};
+use crate::subscription_store::file_format::{
+    subscription_table_sections, OpenError, SectionReader, StoredSegment,
+};
 
-impl Stored for Segment {
+impl StoredSegment for Segment {
     const MAGIC: &'static [u8; 16] = b"penstock-index\r\n";
     const VERSION: u32 = 4;
 
@@ -14,72 +16,74 @@ impl Stored for Segment {
             tests,
             test_table,
             nodes,
-            origins,
+            parent_links,
             child_edges,
             descendant_edges,
             conditions,
             accepts,
-            wants,
-            slots,
+            required,
+            operands,
             literals,
             literal_table,
-            part_literals,
-            start_literals,
-            parts: _,
-            starts: _,
+            substring_literals,
+            prefix_literals,
+            substrings: _,
+            prefixes: _,
             numbers,
             queries,
-            roster,
+            subscriptions,
         } = self;
         let own = [
             tests.ends.as_bytes(),
             tests.bytes.as_bytes(),
-            test_table.places.as_bytes(),
+            test_table.buckets.as_bytes(),
             nodes.as_bytes(),
-            origins.as_bytes(),
+            parent_links.as_bytes(),
             child_edges.as_bytes(),
             descendant_edges.as_bytes(),
             conditions.as_bytes(),
             accepts.as_bytes(),
-            wants.as_bytes(),
-            slots.as_bytes(),
+            required.as_bytes(),
+            operands.as_bytes(),
             literals.ends.as_bytes(),
             literals.bytes.as_bytes(),
-            literal_table.places.as_bytes(),
-            part_literals.as_bytes(),
-            start_literals.as_bytes(),
+            literal_table.buckets.as_bytes(),
+            substring_literals.as_bytes(),
+            prefix_literals.as_bytes(),
             numbers.as_bytes(),
             queries.ends.as_bytes(),
             queries.bytes.as_bytes(),
         ];
-        own.into_iter().chain(roster_sections(roster)).collect()
+        own.into_iter()
+            .chain(subscription_table_sections(subscriptions))
+            .collect()
     }
 
-    fn from_sections(sections: &mut Sections<'_>) -> Result<Segment, OpenError> {
+    fn from_sections(sections: &mut SectionReader<'_>) -> Result<Segment, OpenError> {
         let mut segment = Segment {
             serial: next_serial(),
-            parts: Parts::default(),
-            starts: Starts::default(),
-            tests: sections.texts()?,
-            test_table: sections.text_table()?,
-            nodes: sections.flat()?,
-            origins: sections.flat()?,
-            child_edges: sections.flat()?,
-            descendant_edges: sections.flat()?,
-            conditions: sections.flat()?,
-            accepts: sections.flat()?,
-            wants: sections.flat()?,
-            slots: sections.flat()?,
-            literals: sections.texts()?,
-            literal_table: sections.text_table()?,
-            part_literals: sections.flat()?,
-            start_literals: sections.flat()?,
-            numbers: sections.flat()?,
-            queries: sections.texts()?,
-            roster: sections.roster()?,
+            substrings: SubstringSearch::default(),
+            prefixes: PrefixSearch::default(),
+            tests: sections.strings()?,
+            test_table: sections.string_table()?,
+            nodes: sections.array()?,
+            parent_links: sections.array()?,
+            child_edges: sections.array()?,
+            descendant_edges: sections.array()?,
+            conditions: sections.array()?,
+            accepts: sections.array()?,
+            required: sections.array()?,
+            operands: sections.array()?,
+            literals: sections.strings()?,
+            literal_table: sections.string_table()?,
+            substring_literals: sections.array()?,
+            prefix_literals: sections.array()?,
+            numbers: sections.array()?,
+            queries: sections.strings()?,
+            subscriptions: sections.subscription_table()?,
         };
-        segment.parts = Parts::new(&segment.literals, &segment.part_literals);
-        segment.starts = Starts::new(&segment.literals, &segment.start_literals);
+        segment.substrings = SubstringSearch::new(&segment.literals, &segment.substring_literals);
+        segment.prefixes = PrefixSearch::new(&segment.literals, &segment.prefix_literals);
         Ok(segment)
     }
 }

@@ -1,21 +1,23 @@
-//! The index of XPath subscriptions.
+//! The index of path subscriptions.
 
-use super::build::SegmentBuilder;
 use super::segment::Segment;
-use crate::subscription_store::store::{AddError, Build, Part, Snapshot, Store};
-use crate::subscription_store::subscription_table::Roster;
+use super::segment_builder::SegmentBuilder;
+use crate::subscription_store::store::{
+    AddError, BuildSegment, IndexSegment, Snapshot, SubscriptionStore,
+};
+use crate::subscription_store::subscription_table::SubscriptionTable;
 use crate::xpath::{canonical_text, normalise, parse, Namespaces};
 
-/// A set of XPath subscriptions that changes.
-pub type Index = Store<SegmentBuilder>;
+/// A mutable set of path subscriptions.
+pub type PathIndex = SubscriptionStore<SegmentBuilder>;
 
-/// The XPath subscriptions at one time.
+/// The path subscriptions at one time.
 pub type PathSnapshot = Snapshot<Segment>;
 
-impl Index {
+impl PathIndex {
     /// Adds a subscription.
     pub fn add(&mut self, id: &str, query: &str, namespaces: &Namespaces) -> Result<(), AddError> {
-        self.add_by(id, |builder| {
+        self.add_with(id, |builder| {
             let parsed = normalise(parse(query, namespaces)?);
             builder.add(id, query, &parsed, &canonical_text(&parsed));
             Ok(())
@@ -23,39 +25,39 @@ impl Index {
     }
 }
 
-impl Part for Segment {
-    fn roster(&self) -> &Roster {
-        &self.roster
+impl IndexSegment for Segment {
+    fn subscriptions(&self) -> &SubscriptionTable {
+        &self.subscriptions
     }
 
-    fn source_of(&self, handle: u32) -> &str {
-        match self.roster.sources.get(handle) {
+    fn source_of(&self, row: u32) -> &str {
+        match self.subscriptions.sources.get(row) {
             "" => self
                 .queries
-                .get(self.roster.handle_classes[handle as usize]),
+                .get(self.subscriptions.row_classes[row as usize]),
             source => source,
         }
     }
 }
 
-impl Build for SegmentBuilder {
-    type Part = Segment;
+impl BuildSegment for SegmentBuilder {
+    type Segment = Segment;
 
     fn count(&self) -> usize {
-        self.roster.count()
+        self.subscription_count()
     }
 
-    fn copy(&mut self, part: &Segment, handle: u32) {
-        let class = part.roster.handle_classes[handle as usize];
+    fn copy(&mut self, segment: &Segment, row: u32) {
+        let class = segment.subscriptions.row_classes[row as usize];
         self.add(
-            part.roster.ids.get(handle),
-            part.source_of(handle),
-            &part.query_of(class),
-            part.queries.get(class),
+            segment.subscriptions.ids.get(row),
+            segment.source_of(row),
+            &segment.query_of(class),
+            segment.queries.get(class),
         );
     }
 
     fn finish(self) -> Segment {
-        self.lay_flat()
+        self.flatten()
     }
 }

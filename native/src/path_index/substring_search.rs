@@ -1,54 +1,53 @@
-//! Which of many literals a text contains, or starts with, found all at once.
+//! Multi-pattern search: finds which of many literals a text contains or starts with.
 
 use aho_corasick::automaton::{Automaton, StateID};
 use aho_corasick::nfa::contiguous::NFA;
 use aho_corasick::Anchored;
 
-use crate::subscription_store::flat_layout::Texts;
+use crate::subscription_store::flat_layout::StringArray;
 
-/// The literals that the conditions of a segment look for in values have at most so many bytes
-/// together: the automaton that finds them takes some twenty times that. Conditions past it are
-/// verified query by query.
-pub const PART_BYTES_MAX: usize = 1 << 24;
+/// Maximum total bytes of the literals that the conditions of a segment search for; the automaton takes about
+/// twenty times as much memory. Conditions past the limit are verified.
+pub const SUBSTRING_BYTES_MAX: usize = 1 << 24;
 
-/// Finds the literals that a text contains, in one pass whatever their number.
+/// Finds the literals that a text contains, in one pass (Aho-Corasick).
 #[derive(Default)]
-pub struct Parts {
+pub struct SubstringSearch {
     automaton: Option<NFA>,
-    // By the automaton's number of a pattern.
+    // By pattern of the automaton.
     literals: Vec<u32>,
 }
 
-/// A text being searched, piece by piece.
+/// The search of a text that arrives in pieces.
 #[derive(Default)]
-pub struct Search {
+pub struct SubstringScan {
     state: Option<StateID>,
     found: Vec<u32>,
-    // How many there were when they were last put in order.
-    ordered: usize,
+    // Number of distinct literals at the last deduplication.
+    distinct: usize,
 }
 
-/// Past this many, what was found is put in order while the search goes on.
-const FOUND_ORDERED_PAST: usize = 64;
+/// Past this number of occurrences, literals are deduplicated during the search.
+const DEDUPLICATED_PAST: usize = 64;
 
-impl Parts {
-    /// Looks for the literals of these numbers.
-    pub fn new(literals: &Texts, numbers: &[u32]) -> Parts {
+impl SubstringSearch {
+    /// A search for the literals with these indexes.
+    pub fn new(literals: &StringArray, numbers: &[u32]) -> SubstringSearch {
         if numbers.is_empty() {
-            return Parts::default();
+            return SubstringSearch::default();
         }
         let automaton = NFA::builder()
             .prefilter(false)
             .build(numbers.iter().map(|&number| literals.get(number)))
             .expect("the literals have fewer bytes than an automaton may have states");
-        Parts {
+        SubstringSearch {
             automaton: Some(automaton),
             literals: numbers.to_vec(),
         }
     }
 
-    /// Goes on with a search.
-    pub fn feed(&self, search: &mut Search, piece: &str) {
+    /// Continues a search.
+    pub fn feed(&self, scan: &mut SubstringScan, piece: &str) {
         let Some(automaton) = &self.automaton else {
             return;
         };
@@ -57,87 +56,87 @@ impl Parts {
                 .start_state(Anchored::No)
                 .expect("unanchored searches are supported")
         };
-        let mut state = search.state.unwrap_or_else(start);
+        let mut state = scan.state.unwrap_or_else(start);
         for &byte in piece.as_bytes() {
             state = automaton.next_state(Anchored::No, state, byte);
             if automaton.is_match(state) {
                 for at in 0..automaton.match_len(state) {
                     let pattern = automaton.match_pattern(state, at);
-                    search.found.push(self.literals[pattern.as_usize()]);
+                    scan.found.push(self.literals[pattern.as_usize()]);
                 }
-                if search.found.len() > FOUND_ORDERED_PAST.max(2 * search.ordered) {
-                    search.order();
+                if scan.found.len() > DEDUPLICATED_PAST.max(2 * scan.distinct) {
+                    scan.deduplicate();
                 }
             }
         }
-        search.state = Some(state);
+        scan.state = Some(state);
     }
 }
 
-impl Search {
-    /// The literals that the pieces contain together, ascending, each once.
+impl SubstringScan {
+    /// The distinct literals in the text so far, ascending.
     pub fn found(&mut self) -> &[u32] {
-        self.order();
+        self.deduplicate();
         &self.found
     }
 
-    fn order(&mut self) {
+    fn deduplicate(&mut self) {
         self.found.sort_unstable();
         self.found.dedup();
-        self.ordered = self.found.len();
+        self.distinct = self.found.len();
     }
 }
 
 /// Finds the literals that a text starts with.
 ///
-/// They stand in order, so the last one that is not greater than the text either starts it, or begins
-/// as all those do that start it. Each knows the longest other that starts it.
+/// The literals are sorted, so every prefix of the text is the last literal that is not greater than the text, or a
+/// prefix of that literal. Each literal links to its longest proper prefix among the others.
 #[derive(Default)]
-pub struct Starts {
+pub struct PrefixSearch {
     literals: Vec<u32>,
-    // By place in `literals`: the place of the longest other that starts this one, or itself.
-    shorter: Vec<u32>,
+    // By position in `literals`: the position of its longest proper prefix, or its own.
+    longest_prefixes: Vec<u32>,
 }
 
-impl Starts {
-    /// Looks for the literals of these numbers, which are ordered by their texts.
-    pub fn new(texts: &Texts, ordered: &[u32]) -> Starts {
-        let mut shorter: Vec<u32> = Vec::with_capacity(ordered.len());
+impl PrefixSearch {
+    /// A search for the literals with these indexes, which are sorted by text.
+    pub fn new(texts: &StringArray, ordered: &[u32]) -> PrefixSearch {
+        let mut longest_prefixes: Vec<u32> = Vec::with_capacity(ordered.len());
         let mut open: Vec<u32> = Vec::new();
-        for (place, &number) in ordered.iter().enumerate() {
+        for (position, &number) in ordered.iter().enumerate() {
             let text = texts.get(number);
             let starts = |&at: &u32| text.starts_with(texts.get(ordered[at as usize]));
             while open.last().is_some_and(|at| !starts(at)) {
                 open.pop();
             }
-            let place = place as u32;
-            shorter.push(open.last().copied().unwrap_or(place));
-            open.push(place);
+            let position = position as u32;
+            longest_prefixes.push(open.last().copied().unwrap_or(position));
+            open.push(position);
         }
-        Starts {
+        PrefixSearch {
             literals: ordered.to_vec(),
-            shorter,
+            longest_prefixes,
         }
     }
 
-    /// Adds the literals that `text` starts with.
-    pub fn find(&self, texts: &Texts, text: &str, found: &mut Vec<u32>) {
+    /// Appends the literals that `text` starts with.
+    pub fn find(&self, texts: &StringArray, text: &str, found: &mut Vec<u32>) {
         let not_greater = self
             .literals
             .partition_point(|&number| texts.get(number) <= text);
-        let Some(mut place) = not_greater.checked_sub(1) else {
+        let Some(mut position) = not_greater.checked_sub(1) else {
             return;
         };
         loop {
-            let number = self.literals[place];
+            let number = self.literals[position];
             if text.starts_with(texts.get(number)) {
                 found.push(number);
             }
-            let shorter = self.shorter[place] as usize;
-            if shorter == place {
+            let prefix = self.longest_prefixes[position] as usize;
+            if prefix == position {
                 return;
             }
-            place = shorter;
+            position = prefix;
         }
     }
 }
@@ -147,45 +146,45 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
-    use crate::subscription_store::flat_layout::TextsBuilder;
+    use crate::subscription_store::flat_layout::StringArrayBuilder;
 
     proptest! {
         #[test]
-        fn what_is_found_is_what_is_there(
+        fn searches_find_exactly_the_literals_that_occur(
             literals in prop::collection::btree_set("[abé]{1,4}", 0..12),
             pieces in prop::collection::vec("[abéc]{1,6}", 0..4),
         ) {
-            let mut builder = TextsBuilder::default();
+            let mut builder = StringArrayBuilder::default();
             let numbers: Vec<u32> = literals.iter().map(|text| builder.push(text)).collect();
             let texts = builder.finish();
-            let whole = pieces.concat();
+            let text = pieces.concat();
             let those = |holds: &dyn Fn(&str) -> bool| -> Vec<u32> {
                 numbers.iter().copied().filter(|&number| holds(texts.get(number))).collect()
             };
-            let parts = Parts::new(&texts, &numbers);
-            let mut search = Search::default();
+            let search = SubstringSearch::new(&texts, &numbers);
+            let mut scan = SubstringScan::default();
             for piece in &pieces {
-                parts.feed(&mut search, piece);
+                search.feed(&mut scan, piece);
             }
-            prop_assert_eq!(search.found(), those(&|text| whole.contains(text)));
+            prop_assert_eq!(scan.found(), those(&|literal| text.contains(literal)));
             let mut found = Vec::new();
-            Starts::new(&texts, &numbers).find(&texts, &whole, &mut found);
+            PrefixSearch::new(&texts, &numbers).find(&texts, &text, &mut found);
             found.sort_unstable();
-            prop_assert_eq!(found, those(&|text| whole.starts_with(text)));
+            prop_assert_eq!(found, those(&|literal| text.starts_with(literal)));
         }
     }
 
     #[test]
-    fn a_literal_found_very_often_is_kept_once() {
-        let mut builder = TextsBuilder::default();
+    fn a_literal_that_occurs_often_is_reported_once() {
+        let mut builder = StringArrayBuilder::default();
         let numbers = [builder.push("a"), builder.push("aa")];
         let texts = builder.finish();
-        let parts = Parts::new(&texts, &numbers);
-        let mut search = Search::default();
+        let search = SubstringSearch::new(&texts, &numbers);
+        let mut scan = SubstringScan::default();
         for _ in 0..1_000 {
-            parts.feed(&mut search, "aaaaaaaaaa");
+            search.feed(&mut scan, "aaaaaaaaaa");
         }
-        assert!(search.found.len() <= 2 * FOUND_ORDERED_PAST);
-        assert_eq!(search.found(), numbers);
+        assert!(scan.found.len() <= 2 * DEDUPLICATED_PAST);
+        assert_eq!(scan.found(), numbers);
     }
 }

@@ -4,8 +4,8 @@ use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 
 use crate::subscription_store::file_format::OpenError;
-use crate::subscription_store::numbering::Numbered;
-use crate::subscription_store::store::{AddError, Part};
+use crate::subscription_store::numbering::NumberedSnapshot;
+use crate::subscription_store::store::{AddError, IndexSegment};
 
 /// An index, or the code and message of what is wrong with its file.
 pub(super) type LoadedTuple<I> = (Option<I>, Option<(&'static str, String)>);
@@ -54,7 +54,10 @@ fn query_error(position: usize, id: &str, error: AddError) -> QueryErrorTuple {
 }
 
 /// The handles of subscriptions.
-pub(super) fn handles_of<S: Part>(numbered: &Numbered<S>, ids: &[String]) -> PyResult<Vec<u32>> {
+pub(super) fn handles_of<S: IndexSegment>(
+    numbered: &NumberedSnapshot<S>,
+    ids: &[String],
+) -> PyResult<Vec<u32>> {
     let unknown = |id: &String| PyValueError::new_err(format!("no subscription `{id}`"));
     let handle = |id: &String| numbered.handle(id).ok_or_else(|| unknown(id));
     ids.iter().map(handle).collect()

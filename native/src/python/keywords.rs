@@ -33,7 +33,7 @@ use crate::keywords::segment::KeywordSegment;
 use crate::keywords::store::KeywordIndex as NativeIndex;
 use crate::keywords::token_sink::Mode;
 use crate::subscription_store::file_format;
-use crate::subscription_store::numbering::Numbered;
+use crate::subscription_store::numbering::NumberedSnapshot;
 use crate::tokenizer::word_tokenizer::{tokens_of, WORD_BYTES_MAX};
 use crate::with_keyword_matcher;
 
@@ -178,7 +178,7 @@ impl KeywordIndex {
             let views = index.snapshot().views;
             let classes = views
                 .iter()
-                .map(|view| view.segment.roster.class_count())
+                .map(|view| view.segment.subscriptions.class_count())
                 .sum();
             (index.count(), classes, views.len())
         })
@@ -221,7 +221,7 @@ pub struct KeywordMatcher {
 }
 
 impl KeywordMatcher {
-    fn numbered(&self) -> &Numbered<KeywordSegment> {
+    fn numbered(&self) -> &NumberedSnapshot<KeywordSegment> {
         with_keyword_matcher!(&self.matcher, matcher => matcher.numbered())
     }
 }

@@ -21,10 +21,10 @@ use crate::engine_selection::{AnyPathMatcher, PathEngineKind, PathPools};
 use crate::matching::segment_run::RunLimits;
 use crate::matching::worker::MatcherOptions;
 use crate::path_index::segment::Segment;
-use crate::path_index::subscription_index::Index as NativeIndex;
+use crate::path_index::subscription_index::PathIndex as NativeIndex;
 use crate::select::SelectedNode;
 use crate::subscription_store::file_format;
-use crate::subscription_store::numbering::Numbered;
+use crate::subscription_store::numbering::NumberedSnapshot;
 use crate::with_path_matcher;
 use crate::xpath::ast::Kind;
 use crate::xpath::Namespaces;
@@ -176,7 +176,7 @@ impl Matcher {
     }
 
     /// The subscriptions.
-    pub(super) fn numbered(&self) -> &Numbered<Segment> {
+    pub(super) fn numbered(&self) -> &NumberedSnapshot<Segment> {
         with_path_matcher!(&self.matcher, matcher => matcher.numbered())
     }
 }

@@ -1,31 +1,32 @@
-//! Sets of classes that are filled and emptied once a document.
+//! Sets of query classes that are filled and cleared once per document.
 
-/// A set of classes at the end of a document.
+/// The classes that a document matched.
 pub trait ClassSet {
-    /// Whether the class is there.
+    /// Whether the set contains the class.
     fn contains(&self, class: u32) -> bool;
 
-    /// Does something with each class.
+    /// Calls `act` for each class.
     fn for_each(&self, act: impl FnMut(u32));
 }
 
-/// A set of small numbers that remembers the order in which they came.
+/// A bitmap with a list of its members in insertion order, so that clearing takes time proportional to
+/// their number.
 #[derive(Default)]
-pub struct Classes {
+pub struct OrderedClassSet {
     bits: Vec<u64>,
     list: Vec<u32>,
 }
 
-impl Classes {
-    /// Room for the numbers below `count`.
-    pub fn new(count: usize) -> Classes {
-        Classes {
+impl OrderedClassSet {
+    /// An empty set of classes below `count`.
+    pub fn new(count: usize) -> OrderedClassSet {
+        OrderedClassSet {
             bits: vec![0; count.div_ceil(64)],
             list: Vec::new(),
         }
     }
 
-    /// Adds a number.
+    /// Adds a class.
     #[inline]
     pub fn insert(&mut self, class: u32) {
         let (word, bit) = (class as usize / 64, 1u64 << (class % 64));
@@ -35,12 +36,12 @@ impl Classes {
         }
     }
 
-    /// The numbers, in the order in which they came.
+    /// The classes in insertion order.
     pub fn list(&self) -> &[u32] {
         &self.list
     }
 
-    /// Empties the set, in time proportional to what is in it.
+    /// Clears the set.
     pub fn clear(&mut self) {
         for &class in &self.list {
             self.bits[class as usize / 64] = 0;
@@ -49,7 +50,7 @@ impl Classes {
     }
 }
 
-impl ClassSet for Classes {
+impl ClassSet for OrderedClassSet {
     fn contains(&self, class: u32) -> bool {
         self.bits[class as usize / 64] & (1 << (class % 64)) != 0
     }
@@ -64,8 +65,8 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_class_is_listed_once_however_it_comes() {
-        let mut classes = Classes::new(200);
+    fn a_class_is_listed_once_however_often_it_is_inserted() {
+        let mut classes = OrderedClassSet::new(200);
         classes.insert(7);
         for class in [130, 7, 130, 0, 199] {
             classes.insert(class);

@@ -1,8 +1,7 @@
-//! The index file: a header, a table of sections, the sections as they lie in memory, a checksum.
+//! The index file: a header, a table of sections, the sections in their memory layout, a checksum.
 //!
-//! All numbers are little-endian. A file is written beside its place, synchronised, then renamed, and
-//! never changed. It is opened by mapping: the checksum is read through once, after which nothing is
-//! copied.
+//! All numbers are little-endian. A file is written under a temporary name in its folder, synchronized and
+//! renamed; it never changes afterwards. Opening maps the file and verifies the checksum; nothing is copied.
 
 use std::fs::File;
 use std::io::{self, Write};
@@ -12,19 +11,19 @@ use std::sync::Arc;
 use memmap2::Mmap;
 use xxhash_rust::xxh3::{xxh3_128, Xxh3};
 
-use crate::subscription_store::flat_layout::{Flat, TextTable, Texts};
-use crate::subscription_store::subscription_table::Roster;
+use crate::subscription_store::flat_layout::{FlatArray, StringArray, StringTable};
+use crate::subscription_store::subscription_table::SubscriptionTable;
 
-/// What can be written to an index file and mapped from it.
-pub trait Stored: Sized {
-    /// What the file begins with.
+/// A segment that can be written to an index file and mapped from it.
+pub trait StoredSegment: Sized {
+    /// The first bytes of the file.
     const MAGIC: &'static [u8; 16];
-    /// The version this code writes, and the only one it reads.
+    /// The format version that this code writes, and the only one it reads.
     const VERSION: u32;
-    /// The sections, in the order in which they stand in a file.
+    /// The sections in file order.
     fn sections(&self) -> Vec<&[u8]>;
-    /// What the sections of a file hold, taken in that order.
-    fn from_sections(sections: &mut Sections<'_>) -> Result<Self, OpenError>;
+    /// The segment whose sections are read in that order.
+    fn from_sections(sections: &mut SectionReader<'_>) -> Result<Self, OpenError>;
 }
 
 const HEADER_BYTES: usize = 16 + 4 + 4;
@@ -37,7 +36,7 @@ const ALIGNMENT: usize = 64;
 pub enum OpenError {
     /// The file could not be read.
     Io(io::Error),
-    /// It is not an index to us: a stable code, and what is wrong in one sentence.
+    /// It is no valid index: a stable code, and what is wrong in one sentence.
     Refused(&'static str, String),
 }
 
@@ -48,7 +47,7 @@ fn not_an_index() -> OpenError {
     )
 }
 
-/// The file does not hold what it should.
+/// The error for invalid content.
 pub fn damaged(how: &str) -> OpenError {
     OpenError::Refused("index.damaged", format!("the index file is damaged: {how}"))
 }
@@ -59,15 +58,15 @@ impl From<io::Error> for OpenError {
     }
 }
 
-/// Writes a segment to `path`, in place of what is there.
-pub fn write<S: Stored>(segment: &S, path: &Path) -> io::Result<()> {
-    let mut beside = path.as_os_str().to_owned();
-    beside.push(format!(".{}.part", std::process::id()));
-    let beside = Path::new(&beside);
-    let written = write_to(segment, beside).and_then(|()| std::fs::rename(beside, path));
+/// Writes a segment to `path`, replacing an existing file.
+pub fn write<S: StoredSegment>(segment: &S, path: &Path) -> io::Result<()> {
+    let mut temporary = path.as_os_str().to_owned();
+    temporary.push(format!(".{}.part", std::process::id()));
+    let temporary = Path::new(&temporary);
+    let written = write_to(segment, temporary).and_then(|()| std::fs::rename(temporary, path));
     if written.is_err() {
-        // Nothing to do about a failure to tidy up after a failure.
-        let _ = std::fs::remove_file(beside);
+        // The first error is the one to report.
+        let _ = std::fs::remove_file(temporary);
         return written;
     }
     let folder = path
@@ -77,7 +76,7 @@ pub fn write<S: Stored>(segment: &S, path: &Path) -> io::Result<()> {
     File::open(folder)?.sync_all()
 }
 
-fn write_to<S: Stored>(segment: &S, path: &Path) -> io::Result<()> {
+fn write_to<S: StoredSegment>(segment: &S, path: &Path) -> io::Result<()> {
     let sections = segment.sections();
     let mut header = Vec::new();
     header.extend_from_slice(S::MAGIC);
@@ -90,7 +89,7 @@ fn write_to<S: Stored>(segment: &S, path: &Path) -> io::Result<()> {
         header.extend_from_slice(&(section.len() as u64).to_le_bytes());
         offset += section.len();
     }
-    let mut file = Summing {
+    let mut file = ChecksumWriter {
         file: io::BufWriter::new(File::create(path)?),
         sum: Xxh3::new(),
         bytes: 0,
@@ -105,35 +104,35 @@ fn write_to<S: Stored>(segment: &S, path: &Path) -> io::Result<()> {
     file.file.into_inner()?.sync_all()
 }
 
-/// The sections of a roster, as [`Sections::roster`] takes them.
-pub fn roster_sections(roster: &Roster) -> [&[u8]; 8] {
-    let Roster {
+/// The sections of a subscription table, in the order of [`SectionReader::subscription_table`].
+pub fn subscription_table_sections(table: &SubscriptionTable) -> [&[u8]; 8] {
+    let SubscriptionTable {
         class_starts,
-        class_handles,
-        handle_classes,
+        slot_rows,
+        row_classes,
         ids,
         id_table,
         sources,
-    } = roster;
+    } = table;
     [
         class_starts.as_bytes(),
-        class_handles.as_bytes(),
-        handle_classes.as_bytes(),
+        slot_rows.as_bytes(),
+        row_classes.as_bytes(),
         ids.ends.as_bytes(),
         ids.bytes.as_bytes(),
-        id_table.places.as_bytes(),
+        id_table.buckets.as_bytes(),
         sources.ends.as_bytes(),
         sources.bytes.as_bytes(),
     ]
 }
 
-struct Summing {
+struct ChecksumWriter {
     file: io::BufWriter<File>,
     sum: Xxh3,
     bytes: usize,
 }
 
-impl Summing {
+impl ChecksumWriter {
     fn put(&mut self, bytes: &[u8]) -> io::Result<()> {
         self.sum.update(bytes);
         self.bytes += bytes.len();
@@ -141,13 +140,13 @@ impl Summing {
     }
 }
 
-/// Opens the segment in a file.
-pub fn open<S: Stored>(path: &Path) -> Result<S, OpenError> {
+/// Maps the segment in a file.
+pub fn open<S: StoredSegment>(path: &Path) -> Result<S, OpenError> {
     let file = File::open(path)?;
     if file.metadata()?.len() < (HEADER_BYTES + CHECKSUM_BYTES) as u64 {
         return Err(not_an_index());
     }
-    // SAFETY: index files are immutable by contract: written beside their place and renamed.
+    // SAFETY: index files are immutable by contract: they are written under a temporary name and renamed.
     let map = Arc::new(unsafe { Mmap::map(&file)? });
     if &map[..16] != S::MAGIC {
         return Err(not_an_index());
@@ -167,9 +166,9 @@ pub fn open<S: Stored>(path: &Path) -> Result<S, OpenError> {
     }
     let (body, checksum) = map.split_at(map.len() - CHECKSUM_BYTES);
     if xxh3_128(body).to_le_bytes() != checksum {
-        return Err(damaged("its checksum does not fit its content"));
+        return Err(damaged("its checksum does not match its content"));
     }
-    S::from_sections(&mut Sections {
+    S::from_sections(&mut SectionReader {
         map: &map,
         next: HEADER_BYTES,
     })
@@ -179,16 +178,16 @@ fn number_at<const N: usize>(bytes: &[u8], at: usize) -> Option<[u8; N]> {
     bytes.get(at..at + N)?.try_into().ok()
 }
 
-/// Reads the sections in order.
-pub struct Sections<'a> {
+/// Reads the sections of a file in order.
+pub struct SectionReader<'a> {
     map: &'a Arc<Mmap>,
     next: usize,
 }
 
-impl Sections<'_> {
+impl SectionReader<'_> {
     /// The next section as an array.
-    pub fn flat<T: bytemuck::Pod>(&mut self) -> Result<Flat<T>, OpenError> {
-        let wrong = || damaged("its table of sections is wrong");
+    pub fn array<T: bytemuck::Pod>(&mut self) -> Result<FlatArray<T>, OpenError> {
+        let wrong = || damaged("its table of sections is invalid");
         let number = |at| {
             number_at::<8>(self.map, at)
                 .map(u64::from_le_bytes)
@@ -198,39 +197,40 @@ impl Sections<'_> {
         let len = number(self.next + 8).ok_or_else(wrong)?;
         self.next += ENTRY_BYTES;
         let end = start.checked_add(len).ok_or_else(wrong)?;
-        Flat::mapped(self.map, start..end).ok_or_else(wrong)
+        FlatArray::mapped(self.map, start..end).ok_or_else(wrong)
     }
 
-    /// The next sections as texts.
-    pub fn texts(&mut self) -> Result<Texts, OpenError> {
-        let texts = Texts {
-            ends: self.flat()?,
-            bytes: self.flat()?,
+    /// The next two sections as strings.
+    pub fn strings(&mut self) -> Result<StringArray, OpenError> {
+        let texts = StringArray {
+            ends: self.array()?,
+            bytes: self.array()?,
         };
         let ascending = texts.ends.windows(2).all(|ends| ends[0] <= ends[1]);
-        let whole = texts.ends.last() == Some(&(texts.bytes.len() as u64));
+        let complete = texts.ends.last() == Some(&(texts.bytes.len() as u64));
         let valid = simdutf8::basic::from_utf8(&texts.bytes).is_ok();
-        if !(ascending && whole && valid) {
-            return Err(damaged("its texts are not texts"));
+        if !(ascending && complete && valid) {
+            return Err(damaged("its strings are invalid"));
         }
         Ok(texts)
     }
-    /// The next section as the table over some texts.
-    pub fn text_table(&mut self) -> Result<TextTable, OpenError> {
-        Ok(TextTable {
-            places: self.flat()?,
+
+    /// The next section as a hash table of strings.
+    pub fn string_table(&mut self) -> Result<StringTable, OpenError> {
+        Ok(StringTable {
+            buckets: self.array()?,
         })
     }
 
-    /// The next sections as a roster.
-    pub fn roster(&mut self) -> Result<Roster, OpenError> {
-        Ok(Roster {
-            class_starts: self.flat()?,
-            class_handles: self.flat()?,
-            handle_classes: self.flat()?,
-            ids: self.texts()?,
-            id_table: self.text_table()?,
-            sources: self.texts()?,
+    /// The next sections as a subscription table.
+    pub fn subscription_table(&mut self) -> Result<SubscriptionTable, OpenError> {
+        Ok(SubscriptionTable {
+            class_starts: self.array()?,
+            slot_rows: self.array()?,
+            row_classes: self.array()?,
+            ids: self.strings()?,
+            id_table: self.string_table()?,
+            sources: self.strings()?,
         })
     }
 }

@@ -1,4 +1,4 @@
-//! Flat arrays and tables that live in memory or in a mapped file and are read the same way.
+//! Flat arrays and tables, read the same way from memory and from a mapped file.
 
 use std::ops::{Deref, Range};
 use std::sync::Arc;
@@ -7,9 +7,9 @@ use bytemuck::Pod;
 use memmap2::Mmap;
 use xxhash_rust::xxh3::xxh3_64;
 
-/// An immutable array of plain values.
-pub struct Flat<T: Pod> {
-    // Points into `owner`, whose memory neither moves nor changes while it lives.
+/// An immutable array of plain values, in memory or in a mapped file.
+pub struct FlatArray<T: Pod> {
+    // Points into `_owner`, whose memory neither moves nor changes while it lives.
     first: *const T,
     len: usize,
     _owner: Owner<T>,
@@ -21,15 +21,15 @@ enum Owner<T> {
 }
 
 // SAFETY: the memory behind `first` is owned by `_owner` and never written to.
-unsafe impl<T: Pod + Send + Sync> Send for Flat<T> {}
+unsafe impl<T: Pod + Send + Sync> Send for FlatArray<T> {}
 // SAFETY: as above.
-unsafe impl<T: Pod + Send + Sync> Sync for Flat<T> {}
+unsafe impl<T: Pod + Send + Sync> Sync for FlatArray<T> {}
 
-impl<T: Pod> Flat<T> {
-    /// A view of the bytes `range` of a file; `None` where the range or its alignment is off.
-    pub fn mapped(map: &Arc<Mmap>, range: Range<usize>) -> Option<Flat<T>> {
+impl<T: Pod> FlatArray<T> {
+    /// The array in the bytes `range` of a file; `None` if the range or its alignment is invalid.
+    pub fn mapped(map: &Arc<Mmap>, range: Range<usize>) -> Option<FlatArray<T>> {
         let values: &[T] = bytemuck::try_cast_slice(map.get(range)?).ok()?;
-        Some(Flat {
+        Some(FlatArray {
             first: values.as_ptr(),
             len: values.len(),
             _owner: Owner::File {
@@ -38,44 +38,38 @@ impl<T: Pod> Flat<T> {
         })
     }
 
-    /// Fetches a value from memory, without waiting for it: it will be asked for soon.
-    #[inline]
-    pub fn fetch(&self, at: usize) {
-        fetch(self, at);
-    }
-
-    /// The bytes, as they are written to a file.
+    /// The bytes to write to a file.
     pub fn as_bytes(&self) -> &[u8] {
         bytemuck::cast_slice(self)
     }
 }
 
-/// Fetches a value from memory, without waiting for it: it will be asked for soon.
+/// Prefetches a value into the processor's cache.
 #[inline]
-pub fn fetch<T>(values: &[T], at: usize) {
+pub fn prefetch<T>(values: &[T], at: usize) {
     #[cfg(target_arch = "x86_64")]
     if let Some(value) = values.get(at) {
         use std::arch::x86_64::{_mm_prefetch, _MM_HINT_T0};
-        // SAFETY: it is the address of a value, and nothing is read.
+        // SAFETY: prefetching does not access memory, and the address is that of a value.
         unsafe { _mm_prefetch::<_MM_HINT_T0>(std::ptr::from_ref(value).cast()) };
     }
     #[cfg(not(target_arch = "x86_64"))]
     let _ = (values, at);
 }
 
-impl<T: Pod> Deref for Flat<T> {
+impl<T: Pod> Deref for FlatArray<T> {
     type Target = [T];
 
     #[inline]
     fn deref(&self) -> &[T] {
-        // SAFETY: `first` and `len` were taken from a slice that `_owner` keeps alive.
+        // SAFETY: `first` and `len` are those of a slice that `_owner` keeps alive.
         unsafe { std::slice::from_raw_parts(self.first, self.len) }
     }
 }
 
-impl<T: Pod> From<Vec<T>> for Flat<T> {
-    fn from(values: Vec<T>) -> Flat<T> {
-        Flat {
+impl<T: Pod> From<Vec<T>> for FlatArray<T> {
+    fn from(values: Vec<T>) -> FlatArray<T> {
+        FlatArray {
             first: values.as_ptr(),
             len: values.len(),
             _owner: Owner::Memory { _values: values },
@@ -83,53 +77,53 @@ impl<T: Pod> From<Vec<T>> for Flat<T> {
     }
 }
 
-/// Many strings in one run of bytes.
-pub struct Texts {
-    /// One more than there are strings.
-    pub ends: Flat<u64>,
-    /// All of them, end to end.
-    pub bytes: Flat<u8>,
+/// An immutable array of strings, stored in one array of bytes.
+pub struct StringArray {
+    /// Where each string ends; the first entry is 0.
+    pub ends: FlatArray<u64>,
+    /// The strings, concatenated.
+    pub bytes: FlatArray<u8>,
 }
 
-impl Texts {
+impl StringArray {
     /// How many strings there are.
     pub fn count(&self) -> usize {
         self.ends.len() - 1
     }
 
-    /// The string of that number.
+    /// The string at an index.
     pub fn get(&self, at: u32) -> &str {
         let range = self.ends[at as usize] as usize..self.ends[at as usize + 1] as usize;
-        // A file's texts are checked when it is opened.
-        std::str::from_utf8(&self.bytes[range]).expect("texts are UTF-8")
+        // The strings of a file are validated when it is opened.
+        std::str::from_utf8(&self.bytes[range]).expect("strings are UTF-8")
     }
 }
 
-/// Collects strings for [`Texts`].
-pub struct TextsBuilder {
+/// Builds a [`StringArray`].
+pub struct StringArrayBuilder {
     ends: Vec<u64>,
     bytes: Vec<u8>,
 }
 
-impl Default for TextsBuilder {
-    fn default() -> TextsBuilder {
-        TextsBuilder {
+impl Default for StringArrayBuilder {
+    fn default() -> StringArrayBuilder {
+        StringArrayBuilder {
             ends: vec![0],
             bytes: Vec::new(),
         }
     }
 }
 
-impl TextsBuilder {
-    /// Adds a string and returns its number.
+impl StringArrayBuilder {
+    /// Appends a string and returns its index.
     pub fn push(&mut self, text: &str) -> u32 {
-        let at = u32::try_from(self.ends.len() - 1).expect("fewer than 2^32 texts a segment");
+        let at = u32::try_from(self.ends.len() - 1).expect("a segment has fewer than 2^32 strings");
         self.bytes.extend_from_slice(text.as_bytes());
         self.ends.push(self.bytes.len() as u64);
         at
     }
 
-    /// The string of that number.
+    /// The string at an index.
     pub fn get(&self, at: u32) -> &str {
         let range = self.ends[at as usize] as usize..self.ends[at as usize + 1] as usize;
         std::str::from_utf8(&self.bytes[range]).expect("pushed as str")
@@ -140,9 +134,9 @@ impl TextsBuilder {
         self.ends.len() - 1
     }
 
-    /// All of them, immutable.
-    pub fn finish(self) -> Texts {
-        Texts {
+    /// The finished array.
+    pub fn finish(self) -> StringArray {
+        StringArray {
             ends: self.ends.into(),
             bytes: self.bytes.into(),
         }
@@ -151,39 +145,39 @@ impl TextsBuilder {
 
 const EMPTY: u32 = u32::MAX;
 
-/// Finds a string's number: open addressing, at most half full.
-pub struct TextTable {
-    /// Numbers of strings, or [`EMPTY`]; a power of two of them.
-    pub places: Flat<u32>,
+/// A hash table from strings to their indexes: open addressing, at most half full.
+pub struct StringTable {
+    /// Indexes of strings, or [`EMPTY`]; their number is a power of two.
+    pub buckets: FlatArray<u32>,
 }
 
-impl TextTable {
-    /// A table over all of `texts`; of equal ones the first is found.
-    pub fn build(texts: &Texts) -> TextTable {
+impl StringTable {
+    /// A table of `texts`; of equal strings it finds the first.
+    pub fn build(texts: &StringArray) -> StringTable {
         let size = (texts.count() * 2).max(2).next_power_of_two();
-        let mut places = vec![EMPTY; size];
+        let mut buckets = vec![EMPTY; size];
         for at in 0..texts.count() as u32 {
             let text = texts.get(at);
-            let mut place = xxh3_64(text.as_bytes()) as usize & (size - 1);
-            while places[place] != EMPTY && texts.get(places[place]) != text {
-                place = (place + 1) & (size - 1);
+            let mut bucket = xxh3_64(text.as_bytes()) as usize & (size - 1);
+            while buckets[bucket] != EMPTY && texts.get(buckets[bucket]) != text {
+                bucket = (bucket + 1) & (size - 1);
             }
-            if places[place] == EMPTY {
-                places[place] = at;
+            if buckets[bucket] == EMPTY {
+                buckets[bucket] = at;
             }
         }
-        TextTable {
-            places: places.into(),
+        StringTable {
+            buckets: buckets.into(),
         }
     }
 
-    /// The number of `text` in the `texts` the table was built over.
+    /// The index of `text` in the `texts` of which the table was built.
     #[inline]
-    pub fn find(&self, texts: &Texts, text: &[u8]) -> Option<u32> {
-        let mask = self.places.len() - 1;
-        let mut place = xxh3_64(text) as usize & mask;
+    pub fn find(&self, texts: &StringArray, text: &[u8]) -> Option<u32> {
+        let mask = self.buckets.len() - 1;
+        let mut bucket = xxh3_64(text) as usize & mask;
         loop {
-            let at = self.places[place];
+            let at = self.buckets[bucket];
             if at == EMPTY {
                 return None;
             }
@@ -191,7 +185,7 @@ impl TextTable {
             if &texts.bytes[range] == text {
                 return Some(at);
             }
-            place = (place + 1) & mask;
+            bucket = (bucket + 1) & mask;
         }
     }
 }
@@ -201,13 +195,13 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_table_finds_each_text_and_nothing_else() {
-        let mut builder = TextsBuilder::default();
+    fn a_table_finds_each_string_and_nothing_else() {
+        let mut builder = StringArrayBuilder::default();
         for text in ["a", "", "ünï", "a", "bb"] {
             builder.push(text);
         }
         let texts = builder.finish();
-        let table = TextTable::build(&texts);
+        let table = StringTable::build(&texts);
         assert_eq!(table.find(&texts, b"a"), Some(0));
         assert_eq!(table.find(&texts, b""), Some(1));
         assert_eq!(table.find(&texts, "ünï".as_bytes()), Some(2));
@@ -217,7 +211,7 @@ mod tests {
 
     #[test]
     fn an_empty_table_finds_nothing() {
-        let texts = TextsBuilder::default().finish();
-        assert_eq!(TextTable::build(&texts).find(&texts, b"a"), None);
+        let texts = StringArrayBuilder::default().finish();
+        assert_eq!(StringTable::build(&texts).find(&texts, b"a"), None);
     }
 }

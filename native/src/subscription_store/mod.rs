@@ -1,4 +1,4 @@
-//! Subscriptions of any kind: store, table, numbering, flat layout, file format.
+//! Subscriptions of any kind: segments, snapshots, handles, and index files.
 
 pub mod class_set;
 pub mod file_format;

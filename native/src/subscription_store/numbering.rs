@@ -1,118 +1,127 @@
-//! The subscriptions of a snapshot under one numbering: handles that go through all its segments.
+//! Handles: one numbering of the subscriptions of a snapshot, across its segments.
 //!
-//! Within a segment they are numbered class by class, so that the handles of a class follow one another:
-//! telling a class is telling a range, however many subscribe to it. The order in which they were added is
-//! looked up when someone asks.
+//! A handle is the slot of a subscription plus the base of its segment, so the handles of a class are
+//! contiguous and expanding a class costs one range, however many subscribe to it. The order in which
+//! subscriptions were added is looked up on demand.
 
-use crate::subscription_store::store::{Part, Removed, Snapshot};
-use crate::subscription_store::subscription_table::Roster;
+use crate::subscription_store::store::{IndexSegment, RemovedRows, Snapshot};
+use crate::subscription_store::subscription_table::SubscriptionTable;
 
-/// A snapshot whose subscriptions are numbered.
-pub struct Numbered<S> {
-    /// The subscriptions.
+/// A snapshot whose subscriptions have handles.
+pub struct NumberedSnapshot<S> {
+    /// The segments.
     pub snapshot: Snapshot<S>,
-    /// The handle of each view's first subscription.
+    /// By view: the handle of its first slot.
     bases: Vec<u32>,
     count: u32,
 }
 
-impl<S: Part> Numbered<S> {
+impl<S: IndexSegment> NumberedSnapshot<S> {
     /// Numbers the subscriptions of a snapshot.
-    pub fn new(snapshot: Snapshot<S>) -> Numbered<S> {
+    pub fn new(snapshot: Snapshot<S>) -> NumberedSnapshot<S> {
         let mut count = 0;
         let bases = snapshot.views.iter().map(|view| {
             let base = count;
-            count += view.segment.roster().count() as u32;
+            count += view.segment.subscriptions().count() as u32;
             base
         });
-        Numbered {
+        NumberedSnapshot {
             bases: bases.collect(),
             snapshot,
             count,
         }
     }
 
-    /// All handles are below this.
+    /// Upper bound of the handles.
     pub fn count(&self) -> u32 {
         self.count
     }
 
-    /// How the classes of a view become handles.
+    /// Expands the classes of a view to handles.
     #[inline]
-    pub fn telling(&self, at: usize) -> Telling<'_> {
-        let view = &self.snapshot.views[at];
-        Telling {
-            base: self.bases[at],
-            roster: view.segment.roster(),
+    pub fn handle_expansion(&self, view: usize) -> HandleExpansion<'_> {
+        let base = self.bases[view];
+        let view = &self.snapshot.views[view];
+        HandleExpansion {
+            base,
+            subscriptions: view.segment.subscriptions(),
             removed: (!view.removed.is_empty()).then_some(&*view.removed),
         }
     }
 
-    /// The view of a handle, and which of the view's subscriptions it is, in the order in which they were
-    /// added.
-    pub fn place_of(&self, handle: u32) -> (usize, u32) {
-        let at = self.bases.partition_point(|&base| base <= handle) - 1;
-        let roster = self.snapshot.views[at].segment.roster();
-        (at, roster.class_handles[(handle - self.bases[at]) as usize])
+    /// The view and the row of a handle.
+    pub fn locate(&self, handle: u32) -> (usize, u32) {
+        let view = self.bases.partition_point(|&base| base <= handle) - 1;
+        let subscriptions = self.snapshot.views[view].segment.subscriptions();
+        let slot = handle - self.bases[view];
+        (view, subscriptions.slot_rows[slot as usize])
     }
 
     /// How many subscriptions were added before that of a handle.
     pub fn added_before(&self, handle: u32) -> u32 {
-        let (at, own) = self.place_of(handle);
-        self.bases[at] + own
+        let (view, row) = self.locate(handle);
+        self.bases[view] + row
     }
 
-    /// The view of a handle, and the class there.
+    /// The view and the class of a handle.
     pub fn class_of(&self, handle: u32) -> (usize, u32) {
-        let (at, own) = self.place_of(handle);
-        let roster = self.snapshot.views[at].segment.roster();
-        (at, roster.handle_classes[own as usize])
+        let (view, row) = self.locate(handle);
+        let subscriptions = self.snapshot.views[view].segment.subscriptions();
+        (view, subscriptions.row_classes[row as usize])
     }
 
     /// The id of a handle.
     pub fn id(&self, handle: u32) -> &str {
-        let (at, own) = self.place_of(handle);
-        self.snapshot.views[at].segment.roster().ids.get(own)
+        let (view, row) = self.locate(handle);
+        self.snapshot.views[view]
+            .segment
+            .subscriptions()
+            .ids
+            .get(row)
     }
 
     /// The handle of an id.
     pub fn handle(&self, id: &str) -> Option<u32> {
-        let views = self.snapshot.views.iter().zip(&self.bases);
-        views
-            .filter_map(|(view, base)| Some(base + view.segment.roster().seat_of(view.find(id)?)))
-            .next()
+        self.snapshot
+            .views
+            .iter()
+            .zip(&self.bases)
+            .find_map(|(view, base)| {
+                let row = view.find(id)?;
+                Some(base + view.segment.subscriptions().slot_of(row))
+            })
     }
 
-    /// The query of a handle as it was given.
+    /// The query of a handle as it was submitted.
     pub fn source(&self, handle: u32) -> &str {
-        let (at, own) = self.place_of(handle);
-        self.snapshot.views[at].segment.source_of(own)
+        let (view, row) = self.locate(handle);
+        self.snapshot.views[view].segment.source_of(row)
     }
 }
 
-/// How the classes of a view become handles.
-pub struct Telling<'a> {
+/// Expands the classes of a view to the handles of their subscriptions.
+pub struct HandleExpansion<'a> {
     base: u32,
-    roster: &'a Roster,
-    /// Nothing where no subscription was removed.
-    removed: Option<&'a Removed>,
+    subscriptions: &'a SubscriptionTable,
+    /// `None` where no subscription was removed.
+    removed: Option<&'a RemovedRows>,
 }
 
-impl Telling<'_> {
-    /// Adds the handles of a class.
+impl HandleExpansion<'_> {
+    /// Appends the handles of a class.
     #[inline]
-    pub fn add(&self, class: u32, handles: &mut Vec<u32>) {
-        let seats = self.roster.seats_of(class);
+    pub fn expand(&self, class: u32, handles: &mut Vec<u32>) {
+        let slots = self.subscriptions.slots_of(class);
         match self.removed {
             None => {
-                for seat in seats {
-                    handles.push(self.base + seat);
+                for slot in slots {
+                    handles.push(self.base + slot);
                 }
             }
             Some(removed) => handles.extend(
-                seats
-                    .filter(|&seat| !removed.contains(self.roster.class_handles[seat as usize]))
-                    .map(|seat| self.base + seat),
+                slots
+                    .filter(|&slot| !removed.contains(self.subscriptions.slot_rows[slot as usize]))
+                    .map(|slot| self.base + slot),
             ),
         }
     }
@@ -122,12 +131,12 @@ impl Telling<'_> {
 mod tests {
     use super::*;
     use crate::path_index::segment::Segment;
-    use crate::path_index::subscription_index::Index;
+    use crate::path_index::subscription_index::PathIndex;
     use crate::xpath::Namespaces;
 
     #[test]
-    fn handles_of_equal_queries_follow_one_another_and_lead_back_to_their_ids() {
-        let mut index = Index::default();
+    fn handles_of_equal_queries_are_contiguous_and_lead_back_to_their_ids() {
+        let mut index = PathIndex::default();
         let none = Namespaces::default();
         for (id, query) in [("a", "/x"), ("b", "/y"), ("c", "/x"), ("d", "/z")] {
             index.add(id, query, &none).expect("a query");
@@ -135,7 +144,7 @@ mod tests {
         let first = index.snapshot();
         index.add("e", "/x", &none).expect("a query");
         index.remove("a");
-        let numbered = Numbered::new(index.snapshot());
+        let numbered = NumberedSnapshot::new(index.snapshot());
         assert_eq!(first.views.len() + 1, numbered.snapshot.views.len());
         let handles: Vec<u32> = ["b", "c", "d", "e"]
             .map(|id| numbered.handle(id).expect("there"))
@@ -149,17 +158,17 @@ mod tests {
             .map(|&handle| numbered.added_before(handle))
             .collect();
         assert_eq!(added, [1, 2, 3, 4]);
-        let told = |numbered: &Numbered<Segment>, at, id| {
+        let expanded = |numbered: &NumberedSnapshot<Segment>, view, id| {
             let (_, class) = numbered.class_of(numbered.handle(id).expect("there"));
-            let mut told = Vec::new();
-            numbered.telling(at).add(class, &mut told);
-            told
+            let mut handles = Vec::new();
+            numbered.handle_expansion(view).expand(class, &mut handles);
+            handles
         };
-        assert_eq!(told(&numbered, 0, "c"), [handles[1]]);
-        assert_eq!(told(&numbered, 1, "e"), [handles[3]]);
-        let before = Numbered::new(first);
+        assert_eq!(expanded(&numbered, 0, "c"), [handles[1]]);
+        assert_eq!(expanded(&numbered, 1, "e"), [handles[3]]);
+        let before = NumberedSnapshot::new(first);
         let (a, c) = (before.handle("a").unwrap(), before.handle("c").unwrap());
-        assert_eq!(told(&before, 0, "a"), [a, c]);
+        assert_eq!(expanded(&before, 0, "a"), [a, c]);
         assert_eq!(c, a + 1);
     }
 }

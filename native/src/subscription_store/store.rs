@@ -1,108 +1,109 @@
-//! The index: segments that never change, and which of their subscriptions were removed.
+//! The store: immutable segments, and which of their subscriptions were removed.
 //!
-//! What is added waits until someone wants to match, then becomes a segment of its own; past a few
-//! segments the two smallest are merged, so that a large one is never touched. A [`Snapshot`] shares
-//! the segments: adding and removing go on beside it without disturbing it.
+//! Additions are buffered until a snapshot is taken and then become a segment. When there are too many
+//! segments, the two smallest are merged, so that a large one is rarely rewritten. A [`Snapshot`] shares
+//! the segments; later additions and removals do not affect it.
 
 use std::sync::Arc;
 
 use hashbrown::HashSet;
 
-use crate::subscription_store::subscription_table::Roster;
+use crate::subscription_store::subscription_table::SubscriptionTable;
 use crate::xpath::QueryRefusal;
 
-/// More segments than this are merged, the two smallest first: each costs every document a little.
+/// Maximum number of segments; each costs every document a little.
 pub const SEGMENTS_MAX: usize = 4;
 
-/// Subscriptions that were added together, of any kind.
-pub trait Part {
-    /// Who they are.
-    fn roster(&self) -> &Roster;
-    /// The query of a handle as it was given.
-    fn source_of(&self, handle: u32) -> &str;
+/// An immutable set of subscriptions of one kind.
+pub trait IndexSegment {
+    /// The subscriptions.
+    fn subscriptions(&self) -> &SubscriptionTable;
+    /// The query of a row as it was submitted.
+    fn source_of(&self, row: u32) -> &str;
 }
 
-/// Makes a [`Part`].
-pub trait Build: Default {
-    /// What it makes.
-    type Part: Part;
+/// Builds an [`IndexSegment`].
+pub trait BuildSegment: Default {
+    /// The segment it builds.
+    type Segment: IndexSegment;
     /// How many subscriptions were added.
     fn count(&self) -> usize;
-    /// Adds a subscription of another part.
-    fn copy(&mut self, part: &Self::Part, handle: u32);
-    /// What was added.
-    fn finish(self) -> Self::Part;
+    /// Adds a subscription of another segment.
+    fn copy(&mut self, segment: &Self::Segment, row: u32);
+    /// The finished segment.
+    fn finish(self) -> Self::Segment;
 }
 
-/// A segment of an index at one time.
-pub struct View<S> {
-    /// What was added together.
+/// A segment at one time.
+pub struct SegmentView<S> {
+    /// The segment.
     pub segment: Arc<S>,
-    /// What was removed since, by handle.
-    pub removed: Arc<Removed>,
+    /// Its rows that were removed.
+    pub removed: Arc<RemovedRows>,
 }
 
-impl<S> Clone for View<S> {
-    fn clone(&self) -> View<S> {
-        View {
+impl<S> Clone for SegmentView<S> {
+    fn clone(&self) -> SegmentView<S> {
+        SegmentView {
             segment: Arc::clone(&self.segment),
             removed: Arc::clone(&self.removed),
         }
     }
 }
 
-impl<S: Part> View<S> {
-    fn new(segment: S) -> View<S> {
-        View {
+impl<S: IndexSegment> SegmentView<S> {
+    fn new(segment: S) -> SegmentView<S> {
+        SegmentView {
             segment: Arc::new(segment),
-            removed: Arc::new(Removed::default()),
+            removed: Arc::new(RemovedRows::default()),
         }
     }
 
-    /// How many subscriptions are left.
-    pub fn count(&self) -> usize {
-        self.segment.roster().count() - self.removed.count
+    /// How many subscriptions were not removed.
+    fn count(&self) -> usize {
+        self.segment.subscriptions().count() - self.removed.count
     }
 
-    /// The handle of an id that is still there.
+    /// The row of an id that was not removed.
     pub fn find(&self, id: &str) -> Option<u32> {
-        let handle = self.segment.roster().find(id)?;
-        (!self.removed.contains(handle)).then_some(handle)
+        let row = self.segment.subscriptions().find(id)?;
+        (!self.removed.contains(row)).then_some(row)
     }
 
-    /// The handles that are still there.
-    fn live(&self) -> impl Iterator<Item = u32> + '_ {
-        (0..self.segment.roster().count() as u32).filter(|&handle| !self.removed.contains(handle))
+    /// The rows that were not removed.
+    fn live_rows(&self) -> impl Iterator<Item = u32> + '_ {
+        let rows = 0..self.segment.subscriptions().count() as u32;
+        rows.filter(|&row| !self.removed.contains(row))
     }
 }
 
-/// Removed handles.
+/// A bitmap of removed rows.
 #[derive(Clone, Default)]
-pub struct Removed {
+pub struct RemovedRows {
     bits: Vec<u64>,
     count: usize,
 }
 
-impl Removed {
-    /// Whether nothing was removed.
+impl RemovedRows {
+    /// Whether no row was removed.
     pub fn is_empty(&self) -> bool {
         self.count == 0
     }
 
-    /// Whether a handle was removed.
+    /// Whether a row was removed.
     #[inline]
-    pub fn contains(&self, handle: u32) -> bool {
+    pub fn contains(&self, row: u32) -> bool {
         self.bits
-            .get(handle as usize / 64)
-            .is_some_and(|word| word >> (handle % 64) & 1 == 1)
+            .get(row as usize / 64)
+            .is_some_and(|word| word >> (row % 64) & 1 == 1)
     }
 
-    fn insert(&mut self, handle: u32) {
-        let word = handle as usize / 64;
+    fn insert(&mut self, row: u32) {
+        let word = row as usize / 64;
         if self.bits.len() <= word {
             self.bits.resize(word + 1, 0);
         }
-        self.bits[word] |= 1 << (handle % 64);
+        self.bits[word] |= 1 << (row % 64);
         self.count += 1;
     }
 }
@@ -110,29 +111,29 @@ impl Removed {
 /// Why a subscription was not added.
 #[derive(Debug)]
 pub enum AddError {
-    /// Its query.
+    /// Its query was refused.
     Query(QueryRefusal),
     /// Its id is taken.
     Duplicate,
 }
 
-/// What is added and not yet in a segment.
+/// Subscriptions that are not in a segment yet.
 #[derive(Default)]
-struct Tail<B> {
+struct PendingAdditions<B> {
     builder: B,
     ids: HashSet<Box<str>>,
 }
 
-/// A set of subscriptions that changes.
-pub struct Store<B: Build> {
-    views: Vec<View<B::Part>>,
-    tail: Tail<B>,
+/// A mutable set of subscriptions.
+pub struct SubscriptionStore<B: BuildSegment> {
+    views: Vec<SegmentView<B::Segment>>,
+    pending: PendingAdditions<B>,
 }
 
 /// The subscriptions at one time.
 pub struct Snapshot<S> {
-    /// Oldest first.
-    pub views: Vec<View<S>>,
+    /// Its segments.
+    pub views: Vec<SegmentView<S>>,
 }
 
 impl<S> Clone for Snapshot<S> {
@@ -143,36 +144,37 @@ impl<S> Clone for Snapshot<S> {
     }
 }
 
-impl<B: Build> Default for Store<B> {
-    fn default() -> Store<B> {
-        Store {
+impl<B: BuildSegment> Default for SubscriptionStore<B> {
+    fn default() -> SubscriptionStore<B> {
+        SubscriptionStore {
             views: Vec::new(),
-            tail: Tail::default(),
+            pending: PendingAdditions::default(),
         }
     }
 }
 
-impl<B: Build> Store<B> {
-    /// An index of one segment, as it was loaded.
-    pub fn from_segment(segment: B::Part) -> Store<B> {
-        Store {
-            views: vec![View::new(segment)],
-            tail: Tail::default(),
+impl<B: BuildSegment> SubscriptionStore<B> {
+    /// A store of one segment.
+    pub fn from_segment(segment: B::Segment) -> SubscriptionStore<B> {
+        SubscriptionStore {
+            views: vec![SegmentView::new(segment)],
+            pending: PendingAdditions::default(),
         }
     }
 
     /// How many subscriptions there are.
     pub fn count(&self) -> usize {
-        self.views.iter().map(View::count).sum::<usize>() + self.tail.builder.count()
+        let in_segments: usize = self.views.iter().map(SegmentView::count).sum();
+        in_segments + self.pending.builder.count()
     }
 
-    /// Whether the id is there.
+    /// Whether a subscription has the id.
     pub fn contains(&self, id: &str) -> bool {
-        self.tail.ids.contains(id) || self.views.iter().any(|view| view.find(id).is_some())
+        self.pending.ids.contains(id) || self.views.iter().any(|view| view.find(id).is_some())
     }
 
-    /// Adds a subscription whose id is new by means of `add`.
-    pub fn add_by(
+    /// Calls `add` to add a subscription, if its id is new.
+    pub(crate) fn add_with(
         &mut self,
         id: &str,
         add: impl FnOnce(&mut B) -> Result<(), QueryRefusal>,
@@ -180,62 +182,62 @@ impl<B: Build> Store<B> {
         if self.contains(id) {
             return Err(AddError::Duplicate);
         }
-        add(&mut self.tail.builder).map_err(AddError::Query)?;
-        self.tail.ids.insert(id.into());
+        add(&mut self.pending.builder).map_err(AddError::Query)?;
+        self.pending.ids.insert(id.into());
         Ok(())
     }
 
-    /// Removes a subscription; whether it was there.
+    /// Removes a subscription; returns whether there was one.
     pub fn remove(&mut self, id: &str) -> bool {
-        if self.tail.ids.contains(id) {
-            self.settle();
+        if self.pending.ids.contains(id) {
+            self.flush();
         }
         for view in &mut self.views {
-            if let Some(handle) = view.find(id) {
-                Arc::make_mut(&mut view.removed).insert(handle);
+            if let Some(row) = view.find(id) {
+                Arc::make_mut(&mut view.removed).insert(row);
                 return true;
             }
         }
         false
     }
 
-    /// The query of an id as it was given.
+    /// The query of an id as it was submitted.
     pub fn query(&mut self, id: &str) -> Option<String> {
-        if self.tail.ids.contains(id) {
-            self.settle();
+        if self.pending.ids.contains(id) {
+            self.flush();
         }
         self.views
             .iter()
             .find_map(|view| Some(view.segment.source_of(view.find(id)?).to_owned()))
     }
 
-    /// The subscriptions as they are now.
-    pub fn snapshot(&mut self) -> Snapshot<B::Part> {
-        self.settle();
+    /// The current subscriptions.
+    pub fn snapshot(&mut self) -> Snapshot<B::Segment> {
+        self.flush();
         Snapshot {
             views: self.views.clone(),
         }
     }
 
-    /// Makes a segment of what was added.
-    fn settle(&mut self) {
-        if self.tail.builder.count() == 0 {
+    /// Turns the pending additions into a segment and merges segments if there are too many.
+    fn flush(&mut self) {
+        if self.pending.builder.count() == 0 {
             return;
         }
-        let tail = std::mem::take(&mut self.tail);
-        self.views.push(View::new(tail.builder.finish()));
+        let pending = std::mem::take(&mut self.pending);
+        self.views.push(SegmentView::new(pending.builder.finish()));
         self.views.retain(|view| view.count() > 0);
         while self.views.len() > SEGMENTS_MAX {
             self.views
                 .sort_by_key(|view| std::cmp::Reverse(view.count()));
             let smallest = self.views.split_off(self.views.len() - 2);
-            self.views.push(View::new(merge::<B>(&smallest)));
+            self.views.push(SegmentView::new(merge::<B>(&smallest)));
         }
     }
 
-    /// Everything in one segment, without what was removed.
-    pub fn compacted(&mut self) -> Arc<B::Part> {
-        self.settle();
+    /// All subscriptions in one segment, without the removed ones.
+    pub fn compacted(&mut self) -> Arc<B::Segment> {
+        self.flush();
         match self.views.as_slice() {
             [view] if view.removed.is_empty() => Arc::clone(&view.segment),
             views => Arc::new(merge::<B>(views)),
@@ -243,11 +245,11 @@ impl<B: Build> Store<B> {
     }
 }
 
-fn merge<B: Build>(views: &[View<B::Part>]) -> B::Part {
+fn merge<B: BuildSegment>(views: &[SegmentView<B::Segment>]) -> B::Segment {
     let mut builder = B::default();
     for view in views {
-        for handle in view.live() {
-            builder.copy(&view.segment, handle);
+        for row in view.live_rows() {
+            builder.copy(&view.segment, row);
         }
     }
     builder.finish()

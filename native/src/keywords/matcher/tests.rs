@@ -9,7 +9,7 @@ use crate::keywords::answers::Answer;
 use crate::keywords::store::KeywordIndex;
 use crate::keywords::testing::index_history::index_histories;
 use crate::keywords::testing::trees;
-use crate::path_index::subscription_index::Index;
+use crate::path_index::subscription_index::PathIndex;
 use crate::reader::ReaderOptions;
 use crate::subscription_store::file_format::{self, OpenError};
 use crate::subscription_store::store::AddError;
@@ -109,7 +109,13 @@ fn equal_queries_are_one_class_and_ids_are_taken_once() {
     assert!(matches!(index.add("a", "x"), Err(AddError::Duplicate)));
     assert!(matches!(index.add("d", "..."), Err(AddError::Query(_))));
     assert!(!index.contains("d"));
-    assert_eq!(index.snapshot().views[0].segment.roster.class_count(), 2);
+    assert_eq!(
+        index.snapshot().views[0]
+            .segment
+            .subscriptions
+            .class_count(),
+        2
+    );
     assert_eq!(index.query("b").as_deref(), Some("coast, STORM"));
     let matcher = matcher(&mut index);
     let document = "<news><item>Storm</item> on the coast</news>";
@@ -185,7 +191,7 @@ fn a_rejected_document_leaves_no_state_behind() {
 fn a_file_of_another_kind_is_rejected() {
     let folder = tempfile::tempdir().expect("a folder");
     let path = folder.path().join("index");
-    file_format::write(&*Index::default().compacted(), &path).expect("written");
+    file_format::write(&*PathIndex::default().compacted(), &path).expect("written");
     assert!(matches!(
         file_format::open::<KeywordSegment>(&path),
         Err(OpenError::Refused("index.not-an-index", _))

@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::reader::{Reader, ReaderOptions};
-use crate::subscription_store::flat_layout::TextsBuilder;
+use crate::subscription_store::flat_layout::StringArrayBuilder;
 
 /// Records its input as text.
 struct Transcript<'a, const SPANS: bool> {
@@ -39,7 +39,7 @@ fn transcripts_by<const SPANS: bool>(vocabularies: &[&str], document: &str) -> V
     let vocabularies: Vec<Vocabulary> = vocabularies
         .iter()
         .map(|words| {
-            let mut texts = TextsBuilder::default();
+            let mut texts = StringArrayBuilder::default();
             for word in words.split(' ') {
                 texts.push(word);
             }
@@ -132,7 +132,7 @@ impl TokenSink for StopAtFirstToken {
 
 #[test]
 fn a_stopped_document_leaves_no_state_behind() {
-    let mut texts = TextsBuilder::default();
+    let mut texts = StringArrayBuilder::default();
     texts.push("b");
     let vocabulary = Vocabulary::new(texts.finish());
     let (mut buffers, mut pending) = (RouteBuffers::default(), PendingText::default());

@@ -9,7 +9,7 @@ use crate::keywords::testing::{queries, trees, Document};
 use crate::keywords::token_dispatcher::{PendingText, RouteBuffers, TokenDispatcher, TokenRoute};
 use crate::keywords::vocabulary::Vocabulary;
 use crate::reader::{Reader, ReaderOptions};
-use crate::subscription_store::flat_layout::TextsBuilder;
+use crate::subscription_store::flat_layout::StringArrayBuilder;
 
 fn expected_ids(tree: &Tree, queries: &QueryList) -> Vec<(u32, u32)> {
     let document = Document::new(tree);
@@ -30,7 +30,7 @@ fn read_ids(
     markers_max: usize,
 ) -> Vec<(u32, u32)> {
     let indexes = OwnedIndexes::new(queries);
-    let mut words = TextsBuilder::default();
+    let mut words = StringArrayBuilder::default();
     for word in 0..queries.word_count() {
         words.push(&format!("w{word}"));
     }
