@@ -24,9 +24,6 @@ from support.fixtures.repository import (
 SUPPORT = TESTS / "support"
 """Helpers of the tests: packages, unlike the tests themselves."""
 
-LINES_MAX = 500
-"""No module is longer."""
-
 MADE_ELSEWHERE = {"LICENSE"}
 """Text that is not ours to change."""
 
@@ -95,11 +92,6 @@ def test_the_patterns_find_what_they_are_for() -> None:
     assert MACHINE_PATHS.search("/home/someone/x")
     assert not MACHINE_PATHS.search("/root/item[@a]")
     assert REGISTRIES.search("https://pypi.org/simple")
-
-
-def test_no_module_is_too_long() -> None:
-    code = [path for path in files() if path.suffix in {".py", ".pyi", ".rs"}]
-    assert [relative(path) for path in code if len(lines_of(path)) > LINES_MAX] == []
 
 
 def test_every_data_file_of_the_package_is_named_by_its_code() -> None:
