@@ -1,4 +1,4 @@
-"""Reads archives of XML files, one document a member."""
+"""Reads archives of XML files, one document per member."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ _MEMBERS: list[pa.Field[Any]] = [
 ]
 
 MEMBERS: Final = pa.schema(_MEMBERS)
-"""One row a member: the archive's path and modification time, the member's name, its index in the
+"""One row per member: the archive's path and modification time, the member's name, its index in the
 archive, its bytes, and the error if it could not be read."""
 
 
@@ -55,7 +55,7 @@ def read_archives(
     member_bytes: int = MEMBER_BYTES,
     **header: Unpack[HeaderOptions],
 ) -> DataFrame:
-    """Read archives of XML files, one document a member: zip, tar, tar.gz, and single gzip files.
+    """Read archives of XML files, one document per member: zip, tar, tar.gz, and single gzip files.
 
     Spark lists the archives; one task reads each archive, member by member, as a stream.
 

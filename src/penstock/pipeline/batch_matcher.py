@@ -66,7 +66,7 @@ class BatchOutcomes:
     """The row of each match's subscription in the version's table."""
 
     errors: pa.StructArray
-    """One row a document, of :data:`~penstock.matching.batch.ERROR_TYPE`: null if accepted."""
+    """One row per document, of :data:`~penstock.matching.batch.ERROR_TYPE`: null if accepted."""
 
     mappings: BatchMappings
     """The mappings that the documents were matched with."""
@@ -133,7 +133,7 @@ class BatchMatcher:
     def subscription_columns(
         self, outcomes: BatchOutcomes, columns: Sequence[str]
     ) -> list[pa.Array[Any]]:
-        """Columns of the subscriptions table, one row a match."""
+        """Columns of the subscriptions table, one row per match."""
         numbers: Any = pa.array(outcomes.subscription_rows)
         taken = self.version.rows(numbers, columns)
         return [_combined(taken.column(name)) for name in columns]

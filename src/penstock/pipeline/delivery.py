@@ -1,4 +1,4 @@
-"""Delivers a batch of documents: one Spark job, one commit a table.
+"""Delivers a batch of documents: one Spark job, one commit per table.
 
 The job has two stages. The first matches the documents, writes documents and dead letters to files,
 and passes on a row for each delivery and each document's outcome. After a shuffle by bucket, the

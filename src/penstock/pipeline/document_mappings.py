@@ -26,7 +26,7 @@ class BatchMappings:
     """The mappings of the documents in a batch."""
 
     mappings: Sequence[Mapping | None]
-    """One a document, ``None`` where it has no mapping. Empty if no document has one."""
+    """One per document, ``None`` where it has no mapping. Empty if no document has one."""
     refused: Map[int, DocumentError] = field(default_factory=dict)
     """Errors of documents whose header names no usable mapping, by row."""
 

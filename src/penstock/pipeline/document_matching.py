@@ -30,7 +30,7 @@ OUTCOMES: Final = pa.schema(
         UNKNOWN_ELEMENTS,
     ]
 )
-"""One row a document: its header, its matches, its error if it was refused, and the number of
+"""One row per document: its header, its matches, its error if it was refused, and the number of
 elements that its mapping's schema does not define."""
 
 _HEADER: Final = [name for name in DOCUMENTS.names if name != "content"]
@@ -72,7 +72,7 @@ def match_documents(
 
     Returns
     -------
-    One row a document, in no particular order, with its header, ``matches`` (subscription and
+    One row per document, in no particular order, with its header, ``matches`` (subscription and
     fragments), ``error`` (code, message, offset, line, column, hint) and ``unknown_elements``: the
     number of elements that its mapping's schema does not define.
 
@@ -110,7 +110,7 @@ def match_documents(
 
 
 def matches_of(outcomes: DataFrame) -> DataFrame:
-    """One row a match, with the columns of :data:`penstock.pipeline.spark_schemas.MATCHES`."""
+    """One row per match, with the columns of :data:`penstock.pipeline.spark_schemas.MATCHES`."""
     each = outcomes.select("document", f.explode("matches").alias("match"))
     return each.select("document", "match.subscription", "match.fragments")
 
@@ -141,7 +141,7 @@ def _outcome_rows(matched: MatchedSlice, *, fragments: bool, mode: Mode) -> pa.R
 
 
 def _merge_shards(matched: DataFrame, schema: StructType) -> DataFrame:
-    """One row a document: the matches of all shards. The other columns are equal in all rows."""
+    """One row per document: the matches of all shards. The other columns are equal in all rows."""
     merged = matched.groupBy(ROW).agg(
         *(f.first(name).alias(name) for name in _HEADER),
         f.flatten(f.collect_list("matches")).alias("matches"),

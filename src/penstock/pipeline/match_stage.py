@@ -100,7 +100,7 @@ class MatchStage:
 
 
 def _delivery_rows(matched: MatchedSlice) -> pa.RecordBatch:
-    """One row a match."""
+    """One row per match."""
     documents, matcher, outcomes = matched.documents, matched.matcher, matched.outcomes
     columns = ("subscriber", "subscription", "returns")
     subscriber, subscription, returns = matcher.subscription_columns(outcomes, columns)
@@ -119,7 +119,7 @@ def _delivery_rows(matched: MatchedSlice) -> pa.RecordBatch:
 
 
 def _outcome_rows(documents: pa.RecordBatch, outcomes: BatchOutcomes) -> pa.RecordBatch:
-    """One row a document."""
+    """One row per document."""
     matched = np.where(outcomes.match_counts > 0, "matched", "unmatched")
     is_refused = outcomes.errors.is_valid().to_numpy(zero_copy_only=False)
     columns: dict[str, Any] = {

@@ -26,7 +26,7 @@ JAVA_FAILURES: Final = (PySparkException, Py4JJavaError)
 """Exceptions of the JVM or a Connect server; pyspark converts those it knows."""
 
 DEFAULT_MASTER: Final = "local[*,4]"
-"""All cores of this machine, and four attempts a task: with ``local[*]`` a task is not retried, so
+"""All cores of this machine, and four attempts per task: with ``local[*]`` a task is not retried, so
 one lost Python worker would end the run."""
 
 SQL_SETTINGS: Final = {

@@ -1,4 +1,4 @@
-"""Cache of open index versions and mappings, one a process.
+"""Cache of open index versions and mappings, one per process.
 
 Spark reuses Python workers for many tasks, and a task matches many batches. Each process opens a
 version once and keeps the :data:`~penstock.pipeline.limits.OPEN_VERSIONS_MAX` most recently used.

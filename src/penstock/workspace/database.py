@@ -23,7 +23,7 @@ APPLICATION_ID = 0x50454E53
 
 
 class Database:
-    """A SQLite file, with one connection a thread."""
+    """A SQLite file, with one connection per thread."""
 
     def __init__(self, path: Path) -> None:
         self.path = path

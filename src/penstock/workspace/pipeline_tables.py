@@ -39,7 +39,7 @@ class Tables:
 
     @property
     def counts(self) -> str:
-        """One row a batch, with :data:`~penstock.workspace.table_schemas.COUNTS`."""
+        """One row per batch, with :data:`~penstock.workspace.table_schemas.COUNTS`."""
         return f"{self.root}/counts"
 
     def create(self) -> None:

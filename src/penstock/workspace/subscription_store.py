@@ -138,7 +138,7 @@ class SubscriptionStore:
             condition, values = "AND subscriber = ?", [subscriber]
         last = ""
         while True:
-            # One transaction a page, so that the caller can change subscriptions while iterating.
+            # One transaction per page, so that the caller can change subscriptions while iterating.
             with self._database.read_transaction() as connection:
                 page = connection.execute(
                     f"SELECT {COLUMNS} FROM subscriptions WHERE id > ? {condition}"
