@@ -26,8 +26,8 @@ JAVA_FAILURES: Final = (PySparkException, Py4JJavaError)
 """Exceptions of the JVM or a Connect server; pyspark converts those it knows."""
 
 DEFAULT_MASTER: Final = "local[*,4]"
-"""All cores of this machine, and four attempts per task: with ``local[*]`` a task is not retried, so
-one lost Python worker would end the run."""
+"""All cores of this machine, and four attempts per task. With ``local[*]`` tasks are not retried,
+and one lost Python worker would end the run."""
 
 SQL_SETTINGS: Final = {
     # A batch may have a thousand times as many matches as rows, so bound the bytes too.
