@@ -3,12 +3,8 @@
 from __future__ import annotations
 
 import importlib
-import importlib.metadata
 import os
-import platform
 import re
-import shutil
-import subprocess
 import sys
 from dataclasses import asdict, dataclass
 from enum import StrEnum
@@ -105,6 +101,8 @@ def _print_text(findings: tuple[Finding, ...]) -> None:
 
 
 def _python() -> Finding:
+    import platform
+
     detail = f"{platform.python_implementation()}, {platform.system()} {platform.machine()}"
     return Finding(part="Python", state=State.OK, version=platform.python_version(), detail=detail)
 
@@ -130,6 +128,8 @@ def _native() -> Finding:
 
 
 def _native_advice(failure: ImportError) -> str:
+    import shutil
+
     errors = compiler_errors(Path(sys.prefix) / BUILD_LOG)
     if errors:
         return "the build failed with these compiler errors:\n" + errors
@@ -154,6 +154,8 @@ def compiler_errors(log: Path) -> str:
 
 
 def _package(name: str) -> Finding:
+    import importlib.metadata
+
     try:
         importlib.import_module(name)
         version = importlib.metadata.version(name)
@@ -164,6 +166,9 @@ def _package(name: str) -> Finding:
 
 def java() -> Finding:
     """Checks the Java that Spark would start, found by ``JAVA_HOME`` or ``PATH``."""
+    import shutil
+    import subprocess
+
     advice = (
         f"needed only by the Spark pipeline: install JDK {JAVA_VERSION_MIN} or newer"
         f" (Debian and Ubuntu: apt install openjdk-{JAVA_VERSION_MIN}-jre-headless)"
@@ -201,6 +206,8 @@ def java() -> Finding:
 
 
 def _spark() -> Finding:
+    import importlib.metadata
+
     # Not imported, unlike the other packages: importing it takes a second.
     try:
         version = importlib.metadata.version("pyspark")

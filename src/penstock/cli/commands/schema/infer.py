@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import tempfile
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Final
@@ -81,6 +80,8 @@ def _infer_on_spark(
 ) -> None:
     """Infers on Spark; refused documents are counted by error code, not reported one by one."""
     check_java(options)
+    import tempfile
+
     from penstock.pipeline import read_directory
     from penstock.pipeline.schema_inference import summarise
     from penstock.pipeline.session import session
