@@ -181,12 +181,12 @@ def collect(process: subprocess.Popen[str], source: Path, counters: Path) -> dic
 
 
 def python(source: Path, script: str, *arguments: str | Path) -> None:
-    """Run a script beside this one with the checkout's modules."""
+    """Run a script of this folder with the checkout's modules."""
     subprocess.run(command(script, *arguments), env=environment(source), check=True)
 
 
 def command(script: str, *arguments: str | Path) -> list[str]:
-    """The command that runs a script beside this one."""
+    """The command that runs a script of this folder."""
     return [sys.executable, str(FOLDER / script), *map(str, arguments)]
 
 

@@ -1,7 +1,7 @@
 """Kills the pipeline a hundred times: ``make soak``.
 
-The tests do the same a few times in each run. Every so many kills the inbox is drained, the tables
-are compared with what must be in them, and a new workspace begins; the result is written each time.
+The tests do the same a few times. After ``KILLS_EACH`` kills, the inbox is drained, the tables are
+compared with their expected content, the result is written, and a new workspace begins.
 """
 
 from __future__ import annotations
@@ -22,13 +22,13 @@ from support.spark.kill_campaign import Campaign, Moment, summary  # noqa: E402
 from support.spark.pipeline_process import Victim  # noqa: E402
 
 KILLS_EACH = 10
-"""Kills that one workspace has to bear."""
+"""Kills per workspace."""
 
 RESULT = ROOT / "benchmarks" / "results" / "soak.txt"
 
 
 def main() -> None:
-    """Kill as often as is said."""
+    """Kill the pipeline the given number of times."""
     parser = argparse.ArgumentParser(description=main.__doc__)
     parser.add_argument("--kills", type=int, required=True)
     parser.add_argument("--seed", type=int, default=random.SystemRandom().randrange(1 << 32))
@@ -50,7 +50,7 @@ def main() -> None:
 
 
 def say(line: str) -> None:
-    """Tell whoever waits at once, also through a pipe."""
+    """Print a line and flush it, so that it appears through a pipe at once."""
     print(line, flush=True)
 
 

@@ -12,7 +12,7 @@ from penstock.cli.commands.bench import Bench
 from penstock.lab.bench import BENCHES
 from penstock.lab.bench.budgets import BUDGETS, Bound, Budget, Check
 from penstock.lab.bench.machine_description import this_machine
-from penstock.lab.bench.report import Figure, Report, Tell
+from penstock.lab.bench.report import Figure, Progress, Report
 from penstock.native import native
 from support.fixtures.commands import penstock
 
@@ -48,8 +48,8 @@ def missed(monkeypatch: pytest.MonkeyPatch) -> None:
     )
     report = Report("reader", False, this_machine(), (Figure("speed", 12.0, "MB/s"),), checks)
 
-    def measure(*, quick: bool, tell: Tell) -> Report:
-        tell("measuring")
+    def measure(*, quick: bool, progress: Progress) -> Report:
+        progress("measuring")
         return report
 
     monkeypatch.setitem(BENCHES, "reader", measure)

@@ -12,7 +12,7 @@ import pytest
 from penstock.lab.bench.budgets import BUDGETS, Bound, Budget, Check, check_all
 from penstock.lab.bench.machine_description import Machine, this_machine
 from penstock.lab.bench.process_memory import resident_bytes
-from penstock.lab.bench.report import Figure, Report, number, said
+from penstock.lab.bench.report import Figure, Report, check_text, format_number
 from penstock.lab.bench.timing import Timing, interleaved, once
 
 LEAST = Budget("reader", "speedup", "as fast as", Bound.AT_LEAST, 3, "x")
@@ -89,15 +89,15 @@ def test_budgets_are_named_once() -> None:
 
 
 def test_a_check_says_by_how_much_it_is_missed() -> None:
-    assert said(Check(LEAST, 4.0)) == "4 x (at least 3 x): met"
-    assert said(Check(MOST, 25.0)) == "25 µs (at most 10 µs): MISSED by a factor of 2.50"
+    assert check_text(Check(LEAST, 4.0)) == "4 x (at least 3 x): met"
+    assert check_text(Check(MOST, 25.0)) == "25 µs (at most 10 µs): MISSED by a factor of 2.50"
 
 
 @pytest.mark.parametrize(
     ("value", "shown"), [(0.0123456, "0.0123"), (12.3456, "12.3"), (1234567.8, "1,234,568")]
 )
 def test_numbers_have_three_digits_that_matter(value: float, shown: str) -> None:
-    assert number(value) == shown
+    assert format_number(value) == shown
 
 
 def test_a_report_is_written_as_text_and_as_json(tmp_path: Path) -> None:

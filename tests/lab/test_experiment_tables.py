@@ -11,10 +11,10 @@ import pytest
 from penstock.errors import PenstockError
 from penstock.lab import experiment_plots
 from penstock.lab.bench.machine_description import Machine
-from penstock.lab.experiment_tables import Chart, Finding, Findings
+from penstock.lab.experiment_tables import Chart, ExperimentResults, ResultTable
 
 MACHINE = Machine("a CPU", 2, 8.2, "Linux x86_64", "3.11.1", "rustc 1.88.0", "release")
-TABLE = Finding(
+TABLE = ResultTable(
     "fig1",
     "Fig. 1: speed",
     ("data", "queries", "ours", "theirs"),
@@ -22,8 +22,10 @@ TABLE = Finding(
     ("Milliseconds.",),
     Chart("data", "queries", ("ours", "theirs"), "ms", logarithmic=True),
 )
-WITHOUT_CHART = Finding("table1", "Table 1", ("data", "recall"), (("news", 100),))
-FINDINGS = Findings("paper", False, MACHINE, (TABLE, WITHOUT_CHART), ("Table 2 cannot be had.",))
+WITHOUT_CHART = ResultTable("table1", "Table 1", ("data", "recall"), (("news", 100),))
+RESULTS = ExperimentResults(
+    "paper", False, MACHINE, (TABLE, WITHOUT_CHART), ("Table 2 cannot be had.",)
+)
 
 
 def test_a_table_is_aligned_and_says_where_nothing_was_measured() -> None:
@@ -38,7 +40,7 @@ def test_a_table_is_aligned_and_says_where_nothing_was_measured() -> None:
 
 
 def test_findings_are_written_as_text_json_and_csv(tmp_path: Path) -> None:
-    FINDINGS.write(tmp_path / "results")
+    RESULTS.write(tmp_path / "results")
     text = (tmp_path / "results" / "paper.txt").read_text(encoding="utf-8")
     assert text.startswith("penstock lab run paper\na CPU, 2 cores")
     assert text.endswith("\n\nTable 2 cannot be had.\n")
@@ -54,12 +56,12 @@ def test_findings_are_written_as_text_json_and_csv(tmp_path: Path) -> None:
 
 def test_each_chart_is_drawn_the_same_again(tmp_path: Path) -> None:
     pytest.importorskip("matplotlib")
-    experiment_plots.draw(FINDINGS, tmp_path)
+    experiment_plots.draw(RESULTS, tmp_path)
     (drawn,) = tmp_path.iterdir()
     assert drawn.name == "paper-fig1.svg"
     first = drawn.read_bytes()
     assert b"<svg" in first
-    experiment_plots.draw(FINDINGS, tmp_path)
+    experiment_plots.draw(RESULTS, tmp_path)
     assert drawn.read_bytes() == first
 
 

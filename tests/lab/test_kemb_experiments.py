@@ -13,8 +13,8 @@ from penstock.cli.commands.lab import Experiment
 from penstock.lab import experiment_plots, kemb
 from penstock.lab.bench.keywords import index_of
 from penstock.lab.bench.machine_description import this_machine
-from penstock.lab.bench.report import Tell
-from penstock.lab.experiment_tables import Finding, Findings
+from penstock.lab.bench.report import Progress
+from penstock.lab.experiment_tables import ExperimentResults, ResultTable
 from penstock.lab.experiments import EXPERIMENTS
 from penstock.lab.kemb import effectiveness
 from penstock.lab.kemb.effectiveness import below_root, relevance
@@ -45,19 +45,19 @@ def silent(_what: str) -> None:
 
 
 @pytest.fixture(scope="module")
-def findings() -> dict[str, Finding]:
+def tables() -> dict[str, ResultTable]:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(kemb, "QUICK", TINY)
-        run = kemb.run(quick=True, tell=silent)
+        run = kemb.run(quick=True, progress=silent)
     assert "INEX" in run.missing[0]
-    return {finding.key: finding for finding in run.found}
+    return {table.key: table for table in run.tables}
 
 
 @needs_native
-def test_every_figure_and_table_of_the_paper_is_there(findings: dict[str, Finding]) -> None:
+def test_every_figure_and_table_of_the_paper_is_there(tables: dict[str, ResultTable]) -> None:
     figures = {f"fig{number}" for number in range(11, 19)}
-    assert set(findings) == {*figures, "discards", "table3"}
-    for finding in findings.values():
+    assert set(tables) == {*figures, "discards", "table3"}
+    for finding in tables.values():
         assert finding.rows
         assert {len(row) for row in finding.rows} == {len(finding.columns)}
         if finding.chart is not None:
@@ -66,9 +66,9 @@ def test_every_figure_and_table_of_the_paper_is_there(findings: dict[str, Findin
 
 
 @needs_native
-def test_no_more_is_discarded_than_there_is(findings: dict[str, Finding]) -> None:
+def test_no_more_is_discarded_than_there_is(tables: dict[str, ResultTable]) -> None:
     for key in ("fig13", "fig15", "discards"):
-        finding = findings[key]
+        finding = tables[key]
         for elements, discarded in zip(
             finding.column("elements"), finding.column("discarded"), strict=True
         ):
@@ -78,12 +78,12 @@ def test_no_more_is_discarded_than_there_is(findings: dict[str, Finding]) -> Non
 
 
 @needs_native
-def test_shares_are_shares(findings: dict[str, Finding]) -> None:
+def test_shares_are_shares(tables: dict[str, ResultTable]) -> None:
     shares = [
-        *findings["fig17"].column("precision %"),
-        *findings["fig18"].column("precision %"),
-        *findings["table3"].column("precision %"),
-        *findings["table3"].column("recall %"),
+        *tables["fig17"].column("precision %"),
+        *tables["fig18"].column("precision %"),
+        *tables["table3"].column("precision %"),
+        *tables["table3"].column("recall %"),
     ]
     assert all(
         share is None or (isinstance(share, float) and 0 <= share <= 100) for share in shares
@@ -136,11 +136,11 @@ def test_the_command_names_every_experiment() -> None:
 
 @pytest.fixture
 def small_experiment(monkeypatch: pytest.MonkeyPatch) -> None:
-    table = Finding("table1", "Table 1", ("data", "recall"), (("news", 100),))
+    table = ResultTable("table1", "Table 1", ("data", "recall"), (("news", 100),))
 
-    def measure(*, quick: bool, tell: Tell) -> Findings:
-        tell("measuring")
-        return Findings("kemb", quick, this_machine(), (table,))
+    def measure(*, quick: bool, progress: Progress) -> ExperimentResults:
+        progress("measuring")
+        return ExperimentResults("kemb", quick, this_machine(), (table,))
 
     monkeypatch.setitem(EXPERIMENTS, "kemb", measure)
 

@@ -11,7 +11,7 @@ from penstock.lab import mediation
 from penstock.lab.catalogues import CATALOGUES, Catalogue, CatalogueDocuments, catalogue
 from penstock.lab.catalogues.rewritten_documents import index_of, rewritten_document
 from penstock.lab.catalogues.subscriptions import subscriptions
-from penstock.lab.experiment_tables import Finding
+from penstock.lab.experiment_tables import ResultTable
 from penstock.lab.mediation.exchange_repetition import COURSES, EXCHANGE_CATALOGUE
 from penstock.lab.mediation.query_rewriting_cost import rewrite_all
 from penstock.lab.mediation.scale import QUICK
@@ -24,17 +24,17 @@ TINY = replace(QUICK, catalogues=3, sizes=(1_000, 2_000), socket_documents=2)
 
 
 @pytest.fixture(scope="module")
-def findings() -> dict[str, Finding]:
+def tables() -> dict[str, ResultTable]:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(mediation, "QUICK", TINY)
-        run = mediation.run(quick=True, tell=lambda _what: None)
-    return {finding.key: finding for finding in run.found}
+        run = mediation.run(quick=True, progress=lambda _what: None)
+    return {table.key: table for table in run.tables}
 
 
-def test_everything_that_the_paper_measures_is_there(findings: dict[str, Finding]) -> None:
+def test_everything_that_the_paper_measures_is_there(tables: dict[str, ResultTable]) -> None:
     figures = {f"fig5{letter}" for letter in "abcd"}
-    assert set(findings) == {*figures, "subscriptions", "memory", "header", "qra", "matching"}
-    for finding in findings.values():
+    assert set(tables) == {*figures, "subscriptions", "memory", "header", "qra", "matching"}
+    for finding in tables.values():
         assert finding.rows
         assert {len(row) for row in finding.rows} == {len(finding.columns)}
         if finding.chart is not None:
@@ -43,8 +43,8 @@ def test_everything_that_the_paper_measures_is_there(findings: dict[str, Finding
 
 
 @pytest.mark.parametrize("key", ["fig5a", "fig5b", "fig5c", "subscriptions"])
-def test_a_response_is_querying_and_transmission(findings: dict[str, Finding], key: str) -> None:
-    finding = findings[key]
+def test_a_response_is_querying_and_transmission(tables: dict[str, ResultTable], key: str) -> None:
+    finding = tables[key]
     parts = zip(
         *(finding.column(name) for name in ("querying ms", "transmission ms", "T ms")), strict=True
     )
@@ -55,20 +55,20 @@ def test_a_response_is_querying_and_transmission(findings: dict[str, Finding], k
     assert set(finding.column("way")) == {"SDR", "NDDR", "IDDR"}
 
 
-def test_shares_are_shares(findings: dict[str, Finding]) -> None:
-    quality = findings["matching"]
+def test_shares_are_shares(tables: dict[str, ResultTable]) -> None:
+    quality = tables["matching"]
     for share in (*quality.column("precision %"), *quality.column("recall %")):
         assert isinstance(share, float)
         assert 50 < share <= 100
-    for share in findings["memory"].column("most %"):
+    for share in tables["memory"].column("most %"):
         assert isinstance(share, float)
         assert 0 <= share <= 100
 
 
 def test_data_rewriting_installs_one_query_and_query_rewriting_several(
-    findings: dict[str, Finding],
+    tables: dict[str, ResultTable],
 ) -> None:
-    rows = {row[0]: row[1:] for row in findings["qra"].rows}
+    rows = {row[0]: row[1:] for row in tables["qra"].rows}
     one, several = rows["subscriptions"]
     assert isinstance(one, int)
     assert isinstance(several, int)

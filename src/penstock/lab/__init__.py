@@ -1,1 +1,1 @@
-"""Workloads, experiments and what they are made from."""
+"""Workload generators, benchmarks and the experiments of papers."""

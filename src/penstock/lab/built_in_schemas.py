@@ -1,4 +1,4 @@
-"""The schemas that Penstock ships, made for its workloads."""
+"""The built-in schemas of the workloads."""
 
 from __future__ import annotations
 
@@ -17,17 +17,20 @@ SCHEMA_ROOTS: Final = {
     "treebank": "corpus",
     "auctions": "auctions",
 }
-"""Each schema by name, with the root of its documents."""
+"""The root element of each schema, by schema name."""
 
 
 def schema_text(name: str) -> str:
-    """The text of a shipped DTD."""
+    """The text of a built-in DTD."""
     if name not in SCHEMA_ROOTS:
-        raise error("lab.schema", f"there is no schema {name!r} among {', '.join(SCHEMA_ROOTS)}")
+        raise error(
+            "lab.schema",
+            f"unknown schema {name!r}; the built-in schemas are {', '.join(SCHEMA_ROOTS)}",
+        )
     return (files("penstock.lab") / "schemas" / f"{name}.dtd").read_text(encoding="utf-8")
 
 
 @cache
 def built_in_schema(name: str) -> SchemaGraph:
-    """A shipped schema by name; schemas are immutable, so it is read once."""
+    """Load a built-in schema by name. Schemas are immutable, so each is cached."""
     return SchemaGraph.from_dtd(schema_text(name), roots=[SCHEMA_ROOTS[name]])

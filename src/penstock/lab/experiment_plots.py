@@ -1,4 +1,4 @@
-"""Draws the charts of findings with matplotlib, which only the laboratory needs."""
+"""Plots result tables with matplotlib, an optional dependency."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from penstock.errors import error
-from penstock.lab.experiment_tables import Chart, Finding, Findings
+from penstock.lab.experiment_tables import Chart, ExperimentResults, ResultTable
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -19,39 +19,39 @@ MARKERS = "osD^vx"
 
 
 def require_matplotlib() -> None:
-    """Says so before anything is measured, where plots could not be drawn."""
+    """Raise ``lab.plots`` if matplotlib is not installed, before anything is measured."""
     if find_spec("matplotlib") is None:
         raise error("lab.plots", "matplotlib is not installed")
 
 
-def draw(findings: Findings, folder: Path) -> None:
-    """Writes a file for each chart: ``EXPERIMENT-KEY.svg``."""
+def draw(results: ExperimentResults, folder: Path) -> None:
+    """Write a file for each chart: ``EXPERIMENT-KEY.svg``."""
     require_matplotlib()
     import matplotlib as mpl  # noqa: PLC0415  # an optional package
 
-    # Without dates and random ids: the same findings give the same file. Text stays text.
+    # No dates or random ids, so that the same results produce the same file. Text stays text.
     with mpl.rc_context(
-        {"svg.hashsalt": findings.experiment, "svg.fonttype": "none", "font.size": 8}
+        {"svg.hashsalt": results.experiment, "svg.fonttype": "none", "font.size": 8}
     ):
-        for finding in findings.found:
-            if finding.chart is not None:
-                figure = _figure(finding, finding.chart)
-                path = folder / f"{findings.experiment}-{finding.key}.svg"
+        for table in results.tables:
+            if table.chart is not None:
+                figure = _figure(table, table.chart)
+                path = folder / f"{results.experiment}-{table.key}.svg"
                 figure.savefig(path, metadata={"Date": None, "Creator": None})
 
 
-def _figure(finding: Finding, chart: Chart) -> Figure:
+def _figure(table: ResultTable, chart: Chart) -> Figure:
     from matplotlib.figure import Figure  # noqa: PLC0415  # an optional package
 
-    panels = list(dict.fromkeys(finding.column(chart.panel)))
+    panels = list(dict.fromkeys(table.column(chart.panel)))
     width, height = PANEL_INCHES
     figure = Figure(figsize=(width * len(panels), height + 0.5), layout="constrained")
-    figure.suptitle(finding.title)
-    for place, name in enumerate(panels, start=1):
-        axes = figure.add_subplot(1, len(panels), place)
+    figure.suptitle(table.title)
+    for position, name in enumerate(panels, start=1):
+        axes = figure.add_subplot(1, len(panels), position)
         rows = [
-            dict(zip(finding.columns, row, strict=True))
-            for row, panel in zip(finding.rows, finding.column(chart.panel), strict=True)
+            dict(zip(table.columns, row, strict=True))
+            for row, panel in zip(table.rows, table.column(chart.panel), strict=True)
             if panel == name
         ]
         for line, marker in zip(chart.lines, MARKERS, strict=False):
@@ -74,7 +74,7 @@ def _figure(finding: Finding, chart: Chart) -> Figure:
             axes.set_yscale("log")
         else:
             axes.set_ylim(bottom=0)
-        if place == 1:
+        if position == 1:
             axes.set_ylabel(chart.y_label)
             figure.legend(loc="outside lower center", ncols=len(chart.lines), frameon=False)
         axes.grid(alpha=0.3)

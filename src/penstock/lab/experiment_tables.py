@@ -1,4 +1,4 @@
-"""What an experiment finds: tables that can be drawn, and the files they are written to."""
+"""The result tables of experiments, and the files they are written to."""
 
 from __future__ import annotations
 
@@ -11,15 +11,15 @@ from pathlib import Path
 from typing import Any, TypeAlias
 
 from penstock.lab.bench.machine_description import Machine
-from penstock.lab.bench.report import number
+from penstock.lab.bench.report import format_number
 
 Cell: TypeAlias = str | float | None
-"""A value; ``None`` where nothing could be measured."""
+"""A table cell; ``None`` if the value could not be measured."""
 
 
 @dataclass(frozen=True, slots=True)
 class Chart:
-    """How a table is drawn: a panel for each value of one column, a line for each of others."""
+    """How to plot a table: one panel per value of a column, one line per other column."""
 
     panel: str
     x: str
@@ -27,30 +27,30 @@ class Chart:
     y_label: str
     logarithmic: bool = False
     one_scale: bool = False
-    """Whether all panels have the same scale, so that they can be compared."""
+    """Whether all panels share one scale."""
 
 
 @dataclass(frozen=True, slots=True)
-class Finding:
-    """One table or figure of a paper, on our own data."""
+class ResultTable:
+    """A table or figure of a paper, measured on Penstock's own data."""
 
     key: str
-    """The name of its files."""
+    """The last part of its file names."""
     title: str
     columns: tuple[str, ...]
     rows: tuple[tuple[Cell, ...], ...]
     notes: tuple[str, ...] = ()
-    """How it was measured, where that is not plain."""
+    """Remarks on how the values were measured."""
     chart: Chart | None = None
 
     def column(self, name: str) -> list[Cell]:
-        """The values of a column."""
+        """The cells of a column."""
         position = self.columns.index(name)
         return [row[position] for row in self.rows]
 
     def lines(self) -> Iterator[str]:
-        """The table as plain text."""
-        cells = [list(self.columns), *([_shown(cell) for cell in row] for row in self.rows)]
+        """The table as lines of plain text."""
+        cells = [list(self.columns), *([_cell_text(cell) for cell in row] for row in self.rows)]
         widths = [max(map(len, column)) for column in zip(*cells, strict=True)]
         yield self.title
         for row in cells:
@@ -59,7 +59,7 @@ class Finding:
         yield from self.notes
 
     def as_csv(self) -> str:
-        """The table for spreadsheets."""
+        """The table as CSV."""
         text = io.StringIO()
         writer = csv.writer(text, lineterminator="\n")
         writer.writerow(self.columns)
@@ -68,50 +68,50 @@ class Finding:
 
 
 @dataclass(frozen=True, slots=True)
-class Findings:
-    """All that a run of an experiment found."""
+class ExperimentResults:
+    """The tables of one run of an experiment."""
 
     experiment: str
     quick: bool
     machine: Machine
-    found: tuple[Finding, ...]
+    tables: tuple[ResultTable, ...]
     missing: tuple[str, ...] = ()
-    """What the paper has and a run cannot, and why."""
+    """Results of the paper that cannot be reproduced, with the reason."""
 
     def as_dict(self) -> dict[str, Any]:
-        """The findings as JSON shows them."""
+        """The results as a JSON object."""
         return {
             "experiment": self.experiment,
             "quick": self.quick,
             "machine": asdict(self.machine),
-            "found": [asdict(finding) for finding in self.found],
+            "found": [asdict(table) for table in self.tables],
             "missing": list(self.missing),
         }
 
     def lines(self) -> Iterator[str]:
-        """The findings as plain text."""
+        """The results as lines of plain text."""
         yield f"penstock lab run {self.experiment}{' --quick' if self.quick else ''}"
         yield str(self.machine)
-        for finding in self.found:
+        for table in self.tables:
             yield ""
-            yield from finding.lines()
+            yield from table.lines()
         for each in self.missing:
             yield ""
             yield each
 
     def write(self, folder: Path) -> None:
-        """Writes all as text and as JSON, and each table as CSV."""
+        """Write the results as text and JSON, and each table as CSV."""
         folder.mkdir(parents=True, exist_ok=True)
         text = "\n".join(self.lines()) + "\n"
         (folder / f"{self.experiment}.txt").write_text(text, encoding="utf-8")
         data = json.dumps(self.as_dict(), indent=2, ensure_ascii=False) + "\n"
         (folder / f"{self.experiment}.json").write_text(data, encoding="utf-8")
-        for finding in self.found:
-            path = folder / f"{self.experiment}-{finding.key}.csv"
-            path.write_text(finding.as_csv(), encoding="utf-8")
+        for table in self.tables:
+            path = folder / f"{self.experiment}-{table.key}.csv"
+            path.write_text(table.as_csv(), encoding="utf-8")
 
 
-def _shown(cell: Cell) -> str:
+def _cell_text(cell: Cell) -> str:
     if cell is None:
         return "-"
-    return cell if isinstance(cell, str) else number(cell)
+    return cell if isinstance(cell, str) else format_number(cell)

@@ -1,20 +1,20 @@
-"""The experiments of papers, by name: the paper's measurements on our own data."""
+"""The experiments of papers by name, repeated on Penstock's own data."""
 
 from __future__ import annotations
 
 from typing import Protocol
 
 from penstock.lab import kemb, mediation
-from penstock.lab.bench.report import Tell
-from penstock.lab.experiment_tables import Findings
+from penstock.lab.bench.report import Progress
+from penstock.lab.experiment_tables import ExperimentResults
 
 
 class Experiment(Protocol):
-    """Measures, and tells what it is doing meanwhile."""
+    """Runs an experiment and reports its progress."""
 
-    def __call__(self, *, quick: bool, tell: Tell) -> Findings:
-        """A quick run uses small numbers: it shows the shape of things, if that."""
+    def __call__(self, *, quick: bool, progress: Progress) -> ExperimentResults:
+        """Return the results. A quick run is small and shows trends at best."""
 
 
 EXPERIMENTS: dict[str, Experiment] = {"kemb": kemb.run, "mediation": mediation.run}
-"""Every experiment by name."""
+"""All experiments by name."""

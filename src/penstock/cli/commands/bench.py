@@ -55,7 +55,7 @@ def bench(
     from penstock.lab.bench import BENCHES
 
     with err().status(f"bench {name}") as status:
-        report = BENCHES[name](quick=quick, tell=status.update)
+        report = BENCHES[name](quick=quick, progress=status.update)
     if as_json:
         print_json(report.as_dict())
     else:
@@ -71,7 +71,7 @@ def bench(
 
 
 def _print_text(report: Report) -> None:
-    from penstock.lab.bench.report import number
+    from penstock.lab.bench.report import format_number
 
     console = out()
     console.print(str(report.machine), style="dim", soft_wrap=True)
@@ -83,8 +83,8 @@ def _print_text(report: Report) -> None:
         verdict = Text("met", "green") if check.met else Text("MISSED", "bold red")
         budgets.add_row(
             budget.what,
-            f"{number(check.value)} {budget.unit}",
-            f"{budget.bound} {number(budget.limit)} {budget.unit}",
+            f"{format_number(check.value)} {budget.unit}",
+            f"{budget.bound} {format_number(budget.limit)} {budget.unit}",
             verdict,
         )
     print_table(budgets)
@@ -92,6 +92,6 @@ def _print_text(report: Report) -> None:
     figures.add_column()
     figures.add_column(justify="right")
     for figure in report.figures:
-        figures.add_row(figure.what, f"{number(figure.value)} {figure.unit}")
+        figures.add_row(figure.what, f"{format_number(figure.value)} {figure.unit}")
     console.print()
     print_table(figures)

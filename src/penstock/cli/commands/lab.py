@@ -49,12 +49,12 @@ def run(
 
     experiment_plots.require_matplotlib()
     with err().status(f"lab {name}") as status:
-        findings = EXPERIMENTS[name](quick=quick, tell=status.update)
-    findings.write(output)
-    experiment_plots.draw(findings, output)
+        results = EXPERIMENTS[name](quick=quick, progress=status.update)
+    results.write(output)
+    experiment_plots.draw(results, output)
     if as_json:
-        print_json(findings.as_dict())
+        print_json(results.as_dict())
     else:
-        for line in findings.lines():
+        for line in results.lines():
             out().print(line, soft_wrap=True)
     note(f"tables and plots written to {output}")

@@ -1,18 +1,18 @@
-"""Benches: the budgets of the design, measured as ratios within one run."""
+"""Benchmarks that check the performance budgets, as ratios within one run."""
 
 from __future__ import annotations
 
 from typing import Protocol
 
 from penstock.lab.bench import index, keywords, mediation, paths, pipeline, reader
-from penstock.lab.bench.report import Report, Tell
+from penstock.lab.bench.report import Progress, Report
 
 
 class Bench(Protocol):
-    """Measures, and tells what it is doing meanwhile."""
+    """Runs a benchmark and reports its progress."""
 
-    def __call__(self, *, quick: bool, tell: Tell) -> Report:
-        """A quick run uses small numbers: it shows that the bench works, and nothing else."""
+    def __call__(self, *, quick: bool, progress: Progress) -> Report:
+        """Return the report. A quick run is small: it only checks that the benchmark works."""
 
 
 BENCHES: dict[str, Bench] = {
@@ -23,4 +23,4 @@ BENCHES: dict[str, Bench] = {
     "mediation": mediation.run,
     "pipeline": pipeline.run,
 }
-"""Every bench by name."""
+"""All benchmarks by name."""

@@ -1,4 +1,4 @@
-"""A shipped workload, drawn at the size that a bench wants."""
+"""A built-in workload, generated at the size of a benchmark."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ from penstock.lab.workload import workload
 from penstock.matching import SubscriptionIndex
 
 SEED = 1
-"""Every bench draws with it: two runs measure the same work."""
+"""The seed of every benchmark, so that two runs measure the same work."""
 
 
 @dataclass(frozen=True, slots=True)
 class Setting:
-    """How large a part of a bench is."""
+    """The size of one part of a benchmark."""
 
     subscriptions: int
     documents: int
@@ -23,21 +23,21 @@ class Setting:
 
 @dataclass(frozen=True, slots=True)
 class BenchWorkload:
-    """Subscriptions and documents to measure with."""
+    """The subscriptions and documents of a measurement."""
 
     ids: Sequence[str]
     queries: Sequence[str]
     documents: Sequence[bytes]
 
     def index(self) -> SubscriptionIndex:
-        """A new index of the subscriptions, ready to be matched."""
+        """A new index of the subscriptions."""
         index = SubscriptionIndex()
         errors = index.add_many(self.ids, self.queries)
         assert not errors, next(iter(errors.values()))
         return index
 
     def reduced_to(self, kept: Collection[str], count: int) -> BenchWorkload:
-        """So many subscriptions: those to keep, and the first of the others."""
+        """The same documents with ``count`` subscriptions: ``kept`` and the first of the others."""
         assert len(kept) <= count
         wanted = set(kept)
         for id_ in self.ids:
@@ -50,7 +50,7 @@ class BenchWorkload:
 
 
 def draw(name: str, setting: Setting, *, extra: int = 0) -> BenchWorkload:
-    """A workload by name; ``extra`` subscriptions more than the setting says."""
+    """Generate a workload by name, with ``extra`` subscriptions beyond those of the setting."""
     chosen = workload(name)
     count = setting.subscriptions + extra
     return BenchWorkload(

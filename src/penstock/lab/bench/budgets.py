@@ -1,4 +1,4 @@
-"""The budgets, as data: what has to hold, and what a run found."""
+"""The performance budgets as data, and checks of measured values against them."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from enum import StrEnum
 
 
 class Bound(StrEnum):
-    """On which side of its limit a value has to be."""
+    """The side of the limit on which a value meets its budget."""
 
     AT_LEAST = "at least"
     AT_MOST = "at most"
@@ -16,7 +16,7 @@ class Bound(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Budget:
-    """One promise."""
+    """The limit of one measured value."""
 
     bench: str
     key: str
@@ -27,7 +27,9 @@ class Budget:
 
 
 BUDGETS: tuple[Budget, ...] = (
-    Budget("reader", "speedup", "the reader against lxml building a tree", Bound.AT_LEAST, 3, "x"),
+    Budget(
+        "reader", "speedup", "the reader: speedup over lxml building a tree", Bound.AT_LEAST, 3, "x"
+    ),
     Budget(
         "paths",
         "sparse_warm",
@@ -47,7 +49,7 @@ BUDGETS: tuple[Budget, ...] = (
     Budget(
         "paths",
         "dense_match",
-        "150,000 subscriptions, about 5,000 matches a document, warm: what a match adds",
+        "150,000 subscriptions, about 5,000 matches per document, warm: time added per match",
         Bound.AT_MOST,
         2,
         "ns",
@@ -55,7 +57,7 @@ BUDGETS: tuple[Budget, ...] = (
     Budget(
         "paths",
         "dense_speedup",
-        "the same, against the YFilter-like engine on the same reader",
+        "the same: speedup over the YFilter-like engine on the same reader",
         Bound.AT_LEAST,
         100,
         "x",
@@ -63,7 +65,7 @@ BUDGETS: tuple[Budget, ...] = (
     Budget(
         "paths",
         "growth",
-        "from 1,000 to 1,000,000 subscriptions, same matches: time a document",
+        "from 1,000 to 1,000,000 subscriptions, same matches: time per document",
         Bound.AT_MOST,
         3,
         "x",
@@ -71,7 +73,7 @@ BUDGETS: tuple[Budget, ...] = (
     Budget(
         "paths",
         "hard_speedup",
-        "hard case, 1,000,000 subscriptions: against the YFilter-like engine",
+        "hard case, 1,000,000 subscriptions: speedup over the YFilter-like engine",
         Bound.AT_LEAST,
         1,
         "x",
@@ -79,7 +81,7 @@ BUDGETS: tuple[Budget, ...] = (
     Budget(
         "paths",
         "hard_memory",
-        "hard case: memory that matching adds to the index",
+        "hard case: memory added by matching",
         Bound.AT_MOST,
         320,
         "MB",
@@ -87,7 +89,7 @@ BUDGETS: tuple[Budget, ...] = (
     Budget(
         "paths",
         "deep_speedup",
-        "deep linguistic trees: against the YFilter-like engine",
+        "deep linguistic trees: speedup over the YFilter-like engine",
         Bound.AT_LEAST,
         1,
         "x",
@@ -95,17 +97,17 @@ BUDGETS: tuple[Budget, ...] = (
     Budget(
         "paths",
         "deep_memory",
-        "deep linguistic trees: memory that matching adds to the index",
+        "deep linguistic trees: memory added by matching",
         Bound.AT_MOST,
         320,
         "MB",
     ),
-    Budget("index", "build", "add_many, a subscription", Bound.AT_MOST, 10, "µs"),
-    Budget("index", "saved", "the saved file, a subscription", Bound.AT_MOST, 250, "bytes"),
+    Budget("index", "build", "add_many, per subscription", Bound.AT_MOST, 10, "µs"),
+    Budget("index", "saved", "the saved file, per subscription", Bound.AT_MOST, 250, "bytes"),
     Budget(
         "index",
         "change",
-        "1,000 added to 1,000,000, and the next document matched",
+        "1,000 subscriptions added to 1,000,000, and the next document matched",
         Bound.AT_MOST,
         1,
         "s",
@@ -121,7 +123,7 @@ BUDGETS: tuple[Budget, ...] = (
     Budget(
         "keywords",
         "words_speedup",
-        "the same, against KEMB on the same reader",
+        "the same: speedup over KEMB on the same reader",
         Bound.AT_LEAST,
         10,
         "x",
@@ -137,7 +139,7 @@ BUDGETS: tuple[Budget, ...] = (
     Budget(
         "keywords",
         "paths_speedup",
-        "the same, against KEMB on the same reader",
+        "the same: speedup over KEMB on the same reader",
         Bound.AT_LEAST,
         10,
         "x",
@@ -145,7 +147,7 @@ BUDGETS: tuple[Budget, ...] = (
     Budget(
         "keywords",
         "growth",
-        "from 1,000 to 100,000 keyword queries, same matches: time a document",
+        "from 1,000 to 100,000 keyword queries, same matches: time per document",
         Bound.AT_MOST,
         3,
         "x",
@@ -153,7 +155,7 @@ BUDGETS: tuple[Budget, ...] = (
     Budget(
         "mediation",
         "nddr",
-        "40 local schemas, 4,000 subscriptions: NDDR against the same match without rewriting",
+        "40 local schemas, 4,000 subscriptions: time of NDDR relative to no rewriting",
         Bound.AT_MOST,
         1.3,
         "x",
@@ -161,7 +163,7 @@ BUDGETS: tuple[Budget, ...] = (
     Budget(
         "mediation",
         "held",
-        "the same: memory that NDDR holds, of the document, on average",
+        "the same: memory held by NDDR, mean share of the document",
         Bound.AT_MOST,
         5,
         "%",
@@ -170,7 +172,7 @@ BUDGETS: tuple[Budget, ...] = (
         Budget(
             "pipeline",
             f"subscriptions_{count}",
-            f"Spark, {count:,} subscriptions: against native matching and rows to Python and back",
+            f"Spark, {count:,} subscriptions: time relative to native matching plus row transfer",
             Bound.AT_MOST,
             1.25,
             "x",
@@ -178,37 +180,37 @@ BUDGETS: tuple[Budget, ...] = (
         for count in (1_000, 100_000, 1_000_000)
     ),
 )
-"""Every budget of this part of the system.
+"""All budgets.
 
-The memory budgets are the run-time cache's default bound of 256 MB a process, and a quarter for
-what the process's size shows beside it.
+The memory budgets allow the default limit of the run-time cache, 256 MB per process, and a quarter
+more for other allocations of the process.
 """
 
 
 @dataclass(frozen=True, slots=True)
 class Check:
-    """A budget and what was measured against it."""
+    """A budget and the value measured for it."""
 
     budget: Budget
     value: float
 
     @property
     def met(self) -> bool:
-        """Whether the value is on the right side of the limit."""
+        """Whether the value is within the limit."""
         if self.budget.bound is Bound.AT_LEAST:
             return self.value >= self.budget.limit
         return self.value <= self.budget.limit
 
     @property
     def shortfall(self) -> float:
-        """By which factor the limit is missed; 1 or less where it is met."""
+        """The factor by which the limit is missed; at most 1 if it is met."""
         if self.budget.bound is Bound.AT_MOST:
             return self.value / self.budget.limit
         return self.budget.limit / self.value if self.value > 0 else float("inf")
 
 
 def check_all(bench: str, values: Mapping[str, float]) -> tuple[Check, ...]:
-    """Checks every budget of a bench; each needs its value, and each value its budget."""
+    """Check all budgets of a benchmark against ``values``, which must have exactly their keys."""
     budgets = {budget.key: budget for budget in BUDGETS if budget.bench == bench}
     assert budgets.keys() == values.keys(), (budgets.keys(), values.keys())
     return tuple(Check(budget, values[key]) for key, budget in budgets.items())

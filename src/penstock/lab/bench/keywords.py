@@ -14,8 +14,8 @@ from functools import partial
 from random import Random
 
 from penstock.lab.bench.bench_workload import SEED
-from penstock.lab.bench.reader_baseline import reading_of
-from penstock.lab.bench.report import Found, Report, Tell
+from penstock.lab.bench.reader_baseline import reader_pass
+from penstock.lab.bench.report import BenchResults, Progress, Report
 from penstock.lab.bench.timing import Timing, interleaved
 from penstock.lab.workload import KEYWORD_WORKLOADS, KeywordWorkload
 from penstock.matching import KeywordIndex, KeywordMatcher
@@ -28,7 +28,7 @@ class Setting:
     queries: int
     documents: int
     passes: int
-    """A pass over the documents is over in no time: each repeat makes so many."""
+    """Passes over the documents in each repeat: a single pass is too short to time."""
     repeats: int
     answered_documents: int
     """Detailed answers are timed on the first few documents only."""
@@ -64,23 +64,23 @@ QUICK = Setting(
 )
 
 SPARE_SHARE = 3
-"""For growth so many times the queries are drawn: enough of them match none of the documents."""
+"""Ratio of drawn to used queries for growth, so that enough of them match no document."""
 
 GROWTH_DOCUMENTS = 20
 
 
-def run(*, quick: bool, tell: Tell) -> Report:
-    """Both kinds of queries, then growth with what people write."""
+def run(*, quick: bool, progress: Progress) -> Report:
+    """Measure both kinds of queries, then growth on words of documents."""
     setting = QUICK if quick else FULL
-    found = Found()
+    results = BenchResults()
     for kind, name in (("words", "keywords-words"), ("paths", "keywords-paths")):
-        _one_kind(kind, KEYWORD_WORKLOADS[name], setting, found, tell)
-    _growth(KEYWORD_WORKLOADS["keywords-words"], setting, found, tell)
-    return found.report("keywords", quick=quick)
+        _one_kind(kind, KEYWORD_WORKLOADS[name], setting, results, progress)
+    _growth(KEYWORD_WORKLOADS["keywords-words"], setting, results, progress)
+    return results.report("keywords", quick=quick)
 
 
 def index_of(queries: Sequence[str]) -> KeywordIndex:
-    """A new index of queries, numbered."""
+    """An index of queries with ids ``q0``, ``q1``, ..."""
     index = KeywordIndex()
     errors = index.add_many([f"q{number}" for number in range(len(queries))], queries)
     assert not errors, next(iter(errors.values()))
@@ -88,45 +88,53 @@ def index_of(queries: Sequence[str]) -> KeywordIndex:
 
 
 def match_all(matcher: KeywordMatcher, documents: Sequence[bytes]) -> int:
-    """Matches every document; returns the number of matches."""
+    """Match every document; return the number of matches."""
     return sum(len(matcher.match(document)) for document in documents)
 
 
 def answer_matched(matcher: KeywordMatcher, documents: Sequence[bytes]) -> int:
-    """Finds the detailed answers of the subscriptions that match; returns their number."""
-    found = (matcher.answers(document, form="ids") for document in documents)
-    return sum(len(answers) for by_id in found for answers in by_id.values())
+    """Find the detailed answers of the matching subscriptions; return their number."""
+    results = (matcher.answers(document, form="ids") for document in documents)
+    return sum(len(answers) for by_id in results for answers in by_id.values())
 
 
 def _one_kind(
-    kind: str, workload: KeywordWorkload, setting: Setting, found: Found, tell: Tell
+    kind: str,
+    workload: KeywordWorkload,
+    setting: Setting,
+    results: BenchResults,
+    progress: Progress,
 ) -> None:
-    tell(f"bench keywords: {kind}, generating")
+    progress(f"bench keywords: {kind}, generating")
     documents = list(workload.documents(setting.documents, seed=SEED))
     index = index_of(workload.queries(setting.queries, seed=SEED))
     matcher = index.matcher()
     matches = match_all(matcher, documents)
-    tell(f"bench keywords: {kind}, against the reader")
+    progress(f"bench keywords: {kind}, compared with the reader")
     passes = documents * setting.passes
     times = interleaved(
         {
-            "reader": reading_of(passes),
+            "reader": reader_pass(passes),
             "matches": partial(match_all, matcher, passes),
         },
         repeats=setting.repeats,
     )
-    found.values[f"{kind}_reader"] = times["reader"].median / times["matches"].median
+    results.values[f"{kind}_reader"] = times["reader"].median / times["matches"].median
     size, count = sum(map(len, documents)), len(documents)
-    found.figure(f"{kind}: size of a document", size / count / 1024, "KB")
-    found.figure(f"{kind}: queries that match, a document", matches / count, "")
-    found.figure(f"{kind}: the reader", _throughput(size * setting.passes, times["reader"]), "MB/s")
-    found.figure(f"{kind}: matches", _throughput(size * setting.passes, times["matches"]), "MB/s")
-    found.figure(f"{kind}: spread of the repeats", times["matches"].spread, "x")
+    results.figure(f"{kind}: document size", size / count / 1024, "KB")
+    results.figure(f"{kind}: matches per document", matches / count, "")
+    results.figure(
+        f"{kind}: the reader", _throughput(size * setting.passes, times["reader"]), "MB/s"
+    )
+    results.figure(f"{kind}: matches", _throughput(size * setting.passes, times["matches"]), "MB/s")
+    results.figure(f"{kind}: spread of the repeats", times["matches"].spread, "x")
     some = documents[: setting.answered_documents]
     repeats = setting.answer_repeats
-    _detailed_answers(kind, matcher, some, repeats=repeats, found=found, tell=tell)
+    _detailed_answers(kind, matcher, some, repeats=repeats, results=results, progress=progress)
     some = documents[: setting.kemb_documents]
-    _against_kemb(kind, index, some, repeats=setting.kemb_repeats, found=found, tell=tell)
+    _against_kemb(
+        kind, index, some, repeats=setting.kemb_repeats, results=results, progress=progress
+    )
 
 
 def _detailed_answers(
@@ -135,16 +143,16 @@ def _detailed_answers(
     documents: Sequence[bytes],
     *,
     repeats: int,
-    found: Found,
-    tell: Tell,
+    results: BenchResults,
+    progress: Progress,
 ) -> None:
-    tell(f"bench keywords: {kind}, detailed answers on {len(documents)} documents")
+    progress(f"bench keywords: {kind}, detailed answers on {len(documents)} documents")
     answers = answer_matched(matcher, documents)
     work = {"answers": partial(answer_matched, matcher, documents)}
     times = interleaved(work, repeats=repeats)
-    found.figure(f"{kind}: detailed answers a document", answers / len(documents), "")
+    results.figure(f"{kind}: detailed answers per document", answers / len(documents), "")
     milliseconds = times["answers"].median / len(documents) * 1e3
-    found.figure(f"{kind}: matches and all detailed answers, a document", milliseconds, "ms")
+    results.figure(f"{kind}: matches and all detailed answers, per document", milliseconds, "ms")
 
 
 def _against_kemb(
@@ -153,12 +161,12 @@ def _against_kemb(
     documents: Sequence[bytes],
     *,
     repeats: int,
-    found: Found,
-    tell: Tell,
+    results: BenchResults,
+    progress: Progress,
 ) -> None:
-    tell(f"bench keywords: {kind}, indexing for KEMB")
+    progress(f"bench keywords: {kind}, indexing for KEMB")
     ours, theirs = index.matcher(engine="postings"), index.matcher(engine="kemb", discard=True)
-    tell(f"bench keywords: {kind}, against KEMB on {len(documents)} documents")
+    progress(f"bench keywords: {kind}, compared with KEMB on {len(documents)} documents")
     assert match_all(ours, documents) == match_all(theirs, documents)
     times = interleaved(
         {
@@ -167,23 +175,29 @@ def _against_kemb(
         },
         repeats=repeats,
     )
-    found.values[f"{kind}_speedup"] = times["kemb"].median / times["ours"].median
+    results.values[f"{kind}_speedup"] = times["kemb"].median / times["ours"].median
     counters = theirs.engine_counters()
-    found.figure(f"{kind}: documents that KEMB was timed on", len(documents), "")
-    found.figure(f"{kind}: KEMB, a document", times["kemb"].median / len(documents) * 1e3, "ms")
-    found.figure(
-        f"{kind}: ours on the same, a document", times["ours"].median / len(documents) * 1e3, "ms"
+    results.figure(f"{kind}: documents timed with KEMB", len(documents), "")
+    results.figure(f"{kind}: KEMB, per document", times["kemb"].median / len(documents) * 1e3, "ms")
+    results.figure(
+        f"{kind}: Penstock on the same documents, per document",
+        times["ours"].median / len(documents) * 1e3,
+        "ms",
     )
-    found.figure(f"{kind}: states of KEMB's automaton", counters["states"], "")
-    found.figure(f"{kind}: queries KEMB's automaton had no room for", counters["turned_away"], "")
+    results.figure(f"{kind}: states of KEMB's automaton", counters["states"], "")
+    results.figure(
+        f"{kind}: queries over the state limit of KEMB's automaton", counters["turned_away"], ""
+    )
 
 
-def _growth(workload: KeywordWorkload, setting: Setting, found: Found, tell: Tell) -> None:
+def _growth(
+    workload: KeywordWorkload, setting: Setting, results: BenchResults, progress: Progress
+) -> None:
     """The large index adds to the small one queries that match none of the documents.
 
     So the matches are the same, and only the number of queries grows.
     """
-    tell("bench keywords: growth")
+    progress("bench keywords: growth")
     documents = list(workload.documents(min(GROWTH_DOCUMENTS, setting.documents), seed=SEED))
     drawn = workload.queries(setting.queries * SPARE_SHARE, seed=SEED + 1)
     matcher = index_of(drawn).matcher()
@@ -207,8 +221,8 @@ def _growth(workload: KeywordWorkload, setting: Setting, found: Found, tell: Tel
         },
         repeats=setting.repeats,
     )
-    found.values["growth"] = times["large"].median / times["small"].median
-    found.figure("growth: matches a document", matches / len(documents), "")
+    results.values["growth"] = times["large"].median / times["small"].median
+    results.figure("growth: matches per document", matches / len(documents), "")
 
 
 def _throughput(size: int, timing: Timing) -> float:

@@ -1,4 +1,4 @@
-"""The machine that figures were measured on: enough to judge them, nothing that identifies it."""
+"""A description of the machine behind a measurement, without anything that identifies it."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from penstock.native import native
 
 @dataclass(frozen=True, slots=True)
 class Machine:
-    """What matters for speed."""
+    """The properties of a machine that affect speed."""
 
     cpu: str
     cores: int
@@ -32,7 +32,7 @@ class Machine:
 
 
 def this_machine() -> Machine:
-    """The machine this runs on."""
+    """Describe the current machine."""
     return Machine(
         cpu=_cpu_model(),
         cores=os.cpu_count() or 1,
@@ -64,5 +64,5 @@ def _rustc_version() -> str:
     rustc = shutil.which("rustc")
     if rustc is None:
         return "rustc unknown"
-    asked = subprocess.run([rustc, "--version"], capture_output=True, text=True, check=False)
-    return " ".join(asked.stdout.split()[:2]) or "rustc unknown"
+    done = subprocess.run([rustc, "--version"], capture_output=True, text=True, check=False)
+    return " ".join(done.stdout.split()[:2]) or "rustc unknown"

@@ -1,8 +1,8 @@
-"""``bench mediation``: matching through a mapping, against matching what needs none.
+"""``bench mediation``: matching through mappings, compared with matching without rewriting.
 
-The documents are course catalogues of all forty schemas. NDDR matches them through their mappings;
-without rewriting the same subscriptions are matched on the same content, already under the global
-schema. Throughput is that of one thread.
+The documents are course catalogues of all forty schemas. NDDR matches them through their mappings.
+The baseline matches the same subscriptions against the same content, already rewritten to the
+global schema. Throughput is that of one thread.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from functools import partial
 from statistics import mean, median
 
 from penstock.lab.bench.bench_workload import SEED
-from penstock.lab.bench.report import Figure, Report, Tell
+from penstock.lab.bench.report import Figure, Progress, Report
 from penstock.lab.bench.timing import Timing, interleaved
 from penstock.lab.catalogues import CATALOGUES, CatalogueDocuments
 from penstock.lab.catalogues.rewritten_documents import (
@@ -30,14 +30,14 @@ from penstock.mediation import MediatedMatcher
 
 @dataclass(frozen=True, slots=True)
 class Setting:
-    """How large the bench is."""
+    """The size of the benchmark."""
 
     catalogues: int
     subscriptions: int
     sizes: tuple[int, ...]
-    """Bytes of documents, one of each size a catalogue."""
+    """Document sizes in bytes; each catalogue has one document of each size."""
     larger: tuple[int, ...]
-    """Bytes of more documents, of which only the memory is measured."""
+    """Sizes in bytes of further documents, used only to measure memory."""
     repeats: int
 
 
@@ -51,11 +51,11 @@ FULL = Setting(
 QUICK = Setting(catalogues=4, subscriptions=100, sizes=(2_000,), larger=(4_000,), repeats=2)
 
 FEW = 10
-"""Subscriptions with which there is little to match, and most that is done is to rewrite."""
+"""A number of subscriptions so small that rewriting dominates the time."""
 
 
 def draw(setting: Setting) -> list[RewrittenDocument]:
-    """The documents."""
+    """Generate the documents and rewrite each of them."""
     return [
         rewritten_document(one, CatalogueDocuments(one).document(size, SEED))
         for one in CATALOGUES[: setting.catalogues]
@@ -63,38 +63,38 @@ def draw(setting: Setting) -> list[RewrittenDocument]:
     ]
 
 
-def run(*, quick: bool, tell: Tell) -> Report:
-    """Time and memory."""
+def run(*, quick: bool, progress: Progress) -> Report:
+    """Measure time and held memory."""
     setting = QUICK if quick else FULL
-    tell("bench mediation: generating")
+    progress("bench mediation: generating")
     sent = draw(setting)
     plain = subscription_matcher(setting.subscriptions)
     mediated = MediatedMatcher(plain)
-    tell("bench mediation: matching through mappings, and what is global already")
+    progress("bench mediation: matching with and without rewriting")
     matches = match_rewritten(plain, sent)
     assert match_through(mediated, sent) == matches
     times = timed(plain, sent, setting.repeats)
     few = timed(subscription_matcher(FEW), sent, setting.repeats)
-    tell("bench mediation: memory")
+    progress("bench mediation: memory")
     held = held_memory_shares(mediated, setting)
     largest = max(held, key=lambda each: each[1])
     shares = [share for _, share in held]
     size = sum(len(each.document) for each in sent)
     figures = (
         Figure("documents", len(sent), ""),
-        Figure("size of a document", size / len(sent) / 1024, "KB"),
-        Figure("matches a document", matches / len(sent), ""),
+        Figure("document size", size / len(sent) / 1024, "KB"),
+        Figure("matches per document", matches / len(sent), ""),
         Figure("NDDR", size / times["nddr"].median / 1e6, "MB/s"),
         Figure("without rewriting", size / times["plain"].median / 1e6, "MB/s"),
         Figure("spread of the repeats", times["nddr"].spread, "x"),
         Figure(f"{FEW} subscriptions: NDDR", size / few["nddr"].median / 1e6, "MB/s"),
         Figure(
-            f"{FEW} subscriptions: NDDR against matching without rewriting",
+            f"{FEW} subscriptions: NDDR relative to no rewriting",
             few["nddr"].median / few["plain"].median,
             "x",
         ),
-        Figure("held memory, the median document", median(shares), "%"),
-        Figure(f"held memory, the most: {largest[0]}", largest[1], "%"),
+        Figure("held memory, median", median(shares), "%"),
+        Figure(f"held memory, maximum: {largest[0]}", largest[1], "%"),
     )
     values = {
         "nddr": times["nddr"].median / times["plain"].median,
@@ -104,24 +104,24 @@ def run(*, quick: bool, tell: Tell) -> Report:
 
 
 def subscription_matcher(count: int) -> Matcher:
-    """So many subscriptions to the global schema."""
+    """A matcher of ``count`` subscriptions to the global schema."""
     return index_of(subscriptions(count, SEED)).matcher()
 
 
 def timed(matcher: Matcher, sent: Sequence[RewrittenDocument], repeats: int) -> dict[str, Timing]:
-    """Both sides in turn."""
+    """Time matching with and without rewriting."""
     mediated = MediatedMatcher(matcher)
     works = {
         "plain": partial(match_rewritten, matcher, sent),
         "nddr": partial(match_through, mediated, sent),
     }
     for work in works.values():
-        work()  # the automaton grows once
+        work()  # warm the automaton
     return interleaved(works, repeats=repeats)
 
 
 def held_memory_shares(mediated: MediatedMatcher, setting: Setting) -> list[tuple[str, float]]:
-    """What the rewriter held at once, in per cent of the document, with the catalogue's name."""
+    """Peak memory of the rewriter in percent of each document, with the catalogue's name."""
     found = []
     for one in CATALOGUES[: setting.catalogues]:
         source = CatalogueDocuments(one)

@@ -1,7 +1,7 @@
-"""The same question to others: Spark's own XPath expressions, and a loop over lxml.
+"""Baselines that evaluate one query at a time: Spark's ``xpath_boolean``, and a loop over lxml.
 
-Both evaluate one query after the other, so what counts is how many pairs of a document and a
-subscription they get through in a second.
+Their time is proportional to the number of subscriptions, so their throughput is given in pairs of
+a document and a subscription.
 """
 
 from __future__ import annotations
@@ -16,13 +16,13 @@ from penstock.lab.bench.timing import interleaved
 from penstock.pipeline.session import Rows
 
 SUBSCRIPTIONS = (1, 10, 100)
-"""As many as they can bear: each costs them the same again."""
+"""Numbers of subscriptions; the time grows linearly with them."""
 
 
 def baseline_figures(
     documents: Rows, contents: Sequence[bytes], queries: Sequence[str]
 ) -> list[Figure]:
-    """The pairs that each gets through; ``documents`` are those of ``contents``."""
+    """The throughput of each baseline; ``documents`` has the same documents as ``contents``."""
     figures = []
     for count in SUBSCRIPTIONS:
         some = queries[:count]
@@ -34,7 +34,7 @@ def baseline_figures(
             work()
         for name, timing in interleaved(sides, repeats=3).items():
             pairs = len(contents) * len(some) / timing.median
-            figures.append(Figure(f"{name}, {len(some)} subscriptions", pairs, "pairs a second"))
+            figures.append(Figure(f"{name}, {len(some)} subscriptions", pairs, "pairs per second"))
     return figures
 
 

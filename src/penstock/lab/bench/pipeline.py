@@ -1,7 +1,7 @@
-"""``bench pipeline``: what Spark adds to matching, and what others on Spark take.
+"""``bench pipeline``: the overhead of Spark, and the throughput of query-by-query alternatives.
 
-The yardstick is the time that the native core takes for the same documents on as many threads as
-Spark has cores, and the time in which Spark carries the same rows into Python and back unchanged.
+The reference time is the sum of two: the native core matching the same documents on as many threads
+as Spark has cores, and Spark transferring the same row transfer to Python and back unchanged.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ import pyarrow.parquet as pq
 
 from penstock.lab.bench.bench_workload import BenchWorkload, Setting, draw
 from penstock.lab.bench.per_query_baselines import baseline_figures
-from penstock.lab.bench.report import Figure, Report, Tell
+from penstock.lab.bench.report import Figure, Progress, Report
 from penstock.lab.bench.timing import interleaved
 from penstock.matching import Matcher
 from penstock.pipeline.document_matching import match_documents
@@ -30,16 +30,16 @@ from penstock.workspace.index_versions import write_version
 from penstock.workspace.table_schemas import DOCUMENTS, SUBSCRIPTIONS
 
 CORES = 2
-"""The budget is for two."""
+"""Cores that the budget assumes."""
 
 COPIES = 5
-"""How often each generated document is published: making more would take longer than matching."""
+"""Copies of each document: generating more documents would take longer than matching them."""
 
 FILES_MAX = 2_000
-"""Small files that the row of directories reads."""
+"""Files in the directory of small files."""
 
 RIVAL_DOCUMENTS = 200
-"""Documents that those who match query by query are given."""
+"""Documents for the alternatives that evaluate one query at a time."""
 
 COUNTS = (1_000, 100_000, 1_000_000)
 
@@ -47,40 +47,41 @@ SETTING = Setting(subscriptions=COUNTS[-1], documents=4_000, repeats=5)
 SETTING_QUICK = Setting(subscriptions=2_000, documents=20, repeats=1)
 
 
-def run(*, quick: bool, tell: Tell) -> Report:
-    """Matches the sparse workload's documents from Parquet against more and more subscriptions."""
+def run(*, quick: bool, progress: Progress) -> Report:
+    """Match the sparse workload's documents from Parquet with increasing numbers of
+    subscriptions."""
     setting = SETTING_QUICK if quick else SETTING
-    tell("bench pipeline: generating")
-    subject = draw("paths-sparse", setting)
+    progress("bench pipeline: generating")
+    workload = draw("paths-sparse", setting)
     with tempfile.TemporaryDirectory() as folder:
         source = Path(folder) / "documents"
-        megabytes = write_documents(subject.documents, source) / 1e6
+        megabytes = write_documents(workload.documents, source) / 1e6
         with session(
             master=f"local[{CORES},4]", remote=None, settings={}, log=Path(folder) / "spark.log"
         ) as spark:
             documents = spark.read.parquet(str(source))
             figures = [Figure("documents", setting.documents * COPIES, "")]
-            figures.append(Figure("their size", megabytes, "MB"))
+            figures.append(Figure("size of all documents", megabytes, "MB"))
             values: dict[str, float] = {}
             for count in COUNTS:
-                tell(f"bench pipeline: {count:,} subscriptions")
-                part = subject.reduced_to((), min(count, setting.subscriptions))
+                progress(f"bench pipeline: {count:,} subscriptions")
+                part = workload.reduced_to((), min(count, setting.subscriptions))
                 uri = write_version(f"{folder}/indexes", subscription_table(part))
                 found = _measure(documents, uri, part, source, setting.repeats)
                 values[f"subscriptions_{count}"] = found.ratio
                 figures += found.figures(f"{count:,} subscriptions", megabytes)
-            tell("bench pipeline: a directory of small files")
-            figures += _small_files(spark, subject.documents[:FILES_MAX], folder, uri)
-            tell("bench pipeline: others")
-            some = subject.documents[: min(RIVAL_DOCUMENTS, setting.documents // 10)]
+            progress("bench pipeline: a directory of small files")
+            figures += _small_files(spark, workload.documents[:FILES_MAX], folder, uri)
+            progress("bench pipeline: query-by-query alternatives")
+            some = workload.documents[: min(RIVAL_DOCUMENTS, setting.documents // 10)]
             few = documents.limit(len(some))
-            figures += baseline_figures(few, some, subject.queries)
+            figures += baseline_figures(few, some, workload.queries)
     return Report.on_this_machine("pipeline", quick=quick, figures=figures, values=values)
 
 
 @dataclass(frozen=True, slots=True)
 class _Found:
-    """Seconds of one number of subscriptions."""
+    """Seconds for one number of subscriptions."""
 
     pipeline: float
     native: float
@@ -94,7 +95,7 @@ class _Found:
         return [
             Figure(f"{what}, pipeline", megabytes / self.pipeline, "MB/s"),
             Figure(f"{what}, native core on {CORES} threads", megabytes / self.native, "MB/s"),
-            Figure(f"{what}, rows to Python and back", megabytes / self.identity, "MB/s"),
+            Figure(f"{what}, row transfer to Python and back", megabytes / self.identity, "MB/s"),
         ]
 
 
@@ -105,11 +106,11 @@ def _measure(documents: Rows, uri: str, part: BenchWorkload, source: Path, repea
     batches = pq.read_table(source, columns=["content"]).to_batches(max_chunksize=300)
     native = partial(_match_natively, matcher, [batch.column(0) for batch in batches])
     sides = {
-        "pipeline": partial(_to_nowhere, matched),
+        "pipeline": partial(_discard_rows, matched),
         "native": native,
-        "identity": partial(_to_nowhere, unchanged),
+        "identity": partial(_discard_rows, unchanged),
     }
-    for work in sides.values():  # workers started, index mapped, automaton warm
+    for work in sides.values():  # start workers, map the index, warm the automaton
         work()
     timings = interleaved(sides, repeats=repeats)
     return _Found(**{name: timing.median for name, timing in timings.items()})
@@ -125,7 +126,7 @@ def _unchanged(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
     yield from batches
 
 
-def _to_nowhere(rows: Rows) -> None:
+def _discard_rows(rows: Rows) -> None:
     rows.write.format("noop").mode("overwrite").save()
 
 
@@ -135,20 +136,20 @@ def _small_files(spark: Session, documents: Sequence[bytes], folder: str, uri: s
     for number, content in enumerate(documents):
         (files / f"{number}.xml").write_bytes(content)
     matched = match_documents(read_directory(spark, str(files), publisher="bench"), uri)
-    seconds = interleaved({"files": partial(_to_nowhere, matched)}, repeats=3)["files"].median
+    seconds = interleaved({"files": partial(_discard_rows, matched)}, repeats=3)["files"].median
     size = sum(map(len, documents)) / 1e6
     return [
         Figure(f"a directory of {len(documents):,} small files, pipeline", size / seconds, "MB/s"),
-        Figure("the same, files", len(documents) / seconds, "a second"),
+        Figure("the same, files", len(documents) / seconds, "per second"),
     ]
 
 
 def write_documents(contents: Sequence[bytes], folder: Path) -> int:
-    """Documents as Parquet files, one for each core; how many bytes the documents have."""
+    """Write documents as Parquet files, one per core; return the size of the documents in bytes."""
     folder.mkdir()
-    whole = [content for _ in range(COPIES) for content in contents]
+    copies = [content for _ in range(COPIES) for content in contents]
     for core in range(CORES):
-        numbers = range(core, len(whole), CORES)
+        numbers = range(core, len(copies), CORES)
         columns: dict[str, Any] = {
             "document": [f"bench/{number}" for number in numbers],
             "publisher": ["bench"] * len(numbers),
@@ -156,21 +157,21 @@ def write_documents(contents: Sequence[bytes], folder: Path) -> int:
             "fields": [[] for _ in numbers],
             "sequence": list(numbers),
             "published_at": [datetime(2026, 1, 1, tzinfo=UTC)] * len(numbers),
-            "content": [whole[number] for number in numbers],
+            "content": [copies[number] for number in numbers],
         }
         table = pa.table(columns, schema=DOCUMENTS)
         pq.write_table(table, folder / f"{core}.parquet", row_group_size=1_000)
-    return sum(map(len, whole))
+    return sum(map(len, copies))
 
 
-def subscription_table(subject: BenchWorkload) -> pa.Table:
-    """The subscriptions as an index version has them."""
-    count = len(subject.ids)
+def subscription_table(workload: BenchWorkload) -> pa.Table:
+    """The subscriptions as a table of an index version."""
+    count = len(workload.ids)
     columns: dict[str, Any] = {
-        "subscription": subject.ids,
-        "subscriber": subject.ids,
+        "subscription": workload.ids,
+        "subscriber": workload.ids,
         "kind": ["xpath"] * count,
-        "query": subject.queries,
+        "query": workload.queries,
         "namespaces": [[]] * count,
         "default_namespace": [None] * count,
         "returns": ["document"] * count,

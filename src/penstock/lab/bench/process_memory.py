@@ -1,7 +1,7 @@
-"""What matching adds to a process's memory, measured in a process of its own.
+"""The memory of a process, and how much matching adds to it, measured in a new process.
 
-In the process that built an index, memory that building freed would be taken again by matching, and
-nothing would show.
+In the process that built an index, matching would reuse memory that building freed, and the growth
+would not show.
 """
 
 from __future__ import annotations
@@ -15,9 +15,9 @@ from penstock.matching import SubscriptionIndex
 
 
 def resident_bytes() -> int:
-    """What the process itself holds in memory now; 0 where the system does not tell.
+    """Anonymous resident memory of this process; 0 where the system does not report it.
 
-    Mapped files do not count: they are the system's cache, and it takes them back when it must.
+    Mapped files do not count, because the system can reclaim their pages.
     """
     try:
         text = Path("/proc/self/status").read_text(encoding="ascii", errors="replace")
@@ -30,7 +30,7 @@ def resident_bytes() -> int:
 
 
 def matching_memory(index: Path, documents: Sequence[bytes]) -> int:
-    """Bytes by which a new process grows, from the loaded index to the last document."""
+    """Bytes by which a new process grows while it matches, after it has loaded the index."""
     context = multiprocessing.get_context("spawn")
     with ProcessPoolExecutor(max_workers=1, mp_context=context) as pool:
         return pool.submit(_grown_by, index, list(documents)).result()

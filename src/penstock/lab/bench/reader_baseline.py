@@ -1,4 +1,4 @@
-"""The reader alone: what every other engine is measured against."""
+"""The reader alone, the baseline of every engine."""
 
 from __future__ import annotations
 
@@ -9,10 +9,10 @@ from penstock.errors import error
 from penstock.native import native
 
 
-def reading_of(documents: Sequence[bytes]) -> Callable[[], None]:
-    """Work that reads the documents with all checks, through one reader, and hears nothing."""
+def reader_pass(documents: Sequence[bytes]) -> Callable[[], None]:
+    """A function that reads the documents with all checks and no event handler."""
     if native is None:
-        raise error("native.missing", "benches measure the native core")
+        raise error("native.missing", "benchmarks measure the native core")
     reader = native.DocumentReader(Limits().by_name(), [], False)
 
     def read() -> None:

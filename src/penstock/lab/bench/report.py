@@ -1,4 +1,4 @@
-"""What a bench found: figures, checks, and the files they are written to."""
+"""The report of a benchmark: figures, budget checks, and the files it is written to."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ from typing import Any
 from penstock.lab.bench.budgets import Check, check_all
 from penstock.lab.bench.machine_description import Machine, this_machine
 
-Tell = Callable[[str], None]
-"""Called with what a bench is doing, for whoever waits."""
+Progress = Callable[[str], None]
+"""Called with a line that describes the current stage."""
 
 
 @dataclass(frozen=True, slots=True)
 class Figure:
-    """One number, with the words to read it by."""
+    """A measured number with its description and unit."""
 
     what: str
     value: float
@@ -26,7 +26,7 @@ class Figure:
 
 @dataclass(frozen=True, slots=True)
 class Report:
-    """The result of one bench."""
+    """The result of one benchmark."""
 
     bench: str
     quick: bool
@@ -38,16 +38,16 @@ class Report:
     def on_this_machine(
         cls, bench: str, *, quick: bool, figures: Iterable[Figure], values: Mapping[str, float]
     ) -> Report:
-        """What a bench found on this machine, its values held to their budgets."""
+        """A report of this machine, with the values checked against their budgets."""
         return cls(bench, quick, this_machine(), tuple(figures), check_all(bench, values))
 
     @property
     def met(self) -> bool:
-        """Whether every budget is."""
+        """Whether every budget is met."""
         return all(check.met for check in self.checks)
 
     def as_dict(self) -> dict[str, Any]:
-        """The report as JSON shows it."""
+        """The report as a JSON object."""
         return {
             "bench": self.bench,
             "quick": self.quick,
@@ -70,18 +70,18 @@ class Report:
         }
 
     def lines(self) -> Iterator[str]:
-        """The report as plain text, for files."""
+        """The report as lines of plain text."""
         yield f"penstock bench {self.bench}{' --quick' if self.quick else ''}"
         yield str(self.machine)
         yield ""
         for check in self.checks:
-            yield f"{check.budget.what}: {said(check)}"
+            yield f"{check.budget.what}: {check_text(check)}"
         yield ""
         for figure in self.figures:
-            yield f"{figure.what}: {number(figure.value)} {figure.unit}"
+            yield f"{figure.what}: {format_number(figure.value)} {figure.unit}"
 
     def write(self, folder: Path) -> None:
-        """Writes ``NAME.txt`` and ``NAME.json`` into the folder."""
+        """Write ``NAME.txt`` and ``NAME.json`` into the folder."""
         folder.mkdir(parents=True, exist_ok=True)
         text = "\n".join(self.lines()) + "\n"
         (folder / f"{self.bench}.txt").write_text(text, encoding="utf-8")
@@ -90,31 +90,31 @@ class Report:
 
 
 @dataclass(slots=True)
-class Found:
-    """What the parts of a bench add to."""
+class BenchResults:
+    """Collects the results of the parts of a benchmark."""
 
     values: dict[str, float] = field(default_factory=dict)
     figures: list[Figure] = field(default_factory=list)
 
     def figure(self, what: str, value: float, unit: str) -> None:
-        """Notes a figure that has no budget."""
+        """Add a figure that has no budget."""
         self.figures.append(Figure(what, value, unit))
 
     def report(self, bench: str, *, quick: bool) -> Report:
-        """All of it, held to the budgets."""
+        """The report, with all budgets checked."""
         return Report.on_this_machine(bench, quick=quick, figures=self.figures, values=self.values)
 
 
-def said(check: Check) -> str:
-    """``4.1 x (at least 3 x): met``, or by how much it is missed."""
+def check_text(check: Check) -> str:
+    """``4.1 x (at least 3 x): met``, or the factor by which the limit is missed."""
     budget = check.budget
     verdict = "met" if check.met else f"MISSED by a factor of {check.shortfall:.2f}"
     return (
-        f"{number(check.value)} {budget.unit}"
-        f" ({budget.bound} {number(budget.limit)} {budget.unit}): {verdict}"
+        f"{format_number(check.value)} {budget.unit}"
+        f" ({budget.bound} {format_number(budget.limit)} {budget.unit}): {verdict}"
     )
 
 
-def number(value: float) -> str:
-    """Three digits that matter, thousands apart."""
+def format_number(value: float) -> str:
+    """The number with three significant digits and thousands separators."""
     return f"{value:,.0f}" if abs(value) >= 100 or value == int(value) else f"{value:.3g}"

@@ -1,7 +1,7 @@
-"""How time and memory are measured: interleaved repeats, medians, the process's own size.
+"""Times alternatives by interleaved repeats and their medians.
 
-A budget is a ratio within one run on one machine. What is compared is measured in turn, again and
-again, so that a machine that slows down slows both sides down; of each side the median counts.
+A budget is a ratio within one run on one machine. The alternatives alternate, so that a machine
+that slows down affects all of them, and the median of each counts.
 """
 
 from __future__ import annotations
@@ -14,31 +14,31 @@ from dataclasses import dataclass
 from time import perf_counter
 
 Work = Callable[[], object]
-"""Something to be timed; what it returns is dropped."""
+"""A function to time; its result is ignored."""
 
 Clock = Callable[[], float]
-"""Seconds: ``perf_counter`` of the world, ``process_time`` that this process was at work."""
+"""Returns seconds: ``perf_counter`` for elapsed time, ``process_time`` for CPU time."""
 
 
 @dataclass(frozen=True, slots=True)
 class Timing:
-    """The repeats of one side."""
+    """The repeats of one alternative."""
 
     seconds: tuple[float, ...]
 
     @property
     def median(self) -> float:
-        """The middle one: neither a lucky repeat nor a disturbed one moves it."""
+        """The median, which ignores a single fast or disturbed repeat."""
         return statistics.median(self.seconds)
 
     @property
     def spread(self) -> float:
-        """Slowest over fastest: how far this run is to be trusted."""
+        """Slowest divided by fastest repeat: a measure of noise."""
         return max(self.seconds) / min(self.seconds)
 
 
 def once(work: Work, *, clock: Clock = perf_counter) -> float:
-    """Seconds that one run takes."""
+    """Time one call, in seconds."""
     with _no_garbage_collection():
         begin = clock()
         work()
@@ -48,7 +48,7 @@ def once(work: Work, *, clock: Clock = perf_counter) -> float:
 def interleaved(
     sides: Mapping[str, Work], *, repeats: int, clock: Clock = perf_counter
 ) -> dict[str, Timing]:
-    """Times each side ``repeats`` times, in turn; each round begins with another side."""
+    """Time each alternative ``repeats`` times, in rounds that begin with a different one."""
     assert sides
     assert repeats >= 1
     names = list(sides)
@@ -62,7 +62,7 @@ def interleaved(
 
 @contextmanager
 def _no_garbage_collection() -> Iterator[None]:
-    """Python's collector would charge one side for the other's garbage."""
+    """Disable the collector, which would charge one alternative for the garbage of another."""
     gc.collect()
     was_on = gc.isenabled()
     gc.disable()

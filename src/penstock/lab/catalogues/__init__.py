@@ -1,4 +1,4 @@
-"""The course-catalogue benchmark: forty universities' schemas, one global schema, documents."""
+"""The course-catalogue benchmark: the schemas of forty universities, a global schema, documents."""
 
 from penstock.lab.catalogues.catalogue_collection import (
     CATALOGUES,

@@ -1,8 +1,8 @@
-"""Forty course catalogues in the spirit of the THALIA benchmark, all of them invented.
+"""Forty invented course catalogues, modelled on the THALIA benchmark.
 
-Each is three files of the package: the university's own schema, a matching with the global schema,
-and a mapping, written by hand. Together the mappings have the operators that the paper counts in
-its own for THALIA: of 148, 89 Rename, 31 Insert, 17 ToElement, 6 Upgrade, 3 Downgrade, 2 Exchange.
+Each consists of three hand-written files: the university's local schema, a matching with the global
+schema, and a mapping. The mappings have the same operator counts as the paper's mappings of THALIA:
+148 in total, 89 Rename, 31 Insert, 17 ToElement, 6 Upgrade, 3 Downgrade, 2 Exchange.
 """
 
 from __future__ import annotations
@@ -20,13 +20,13 @@ from penstock.schema import SchemaTree, read_tree
 
 @dataclass(frozen=True, slots=True)
 class Catalogue:
-    """One university's catalogue."""
+    """The catalogue of one university."""
 
     name: str
-    """The name of its files."""
+    """The stem of its file names."""
     university: str
     language: str
-    """Of what its documents say; the names of elements can be in another."""
+    """The language of its texts; element names may be in another one."""
 
     @property
     def schema(self) -> SchemaTree:
@@ -35,12 +35,12 @@ class Catalogue:
 
     @property
     def matching(self) -> SchemaMatching:
-        """Which of its places stands for which of the global schema: each of them does."""
+        """The global counterpart of every node and attribute of the local schema."""
         return _matching(self.name)
 
     @property
     def mapping(self) -> Mapping:
-        """The mapping as it was written by hand."""
+        """The hand-written mapping to the global schema."""
         return _mapping(self.name)
 
 
@@ -86,32 +86,34 @@ CATALOGUES: Final = (
     Catalogue("nordenhage", "Nordenhage University", "nl"),
     Catalogue("ostrova", "Ostrova Technical University", "en"),
 )
-"""All forty."""
+"""All forty catalogues."""
 
 _BY_NAME: Final = {each.name: each for each in CATALOGUES}
 
 
 def catalogue(name: str) -> Catalogue:
-    """A catalogue by name."""
+    """Look up a catalogue by name."""
     found = _BY_NAME.get(name)
     if found is None:
-        raise error("lab.catalogue", f"there is no catalogue {name!r} among {', '.join(_BY_NAME)}")
+        raise error(
+            "lab.catalogue", f"unknown catalogue {name!r}; the catalogues are {', '.join(_BY_NAME)}"
+        )
     return found
 
 
 @cache
 def global_schema() -> SchemaTree:
-    """What subscriptions are written against."""
+    """The schema that subscriptions are written against."""
     return _schema("global")
 
 
 def operator_counts() -> Counter[str]:
-    """How many operators of each kind all mappings have together."""
+    """The number of operators of each kind in all mappings."""
     return Counter(type(each).__name__ for one in CATALOGUES for each in one.mapping.operators)
 
 
 def file_text(name: str, kind: str) -> str:
-    """A file of the collection: ``schema``, ``matching`` or ``mapping``."""
+    """Read a file of a catalogue; the kind is ``schema``, ``matching`` or ``mapping``."""
     path = files("penstock.lab.catalogues") / "data" / f"{name}.{kind}"
     return path.read_text(encoding="utf-8")
 

@@ -1,4 +1,4 @@
-"""Documents of a catalogue's own schema, by seed."""
+"""Generates documents that are valid for a catalogue's local schema, by seed."""
 
 from __future__ import annotations
 
@@ -16,23 +16,23 @@ from penstock.schema import NodePath, Place, SchemaNode
 DECLARATION = '<?xml version="1.0" encoding="UTF-8"?>\n'
 
 SIZE_MIN = 1_000
-"""Bytes of the smallest documents: about what one course of every catalogue fits into."""
+"""Smallest document size in bytes, about that of one course in any catalogue."""
 
 OPTIONAL_PROBABILITY = 0.7
-"""Of an element or attribute that need not be there."""
+"""Probability of an optional element or attribute."""
 
 REPEATS_MEAN = 1.5
-"""Repetitions of what is few: days, books, instructors of a course, courses of an instructor."""
+"""Mean repetitions of days, books and instructors of a course, and of courses of an instructor."""
 
 BRANCH_MEAN = 4.0
-"""Repetitions of what holds courses, and of courses in it, below the outermost of them."""
+"""Mean repetitions of courses and their containers, except the outermost."""
 
 
 class CatalogueDocuments:
-    """Draws documents that are valid for the schema of one catalogue, in UTF-8.
+    """Generates documents that are valid for the schema of one catalogue, in UTF-8.
 
-    A document gets departments, courses or whatever its schema has outermost until it has its size.
-    ``repeats`` fixes how often some nodes occur below each parent.
+    The outermost repeatable element, such as a department or a course, repeats until the document
+    has its size. ``repeats`` fixes how often some nodes occur below each parent.
 
     Examples
     --------
@@ -58,9 +58,9 @@ class CatalogueDocuments:
         self._spine = [path for path in holders if nodes[path].occurs.many]
 
     def document(self, size_bytes: int, seed: int) -> bytes:
-        """A document of this size, or larger by less than the last record."""
+        """A document of this size; the last record may exceed it."""
         if size_bytes < SIZE_MIN:
-            message = f"a catalogue has at least {SIZE_MIN} bytes, not {size_bytes}"
+            message = f"a catalogue document has at least {SIZE_MIN} bytes, not {size_bytes}"
             raise error("lab.parameter", message)
         rnd = Random(seed).random
         one = self._catalogue
@@ -72,7 +72,7 @@ class CatalogueDocuments:
         return "".join(draft.pieces).encode()
 
     def documents(self, count: int, size_bytes: int, seed: int = 0) -> Iterator[bytes]:
-        """So many documents; the first of them are the same whatever the count."""
+        """Generate ``count`` documents; a larger count only appends."""
         seeds = Random(seed)
         for _ in range(count):
             yield self.document(size_bytes, int(seeds.random() * 2**53))
@@ -101,7 +101,7 @@ class CatalogueDocuments:
         draft.emit(f"</{label}>")
 
     def _repetitions(self, draft: _Draft, node: SchemaNode, path: NodePath) -> Iterator[None]:
-        """One for each time that the node is to be made."""
+        """Yields once per repetition of the node."""
         occurs = node.occurs
         if path in self._repeats:
             yield from [None] * self._repeats[path]
@@ -126,7 +126,7 @@ class CatalogueDocuments:
 
 @dataclass(slots=True)
 class _Draft:
-    """A document in the making."""
+    """A document under construction."""
 
     size_wanted: int
     rnd: Rnd

@@ -1,4 +1,4 @@
-"""Documents of catalogues as they are sent, and what they say under the global schema."""
+"""Documents of catalogues with their mappings, and the same documents under the global schema."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from penstock.mediation import Mapping, MediatedMatcher, rewrite
 
 @dataclass(frozen=True, slots=True)
 class RewrittenDocument:
-    """A document with its mapping, and what it says under the global schema."""
+    """A document, its mapping, and the document rewritten to the global schema."""
 
     catalogue: Catalogue
     document: bytes
@@ -22,13 +22,13 @@ class RewrittenDocument:
 
 
 def rewritten_document(catalogue: Catalogue, document: bytes) -> RewrittenDocument:
-    """A document, rewritten once."""
+    """Rewrite a document with the mapping of its catalogue."""
     made = rewrite(catalogue.mapping, read_events(document)).to_xml()
     return RewrittenDocument(catalogue, document, catalogue.mapping, made.encode())
 
 
 def index_of(queries: Iterable[str]) -> SubscriptionIndex:
-    """A new index of queries, numbered."""
+    """An index of queries with ids ``s0``, ``s1``, ..."""
     listed = list(queries)
     index = SubscriptionIndex()
     errors = index.add_many([f"s{number}" for number in range(len(listed))], listed)
@@ -37,10 +37,10 @@ def index_of(queries: Iterable[str]) -> SubscriptionIndex:
 
 
 def match_rewritten(matcher: Matcher, sent: Sequence[RewrittenDocument]) -> int:
-    """Matches what is global already; gives the number of matches."""
+    """Match the rewritten documents; return the number of matches."""
     return sum(len(matcher.match(each.rewritten)) for each in sent)
 
 
 def match_through(mediated: MediatedMatcher, sent: Sequence[RewrittenDocument]) -> int:
-    """Matches every document through its mapping; gives the number of matches."""
+    """Match every document through its mapping; return the number of matches."""
     return sum(len(mediated.match(each.document, each.mapping)) for each in sent)

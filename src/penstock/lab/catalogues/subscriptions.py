@@ -1,4 +1,4 @@
-"""Subscriptions to the global schema, drawn as the paper draws them."""
+"""Generates subscriptions to the global schema with the parameters of the paper."""
 
 from __future__ import annotations
 
@@ -17,23 +17,23 @@ QUERIES = QueryParameters(
     predicate_weights=(1.0,),
     nested_path_weights=(0.8, 0.2),
 )
-"""At most eight steps, ``*`` with probability 0.2, a nested path with 0.2. The paper does not say
-how often there is a ``//``."""
+"""At most eight steps, ``*`` with probability 0.2, a nested path with 0.2. The paper does not
+give the probability of ``//``."""
 
 
 def subscriptions(count: int, seed: int = 0) -> list[str]:
-    """So many different queries; the first of them are the same whatever the count."""
+    """Generate ``count`` distinct queries; a larger count only appends."""
     return QueryGenerator(_global_graph(), QUERIES).queries(count, seed)
 
 
 @cache
 def _global_graph() -> SchemaGraph:
-    """The global schema as a DTD: elements of one name are alike there, wherever they stand."""
+    """The global schema as a DTD, in which all elements of one name have the same content."""
     nodes = {node.name.local: node for node in global_schema().nodes().values()}
-    return SchemaGraph.from_dtd("".join(map(_declared, nodes.values())), roots=["catalogue"])
+    return SchemaGraph.from_dtd("".join(map(_declaration, nodes.values())), roots=["catalogue"])
 
 
-def _declared(node: SchemaNode) -> str:
+def _declaration(node: SchemaNode) -> str:
     children = ", ".join(f"{child.name.local}{SIGNS[child.occurs]}" for child in node.children)
     content = f"({children})" if children else "(#PCDATA)" if node.text else "EMPTY"
     attributes = "".join(

@@ -1,7 +1,7 @@
-"""What catalogues say, by language, and how the value of a place is drawn.
+"""Generates the values of catalogue documents from the vocabulary of a language.
 
-A value follows from what its place means, which the matching tells: an element that stands for the
-global ``room`` gets a room, whatever its publisher calls it.
+The matching determines the kind of value: an element whose global counterpart is ``room`` gets a
+room number, whatever its local name is.
 """
 
 from __future__ import annotations
@@ -18,11 +18,11 @@ from penstock.schema import Place
 
 @dataclass(frozen=True, slots=True)
 class Vocabulary:
-    """The words of one language."""
+    """The vocabulary of one language."""
 
     topics: tuple[str, ...]
     titles: tuple[str, ...]
-    """Of courses, about a ``{topic}``."""
+    """Course titles, with a ``{topic}``."""
     departments: tuple[str, ...]
     faculties: tuple[str, ...]
     given_names: tuple[str, ...]
@@ -33,7 +33,7 @@ class Vocabulary:
     exams: tuple[str, ...]
     buildings: tuple[str, ...]
     sentences: tuple[str, ...]
-    """Of descriptions."""
+    """Sentences of course descriptions."""
     lives: tuple[str, ...]
     """Sentences of biographies."""
     cities: tuple[str, ...]
@@ -42,14 +42,14 @@ class Vocabulary:
 
 @cache
 def vocabulary_of(language: str) -> Vocabulary:
-    """The words of a language, from its file."""
+    """Load the vocabulary of a language."""
     path = files("penstock.lab.catalogues") / "vocabularies" / f"{language}.toml"
     table = tomllib.loads(path.read_text(encoding="utf-8"))
     return Vocabulary(**{key: tuple(values) for key, values in table.items()})
 
 
 class ValueGenerator:
-    """Draws values; what belongs to one course is about one topic."""
+    """Generates values; the values of one course share a topic."""
 
     def __init__(self, words: Vocabulary, language: str, university: str, rnd: Rnd) -> None:
         self._words = words
@@ -96,11 +96,11 @@ class ValueGenerator:
         }
 
     def begin_course(self) -> None:
-        """Another course, about something else."""
+        """Start a new course with a new topic."""
         self._topic = self._one(self._words.topics)
 
     def value(self, meaning: Place) -> str:
-        """What stands at a place that means this one of the global schema."""
+        """A value for a node or attribute whose global counterpart is ``meaning``."""
         if meaning.attribute is not None:
             return self._kinds[f"@{meaning.attribute.local}"]()
         last = meaning.path[-1].local
@@ -115,7 +115,7 @@ class ValueGenerator:
         return items[int(self._rnd() * len(items))]
 
     def _text(self, sentences: Sequence[str], least: int, most: int) -> str:
-        # One after the other from a random one on: no sentence comes twice.
+        # Consecutive sentences from a random start, so that none repeats.
         first, count = self._number(0, len(sentences) - 1), self._number(least, most)
         chosen = (sentences[(first + number) % len(sentences)] for number in range(count))
         return " ".join(chosen).format(topic=self._topic)

@@ -1,13 +1,13 @@
-"""Figures 17 and 18, Table 3: what keywords find of what the paths meant that they come from.
+"""Figures 17 and 18 and Table 3: the precision and recall of keyword queries derived from paths.
 
-*Figures 17 and 18* ask what a broker asks: which documents go to whom. Precision is the share of
-the pairs of a document and a keyword query that it meets in which it meets the path too. Recall is
-always 1: a document that a path selects anything in has all of its terms.
+*Figures 17 and 18* judge the matches of documents. Precision is the share of matching pairs of a
+document and a keyword query whose path matches the document too. Recall is always 1, because a
+document that matches a path contains all of its terms.
 
-*Table 3* asks for elements. Of every path the steps before the first named one below the root are
-left out (all answers would be the root otherwise, since its name is a keyword). An element is
-*relevant* when the first step of what is left selects it in some match of the path: of all elements
-it is the lowest that contains everything that this match names.
+*Table 3* judges elements. Each path is cut before its first named step below the root; otherwise
+all answers would be the root, whose name is a keyword. An element is *relevant* if the first
+remaining step selects it in some match of the path: it is the lowest element that contains
+everything named by that match.
 """
 
 from __future__ import annotations
@@ -18,52 +18,52 @@ from collections.abc import Mapping, Sequence
 from lxml import etree
 
 from penstock.lab.bench.keywords import index_of
-from penstock.lab.bench.report import Tell
+from penstock.lab.bench.report import Progress
 from penstock.lab.built_in_schemas import SCHEMA_ROOTS
-from penstock.lab.experiment_tables import Cell, Chart, Finding
-from penstock.lab.kemb.data import DATA_SETS, DataSet, draw_by_words, draw_pairs
+from penstock.lab.experiment_tables import Cell, Chart, ResultTable
+from penstock.lab.kemb.data_sets import DATA_SETS, DataSet, draw_by_words, draw_pairs
 from penstock.lab.kemb.scale import Scale
 from penstock.lab.keyword_baselines import answer_elements
 from penstock.lab.workload import PathAndKeywords, terms
 from penstock.matching import SubscriptionIndex
 
 _STEP = re.compile(r"//?[^/\[]+(?:\[[^\]]*\])*")
-"""A step with its predicates, as generated: constants have neither slash nor bracket."""
+"""A generated step with its predicates; constants have no slashes or brackets."""
 
 WORDS_MIN = 3
-"""Fewest words of a query of Table 3."""
+"""Minimum number of words of a query of Table 3."""
 
 
-def precision_by_count(scale: Scale, tell: Tell) -> Finding:
-    """Figure 17: precision against the number of queries."""
+def precision_by_count(scale: Scale, progress: Progress) -> ResultTable:
+    """Reproduce Figure 17: precision by number of queries."""
     rows: list[tuple[Cell, ...]] = []
     for data in DATA_SETS:
         pairs = draw_pairs(data.name, max(scale.query_counts), scale.words_max)
         documents = data.draw_documents(scale.document_bytes, scale.judged_documents)
         for count in scale.query_counts:
-            tell(f"lab kemb: precision, {data.name}, {count:,} queries")
+            progress(f"lab kemb: precision, {data.name}, {count:,} queries")
             rows.append((data.name, count, *_precision(pairs[:count], documents)))
     return _by("fig17", "Fig. 17: precision, by number of queries", "queries", rows)
 
 
-def precision_by_words(scale: Scale, tell: Tell) -> Finding:
-    """Figure 18: precision against the number of keywords of a query."""
+def precision_by_words(scale: Scale, progress: Progress) -> ResultTable:
+    """Reproduce Figure 18: precision by number of keywords per query."""
     rows: list[tuple[Cell, ...]] = []
     for data in DATA_SETS:
         documents = data.draw_documents(scale.document_bytes, scale.judged_documents)
         for words, pairs in draw_by_words(data.name, scale).items():
-            tell(f"lab kemb: precision, {data.name}, queries of {words} words")
+            progress(f"lab kemb: precision, {data.name}, queries of {words} words")
             rows.append((data.name, words, *_precision(pairs, documents)))
     return _by("fig18", "Fig. 18: precision, by number of keywords", "keywords", rows)
 
 
-def _by(key: str, title: str, by: str, rows: list[tuple[Cell, ...]]) -> Finding:
-    return Finding(
+def _by(key: str, title: str, by: str, rows: list[tuple[Cell, ...]]) -> ResultTable:
+    return ResultTable(
         key,
         title,
         ("data", by, "keyword matches", "path matches", "precision %"),
         tuple(rows),
-        ("Of the pairs of a document and a keyword query it meets: those that meet the path.",),
+        ("Precision: the share of pairs of a document and a matching query whose path matches.",),
         Chart("data", by, ("precision %",), "precision (%)"),
     )
 
@@ -78,35 +78,35 @@ def _precision(
     found = right = 0
     for document in documents:
         met, meant = set(keywords.match(document).ids), set(paths.match(document).ids)
-        assert meant <= met, "a document that meets a path has all of its terms"
+        assert meant <= met, "a document that matches a path contains all of its terms"
         found += len(met)
         right += len(meant)
     return found, right, 100 * right / found if found else None
 
 
-def clca_and_slca(scale: Scale, tell: Tell) -> Finding:
-    """Table 3: precision and recall of CLCA and of SLCA answers."""
+def clca_and_slca(scale: Scale, progress: Progress) -> ResultTable:
+    """Reproduce Table 3: precision and recall of CLCA and SLCA answers."""
     rows: list[tuple[Cell, ...]] = []
     for data in DATA_SETS:
-        tell(f"lab kemb: Table 3, {data.name}")
+        progress(f"lab kemb: Table 3, {data.name}")
         judged = _Judged(data, scale)
         for name, engine in (("CLCA", "postings"), ("SLCA", "slca")):
             rows.append((data.name, name, *judged.by(engine)))
-    return Finding(
+    return ResultTable(
         "table3",
         "Table 3: precision and recall of elements",
         ("data", "answers", "queries judged", "precision %", "recall %"),
         tuple(rows),
         (
-            "Relevant is what the first step of the path selects in some match of the path.",
-            "Means over the queries: precision of those that have answers, recall of those of which"
-            " anything is relevant; each over all documents together.",
+            "An element is relevant if the first step of the path selects it in some match.",
+            "Means over queries, each over all documents: precision over the queries with answers,"
+            " recall over the queries with relevant elements.",
         ),
     )
 
 
 class _Judged:
-    """Queries, documents, and which elements of them are relevant."""
+    """Queries, documents, and the relevant elements of each document."""
 
     def __init__(self, data: DataSet, scale: Scale) -> None:
         drawn = draw_pairs(data.name, max(scale.query_counts), scale.words_max)
@@ -123,7 +123,7 @@ class _Judged:
         ]
 
     def by(self, engine: str) -> tuple[int, float, float]:
-        """How many queries were judged, and the means of precision and recall in percent."""
+        """The number of judged queries, and mean precision and recall in percent."""
         matcher = self._index.matcher(engine=engine)
         right: dict[str, int] = {}
         answered: dict[str, int] = {}
@@ -140,7 +140,7 @@ class _Judged:
 
 
 def below_root(path: str, root: str) -> str | None:
-    """What is left of a path from its first named step below the root on; ``None`` if nothing.
+    """The rest of a path from its first named step below the root; ``None`` if there is none.
 
     >>> below_root("/news/*/section[@style = 'wide']//link", "news")
     "//section[@style = 'wide']//link"
@@ -154,7 +154,7 @@ def below_root(path: str, root: str) -> str | None:
 
 
 def relevance(path: str) -> str:
-    """A path that selects what the first step of another selects in some match of it.
+    """A path that selects what the first step of ``path`` selects in its matches.
 
     >>> relevance("//section[@style = 'wide']//link/*")
     "//section[@style = 'wide'][.//link/*]"
@@ -167,7 +167,7 @@ def relevance(path: str) -> str:
 
 
 def _relevant(document: bytes, paths: Mapping[str, str]) -> dict[str, set[int]]:
-    """The numbers of the relevant elements of each path that has any."""
+    """The numbers of the relevant elements, by id of the path; paths without any are omitted."""
     root = etree.fromstring(document)
     elements = list(root.iter(etree.Element))
     numbers = {element: number for number, element in enumerate(elements)}

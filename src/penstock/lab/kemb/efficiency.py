@@ -1,4 +1,4 @@
-"""Figures 11 to 16: how long indexing and matching take, and what KEMB discards.
+"""Figures 11 to 16: the time of indexing and matching, and the elements that KEMB discards.
 
 Every engine reports which of its queries match a document. For KEMB that is nearly the work of
 finding all answers: it only skips queries that have an answer already.
@@ -12,11 +12,11 @@ from functools import partial
 from time import perf_counter
 
 from penstock.lab.bench.keywords import index_of, match_all
-from penstock.lab.bench.reader_baseline import reading_of
-from penstock.lab.bench.report import Tell
+from penstock.lab.bench.reader_baseline import reader_pass
+from penstock.lab.bench.report import Progress
 from penstock.lab.bench.timing import Work, interleaved
-from penstock.lab.experiment_tables import Cell, Chart, Finding
-from penstock.lab.kemb.data import DATA_SETS, draw_by_words, draw_names, draw_pairs
+from penstock.lab.experiment_tables import Cell, Chart, ResultTable
+from penstock.lab.kemb.data_sets import DATA_SETS, draw_by_words, draw_names, draw_pairs
 from penstock.lab.kemb.scale import Scale
 from penstock.lab.workload import PathAndKeywords
 from penstock.matching import KeywordMatcher, Matcher, SubscriptionIndex
@@ -32,39 +32,39 @@ INDEXED = (KEMB, KEMB_KEEPING, YFILTER, OURS)
 TIMED = (*INDEXED, READER)
 
 TINY = b"<x/>"
-"""Whatever an engine does only when the first document comes belongs to indexing."""
+"""A document that triggers lazy initialisation, which counts as indexing."""
 
 HOW_INDEXED = (
-    "From the texts of the queries to the first document: for KEMB the automaton, the coverage"
-    " rules and the coverage graph."
+    "From the query texts to the first document. For KEMB this includes the automaton, the"
+    " coverage rules and the coverage graph."
 )
 HOW_TIMED = (
-    "Milliseconds a document, reading included. KEMB and Penstock find which of the keyword queries"
-    " match, the YFilter-like engine which of the XPath queries."
+    "Milliseconds per document, including reading. KEMB and Penstock find which of the keyword"
+    " queries match, the YFilter-like engine which of the XPath queries."
 )
-HOW_DISCARDED = "A document; elements that hold no keyword of any query are not counted."
+HOW_DISCARDED = "Per document; elements without a keyword of any query do not count."
 
 
 @dataclass(frozen=True, slots=True)
 class Built:
-    """The engines over the same queries, and the seconds that each took to be ready."""
+    """The engines with the same queries, and the seconds that each took to index them."""
 
     kemb: KeywordMatcher
     sides: dict[str, Callable[[Sequence[bytes]], Work]]
     seconds: dict[str, float]
 
 
-def by_count(scale: Scale, tell: Tell) -> list[Finding]:
-    """Figures 11, 12 and 13: all against the number of queries."""
+def by_count(scale: Scale, progress: Progress) -> list[ResultTable]:
+    """Reproduce Figures 11, 12 and 13, by number of queries."""
     index_rows: list[tuple[Cell, ...]] = []
     time_rows: list[tuple[Cell, ...]] = []
     discard_rows: list[tuple[Cell, ...]] = []
     for data in DATA_SETS:
-        tell(f"lab kemb: {data.name}, drawing queries")
+        progress(f"lab kemb: {data.name}, generating queries")
         pairs = draw_pairs(data.name, max(scale.query_counts), scale.words_max)
         documents = data.draw_documents(scale.document_bytes, scale.documents)
         for count in scale.query_counts:
-            tell(f"lab kemb: {data.name}, {count:,} queries")
+            progress(f"lab kemb: {data.name}, {count:,} queries")
             built = _build(pairs[:count])
             counters = built.kemb.engine_counters()
             index_rows.append(
@@ -79,38 +79,38 @@ def by_count(scale: Scale, tell: Tell) -> list[Finding]:
             time_rows.append((data.name, count, *_time_matching(built, documents, scale.repeats)))
             discard_rows.append((data.name, count, *_discarded(built.kemb, documents)))
     return [
-        Finding(
+        ResultTable(
             "fig11",
             "Fig. 11: seconds to index, by number of queries",
-            ("data", "queries", *INDEXED, "KEMB states", "no room"),
+            ("data", "queries", *INDEXED, "KEMB states", "over limit"),
             tuple(index_rows),
             (
                 HOW_INDEXED,
-                "No room: queries that the automaton turned away, each on its own stack.",
+                "Over limit: queries beyond the automaton's state limit, each with its own stack.",
             ),
             Chart("data", "queries", INDEXED, "seconds", logarithmic=True),
         ),
-        Finding(
+        ResultTable(
             "fig12",
-            "Fig. 12: milliseconds a document, by number of queries",
+            "Fig. 12: milliseconds per document, by number of queries",
             ("data", "queries", *TIMED),
             tuple(time_rows),
             (HOW_TIMED,),
-            Chart("data", "queries", TIMED, "ms a document", logarithmic=True),
+            Chart("data", "queries", TIMED, "ms per document", logarithmic=True),
         ),
         _discards("fig13", "Fig. 13: elements discarded, by number of queries", discard_rows),
     ]
 
 
-def by_words(scale: Scale, tell: Tell) -> list[Finding]:
-    """Figures 14 and 15: all against the number of keywords of a query."""
+def by_words(scale: Scale, progress: Progress) -> list[ResultTable]:
+    """Reproduce Figures 14 and 15, by number of keywords per query."""
     time_rows: list[tuple[Cell, ...]] = []
     discard_rows: list[tuple[Cell, ...]] = []
     for data in DATA_SETS:
-        tell(f"lab kemb: {data.name}, drawing queries by their number of words")
+        progress(f"lab kemb: {data.name}, generating queries by their number of words")
         documents = data.draw_documents(scale.document_bytes, scale.documents)
         for words, pairs in draw_by_words(data.name, scale).items():
-            tell(f"lab kemb: {data.name}, queries of {words} words")
+            progress(f"lab kemb: {data.name}, queries of {words} words")
             built = _build(pairs)
             counters = built.kemb.engine_counters()
             timed = _time_matching(built, documents, scale.repeats)
@@ -118,51 +118,54 @@ def by_words(scale: Scale, tell: Tell) -> list[Finding]:
             time_rows.append((data.name, words, len(pairs), *timed, *states))
             discard_rows.append((data.name, words, *_discarded(built.kemb, documents)))
     return [
-        Finding(
+        ResultTable(
             "fig14",
-            "Fig. 14: milliseconds a document, by number of keywords",
-            ("data", "keywords", "queries", *TIMED, "KEMB states", "no room"),
+            "Fig. 14: milliseconds per document, by number of keywords",
+            ("data", "keywords", "queries", *TIMED, "KEMB states", "over limit"),
             tuple(time_rows),
             (HOW_TIMED,),
-            Chart("data", "keywords", TIMED, "ms a document", logarithmic=True),
+            Chart("data", "keywords", TIMED, "ms per document", logarithmic=True),
         ),
         _discards("fig15", "Fig. 15: elements discarded, by number of keywords", discard_rows),
     ]
 
 
-def by_size(scale: Scale, tell: Tell) -> Finding:
-    """Beside Figure 13: what KEMB discards when every keyword is a name, in larger documents."""
+def by_size(scale: Scale, progress: Progress) -> ResultTable:
+    """In addition to Figure 13: elements that KEMB discards if all keywords are names."""
     rows: list[tuple[Cell, ...]] = []
     for data in DATA_SETS:
         pairs = draw_names(data.name, scale)
         for size in scale.sizes:
-            tell(f"lab kemb: {data.name}, names only, documents of {size:,} bytes")
+            progress(f"lab kemb: {data.name}, names only, documents of {size:,} bytes")
             documents = data.draw_documents((size, size), scale.documents)
             built = _build(pairs)
             timed = dict(zip(TIMED, _time_matching(built, documents, scale.repeats), strict=True))
             row = (*_discarded(built.kemb, documents), timed[KEMB], timed[KEMB_KEEPING])
             rows.append((data.name, len(pairs), size / 1000, *row))
-    return Finding(
+    return ResultTable(
         "discards",
-        "Beside Fig. 13: elements discarded, by size of the document; queries of names only",
+        "In addition to Fig. 13: elements discarded, by document size; keywords are names only",
         ("data", "queries", "KB", "elements", "discarded", KEMB, KEMB_KEEPING),
         tuple(rows),
-        (HOW_DISCARDED, "KEMB with discarding and without: milliseconds a document."),
-        Chart("data", "KB", ("elements", "discarded"), "elements a document"),
+        (HOW_DISCARDED, "KEMB with and without discarding: milliseconds per document."),
+        Chart("data", "KB", ("elements", "discarded"), "elements per document"),
     )
 
 
-def huge(scale: Scale, tell: Tell) -> Finding:
-    """Figure 16: one huge document of very many records."""
+def huge(scale: Scale, progress: Progress) -> ResultTable:
+    """Reproduce Figure 16: one huge document of many records."""
     data = next(data for data in DATA_SETS if data.name == "bibliography")
-    tell("lab kemb: one huge document, drawing it")
-    for_kemb, whole = data.huge(scale.huge_bytes_kemb), data.huge(scale.huge_bytes)
+    progress("lab kemb: generating one huge document")
+    document_kemb, document_full = data.huge(scale.huge_bytes_kemb), data.huge(scale.huge_bytes)
     pairs = draw_pairs(data.name, max(scale.query_counts), scale.words_max)
     rows: list[tuple[Cell, ...]] = []
     for count in scale.huge_counts:
         index = index_of([pair.keywords for pair in pairs[:count]])
-        for name, engine, document in ((KEMB, "kemb", for_kemb), (OURS, "postings", whole)):
-            tell(f"lab kemb: one huge document, {name}, {count:,} queries")
+        for name, engine, document in (
+            (KEMB, "kemb", document_kemb),
+            (OURS, "postings", document_full),
+        ):
+            progress(f"lab kemb: one huge document, {name}, {count:,} queries")
             matcher = index.matcher(engine=engine)
             matcher.match(TINY)
             begin = perf_counter()
@@ -170,12 +173,12 @@ def huge(scale: Scale, tell: Tell) -> Finding:
             seconds = perf_counter() - begin
             megabytes = len(document) / 1e6
             rows.append((name, count, megabytes, matches, seconds, megabytes / seconds))
-    return Finding(
+    return ResultTable(
         "fig16",
         "Fig. 16: one huge document (bibliography)",
         ("engine", "queries", "MB", "matches", "seconds", "MB/s"),
         tuple(rows),
-        ("KEMB got a shorter document, of the same records: so that a run takes minutes.",),
+        ("KEMB matches a shorter document of similar records, so that a run takes minutes.",),
         Chart("engine", "queries", ("MB/s",), "MB/s"),
     )
 
@@ -201,7 +204,7 @@ def _build(pairs: Sequence[PathAndKeywords]) -> Built:
         name: partial(partial, match_all, matcher) for name, matcher in matchers.items()
     }
     sides[YFILTER] = partial(partial, _match_all, yfilter)
-    sides[READER] = reading_of
+    sides[READER] = reader_pass
     return Built(matchers[KEMB], sides, seconds)
 
 
@@ -217,14 +220,14 @@ def _match_all(matcher: Matcher, documents: Sequence[bytes]) -> int:
 
 
 def _time_matching(built: Built, documents: Sequence[bytes], repeats: int) -> list[float]:
-    """Milliseconds a document, in the order of :data:`TIMED`."""
+    """Milliseconds per document, in the order of :data:`TIMED`."""
     works = {name: side(documents) for name, side in built.sides.items()}
     times = interleaved(works, repeats=repeats)
     return [times[name].median / len(documents) * 1e3 for name in TIMED]
 
 
 def _discarded(kemb: KeywordMatcher, documents: Sequence[bytes]) -> tuple[float, float]:
-    """Elements of a document, and how many of them KEMB discarded."""
+    """The elements per document, and how many of them KEMB discards."""
     before = kemb.engine_counters()
     match_all(kemb, documents)
     after = kemb.engine_counters()
@@ -232,13 +235,13 @@ def _discarded(kemb: KeywordMatcher, documents: Sequence[bytes]) -> tuple[float,
     return elements / len(documents), discarded / len(documents)
 
 
-def _discards(key: str, title: str, rows: list[tuple[Cell, ...]]) -> Finding:
+def _discards(key: str, title: str, rows: list[tuple[Cell, ...]]) -> ResultTable:
     by = "queries" if key == "fig13" else "keywords"
-    return Finding(
+    return ResultTable(
         key,
         title,
         ("data", by, "elements", "discarded"),
         tuple(rows),
         (HOW_DISCARDED,),
-        Chart("data", by, ("discarded",), "elements a document"),
+        Chart("data", by, ("discarded",), "elements per document"),
     )

@@ -1,8 +1,8 @@
-"""How large the experiments are.
+"""The scale of the KEMB experiments.
 
-Smaller than the paper's where its algorithm could not be measured in minutes otherwise: an
-automaton over sets of keywords has up to ``2**n`` states a query of ``n`` words, and every open
-element has as many of them active as there are subsets of queries among its words.
+Some numbers are smaller than the paper's, so that its algorithm can be measured in minutes. Its
+automaton over keyword sets has up to ``2**n`` states per query of ``n`` words, and in every open
+element one state is active per subset of a query among the words of the element.
 """
 
 from __future__ import annotations
@@ -12,12 +12,12 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Scale:
-    """The size of a run."""
+    """The numbers of queries and documents of a run."""
 
     query_counts: tuple[int, ...]
     """The paper: 10,000 to 100,000."""
     words_max: int
-    """Most words of a query where their number is not what is varied."""
+    """Maximum number of words of a query, unless varied."""
     word_counts: tuple[int, ...]
     """The paper: 3 to 10."""
     queries_a_word_count: int
@@ -27,16 +27,16 @@ class Scale:
     document_bytes: tuple[int, int]
     """The paper: 100 to 2,000 KB of news, 1 to 10 MB of the others."""
     queries_of_names: int
-    """Queries whose words are all names of elements."""
+    """Number of queries whose words are all element names."""
     sizes: tuple[int, ...]
-    """Bytes of the documents that those are answered on."""
+    """Sizes in bytes of the documents matched with those queries."""
     repeats: int
     huge_bytes: int
     """The paper: 470 MB."""
     huge_bytes_kemb: int
     huge_counts: tuple[int, ...]
     judged_documents: int
-    """Documents that precision and recall are counted on."""
+    """Documents for precision and recall."""
     judged_queries: int
     """Queries of Table 3."""
 

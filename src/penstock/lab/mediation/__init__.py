@@ -1,10 +1,10 @@
-"""The experiments of the paper on heterogeneous dissemination, on our own course catalogues."""
+"""The experiments of the paper on heterogeneous dissemination, on the course catalogues."""
 
 from __future__ import annotations
 
 from penstock.lab.bench.machine_description import this_machine
-from penstock.lab.bench.report import Tell
-from penstock.lab.experiment_tables import Findings
+from penstock.lab.bench.report import Progress
+from penstock.lab.experiment_tables import ExperimentResults
 from penstock.lab.mediation.exchange_repetition import by_repetition
 from penstock.lab.mediation.held_memory import by_held_memory
 from penstock.lab.mediation.query_rewriting_cost import rewriting_cost
@@ -19,8 +19,8 @@ from penstock.lab.mediation.scale import FULL, QUICK
 from penstock.lab.mediation.schema_matching_quality import matching_quality
 
 
-def run(*, quick: bool, tell: Tell) -> Findings:
-    """Figure 5, and what the paper says without a figure."""
+def run(*, quick: bool, progress: Progress) -> ExperimentResults:
+    """Reproduce Figure 5, and the results that the paper states without a figure."""
     scale = QUICK if quick else FULL
     parts = (
         by_bandwidth,
@@ -33,4 +33,6 @@ def run(*, quick: bool, tell: Tell) -> Findings:
         rewriting_cost,
         matching_quality,
     )
-    return Findings("mediation", quick, this_machine(), tuple(part(scale, tell) for part in parts))
+    return ExperimentResults(
+        "mediation", quick, this_machine(), tuple(part(scale, progress) for part in parts)
+    )

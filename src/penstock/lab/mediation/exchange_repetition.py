@@ -1,32 +1,32 @@
-"""Figure 5(d), where an Exchange repeats subtrees; and the memory that NDDR holds."""
+"""Figure 5(d): querying time when an Exchange repeats subtrees."""
 
 from __future__ import annotations
 
 from statistics import mean
 
 from penstock.documents import Name
-from penstock.lab.bench.report import Tell
+from penstock.lab.bench.report import Progress
 from penstock.lab.catalogues import CatalogueDocuments, catalogue
 from penstock.lab.catalogues.rewritten_documents import rewritten_document
-from penstock.lab.experiment_tables import Cell, Chart, Finding
+from penstock.lab.experiment_tables import Cell, Chart, ResultTable
 from penstock.lab.mediation.querying_time import SEED, measure
 from penstock.lab.mediation.scale import Scale
 from penstock.schema import NodePath
 
 EXCHANGE_CATALOGUE = "quillan"
-"""The catalogue whose courses stand below their lecturers."""
+"""The catalogue whose courses are below their lecturers."""
 
 COURSES: NodePath = tuple(
     Name("", name) for name in ("lecturers", "department", "lecturer", "course")
 )
 
 
-def by_repetition(scale: Scale, tell: Tell) -> Finding:
-    """Figure 5(d)."""
+def by_repetition(scale: Scale, progress: Progress) -> ResultTable:
+    """Reproduce Figure 5(d)."""
     one = catalogue(EXCHANGE_CATALOGUE)
     rows: list[tuple[Cell, ...]] = []
     for count in scale.repetitions:
-        tell(f"lab mediation: {count} courses a lecturer")
+        progress(f"lab mediation: {count} courses per lecturer")
         source = CatalogueDocuments(one, repeats={COURSES: count})
         sent = [
             rewritten_document(one, each)
@@ -36,9 +36,9 @@ def by_repetition(scale: Scale, tell: Tell) -> Finding:
         grown = mean(len(each.rewritten) / len(each.document) for each in sent)
         nddr, iddr = found.ways["nddr"], found.ways["iddr"]
         rows.append((one.name, count, grown, nddr * 1e3, iddr * 1e3, 100 * (1 - iddr / nddr)))
-    return Finding(
+    return ResultTable(
         "fig5d",
-        "Fig. 5(d): querying time by the number of children that an Exchange turns round",
+        "Fig. 5(d): querying time by the number of children of an Exchange",
         ("catalogue", "repetition", "global / local bytes", "NDDR ms", "IDDR ms", "IDDR under %"),
         tuple(rows),
         ("The paper: IDDR overtakes NDDR at repetition 4.",),

@@ -1,4 +1,4 @@
-"""Query rewriting, the way not taken: what it needs in space, and at every change."""
+"""The cost of query rewriting, the rejected alternative: space, and work at every change."""
 
 from __future__ import annotations
 
@@ -8,12 +8,12 @@ from pathlib import Path
 from time import perf_counter
 
 from penstock.errors import MappingError
-from penstock.lab.bench.report import Tell
+from penstock.lab.bench.report import Progress
 from penstock.lab.bench.timing import once
 from penstock.lab.catalogues import CATALOGUES, Catalogue
 from penstock.lab.catalogues.rewritten_documents import index_of
 from penstock.lab.catalogues.subscriptions import subscriptions
-from penstock.lab.experiment_tables import Finding
+from penstock.lab.experiment_tables import ResultTable
 from penstock.lab.mediation.querying_time import SEED
 from penstock.lab.mediation.scale import Scale
 from penstock.language import Query, parse, to_text
@@ -26,14 +26,14 @@ class RewrittenQueries:
 
     texts: tuple[str, ...]
     never: int
-    """Those that no document of the schema can meet: nothing is installed for them."""
+    """Subscriptions that no document of the schema can match; they are not installed."""
     refused: int
-    """Those that cannot be expressed."""
+    """Subscriptions that cannot be expressed in the local schema."""
     seconds: float
 
 
 def rewrite_all(one: Catalogue, queries: list[Query]) -> RewrittenQueries:
-    """What a router has to install for one publisher."""
+    """Rewrite the queries that a router installs for one publisher."""
     begin = perf_counter()
     rewriter = QueryRewriter(one.mapping)
     texts: list[str] = []
@@ -51,16 +51,16 @@ def rewrite_all(one: Catalogue, queries: list[Query]) -> RewrittenQueries:
     return RewrittenQueries(tuple(texts), never, refused, perf_counter() - begin)
 
 
-def rewriting_cost(scale: Scale, tell: Tell) -> Finding:
-    """Space at a router, and the cost of a new subscription and of a new publisher."""
+def rewriting_cost(scale: Scale, progress: Progress) -> ResultTable:
+    """Measure the space at a router, and the cost of a new subscription and of a new publisher."""
     texts = subscriptions(scale.rewritten_subscriptions, SEED)
     queries = [parse(text) for text in texts]
     catalogues = CATALOGUES[: scale.catalogues]
     found = []
     for one in catalogues:
-        tell(f"lab mediation: queries rewritten for {one.name}")
+        progress(f"lab mediation: queries rewritten for {one.name}")
         found.append(rewrite_all(one, queries))
-    tell("lab mediation: queries rewritten, indexes")
+    progress("lab mediation: queries rewritten, indexes")
     last = found[-1]
     one_index = _saved_bytes(texts)
     all_indexes = one_index + sum(_saved_bytes(each.texts) for each in found)
@@ -73,21 +73,21 @@ def rewriting_cost(scale: Scale, tell: Tell) -> Finding:
         ("their text, bytes", _size(texts), _size(texts) + sum(_size(e.texts) for e in found)),
         ("indexes, bytes", one_index, all_indexes),
         ("mappings, bytes", _size(mapping_texts), 0),
-        ("can meet no document of a schema", 0, sum(each.never for each in found)),
+        ("match no document of a schema", 0, sum(each.never for each in found)),
         ("cannot be expressed", 0, sum(each.refused for each in found)),
         ("a new subscription, queries to install", 1, _installed(found, len(texts))),
         ("a new subscription, ms to rewrite", 0, seconds / len(texts) * 1e3),
         ("a new publisher, queries to install", 0, sum(len(e.texts) for e in found) / len(found)),
         ("a new publisher, ms", reading * 1e3, (seconds / len(found) + building) * 1e3),
     )
-    return Finding(
+    return ResultTable(
         "qra",
         f"Query rewriting: {len(found)} schemas, {len(texts):,} subscriptions at a router",
         ("what", "data rewriting", "query rewriting"),
         rows,
         (
-            "Query rewriting keeps the original subscriptions too, for publishers to come.",
-            "A new publisher: a mapping is read, or all subscriptions are rewritten and indexed.",
+            "Query rewriting also stores the original subscriptions, for new publishers.",
+            "A new publisher: a mapping is parsed, or all subscriptions are rewritten and indexed.",
         ),
     )
 

@@ -1,4 +1,4 @@
-"""What is sent, and what it is matched against."""
+"""Measures the querying time of each rewriting strategy, and generates the inputs."""
 
 from __future__ import annotations
 
@@ -21,19 +21,19 @@ from penstock.matching import Matcher
 from penstock.mediation import MediatedMatcher, Way
 
 SEED = 1
-"""Two runs measure the same work."""
+"""The seed of all inputs, so that two runs measure the same work."""
 
 LARGE_BYTES = 100_000
 LARGE_SHARE = 4
-"""Of documents this large one catalogue in so many sends one: else a run takes too long."""
+"""Of documents of at least ``LARGE_BYTES``, only every fourth catalogue has one, to save time."""
 
 WAYS: tuple[Way, ...] = ("sdr", "nddr", "iddr")
-"""In the paper's order."""
+"""The strategies in the paper's order."""
 
 
 @cache
 def draw(catalogues: int, size_bytes: int) -> tuple[RewrittenDocument, ...]:
-    """A document of this size from each of the first catalogues."""
+    """Generate a document of this size for each of the first catalogues."""
     chosen = CATALOGUES[: catalogues : LARGE_SHARE if size_bytes >= LARGE_BYTES else 1]
     return tuple(
         rewritten_document(each, CatalogueDocuments(each).document(size_bytes, SEED))
@@ -43,40 +43,40 @@ def draw(catalogues: int, size_bytes: int) -> tuple[RewrittenDocument, ...]:
 
 @cache
 def subscription_matcher(count: int) -> Matcher:
-    """So many subscriptions to the global schema."""
+    """A matcher of ``count`` subscriptions to the global schema."""
     return index_of(subscriptions(count, SEED)).matcher()
 
 
 @dataclass(frozen=True, slots=True)
 class QueryingTime:
-    """Seconds that a document takes, on average."""
+    """Mean seconds per document."""
 
     plain: float
-    """What is global already."""
+    """Matching a document that is already rewritten."""
     ways: dict[Way, float]
-    """Through a mapping; in the case of SDR with rewriting."""
+    """Matching through a mapping; for SDR this includes rewriting."""
 
     def at_router(self, way: Way) -> float:
-        """What every router does."""
+        """The time at each router."""
         return self.plain if way == "sdr" else self.ways[way]
 
     def beforehand(self, way: Way) -> float:
-        """What is done once, by the mediator."""
+        """The time at the mediator, spent once."""
         return max(0.0, self.ways[way] - self.plain) if way == "sdr" else 0.0
 
 
 def measure(
     sent: Sequence[RewrittenDocument], count: int, repeats: int, ways: Sequence[Way] = WAYS
 ) -> QueryingTime:
-    """Match all documents against so many subscriptions, one way after the other.
+    """Time matching all documents with ``count`` subscriptions by each strategy.
 
-    What counts is the processor's time, as in the paper.
+    Measures CPU time, as the paper does.
     """
     plain = subscription_matcher(count)
     works: dict[str, Callable[[], int]] = {"plain": partial(match_rewritten, plain, sent)}
     for way in ways:
         works[way] = partial(match_through, MediatedMatcher(plain, way=way), sent)
-    # The automaton grows once, and all ways find the same.
+    # This warms the automaton, and checks that all strategies find the same matches.
     matches = {work() for work in works.values()}
     assert len(matches) == 1, matches
     times = interleaved(works, repeats=repeats, clock=process_time)

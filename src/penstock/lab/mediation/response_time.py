@@ -1,4 +1,4 @@
-"""Figures 5(a), (b) and (c): response time, which is querying and transmission."""
+"""Figures 5(a), (b) and (c): response time, the sum of querying and transmission."""
 
 from __future__ import annotations
 
@@ -7,10 +7,10 @@ from collections.abc import Sequence
 from functools import partial
 from statistics import mean
 
-from penstock.lab.bench.report import Tell
+from penstock.lab.bench.report import Progress
 from penstock.lab.bench.timing import once
 from penstock.lab.catalogues.rewritten_documents import RewrittenDocument
-from penstock.lab.experiment_tables import Cell, Chart, Finding
+from penstock.lab.experiment_tables import Cell, Chart, ResultTable
 from penstock.lab.mediation.querying_time import (
     WAYS,
     QueryingTime,
@@ -27,16 +27,16 @@ PARTS = ("querying ms", "transmission ms", "T ms")
 COLUMNS = (*PARTS, "NDDR under it %")
 
 METHOD = (
-    "Querying is the processor's time for documents of all catalogues. Transmission is simulated:"
-    " store and forward, a mapping in the header, for SDR the global document beside the original.",
-    "SDR's querying has the mediator's rewriting, once, beside the routers' matching.",
+    "Querying is CPU time on documents of all catalogues. Transmission is simulated: store and"
+    " forward, with the mapping in the header, or for SDR the original and the global document.",
+    "The querying time of SDR includes rewriting, once, at the mediator.",
 )
 
 
 def transmitted_bytes(
     sent: Sequence[RewrittenDocument], way: Way, *, with_mapping: bool = True
 ) -> float:
-    """Bytes that travel for a document, on average."""
+    """Mean bytes transmitted per document."""
     if way == "sdr":
         return mean(len(each.document) + len(each.rewritten) for each in sent)
     header = mean(len(each.mapping.to_text().encode()) for each in sent) if with_mapping else 0
@@ -46,7 +46,7 @@ def transmitted_bytes(
 def responses(
     sent: Sequence[RewrittenDocument], querying: QueryingTime, topology: Topology, bandwidth: float
 ) -> dict[Way, Response]:
-    """The response time of each way."""
+    """The response time of each strategy."""
     return {
         way: respond(
             topology,
@@ -60,7 +60,7 @@ def responses(
 
 
 def table_rows(where: tuple[Cell, ...], found: dict[Way, Response]) -> list[tuple[Cell, ...]]:
-    """A row for each way: its two parts, and by how much NDDR is under it."""
+    """One row per strategy: the two parts, and how much faster NDDR is."""
     nddr = found["nddr"].total
     return [
         (
@@ -75,16 +75,16 @@ def table_rows(where: tuple[Cell, ...], found: dict[Way, Response]) -> list[tupl
     ]
 
 
-def by_bandwidth(scale: Scale, tell: Tell) -> Finding:
-    """Figure 5(a)."""
-    tell("lab mediation: bandwidth")
+def by_bandwidth(scale: Scale, progress: Progress) -> ResultTable:
+    """Reproduce Figure 5(a)."""
+    progress("lab mediation: bandwidth")
     sent = draw(scale.catalogues, scale.size)
     querying = measure(sent, scale.subscriptions[0], scale.repeats)
     rows: list[tuple[Cell, ...]] = []
     for bandwidth in scale.bandwidths:
         found = responses(sent, querying, linear(), bandwidth)
         rows += table_rows((bandwidth / MEGABIT,), found)
-    return Finding(
+    return ResultTable(
         "fig5a",
         f"Fig. 5(a): response time by bandwidth, documents of {scale.size // 1000} KB",
         ("Mbit/s", "way", *COLUMNS),
@@ -94,16 +94,16 @@ def by_bandwidth(scale: Scale, tell: Tell) -> Finding:
     )
 
 
-def by_size(scale: Scale, tell: Tell) -> Finding:
-    """Figure 5(b)."""
+def by_size(scale: Scale, progress: Progress) -> ResultTable:
+    """Reproduce Figure 5(b)."""
     rows: list[tuple[Cell, ...]] = []
     for size in scale.sizes:
-        tell(f"lab mediation: documents of {size:,} bytes")
+        progress(f"lab mediation: documents of {size:,} bytes")
         sent = draw(scale.catalogues, size)
         querying = measure(sent, scale.subscriptions[0], scale.repeats)
         found = responses(sent, querying, linear(), scale.bandwidth)
         rows += table_rows((size / 1000,), found)
-    return Finding(
+    return ResultTable(
         "fig5b",
         f"Fig. 5(b): response time by size of document, {scale.bandwidth // MEGABIT} Mbit/s",
         ("KB", "way", *COLUMNS),
@@ -116,43 +116,43 @@ def by_size(scale: Scale, tell: Tell) -> Finding:
     )
 
 
-def by_subscriptions(scale: Scale, tell: Tell) -> Finding:
-    """What the paper describes and does not show: subscriptions a router."""
+def by_subscriptions(scale: Scale, progress: Progress) -> ResultTable:
+    """Vary the subscriptions per router, which the paper describes without a figure."""
     sent = draw(scale.catalogues, scale.size)
     rows: list[tuple[Cell, ...]] = []
     for count in scale.subscriptions:
-        tell(f"lab mediation: {count:,} subscriptions a router")
+        progress(f"lab mediation: {count:,} subscriptions per router")
         querying = measure(sent, count, scale.repeats)
         rows += table_rows((count,), responses(sent, querying, linear(), scale.bandwidth))
-    return Finding(
+    return ResultTable(
         "subscriptions",
-        "Beside Fig. 5: response time by subscriptions a router",
+        "In addition to Fig. 5: response time by subscriptions per router",
         ("subscriptions", "way", *COLUMNS),
         tuple(rows),
-        ("The paper: SDR and NDDR grow alike, IDDR's querying grows more.",),
+        ("The paper: SDR and NDDR grow alike; the querying time of IDDR grows faster.",),
         Chart("way", "subscriptions", PARTS, "ms", one_scale=True),
     )
 
 
-def by_topology(scale: Scale, tell: Tell) -> Finding:
-    """Figure 5(c), with the routers over real sockets last."""
+def by_topology(scale: Scale, progress: Progress) -> ResultTable:
+    """Reproduce Figure 5(c); the last rows use real sockets."""
     sent = draw(scale.catalogues, scale.size)
-    tell("lab mediation: topologies")
+    progress("lab mediation: topologies")
     querying = measure(sent, scale.subscriptions[0], scale.repeats)
     rows: list[tuple[Cell, ...]] = []
     for topology in (linear(), linear(leaves_only=True), tree()):
         rows += table_rows((topology.name,), responses(sent, querying, topology, scale.bandwidth))
-    tell("lab mediation: real sockets")
+    progress("lab mediation: real sockets")
     real = {way: _over_sockets(sent, way, scale) for way in WAYS}
     rows += table_rows(("linear, real sockets",), real)
-    return Finding(
+    return ResultTable(
         "fig5c",
         f"Fig. 5(c): response time by topology, {scale.bandwidth // MEGABIT} Mbit/s",
         ("topology", "way", *COLUMNS),
         tuple(rows),
         (
-            "Real: four routers as threads, on loopback, the sender keeps to the bandwidth. SDR's"
-            " rewriting is not in its time there.",
+            "Real sockets: four routers as threads on loopback; senders limit the bandwidth. The"
+            " time of SDR does not include rewriting.",
             "The paper: the margin is larger with leaves only and on the tree, and the real network"
             " has the same trend.",
         ),
@@ -160,16 +160,16 @@ def by_topology(scale: Scale, tell: Tell) -> Finding:
 
 
 def _over_sockets(sent: Sequence[RewrittenDocument], way: Way, scale: Scale) -> Response:
-    some = sent[: scale.socket_documents]
+    selected = sent[: scale.socket_documents]
     handle = _handler(way, scale.subscriptions[0])
-    messages = [_message(each, way) for each in some]
+    messages = [_message(each, way) for each in selected]
     for message in messages:
         handle(message)
     return respond_over_sockets(messages, handle, scale.bandwidth)
 
 
 _PARTS = struct.Struct("!I")
-"""The length of the first of two parts of a message."""
+"""The length of the first of the two parts of a message."""
 
 
 def _message(sent: RewrittenDocument, way: Way) -> bytes:
@@ -178,7 +178,7 @@ def _message(sent: RewrittenDocument, way: Way) -> bytes:
 
 
 def _handler(way: Way, count: int) -> Handle:
-    """What a router does with a message: it matches, and reads each mapping once."""
+    """A message handler that matches, and parses each mapping once."""
     matcher = subscription_matcher(count)
     mediated, cache = MediatedMatcher(matcher, way=way), MappingCache()
 
@@ -197,11 +197,11 @@ def _read_all(texts: Sequence[str]) -> None:
         Mapping.from_text(text)
 
 
-def by_header(scale: Scale, tell: Tell) -> Finding:
-    """A mapping in the header of every document, against mappings installed beforehand."""
+def by_header(scale: Scale, progress: Progress) -> ResultTable:
+    """Compare a mapping in the header of every document with mappings installed beforehand."""
     rows: list[tuple[Cell, ...]] = []
     for size in scale.sizes:
-        tell(f"lab mediation: mappings in headers, {size:,} bytes")
+        progress(f"lab mediation: mappings in headers, {size:,} bytes")
         sent = draw(scale.catalogues, size)
         querying = measure(sent, scale.subscriptions[0], scale.repeats, ("nddr",))
         found = [
@@ -225,13 +225,13 @@ def by_header(scale: Scale, tell: Tell) -> Finding:
                 reading / len(texts) * 1e3,
             )
         )
-    return Finding(
+    return ResultTable(
         "header",
-        "Mapping installed beforehand, or in the header: NDDR's response time",
+        "Response time of NDDR: mapping installed beforehand or in the header",
         ("KB", "mapping bytes", "installed ms", "header ms", "more %", "reading a mapping ms"),
         tuple(rows),
         (
-            "A router reads a mapping when it sees it first, and keeps it by its digest.",
+            "A router parses a mapping once and caches it by its digest.",
             "The paper: in the header it does not impact performance.",
         ),
     )

@@ -1,36 +1,36 @@
-"""How large the experiments are."""
+"""The scale of the mediation experiments."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 
 MEGABIT = 1_000_000
-"""Bits."""
+"""Bits per megabit."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Scale:
-    """The size of a run."""
+    """The numbers of catalogues, subscriptions and documents of a run."""
 
     catalogues: int
-    """Of how many schemas documents are measured; the paper: 40."""
+    """Number of local schemas; the paper uses 40."""
     subscriptions: tuple[int, ...]
-    """A router; the first is used where their number is not what is varied."""
+    """Subscriptions per router; the first is the default."""
     bandwidths: tuple[int, ...]
-    """Bits a second."""
+    """Bits per second."""
     bandwidth: int
-    """Where it is not what is varied."""
+    """The default bandwidth."""
     sizes: tuple[int, ...]
-    """Bytes of documents."""
+    """Document sizes in bytes."""
     size: int
-    """Where it is not what is varied."""
+    """The default document size."""
     repeats: int
     repetitions: tuple[int, ...]
-    """Children that an Exchange turns round."""
+    """Numbers of children of an Exchange."""
     socket_documents: int
-    """Documents that travel over real sockets."""
+    """Documents sent over real sockets."""
     rewritten_subscriptions: int
-    """Subscriptions that are rewritten for every local schema."""
+    """Subscriptions rewritten for every local schema."""
 
 
 FULL = Scale(

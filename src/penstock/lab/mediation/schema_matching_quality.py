@@ -1,4 +1,4 @@
-"""The automatic matcher against the matchings that are written by hand."""
+"""The quality of automatic schema matching, measured against the hand-written matchings."""
 
 from __future__ import annotations
 
@@ -6,24 +6,24 @@ from collections.abc import Iterable, Sequence
 from functools import reduce
 
 from penstock.documents import read_events
-from penstock.lab.bench.report import Tell
+from penstock.lab.bench.report import Progress
 from penstock.lab.catalogues import CATALOGUES, Catalogue, global_schema
-from penstock.lab.experiment_tables import Cell, Finding
+from penstock.lab.experiment_tables import Cell, ResultTable
 from penstock.lab.mediation.querying_time import draw
 from penstock.lab.mediation.scale import Scale
 from penstock.mediation import ProposedMatching, match_schemas
 from penstock.schema import SampleValues
 
 SAMPLE_BYTES = 10_000
-"""Of the one document of each catalogue that is a sample of its values."""
+"""Size of the sample document of each catalogue."""
 
 
-def matching_quality(scale: Scale, tell: Tell) -> Finding:
-    """Precision and recall, without samples and with them."""
-    tell("lab mediation: automatic matching")
+def matching_quality(scale: Scale, progress: Progress) -> ResultTable:
+    """Measure precision and recall, without and with sample documents."""
+    progress("lab mediation: automatic matching")
     catalogues = CATALOGUES[: scale.catalogues]
     rows = _rows("names and structure", [(one, _proposed(one)) for one in catalogues])
-    tell("lab mediation: automatic matching with samples")
+    progress("lab mediation: automatic matching with samples")
     sent = draw(scale.catalogues, SAMPLE_BYTES)
     local = [SampleValues.of(read_events(each.document)) for each in sent]
     target = [SampleValues.of(read_events(each.rewritten)) for each in sent]
@@ -32,14 +32,22 @@ def matching_quality(scale: Scale, tell: Tell) -> Finding:
         for number, one in enumerate(catalogues)
     ]
     rows += _rows("with samples", with_samples)
-    return Finding(
+    return ResultTable(
         "matching",
-        "Automatic schema matching against the matchings by hand",
-        ("from", "catalogues", "pairs by hand", "proposed", "right", "precision %", "recall %"),
+        "Automatic schema matching compared with the hand-written matchings",
+        (
+            "from",
+            "catalogues",
+            "hand-written pairs",
+            "proposed",
+            "correct",
+            "precision %",
+            "recall %",
+        ),
         tuple(rows),
         (
-            "Samples: a document of each catalogue; for the global schema what the mappings of all"
-            " other catalogues make of theirs.",
+            "Samples: one document of each catalogue; for the global schema, the rewritten"
+            " documents of all other catalogues.",
         ),
     )
 
@@ -64,12 +72,12 @@ def _rows(what: str, both: Sequence[tuple[Catalogue, ProposedMatching]]) -> list
 
 
 def _quality(both: Sequence[tuple[Catalogue, ProposedMatching]]) -> tuple[float, ...]:
-    by_hand_count = proposed_count = right = 0
+    hand_written = proposed_count = correct = 0
     for one, proposed in both:
         wanted = set(one.matching.pairs)
         found = {(pair.local, pair.target) for pair in proposed.pairs}
-        by_hand_count += len(wanted)
+        hand_written += len(wanted)
         proposed_count += len(found)
-        right += len(wanted & found)
-    precision, recall = right / max(proposed_count, 1), right / by_hand_count
-    return by_hand_count, proposed_count, right, 100 * precision, 100 * recall
+        correct += len(wanted & found)
+    precision, recall = correct / max(proposed_count, 1), correct / hand_written
+    return hand_written, proposed_count, correct, 100 * precision, 100 * recall

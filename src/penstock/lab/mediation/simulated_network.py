@@ -1,7 +1,7 @@
-"""A simulated network of routers: who sends to whom, and when a document has reached everyone.
+"""Simulates the dissemination of a document through a network of routers.
 
-A router takes a document in whole, matches it, and sends it on. All links have the same bandwidth.
-Links carry nothing else and add no delay of their own; the paper names none either.
+Routers store and forward: each receives a complete document, matches it, and sends it on. All links
+have the same bandwidth, no other traffic and no latency; the paper gives no latency either.
 """
 
 from __future__ import annotations
@@ -10,24 +10,24 @@ from dataclasses import dataclass
 from statistics import mean
 
 LINEAR_ROUTERS = 4
-"""In a row, as many as the paper's real network has."""
+"""Routers of the linear topology, as many as in the paper's real network."""
 
 TREE_LEVELS = 4
-"""Of a binary tree, so that it has 15 routers."""
+"""Levels of the binary tree, which has 15 routers."""
 
 
 @dataclass(frozen=True, slots=True)
 class Topology:
-    """Routers by number; the first is the publisher's."""
+    """Routers by number; the publisher is attached to router 0."""
 
     name: str
     parents: tuple[int | None, ...]
-    """From whom each gets its documents; ``None`` is the publisher."""
+    """The router that sends to each router; ``None`` is the publisher."""
     with_subscribers: tuple[int, ...]
 
 
 def linear(*, leaves_only: bool = False) -> Topology:
-    """Routers in a row, all of them with subscribers or only the last."""
+    """A chain of routers; either all or only the last have subscribers."""
     parents = (None, *range(LINEAR_ROUTERS - 1))
     if leaves_only:
         return Topology("linear, leaf only", parents, (LINEAR_ROUTERS - 1,))
@@ -43,14 +43,14 @@ def tree() -> Topology:
 
 @dataclass(frozen=True, slots=True)
 class Response:
-    """How long a document takes to its subscribers on average, in seconds."""
+    """Mean time from the publisher to the subscribers, in seconds."""
 
     querying: float
     transmission: float
 
     @property
     def total(self) -> float:
-        """Both."""
+        """Querying plus transmission."""
         return self.querying + self.transmission
 
 
@@ -62,18 +62,18 @@ def respond(
     querying: float,
     beforehand: float = 0.0,
 ) -> Response:
-    """Send one document through the network.
+    """Simulate sending one document through the network.
 
     Parameters
     ----------
     size_bytes
-        All that travels.
+        Bytes transmitted on each link.
     bandwidth
-        Bits a second.
+        Bits per second.
     querying
-        Seconds that each router takes for it.
+        Seconds spent at each router.
     beforehand
-        Seconds of work before it is sent at all; they count as querying.
+        Seconds spent before sending; they count as querying.
     """
     hop = size_bytes * 8 / bandwidth
     reached: list[Response] = []

@@ -1,7 +1,7 @@
-"""Routers in a row over real sockets on loopback, with the bandwidth kept by the sender.
+"""A chain of routers over loopback sockets, with senders that limit the bandwidth.
 
-Each router is a thread with a listening socket. It takes a document in whole, matches it and sends
-it on, in pieces and no faster than its link allows. One document is on its way at a time.
+Each router is a thread with a listening socket. It receives a complete document, matches it and
+forwards it in chunks at the bandwidth of its link. Only one document is in transit at a time.
 """
 
 from __future__ import annotations
@@ -18,36 +18,36 @@ from threading import Thread
 from penstock.lab.mediation.simulated_network import LINEAR_ROUTERS, Response
 
 HEAD = struct.Struct("!I")
-"""Before each message its length; 0 ends the connection."""
+"""The length prefix of each message; 0 ends the connection."""
 
-PIECE = 1_500
-"""Bytes that are sent at once."""
+CHUNK = 1_500
+"""Bytes per send."""
 
 SLEEP_MIN = 0.0002
-"""Seconds: a shorter wait is made up for with the next piece."""
+"""Shortest sleep in seconds; shorter waits are added to the next one."""
 
 TIMEOUT = 60.0
-"""Seconds without a byte, after which a router gives up."""
+"""Seconds without data after which a router fails."""
 
 Handle = Callable[[bytes], object]
-"""What a router does with a message."""
+"""Processes a message at a router."""
 
 
 def send_shaped(link: socket.socket, message: bytes, bandwidth: float) -> None:
-    """Send a message with its length, no faster than so many bits a second."""
+    """Send a message with its length prefix at ``bandwidth`` bits per second."""
     data = memoryview(HEAD.pack(len(message)) + message)
     begin = time.perf_counter()
-    for start in range(0, len(data), PIECE):
-        piece = data[start : start + PIECE]
-        link.sendall(piece)
-        due = begin + (start + len(piece)) * 8 / bandwidth
+    for start in range(0, len(data), CHUNK):
+        chunk = data[start : start + CHUNK]
+        link.sendall(chunk)
+        due = begin + (start + len(chunk)) * 8 / bandwidth
         wait = due - time.perf_counter()
         if wait > SLEEP_MIN:
             time.sleep(wait)
 
 
 def receive(link: socket.socket) -> bytes:
-    """The next message; empty at the end."""
+    """The next message; empty at the end of the stream."""
     (length,) = HEAD.unpack(_exactly(link, HEAD.size))
     return _exactly(link, length)
 
@@ -55,19 +55,19 @@ def receive(link: socket.socket) -> bytes:
 def _exactly(link: socket.socket, count: int) -> bytes:
     parts = bytearray()
     while len(parts) < count:
-        piece = link.recv(count - len(parts))
-        if not piece:
-            raise ConnectionError("a router went away")
-        parts += piece
+        chunk = link.recv(count - len(parts))
+        if not chunk:
+            raise ConnectionError("a router closed the connection")
+        parts += chunk
     return bytes(parts)
 
 
 @dataclass(slots=True)
 class _Router:
-    """Takes messages from one socket and passes them on to another."""
+    """Receives messages from one socket and forwards them to another."""
 
     listener: socket.socket
-    onwards: socket.socket | None
+    next_hop: socket.socket | None
     handle: Handle
     bandwidth: float
     finished: list[float]
@@ -83,45 +83,45 @@ class _Router:
                 end = time.perf_counter()
                 self.querying.append(end - begin)
                 self.finished.append(end)
-                if self.onwards is not None:
-                    send_shaped(self.onwards, message, self.bandwidth)
-            if self.onwards is not None:
-                self.onwards.sendall(HEAD.pack(0))
+                if self.next_hop is not None:
+                    send_shaped(self.next_hop, message, self.bandwidth)
+            if self.next_hop is not None:
+                self.next_hop.sendall(HEAD.pack(0))
 
 
 def respond_over_sockets(
     messages: Sequence[bytes], handle: Handle, bandwidth: float, routers: int = LINEAR_ROUTERS
 ) -> Response:
-    """Send messages through a row of routers; every one has subscribers."""
+    """Send messages through a chain of routers, all of which have subscribers."""
     with ExitStack() as stack:
         chain: list[_Router] = []
-        onwards: socket.socket | None = None
+        next_hop: socket.socket | None = None
         for _ in range(routers):
             listener = stack.enter_context(socket.create_server(("127.0.0.1", 0)))
             listener.settimeout(TIMEOUT)
-            chain.append(_Router(listener, onwards, handle, bandwidth, [], []))
-            onwards = stack.enter_context(socket.create_connection(listener.getsockname()))
-            onwards.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-        assert onwards is not None
+            chain.append(_Router(listener, next_hop, handle, bandwidth, [], []))
+            next_hop = stack.enter_context(socket.create_connection(listener.getsockname()))
+            next_hop.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        assert next_hop is not None
         threads = [Thread(target=router.run, daemon=True) for router in chain]
         for thread in threads:
             thread.start()
         begins = []
         for message in messages:
             begins.append(time.perf_counter())
-            send_shaped(onwards, message, bandwidth)
+            send_shaped(next_hop, message, bandwidth)
             while len(chain[0].finished) < len(begins):
                 if not threads[0].is_alive():
-                    raise ConnectionError("a router went away")
+                    raise ConnectionError("a router closed the connection")
                 time.sleep(SLEEP_MIN)
-        onwards.sendall(HEAD.pack(0))
+        next_hop.sendall(HEAD.pack(0))
         for thread in threads:
             thread.join(TIMEOUT)
     return _mean_response(chain[::-1], begins)
 
 
 def _mean_response(chain: Sequence[_Router], begins: Sequence[float]) -> Response:
-    """Over all documents and routers: what was spent on querying up to there, and the rest."""
+    """Mean over all documents and routers of the querying time up to there, and of the rest."""
     querying, totals = [], []
     for number, begin in enumerate(begins):
         spent = 0.0

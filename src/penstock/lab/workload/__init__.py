@@ -1,4 +1,4 @@
-"""Workloads: documents and queries drawn from a schema, by seed, in the field's own parameters."""
+"""Workload generators: documents and queries of a schema, reproducible by seed."""
 
 from penstock.lab.workload.document_generator import DocumentGenerator
 from penstock.lab.workload.huge_documents import huge_document

@@ -1,8 +1,8 @@
-"""One document in the making.
+"""A document under construction.
 
-A document begins with little more than the schema requires. Every ``*`` and ``+`` leaves a *slot*,
-and slots drawn at random get one repetition more until the document has its size. So it grows all
-over, as real ones do, and stays valid at every moment.
+A document starts with little more than the schema requires. Every ``*`` and ``+`` leaves a *slot*,
+and random slots get one more repetition each until the document reaches its size. So all parts of
+the document grow, and it is valid at every step.
 """
 
 from __future__ import annotations
@@ -26,23 +26,23 @@ from penstock.schema.content_model import (
 )
 
 Pieces: TypeAlias = "list[str | Pieces]"
-"""The text of a document in order; inner lists are slots, which may still grow."""
+"""The text of a document in order; inner lists belong to slots and may still grow."""
 
 
 class DraftPosition(NamedTuple):
-    """Where in the document something is made."""
+    """A position in the document, at which content is generated."""
 
     label: str
     level: int
     nesting: int
-    """Elements of the same knot that stand within each other here, this one included."""
+    """Nested elements of the same recursion group here, including this one."""
     mixed: int
-    """Elements of mixed content around this place."""
+    """Ancestors with mixed content."""
 
 
 @dataclass(slots=True)
 class RepeatSlot:
-    """A place for more repetitions of a particle."""
+    """A position at which a particle may repeat."""
 
     pieces: Pieces
     particle: Particle
@@ -53,30 +53,30 @@ class RepeatSlot:
 
 @dataclass(frozen=True, slots=True)
 class DeferredAttribute:
-    """An attribute that is filled in at the end, when all identifiers are known."""
+    """An attribute whose value is set at the end, when all identifiers are known."""
 
     pieces: Pieces
     index: int
     name: str
 
     def fill(self, value: str) -> None:
-        """Give it its value."""
+        """Set the value."""
         self.pieces[self.index] = f' {self.name}="{value}"'
 
 
 DEFERRED_SIZE = 6
-"""Bytes of a blank beside its name: space, equals sign, quotes and a short identifier."""
+"""Bytes of such an attribute without its name: space, equals sign, quotes, short identifier."""
 
 WORD_SIZE = 6
-"""Bytes of a word of running text with its space, on average."""
+"""Mean bytes of a word of running text, including its space."""
 
 GROWTH_SIZE = 256
-"""Slots whose repetitions are smaller than this grow less often, in proportion: a document gets
-longer by paragraphs rather than by keywords."""
+"""Slots with repetitions smaller than this many bytes grow proportionally less often, so that a
+document grows by paragraphs rather than by keywords."""
 
 
 class DocumentDraft:
-    """Makes one document; everything random comes from ``rnd``."""
+    """Builds one document; ``rnd`` is the only source of randomness."""
 
     def __init__(
         self,
@@ -99,12 +99,12 @@ class DocumentDraft:
         self._rnd = rnd
 
     def begin(self, head: str, root: str, namespaces: str) -> None:
-        """Make what stands before the root, and the root with a first content."""
+        """Write the prolog, and the root with its initial content."""
         self._emit(head, self.pieces)
         self._element(root, DraftPosition(root, 1, 1, 0), self.pieces, namespaces)
 
     def grow(self) -> None:
-        """Repeat what may repeat until the document has the size that is wanted."""
+        """Add repetitions until the document reaches its target size."""
         while self.size < self.size_wanted and self.slots:
             index = int(self._rnd() * len(self.slots))
             slot = self.slots[index]
@@ -115,7 +115,7 @@ class DocumentDraft:
                 self.repeat(slot, slot.pieces)
 
     def repeat(self, slot: RepeatSlot, out: Pieces) -> None:
-        """Make one more repetition of a slot's particle."""
+        """Add one repetition of the slot's particle."""
         before = self.size
         self._once(slot.particle, slot.position, out)
         slot.repeats += 1
@@ -164,7 +164,7 @@ class DocumentDraft:
         elif element.name in self._shape.inlines:
             self._mixed(position, out)
         elif self._rnd() < self._parameters.value_probability:
-            # Text only; and in ANY, where text is always allowed.
+            # Text only, or ANY, which always allows text.
             self._emit(self._values.of_text(element.name).draw(self._rnd), out)
 
     def _deferred(self, name: str, out: Pieces) -> DeferredAttribute:
@@ -206,11 +206,11 @@ class DocumentDraft:
                 item = draw(self._rnd)
                 if self._fits(item, position):
                     return item
-        # The one that ends soonest; this is what ends recursion.
+        # The shallowest alternative, which ends recursion.
         return min(choice.items, key=lambda item: self._shape.particle_heights[id(item)])
 
     def _fits(self, particle: Particle, position: DraftPosition) -> bool:
-        """Whether one more of it keeps within levels and recursion."""
+        """Whether one more repetition stays within the limits of levels and recursion."""
         if isinstance(particle, Child):
             return self._child_fits(particle.name, position)
         if isinstance(particle, Sequence):

@@ -1,4 +1,4 @@
-"""Documents drawn from a schema, by seed."""
+"""Generates documents of a schema, by seed."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ from penstock.lab.workload.weighted_choice import Rnd
 from penstock.schema import SchemaGraph
 
 DECLARATION = '<?xml version="1.0" encoding="UTF-8"?>\n'
-"""How every document begins. There is no document type declaration: the schema stands apart."""
+"""The start of every document. Documents have no document type declaration."""
 
 SIZE_RESERVE = 512
-"""Bytes kept for what open elements still require when the size that is wanted is reached."""
+"""Bytes reserved for content that open elements require once the target size is reached."""
 
 
 class DocumentGenerator:
-    """Draws documents that are valid to a schema, in UTF-8.
+    """Generates documents that are valid for a schema, in UTF-8.
 
     Examples
     --------
@@ -45,20 +45,20 @@ class DocumentGenerator:
         self._text = running_text(self.parameters.vocabulary_size)
 
     def document(self, seed: int) -> bytes:
-        """The document of this seed."""
+        """Generate the document of this seed."""
         rnd = Random(seed).random
         draft = self.draft(rnd)
         draft.grow()
         return finish(draft, rnd).encode()
 
     def documents(self, count: int, seed: int = 0) -> Iterator[bytes]:
-        """So many documents; the first of them are the same whatever the count."""
+        """Generate ``count`` documents; a larger count only appends."""
         seeds = Random(seed)
         for _ in range(count):
             yield self.document(int(seeds.random() * 2**53))
 
     def draft(self, rnd: Rnd) -> DocumentDraft:
-        """The beginnings of a document, its size already drawn."""
+        """Begin a document and choose its size."""
         draft = DocumentDraft(self._shape, self._values, self._text, self.parameters, rnd)
         spread = self.parameters.size_max - self.parameters.size_min
         reserve = min(spread // 2, SIZE_RESERVE)
@@ -68,9 +68,9 @@ class DocumentGenerator:
 
 
 def finish(draft: DocumentDraft, rnd: Rnd) -> str:
-    """The text of a draft, its references pointing at identifiers that it has.
+    """The text of a draft, in which references point at its identifiers.
 
-    A document without identifiers has no references either.
+    References of a document without identifiers are omitted.
     """
     count = len(draft.identifiers)
     for number, deferred in enumerate(draft.identifiers):
@@ -81,7 +81,7 @@ def finish(draft: DocumentDraft, rnd: Rnd) -> str:
 
 
 def flat(pieces: Pieces) -> Iterator[str]:
-    """The pieces in order, slots opened."""
+    """The pieces in document order, with those of slots."""
     for piece in pieces:
         if isinstance(piece, str):
             yield piece

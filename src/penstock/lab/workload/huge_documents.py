@@ -1,8 +1,7 @@
-"""One document of any size, as a stream of chunks, in bounded memory.
+"""Generates one document of any size as a stream of chunks, in bounded memory.
 
-A frame is drawn as any document is. In it, the shallowest place that may repeat is filled with
-repetitions from a stock that is drawn beforehand; only their identifiers differ. So it costs hardly
-more than copying.
+The frame is generated like any document. Its shallowest slot is filled with repetitions from a
+stock that is generated beforehand; only their identifiers differ. The cost is close to copying.
 """
 
 from __future__ import annotations
@@ -18,17 +17,17 @@ from penstock.lab.workload.weighted_choice import Rnd
 from penstock.schema import SchemaGraph
 
 STOCK_SIZE = 256
-"""Repetitions that are drawn beforehand."""
+"""Repetitions generated beforehand."""
 
 REPETITION_SIZE_MAX = 16 * 1024
-"""Bytes of one repetition, but for what the schema requires."""
+"""Size limit of one repetition in bytes; required content may exceed it."""
 
 CHUNK_SIZE_MIN = 64 * 1024
-"""Bytes of a chunk; the last two may be shorter."""
+"""Minimum chunk size in bytes; the last two chunks may be shorter."""
 
 _TRIALS = 8
 _MARK = "\0"
-"""Stands where identifiers go, and cannot occur in XML."""
+"""Marks the positions of identifiers; it cannot occur in XML."""
 
 
 def huge_document(
@@ -38,10 +37,10 @@ def huge_document(
     seed: int = 0,
     parameters: DocumentParameters | None = None,
 ) -> Iterator[bytes]:
-    """The chunks of one document of at least ``size_bytes``, by no more than one repetition.
+    """Generate the chunks of one document, at most one repetition larger than ``size_bytes``.
 
-    The sizes and the repeats of the parameters do not count here. A schema in which nothing can
-    repeat is refused with ``lab.exhausted``.
+    Ignores the sizes and repeats of the parameters. Raises ``lab.exhausted`` for a schema in which
+    nothing can repeat.
     """
     rnd = Random(seed).random
     draft = DocumentGenerator(schema, parameters).draft(rnd)
@@ -56,9 +55,11 @@ def huge_document(
 
 
 def _record_slot(draft: DocumentDraft) -> RepeatSlot:
-    """Of the shallowest slots the one whose repetitions are largest."""
+    """The shallowest slot with the largest repetitions."""
     if not draft.slots:
-        raise error("lab.exhausted", "nothing repeats in this schema, so no document can be huge")
+        raise error(
+            "lab.exhausted", "nothing repeats in this schema, so its documents cannot be huge"
+        )
     level = min(slot.position.level for slot in draft.slots)
     shallowest = [slot for slot in draft.slots if slot.position.level == level]
 
@@ -69,7 +70,7 @@ def _record_slot(draft: DocumentDraft) -> RepeatSlot:
 
 
 def _repetition(draft: DocumentDraft, slot: RepeatSlot) -> tuple[bytes, ...]:
-    """The parts of a new repetition between which identifiers go."""
+    """Generate a repetition; identifiers go between its parts."""
     saved = draft.identifiers, draft.references, draft.slots
     draft.identifiers, draft.references, draft.slots = [], [], []
     draft.size_wanted = draft.size + REPETITION_SIZE_MAX
@@ -78,7 +79,7 @@ def _repetition(draft: DocumentDraft, slot: RepeatSlot) -> tuple[bytes, ...]:
     for deferred in draft.identifiers:
         deferred.fill(_MARK)
     for deferred in draft.references:
-        # The first identifier of the document is the one that is sure to be there.
+        # Only the first identifier of the document is certain to exist.
         deferred.fill("n0")
     draft.identifiers, draft.references, draft.slots = saved
     return tuple(part.encode() for part in "".join(flat(pieces)).split(_MARK))

@@ -1,7 +1,7 @@
-"""Keyword queries, by seed: from the terms of XPath queries, or from the words of documents.
+"""Generates keyword queries by seed, from the terms of XPath queries or the words of documents.
 
-The first is the literature's way: who knows what a path asks for can judge what its words find. The
-second is what people write: words that documents have, the common ones more often.
+The first method is that of the literature: the path defines which answers of its keywords are
+relevant. The second resembles what users write: words of documents, common ones more often.
 """
 
 from __future__ import annotations
@@ -24,21 +24,21 @@ from penstock.language.keywords.query import words
 from penstock.schema import SchemaGraph
 
 _TERM = re.compile(r"""'([^']*)'|"([^"]*)"|([\w.-]+:)?([\w.-]+)""")
-"""A constant, or a name; a prefix is no term."""
+"""A constant or a name; a prefix is not a term."""
 
-TERMS_KEPT = 1 << 16
-"""Terms whose words are remembered: few are cut into words more than once."""
+TERMS_CACHED = 1 << 16
+"""Terms whose words are cached, because terms repeat."""
 
 
 class PathAndKeywords(NamedTuple):
-    """An XPath query, and the keyword query of its terms."""
+    """An XPath query and the keyword query of its terms."""
 
     path: str
     keywords: str
 
 
 def terms(path: str) -> frozenset[str]:
-    """The words of an XPath query as :class:`QueryGenerator` writes them: of names and constants.
+    """The words in names and constants of an XPath query of :class:`QueryGenerator`.
 
     >>> sorted(terms("//news-item[@lang = 'en']/*/price[. = 12]"))
     ['12', 'en', 'item', 'lang', 'news', 'price']
@@ -50,10 +50,9 @@ def terms(path: str) -> frozenset[str]:
 
 
 class KeywordsOfPaths:
-    """Draws XPath queries from a schema and takes their terms.
+    """Generates XPath queries of a schema and takes their terms.
 
-    Paths whose number of words is out of the range are passed over, and so are those whose words
-    another one had.
+    Skips paths whose number of words is out of range, and paths with the words of an earlier one.
 
     Examples
     --------
@@ -78,33 +77,33 @@ class KeywordsOfPaths:
         self._paths = QueryGenerator(schema, path_parameters)
 
     def pairs(self, count: int, seed: int = 0) -> list[PathAndKeywords]:
-        """So many queries with the paths they come from, in the order of the paths."""
+        """Generate ``count`` queries with their paths, in the order of the paths."""
         return list(islice(self._stream(seed), count))
 
     def queries(self, count: int, seed: int = 0) -> list[str]:
-        """So many queries; the first of them are the same whatever the count."""
+        """Generate ``count`` queries; a larger count only appends."""
         return [pair.keywords for pair in self.pairs(count, seed)]
 
     def _stream(self, seed: int) -> Iterator[PathAndKeywords]:
         rnd = Random(f"modes of {seed}").random
         seen: set[str] = set()
-        in_vain = 0
+        failures = 0
         for path in self._paths.stream(seed):
             found = terms(path)
             if self.parameters.words_min <= len(found) <= self.parameters.words_max:
-                query = _written(found, self.parameters, rnd)
+                query = _query_text(found, self.parameters, rnd)
                 if query not in seen:
                     seen.add(query)
-                    in_vain = 0
+                    failures = 0
                     yield PathAndKeywords(path, query)
                     continue
-            in_vain += 1
-            if in_vain == TRIES_MAX:
+            failures += 1
+            if failures == TRIES_MAX:
                 raise error("lab.exhausted", f"found only {len(seen)} distinct keyword queries")
 
 
 class KeywordsOfDocuments:
-    """Draws words that documents have, by Zipf's law, the word of most documents first.
+    """Draws words of documents by Zipf's law, ranked by document frequency.
 
     Examples
     --------
@@ -127,19 +126,19 @@ class KeywordsOfDocuments:
         self._draw = WeightedChoice(ranked, zipf_weights(len(ranked), self.parameters.skew))
 
     def queries(self, count: int, seed: int = 0) -> list[str]:
-        """So many distinct queries; the first of them are the same whatever the count."""
+        """Generate ``count`` distinct queries; a larger count only appends."""
         rnd = Random(seed).random
         seen: dict[str, None] = {}
-        in_vain = 0
+        failures = 0
         while len(seen) < count:
-            query = _written(self._some_words(rnd), self.parameters, rnd)
-            in_vain = in_vain + 1 if query in seen else 0
-            if in_vain == TRIES_MAX:
+            query = _query_text(self._draw_words(rnd), self.parameters, rnd)
+            failures = failures + 1 if query in seen else 0
+            if failures == TRIES_MAX:
                 raise error("lab.exhausted", f"found only {len(seen)} distinct keyword queries")
             seen[query] = None
         return list(seen)
 
-    def _some_words(self, rnd: Rnd) -> set[str]:
+    def _draw_words(self, rnd: Rnd) -> set[str]:
         least, most = self.parameters.words_min, self.parameters.words_max
         wanted = least + int(rnd() * (most - least + 1))
         found: set[str] = set()
@@ -149,7 +148,7 @@ class KeywordsOfDocuments:
 
 
 def document_words(document: bytes) -> set[str]:
-    """All words of a document: of names of elements and attributes, values and text."""
+    """All words of a document: in element and attribute names, values and text."""
     found: set[str] = set()
     for element in etree.fromstring(document).iter(etree.Element):
         found.update(_words(etree.QName(element).localname))
@@ -161,11 +160,11 @@ def document_words(document: bytes) -> set[str]:
     return found
 
 
-def _written(found: Iterable[str], parameters: KeywordParameters, rnd: Rnd) -> str:
+def _query_text(found: Iterable[str], parameters: KeywordParameters, rnd: Rnd) -> str:
     in_order = sorted(found)
     return (" OR " if rnd() < parameters.any_probability else " ").join(in_order)
 
 
-@lru_cache(maxsize=TERMS_KEPT)
+@lru_cache(maxsize=TERMS_CACHED)
 def _words(term: str) -> tuple[str, ...]:
     return words(term)

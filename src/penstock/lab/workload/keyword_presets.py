@@ -1,4 +1,4 @@
-"""The keyword workloads that the benchmarks run, by name."""
+"""The keyword workloads of the benchmarks, by name."""
 
 from __future__ import annotations
 
@@ -19,10 +19,10 @@ from penstock.lab.workload.parameters import (
 )
 
 SAMPLE_DOCUMENTS = 300
-"""Documents whose words queries are drawn from."""
+"""Number of sample documents whose words occur in queries."""
 
 SAMPLE_SEED = 1_000_003
-"""Of those documents; the ones that are matched are others."""
+"""Seed of the sample documents, which differ from the matched documents."""
 
 _MANY_VALUES = ValueParameters(count=2000)
 
@@ -34,26 +34,26 @@ _FEED = DocumentParameters(
     vocabulary_size=50_000,
     values=_MANY_VALUES,
 )
-"""News as feeds carry them, with as many words as a newspaper has."""
+"""Documents of a news feed, with the vocabulary of a newspaper."""
 
 
 @dataclass(frozen=True, slots=True)
 class KeywordWorkload:
-    """Keyword queries and a stream of documents of news."""
+    """Keyword queries and a stream of news documents."""
 
     name: str
     about: str
-    """What it stands for, in a line."""
+    """A one-line description."""
 
     draw: Callable[[int, int], list[str]]
-    """So many queries of this seed."""
+    """Generates queries, given a count and a seed."""
 
     def queries(self, count: int, seed: int = 0) -> list[str]:
-        """So many of its queries; the first of them are the same whatever the count."""
+        """Generate ``count`` queries; a larger count only appends."""
         return self.draw(count, seed)
 
     def documents(self, count: int, seed: int = 0) -> Iterator[bytes]:
-        """So many of its documents."""
+        """Generate ``count`` documents."""
         return DocumentGenerator(built_in_schema("news"), _FEED).documents(count, seed)
 
 
@@ -86,12 +86,12 @@ KEYWORD_WORKLOADS: Final = {
     for workload in (
         KeywordWorkload(
             "keywords-paths",
-            "the terms of XPath queries that have a value predicate, as in the literature",
+            "terms of XPath queries with a value predicate, as in the literature",
             _of_paths,
         ),
         KeywordWorkload(
             "keywords-words",
-            "words that documents have, drawn with a Zipf exponent of 0.5: what people write",
+            "words of documents with a Zipf exponent of 0.5, as users write them",
             _of_documents,
         ),
     )

@@ -1,4 +1,4 @@
-"""What a workload is made from, in the field's own parameters; each is checked at the door."""
+"""The parameters of workloads, validated on construction."""
 
 from __future__ import annotations
 
@@ -10,17 +10,17 @@ from penstock.errors import error
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ValueParameters:
-    """The values of attributes and of elements that hold nothing but text.
+    """The values of attributes and text-only elements.
 
-    Documents and queries made with equal value parameters draw from the same values, so that value
-    predicates can hit.
+    Documents and queries with equal value parameters draw from the same values, so that value
+    predicates can match.
     """
 
     count: int = 200
-    """Different values of one attribute or element, where the schema does not enumerate them."""
+    """Distinct values of an attribute or element, unless the schema enumerates them."""
 
     skew: float = 0.8
-    """Zipf exponent of choosing among them; 0 is uniform. Numbers are always uniform."""
+    """Zipf exponent of their frequencies; 0 is uniform. Numbers are always uniform."""
 
     def __post_init__(self) -> None:
         _at_least(1, count=self.count)
@@ -29,24 +29,23 @@ class ValueParameters:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DocumentParameters:
-    """How documents are drawn from a schema."""
+    """Parameters of generated documents."""
 
     size_min: int = 4 * 1024
-    """Least size in bytes. Reached by repeating what the schema lets repeat, so a schema that
-    allows little, or a low ``repeats_max``, can leave a document smaller."""
+    """Minimum size in bytes. A schema with little repetition, or a low ``repeats_max``, can leave a
+    document smaller."""
 
     size_max: int = 40 * 1024
-    """Greatest size in bytes. Past it nothing optional is added; only what the elements already
-    open still require."""
+    """Maximum size in bytes. Beyond it, only content that open elements require is added."""
 
     levels_max: int = 20
-    """Maximum levels; the root is level 1. What the schema requires is made all the same."""
+    """Maximum number of levels; the root is level 1. Required content may exceed it."""
 
     repeats_max: int = 10
-    """Maximum repeats of what a content model marks by ``*`` or ``+``."""
+    """Maximum repeats of a particle marked by ``*`` or ``+``."""
 
     recursion_max: int = 4
-    """How many elements that can contain each other may stand within each other."""
+    """Maximum nesting of elements that can contain each other."""
 
     optional_probability: float = 0.5
     """Probability of an optional element (``?``, and the first of ``*``)."""
@@ -55,25 +54,25 @@ class DocumentParameters:
     """Probability of an attribute that is not required."""
 
     value_probability: float = 0.95
-    """Probability that an element of text only is not empty."""
+    """Probability that a text-only element is not empty."""
 
     choice_skew: float = 1.0
-    """Zipf exponent of choosing alternatives in the schema's order; 0 is uniform."""
+    """Zipf exponent of alternatives in the order of the schema; 0 is uniform."""
 
     words_mean: float = 36.0
-    """Words of running text in an element of mixed content, on average, before its inlines."""
+    """Mean number of words of running text in an element of mixed content, without its inlines."""
 
     inlines_mean: float = 1.6
-    """Elements within such an element, on average."""
+    """Mean number of child elements of such an element."""
 
     inline_decay: float = 0.25
-    """Factor by which that falls with each level of nesting."""
+    """Factor by which ``inlines_mean`` falls with each level of nesting."""
 
     vocabulary_size: int = 5000
-    """Words of the running text, Zipf distributed."""
+    """Number of distinct words of running text, which are Zipf-distributed."""
 
     values: ValueParameters = field(default_factory=ValueParameters)
-    """The values of attributes and elements."""
+    """The values of attributes and text-only elements."""
 
     def __post_init__(self) -> None:
         _at_least(
@@ -97,7 +96,7 @@ class DocumentParameters:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PredicateMix:
-    """How often each kind of value predicate is chosen, as weights."""
+    """The weights of the kinds of value predicates."""
 
     attribute_equality: float = 1.0
     """``[@lang = 'en']``"""
@@ -109,7 +108,7 @@ class PredicateMix:
     """``[city = 'mora']``"""
 
     own_text: float = 0.0
-    """``[. = 'mora']``, on an element of text only"""
+    """``[. = 'mora']``, on a text-only element"""
 
     def __post_init__(self) -> None:
         _weights(
@@ -124,49 +123,48 @@ class PredicateMix:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class QueryParameters:
-    """How queries are drawn from a schema: as random walks from a root."""
+    """Parameters of generated queries, which are random walks from a root of the schema."""
 
     depth_min: int = 1
-    """Minimum depth: steps of a query, a final attribute not counted."""
+    """Minimum number of steps of a query, not counting a final attribute."""
 
     depth_max: int = 6
-    """Maximum depth. The depth of a query is drawn evenly from the range, as far as the schema is
-    that deep, and its walk keeps to elements from which that depth can be reached."""
+    """Maximum number of steps. The depth of a query is uniform in the range, as far as the schema
+    is that deep; its walk visits only elements from which that depth can be reached."""
 
     wildcard_probability: float = 0.1
     """Probability that a step is ``*``."""
 
     descendant_probability: float = 0.1
-    """Probability that a step is led to by ``//``, whether or not it is ``*``."""
+    """Probability that a step follows ``//``, independent of ``*``."""
 
     descendant_skips: bool = True
-    """Whether ``//`` passes over a level of the walk (where there is one) or stands for ``/``."""
+    """Whether ``//`` skips a level of the walk, if possible; otherwise it replaces ``/``."""
 
     child_skew: float = 0.0
-    """Zipf exponent of choosing the next child in the schema's order; 0 is uniform. The schemas
-    name the commonest child first: above 0 queries ask for what is common and match much, below 0
-    for what is rare."""
+    """Zipf exponent of the next child in the order of the schema; 0 is uniform. The schemas list
+    the most common child first, so queries are broad above 0 and selective below 0."""
 
     attribute_leaf_probability: float = 0.0
-    """Probability that a query selects an attribute of its last element, where that has any."""
+    """Probability that a query selects an attribute of its last element, if it has any."""
 
     predicate_weights: tuple[float, ...] = (0.5, 0.5)
-    """Weights of having 0, 1, 2, ... value predicates."""
+    """Weights of 0, 1, 2, ... value predicates."""
 
     predicate_mix: PredicateMix = field(default_factory=PredicateMix)
-    """Of which kind they are."""
+    """The kinds of the value predicates."""
 
     nested_path_weights: tuple[float, ...] = (1.0,)
-    """Weights of having 0, 1, 2, ... nested paths."""
+    """Weights of 0, 1, 2, ... nested paths."""
 
     nested_depth_max: int = 2
-    """Steps of a nested path at most; no more than ``depth_max``."""
+    """Maximum number of steps of a nested path; at most ``depth_max``."""
 
     distinct: bool = True
-    """Whether no two queries are equal, as written."""
+    """Whether the texts of all queries differ."""
 
     values: ValueParameters = field(default_factory=ValueParameters)
-    """What predicates compare with."""
+    """The values in predicates."""
 
     def __post_init__(self) -> None:
         _at_least(1, depth_min=self.depth_min, nested_depth_max=self.nested_depth_max)
@@ -185,20 +183,20 @@ class QueryParameters:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class KeywordParameters:
-    """How keyword queries are drawn."""
+    """Parameters of generated keyword queries."""
 
     words_min: int = 3
-    """Least words of a query."""
+    """Minimum number of words of a query."""
 
     words_max: int = 10
-    """Most words of a query."""
+    """Maximum number of words of a query."""
 
     any_probability: float = 0.0
-    """Probability that any of the words will do (OR); all are wanted otherwise (AND)."""
+    """Probability that a query matches any of its words (OR) rather than all of them (AND)."""
 
     skew: float = 1.0
-    """Zipf exponent of choosing among the words of documents, the commonest first; 0 is uniform.
-    Words that come from XPath queries are not chosen: all of a query's are taken."""
+    """Zipf exponent of the words of documents, most common first; 0 is uniform. Does not apply to
+    the terms of XPath queries, which are all used."""
 
     def __post_init__(self) -> None:
         _at_least(1, words_min=self.words_min)
@@ -228,4 +226,4 @@ def _probability(**values: float) -> None:
 def _weights(**values: tuple[float, ...]) -> None:
     for name, weights in values.items():
         if not all(weight >= 0 for weight in weights) or not 0 < sum(weights) < math.inf:
-            raise error("lab.parameter", f"{name} must be weights of which one is above 0")
+            raise error("lab.parameter", f"{name} must be non-negative weights with a positive sum")

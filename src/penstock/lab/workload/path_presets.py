@@ -1,4 +1,4 @@
-"""The workloads that the benchmarks run, by name."""
+"""The XPath workloads of the benchmarks, by name."""
 
 from __future__ import annotations
 
@@ -16,44 +16,44 @@ from penstock.schema import SchemaGraph
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Workload:
-    """A schema, so many subscriptions over it, and a stream of its documents."""
+    """A schema with subscriptions and a stream of documents."""
 
     name: str
     about: str
-    """What it stands for, in a line."""
+    """A one-line description."""
 
     schema_name: str
-    """A shipped schema."""
+    """The name of a built-in schema."""
 
     subscriptions: int
-    """How many queries it has when the caller does not say."""
+    """The default number of queries."""
 
     query_parameters: QueryParameters
     document_parameters: DocumentParameters
 
     @property
     def schema(self) -> SchemaGraph:
-        """The schema of its documents."""
+        """The schema of the documents."""
         return built_in_schema(self.schema_name)
 
     def queries(self, count: int | None = None, seed: int = 0) -> list[str]:
-        """Its queries, or the first ``count`` of them (or more).
+        """Generate the queries, or ``count`` of them.
 
-        The first distinct queries are the likeliest, and match most: who wants fewer queries of
-        the same selectivity takes a sample of all.
+        The first distinct queries are the most probable ones and match most. For fewer queries of
+        the same selectivity, take a sample of all.
         """
         generator = QueryGenerator(self.schema, self.query_parameters)
         return generator.queries(self.subscriptions if count is None else count, seed)
 
     def documents(self, count: int, seed: int = 0) -> Iterator[bytes]:
-        """So many of its documents."""
+        """Generate ``count`` documents."""
         return DocumentGenerator(self.schema, self.document_parameters).documents(count, seed)
 
 
 _FEED = DocumentParameters(
     choice_skew=2.5, optional_probability=0.3, inlines_mean=1.5, inline_decay=0.2
 )
-"""News as feeds carry them: much the same in every document."""
+"""Documents of a news feed, which are similar to each other."""
 
 _FEW_VALUES = ValueParameters(count=20)
 
@@ -62,7 +62,7 @@ WORKLOADS: Final = {
     for workload in (
         Workload(
             name="paths-sparse",
-            about="a million selective queries on news, some hundred matches a document",
+            about="a million selective queries on news, some hundred matches per document",
             schema_name="news",
             subscriptions=1_000_000,
             query_parameters=QueryParameters(depth_min=6, child_skew=-0.5),
@@ -70,7 +70,7 @@ WORKLOADS: Final = {
         ),
         Workload(
             name="paths-dense",
-            about="150,000 broad queries on news, about 5,000 matches a document",
+            about="150,000 broad queries on news, about 5,000 matches per document",
             schema_name="news",
             subscriptions=150_000,
             query_parameters=QueryParameters(depth_min=2, child_skew=1.0, values=_FEW_VALUES),
@@ -80,7 +80,7 @@ WORKLOADS: Final = {
         ),
         Workload(
             name="paths-hard",
-            about="a million queries full of // and * on news with inlines nested to eight",
+            about="a million queries with many // and * on news with up to eight nested inlines",
             schema_name="news",
             subscriptions=1_000_000,
             query_parameters=QueryParameters(
@@ -109,11 +109,13 @@ WORKLOADS: Final = {
         ),
     )
 }
-"""All workloads by name."""
+"""All XPath workloads by name."""
 
 
 def workload(name: str) -> Workload:
-    """A workload by name."""
+    """Look up a workload by name."""
     if name not in WORKLOADS:
-        raise error("lab.workload", f"there is no workload {name!r} among {', '.join(WORKLOADS)}")
+        raise error(
+            "lab.workload", f"unknown workload {name!r}; the workloads are {', '.join(WORKLOADS)}"
+        )
     return WORKLOADS[name]

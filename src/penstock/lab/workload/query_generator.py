@@ -1,8 +1,8 @@
-"""Queries drawn from a schema as random walks, by seed.
+"""Generates queries as random walks through a schema, by seed.
 
-A walk goes down from a root, child by child. Each step becomes ``/name``, ``/*``, ``//name`` or
-``//*``; a ``//`` may pass over a level, so that it means something. Then predicates are placed at
-steps of the walk whose elements have what the predicate asks for, with values that documents show.
+A walk descends from a root, child by child. Each step becomes ``/name``, ``/*``, ``//name`` or
+``//*``; a ``//`` may skip a level, so that it differs from ``/``. Predicates are added to steps
+whose elements can satisfy them, with values that occur in documents.
 """
 
 from __future__ import annotations
@@ -19,11 +19,11 @@ from penstock.lab.workload.weighted_choice import Rnd, WeightedChoice
 from penstock.schema import SchemaGraph
 
 TRIES_MAX = 10_000
-"""Walks in a row that may fail to give a new query before the schema counts as exhausted."""
+"""Consecutive walks without a new query after which the schema counts as exhausted."""
 
 
 class QueryGenerator:
-    """Draws queries that documents of a schema can match.
+    """Generates queries that documents of a schema can match.
 
     Examples
     --------
@@ -48,16 +48,16 @@ class QueryGenerator:
         self._kinds = predicate_kinds(self.parameters.predicate_mix)
 
     def queries(self, count: int, seed: int = 0) -> list[str]:
-        """So many queries; the first of them are the same whatever the count."""
+        """Generate ``count`` queries; a larger count only appends."""
         return list(islice(self.stream(seed), count))
 
     def stream(self, seed: int = 0) -> Iterator[str]:
-        """Queries without end; where the schema gives no more, ``lab.exhausted`` is raised."""
+        """An endless stream of queries; raises ``lab.exhausted`` if the schema yields no more."""
         rnd = Random(seed).random
         seen: set[str] = set()
         found = 0
         while True:
-            # Drawn before the tries: else distinctness would favour what has more variety.
+            # Chosen before the tries; otherwise distinctness would favour kinds with more variety.
             predicates, nested_paths = self._predicates(rnd), self._nested_paths(rnd)
             for _ in range(TRIES_MAX):
                 query = self._query(predicates, nested_paths, rnd)
@@ -71,7 +71,7 @@ class QueryGenerator:
             yield query
 
     def _query(self, predicates: int, nested_paths: int, rnd: Rnd) -> str | None:
-        """One query, or nothing where the walk has no place for a predicate."""
+        """A query, or ``None`` if the walk has no step for a predicate."""
         depth_min = self.parameters.depth_min
         depth = depth_min + int(rnd() * (self._depth_max - depth_min + 1))
         walk, steps = self._walk(self._origin.edges[depth], depth, rnd)
@@ -90,7 +90,7 @@ class QueryGenerator:
     def _walk(
         self, edges: WalkEdges | None, depth: int, rnd: Rnd
     ) -> tuple[list[WalkNode], list[str]]:
-        """So many steps, from a way that leads that deep."""
+        """A walk of ``depth`` steps, from edges that lead that deep."""
         parameters = self.parameters
         wildcard, descendant = parameters.wildcard_probability, parameters.descendant_probability
         skips = parameters.descendant_skips
@@ -98,16 +98,16 @@ class QueryGenerator:
         steps: list[str] = []
         while edges is not None and depth:
             node = edges.items[bisect_right(edges.cumulative, rnd(), 0, edges.last)]
-            written = 0
+            form = 0
             if rnd() < descendant:
-                written = 2
+                form = 2
                 below = node.edges[depth] if skips else None
                 if below is not None:
                     node = below.items[bisect_right(below.cumulative, rnd(), 0, below.last)]
             if rnd() < wildcard:
-                written += 1
+                form += 1
             walk.append(node)
-            steps.append(node.steps[written])
+            steps.append(node.steps[form])
             depth -= 1
             edges = node.edges[depth]
         return walk, steps

@@ -1,4 +1,4 @@
-"""The tables that random walks through a schema draw from, worked out once an element."""
+"""Precomputed tables of random walks through a schema."""
 
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ _RANGE_SIGNS = ("<", "<=", ">", ">=")
 
 
 class WalkEdges(NamedTuple):
-    """Where a walk may go next: items to be drawn by ``bisect(cumulative, rnd(), 0, last)``.
+    """The next elements of a walk, chosen by ``bisect(cumulative, rnd(), 0, last)``.
 
-    This is :class:`~penstock.lab.workload.chance.Draw` laid open: a walk draws at every step, and
-    a million walks are wanted in seconds.
+    An inlined :class:`~penstock.lab.workload.weighted_choice.WeightedChoice`: a walk chooses at
+    every step, and a million walks take only seconds.
     """
 
     items: tuple[WalkNode, ...]
@@ -31,30 +31,30 @@ class WalkEdges(NamedTuple):
 
 @dataclass(slots=True, eq=False)
 class WalkNode:
-    """An element as walks see it."""
+    """An element of the schema, with its tables."""
 
     label: str
     levels: float
-    """Levels from here down to the deepest descendant, itself counted; infinite in a recursion."""
+    """Levels from this element to its deepest descendant, inclusive; infinite if recursive."""
     attributes: tuple[str, ...]
     comparisons: tuple[WeightedChoice[Comparison] | None, ...]
-    """What can be compared there, for each kind of predicate in the order of the mix."""
+    """Possible comparisons for each kind of predicate, in the order of the mix."""
     steps: tuple[str, str, str, str]
-    """The four ways to write a step to here."""
+    """The four forms of a step to this element: ``/n``, ``/*``, ``//n``, ``//*``."""
     edges: list[WalkEdges | None] = field(default_factory=list)
-    """At position n the way to children of at least n levels; ``None`` where there are none."""
+    """At index n the edges to children of at least n levels; ``None`` if there are none."""
 
 
 @dataclass(frozen=True, slots=True)
 class Comparison:
-    """A thing that a predicate can compare, and the values it may be compared with."""
+    """An operand of a predicate, and the domain of values to compare it with."""
 
     operand: str
     domain: Domain
     range: bool = False
 
     def __call__(self, rnd: Rnd) -> str:
-        """The text of a predicate."""
+        """Generate the text of a predicate."""
         value = self.domain.draw(rnd)
         if self.range:
             return f"[{self.operand} {_RANGE_SIGNS[int(rnd() * 4)]} {value}]"
@@ -64,7 +64,7 @@ class Comparison:
 
 
 def walk_origin(schema: SchemaGraph, parameters: QueryParameters) -> WalkNode:
-    """The stop above all roots, from which every walk starts; all others hang below it."""
+    """The virtual node above all roots, where every walk starts."""
     values = Values(parameters.values)
     levels = _levels(schema)
     found = {
@@ -144,6 +144,6 @@ def _text_only(element: Element) -> bool:
 
 
 def predicate_kinds(mix: PredicateMix) -> WeightedChoice[int]:
-    """The kinds of predicates, as positions in :attr:`Stop.comparisons`."""
+    """The weighted kinds of predicates, as indexes of :attr:`Stop.comparisons`."""
     weights = (mix.attribute_equality, mix.attribute_range, mix.child_text, mix.own_text)
     return WeightedChoice(range(len(weights)), weights)

@@ -1,4 +1,4 @@
-"""What the generators of documents ask a schema again and again, worked out once."""
+"""Properties of a schema that document generators use, precomputed."""
 
 from __future__ import annotations
 
@@ -8,21 +8,21 @@ from penstock.schema.content_model import Child, Children, Choice, Mixed, Partic
 
 
 class SchemaShape:
-    """Which elements contain each other, how many levels anything needs, what is chosen how often.
+    """Recursion groups of elements, minimum heights, and the weights of alternatives.
 
-    Particles are known by identity: they live as long as their schema, and hashing the whole
-    expression at each draw would cost more than the draw.
+    Particles are keyed by identity: they live as long as their schema, and hashing a complete
+    expression would cost more than the choice.
     """
 
     def __init__(self, schema: SchemaGraph, choice_skew: float) -> None:
         self.elements = schema.elements
         self.heights = schema.heights
         self.choices: dict[int, WeightedChoice[Particle]] = {}
-        """The alternatives of each choice, by Zipf weights in the schema's order."""
+        """The alternatives of each choice, with Zipf weights in the order of the schema."""
         self.inlines: dict[str, WeightedChoice[str]] = {}
-        """The same for the children of each element of mixed content."""
+        """The children of each element of mixed content, weighted likewise."""
         self.particle_heights: dict[int, int] = {}
-        """The least levels that each particle needs, when it stands there once."""
+        """The minimum number of levels of one occurrence of each particle."""
         self._groups = recursion_groups(
             {label: list(one.children) for label, one in schema.elements.items()}
         )
@@ -35,7 +35,7 @@ class SchemaShape:
                 self.inlines[label] = WeightedChoice(names, zipf_weights(len(names), choice_skew))
 
     def is_recursive(self, parent: str, child: str) -> bool:
-        """Whether the two are the same or can contain each other."""
+        """Whether the two are equal or can contain each other."""
         return self._groups[child] != 0 and self._groups[parent] == self._groups[child]
 
     def _measure(self, particle: Particle) -> int:
@@ -54,9 +54,9 @@ class SchemaShape:
 
 
 def recursion_groups(children: dict[str, list[str]]) -> dict[str, int]:
-    """A number for each element, equal for those that can contain each other.
+    """Number the elements; those that can contain each other have the same number.
 
-    Elements that cannot contain themselves, even through others, have number 0.
+    Elements that cannot contain themselves, even indirectly, have number 0.
     """
     below = {label: _reachable(label, children) for label in children}
     result: dict[str, int] = {}

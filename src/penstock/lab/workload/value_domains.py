@@ -1,8 +1,8 @@
-"""Words, running text, and the values that attributes and text-only elements take.
+"""Vocabulary, running text, and the value domains of attributes and text-only elements.
 
-Which kind of values an attribute or element takes is told from its name: ``price`` holds numbers,
-``issued`` dates, ``city`` words. Values depend on names and parameters only, never on a seed: that
-is how queries know what documents say.
+The name determines the kind of values: ``price`` has numbers, ``issued`` dates, ``city`` words.
+Values depend only on names and parameters, not on a seed, so that queries use the same values as
+documents.
 """
 
 from __future__ import annotations
@@ -38,21 +38,21 @@ _ONSETS = _STARTS.split()
 _VOWELS = _MIDDLES.split()
 _CODAS = ["", "", "", "", "n", "r", "s", "l", "nd", "rt", "m"]
 _SENTENCE_WORDS = 17
-"""Words of a sentence, on average."""
+"""Mean number of words of a sentence."""
 
 _NAME_PARTS = re.compile(r"[-_.:]")
 
 TEXT_TABLE_SIZE = 1 << 15
-"""Words of running text that are drawn once, and of which all texts are cut."""
+"""Words of the running text, from which all texts are taken."""
 
 
 @cache
 def vocabulary(count: int) -> tuple[str, ...]:
-    """Different words, the commonest first; the same in every run."""
+    """Distinct words, most common first; the same in every run."""
     rnd = Random("vocabulary").random
     words = dict.fromkeys(_COMMON_WORDS[:count])
     while len(words) < count:
-        # Rarer words are longer, as in any language.
+        # Rarer words are longer, as in natural languages.
         syllables = 2 + int(rnd() * (1 + len(words) / 2000))
         word = "".join(
             _ONSETS[int(rnd() * len(_ONSETS))] + _VOWELS[int(rnd() * len(_VOWELS))]
@@ -63,7 +63,7 @@ def vocabulary(count: int) -> tuple[str, ...]:
 
 
 class RunningText:
-    """Sentences of Zipf distributed words, cut at random places of one long text."""
+    """Excerpts from one long text of Zipf-distributed words."""
 
     def __init__(self, vocabulary_size: int) -> None:
         rnd = Random("running text").random
@@ -78,7 +78,7 @@ class RunningText:
             begin = end
 
     def cut(self, words: int, rnd: Rnd) -> str:
-        """So many words of it, at most half of it."""
+        """An excerpt of this many words, at most half of the text."""
         start = int(rnd() * (TEXT_TABLE_SIZE // 2))
         return " ".join(self._words[start : start + words])
 
@@ -88,20 +88,20 @@ _LONG_TEXTS = frozenset(_LONG.split())
 
 @cache
 def running_text(vocabulary_size: int) -> RunningText:
-    """The running text over so many words; it is the same for all, so it is made once."""
+    """The running text over a vocabulary of this size; shared, so it is cached."""
     return RunningText(vocabulary_size)
 
 
 @cache
 def relative_length(label: str) -> float:
-    """How long texts of this element are, compared with a paragraph: a caption is shorter."""
+    """The length of texts of this element relative to a paragraph."""
     if not _LONG_TEXTS.isdisjoint(_NAME_PARTS.split(label.lower())):
         return 1.0
     return 0.1 + 0.4 * Random(f"words of {label}").random()
 
 
 class ValueKind(Enum):
-    """What the values of an attribute or element look like."""
+    """The kinds of values of an attribute or element."""
 
     WORD = "word"
     NUMBER = "number"
@@ -112,7 +112,7 @@ class ValueKind(Enum):
 
 
 class Domain:
-    """The values that one attribute or element takes, and how often each."""
+    """The values of one attribute or element, and their frequencies."""
 
     __slots__ = ("draw", "kind")
 
@@ -126,7 +126,7 @@ _DATES = frozenset(_DATED.split())
 
 
 def kind_of(name: str) -> ValueKind:
-    """Told from the parts of a name."""
+    """The kind of values, derived from the parts of a name."""
     parts = _NAME_PARTS.split(name.lower())
     if not _NUMBERS.isdisjoint(parts):
         return ValueKind.NUMBER
@@ -134,7 +134,7 @@ def kind_of(name: str) -> ValueKind:
 
 
 class Values:
-    """The domains of a schema's attributes and elements."""
+    """The value domains of the attributes and elements of a schema."""
 
     def __init__(self, parameters: ValueParameters) -> None:
         self._parameters = parameters
@@ -143,14 +143,14 @@ class Values:
         self._texts: dict[str, Domain] = {}
 
     def of_attribute(self, label: str, attribute: Attribute) -> Domain:
-        """The values of an attribute of the element of this label."""
+        """The domain of an attribute of the element with this label."""
         key = (label, attribute)
         if key not in self._attributes:
             self._attributes[key] = self._attribute_domain(label, attribute)
         return self._attributes[key]
 
     def of_text(self, label: str) -> Domain:
-        """The values of an element that holds text only."""
+        """The domain of a text-only element."""
         if label not in self._texts:
             self._texts[label] = self._domain(kind_of(label), label, words_max=3)
         return self._texts[label]

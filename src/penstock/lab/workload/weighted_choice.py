@@ -1,7 +1,8 @@
-"""Drawing by weights from nothing but ``random()``.
+"""Weighted random choices that use only ``Random.random``.
 
-Python promises that ``Random.random`` gives the same numbers in every version, and only that. All
-generators draw through it, so that a seed means the same workload everywhere.
+Of all methods of ``Random``, Python guarantees only for ``random`` that a seed produces the same
+numbers in every version. All generators use only that method, so a seed means the same workload
+everywhere.
 """
 
 from __future__ import annotations
@@ -18,12 +19,12 @@ Rnd = Callable[[], float]
 
 
 def zipf_weights(count: int, skew: float) -> list[float]:
-    """Weights of ranks 1 to ``count``: ``1 / rank ** skew``."""
+    """The weights of ranks 1 to ``count``: ``1 / rank ** skew``."""
     return [1.0 / rank**skew for rank in range(1, count + 1)]
 
 
 class WeightedChoice(Generic[T]):
-    """A choice among items by weight."""
+    """Chooses among items by weight."""
 
     __slots__ = ("_cumulative", "_last", "_total", "items")
 
@@ -34,12 +35,12 @@ class WeightedChoice(Generic[T]):
         self._last = len(self.items) - 1
 
     def __call__(self, rnd: Rnd) -> T:
-        """One of the items."""
+        """Choose an item."""
         return self.items[bisect_right(self._cumulative, rnd() * self._total, 0, self._last)]
 
 
 def geometric(mean: float, rnd: Rnd) -> int:
-    """A count of 0, 1, 2, ... that is ``mean`` on average."""
+    """A geometrically distributed count of 0, 1, 2, ... with this mean."""
     again = mean / (1.0 + mean)
     count = 0
     while rnd() < again:

@@ -1,4 +1,4 @@
-"""The data sets: schemas with the character of those that the paper uses."""
+"""The data sets: built-in schemas that resemble those of the paper."""
 
 from __future__ import annotations
 
@@ -24,13 +24,13 @@ from penstock.lab.workload import (
 )
 
 SEED = 1
-"""Two runs measure the same work."""
+"""The seed of all inputs, so that two runs measure the same work."""
 
 REPEATS_MAX = 1_000_000
-"""Records of a document are bounded by its size alone."""
+"""Effectively unlimited: only its size limits the records of a document."""
 
 DRAWS_A_QUERY = 40
-"""Paths that may be drawn for each query of so many words: some numbers of words are rare."""
+"""Paths drawn at most per wanted query, because some word counts are rare."""
 
 PATHS = QueryParameters(
     depth_min=2,
@@ -38,36 +38,36 @@ PATHS = QueryParameters(
     predicate_weights=(0.5, 0.5),
     predicate_mix=PredicateMix(attribute_equality=1.0, child_text=1.0, own_text=1.0),
 )
-"""As YFilter's generator draws them by default: P(*) = P(//) = 0.1, at most six steps; a value
-predicate on half of them."""
+"""The defaults of YFilter's generator: P(*) = P(//) = 0.1, at most six steps, and a value predicate
+on half of the queries."""
 
 LONGER_PATHS = replace(PATHS, depth_min=1, depth_max=8, predicate_weights=(0.3, 0.4, 0.3))
-"""Where queries of three to ten words are wanted."""
+"""Parameters for queries of three to ten words."""
 
 
 NAMES = replace(PATHS, predicate_weights=(1.0,))
-"""Without values: every keyword is the name of an element."""
+"""Parameters without values: every keyword is an element name."""
 
 
 @dataclass(frozen=True, slots=True)
 class DataSet:
-    """A schema in place of one of the paper's."""
+    """A built-in schema that replaces one of the paper's."""
 
     name: str
-    """Ours."""
+    """The built-in schema."""
     of_paper: str
-    """The paper's."""
+    """The data set of the paper."""
     documents: DocumentParameters
 
     def draw_documents(self, size_bytes: tuple[int, int], count: int) -> list[bytes]:
-        """So many documents of sizes between these."""
+        """Generate ``count`` documents with sizes in this range."""
         least, most = size_bytes
         parameters = replace(self.documents, size_min=least, size_max=most, repeats_max=REPEATS_MAX)
         generator = DocumentGenerator(built_in_schema(self.name), parameters)
         return list(generator.documents(count, seed=SEED))
 
     def huge(self, size_bytes: int) -> bytes:
-        """One document of this size."""
+        """Generate one document of this size."""
         schema = built_in_schema(self.name)
         return b"".join(huge_document(schema, size_bytes, seed=SEED, parameters=self.documents))
 
@@ -83,21 +83,21 @@ DATA_SETS = (
         ),
     ),
 )
-"""Ours, in the order of the paper's."""
+"""All data sets in the paper's order."""
 
 
 @lru_cache(maxsize=len(DATA_SETS))
 def draw_pairs(name: str, count: int, words_max: int) -> Sequence[PathAndKeywords]:
-    """Paths and their keywords in random order, so that any beginning is a fair sample."""
+    """Paths and their keywords in random order, so that every prefix is a fair sample."""
     words = KeywordParameters(words_min=3, words_max=words_max)
     pairs = KeywordsOfPaths(built_in_schema(name), PATHS, words).pairs(count, SEED)
-    # The first distinct ones are the likeliest, and match most.
+    # The first distinct queries are the most probable ones, and match most.
     Random(SEED).shuffle(pairs)
     return pairs
 
 
 def draw_names(name: str, scale: Scale) -> Sequence[PathAndKeywords]:
-    """Paths without predicates and their keywords."""
+    """Paths without predicates, and their keywords."""
     words = KeywordParameters(words_min=2, words_max=scale.words_max)
     generator = KeywordsOfPaths(built_in_schema(name), NAMES, words)
     return generator.pairs(scale.queries_of_names, SEED)
@@ -105,7 +105,7 @@ def draw_names(name: str, scale: Scale) -> Sequence[PathAndKeywords]:
 
 @lru_cache(maxsize=len(DATA_SETS))
 def draw_by_words(name: str, scale: Scale) -> dict[int, list[PathAndKeywords]]:
-    """Queries by their number of words; fewer than wanted where the schema does not give them."""
+    """Queries by word count; fewer than wanted if the schema does not yield enough."""
     wanted = scale.queries_a_word_count
     groups: dict[int, list[PathAndKeywords]] = defaultdict(list)
     seen: set[frozenset[str]] = set()
