@@ -1,4 +1,4 @@
-"""Documents, headers, dead letters, limits: values that travel."""
+"""Documents, headers, dead letters and limits are values that can be pickled."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def test_a_header_does_not_change_with_the_mapping_it_was_made_of() -> None:
     assert hash(header) == hash(Header(publisher="me", fields={"topic": "rain"}))
 
 
-def test_a_dead_letter_says_why_and_where() -> None:
+def test_a_dead_letter_has_code_and_position() -> None:
     document = Document(b"<a>\n<b></a>", Header(publisher="me"))
     with pytest.raises(DocumentError) as caught:
         read_events(document.content)
@@ -61,29 +61,29 @@ def test_documents_and_events_can_be_pickled() -> None:
 
 
 @pytest.mark.skipif(native is None, reason="there is nothing to compare with")
-def test_the_limits_are_those_of_the_core() -> None:
+def test_limits_match_the_native_core() -> None:
     assert dict(native.default_limits()) == Limits().by_name()
 
 
 @pytest.mark.parametrize("value", [0, -1, 1.5, True, "8"])
-def test_a_limit_is_a_number_from_one_on(value: object) -> None:
+def test_limits_are_positive(value: object) -> None:
     with pytest.raises(ValueError, match="depth"):
         Limits(depth=value)  # type: ignore[arg-type]
 
 
-def test_an_unknown_way_with_declarations_is_refused() -> None:
+def test_an_unknown_declaration_policy_is_refused() -> None:
     with pytest.raises(ValueError, match="honour"):
         read_events(b"<a/>", declarations="ignore")  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize("kind", [bytes, bytearray, memoryview, lambda content: iter([content])])
-def test_bytes_come_in_many_forms(kind: type[bytes]) -> None:
+def test_documents_accept_every_kind_of_buffer(kind: type[bytes]) -> None:
     (start, _) = read_events(kind(b"<a/>"))
     assert isinstance(start, StartElement)
     assert start.name == Name("", "a")
 
 
-def test_an_error_of_the_source_comes_through() -> None:
+def test_an_error_of_the_source_is_propagated() -> None:
     def chunks() -> object:
         yield b"<a>"
         raise OSError("the line is dead")
@@ -92,7 +92,7 @@ def test_an_error_of_the_source_comes_through() -> None:
         read_summary(chunks())  # type: ignore[arg-type]
 
 
-def test_supplied_entities_serve_where_the_document_declares_none() -> None:
+def test_supplied_entities_complement_those_of_the_document() -> None:
     document = b"<!DOCTYPE a [<!ENTITY own 'mine'>]><a k='&own;&other;'>&own;&other;</a>"
     events = read_events(document, entities={"own": "yours", "other": "<&>"})
     (start, text, _) = events
@@ -101,5 +101,5 @@ def test_supplied_entities_serve_where_the_document_declares_none() -> None:
     assert getattr(text, "text", None) == "mine<&>"
 
 
-def test_a_missing_core_is_an_import_error() -> None:
+def test_a_missing_native_core_is_an_import_error() -> None:
     assert issubclass(NativeMissingError, ImportError)

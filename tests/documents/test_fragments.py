@@ -1,4 +1,4 @@
-"""Fragments stand alone."""
+"""Fragments are self-contained documents."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ def test_an_element_keeps_its_bytes_and_gets_the_declarations_it_inherits() -> N
     assert part.to_xml() == ("<b xmlns=\"urn:d\" xmlns:p=\"urn:p\" xmlns:q='urn:o' p:k='>'>1</b>")
 
 
-def test_a_value_that_looks_like_a_declaration_is_none() -> None:
+def test_a_value_that_looks_like_a_declaration_is_not_one() -> None:
     document = b"<a xmlns:p='urn:p'><p:b k=' xmlns:p='/></a>"
     assert 'xmlns:p="urn:p"' in element(document, "b").to_xml()
 
@@ -61,7 +61,7 @@ def test_an_undeclared_default_namespace_stays_undeclared() -> None:
 
 
 @pytest.mark.parametrize("encoding", ["utf-8", "utf-16", "iso-8859-1"])
-def test_every_element_of_a_document_reads_alone_as_it_does_within(encoding: str) -> None:
+def test_every_element_reads_the_same_alone_and_in_its_document(encoding: str) -> None:
     text = (
         "<a xmlns='urn:d' xmlns:p='urn:p'>é<b p:x='1'><p:c xmlns:p='urn:o' p:y=''/></b>"
         "<![CDATA[<]]>&amp;</a>"
@@ -81,7 +81,7 @@ def test_text_and_several_ranges_are_wrapped() -> None:
     assert part.to_xml() == f'<ps:fragment xmlns:ps="{WRAPPER_URI}">onetwo</ps:fragment>'
 
 
-def test_the_wrapper_takes_a_prefix_that_is_free() -> None:
+def test_the_wrapper_uses_an_unused_prefix() -> None:
     part = Fragment.cut(b"<a>x</a>", "text", [Span(3, 4)], namespaces={"ps": "urn:other"})
     root = read_events(part.to_xml().encode())[0]
     assert isinstance(root, StartElement)
@@ -100,11 +100,11 @@ def test_an_attribute_is_an_attribute_of_the_wrapper() -> None:
 DECLARING = b"<!DOCTYPE a [<!ENTITY e 'x<b/>y'><!ATTLIST a k CDATA 'given'>]><a>1&e;2</a>"
 
 
-def test_what_the_document_declares_is_written_out() -> None:
+def test_declared_entities_and_defaults_are_expanded() -> None:
     assert element(DECLARING, "a").to_xml() == '<a k="given">1x<b></b>y2</a>'
 
 
-def test_what_came_out_of_an_entity_is_all_of_its_outermost_reference() -> None:
+def test_a_node_from_an_entity_spans_the_outermost_reference() -> None:
     part = element(DECLARING, "b")
     assert part.from_entity
     assert part.pieces == (b"&e;",)
@@ -116,7 +116,7 @@ def test_what_came_out_of_an_entity_is_all_of_its_outermost_reference() -> None:
     ]
 
 
-def test_a_defaulted_attribute_has_its_value() -> None:
+def test_a_defaulted_attribute_is_written_with_its_value() -> None:
     start = read_events(DECLARING)[0]
     assert isinstance(start, StartElement)
     context = Context.of(DECLARING, read_summary(DECLARING))
@@ -129,7 +129,7 @@ def test_a_defaulted_attribute_has_its_value() -> None:
     assert [(a.name.local, a.value) for a in root.attributes] == [("k", "given")]
 
 
-def test_supplied_entities_are_written_out() -> None:
+def test_supplied_entities_are_expanded() -> None:
     part = element(b"<a><b>&eacute;&lt;</b></a>", "b", {"eacute": "é"})
     assert part.to_xml() == "<b>é&lt;</b>"
 
@@ -140,7 +140,7 @@ def test_fragments_can_be_pickled() -> None:
     assert pickle.loads(pickle.dumps(part)).to_xml() == part.to_xml()
 
 
-def test_text_events_know_whether_an_entity_was_in_them() -> None:
+def test_text_events_report_expanded_entities() -> None:
     texts = [event for event in read_events(DECLARING) if isinstance(event, Text)]
     assert [(text.text, text.span) for text in texts] == [
         ("1x", Span(66, 70, True)),
@@ -159,7 +159,7 @@ def path(document: bytes, *parts: bytes, namespaces: dict[str, str] | None = Non
     return Fragment.cut(document, "path", spans, namespaces=namespaces, context=context)
 
 
-def test_a_path_is_an_element_that_stands_alone() -> None:
+def test_a_path_return_is_a_well_formed_element() -> None:
     document = b"<a xmlns='urn:d' xmlns:p='urn:p'><b k='1'><c>x</c><p:d/><c>y</c></b></a>"
     part = path(document, b"<b k='1'>", b"<p:d/>", b"</b>", namespaces={"": "urn:d", "p": "urn:p"})
     assert part.pieces == (b"<b k='1'>", b"<p:d/>", b"</b>")
@@ -190,7 +190,7 @@ def test_a_path_in_any_encoding(encoding: str) -> None:
         (b"<c>sto</c>", b"<b/>", b"rm", "<c>sto</c>rm"),
     ],
 )
-def test_what_was_not_together_stays_apart(
+def test_separate_texts_stay_separate(
     before: bytes, between: bytes, after: bytes, expected: str
 ) -> None:
     document = b"<a>" + before + between + after + b"</a>"
@@ -207,7 +207,7 @@ def test_a_path_in_a_document_with_declarations() -> None:
     assert part.to_xml() == '<a k="given">1<!---->x<b></b>y<!---->2</a>'
 
 
-def test_a_path_that_came_out_of_an_entity_is_wrapped() -> None:
+def test_a_path_return_from_an_entity_is_wrapped() -> None:
     document = b"<!DOCTYPE a [<!ENTITY e '<b>1</b>'>]><a>&e;</a>"
     part = path(document, b"&e;")
     assert canonical(read_events(part.to_xml().encode()))[1:-1] == [(Name("", "b"), ()), "1", None]

@@ -1,4 +1,4 @@
-"""Encodings: what a document says is the same in all of them, and offsets are of its own bytes."""
+"""Encodings: events are the same in all of them, and offsets count original bytes."""
 
 from __future__ import annotations
 
@@ -86,7 +86,7 @@ def cut(document: bytes, context: Context, part: Attribute | Text | EndElement) 
 
 
 @pytest.mark.skipif(native is None, reason="Expat decodes these differently")
-def test_iso_labels_are_not_read_as_windows_ones() -> None:
+def test_iso_labels_are_not_decoded_as_windows_encodings() -> None:
     for label, byte in [("iso-8859-1", 0x80), ("iso-8859-9", 0x9F), ("iso-8859-11", 0x85)]:
         document = f'<?xml version="1.0" encoding="{label}"?><a>'.encode() + bytes([byte]) + b"</a>"
         assert [e.text for e in read_events(document) if isinstance(e, Text)] == [chr(byte)]
@@ -94,7 +94,7 @@ def test_iso_labels_are_not_read_as_windows_ones() -> None:
 
 @pytest.mark.skipif(native is None, reason="Expat knows others")
 @pytest.mark.parametrize("label", ["tis-620", "hz-gb-2312", "x-user-defined", "utf-32", "ebcdic"])
-def test_what_cannot_be_decoded_exactly_is_refused(label: str) -> None:
+def test_encodings_that_cannot_be_decoded_exactly_are_refused(label: str) -> None:
     with pytest.raises(DocumentError) as caught:
         read_events(f'<?xml version="1.0" encoding="{label}"?><a/>'.encode())
     assert caught.value.code == "encoding.unknown"
@@ -107,7 +107,7 @@ def test_what_cannot_be_decoded_exactly_is_refused(label: str) -> None:
     ("label", "bad"),
     [("shift_jis", b"\x81"), ("euc-jp", b"\xff"), ("iso-8859-15", b""), ("gb18030", b"\xff")],
 )
-def test_bytes_that_are_no_text_are_refused_not_replaced(label: str, bad: bytes) -> None:
+def test_undecodable_bytes_are_refused_not_replaced(label: str, bad: bytes) -> None:
     head = f'<?xml version="1.0" encoding="{label}"?><a>'.encode()
     if not bad:
         assert read_events(head + b"\xa4</a>")
@@ -134,7 +134,7 @@ def test_bytes_that_are_no_text_are_refused_not_replaced(label: str, bad: bytes)
         ("utf-16-be", "iso-8859-1", b"", False),
     ],
 )
-def test_a_declaration_must_fit_the_first_bytes_for_reader_and_reference(
+def test_the_encoding_declaration_must_agree_with_the_first_bytes(
     codec: str, label: str, mark: bytes, *, fits: bool
 ) -> None:
     document = declared("<a/>", codec, label, mark)

@@ -1,10 +1,10 @@
-"""A stream is read in little memory, however long its text, comments and sections are."""
+"""A stream is read in bounded memory, even with long texts, comments and sections."""
 
 from __future__ import annotations
 
 import pytest
 
-from support.fixtures.memory import measures_memory, told_by
+from support.fixtures.memory import measures_memory, run_and_measure
 
 pytestmark = measures_memory
 
@@ -19,7 +19,7 @@ size = given.pop("size")
 read_summary(repeated(**given, size=1 << 20))
 before = memory_peak()
 read_summary(repeated(**given, size=size))
-tell(growth=memory_peak() - before)
+report(growth=memory_peak() - before)
 """
 
 
@@ -35,12 +35,12 @@ tell(growth=memory_peak() - before)
     ],
 )
 def test_memory_does_not_grow_with_the_document(begin: str, repeat: str, end: str) -> None:
-    found = told_by(PROGRAM, begin=begin, repeat=repeat, end=end, size=DOCUMENT_BYTES)
+    found = run_and_measure(PROGRAM, begin=begin, repeat=repeat, end=end, size=DOCUMENT_BYTES)
     assert found["growth"] < GROWTH_BYTES_MAX
 
 
-def test_what_is_held_shows() -> None:
-    # Else the tests above could not fail.
+def test_held_memory_is_measured() -> None:
+    # Otherwise the tests above could not fail.
     hoarding = PROGRAM.replace("read_summary(repeated", "held = b''.join(repeated")
-    found = told_by(hoarding, begin="<a>", repeat="text ", end="</a>", size=DOCUMENT_BYTES)
+    found = run_and_measure(hoarding, begin="<a>", repeat="text ", end="</a>", size=DOCUMENT_BYTES)
     assert found["growth"] > GROWTH_BYTES_MAX

@@ -1,4 +1,4 @@
-"""The native reader against the reference, and against itself however a document is cut."""
+"""The native reader agrees with the reference, and does not depend on chunk boundaries."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def by_reference(document: bytes) -> reference.Reading:
 
 
 def outcome(source: bytes | list[bytes], limits: Limits) -> object:
-    """Events, or the code and place of a refusal."""
+    """Events, or the code and position of a refusal."""
     try:
         return read_events(source, limits=limits)
     except DocumentError as refused:
@@ -30,7 +30,7 @@ def outcome(source: bytes | list[bytes], limits: Limits) -> object:
 
 
 @given(documents())
-def test_the_events_and_spans_are_those_of_the_reference(document: bytes) -> None:
+def test_events_and_spans_equal_the_reference(document: bytes) -> None:
     expected = by_reference(document)
     assert read_events(document) == expected.events
     summary = read_summary(document)
@@ -39,7 +39,7 @@ def test_the_events_and_spans_are_those_of_the_reference(document: bytes) -> Non
 
 
 @given(damaged())
-def test_what_is_refused_is_what_the_reference_refuses(document: bytes) -> None:
+def test_refusals_equal_the_reference(document: bytes) -> None:
     try:
         expected = by_reference(document).events
     except DocumentError:
@@ -50,7 +50,7 @@ def test_what_is_refused_is_what_the_reference_refuses(document: bytes) -> None:
 
 
 @given(st.data(), damaged() | documents(), WINDOWS)
-def test_however_a_document_is_cut_the_outcome_is_the_same(
+def test_chunk_boundaries_do_not_matter(
     data: st.DataObject, document: bytes, window_bytes: int
 ) -> None:
     chunks = data.draw(st.just([bytes([b]) for b in document]) | cut(document))

@@ -1,4 +1,4 @@
-"""Documents of the kinds that Penstock is for, read as lxml reads them."""
+"""Real documents are read as by lxml."""
 
 from __future__ import annotations
 
@@ -43,13 +43,13 @@ def by_lxml(element: etree._Element) -> Meaning:
 
 
 @pytest.mark.parametrize("name", sorted(ATTACKS))
-def test_alerts_that_reach_for_files_are_refused(name: str) -> None:
+def test_alerts_with_external_entities_are_refused(name: str) -> None:
     with pytest.raises(DocumentError) as caught:
         read_events(shared_data("cap", name).read_bytes())
     assert caught.value.code == "entity.external"
 
 
-def test_real_documents_are_read_as_lxml_reads_them() -> None:
+def test_real_documents_are_read_as_by_lxml() -> None:
     read = 0
     for path in documents():
         content = path.read_bytes()

@@ -1,4 +1,4 @@
-"""Every code of the reader, raised by a document, at the right place."""
+"""Every error code of the reader is raised at the correct position."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ LAUGHS = (
 )
 QUADRATIC = b"<!DOCTYPE a [<!ENTITY e '" + b"x" * 100_000 + b"'>]><a>" + b"&e;" * 2_000 + b"</a>"
 
-# A document, the code, and the text before the place it is refused at; for some more than one.
+# A document, the code, and the text before the error, or several alternatives.
 REFUSED = [
     (b"<a>\x01</a>", "xml.character", b"<a>"),
     (b"<a b='\xef\xbf\xbf'/>", "xml.character", b"<a b='"),
@@ -109,9 +109,7 @@ def refusal(document: bytes, limits: Limits | None = None) -> DocumentError:
 
 @pytest.mark.skipif(native is None, reason="the reference has fewer codes")
 @pytest.mark.parametrize(("document", "code", "before"), REFUSED)
-def test_what_is_wrong_is_refused_where_it_is(
-    document: bytes, code: str, before: bytes | None
-) -> None:
+def test_errors_have_codes_and_positions(document: bytes, code: str, before: bytes | None) -> None:
     refused = refusal(document)
     assert refused.code == code, refused
     assert refused.where is not None
@@ -121,7 +119,7 @@ def test_what_is_wrong_is_refused_where_it_is(
 
 @pytest.mark.skipif(native is None, reason="the reference has fewer codes")
 @pytest.mark.parametrize(("document", "limits", "code"), LIMITED)
-def test_every_limit_holds(document: bytes, limits: Limits, code: str) -> None:
+def test_every_limit_is_enforced(document: bytes, limits: Limits, code: str) -> None:
     assert refusal(document, limits).code == code
     read_events(document)
 
@@ -135,13 +133,13 @@ def test_declarations_are_refused_on_request() -> None:
 
 
 @pytest.mark.skipif(native is None, reason="there is no native core")
-def test_the_table_knows_the_codes_of_the_core_and_each_is_raised_here() -> None:
+def test_every_reader_code_is_in_the_table_and_raised_here() -> None:
     raised = {code for _, code, _ in REFUSED} | {code for _, _, code in LIMITED}
     assert set(native.reader_codes()) == raised | {"entity.doctype-refused"}
     assert all(ERRORS[code].cls is DocumentError for code in native.reader_codes())
 
 
-def test_line_and_column_are_of_the_text_and_the_offset_of_the_bytes() -> None:
+def test_lines_and_columns_count_characters_and_offsets_bytes() -> None:
     refused = refusal("<a>é\r\né\ré\n日é&x;</a>".encode("utf-16"))
     assert refused.where is not None
     assert (refused.where.line, refused.where.column) == (4, 3)

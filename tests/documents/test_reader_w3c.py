@@ -79,12 +79,12 @@ def is_read(case: Case) -> bool:
     return True
 
 
-def test_what_is_not_well_formed_is_refused(suite: list[Case]) -> None:
+def test_documents_that_are_not_well_formed_are_refused(suite: list[Case]) -> None:
     wrong = {case.id for case in suite if case.kind == "not-wf" and is_read(case)}
     assert wrong - set(EXCEPTIONS) == set()
 
 
-def test_what_is_well_formed_is_read(suite: list[Case]) -> None:
+def test_well_formed_documents_are_accepted(suite: list[Case]) -> None:
     wrong = {case.id for case in suite if case.kind != "not-wf" and not is_read(case)}
     assert wrong - set(EXCEPTIONS) == set()
 
@@ -95,7 +95,7 @@ def test_no_exception_is_stale(suite: list[Case]) -> None:
         assert is_read(kinds[name]) == (kinds[name].kind == "not-wf"), name
 
 
-def test_what_is_read_is_what_the_suite_says(suite: list[Case]) -> None:
+def test_events_equal_the_expected_output_of_the_suite(suite: list[Case]) -> None:
     with_output = [
         case for case in suite if case.canonical is not None and case.id not in EXCEPTIONS
     ]

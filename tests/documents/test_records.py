@@ -1,4 +1,4 @@
-"""Records: the core cuts as the definition says, wherever the document is cut into chunks."""
+"""Records: the native core agrees with the reference, whatever the chunk boundaries."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ def good(records: Iterable[Record]) -> list[tuple[int, int, bytes]]:
     return [(r.start, r.end, r.content) for r in records if r.fault is None]
 
 
-def test_a_record_that_stands_alone_is_its_bytes() -> None:
+def test_a_self_contained_record_is_copied_verbatim() -> None:
     document = b"<a>\r\n<b x = '1' ><!-- kept --><![CDATA[<]]>&#13;</b  ></a>"
     assert good(cut(document, "/a/b")) == [(5, 54, document[5:54])]
 
@@ -66,7 +66,7 @@ def test_a_record_has_the_namespaces_and_the_encoding_it_inherits() -> None:
 
 
 @pytest.mark.skipif(native is None, reason="Expat's entities are the external subset's, if any")
-def test_entities_that_the_caller_supplies_are_expanded() -> None:
+def test_entities_supplied_by_the_caller_are_expanded() -> None:
     document = b'<!DOCTYPE dblp SYSTEM "dblp.dtd"><dblp><article>Erd&#337;s, G&ouml;del'
     document += b"</article><article><!-- kept -->none</article></dblp>"
     first, second = cut(document, "/dblp/*", entities={"ouml": "ö"})
@@ -74,7 +74,7 @@ def test_entities_that_the_caller_supplies_are_expanded() -> None:
     assert second.content == b"<article><!-- kept -->none</article>"
 
 
-def test_a_long_document_may_refer_to_entities_as_often_as_it_likes() -> None:
+def test_entity_references_are_limited_per_record() -> None:
     document = b"<a>" + b"<b>&e;</b>" * 2000 + b"</a>"
     limits = Limits(entity_bytes=100, document_bytes=100)
     records = cut(document, "/a/b", entities={"e": "text"}, limits=limits)
@@ -86,31 +86,31 @@ def test_defaults_of_the_document_type_are_written_out() -> None:
     assert [record.content for record in cut(document, "/a/b")] == [b'<b k="v"></b>']
 
 
-def test_elements_inside_a_record_are_not_records_again() -> None:
+def test_nested_matches_are_not_separate_records() -> None:
     assert len(cut(b"<a><a><a/></a><a/></a>", "/a/a")) == 2
     assert [r.content for r in cut(b"<a><a/></a>", "/a")] == [b"<a><a/></a>"]
 
 
-def test_the_good_records_come_before_the_fault_and_then_the_rest() -> None:
+def test_valid_records_precede_the_error_and_the_rest() -> None:
     one, two, rest = cut(b"<a><b>1</b>\n<b>2</b><b><c></b></a>", "/a/b")
     assert (one.content, two.content) == (b"<b>1</b>", b"<b>2</b>")
     assert isinstance(rest.fault, DocumentError)
     assert rest.fault.code == "xml.end-tag"
     assert rest.fault.where is not None
-    # Expat looks at the name in the end tag, the core at the tag.
+    # Expat reports the name in the end tag, the native core the tag.
     assert rest.fault.where[:2] == ((28 if native is None else 26), 2)
     assert rest.content == b"<a><b><c></b></a>"
     assert rest.start == 20
 
 
 @pytest.mark.parametrize("between", ["<!-- -->", "<?p?>", "<!-- --><?p?><!-- -->"])
-def test_texts_apart_stay_apart_in_a_record_that_is_written_anew(between: str) -> None:
+def test_separate_texts_stay_separate_in_a_rewritten_record(between: str) -> None:
     document = f"<!DOCTYPE a [<!ENTITY e '1'>]><a><b>&e;{between}2<c/>{between}3{between}</b></a>"
     (record,) = cut(document.encode(), "/a/b")
     assert record.content == b"<b>1<!---->2<c></c>3</b>"
 
 
-def test_a_record_out_of_an_entity_is_refused() -> None:
+def test_a_record_from_an_entity_is_refused() -> None:
     records = cut(b"<!DOCTYPE a [<!ENTITY e '<b/>'>]><a><b>1</b>&e;</a>", "/a/b")
     assert [record.fault and record.fault.code for record in records] == [
         None,
@@ -118,7 +118,7 @@ def test_a_record_out_of_an_entity_is_refused() -> None:
     ]
 
 
-def test_a_record_that_is_too_long_is_faulty_and_the_next_is_not() -> None:
+def test_only_the_record_that_is_too_long_is_faulty() -> None:
     long, short = cut(b"<a><b>" + b"x" * 100 + b"</b><b/></a>", "/a/b", record_bytes=50)
     assert long.fault is not None
     assert long.fault.code == "limit.record-bytes"
@@ -127,7 +127,7 @@ def test_a_record_that_is_too_long_is_faulty_and_the_next_is_not() -> None:
     assert short.content == b"<b/>"
 
 
-def test_what_is_no_document_at_all_is_one_faulty_record() -> None:
+def test_input_that_is_not_xml_is_one_faulty_record() -> None:
     for nothing in (b"", b"plain", b'<?xml version="1.0" encoding="no-such"?><a/>'):
         (rest,) = cut(nothing, "/*")
         assert rest.fault is not None
@@ -136,9 +136,7 @@ def test_what_is_no_document_at_all_is_one_faulty_record() -> None:
 
 @needs_core
 @given(anything, paths(), st.data())
-def test_the_core_cuts_as_the_definition_says(
-    document: bytes, steps: Steps, data: st.DataObject
-) -> None:
+def test_records_equal_the_reference(document: bytes, steps: Steps, data: st.DataObject) -> None:
     chunks = data.draw(xml_strategies.cut(document))
     window = data.draw(st.sampled_from([1, 2, 7, 64, 1 << 16]))
     made = list(cut_records(chunks, steps, limits=Limits(window_bytes=window)))
@@ -149,7 +147,7 @@ def test_the_core_cuts_as_the_definition_says(
 
 @needs_core
 @given(anything, paths(), st.sampled_from([1, 3, 64, 1 << 16]))
-def test_the_rest_is_refused_as_the_document_is(document: bytes, steps: Steps, window: int) -> None:
+def test_the_rest_has_the_error_of_the_document(document: bytes, steps: Steps, window: int) -> None:
     records = list(cut_records(document, steps, limits=Limits(window_bytes=window)))
     for record in records:
         if record.fault is None:
@@ -161,7 +159,7 @@ def test_the_rest_is_refused_as_the_document_is(document: bytes, steps: Steps, w
 
 @needs_core
 @given(anything, paths(levels_min=2), st.integers(0, 5))
-def test_cutting_goes_on_from_any_place_between_records(
+def test_cutting_resumes_between_any_two_records(
     document: bytes, steps: Steps, passed: int
 ) -> None:
     scanner = RecordCutter([document], steps, contents=False)

@@ -1,10 +1,10 @@
-"""A stream is cut into records in little memory, however long it is and whatever is in it."""
+"""A stream is cut into records in bounded memory."""
 
 from __future__ import annotations
 
 import pytest
 
-from support.fixtures.memory import measures_memory, told_by
+from support.fixtures.memory import measures_memory, run_and_measure
 
 pytestmark = measures_memory
 
@@ -23,7 +23,7 @@ def cut(size):
 size = given.pop("size")
 cut(4 << 20)
 before = memory_peak()
-tell(records=cut(size), growth=memory_peak() - before)
+report(records=cut(size), growth=memory_peak() - before)
 """
 
 
@@ -31,7 +31,7 @@ tell(records=cut(size), growth=memory_peak() - before)
     ("begin", "repeat", "end", "records_min"),
     [
         ("<a xmlns:p='urn:p'>", f"<b c='1'>{'two' * 200}</b>\n", "</a>", 100_000),
-        # Too long to be a record, broken or not; and no record at all.
+        # Too long for a record, well-formed or not; and not a record.
         ("<a><b>", "some <i>text</i> é ", "</b></a>", 1),
         ("<a><b>", "some <i>text</i> é ", "</a>", 1),
         ("<a>", "<c>other</c>", "</a>", 0),
@@ -41,6 +41,6 @@ tell(records=cut(size), growth=memory_peak() - before)
 def test_memory_does_not_grow_with_the_stream(
     begin: str, repeat: str, end: str, records_min: int
 ) -> None:
-    found = told_by(PROGRAM, begin=begin, repeat=repeat, end=end, size=DOCUMENT_BYTES)
+    found = run_and_measure(PROGRAM, begin=begin, repeat=repeat, end=end, size=DOCUMENT_BYTES)
     assert found["records"] >= records_min
     assert found["growth"] < GROWTH_BYTES_MAX

@@ -1,4 +1,4 @@
-"""Real files cut into records, against lxml's idea of the same elements."""
+"""Records of real files agree with the elements of lxml."""
 
 from __future__ import annotations
 

@@ -20,7 +20,7 @@ def test_nearly_all_proposed_pairs_are_those_made_by_hand_and_most_of_these_are_
     assert wrong_and_certain / proposed < 0.01
 
 
-def test_forty_schemas_become_one_that_mappings_lead_to() -> None:
+def test_forty_schemas_are_integrated_with_mappings() -> None:
     schemas = [catalogue.schema for catalogue in CATALOGUES]
     found = integrate("courses", schemas)
     spelt = {str(place) for place in found.schema.tree.places()}

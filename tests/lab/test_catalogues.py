@@ -1,4 +1,4 @@
-"""The course catalogues: what is written by hand agrees, and documents are what they should be."""
+"""The course catalogues: hand-written files are consistent, documents are valid."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ def test_documents_meet_the_local_schema_and_rewritten_the_global_one(one: Catal
     assert list(breaches(global_schema(), tree)) == []
 
 
-def test_what_a_schema_does_not_allow_is_found() -> None:
+def test_schema_violations_are_found() -> None:
     tree = read_tree("penstock schema 1\na\n  @n\n  b\n  c* text\n")
     document = b"<a m='1'>text<b/><b/></a>"
     assert sorted(breaches(tree, read_events(document))) == [
@@ -93,13 +93,13 @@ def test_repetitions_can_be_fixed() -> None:
     assert document.count("<course>") == 6 * document.count("<lecturer>")
 
 
-def test_an_unknown_catalogue_is_refused_with_the_names_there_are() -> None:
+def test_an_unknown_catalogue_is_refused_with_a_list_of_names() -> None:
     with pytest.raises(WorkloadError, match="aldermoor") as caught:
         catalogue("opera")
     assert caught.value.code == "lab.catalogue"
 
 
-def test_a_document_of_no_size_is_refused() -> None:
+def test_a_document_size_below_the_minimum_is_refused() -> None:
     with pytest.raises(WorkloadError) as caught:
         CatalogueDocuments(catalogue("quillan")).document(10, seed=2)
     assert caught.value.code == "lab.parameter"

@@ -1,4 +1,4 @@
-"""Documents: valid, by seed, in the sizes and depths that are asked for."""
+"""Generated documents are valid, reproducible, and have the requested sizes and depths."""
 
 from __future__ import annotations
 
@@ -50,13 +50,13 @@ def test_a_seed_means_the_same_documents_always() -> None:
 
 
 def test_this_seed_meant_this_document_when_the_test_was_written() -> None:
-    # A change here changes every recorded benchmark: make it on purpose.
+    # Changing this changes every recorded benchmark, so it must be deliberate.
     document = DocumentGenerator(TREE, DocumentParameters(size_min=500, size_max=900)).document(1)
     assert hashlib.sha256(document).hexdigest()[:16] == "ae4f77317081bf56"
 
 
 @pytest.mark.parametrize(("size_min", "size_max"), [(4096, 40960), (1000, 1500), (50_000, 60_000)])
-def test_sizes_keep_to_their_range_and_use_it(size_min: int, size_max: int) -> None:
+def test_sizes_fill_their_range(size_min: int, size_max: int) -> None:
     parameters = DocumentParameters(size_min=size_min, size_max=size_max)
     sizes = [len(one) for one in DocumentGenerator(TREE, parameters).documents(15)]
     assert size_min <= min(sizes)
@@ -64,7 +64,7 @@ def test_sizes_keep_to_their_range_and_use_it(size_min: int, size_max: int) -> N
     assert max(sizes) - min(sizes) > (size_max - size_min) / 2
 
 
-def test_repeats_bound_what_a_document_can_become() -> None:
+def test_repeats_bound_the_size_of_a_document() -> None:
     parameters = DocumentParameters(repeats_max=2, levels_max=4)
     for document in DocumentGenerator(TREE, parameters).documents(10):
         root = etree.fromstring(document)
@@ -82,7 +82,7 @@ def test_levels_are_bounded(levels_max: int) -> None:
 
 
 @pytest.mark.parametrize("recursion_max", [1, 2, 4])
-def test_recursion_is_bounded_in_each_knot_of_its_own(recursion_max: int) -> None:
+def test_recursion_is_bounded_in_each_recursion_group(recursion_max: int) -> None:
     roots = drawn(recursion_max=recursion_max, inlines_mean=3.0, inline_decay=0.9)
     nested_nodes = [
         1 + sum(1 for _ in node.iterancestors("node"))
@@ -125,7 +125,7 @@ def test_values_come_from_a_bounded_set() -> None:
     assert len({name.text for root in roots for name in root.iter("name")}) == 5
 
 
-def test_empty_values_are_as_frequent_as_asked() -> None:
+def test_empty_values_have_their_probability() -> None:
     names = [name.text for root in drawn(value_probability=0.5) for name in root.iter("name")]
     assert sum(text is None for text in names) / len(names) == pytest.approx(0.5, abs=0.08)
 
@@ -138,7 +138,7 @@ def test_prefixes_are_declared_at_the_root() -> None:
     assert {element.tag for element in root.iter()} == {"{urn:p}a", "{urn:d}b"}
 
 
-def test_what_must_recurse_still_ends() -> None:
+def test_required_recursion_terminates() -> None:
     schema = SchemaGraph.from_dtd(
         "<!ELEMENT a (b, (a | (c, a?)))><!ELEMENT b ANY><!ELEMENT c (#PCDATA)>", roots=["a"]
     )
@@ -149,7 +149,7 @@ def test_what_must_recurse_still_ends() -> None:
         assert validator.validate(etree.fromstring(document))
 
 
-def test_news_is_as_dense_as_news() -> None:
+def test_news_documents_have_a_realistic_density() -> None:
     documents = list(DocumentGenerator(built_in_schema("news")).documents(40))
     elements = sum(sum(1 for _ in etree.fromstring(document).iter()) for document in documents)
     assert 50 <= sum(map(len, documents)) / elements <= 100
@@ -167,7 +167,7 @@ def test_news_is_as_dense_as_news() -> None:
         {"words_mean": float("inf")},
     ],
 )
-def test_parameters_are_checked_at_the_door(parameters: dict[str, float]) -> None:
+def test_parameters_are_validated(parameters: dict[str, float]) -> None:
     with pytest.raises(WorkloadError) as caught:
         DocumentParameters(**parameters)  # type: ignore[arg-type]
     assert caught.value.code == "lab.parameter"

@@ -1,4 +1,4 @@
-"""What experiments find: tables as text, CSV and JSON, and plots."""
+"""Experiment results: tables as text, CSV and JSON, and plots."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ RESULTS = ExperimentResults(
 )
 
 
-def test_a_table_is_aligned_and_says_where_nothing_was_measured() -> None:
+def test_a_table_is_aligned_and_marks_missing_values() -> None:
     assert list(TABLE.lines()) == [
         "Fig. 1: speed",
         "    data  queries  ours  theirs",
@@ -39,7 +39,7 @@ def test_a_table_is_aligned_and_says_where_nothing_was_measured() -> None:
     ]
 
 
-def test_findings_are_written_as_text_json_and_csv(tmp_path: Path) -> None:
+def test_results_are_written_as_text_json_and_csv(tmp_path: Path) -> None:
     RESULTS.write(tmp_path / "results")
     text = (tmp_path / "results" / "paper.txt").read_text(encoding="utf-8")
     assert text.startswith("penstock lab run paper\na CPU, 2 cores")
@@ -54,7 +54,7 @@ def test_findings_are_written_as_text_json_and_csv(tmp_path: Path) -> None:
     ]
 
 
-def test_each_chart_is_drawn_the_same_again(tmp_path: Path) -> None:
+def test_charts_are_reproducible(tmp_path: Path) -> None:
     pytest.importorskip("matplotlib")
     experiment_plots.draw(RESULTS, tmp_path)
     (drawn,) = tmp_path.iterdir()
@@ -65,7 +65,7 @@ def test_each_chart_is_drawn_the_same_again(tmp_path: Path) -> None:
     assert drawn.read_bytes() == first
 
 
-def test_without_matplotlib_it_is_told_before_anything_is_measured(
+def test_missing_matplotlib_is_reported_before_anything_is_measured(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr(experiment_plots, "find_spec", lambda name: None)
@@ -76,7 +76,7 @@ def test_without_matplotlib_it_is_told_before_anything_is_measured(
     assert isinstance(caught.value, ImportError)
 
 
-def test_panels_that_are_to_be_compared_have_one_scale() -> None:
+def test_comparable_panels_share_a_scale() -> None:
     pytest.importorskip("matplotlib")
     assert TABLE.chart is not None
     apart = experiment_plots._figure(TABLE, TABLE.chart)

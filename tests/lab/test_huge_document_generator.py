@@ -1,4 +1,4 @@
-"""One huge document: valid, of its size, made in bounded memory."""
+"""Huge documents are valid, have their size, and are generated in bounded memory."""
 
 from __future__ import annotations
 

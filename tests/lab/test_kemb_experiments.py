@@ -1,4 +1,5 @@
-"""The experiments of the KEMB paper, in the smallest numbers: every table is there and adds up."""
+"""The experiments of the KEMB paper, at the smallest scale: every table exists and is
+consistent."""
 
 from __future__ import annotations
 
@@ -54,23 +55,23 @@ def tables() -> dict[str, ResultTable]:
 
 
 @needs_native
-def test_every_figure_and_table_of_the_paper_is_there(tables: dict[str, ResultTable]) -> None:
+def test_every_figure_and_table_of_the_paper_is_reproduced(tables: dict[str, ResultTable]) -> None:
     figures = {f"fig{number}" for number in range(11, 19)}
     assert set(tables) == {*figures, "discards", "table3"}
-    for finding in tables.values():
-        assert finding.rows
-        assert {len(row) for row in finding.rows} == {len(finding.columns)}
-        if finding.chart is not None:
-            drawn = {finding.chart.panel, finding.chart.x, *finding.chart.lines}
-            assert drawn <= set(finding.columns)
+    for table in tables.values():
+        assert table.rows
+        assert {len(row) for row in table.rows} == {len(table.columns)}
+        if table.chart is not None:
+            drawn = {table.chart.panel, table.chart.x, *table.chart.lines}
+            assert drawn <= set(table.columns)
 
 
 @needs_native
-def test_no_more_is_discarded_than_there_is(tables: dict[str, ResultTable]) -> None:
+def test_no_more_elements_are_discarded_than_exist(tables: dict[str, ResultTable]) -> None:
     for key in ("fig13", "fig15", "discards"):
-        finding = tables[key]
+        table = tables[key]
         for elements, discarded in zip(
-            finding.column("elements"), finding.column("discarded"), strict=True
+            table.column("elements"), table.column("discarded"), strict=True
         ):
             assert isinstance(elements, float)
             assert isinstance(discarded, float)
@@ -78,7 +79,7 @@ def test_no_more_is_discarded_than_there_is(tables: dict[str, ResultTable]) -> N
 
 
 @needs_native
-def test_shares_are_shares(tables: dict[str, ResultTable]) -> None:
+def test_percentages_are_between_0_and_100(tables: dict[str, ResultTable]) -> None:
     shares = [
         *tables["fig17"].column("precision %"),
         *tables["fig18"].column("precision %"),
@@ -99,7 +100,7 @@ def test_shares_are_shares(tables: dict[str, ResultTable]) -> None:
         ("/news[@lang = 'en']/*", None),
     ],
 )
-def test_a_path_goes_on_below_the_root(path: str, tail: str | None) -> None:
+def test_a_path_is_cut_below_the_root(path: str, tail: str | None) -> None:
     assert below_root(path, "news") == tail
 
 
@@ -112,7 +113,9 @@ def test_a_path_goes_on_below_the_root(path: str, tail: str | None) -> None:
         ("//c", [3, 6]),
     ],
 )
-def test_relevant_is_what_the_first_step_selects_in_a_match(path: str, relevant: list[int]) -> None:
+def test_relevant_elements_are_those_of_the_first_step_in_a_match(
+    path: str, relevant: list[int]
+) -> None:
     root = etree.fromstring("<r><a><b/><c/></a><a k='v'><b><c/></b></a><a/></r>")
     elements = list(root.iter())
     selected = root.getroottree().xpath(relevance(path))

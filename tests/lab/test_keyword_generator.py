@@ -1,4 +1,4 @@
-"""Keyword queries by seed: from the terms of paths, and from the words of documents."""
+"""Generated keyword queries: from terms of paths, and from words of documents."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ def test_queries_have_the_terms_of_their_paths_within_the_range(schema: str) -> 
     assert len({pair.keywords for pair in pairs}) == 200
 
 
-def test_what_a_path_matches_its_keywords_match() -> None:
+def test_keywords_match_every_document_of_their_path() -> None:
     paths = QueryParameters(depth_max=4)
     pairs = KeywordsOfPaths(NEWS, paths, KeywordParameters(words_min=2)).pairs(300, seed=1)
     ids = [str(number) for number in range(len(pairs))]
@@ -98,7 +98,7 @@ def test_common_words_are_drawn_more_often_the_greater_the_skew() -> None:
     assert share_of_common(0.0) < share_of_common(0.7) < share_of_common(1.4)
 
 
-def test_words_come_from_the_documents_in_the_numbers_asked_for() -> None:
+def test_queries_have_words_of_the_documents_within_the_range() -> None:
     parameters = KeywordParameters(words_min=2, words_max=4)
     queries = parsed(KeywordsOfDocuments(FEED, parameters).queries(40, seed=2))
     assert {len(query.words) for query in queries} == {2, 3, 4}
@@ -107,7 +107,7 @@ def test_words_come_from_the_documents_in_the_numbers_asked_for() -> None:
     }
 
 
-def test_some_ask_for_any_word() -> None:
+def test_some_queries_are_disjunctions() -> None:
     parameters = KeywordParameters(words_min=2, words_max=4, any_probability=0.5)
     for queries in (
         KeywordsOfDocuments(FEED, parameters).queries(60, seed=2),
@@ -118,7 +118,7 @@ def test_some_ask_for_any_word() -> None:
 
 
 @pytest.mark.parametrize("name", KEYWORD_WORKLOADS)
-def test_a_keyword_workload_is_the_same_by_seed_and_its_beginning_by_count(name: str) -> None:
+def test_a_keyword_workload_is_reproducible_and_a_larger_count_appends(name: str) -> None:
     workload = KEYWORD_WORKLOADS[name]
     queries = workload.queries(30, seed=4)
     assert queries == workload.queries(60, seed=4)[:30]
@@ -127,7 +127,7 @@ def test_a_keyword_workload_is_the_same_by_seed_and_its_beginning_by_count(name:
     assert list(workload.documents(2, seed=4)) == list(workload.documents(2, seed=4))
 
 
-def test_too_few_different_queries_are_told() -> None:
+def test_too_few_distinct_queries_are_an_error() -> None:
     shop = SchemaGraph.from_dtd("<!ELEMENT shop (item)> <!ELEMENT item EMPTY>")
     parameters = QueryParameters(depth_max=2, predicate_weights=(1.0,), distinct=False)
     words = KeywordParameters(words_min=1, words_max=2)
@@ -138,7 +138,7 @@ def test_too_few_different_queries_are_told() -> None:
         assert caught.value.code == "lab.exhausted"
 
 
-def test_documents_with_too_few_words_are_told() -> None:
+def test_too_few_distinct_words_are_an_error() -> None:
     with pytest.raises(WorkloadError, match="only 2 different words"):
         KeywordsOfDocuments([b"<a>b</a>"], KeywordParameters(words_min=3))
 

@@ -1,4 +1,4 @@
-"""The experiments on mediation, in the smallest numbers: every table is there and adds up."""
+"""The experiments on mediation, at the smallest scale: every table exists and is consistent."""
 
 from __future__ import annotations
 
@@ -31,36 +31,36 @@ def tables() -> dict[str, ResultTable]:
     return {table.key: table for table in run.tables}
 
 
-def test_everything_that_the_paper_measures_is_there(tables: dict[str, ResultTable]) -> None:
+def test_every_measurement_of_the_paper_has_a_table(tables: dict[str, ResultTable]) -> None:
     figures = {f"fig5{letter}" for letter in "abcd"}
     assert set(tables) == {*figures, "subscriptions", "memory", "header", "qra", "matching"}
-    for finding in tables.values():
-        assert finding.rows
-        assert {len(row) for row in finding.rows} == {len(finding.columns)}
-        if finding.chart is not None:
-            drawn = {finding.chart.panel, finding.chart.x, *finding.chart.lines}
-            assert drawn <= set(finding.columns)
+    for table in tables.values():
+        assert table.rows
+        assert {len(row) for row in table.rows} == {len(table.columns)}
+        if table.chart is not None:
+            drawn = {table.chart.panel, table.chart.x, *table.chart.lines}
+            assert drawn <= set(table.columns)
 
 
 @pytest.mark.parametrize("key", ["fig5a", "fig5b", "fig5c", "subscriptions"])
 def test_a_response_is_querying_and_transmission(tables: dict[str, ResultTable], key: str) -> None:
-    finding = tables[key]
+    table = tables[key]
     parts = zip(
-        *(finding.column(name) for name in ("querying ms", "transmission ms", "T ms")), strict=True
+        *(table.column(name) for name in ("querying ms", "transmission ms", "T ms")), strict=True
     )
     for querying, transmission, total in parts:
         assert isinstance(querying, float)
         assert isinstance(transmission, float)
         assert querying + transmission == pytest.approx(total)
-    assert set(finding.column("way")) == {"SDR", "NDDR", "IDDR"}
+    assert set(table.column("way")) == {"SDR", "NDDR", "IDDR"}
 
 
-def test_shares_are_shares(tables: dict[str, ResultTable]) -> None:
+def test_percentages_are_between_0_and_100(tables: dict[str, ResultTable]) -> None:
     quality = tables["matching"]
     for share in (*quality.column("precision %"), *quality.column("recall %")):
         assert isinstance(share, float)
         assert 50 < share <= 100
-    for share in tables["memory"].column("most %"):
+    for share in tables["memory"].column("maximum %"):
         assert isinstance(share, float)
         assert 0 <= share <= 100
 
@@ -75,7 +75,7 @@ def test_data_rewriting_installs_one_query_and_query_rewriting_several(
     assert one == TINY.rewritten_subscriptions < several
 
 
-def test_a_document_takes_its_time_on_every_link_and_at_every_router() -> None:
+def test_transmission_and_querying_add_up_along_the_route() -> None:
     sent = {"size_bytes": 1_000, "bandwidth": 8_000, "querying": 0.5}
     row = respond(linear(), **sent)
     assert row.transmission == pytest.approx((1 + 2 + 3 + 4) / 4)
@@ -97,7 +97,7 @@ def test_every_router_gets_every_document_over_sockets() -> None:
 
 
 @pytest.mark.parametrize("one", CATALOGUES[::3], ids=lambda one: one.name)
-def test_rewritten_subscriptions_meet_the_same_catalogues(one: Catalogue) -> None:
+def test_rewritten_subscriptions_match_the_same_catalogues(one: Catalogue) -> None:
     sent = rewritten_document(one, CatalogueDocuments(one).document(3_000, seed=4))
     queries = [parse(text) for text in subscriptions(60, seed=4)]
     rewriter = QueryRewriter(one.mapping)
@@ -115,7 +115,7 @@ def test_the_subscriptions_of_a_schema_are_all_accounted_for() -> None:
     assert found.refused == 1
 
 
-def test_the_catalogue_that_is_turned_round_has_the_place_that_is_repeated() -> None:
+def test_the_exchange_catalogue_has_the_repeated_node() -> None:
     nodes = catalogue(EXCHANGE_CATALOGUE).schema.nodes()
     assert COURSES in nodes
     assert COURSES[-1] == Name("", "course")

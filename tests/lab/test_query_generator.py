@@ -1,4 +1,4 @@
-"""Queries: by seed, distinct, and with the fractions that are asked for."""
+"""Generated queries are reproducible, distinct, and have the requested proportions."""
 
 from __future__ import annotations
 
@@ -92,7 +92,7 @@ def test_a_skew_prefers_first_children_and_a_negative_one_last_children() -> Non
     assert shares[2] < 0.2
 
 
-def test_a_descendant_passes_over_a_level_if_asked() -> None:
+def test_a_descendant_step_may_skip_a_level() -> None:
     chain = SchemaGraph.from_dtd(
         "<!ELEMENT a (b)><!ELEMENT b (c)><!ELEMENT c (d)><!ELEMENT d EMPTY>"
     )
@@ -140,7 +140,7 @@ def test_counts_of_predicates_and_nested_paths() -> None:
         etree.XPath(query)
 
 
-def test_nested_paths_keep_their_depth() -> None:
+def test_nested_paths_have_bounded_depth() -> None:
     queries = drawn(
         500, nested_path_weights=(0.0, 1.0), nested_depth_max=3, descendant_probability=0.0
     )
@@ -175,7 +175,7 @@ def test_values_of_predicates_are_values_of_documents() -> None:
     assert hits / len(queries) > 0.8
 
 
-def test_a_schema_that_gives_too_few_queries_is_exhausted() -> None:
+def test_a_schema_with_too_few_queries_is_exhausted() -> None:
     small = SchemaGraph.from_dtd("<!ELEMENT a (b)><!ELEMENT b EMPTY>")
     with pytest.raises(WorkloadError, match="found only") as caught:
         QueryGenerator(small, QueryParameters(predicate_weights=(1.0,))).queries(1000)
@@ -197,7 +197,7 @@ def test_a_schema_that_gives_too_few_queries_is_exhausted() -> None:
         {"child_skew": float("inf")},
     ],
 )
-def test_parameters_are_checked_at_the_door(parameters: dict[str, object]) -> None:
+def test_parameters_are_validated(parameters: dict[str, object]) -> None:
     with pytest.raises(WorkloadError) as caught:
         QueryParameters(**parameters)  # type: ignore[arg-type]
     assert caught.value.code == "lab.parameter"

@@ -1,4 +1,4 @@
-"""Words and values: distinct, told by names, skewed as asked."""
+"""Vocabulary and value domains: distinct words, kinds by name, skewed frequencies."""
 
 from __future__ import annotations
 
@@ -42,11 +42,11 @@ def test_running_text_is_zipf_distributed() -> None:
         ("discounted", ValueKind.WORD),
     ],
 )
-def test_the_kind_of_values_is_told_from_the_name(name: str, kind: ValueKind) -> None:
+def test_the_name_determines_the_kind_of_values(name: str, kind: ValueKind) -> None:
     assert kind_of(name) is kind
 
 
-def test_values_are_as_many_as_asked_and_follow_what_is_declared() -> None:
+def test_domains_have_the_requested_size_and_declared_values() -> None:
     values = Values(ValueParameters(count=30, skew=0.0))
     rnd = Random(2).random
 
@@ -66,7 +66,7 @@ def test_values_are_as_many_as_asked_and_follow_what_is_declared() -> None:
     )
 
 
-def test_a_skew_makes_first_values_commoner() -> None:
+def test_a_skew_favours_the_first_values() -> None:
     rnd = Random(3).random
     counts = Counter(WeightedChoice("abcd", zipf_weights(4, 1.0))(rnd) for _ in range(10_000))
     shares = [counts[letter] / 10_000 for letter in "abcd"]
@@ -81,7 +81,7 @@ def test_a_geometric_count_has_its_mean() -> None:
     assert geometric(0.0, rnd) == 0
 
 
-def test_knots_are_the_elements_that_contain_each_other() -> None:
+def test_recursion_groups_are_elements_that_contain_each_other() -> None:
     found = recursion_groups(
         {"a": ["b", "c"], "b": ["c", "d"], "c": ["b"], "d": ["d", "e"], "e": []}
     )

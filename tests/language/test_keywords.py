@@ -1,4 +1,4 @@
-"""Words of texts, and queries of words."""
+"""Tokenizing texts and parsing keyword queries."""
 
 from __future__ import annotations
 
@@ -36,15 +36,15 @@ def test_the_words_of_a_text(text: str, expected: tuple[str, ...]) -> None:
     assert words(text) == expected
 
 
-def test_a_word_that_is_too_long_is_none() -> None:
+def test_a_word_that_is_too_long_is_ignored() -> None:
     longest = "x" * WORD_BYTES_MAX
     assert words(f"a {longest} {longest}x b") == ("a", longest, "b")
-    # It is the folded form that counts: `ß` is two letters then, and `İ` three bytes for two.
+    # The case-folded form counts: `ß` folds to two letters, and `İ` from two bytes to three.
     assert words("ß" * WORD_BYTES_MAX) == ()
     assert words("İ" * (WORD_BYTES_MAX // 2)) == ()
 
 
-def test_lone_surrogates_are_no_words() -> None:
+def test_lone_surrogates_are_not_words() -> None:
     assert words("a \udc80 b") == ("a", "b")
     assert parse_keywords("a \udc80").words == ("a",)
 
@@ -64,7 +64,7 @@ def test_lone_surrogates_are_no_words() -> None:
         ("storm\nOR\u2003gale", "gale OR storm", Mode.ANY),
     ],
 )
-def test_a_query_however_it_is_written(text: str, canonical: str, mode: Mode) -> None:
+def test_equivalent_spellings_are_the_same_query(text: str, canonical: str, mode: Mode) -> None:
     query = parse_keywords(text)
     assert str(query) == canonical
     assert query.mode is mode
@@ -89,7 +89,7 @@ def test_a_query_however_it_is_written(text: str, canonical: str, mode: Mode) ->
         (" ".join(map(str, range(KEYWORDS_MAX + 1))), "keywords.too-many", 1),
     ],
 )
-def test_what_is_no_query_is_refused_where_it_is_wrong(text: str, code: str, column: int) -> None:
+def test_syntax_errors_have_positions(text: str, code: str, column: int) -> None:
     with pytest.raises(QueryError) as caught:
         parse_keywords(text)
     assert caught.value.code == code
@@ -97,12 +97,12 @@ def test_what_is_no_query_is_refused_where_it_is_wrong(text: str, code: str, col
     assert caught.value.where.column == column
 
 
-def test_the_second_line_is_counted() -> None:
+def test_positions_on_the_second_line() -> None:
     with pytest.raises(QueryError) as caught:
         parse_keywords("storm OR gale\n  coast")
     assert caught.value.where == (16, 2, 3)
 
 
-def test_as_many_words_as_there_may_be() -> None:
+def test_the_maximum_number_of_words_is_accepted() -> None:
     most = [f"w{number}" for number in range(KEYWORDS_MAX)]
     assert parse_keywords(" ".join([*most, *most])) == KeywordQuery(tuple(sorted(most)), Mode.ALL)

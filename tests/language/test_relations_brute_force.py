@@ -65,7 +65,7 @@ def check_sound(p: Query, q: Query) -> None:
 
 
 @given(queries(LXML, max_branches=2))
-def test_the_definition_used_here_is_lxmls(query: Query) -> None:
+def test_the_definition_agrees_with_lxml(query: Query) -> None:
     evaluate = etree.XPath(str(to_text(query)))
     for each in documents()[::7]:
         found = evaluate(etree.fromstring(each.to_xml()))
@@ -101,7 +101,7 @@ def test_a_union_of_linear_paths_contains_exactly(several: list[Query], q: Query
 
 
 @given(queries(SMALL, max_branches=2, max_depth=1), queries(SMALL, max_branches=2, max_depth=1))
-def test_what_is_proved_of_any_two_queries_is_true(p: Query, q: Query) -> None:
+def test_proofs_for_arbitrary_queries_are_correct(p: Query, q: Query) -> None:
     check_sound(p, q)
 
 
@@ -130,7 +130,7 @@ def narrowed(draw: st.DrawFn, p: Query) -> Query:
 
 
 @given(st.data())
-def test_what_is_proved_of_kindred_queries_is_true(data: st.DataObject) -> None:
+def test_proofs_for_similar_queries_are_correct(data: st.DataObject) -> None:
     p = data.draw(queries(SMALL, max_branches=2, max_depth=2))
     q = data.draw(narrowed(p))
     check_sound(p, q)
@@ -142,7 +142,7 @@ def has_one_b_at_most(each: TinyNode) -> bool:
 
 
 @given(st.data())
-def test_what_the_callers_word_proves_is_true_where_the_word_is(data: st.DataObject) -> None:
+def test_proofs_from_assumptions_hold_where_the_assumptions_do(data: st.DataObject) -> None:
     p = data.draw(queries(SMALL, max_branches=1, max_depth=1))
     q = data.draw(queries(SMALL, max_branches=1, max_depth=1) | narrowed(p))
     contained = contains(p, q, single_valued=[("", "b")])
@@ -154,7 +154,7 @@ def test_what_the_callers_word_proves_is_true_where_the_word_is(data: st.DataObj
 
 
 @given(queries(SMALL, max_branches=2))
-def test_branches_written_twice_change_nothing(p: Query) -> None:
+def test_duplicate_branches_change_nothing(p: Query) -> None:
     twice = Query((*p.branches, *p.branches))
     assert contains(p, twice)
     assert contains(twice, p)

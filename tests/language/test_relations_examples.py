@@ -96,7 +96,7 @@ def test_does_not_contain(p: str, q: str) -> None:
     assert not contains(parse(p), parse(q))
 
 
-def test_covering_is_about_nodes_containing_about_documents() -> None:
+def test_covering_compares_nodes_and_containing_documents() -> None:
     whole, part = parse("/a[b]"), parse("/a/b")
     assert contains(part, whole)
     assert not covers(part, whole)
@@ -135,10 +135,10 @@ def test_ranges_of_different_items_do_not_exclude_each_other() -> None:
 def test_whether_brands_overlap_computers_depends_on_the_schema() -> None:
     brands, computers = parse("//brand"), parse("/product/computers")
     inside = "<!ELEMENT product (computers)> <!ELEMENT computers (brand)> <!ELEMENT brand EMPTY>"
-    beside = "<!ELEMENT product (computers, brand)> <!ELEMENT computers EMPTY>"
+    parts = "<!ELEMENT product (computers, brand)> <!ELEMENT computers EMPTY>"
     assert overlaps(brands, computers)
     assert overlaps(brands, computers, SchemaGraph.from_dtd(inside))
-    declared = SchemaGraph.from_dtd(beside + "<!ELEMENT brand EMPTY>")
+    declared = SchemaGraph.from_dtd(parts + "<!ELEMENT brand EMPTY>")
     assert disjoint(brands, computers, declared)
 
 
@@ -195,13 +195,13 @@ RELATED = [
 
 
 @pytest.mark.parametrize(("p", "q", "verdict"), RELATED)
-def test_relate_is_sure_of_linear_paths(p: str, q: str, verdict: Verdict) -> None:
+def test_relate_is_exact_for_linear_paths(p: str, q: str, verdict: Verdict) -> None:
     relation = relate(parse(p), parse(q))
     assert relation.verdict is verdict
     assert relation.sure
 
 
-def test_relate_says_when_it_is_not_sure() -> None:
+def test_relate_reports_uncertainty() -> None:
     relation = relate(parse("/a[contains(b, 'x')]"), parse("/a[b[contains(., 'x')]]"))
     assert relation.verdict is Verdict.CONTAINED
     assert relation.sure
@@ -221,7 +221,7 @@ def test_relate_explains() -> None:
     assert "yet no node" in apart.explanation
 
 
-def test_work_is_bounded_and_takes_the_safe_side(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_bounded_work_errs_on_the_safe_side(monkeypatch: pytest.MonkeyPatch) -> None:
     wide, narrow, other = parse("//a//b"), parse("/a/c/b/d"), parse("/x//a")
     assert contains(wide, narrow)
     assert covers(wide, narrow)
@@ -234,7 +234,9 @@ def test_work_is_bounded_and_takes_the_safe_side(monkeypatch: pytest.MonkeyPatch
     assert not relate(wide, narrow).overlaps.sure
 
 
-def test_too_many_ways_to_meet_an_or_are_not_told_apart(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_too_many_alternatives_of_an_or_are_not_distinguished(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     p, q, other = parse("/a[b or c or d]/e"), parse("/a[b or c]/e/f"), parse("/a/f")
     assert contains(p, q)
     possible_patterns.cache_clear()
@@ -260,6 +262,6 @@ def test_queries_at_the_limit_of_length_are_related() -> None:
     assert why_never(nested, recursive) is None
 
 
-def test_an_exponential_case_ends() -> None:
+def test_an_exponential_case_terminates() -> None:
     many_ways = parse("//a" + "//*/a" * 60)
     assert not contains(many_ways, parse("//*" + "//a/*" * 60 + "//b"))

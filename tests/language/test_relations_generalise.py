@@ -1,4 +1,5 @@
-"""Generalisation: it contains both, stays in its fragment, and gives away as little as it can."""
+"""Generalisation: it contains both queries, stays in its fragment, and is as specific as
+possible."""
 
 from __future__ import annotations
 
@@ -64,7 +65,7 @@ def test_examples(p: str, q: str, general: str) -> None:
     assert str(to_text(generalise(parse(p), parse(q)))) == general
 
 
-def test_namespaces_are_kept_where_they_agree() -> None:
+def test_common_namespaces_are_preserved() -> None:
     spaces = {"n": "urn:n", "m": "urn:m"}
     assert generalise(parse("/n:a", namespaces=spaces), parse("/n:b", namespaces=spaces)) == parse(
         "/n:*", namespaces=spaces
@@ -74,7 +75,7 @@ def test_namespaces_are_kept_where_they_agree() -> None:
     )
 
 
-def test_a_schema_turns_what_is_open_into_what_must_be() -> None:
+def test_a_schema_makes_optional_nodes_required() -> None:
     schema = SchemaGraph.from_dtd(
         "<!ELEMENT a (b)> <!ELEMENT b (c, d)> <!ELEMENT c EMPTY> <!ELEMENT d EMPTY>"
     )
@@ -83,14 +84,14 @@ def test_a_schema_turns_what_is_open_into_what_must_be() -> None:
     assert contains(generalise(parse("//c"), parse("//d"), schema), parse("//b"), schema)
 
 
-def test_with_a_schema_names_may_stay_open() -> None:
+def test_with_a_schema_names_may_be_wildcards() -> None:
     schema = SchemaGraph.from_dtd("<!ELEMENT a (b?, a?)> <!ELEMENT b (a?)>", roots=["a"])
     deeper, root = parse("/a[.//*/b]"), parse("/a")
     assert generalise(deeper, deeper, schema) == deeper
     assert generalise(deeper, root, schema) == root
 
 
-def test_past_its_limits_it_is_more_general(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_beyond_its_limits_the_result_is_more_general(monkeypatch: pytest.MonkeyPatch) -> None:
     p, q = parse("/a[b/c][d/e]/f"), parse("/a[b/c][d/e]/f/g")
     assert generalise(p, q) == p
     monkeypatch.setattr("penstock.language.relations.generalisation.MAX_GENERALISED_NODES", 3)
@@ -141,7 +142,7 @@ def test_no_linear_path_lies_between_linear_paths_and_their_generalisation(
 
 
 @given(linear_queries(ELEMENTS), linear_queries(ELEMENTS))
-def test_what_linear_paths_select_is_covered(p: Query, q: Query) -> None:
+def test_nodes_of_linear_paths_are_covered(p: Query, q: Query) -> None:
     general = generalise(p, q)
     assert covers(general, p)
     assert covers(general, q)
@@ -160,7 +161,7 @@ def test_with_a_schema_it_contains_both_in_valid_documents(
 
 
 @given(st.lists(queries(SMALL, max_branches=1, max_depth=1), min_size=2, max_size=4))
-def test_many_can_be_folded_into_one(several: list[Query]) -> None:
+def test_several_queries_are_generalised_to_one(several: list[Query]) -> None:
     general = several[0]
     for query in several[1:]:
         general = generalise(general, query)

@@ -1,4 +1,4 @@
-"""Values and positions that exclude each other, against trying them out."""
+"""Values and positions that exclude each other, compared with enumeration."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def passing(tests: list[ValueTest]) -> list[str]:
 
 
 @given(st.lists(TESTS, max_size=4), TESTS)
-def test_values_that_exclude_each_other_do(tests: list[ValueTest], goal: ValueTest) -> None:
+def test_exclusive_values_exclude_each_other(tests: list[ValueTest], goal: ValueTest) -> None:
     if unsatisfiable(tests):
         assert not passing(tests)
     if implies(tests, goal):
@@ -59,7 +59,7 @@ def test_listed_values_are_decided(
 
 
 @given(st.lists(TESTS, max_size=4))
-def test_blank_values_exclude_what_is_written(tests: list[ValueTest]) -> None:
+def test_blank_values_exclude_other_values(tests: list[ValueTest]) -> None:
     if unsatisfiable(tests, blank=True):
         assert not any(not value.strip() for value in passing(tests))
 

@@ -1,4 +1,4 @@
-"""The relations over documents valid to a schema, against everything small schemas allow."""
+"""The relations over valid documents, compared with all documents of small schemas."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def test_containment_in_a_union_of_linear_paths_is_exact(
 def test_covering_and_overlap_of_linear_paths_are_exact(
     schema: TinyUniverse, p: Query, q: Query
 ) -> None:
-    ways = list(schema.ways_down(DEPTH))
+    ways = list(schema.paths_down(DEPTH))
     of_p = {way for way in ways if takes(p.branches[0], way)}
     of_q = {way for way in ways if takes(q.branches[0], way)}
 
@@ -62,7 +62,7 @@ def test_covering_and_overlap_of_linear_paths_are_exact(
     queries(PLAIN, max_branches=1, max_depth=1),
     st.integers(0, 999),
 )
-def test_what_is_proved_with_a_schema_holds_in_valid_documents(
+def test_proofs_with_a_schema_hold_in_valid_documents(
     schema: TinyUniverse, p: Query, q: Query, seed: int
 ) -> None:
     contained, covered = contains(p, q, schema), covers(p, q, schema)
@@ -88,7 +88,7 @@ def test_what_is_proved_with_a_schema_holds_in_valid_documents(
     queries(PLAIN, max_branches=1, max_depth=1),
     queries(PLAIN, max_branches=1, max_depth=1),
 )
-def test_a_schema_never_takes_a_proof_away(schema: TinyUniverse, p: Query, q: Query) -> None:
+def test_a_schema_never_invalidates_a_proof(schema: TinyUniverse, p: Query, q: Query) -> None:
     if contains(p, q):
         assert contains(p, q, schema)
     if covers(p, q):

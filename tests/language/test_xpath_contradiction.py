@@ -1,4 +1,4 @@
-"""Positions that can never be met are found, and none that can."""
+"""Exactly the impossible positions are found."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ from support.strategies.queries import Vocabulary, queries
 COUNTING = Vocabulary(
     elements=("a",), attributes=("p",), texts=("", "x"), numbers=(1.0,), positions=(1.0, 2.0, 3.0)
 )
-"""Little to say, so that conditions are often on positions."""
+"""A small vocabulary, so that conditions are often on positions."""
 
 
 @given(queries(COUNTING, max_branches=1, max_depth=1), small_trees(COUNTING))
-def test_what_miscounts_selects_nothing(query: Query, root: etree._Element) -> None:
+def test_impossible_positions_select_nothing(query: Query, root: etree._Element) -> None:
     assert not (miscounts(query.branches[0]) and lxml_selects(query, root))
 
 

@@ -1,4 +1,4 @@
-"""What the grammar accepts, word for word, and that it means what lxml says it means."""
+"""The grammar accepts every form, with the meaning that lxml gives it."""
 
 from __future__ import annotations
 
@@ -79,7 +79,7 @@ def test_accepted(parse: Parse, text: str, printed: str) -> None:
 
 
 @given(small_trees(PLAIN))
-def test_every_form_means_what_lxml_says(root: etree._Element) -> None:
+def test_every_form_selects_the_same_as_lxml(root: etree._Element) -> None:
     for text in ACCEPTED:
         # lxml would start a relative path at the root element.
         by_lxml = root.getroottree().xpath(text if text.startswith("/") else f"/{text}")
@@ -90,7 +90,7 @@ def test_unions_in_parentheses_are_unions() -> None:
     assert parse("(a|b)|(c)") == parse("((a) | b | c)") == parse("a|b|c")
 
 
-def test_printing_uses_the_prefixes_it_is_given_and_invents_others() -> None:
+def test_printing_uses_given_prefixes_and_generates_others() -> None:
     names = {"p": "urn:x", "q": "urn:x", "ns1": "urn:z"}
     query = parse("p:a/m:b/@n:c/.", namespaces={"p": "urn:x", "m": "urn:y", "n": "urn:y"})
     printed = to_text(query, names)

@@ -1,4 +1,4 @@
-"""The native parser and the plain Python one agree on every text: tree, or code and position."""
+"""The native parser agrees with the reference on every text: tree, or code and position."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def test_they_agree_on_queries(text: str) -> None:
 
 
 @given(mangled_texts(queries(NAMESPACED).map(lambda query: to_text(query, PREFIXES).text)))
-def test_they_agree_on_what_is_nearly_a_query(text: str) -> None:
+def test_they_agree_on_mangled_queries(text: str) -> None:
     agree(text)
 
 
@@ -48,7 +48,7 @@ def test_they_agree_on_what_is_nearly_a_query(text: str) -> None:
 @example("\ud800")
 @example("1" * 400 + " = a")
 @example("a[. = " + "1" * 400 + "]")
-def test_they_agree_on_pieces_in_any_order(text: str) -> None:
+def test_they_agree_on_random_tokens(text: str) -> None:
     agree(text)
 
 

@@ -1,4 +1,4 @@
-"""The normal form: same nodes, one class, the same in both languages."""
+"""The normal form selects the same nodes and is the same in Python and Rust."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from support.strategies.queries import NAMESPACED, PLAIN, Vocabulary, queries
 ONE_NAME = Vocabulary(
     elements=("a",), attributes=("p",), texts=("", "x", "1", "2"), numbers=(0.0, 1.0, 2.0)
 )
-"""So little to say that documents often meet conditions."""
+"""A small vocabulary, so that documents often satisfy conditions."""
 
 
 def normal_text(text: str) -> str:
@@ -50,7 +50,7 @@ def test_the_native_core_has_the_same_normal_form(query: Query) -> None:
     printed = to_text(query)
     natively = parse_normal(printed.text, namespaces=printed.namespaces)
     assert natively == normalise(query)
-    # What Python calls equal may still differ: 0 and -0, 1 and 1.0.
+    # Values that are equal in Python may differ: 0 and -0, 1 and 1.0.
     assert repr(natively) == repr(normalise(query))
 
 
@@ -98,7 +98,7 @@ def test_the_native_core_has_the_same_normal_form(query: Query) -> None:
     ],
     ids=lambda texts: texts[0],
 )
-def test_different_words_for_the_same(texts: list[str]) -> None:
+def test_equivalent_queries_have_one_normal_form(texts: list[str]) -> None:
     assert len({normalise(parse(text)) for text in texts}) == 1
 
 
@@ -120,7 +120,7 @@ def test_different_words_for_the_same(texts: list[str]) -> None:
         ("a[b/c][b/d]", "a[b[c][d]]"),
     ],
 )
-def test_what_differs_somewhere_stays_different(one: str, other: str) -> None:
+def test_different_queries_have_different_normal_forms(one: str, other: str) -> None:
     assert normalise(parse(one)) != normalise(parse(other))
 
 

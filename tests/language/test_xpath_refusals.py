@@ -1,4 +1,4 @@
-"""What a query cannot say is refused with a code, the exact position and a hint."""
+"""Invalid queries are refused with a code, the exact position and a hint."""
 
 from __future__ import annotations
 
@@ -198,7 +198,7 @@ def _selecting(test: NameTest, literal: str | float = 1.0) -> Query:
         _selecting(NameTest("", "a"), float("nan")),
     ],
 )
-def test_trees_that_no_text_stands_for(query: Query) -> None:
+def test_trees_without_a_textual_form_are_refused(query: Query) -> None:
     with pytest.raises(QueryError) as refused:
         to_text(query)
     assert refused.value.code == "query.unprintable"

@@ -15,13 +15,13 @@ XPATH_1_0 = Vocabulary(uris=("", "urn:x", "urn:y"), any_namespace=False)
 
 
 @given(queries(NAMESPACED))
-def test_printing_and_parsing_gives_the_same_tree(query: Query) -> None:
+def test_parsing_a_printed_query_returns_the_same_tree(query: Query) -> None:
     printed = to_text(query)
     assert parse(printed.text, namespaces=printed.namespaces) == query
 
 
 @given(queries(XPATH_1_0))
-def test_what_is_printed_is_xpath_1_0(query: Query) -> None:
+def test_printed_queries_are_xpath_1_0(query: Query) -> None:
     printed = to_text(query)
     etree.XPath(printed.text, namespaces=dict(printed.namespaces))
 

@@ -1,4 +1,4 @@
-"""Subscriptions as values, and where a refusal is shown."""
+"""Subscriptions are values; refusals show the position."""
 
 from __future__ import annotations
 
@@ -18,13 +18,13 @@ SHOP = Subscription(
 )
 
 
-def test_prefixes_and_default_namespace_are_its_own() -> None:
+def test_a_subscription_has_its_own_prefixes_and_default_namespace() -> None:
     item, note = (branch.steps[0].test for branch in SHOP.parsed.branches)
     assert item == NameTest("urn:shop", "item")
     assert note == NameTest("urn:default", "note")
 
 
-def test_it_is_a_value() -> None:
+def test_subscriptions_compare_by_value() -> None:
     again = pickle.loads(pickle.dumps(SHOP))
     assert again == SHOP
     assert hash(again) == hash(SHOP)
@@ -38,7 +38,7 @@ def test_the_callers_map_is_copied() -> None:
     assert subscription.parsed == parse("x:item", namespaces={"x": "urn:shop"})
 
 
-def test_the_same_in_other_words_has_the_same_normal_form() -> None:
+def test_equivalent_subscriptions_have_the_same_normal_form() -> None:
     other = Subscription(
         "s2",
         "d:note | descendant::y:item[10 > @price]",
@@ -71,7 +71,7 @@ def test_a_bad_query_is_refused_when_it_is_parsed() -> None:
         ("/e\u0301[ $x ]", "/e\u0301[ $x ]\n    ^"),
     ],
 )
-def test_a_caret_stands_under_the_position(text: str, shown: str) -> None:
+def test_a_caret_marks_the_position(text: str, shown: str) -> None:
     with pytest.raises(QueryError) as refused:
         parse(text)
     assert refused.value.where is not None

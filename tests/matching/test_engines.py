@@ -1,4 +1,4 @@
-"""Every engine keeps the contract."""
+"""Every engine passes the contract suite."""
 
 from __future__ import annotations
 

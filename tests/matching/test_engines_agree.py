@@ -1,4 +1,4 @@
-"""Every engine gives what the reference gives, on generated documents and queries.
+"""Every engine agrees with the reference on generated documents and queries.
 
 A document, its queries and what the reference makes of them are worked out once for all engines:
 that is where the time goes.
@@ -49,7 +49,7 @@ def matcher(engine: str, printed: Sequence[PrintedQuery]) -> Matcher:
 
 
 def assert_all_alike(printed: Sequence[PrintedQuery], match: Callable[[Matcher], Matches]) -> None:
-    """Every engine's matcher gives what the reference's does; ``match`` says for what."""
+    """Assert that ``match`` returns the same for every engine and the reference."""
     expected = match(matcher("reference", printed))
     for engine in NATIVE_ENGINES:
         assert_alike(match(matcher(engine, printed)), expected, engine)
@@ -86,7 +86,7 @@ def test_chunks(data: st.DataObject, document: bytes, printed: list[PrintedQuery
 
 @given(st.lists(documents, max_size=4), some_queries)
 def test_one_matcher_over_many_documents(several: list[bytes], printed: list[PrintedQuery]) -> None:
-    """What an engine remembers from one document must not change the next."""
+    """State cached from one document must not affect the next."""
     reference = matcher("reference", printed)
     natives = [matcher(engine, printed) for engine in NATIVE_ENGINES]
     for document in several:
@@ -97,7 +97,7 @@ def test_one_matcher_over_many_documents(several: list[bytes], printed: list[Pri
 
 @given(documents, some_queries)
 def test_explanations(document: bytes, printed: list[PrintedQuery]) -> None:
-    """Both engines of the core explain by the same evaluator, so one will do."""
+    """Both native engines use the same evaluator for explanations, so one suffices."""
     native, reference = matcher(NATIVE_ENGINES[0], printed), matcher("reference", printed)
     for number in range(len(printed)):
         expected = reference.explain(document, str(number))

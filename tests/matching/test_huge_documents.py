@@ -1,4 +1,4 @@
-"""A document of any size is matched in little memory."""
+"""A document of any size is matched in bounded memory."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import pytest
 
 from penstock.lab.built_in_schemas import built_in_schema
 from penstock.lab.workload import huge_document
-from support.fixtures.memory import measures_memory, told_by
+from support.fixtures.memory import measures_memory, run_and_measure
 
 pytestmark = measures_memory
 
@@ -25,7 +25,7 @@ index.add_many(
 )
 matches = index.matcher().match_file(given["path"])
 matches.raise_for_errors()
-tell(peak=memory_peak(), ids=list(matches))
+report(peak=memory_peak(), ids=list(matches))
 """
 
 MATCH_KEYWORDS = """
@@ -37,10 +37,10 @@ index.add_many(
 )
 matches = index.matcher().match_file(given["path"])
 matches.raise_for_errors()
-tell(peak=memory_peak(), ids=list(matches))
+report(peak=memory_peak(), ids=list(matches))
 """
 
-# The file is mapped, and what is mapped costs nothing: of the memory only the rest is counted.
+# The mapped file does not count, only other memory.
 ANSWER_KEYWORDS = """
 import mmap, threading
 import penstock
@@ -64,7 +64,7 @@ answering.start()
 while answering.is_alive():
     seen.append(held())
     answering.join(0.02)
-tell(
+report(
     peak=max(seen),
     paths={name: [each.path for each in found] for name, found in answers.items()},
 )
@@ -80,22 +80,22 @@ def huge_file(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
     path.unlink()
 
 
-def test_half_a_gigabyte_takes_less_than_200_megabytes(huge_file: Path) -> None:
+def test_half_a_gigabyte_needs_less_than_200_megabytes(huge_file: Path) -> None:
     assert huge_file.stat().st_size >= DOCUMENT_BYTES
-    found = told_by(MATCH_AND_MEASURE, path=str(huge_file))
+    found = run_and_measure(MATCH_AND_MEASURE, path=str(huge_file))
     assert {"root", "last", "late", "count"} <= set(found["ids"])
     assert "nowhere" not in found["ids"]
     assert found["peak"] < MEMORY_BYTES_MAX
 
 
-def test_keywords_take_no_more(huge_file: Path) -> None:
-    found = told_by(MATCH_KEYWORDS, path=str(huge_file))
+def test_keyword_matching_needs_no_more_memory(huge_file: Path) -> None:
+    found = run_and_measure(MATCH_KEYWORDS, path=str(huge_file))
     assert set(found["ids"]) == {"many", "root", "any"}
     assert found["peak"] < MEMORY_BYTES_MAX
 
 
-def test_answers_to_keywords_take_no_more(huge_file: Path) -> None:
-    found = told_by(ANSWER_KEYWORDS, path=str(huge_file))
+def test_keyword_answers_need_no_more_memory(huge_file: Path) -> None:
+    found = run_and_measure(ANSWER_KEYWORDS, path=str(huge_file))
     assert found["paths"].keys() == {"many", "root"}
     assert len(found["paths"]["many"]) == 2
     assert found["paths"]["root"] == ["/news[1]"]

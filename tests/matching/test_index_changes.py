@@ -1,4 +1,4 @@
-"""An index under any sequence of changes is the plain set of its subscriptions."""
+"""After any sequence of changes, an index equals the set of its subscriptions."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ IDS = st.sampled_from(["a", "b", "c", "d", "e"])
 
 
 class IndexMachine(RuleBasedStateMachine):
-    """Adds, removes, saves and loads; keeps old matchers and asks them again."""
+    """Adds, removes, saves and loads; old matchers are checked again."""
 
     engine = "reference"
     snapshots: Bundle[tuple[Matcher, dict[str, PrintedQuery]]] = Bundle("snapshots")
@@ -95,7 +95,7 @@ class IndexMachine(RuleBasedStateMachine):
 
 
 def alone(held: dict[str, PrintedQuery], document: bytes) -> set[str]:
-    """What matches when each subscription has a reference index to itself."""
+    """The matches if each subscription has its own reference index."""
     matching: set[str] = set()
     for id_, query in held.items():
         index = SubscriptionIndex(engine="reference")

@@ -1,4 +1,4 @@
-"""A file that is damaged, newer, or no index at all is refused, and says so."""
+"""Damaged, newer and foreign index files are refused with the reason."""
 
 from __future__ import annotations
 
@@ -36,16 +36,16 @@ def test_a_file_that_ends_early(saved: Path, part: float) -> None:
     assert refusal(saved) == "index.damaged"
 
 
-def test_a_file_with_more_at_its_end(saved: Path) -> None:
+def test_a_file_with_trailing_bytes(saved: Path) -> None:
     saved.write_bytes(saved.read_bytes() + b"\n")
     assert refusal(saved) == "index.damaged"
 
 
-def test_any_byte_that_changed(saved: Path) -> None:
+def test_any_changed_byte(saved: Path) -> None:
     content = saved.read_bytes()
     for at in range(0, len(content), max(1, len(content) // 100)):
         saved.write_bytes(content[:at] + bytes([content[at] ^ 1]) + content[at + 1 :])
-        # The first bytes say what kind of file it is, and which version.
+        # The first bytes identify the kind of file and its version.
         assert refusal(saved).startswith("index.")
 
 
@@ -55,7 +55,7 @@ def test_a_file_of_another_kind(tmp_path: Path, content: bytes) -> None:
     assert refusal(tmp_path / "other") == "index.not-an-index"
 
 
-def test_a_file_of_the_reference_that_is_newer(tmp_path: Path) -> None:
+def test_a_newer_file_of_the_reference(tmp_path: Path) -> None:
     header = json.dumps({"version": VERSION + 1, "sha256": "of another kind"})
     (tmp_path / "index").write_bytes(MAGIC + header.encode() + b"\nwhat comes next")
     assert refusal(tmp_path / "index") == "index.too-new"
@@ -63,7 +63,7 @@ def test_a_file_of_the_reference_that_is_newer(tmp_path: Path) -> None:
 
 @needs_native
 @pytest.mark.parametrize(("change", "code"), [(-1, "index.too-old"), (1, "index.too-new")])
-def test_a_file_of_the_core_in_another_format(tmp_path: Path, change: int, code: str) -> None:
+def test_a_native_file_of_another_format(tmp_path: Path, change: int, code: str) -> None:
     SubscriptionIndex(engine="shared").save(tmp_path / "index")
     content = bytearray((tmp_path / "index").read_bytes())
     version = int.from_bytes(content[16:20], "little")
@@ -72,12 +72,12 @@ def test_a_file_of_the_core_in_another_format(tmp_path: Path, change: int, code:
     assert refusal(tmp_path / "index") == code
 
 
-def test_a_file_that_is_not_there(tmp_path: Path) -> None:
+def test_a_missing_file(tmp_path: Path) -> None:
     with pytest.raises(FileNotFoundError):
         SubscriptionIndex.load(tmp_path / "none")
 
 
-def test_a_failed_save_leaves_what_was_there(saved: Path) -> None:
+def test_a_failed_save_preserves_the_old_file(saved: Path) -> None:
     before = saved.read_bytes()
     folder = saved.parent / "folder"
     folder.mkdir()

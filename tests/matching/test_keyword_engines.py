@@ -1,4 +1,4 @@
-"""Every engine of keyword subscriptions keeps the contract of results."""
+"""Every keyword engine passes the results contract."""
 
 from __future__ import annotations
 
@@ -7,19 +7,19 @@ from support.contracts.native_engines import needs_native
 
 
 class TestReference(KeywordResults):
-    way = "reference"
+    engine_name = "reference"
 
 
 @needs_native
 class TestPostings(KeywordResults):
-    way = "postings"
+    engine_name = "postings"
 
 
 @needs_native
 class TestKale(KeywordResults):
-    way = "kale"
+    engine_name = "kale"
 
 
 @needs_native
 class TestKemb(KeywordResults):
-    way = "kemb"
+    engine_name = "kemb"

@@ -13,7 +13,11 @@ from penstock.documents import read_events
 from penstock.lab.keyword_baselines import answer_elements
 from penstock.matching.reference.keyword_semantics import slca_answers
 from penstock.matching.reference.keyword_tree import keyword_tree
-from support.contracts.keyword_engines import KEYWORD_WAYS, NATIVE_KEYWORD_WAYS, keyword_matcher
+from support.contracts.keyword_engines import (
+    KEYWORD_ENGINES,
+    NATIVE_KEYWORD_ENGINES,
+    keyword_matcher,
+)
 from support.contracts.native_engines import needs_native
 from support.strategies.documents import chunks_of, perhaps_broken
 from support.strategies.keywords import keyword_cases, nested_documents
@@ -25,7 +29,7 @@ def matchers(queries: Sequence[str]) -> tuple[KeywordMatcher, Mapping[str, Keywo
     """The reference, and the native engines by name."""
     by_id = {str(number): query for number, query in enumerate(queries)}
     return keyword_matcher("reference", by_id), {
-        way: keyword_matcher(way, by_id) for way in NATIVE_KEYWORD_WAYS
+        engine_name: keyword_matcher(engine_name, by_id) for engine_name in NATIVE_KEYWORD_ENGINES
     }
 
 
@@ -36,17 +40,17 @@ def test_matches_and_answers(case: tuple[bytes, list[str]]) -> None:
     matches = reference.match(document, fragments=True)
     numbers = answer_elements(reference, document)
     assert set(matches) == set(numbers)
-    for way, native in natives.items():
+    for engine_name, native in natives.items():
         found = native.match(document, fragments=True)
-        assert set(found) == set(matches), way
-        assert found.counters == matches.counters, way
-        assert found.fragments == matches.fragments, way
-        assert answer_elements(native, document) == numbers, way
+        assert set(found) == set(matches), engine_name
+        assert found.counters == matches.counters, engine_name
+        assert found.fragments == matches.fragments, engine_name
+        assert answer_elements(native, document) == numbers, engine_name
 
 
 @given(keyword_cases)
 def test_answers_in_full(case: tuple[bytes, list[str]]) -> None:
-    """All engines of the core answer in full by the same code, so one will do."""
+    """All native engines use the same code for detailed answers, so one suffices."""
     document, queries = case
     reference, natives = matchers(queries)
     native = natives["postings"]
@@ -74,8 +78,8 @@ def test_chunks(data: st.DataObject, case: tuple[bytes, list[str]]) -> None:
     chunks = data.draw(chunks_of(document))
     reference, natives = matchers(queries)
     expected = set(reference.match(document))
-    for way, native in natives.items():
-        assert set(native.match_chunks(chunks)) == expected, way
+    for engine_name, native in natives.items():
+        assert set(native.match_chunks(chunks)) == expected, engine_name
 
 
 @given(perhaps_broken)
@@ -97,16 +101,16 @@ def test_refusals(document: bytes) -> None:
 
 @given(st.lists(keyword_cases, min_size=2, max_size=3))
 def test_one_matcher_over_many_documents(cases: list[tuple[bytes, list[str]]]) -> None:
-    """What an engine remembers from one document must not change the next."""
+    """State cached from one document must not affect the next."""
     reference, natives = matchers([query for _, queries in cases for query in queries])
     for document, _ in cases:
         expected = answer_elements(reference, document)
-        for way, native in natives.items():
-            assert answer_elements(native, document) == expected, way
+        for engine_name, native in natives.items():
+            assert answer_elements(native, document) == expected, engine_name
 
 
-@pytest.mark.parametrize("way", KEYWORD_WAYS)
-def test_a_cdata_section_without_content_parts_no_word_of_a_path_return(way: str) -> None:
+@pytest.mark.parametrize("engine_name", KEYWORD_ENGINES)
+def test_an_empty_cdata_section_does_not_split_a_word_of_a_path_return(engine_name: str) -> None:
     document = b"<e>sto<![CDATA[]]>rm</e>"
-    matches = keyword_matcher(way, {"it": "storm"}).match(document, fragments=True)
+    matches = keyword_matcher(engine_name, {"it": "storm"}).match(document, fragments=True)
     assert [fragment.pieces for fragment in matches.fragments["it"]] == [(document,)]

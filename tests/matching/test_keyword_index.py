@@ -1,4 +1,4 @@
-"""Keyword subscriptions that come and go, and what is refused, on every engine."""
+"""Adding and removing keyword subscriptions, and refusals, on every engine."""
 
 from __future__ import annotations
 
@@ -30,43 +30,44 @@ from penstock import (
 )
 from penstock.lab.keyword_baselines import answer_elements
 from support.contracts.keyword_engines import (
-    KEYWORD_WAYS,
+    KEYWORD_ENGINES,
+    keyword_engine_params,
     keyword_index,
     keyword_matcher,
-    keyword_ways,
 )
 from support.contracts.matching_cases import NEWS
 
 STORM = b"<news><item><title>Storm warning</title><p>On the coast</p></item><item/></news>"
 
 
-@pytest.fixture(params=keyword_ways)
-def way(request: pytest.FixtureRequest) -> str:
+@pytest.fixture(params=keyword_engine_params)
+def engine_name(request: pytest.FixtureRequest) -> str:
     return str(request.param)
 
 
-def test_an_index_is_a_collection_of_ids(way: str) -> None:
-    index = keyword_index(way, {"one": "Storm Coast", "two": "storm OR gale"})
+def test_an_index_is_a_collection_of_ids(engine_name: str) -> None:
+    index = keyword_index(engine_name, {"one": "Storm Coast", "two": "storm OR gale"})
     assert len(index) == 2
     assert "one" in index
     assert "other" not in index
     assert 7 not in index
     assert index.query("one") == "Storm Coast"
     assert "2 subscriptions" in repr(index)
-    assert "1 subscription," in repr(keyword_index(way, {"one": "storm"}))
+    assert "1 subscription," in repr(keyword_index(engine_name, {"one": "storm"}))
 
 
-def test_equal_queries_are_one(way: str) -> None:
+def test_equal_queries_share_a_class(engine_name: str) -> None:
     index = keyword_index(
-        way, {"a": "storm coast", "b": "Coast, STORM storm", "c": "storm OR coast", "d": "coast"}
+        engine_name,
+        {"a": "storm coast", "b": "Coast, STORM storm", "c": "storm OR coast", "d": "coast"},
     )
     assert index.stats().subscriptions == 4
     assert index.stats().distinct_queries == 3
     assert set(index.matcher().match(STORM)) == {"a", "b", "c", "d"}
 
 
-def test_an_id_is_unknown(way: str) -> None:
-    index = keyword_index(way, {"it": "storm"})
+def test_an_unknown_id_is_an_error(engine_name: str) -> None:
+    index = keyword_index(engine_name, {"it": "storm"})
     calls: list[Callable[[], object]] = [
         lambda: index.query("other"),
         lambda: index.remove("other"),
@@ -88,8 +89,10 @@ def test_an_id_is_unknown(way: str) -> None:
         ("x" * 257, "keywords.word-too-long"),
     ],
 )
-def test_a_bad_query_does_not_keep_the_others_out(way: str, query: str, code: str) -> None:
-    index = keyword_index(way, {})
+def test_an_invalid_query_does_not_affect_the_others(
+    engine_name: str, query: str, code: str
+) -> None:
+    index = keyword_index(engine_name, {})
     errors = index.add_many(["good", "bad", "fine"], ["storm", query, "coast"])
     assert {name: why.code for name, why in errors.items()} == {"bad": code}
     assert errors["bad"].where is not None
@@ -98,9 +101,9 @@ def test_a_bad_query_does_not_keep_the_others_out(way: str, query: str, code: st
         index.add("bad", query)
 
 
-def test_a_thousand_keywords(way: str) -> None:
+def test_a_thousand_keywords(engine_name: str) -> None:
     many = [f"w{number}" for number in range(1000)]
-    matcher = keyword_matcher(way, {"all": " ".join(many), "any": " OR ".join(many)})
+    matcher = keyword_matcher(engine_name, {"all": " ".join(many), "any": " OR ".join(many)})
     some = f"<a>{' '.join(many[:-1])}</a>".encode()
     assert set(matcher.match(some)) == {"any"}
     whole = f"<r><a>{' '.join(many[:-1])}</a><b>W999</b></r>".encode()
@@ -108,8 +111,8 @@ def test_a_thousand_keywords(way: str) -> None:
     assert matcher.explain(some, "all").lacking == ("w999",)
 
 
-def test_an_id_that_is_taken_keeps_its_query(way: str) -> None:
-    index = keyword_index(way, {"it": "storm"})
+def test_a_duplicate_id_keeps_its_query(engine_name: str) -> None:
+    index = keyword_index(engine_name, {"it": "storm"})
     with pytest.raises(QueryError) as caught:
         index.add("it", "coast")
     assert caught.value.code == "subscription.duplicate"
@@ -119,8 +122,8 @@ def test_an_id_that_is_taken_keeps_its_query(way: str) -> None:
     assert caught.value.code == "subscription.uneven"
 
 
-def test_a_matcher_is_a_snapshot(way: str) -> None:
-    index = keyword_index(way, {"one": "storm"})
+def test_a_matcher_is_a_snapshot(engine_name: str) -> None:
+    index = keyword_index(engine_name, {"one": "storm"})
     before = index.matcher()
     index.add("two", "storm")
     index.remove("one")
@@ -128,15 +131,15 @@ def test_a_matcher_is_a_snapshot(way: str) -> None:
     assert index.matcher().match(STORM).ids == ("two",)
 
 
-def test_an_empty_index_answers_nothing(way: str) -> None:
-    matcher = keyword_matcher(way, {})
+def test_an_empty_index_answers_nothing(engine_name: str) -> None:
+    matcher = keyword_matcher(engine_name, {})
     assert matcher.match(STORM, fragments=True).ids == ()
     assert answer_elements(matcher, STORM) == {}
     assert matcher.answers(STORM) == {}
 
 
-def test_a_refused_document_has_no_answers(way: str) -> None:
-    matcher = keyword_matcher(way, {"it": "storm"})
+def test_a_refused_document_has_no_answers(engine_name: str) -> None:
+    matcher = keyword_matcher(engine_name, {"it": "storm"})
     calls: list[Callable[[], object]] = [
         lambda: answer_elements(matcher, b"<a>storm</b>"),
         lambda: matcher.answers(b"<a>storm</b>"),
@@ -151,8 +154,8 @@ def test_a_refused_document_has_no_answers(way: str) -> None:
     )
 
 
-def test_what_can_be_asked_of_answers(way: str) -> None:
-    matcher = keyword_matcher(way, {"it": "storm coast", "item": "item"})
+def test_options_of_answers(engine_name: str) -> None:
+    matcher = keyword_matcher(engine_name, {"it": "storm coast", "item": "item"})
     (answer,) = matcher.answers(STORM, ["it"], form="subtree")["it"]
     assert answer.fragment is not None
     assert answer.fragment.kind == "element"
@@ -167,19 +170,21 @@ def test_what_can_be_asked_of_answers(way: str) -> None:
         matcher.answers(STORM, limit=0)
 
 
-def test_equal_queries_have_equal_answers(way: str) -> None:
-    matcher = keyword_matcher(way, {"a": "item", "b": "ITEM", "c": "storm coast", "d": "none"})
+def test_equal_queries_have_equal_answers(engine_name: str) -> None:
+    matcher = keyword_matcher(
+        engine_name, {"a": "item", "b": "ITEM", "c": "storm coast", "d": "none"}
+    )
     found = answer_elements(matcher, STORM)
     assert found["a"] == found["b"]
     assert {name: len(elements) for name, elements in found.items()} == {"a": 2, "b": 2, "c": 1}
 
 
-def test_the_best_answers_come_first(way: str) -> None:
+def test_the_best_answers_come_first(engine_name: str) -> None:
     document = (
         b"<r><a>x</a><a>y</a><b><c><d>x</d><d/><d>y</d></c></b>"
         b"<b><c>x y</c></b><b><c><d>x</d>y</c></b><e>y</e></r>"
     )
-    matcher = keyword_matcher(way, {"all": "x y", "any": "x OR y OR z"})
+    matcher = keyword_matcher(engine_name, {"all": "x y", "any": "x OR y OR z"})
     ranked = matcher.answers(document, form="ids")
     # Deeper before higher up, then smaller before larger, then in document order.
     assert [each.path for each in ranked["all"]] == [
@@ -192,28 +197,30 @@ def test_the_best_answers_come_first(way: str) -> None:
     assert counts == sorted(counts, reverse=True)
 
 
-def test_explanations(way: str) -> None:
-    matcher = keyword_matcher(way, {"it": "storm coast", "any": "storm OR gale"})
-    told = matcher.explain(STORM, "it")
-    assert told.matched
-    assert told.lacking == ()
-    assert str(told).splitlines() == [
+def test_explanations(engine_name: str) -> None:
+    matcher = keyword_matcher(engine_name, {"it": "storm coast", "any": "storm OR gale"})
+    explanation = matcher.explain(STORM, "it")
+    assert explanation.matched
+    assert explanation.lacking == ()
+    assert str(explanation).splitlines() == [
         "it matched: storm coast",
         "  /news[1]/item[1] (line 1): coast in /news[1]/item[1]/p[1] (line 1); "
         "storm in /news[1]/item[1]/title[1] (line 1)",
     ]
-    told = matcher.explain(NEWS, "it")
-    assert not told.matched
-    assert str(told).splitlines() == [
+    explanation = matcher.explain(NEWS, "it")
+    assert not explanation.matched
+    assert str(explanation).splitlines() == [
         "it did not match: storm coast",
         "  the document has no coast, no storm",
     ]
-    told = matcher.explain(STORM, "any")
-    assert (told.matched, told.lacking) == (True, ("gale",))
+    explanation = matcher.explain(STORM, "any")
+    assert (explanation.matched, explanation.lacking) == (True, ("gale",))
 
 
-def test_one_matcher_serves_many_threads(way: str) -> None:
-    matcher = keyword_matcher(way, {"it": "storm coast", "any": "storm OR gale", "no": "gale"})
+def test_one_matcher_serves_many_threads(engine_name: str) -> None:
+    matcher = keyword_matcher(
+        engine_name, {"it": "storm coast", "any": "storm OR gale", "no": "gale"}
+    )
     results: list[dict[str, tuple[int, ...]]] = []
     threads = [
         threading.Thread(
@@ -230,8 +237,8 @@ def test_one_matcher_serves_many_threads(way: str) -> None:
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="this system has no fork")
 @pytest.mark.filterwarnings("ignore:.*fork:DeprecationWarning")
-def test_a_matcher_goes_on_in_a_forked_child(way: str) -> None:
-    matcher = keyword_matcher(way, {"it": "storm coast"})
+def test_a_matcher_works_in_a_forked_child(engine_name: str) -> None:
+    matcher = keyword_matcher(engine_name, {"it": "storm coast"})
     expected = answer_elements(matcher, STORM)
     context = multiprocessing.get_context("fork")
     answers = context.Queue()
@@ -242,19 +249,19 @@ def test_a_matcher_goes_on_in_a_forked_child(way: str) -> None:
     assert child.exitcode == 0
 
 
-def test_an_engine_that_there_is_not(way: str) -> None:
+def test_an_unknown_engine_is_refused(engine_name: str) -> None:
     with pytest.raises(EngineError):
-        keyword_index(way, {}).matcher(engine="shared")
+        keyword_index(engine_name, {}).matcher(engine="shared")
 
 
 class KeywordMachine(RuleBasedStateMachine):
-    """Adds, removes, saves and loads; the index is always the plain set of its subscriptions."""
+    """Adds, removes, saves and loads; the index always equals the set of its subscriptions."""
 
-    way = "reference"
+    engine_name = "reference"
 
     def __init__(self) -> None:
         super().__init__()
-        self.index = keyword_index(self.way, {})
+        self.index = keyword_index(self.engine_name, {})
         self.held: dict[str, str] = {}
 
     @rule(
@@ -284,14 +291,14 @@ class KeywordMachine(RuleBasedStateMachine):
     def answers_what_it_holds(self) -> None:
         assert len(self.index) == len(self.held)
         assert all(self.index.query(id_) == query for id_, query in self.held.items())
-        engine, discard = KEYWORD_WAYS[self.way]
+        engine, discard = KEYWORD_ENGINES[self.engine_name]
         found = answer_elements(self.index.matcher(engine=engine, discard=discard), STORM)
         expected = answer_elements(keyword_index("reference", self.held).matcher(), STORM)
         assert found == expected
 
 
-def test_an_index_under_any_sequence_of_changes(way: str) -> None:
-    machine = type("Machine", (KeywordMachine,), {"way": way})
+def test_an_index_under_any_sequence_of_changes(engine_name: str) -> None:
+    machine = type("Machine", (KeywordMachine,), {"engine_name": engine_name})
     run_state_machine_as_test(machine, settings=settings(max_examples=15, stateful_step_count=20))
 
 
@@ -306,9 +313,9 @@ def refusal(path: Path) -> str:
 
 
 @pytest.fixture
-def saved(way: str, tmp_path: Path) -> Path:
+def saved(engine_name: str, tmp_path: Path) -> Path:
     ids = [f"s{number}" for number in range(20)]
-    index = keyword_index(way, dict.fromkeys(ids, "storm OR Gale"))
+    index = keyword_index(engine_name, dict.fromkeys(ids, "storm OR Gale"))
     index.add("all", "storm coast")
     index.remove("s3")
     index.save(tmp_path / "index")
@@ -339,11 +346,13 @@ def test_a_damaged_file_is_refused(saved: Path) -> None:
         assert refusal(saved).startswith("index.")
 
 
-def test_indexes_of_the_two_kinds_are_told_apart(way: str, saved: Path, tmp_path: Path) -> None:
+def test_an_index_of_the_other_kind_is_refused(
+    engine_name: str, saved: Path, tmp_path: Path
+) -> None:
     with pytest.raises(IndexFileError) as caught:
         SubscriptionIndex.load(saved)
     assert caught.value.code == "index.not-an-index"
-    paths = SubscriptionIndex(engine="reference" if way == "reference" else "shared")
+    paths = SubscriptionIndex(engine="reference" if engine_name == "reference" else "shared")
     paths.add("it", "/a")
     paths.save(tmp_path / "paths")
     assert refusal(tmp_path / "paths") == "index.not-an-index"

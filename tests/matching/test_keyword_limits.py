@@ -1,4 +1,4 @@
-"""The limits on keyword subscriptions: named once for both languages, and kept."""
+"""The limits of keyword subscriptions are the same in Python and Rust, and enforced."""
 
 from __future__ import annotations
 
@@ -12,21 +12,21 @@ from penstock.language import limits as of_queries
 from penstock.matching import limits as of_matching
 from penstock.matching.limits import KEMB_WORDS_MAX, KEYWORD_TEXT_RANGES_MAX, KEYWORD_WINDOW_MAX
 from penstock.native import native
-from support.contracts.keyword_engines import NATIVE_KEYWORD_WAYS, keyword_matcher
+from support.contracts.keyword_engines import NATIVE_KEYWORD_ENGINES, keyword_matcher
 from support.contracts.native_engines import needs_native
 
 pytestmark = needs_native
 
 
-def test_the_core_has_the_same_limits() -> None:
+def test_the_native_core_has_the_same_limits() -> None:
     named = {**vars(of_queries), **vars(of_matching)}
-    told = dict(native.keyword_limits())
-    assert told == {name: named[name] for name in told}
+    reported = dict(native.keyword_limits())
+    assert reported == {name: named[name] for name in reported}
     keyword_limits = {name for name in named if name.startswith(("KEYWORD", "WORD", "KEMB"))}
-    assert keyword_limits == set(told)
+    assert keyword_limits == set(reported)
 
 
-def test_or_wants_a_document_that_can_be_held() -> None:
+def test_or_answers_need_a_document_within_the_buffer_limit() -> None:
     large = b"<r>%s</r>" % (b"<a>x</a><a>y</a>" * (KEYWORD_WINDOW_MAX // 3))
     matcher = keyword_matcher("postings", {"any": "x OR y", "other": "z OR zz", "all": "x y"})
     # Whether it matches needs no answers; and what has no word of an OR query needs none of it.
@@ -50,7 +50,7 @@ def test_or_wants_a_document_that_can_be_held() -> None:
     assert not only_any.fragments
 
 
-def test_an_element_with_more_pieces_of_text_than_are_kept() -> None:
+def test_an_element_with_more_text_nodes_than_are_stored() -> None:
     document = b"<r>%s</r>" % (b"x<b/>" * (KEYWORD_TEXT_RANGES_MAX + 1))
     (answer,) = keyword_matcher("postings", {"it": "x"}).answers(document)["it"]
     assert answer.truncated
@@ -58,28 +58,28 @@ def test_an_element_with_more_pieces_of_text_than_are_kept() -> None:
     assert answer.fragment.to_xml().count("x") == KEYWORD_TEXT_RANGES_MAX
 
 
-@pytest.mark.parametrize("way", NATIVE_KEYWORD_WAYS)
+@pytest.mark.parametrize("engine_name", NATIVE_KEYWORD_ENGINES)
 @pytest.mark.parametrize("more", [-1, 0, 1, 10])
-def test_queries_with_many_words(way: str, more: int) -> None:
+def test_queries_with_many_words(engine_name: str, more: int) -> None:
     words = [f"w{number}" for number in range(KEMB_WORDS_MAX + more)]
     document = f"<r><a>{' '.join(words[1:])}</a><b>{words[0]} <c>{' '.join(words)}</c></b></r>"
     queries = {"all": " ".join(words), "any": " OR ".join(words), "two": "w0 w1"}
     expected = answer_elements(keyword_matcher("reference", queries), document.encode())
-    assert answer_elements(keyword_matcher(way, queries), document.encode()) == expected
+    assert answer_elements(keyword_matcher(engine_name, queries), document.encode()) == expected
 
 
-def test_kemb_counts_what_it_does() -> None:
+def test_kemb_counters() -> None:
     """Table 1 on the document of Fig. 1."""
     document = b"<a><b/><d><e/><f/></d><b><a><c/><d/></a></b><c/></a>"
     queries = {"Q1": "a b c", "Q2": "a b d", "Q3": "a d", "Q4": "e f"}
 
-    def counted(way: str) -> dict[str, int]:
-        matcher = keyword_matcher(way, queries)
+    def counted(engine_name: str) -> dict[str, int]:
+        matcher = keyword_matcher(engine_name, queries)
         assert sum(map(len, answer_elements(matcher, document).values())) == 2 + 2 + 2 + 1
         return matcher.engine_counters()
 
     kept, discarded = counted("kemb without discarding"), counted("kemb")
-    # As in the paper, whose states 1 to 15 its text and Fig. 4 speak of.
+    # As in the paper: states 1 to 15 in its text and Fig. 4.
     assert kept["states"] == discarded["states"] == 15
     assert kept["discarded"] == 0
     assert discarded["discarded"] > 0

@@ -1,4 +1,4 @@
-"""The plain definition of keyword answers keeps what the design promises of them."""
+"""The reference definition of keyword answers has the properties stated in the design."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from penstock.matching.reference.keyword_semantics import (
     slca_answers,
 )
 from penstock.matching.reference.keyword_tree import Element, keyword_tree
-from support.contracts.keyword_engines import keyword_matcher, keyword_ways
+from support.contracts.keyword_engines import keyword_engine_params, keyword_matcher
 from support.strategies.keywords import keyword_cases, nested_documents
 
 KEYWORDS = frozenset("abc")
@@ -33,7 +33,7 @@ def tree(document: bytes) -> list[Element]:
 
 @given(nested_documents)
 def test_an_answer_owns_a_content_node_of_each_keyword(document: bytes) -> None:
-    """The same definition the other way round: each content node goes to its lowest owner."""
+    """The inverse definition: each content node belongs to its lowest owner."""
     elements = tree(document)
     ck = contained(KEYWORDS, elements)
     owned: dict[Element, list[Element]] = defaultdict(list)
@@ -64,7 +64,7 @@ def test_every_slca_is_a_clca(document: bytes) -> None:
 
 
 @given(nested_documents)
-def test_there_is_an_answer_if_and_only_if_the_keywords_are_there(document: bytes) -> None:
+def test_an_answer_exists_exactly_if_all_keywords_occur(document: bytes) -> None:
     elements = tree(document)
     there = contained(KEYWORDS, elements)[elements[0]]
     assert bool(and_answers(KEYWORDS, elements)) == (there == KEYWORDS)
@@ -138,18 +138,18 @@ def test_a_path_return_answers_for_itself(case: tuple[bytes, list[str]]) -> None
         (b"<p>x<q><a>y</a></q><r><b>y</b></r></p>", "x OR y", {0: [0, 4], 2: [2]}),
     ],
 )
-def test_telling_cases(document: bytes, query: str, expected: dict[int, list[int]]) -> None:
+def test_distinguishing_cases(document: bytes, query: str, expected: dict[int, list[int]]) -> None:
     found = keyword_semantics.answers(parse_keywords(query), tree(document))
     assert {
         answer.number: [each.number for each in content] for answer, content in found.items()
     } == expected
 
 
-@pytest.mark.parametrize("way", keyword_ways)
-def test_more_witnesses_than_are_listed_are_counted(way: str) -> None:
+@pytest.mark.parametrize("engine_name", keyword_engine_params)
+def test_more_witnesses_than_are_listed_are_counted(engine_name: str) -> None:
     many = KEYWORD_WITNESSES_MAX + 3
     document = b"<r><x/>%s<p>storm</p></r>" % (b"<q>gale</q>" * many)
-    (answer,) = keyword_matcher(way, {"it": "gale storm"}).answers(document)["it"]
+    (answer,) = keyword_matcher(engine_name, {"it": "gale storm"}).answers(document)["it"]
     assert answer.truncated
     gale, storm = answer.witnesses
     assert (gale.count, len(gale.first)) == (many, KEYWORD_WITNESSES_MAX)

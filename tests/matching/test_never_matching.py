@@ -1,4 +1,4 @@
-"""A subscription that can never match is flagged when it is made, and added all the same."""
+"""A subscription that can never match is flagged on creation, and still added."""
 
 from penstock.matching import SubscriptionIndex
 from penstock.schema import SchemaGraph

@@ -32,7 +32,7 @@ def expected() -> set[str]:
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="this system has no fork")
 @pytest.mark.filterwarnings("ignore:.*fork:DeprecationWarning")
 @pytest.mark.parametrize("engine", ENGINES)
-def test_a_matcher_goes_on_in_a_forked_child(engine: str) -> None:
+def test_a_matcher_works_in_a_forked_child(engine: str) -> None:
     matcher = matcher_of(engine)
     assert set(matcher.match(NEWS)) == expected()
     context = multiprocessing.get_context("fork")

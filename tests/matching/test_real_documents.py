@@ -60,7 +60,7 @@ QUERIES: Final[Mapping[str, Sequence[str]]] = {
         "//description[text[contains(., 'gold')]] | //none",
     ),
 }
-"""For each folder what its readers might ask; each query selects something in some document."""
+"""Typical queries for each folder; each query selects something in some document."""
 
 NAMESPACES: Final = {
     "cap": "urn:oasis:names:tc:emergency:cap:1.1",
@@ -94,7 +94,7 @@ def test_every_engine_selects_what_the_reference_selects(folder: str, engine: st
 
 
 @pytest.mark.parametrize("folder", QUERIES)
-def test_each_query_is_telling(folder: str) -> None:
+def test_each_query_matches_some_documents(folder: str) -> None:
     reference = matcher("reference", folder)
     seen = {found for path in documents(folder) for found in reference.match_file(path)}
     assert set(QUERIES[folder]) - seen == set()

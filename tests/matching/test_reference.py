@@ -1,4 +1,4 @@
-"""The reference itself: lxml's own parser and XPath agree with it wherever they can."""
+"""The reference itself: lxml's own parser and XPath agree with it wherever they are comparable."""
 
 from __future__ import annotations
 
@@ -66,14 +66,14 @@ def shape(element: etree._Element, spell: Callable[[str, str], str]) -> object:
 def test_the_tree_is_the_one_that_lxml_makes(document: bytes) -> None:
     built = tree(document).root.getroot()
     # Namespaces are escaped in the tree, since lxml does not take them all.
-    as_it_is = etree.QName
-    assert shape(built, lambda uri, local: as_it_is(uri or None, local).text) == shape(
+    unchanged = etree.QName
+    assert shape(built, lambda uri, local: unchanged(uri or None, local).text) == shape(
         lxml_tree(document).getroot(), lxml_name
     )
 
 
 def described(tree: etree._ElementTree, nodes: Sequence[object]) -> list[object]:
-    """Nodes of different trees in the same words."""
+    """Nodes of different trees in a comparable form."""
     number = {element: at for at, element in enumerate(tree.iter())}
     return [number[node] if isinstance(node, etree._Element) else str(node) for node in nodes]
 

@@ -1,4 +1,4 @@
-"""The native evaluator of single queries against lxml, down to the byte ranges of each node."""
+"""The native evaluator of single queries agrees with lxml, including byte ranges."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _ANY_NAMESPACE = re.compile(r"\*:(\w+)")
 def assert_alike(document: PlacedDocument, query: Query) -> None:
     printed = to_text(query)
     selected = native.select(document.data, printed.text, list(printed.namespaces.items()))
-    # lxml knows XPath 1.0 only. No string of the vocabularies has `*:` in it.
+    # lxml supports only XPath 1.0. No string of the vocabularies contains `*:`.
     text = _ANY_NAMESPACE.sub(r"*[local-name() = '\1']", printed.text)
     tree = etree.fromstring(document.data, etree.XMLParser(huge_tree=True)).getroottree()
     found = etree.XPath(text, namespaces=dict(printed.namespaces))(tree)
@@ -50,11 +50,11 @@ FEW = Vocabulary(elements=("a",), attributes=("p",), texts=("", "1", "2"), numbe
 
 
 @given(cases(FEW))
-def test_recursion_gives_what_lxml_gives(case: tuple[PlacedDocument, Query]) -> None:
+def test_recursive_documents_agree_with_lxml(case: tuple[PlacedDocument, Query]) -> None:
     assert_alike(*case)
 
 
-def test_deep_documents_are_no_trouble() -> None:
+def test_deep_documents_are_rewritten() -> None:
     depth = 250
     document = b"<a>" * depth + b"<b/>" + b"</a>" * depth
     [(kind, [(start, end)])] = native.select(document, "//a[a]//a[not(a)]/b", [])

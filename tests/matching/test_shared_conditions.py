@@ -1,4 +1,4 @@
-"""Subscriptions that differ only in a constant are told apart by its value, not one by one."""
+"""Subscriptions that differ only in a constant share a condition and are looked up by value."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ def test_constants_are_looked_up(shape: str, found: set[str]) -> None:
 
 
 def test_what_is_verified_was_found_by_its_constant_first() -> None:
-    """What shared conditions cannot say needs a second look, but only where the rest is met."""
+    """Conditions that cannot be shared are verified, but only where the rest of the query holds."""
     matches = matched("//item[head/title[. = 'x{}'][not(b)]]")
     assert set(matches) == {"17", "9"}
     assert matches.counters.work.verified == 2

@@ -1,4 +1,4 @@
-"""Mappings derived from matchings: the paper's rules, what they reach, and what they do not."""
+"""Mappings derived from matchings by the paper's rules, and the limits of these rules."""
 
 from __future__ import annotations
 
@@ -163,7 +163,7 @@ def test_upgrade_two_levels_follows_its_sibling() -> None:
     assert found.comparison.is_same
 
 
-def test_no_upgrade_beside_an_unwrapped_root() -> None:
+def test_no_upgrade_next_to_an_unwrapped_root() -> None:
     # Something is mapped to the path above the root: it is not wrapped, and nothing can leave it.
     found = derived(
         "a\n  b\n    d\n  c\n",
@@ -190,7 +190,7 @@ def test_what_was_moved_into_a_node_is_not_moved_on(target: str, place: str, ope
     assert found.comparison.is_same
 
 
-def test_exchanges_turn_a_whole_chain_round() -> None:
+def test_exchanges_reverse_a_chain() -> None:
     found = derived("a\n  b\n    c\n", "c\n  b\n    a\n", "/a /c/b/a", "/a/b /c/b", "/a/b/c /c")
     assert operators(found) == ["exchange b", "exchange c"]
     assert found.comparison.is_same
@@ -231,8 +231,8 @@ def test_an_element_cannot_become_an_attribute() -> None:
 
 def test_cardinalities_are_compared_too() -> None:
     found = derived("a\n  @x?\n  b*\n", "a\n  @x\n  b?\n", "/a /a", "/a/b /a/b")
-    told = [(str(place), here, there) for place, here, there in found.comparison.cardinality]
-    assert told == [("/a/@x", "?", "1"), ("/a/b", "*", "?")]
+    reported = [(str(place), here, there) for place, here, there in found.comparison.cardinality]
+    assert reported == [("/a/@x", "?", "1"), ("/a/b", "*", "?")]
 
 
 @pytest.mark.parametrize(
@@ -262,7 +262,7 @@ def test_a_matching_file_begins_with_its_kind() -> None:
 
 
 def result_of(mapping: Mapping) -> tuple[SchemaTree, SchemaMatching]:
-    """What a mapping makes of its schema, and the matching between the two."""
+    """The schema that a mapping produces, and the matching between the two."""
     places = mapping.transformed.places
     assume(len(set(places.values())) == len(places))  # else two nodes became one
     return mapping.transformed.tree, SchemaMatching(tuple(places.items()))
@@ -305,7 +305,7 @@ def test_where_the_rules_reach_it_the_schemas_are_the_same(data: st.DataObject) 
 
 
 @given(st.data())
-def test_any_matching_gives_a_mapping_and_a_true_report(data: st.DataObject) -> None:
+def test_any_matching_yields_a_mapping_and_a_correct_report(data: st.DataObject) -> None:
     mapping = data.draw(schema_trees(least=2).flatmap(mappings))
     target, whole = result_of(mapping)
     kept = data.draw(st.lists(st.sampled_from(whole.pairs), unique=True, min_size=1))

@@ -1,4 +1,4 @@
-"""Global schemas: domain and version stand in the schema file and count in the digest."""
+"""Global schemas: domain and version are in the schema file and part of the digest."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def test_domain_version_and_predecessor_are_read_and_printed() -> None:
     st.integers(1, 10**9 - 1),
     st.sampled_from([None, "sha256:ab"]),
 )
-def test_what_is_printed_is_read_again(
+def test_printing_and_reading_round_trips(
     tree: SchemaTree, domain: str, version: int, predecessor: str | None
 ) -> None:
     schema = GlobalSchema(domain, version, tree, predecessor)
@@ -45,7 +45,7 @@ def test_what_is_printed_is_read_again(
     assert replace(schema, version=version + 1).digest != schema.digest
 
 
-def test_remarks_are_nothing_to_the_digest() -> None:
+def test_comments_do_not_change_the_digest() -> None:
     tree = read_tree(FILE)
     remarked = replace(tree, remarks=("any element may stand in course",))
     assert GlobalSchema("a", 1, remarked).digest == GlobalSchema("a", 1, tree).digest
@@ -53,7 +53,7 @@ def test_remarks_are_nothing_to_the_digest() -> None:
 
 
 @pytest.mark.parametrize("domain", ["", "a b", "../a", "-a", ".a", "a" * 101, "a/b"])
-def test_what_is_no_name_of_a_domain_is_refused(domain: str) -> None:
+def test_an_invalid_domain_name_is_refused(domain: str) -> None:
     with pytest.raises(SchemaError, match="not a valid domain name") as caught:
         GlobalSchema(domain, 1, read_tree(FILE))
     assert caught.value.code == "schema.domain"
@@ -64,7 +64,7 @@ def test_versions_count_from_one() -> None:
         GlobalSchema("a", 0, read_tree(FILE))
 
 
-def test_a_schema_without_a_domain_is_no_global_one() -> None:
+def test_a_schema_without_a_domain_is_not_global() -> None:
     with pytest.raises(SchemaError, match="does not name its domain") as caught:
         GlobalSchema.from_text("penstock schema 1\na\n")
     assert caught.value.code == "schema.domain"
@@ -73,7 +73,7 @@ def test_a_schema_without_a_domain_is_no_global_one() -> None:
 @pytest.mark.parametrize(
     "head", ["domain a", "domain a version 0", "domain a version 1\ndomain b version 1"]
 )
-def test_a_domain_line_that_is_not_written_so_is_refused_with_its_place(head: str) -> None:
+def test_a_malformed_domain_line_is_refused_with_its_position(head: str) -> None:
     with pytest.raises(SchemaError, match="`domain NAME version N`") as caught:
         GlobalSchema.from_text(f"penstock schema 1\n{head}\na\n")
     assert caught.value.code == "schema.file"
@@ -87,5 +87,5 @@ def test_a_mapping_has_no_domain() -> None:
 
 
 @pytest.mark.parametrize("root", ["cut", "domain", "namespace"])
-def test_a_root_may_be_called_like_a_word_of_the_format(root: str) -> None:
+def test_a_root_may_have_the_name_of_a_format_keyword(root: str) -> None:
     assert read_tree(f"penstock schema 1\n{root} text\n").root.name.local == root

@@ -1,4 +1,4 @@
-"""Global schemas from local ones: by majority at first, by additions alone from then on."""
+"""Global schemas from local ones: first by majority, then only by additions."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def test_names_are_those_of_the_majority() -> None:
     ]
 
 
-def test_what_is_in_what_is_decided_by_the_majority() -> None:
+def test_nesting_is_that_of_the_majority() -> None:
     in_schedule = "course\n  title text\n  schedule\n    time text\n    place text\n"
     flat = "course\n  title text\n  time text\n  place text\n"
     assert made(in_schedule, flat, flat)[1:] == [
@@ -60,7 +60,7 @@ def test_what_is_in_what_is_decided_by_the_majority() -> None:
     ]
 
 
-def test_where_votes_are_equal_the_larger_schema_decides() -> None:
+def test_ties_are_decided_by_the_larger_schema() -> None:
     in_schedule = "course\n  title text\n  schedule\n    time text\n"
     flat = "course\n  title text\n  time text\n"
     assert "    time text" in made(flat, in_schedule)
@@ -76,12 +76,12 @@ def test_cardinalities_are_widened() -> None:
     ]
 
 
-def test_one_element_is_enough_to_make_attributes_elements() -> None:
+def test_one_element_turns_attributes_into_elements() -> None:
     assert made("a\n  @code\n", "a\n  @code\n", "a\n  code text\n") == ["a", "  code text"]
     assert made("a\n  @code\n", "a\n  @code?\n") == ["a", "  @code?"]
 
 
-def test_levels_that_only_group_are_left_out() -> None:
+def test_grouping_levels_are_omitted() -> None:
     grouped = "catalogue\n  courses\n    course*\n      title text\n"
     plain = "catalogue\n  course+\n    title text\n    room text\n"
     found = integrate("d", [tree(grouped), tree(plain)])
@@ -95,7 +95,7 @@ def test_levels_that_only_group_are_left_out() -> None:
     assert unplaced(found) == [f"/catalogue/courses: {reason}"]
 
 
-def test_parents_that_change_places_give_a_tree() -> None:
+def test_swapped_parents_yield_a_tree() -> None:
     one = "library\n  author*\n    name text\n    article*\n      title text\n      year text\n"
     other = "library\n  article*\n    title text\n    year text\n    author*\n      name text\n"
     for schemas in ([one, other], [one, other, other], [one, one, other]):
@@ -103,8 +103,8 @@ def test_parents_that_change_places_give_a_tree() -> None:
         assert len(list(found.schema.tree.places())) == 6
 
 
-def test_two_of_one_name_in_one_place_get_different_names() -> None:
-    # Two schemas have a name in a seller, and one a name beside it: the majority puts both there.
+def test_siblings_of_one_name_get_different_names() -> None:
+    # Two schemas have a name in a seller, and one a name next to it: the majority puts both there.
     one = "shop\n  name text\n  seller\n    id text\n    name text\n"
     two = "shop\n  seller\n    id text\n    title text\n"
     found = integrate("d", [tree(each) for each in (one, two, two)])
@@ -112,7 +112,7 @@ def test_two_of_one_name_in_one_place_get_different_names() -> None:
     assert len(places) == len(set(places))
 
 
-def test_without_local_schemas_there_is_none() -> None:
+def test_no_local_schemas_are_refused() -> None:
     with pytest.raises(SchemaError, match="at least one local schema") as caught:
         integrate("d", [])
     assert caught.value.code == "schema.domain"
@@ -120,7 +120,7 @@ def test_without_local_schemas_there_is_none() -> None:
 
 @settings(max_examples=FEWER)
 @given(SCHEMAS, st.data())
-def test_the_order_of_local_schemas_is_nothing(
+def test_the_order_of_local_schemas_does_not_matter(
     schemas: list[SchemaTree], data: st.DataObject
 ) -> None:
     numbers = data.draw(st.permutations(range(len(schemas))))
@@ -134,7 +134,7 @@ def test_the_order_of_local_schemas_is_nothing(
 
 @settings(max_examples=FEWER)
 @given(SCHEMAS)
-def test_every_local_place_is_in_a_pair_or_reported(schemas: list[SchemaTree]) -> None:
+def test_every_local_node_is_paired_or_reported(schemas: list[SchemaTree]) -> None:
     found = integrate("d", schemas)
     known = set(found.schema.tree.places())
     for local, matching, missing in zip(schemas, found.matchings, found.unplaced, strict=True):
@@ -145,7 +145,7 @@ def test_every_local_place_is_in_a_pair_or_reported(schemas: list[SchemaTree]) -
 
 
 @given(schema_trees())
-def test_one_schema_is_its_own_global_one(schema: SchemaTree) -> None:
+def test_a_single_schema_is_its_own_global_schema(schema: SchemaTree) -> None:
     found = integrate("d", [schema, schema])
     assert found.schema.tree == schema
     assert all(local == image for each in found.matchings for local, image in each.pairs)
@@ -153,7 +153,7 @@ def test_one_schema_is_its_own_global_one(schema: SchemaTree) -> None:
 
 @settings(max_examples=FEWER)
 @given(st.data())
-def test_schemas_that_differ_in_wording_give_one_of_the_same_size(data: st.DataObject) -> None:
+def test_schemas_that_differ_only_in_names_are_merged(data: st.DataObject) -> None:
     schema = data.draw(worded_trees().map(SchemaTree))
     others = [data.draw(rewritten(schema))[0] for _ in range(2)]
     found = integrate("d", [schema, *others])
@@ -164,7 +164,7 @@ def test_schemas_that_differ_in_wording_give_one_of_the_same_size(data: st.DataO
 # By additions
 
 
-def test_new_places_join_below_what_they_belong_to() -> None:
+def test_new_nodes_are_added_below_their_parents() -> None:
     before = "catalogue\n  course+\n    title text\n"
     found = extended(
         before,
@@ -187,26 +187,26 @@ def test_new_places_join_below_what_they_belong_to() -> None:
     ]
 
 
-def test_a_schema_that_brings_nothing_new_leaves_the_version() -> None:
+def test_a_schema_without_new_nodes_keeps_the_version() -> None:
     before = "catalogue\n  course*\n    title? text\n    room? text\n"
     found = extended(before, "catalogue\n  course+\n    title text\n")
     assert found.schema == GlobalSchema("d", 1, tree(before))
     assert found.added == ()
 
 
-def test_what_a_new_schema_lacks_becomes_optional() -> None:
+def test_nodes_missing_from_a_new_schema_become_optional() -> None:
     found = extended("a\n  title text\n  room text\n", "a\n  title text\n")
     assert print_tree(found.schema.tree).endswith("a\n  title text\n  room? text\n")
     assert found.schema.version == 2
 
 
-def test_roots_that_nothing_is_like_are_paired() -> None:
+def test_dissimilar_roots_are_paired() -> None:
     found = extended("catalogue\n  course text\n", "xyz\n  course text\n")
     assert [str(place) for place in found.matchings[0].pairs[0]] == ["/xyz", "/catalogue"]
     assert found.matchings[0].uncertain[0] == found.matchings[0].pairs[0]
 
 
-def test_what_cannot_be_placed_is_told_with_the_reason() -> None:
+def test_nodes_that_cannot_be_placed_are_reported_with_the_reason() -> None:
     in_attribute = extended("a\n  @owner\n  b text\n", "a\n  owner text\n    xyz text\n  b text\n")
     assert unplaced(in_attribute) == [
         "/a/owner/xyz: /a/owner corresponds to an attribute, which cannot have children"
@@ -241,16 +241,14 @@ def test_a_global_schema_only_grows(before: SchemaTree, schemas: list[SchemaTree
 
 @settings(max_examples=FEWER)
 @given(schema_trees(), schema_trees())
-def test_a_schema_that_joins_twice_brings_nothing_new(
-    before: SchemaTree, schema: SchemaTree
-) -> None:
+def test_integrating_a_schema_twice_adds_nothing(before: SchemaTree, schema: SchemaTree) -> None:
     once = extend(GlobalSchema("d", 1, before), [schema])
     twice = extend(once.schema, [schema])
     assert (twice.schema, twice.added) == (once.schema, ())
 
 
-def test_a_schema_whose_places_look_different_beside_what_it_added_joins_once() -> None:
-    # At first `a` in `b` looks like the root; beside the new `b` it is what it is, and new too.
+def test_a_schema_similar_to_its_own_additions_is_integrated_once() -> None:
+    # At first `a` in `b` looks like the root; next to the new `b` it is recognised as new, too.
     before = "a\n  @x?\n  @y?\n"
     schema = "g\n  @z?\n  b text\n    @w\n    @v?\n    a* text\n      @y\n      @x\n    b* text\n"
     once = extended(before, schema)

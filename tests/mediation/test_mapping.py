@@ -1,4 +1,4 @@
-"""Mappings: their files, their order, what is refused and where, what blocks."""
+"""Mappings: files, order of operators, refusals with positions, blocking operators."""
 
 from __future__ import annotations
 
@@ -111,7 +111,7 @@ def test_every_form_of_every_operator_is_printed_and_read() -> None:
 
 
 @given(schema_trees(least=2).flatmap(mappings))
-def test_what_is_printed_is_read_again(mapping: Mapping) -> None:
+def test_printing_and_reading_round_trips(mapping: Mapping) -> None:
     again = Mapping.from_text(mapping.to_text())
     assert again == mapping
     assert again.digest == mapping.digest
@@ -229,7 +229,7 @@ def test_which_operators_block(operator: Operator, blocks: bool) -> None:
         ),
     ],
 )
-def test_what_cannot_be_applied_is_refused(
+def test_an_inapplicable_operator_is_refused(
     operators: list[Operator], code: str, message: str
 ) -> None:
     with pytest.raises(MappingError, match=message) as caught:
@@ -243,7 +243,7 @@ def test_a_wrapped_root_can_be_upgraded_from() -> None:
     assert Place(path("/n/b")) in mapping.transformed.tree.places()
 
 
-def test_siblings_that_get_the_same_name_are_one_node_that_occurs_often() -> None:
+def test_siblings_renamed_alike_become_one_repeated_node() -> None:
     mapping = Mapping(TREE, (Rename(B, N), Rename(E, N)))
     (node,) = mapping.transformed.tree.root.children
     assert (node.occurs.many, node.text) == (True, True)
@@ -274,7 +274,7 @@ HEAD = "penstock mapping 1\na\n  @x\n  b\n"
         ("  => rename p:b", "expected the new name", 13),
     ],
 )
-def test_a_line_that_is_no_operator_is_refused_where_it_goes_wrong(
+def test_a_malformed_operator_is_refused_with_its_position(
     line: str, message: str, column: int
 ) -> None:
     with pytest.raises(MappingError, match=message) as caught:
@@ -293,20 +293,20 @@ def test_an_operator_that_cannot_be_applied_is_refused_at_its_line() -> None:
     assert "Wrap the root first" in caught.value.hint
 
 
-def test_a_schema_file_is_no_mapping() -> None:
+def test_a_schema_file_is_not_a_mapping() -> None:
     with pytest.raises(MappingError, match="`penstock mapping 1`"):
         Mapping.from_text("penstock schema 1\na\n")
 
 
 @pytest.mark.parametrize("uri", [r'"\ud800"', r'"\u0000"', "http://www.w3.org/2000/xmlns/"])
-def test_what_can_be_no_namespace_is_refused(uri: str) -> None:
+def test_an_invalid_namespace_is_refused(uri: str) -> None:
     with pytest.raises(MappingError, match="expected `namespace PREFIX URI`") as caught:
         Mapping.from_text(f"penstock mapping 1\nnamespace p {uri}\n\np:a\n")
     assert caught.value.code == "mapping.syntax"
 
 
 class CountedName(Name):
-    """A name that counts how often it is compared."""
+    """A name that counts its comparisons."""
 
     compared = 0
 
@@ -332,5 +332,5 @@ def comparisons(attributes: int) -> int:
     return CountedName.compared
 
 
-def test_many_attributes_of_one_node_take_no_more_than_their_share() -> None:
+def test_attributes_of_one_node_take_linear_time() -> None:
     assert 0 < comparisons(800) < 3 * comparisons(400)

@@ -1,4 +1,4 @@
-"""The mediator: domains, local schemas, and the mappings it hands out."""
+"""The mediator: domains, local schemas and their mappings."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def code_of(refused: pytest.ExceptionInfo[MappingError]) -> str:
     return refused.value.code
 
 
-def test_a_mapping_is_handed_out_by_schema_and_by_digest(mediator: Mediator) -> None:
+def test_mappings_are_found_by_schema_and_by_digest(mediator: Mediator) -> None:
     mapping = renaming("katalog")
     made = mediator.register("katalog", mapping, publisher="south")
     assert (made.domain, made.version, made.digest) == ("courses", 1, mapping.digest)
@@ -39,7 +39,7 @@ def test_a_mapping_is_handed_out_by_schema_and_by_digest(mediator: Mediator) -> 
     assert code_of(refused) == "mediation.unregistered"
 
 
-def test_a_publishers_own_mapping_goes_before_that_for_anyone(mediator: Mediator) -> None:
+def test_a_publishers_mapping_takes_precedence(mediator: Mediator) -> None:
     mediator.register("katalog", renaming("katalog"))
     mediator.register("katalog", renaming("liste"), publisher="south")
     assert mediator.mapping_of("south", "katalog") == renaming("liste")
@@ -49,7 +49,7 @@ def test_a_publishers_own_mapping_goes_before_that_for_anyone(mediator: Mediator
     assert table.digest_for("south", "katalog") == renaming("liste").digest
 
 
-def test_mappings_that_were_replaced_are_still_handed_out_by_digest(mediator: Mediator) -> None:
+def test_replaced_mappings_are_still_found_by_digest(mediator: Mediator) -> None:
     mappings = [renaming(f"v{number}") for number in range(limits.EARLIER_MAPPINGS_MAX + 2)]
     for mapping in mappings:
         made = mediator.register("katalog", mapping)
@@ -61,7 +61,7 @@ def test_mappings_that_were_replaced_are_still_handed_out_by_digest(mediator: Me
     assert mediator.register("katalog", mappings[-2]).earlier[0] == mappings[-1].digest
 
 
-def test_what_is_withdrawn_is_forgotten_unless_another_schema_has_it(mediator: Mediator) -> None:
+def test_a_withdrawn_mapping_is_removed_unless_another_schema_uses_it(mediator: Mediator) -> None:
     mapping = renaming("katalog")
     mediator.register("katalog", mapping, publisher="south")
     mediator.register("katalog", mapping, publisher="north")
@@ -74,7 +74,7 @@ def test_what_is_withdrawn_is_forgotten_unless_another_schema_has_it(mediator: M
     assert code_of(refused) == "mediation.unregistered"
 
 
-def test_the_domain_may_be_left_out_where_there_is_one(mediator: Mediator) -> None:
+def test_a_single_domain_is_the_default(mediator: Mediator) -> None:
     mediator.add(GlobalSchema("news", 1, CATALOGUE))
     with pytest.raises(MappingError, match="several domains: courses, news") as refused:
         mediator.register("katalog", renaming("katalog"))
@@ -102,7 +102,7 @@ def test_versions_of_a_global_schema_only_grow(mediator: Mediator) -> None:
 
 
 @pytest.mark.parametrize(
-    ("schema", "told"),
+    ("schema", "message"),
     [
         (
             GlobalSchema("courses", 1, LARGER),
@@ -111,15 +111,15 @@ def test_versions_of_a_global_schema_only_grow(mediator: Mediator) -> None:
         (GlobalSchema("courses", 2, OTHER), "lacks /catalogue/course/title of version 1"),
     ],
 )
-def test_a_version_that_would_lose_something_is_refused(
-    mediator: Mediator, schema: GlobalSchema, told: str
+def test_a_version_that_removes_nodes_is_refused(
+    mediator: Mediator, schema: GlobalSchema, message: str
 ) -> None:
-    with pytest.raises(MappingError, match=told) as refused:
+    with pytest.raises(MappingError, match=message) as refused:
         mediator.add(schema)
     assert code_of(refused) == "mediation.version"
 
 
-def test_a_domain_goes_once_nothing_belongs_to_it(mediator: Mediator) -> None:
+def test_an_empty_domain_can_be_removed(mediator: Mediator) -> None:
     mediator.register("katalog", renaming("katalog"), publisher="south")
     with pytest.raises(MappingError, match="`katalog` of `south` is registered") as refused:
         mediator.remove("courses")
@@ -130,7 +130,7 @@ def test_a_domain_goes_once_nothing_belongs_to_it(mediator: Mediator) -> None:
 
 
 @pytest.mark.parametrize("name", ["", " katalog", "kata\nlog", "k" * 201])
-def test_what_is_no_name_is_refused(mediator: Mediator, name: str) -> None:
+def test_an_invalid_name_is_refused(mediator: Mediator, name: str) -> None:
     with pytest.raises(MappingError) as refused:
         mediator.register(name, renaming("katalog"))
     assert code_of(refused) == "mediation.name"
@@ -145,13 +145,13 @@ def test_local_schemas_are_bounded(mediator: Mediator, monkeypatch: pytest.Monke
     assert code_of(refused) == "mediation.limit"
 
 
-def test_what_a_local_schema_lacks_is_told(mediator: Mediator) -> None:
+def test_nodes_missing_from_a_local_schema_are_reported(mediator: Mediator) -> None:
     made = mediator.register("katalog", renaming("katalog"))
     missing = [str(place) for place in mediator.comparison(made).missing]
     assert missing == ["/catalogue/course"]
 
 
-def test_a_table_is_the_same_when_it_is_read_again(mediator: Mediator) -> None:
+def test_a_table_round_trips(mediator: Mediator) -> None:
     mediator.register("katalog", renaming("katalog"), publisher="süd")
     table = mediator.table(unknown_schema="as-is")
     assert MappingTable.from_text(table.to_text()) == table

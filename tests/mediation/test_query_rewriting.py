@@ -1,4 +1,4 @@
-"""A rewritten query says of a local document what the query says of the global one, or nothing."""
+"""A rewritten query matches a local document as the query matches the global one, or is refused."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ ANY_QUERY = queries(VOCABULARY, max_branches=2, max_depth=2)
 
 
 def matched(asked: dict[str, Query], document: bytes) -> set[str]:
-    """Which queries a document meets, by the engine, which is compared with lxml elsewhere."""
+    """The queries that match a document, by the engine, which other tests compare with lxml."""
     index = SubscriptionIndex()
     texts = [str(to_text(query, PREFIXES)) for query in asked.values()]
     assert not index.add_many(asked, texts, namespaces=PREFIXES)
@@ -45,7 +45,7 @@ def matched(asked: dict[str, Query], document: bytes) -> set[str]:
 
 
 def matched_rewritten(asked: dict[str, Query], mapping: Mapping, document: bytes) -> set[str]:
-    """The same for what the mapping makes of a document, by definition."""
+    """The same for the rewritten document, by the reference."""
     trees = rewrite(mapping, read_events(document)).events()
     return set().union(*(matched(asked, write(tree).encode()) for tree in trees))
 
@@ -103,7 +103,7 @@ list
         ),
     ],
 )
-def test_a_query_is_said_in_terms_of_the_local_schema(query: str, local: str | None) -> None:
+def test_a_query_is_rewritten_to_the_local_schema(query: str, local: str | None) -> None:
     assert rewritten(COURSES, query) == local
 
 
@@ -115,7 +115,7 @@ def test_a_query_is_said_in_terms_of_the_local_schema(query: str, local: str | N
         ("//course[title = 'Db']/teacher[name]", "/list/teacher[name]/course/title[. = 'Db']"),
     ],
 )
-def test_what_an_exchange_turned_round_is_asked_of_the_parent(query: str, local: str) -> None:
+def test_conditions_on_exchanged_nodes_move_to_the_parent(query: str, local: str) -> None:
     assert rewritten(EXCHANGED, query) == local
 
 
@@ -130,7 +130,7 @@ def test_what_an_exchange_turned_round_is_asked_of_the_parent(query: str, local:
         ("//teacher[not(name = 'Al' or assistant = 'Bo')]", "not"),
     ],
 )
-def test_what_cannot_be_said_is_refused_with_the_reason(query: str, why: str) -> None:
+def test_an_inexpressible_query_is_refused_with_the_reason(query: str, why: str) -> None:
     with pytest.raises(MappingError, match=why) as caught:
         rewritten(COURSES, query)
     assert caught.value.code == "mapping.query"
@@ -142,12 +142,12 @@ def test_a_mapping_with_exceptions_is_refused() -> None:
         rewritten(Mapping.from_text(text), "//b")
 
 
-def test_a_schema_that_is_cut_is_refused() -> None:
+def test_a_truncated_schema_is_refused() -> None:
     with pytest.raises(MappingError, match="is truncated"):
         rewritten(Mapping.from_text("penstock mapping 1\na ...\n  b*\n"), "//b")
 
 
-def test_a_query_that_can_stand_for_too_much_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_query_with_too_many_expansions_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(query_rewriting, "QUERY_PLACES_MAX", 3)
     with pytest.raises(MappingError, match="3 places"):
         rewritten(COURSES, "//*")
@@ -158,7 +158,7 @@ def test_a_query_that_can_stand_for_too_much_is_refused(monkeypatch: pytest.Monk
 
 
 def required(node: SchemaNode) -> SchemaNode:
-    """The same with nothing optional: Exchange and Downgrade always find what they work on."""
+    """The same with nothing optional: Exchange and Downgrade always find their nodes."""
     return replace(
         node,
         occurs=replace(node.occurs, required=True),
@@ -168,7 +168,7 @@ def required(node: SchemaNode) -> SchemaNode:
 
 @st.composite
 def cases(draw: st.DrawFn) -> tuple[Mapping, bytes, list[Query]]:
-    """A mapping, a document valid to its schema, and queries to what the mapping makes of it."""
+    """A mapping, a valid document of its schema, and queries to the rewritten document."""
     tree = draw(schema_trees(least=2))
     if draw(st.booleans()):
         tree = SchemaTree(required(tree.root))
@@ -180,7 +180,7 @@ def cases(draw: st.DrawFn) -> tuple[Mapping, bytes, list[Query]]:
 
 @given(cases())
 @settings(max_examples=FEWER)
-def test_the_verdict_is_that_of_the_query_on_the_rewritten_document(
+def test_a_rewritten_query_matches_as_the_query_on_the_rewritten_document(
     case: tuple[Mapping, bytes, list[Query]],
 ) -> None:
     mapping, document, asked = case

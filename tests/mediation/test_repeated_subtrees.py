@@ -1,4 +1,4 @@
-"""IDDR takes subtrees that a mapping repeats once, and gives the same matches as the other ways."""
+"""IDDR matches repeated subtrees once, with the same matches as the other strategies."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from penstock.mediation import Mapping, MediatedMatcher
 from support.contracts.native_engines import needs_native
 from support.strategies.queries import Vocabulary, queries
 
-# Copies are known by the native core alone; the reference makes each of them.
+# Only the native core shares copies; the reference creates each of them.
 pytestmark = needs_native
 
 AUTHORS = """penstock mapping 1
@@ -58,7 +58,7 @@ list
     article* text
       @k?
 """
-"""Each article gets a copy of the names, and the first names stand behind them."""
+"""Each article gets a copy of the names, followed by the first names."""
 
 CHANGED = """penstock mapping 1
 list
@@ -117,7 +117,7 @@ def matcher_of(texts: Sequence[str], engine: str) -> Matcher:
     st.lists(DOCUMENTS, min_size=1, max_size=3),
     st.lists(queries(VOCABULARY).map(lambda each: str(to_text(each))), max_size=8, unique=True),
 )
-def test_copies_give_what_the_definition_says(
+def test_matches_in_copies_equal_the_reference(
     mapping: Mapping, documents: list[bytes], texts: list[str]
 ) -> None:
     reference = MediatedMatcher(matcher_of(texts, "reference"))
@@ -127,7 +127,7 @@ def test_copies_give_what_the_definition_says(
 
 
 @pytest.mark.parametrize("way", ["nddr", "iddr"])
-def test_only_iddr_takes_copies_once(way: str) -> None:
+def test_only_iddr_matches_copies_once(way: str) -> None:
     mapping = Mapping.from_text(AUTHORS)
     texts = ["//article[@k = '2']/author/name", "//article[title = 'x']//name", "//name[first]"]
     mediated = MediatedMatcher(matcher_of(texts, "shared"), way=way)  # type: ignore[arg-type]
@@ -138,7 +138,7 @@ def test_only_iddr_takes_copies_once(way: str) -> None:
     assert matches.counters.work.copies_known == (3 if way == "iddr" else 0)
 
 
-def test_a_match_that_needs_the_element_around_the_copy_waits_for_each_of_them() -> None:
+def test_a_match_that_depends_on_the_parent_is_checked_for_each_copy() -> None:
     texts = ["//article[title = 'two']/author[name = 'Ann']", "//article[title = 'no']/author"]
     iddr = MediatedMatcher(matcher_of(texts, "shared"), way="iddr")
     document = (
@@ -159,7 +159,7 @@ def test_text_of_a_copy_is_part_of_the_value_around_it() -> None:
     assert set(matches) == {"//article[. = 'twoAnn']", "//article[. = 'oneAnn']"}
 
 
-def test_a_copy_that_gets_children_of_its_own_is_none_any_more() -> None:
+def test_a_copy_that_gets_its_own_children_is_not_shared() -> None:
     texts = ["//author/title[. = 'one']", "//author/title[. = 'two']"]
     iddr = MediatedMatcher(matcher_of(texts, "shared"), way="iddr")
     articles = b"<article><title>one</title></article><article><title>two</title></article>"

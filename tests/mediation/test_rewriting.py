@@ -1,4 +1,4 @@
-"""The definition of rewriting: each operator, and each sentence of the design about them."""
+"""The reference rewriting: every operator, and every rule of the design."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def xml(mapping: str, document: str) -> str:
 
 
 def pieces(document: str, element: GlobalElement) -> list[str]:
-    """What an element stands for."""
+    """The provenance of an element."""
     return [document.encode()[span.start : span.end].decode() for span in element.spans]
 
 
@@ -87,7 +87,7 @@ def test_the_papers_example() -> None:
     assert pieces(UNIVERSITY, first)[0].startswith("<author><name>John</name><article>")
 
 
-def test_subscriptions_to_the_global_schema_meet_the_rewritten_document() -> None:
+def test_subscriptions_to_the_global_schema_match_the_rewritten_document() -> None:
     mapping = Mapping.from_text(MAPPING.read_text("utf-8"))
     index = SubscriptionIndex()
     queries = {
@@ -133,7 +133,7 @@ def test_a_node_without_the_child_stays_in_place() -> None:
     ]
 
 
-def test_an_exchange_at_the_root_may_give_a_forest() -> None:
+def test_an_exchange_at_the_root_may_yield_a_forest() -> None:
     mapping = "a\n  => exchange b\n  n text\n  b*\n"
     found = rewritten(mapping, "<a><n>N</n><b>1</b><b>2</b></a>")
     assert found.to_xml() == "<b>1<a><n>N</n></a></b>\n<b>2<a><n>N</n></a></b>\n"
@@ -198,7 +198,7 @@ course
 """
 
 
-def test_children_are_moved_behind_what_is_in_the_target_in_order() -> None:
+def test_children_are_appended_to_the_target_in_order() -> None:
     document = "<course>x<ta>1</ta>y<teacher>T</teacher><note>N</note>z<ta>2</ta></course>"
     assert xml(COURSE, document) == (
         "<course>xy<teacher>T<ta>1</ta><note>N</note><ta>2</ta></teacher>z</course>"
@@ -239,7 +239,7 @@ def test_children_are_moved_into_a_path_that_is_the_last_child() -> None:
     )
 
 
-def test_no_element_is_inserted_when_nothing_would_be_in_it() -> None:
+def test_no_empty_element_is_inserted() -> None:
     assert xml(TIMES, "<a>x<d/></a>") == "<a>x<d></d></a>"
     assert xml("a\n  => insert+ n\n  b?\n", "<a>\n</a>") == "<a>\n</a>"
 
@@ -274,7 +274,7 @@ def test_an_unknown_root_is_wrapped_only_by_insert_plus() -> None:
     assert xml("=> insert+ n\na\n", "<x/>") == "<n><x></x></n>"
 
 
-def test_an_inserted_element_stands_for_what_moved_into_it() -> None:
+def test_an_inserted_element_has_the_provenance_of_its_content() -> None:
     document = "<a>x<b>1</b><c>2</c>y<b>3</b></a>"
     found = rewritten(TIMES, document)
     for name in ("n", "m"):
@@ -296,7 +296,7 @@ r text
 """
 
 
-def test_children_are_moved_behind_the_end_of_their_parent_in_order() -> None:
+def test_children_are_moved_after_their_parent_in_order() -> None:
     document = "<r>0<e>x<b>1</b>y<d/><c>2</c><b>3</b></e>4<e/></r>"
     assert xml(FACULTY, document) == ("<r>0<e>xy<d></d></e><b>1</b><c>2</c><b>3</b>4<e></e></r>")
 
@@ -313,12 +313,12 @@ def test_upgrade_plus_takes_along_what_sets_children_apart() -> None:
     )
 
 
-def test_what_was_upgraded_is_then_rewritten_in_its_turn() -> None:
+def test_upgraded_nodes_are_rewritten_in_turn() -> None:
     mapping = "r\n  e\n    => upgrade+\n    b\n      => upgrade (c)\n      => rename B\n      c\n"
     assert xml(mapping, "<r><e><b><c/></b></e></r>") == "<r><e></e><B></B><c></c></r>"
 
 
-def test_upgrade_out_of_what_was_inserted_into_stays_beside_its_parent() -> None:
+def test_upgrade_from_an_inserted_element_stays_next_to_its_parent() -> None:
     mapping = "r\n  => insert n (e)\n  e\n    => upgrade (b)\n    b\n"
     assert xml(mapping, "<r><e><b/></e></r>") == "<r><n><e></e><b></b></n></r>"
 
@@ -328,7 +328,7 @@ def test_upgrade_at_a_wrapped_root() -> None:
     assert xml(mapping, "<a><b/></a>") == "<n><a></a><b></b></n>"
 
 
-def test_nothing_is_moved_beside_a_root_that_an_exchange_left_in_place() -> None:
+def test_nothing_is_moved_next_to_a_root_that_an_exchange_left_in_place() -> None:
     mapping = "a\n  => exchange b\n  => upgrade (c)\n  b?\n  c?\n"
     assert xml(mapping, "<a><b/><c/></a>") == "<b><a></a><c></c></b>"
     found = rewritten(mapping, "<a><c/></a>")
@@ -356,14 +356,14 @@ def test_an_attribute_that_is_not_there_makes_nothing_and_an_empty_one_no_text()
     assert elements(found, "x")[0].children == ()
 
 
-def test_an_element_made_of_an_attribute_stands_for_its_owner() -> None:
+def test_an_element_made_from_an_attribute_has_the_provenance_of_its_owner() -> None:
     document = "<a x='1'>t</a>"
     (made,) = elements(rewritten(CODES, document), "x")
     assert pieces(document, made) == [document]
     assert made.children == (GlobalText("1", made.spans),)
 
 
-def test_what_was_an_attribute_can_be_moved() -> None:
+def test_an_element_made_from_an_attribute_can_be_moved() -> None:
     mapping = "r\n  a\n    @x\n    => to-element @x\n    => {}\n    b\n"
     document = "<r><a x='1'><b/></a></r>"
     for operator, expected in (
@@ -379,7 +379,7 @@ def test_what_was_an_attribute_can_be_moved() -> None:
 NAMES = "a\n  @x\n  @y\n  => rename @x y\n  => rename @y x\n  => rename A\n"
 
 
-def test_rename_serves_elements_and_attributes_which_may_swap_names() -> None:
+def test_rename_applies_to_elements_and_attributes_and_may_swap_names() -> None:
     assert xml(NAMES, "<a x='1' y='2'/>") == '<A y="1" x="2"></A>'
 
 
@@ -394,7 +394,7 @@ def test_an_attribute_keeps_its_name_where_an_unknown_one_has_the_new() -> None:
     ]
 
 
-def test_new_names_may_be_in_namespaces_that_the_document_does_not_know() -> None:
+def test_new_names_may_be_in_namespaces_unknown_to_the_document() -> None:
     mapping = """namespace d urn:d
 namespace n urn:n
 => insert n:top (d:a)
@@ -428,24 +428,24 @@ def test_a_document_of_another_root_passes_unchanged() -> None:
     assert found.unknown == 2
 
 
-def test_texts_that_come_to_stand_beside_each_other_are_one() -> None:
+def test_texts_that_become_adjacent_are_merged() -> None:
     found = rewritten("a text\n  => insert n (b)\n  b?\n", "<a>1<b/>2</a>")
     assert found.trees[0].children[0] == GlobalText("12", (Span(3, 4), Span(8, 9)))
 
 
-def test_a_comment_keeps_texts_apart() -> None:
+def test_a_comment_separates_texts() -> None:
     assert xml("a text\n  => insert n (b)\n  b?\n", "<a>1<!-- --><b/>2</a>") == (
         "<a>1<!---->2<n><b></b></n></a>"
     )
 
 
-def test_texts_out_of_one_entity_are_told_apart() -> None:
-    # Both have the range of the reference and say the same: one of two that are equal was lost.
+def test_texts_of_one_entity_are_distinguished() -> None:
+    # Both have the span of the reference and equal text: a set would lose one of them.
     document = "<!DOCTYPE a [<!ENTITY e '.<b/>.'>]><a>&e;</a>"
     assert xml("a\n  => insert+ n\n  b?\n", document) == "<a>.<n><b></b>.</n></a>"
 
 
-def test_deep_documents_are_no_trouble() -> None:
+def test_deep_documents_are_rewritten() -> None:
     depth = 900
     document = f"{'<a>' * depth}{'</a>' * depth}"
     found = rewritten("a\n  => rename b\n", document)

@@ -1,4 +1,4 @@
-"""What holds of every rewriting, whatever the schema, the mapping and the document."""
+"""Properties of every rewriting, for any schema, mapping and document."""
 
 from __future__ import annotations
 
@@ -38,13 +38,13 @@ LOOSE = SampleSummary.of(read_events(b"<a><b/></a>")).tree()
 
 @st.composite
 def cases(draw: st.DrawFn) -> tuple[Mapping, bytes]:
-    """A mapping, and a document that is valid to its schema."""
+    """A mapping and a valid document of its schema."""
     tree = draw(schema_trees(least=2))
     return draw(mappings(tree)), draw(documents_of(tree))
 
 
 def nodes(document: GlobalDocument) -> Iterator[tuple[GlobalNode, Place]]:
-    """Every node with its place; a text has its element's."""
+    """Every node with its position; a text has that of its element."""
     waiting: list[tuple[GlobalNode, Place]] = [
         (tree, Place((tree.name,))) for tree in document.trees
     ]
@@ -101,7 +101,7 @@ def test_every_rewriting_is_sound(case: tuple[Mapping, bytes]) -> None:
 
 
 @given(strangers())
-def test_a_document_of_another_schema_does_no_harm(case: tuple[Mapping, bytes]) -> None:
+def test_a_document_of_another_schema_is_handled(case: tuple[Mapping, bytes]) -> None:
     mapping, document = case
     events = read_events(document)
     found = rewrite(mapping, events)
@@ -140,7 +140,7 @@ def check_every_node_knows_where_it_came_from(found: GlobalDocument, size: int) 
 def check_it_is_as_the_transformed_schema_says(mapping: Mapping, found: GlobalDocument) -> None:
     assert found.unknown == 0
     if any("stay" in applied.what for applied in found.trace):
-        return  # the mapping's remarks tell of these
+        return  # the mapping's notes report these
     known = set(mapping.transformed.tree.places())
     for node, place in nodes(found):
         assert place in known

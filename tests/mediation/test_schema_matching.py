@@ -1,4 +1,4 @@
-"""Automatic schema matching: one-to-one, the same every time, and right where it can be."""
+"""Automatic schema matching: one-to-one, deterministic, and correct on known cases."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ def alike(one: str, other: str) -> float:
         ("_", ("_",)),
     ],
 )
-def test_names_are_cut_into_words(name: str, words: tuple[str, ...]) -> None:
+def test_names_are_split_into_words(name: str, words: tuple[str, ...]) -> None:
     assert split_words(name) == words
 
 
@@ -68,7 +68,7 @@ def test_names_are_cut_into_words(name: str, words: tuple[str, ...]) -> None:
         ("teachingAssistants", "TAs"),
     ],
 )
-def test_other_ways_to_write_a_name_are_the_same_name(one: str, other: str) -> None:
+def test_spellings_of_a_name_are_equal(one: str, other: str) -> None:
     assert alike(one, other) == 1
 
 
@@ -82,7 +82,7 @@ def test_typing_errors_short_forms_and_initials_are_nearly_the_same(one: str, ot
 
 
 @pytest.mark.parametrize(("one", "other"), [("date", "database"), ("price", "author"), ("a", "b")])
-def test_other_names_are_not_alike(one: str, other: str) -> None:
+def test_different_names_are_not_similar(one: str, other: str) -> None:
     assert alike(one, other) < 0.3
 
 
@@ -108,9 +108,7 @@ def test_abbreviations_can_be_extended_by_a_file() -> None:
         ("penstock abbreviations 1\nno number\nNo not", "duplicate abbreviation 'no'", 3),
     ],
 )
-def test_a_file_of_abbreviations_that_is_wrong_is_told_with_its_place(
-    text: str, message: str, line: int
-) -> None:
+def test_errors_in_abbreviation_files_have_positions(text: str, message: str, line: int) -> None:
     with pytest.raises(MappingError, match=message) as caught:
         Abbreviations.from_text(text)
     assert caught.value.code == "mapping.abbreviations"
@@ -118,10 +116,10 @@ def test_a_file_of_abbreviations_that_is_wrong_is_told_with_its_place(
     assert caught.value.where.line == line
 
 
-# Whole schemas
+# Complete schemas
 
 
-def test_the_running_example_is_matched_as_by_hand() -> None:
+def test_the_running_example_equals_the_manual_matching() -> None:
     found = match_schemas(read_schema_file(LOCAL), read_schema_file(GLOBAL))
     by_hand = SchemaMatching.from_text(MATCHING.read_text("utf-8"))
     assert set(found.matching.pairs) == set(by_hand.pairs)
@@ -154,14 +152,14 @@ def test_a_matching_is_one_to_one_rated_and_the_same_every_time(
 
 
 @given(st.data())
-def test_what_another_publisher_writes_otherwise_is_matched_back(data: st.DataObject) -> None:
+def test_a_renamed_schema_is_matched_back(data: st.DataObject) -> None:
     schema = data.draw(worded_trees().map(SchemaTree))
     other, moved = data.draw(rewritten(schema))
     found = match_schemas(schema, other)
     assert {pair.local: pair.target for pair in found.pairs} == moved
 
 
-def test_context_tells_places_of_one_name_apart() -> None:
+def test_context_distinguishes_nodes_of_one_name() -> None:
     local = tree("shop\n  seller\n    name text\n  buyer\n    name text\n")
     target = tree("store\n  buyer\n    name text\n  seller\n    name text\n")
     found = pairs(local, target)
@@ -177,7 +175,7 @@ def test_a_name_may_be_split_over_two_levels() -> None:
     assert found["/list/editor"] == "/list/editor/name"
 
 
-def test_what_is_around_carries_a_pair_whose_names_say_nothing() -> None:
+def test_context_decides_pairs_with_uninformative_names() -> None:
     children = "    title text\n    author text\n    year text\n    price text\n"
     local = tree(f"library\n  livre*\n{children}  shelf\n")
     target = tree(f"library\n  book*\n{children}  shelf\n")
@@ -214,7 +212,7 @@ def values(*documents: bytes) -> SampleValues:
     return found
 
 
-def test_values_decide_where_names_say_nothing() -> None:
+def test_values_decide_pairs_with_uninformative_names() -> None:
     local = tree("r\n  k1 text\n  k2 text\n")
     target = tree("r\n  xx text\n  yy text\n")
     here = values(
@@ -248,7 +246,7 @@ def test_flooding_has_one_fixpoint_within_bounds(
     value, around = flooded(own, *sides)
     assert float(value.min()) >= 0
     assert float(value.max()) <= 1
-    # The other way round it is the same.
+    # The result is symmetric.
     turned, _ = flooded(own.T.copy(), sides[1], sides[0])
     assert np.allclose(turned.T, value)
     assert around.shape == value.shape
@@ -256,7 +254,7 @@ def test_flooding_has_one_fixpoint_within_bounds(
 
 @settings(max_examples=FEWER)
 @given(schema_trees(), schema_trees(), st.data())
-def test_no_two_places_would_both_rather_have_each_other(
+def test_the_assignment_is_a_stable_marriage(
     local: SchemaTree, target: SchemaTree, data: st.DataObject
 ) -> None:
     sides = Side.of(local), Side.of(target)
@@ -276,7 +274,7 @@ def test_no_two_places_would_both_rather_have_each_other(
 # Ratings in matching files
 
 
-def test_ratings_stand_in_matching_files() -> None:
+def test_matching_files_have_ratings() -> None:
     text = """penstock matching 1
 /a    /b
 /a/@c /b/dd 0.83
@@ -291,14 +289,14 @@ def test_ratings_stand_in_matching_files() -> None:
 @pytest.mark.parametrize(
     "rating", ["1.1", "2", "-0.5", "high", "0.5 sure", "uncertain", "0.5 uncertain x"]
 )
-def test_a_rating_that_is_not_written_so_is_refused(rating: str) -> None:
+def test_a_malformed_rating_is_refused(rating: str) -> None:
     with pytest.raises(MappingError, match="a score from 0 to 1") as caught:
         SchemaMatching.from_text(f"penstock matching 1\n/a /b {rating}\n")
     assert caught.value.where is not None
     assert caught.value.where.line == 2
 
 
-def test_places_in_no_pair_are_written_as_they_would_be_in_pairs() -> None:
+def test_unpaired_nodes_are_written_like_paired_ones() -> None:
     local = tree("namespace p urn:p\np:a\n  p:b text\n")
     target = tree("namespace q urn:q\nq:a\n  q:zzz text\n")
     assert match_schemas(local, target).to_text().splitlines()[1:] == [

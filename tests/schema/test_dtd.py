@@ -1,4 +1,4 @@
-"""DTDs are read as XML says, within limits, and refused with a place."""
+"""DTDs are read according to XML, within limits; errors have positions."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ def refusal(text: str, limits: DtdLimits = DTD_LIMITS) -> SchemaError:
         ), Indicator.ANY))),
     ],
 )  # fmt: skip
-def test_content_models_are_kept_as_trees(model: str, content: object) -> None:
+def test_content_models_are_parsed_to_trees(model: str, content: object) -> None:
     assert read(f"<!ELEMENT a {model}>{LEAVES}").elements["a"].content == content
 
 
@@ -108,7 +108,7 @@ def test_attributes_are_read_with_type_default_and_values() -> None:
     ]
 
 
-def test_parameter_entities_stand_anywhere() -> None:
+def test_parameter_entities_may_occur_anywhere() -> None:
     schema = read(f"""
         <!ENTITY % leaf "c | d">
         <!ENTITY % leaves 'b | %leaf;'>
@@ -172,14 +172,14 @@ def test_syntax_errors_say_what_was_expected(text: str, message: str) -> None:
     assert refused.where is not None
 
 
-def test_an_error_stands_at_its_place_in_characters_and_bytes() -> None:
+def test_errors_have_positions_in_characters_and_bytes() -> None:
     refused = refusal("<!-- Köln -->\n<!ELEMENT a (b,,c)>")
     assert refused.where is not None
     assert (refused.where.line, refused.where.column) == (2, 16)
     assert refused.where.offset == len("<!-- Köln -->\n<!ELEMENT a (b,".encode())
 
 
-def test_an_error_within_an_entity_stands_at_the_outermost_reference() -> None:
+def test_an_error_in_an_entity_is_at_the_outermost_reference() -> None:
     refused = refusal("""<!ENTITY % inner "b,,c"> <!ENTITY % outer "(&#37;inner;)">
 <!ELEMENT a %outer;>""")
     assert refused.where is not None
@@ -207,11 +207,11 @@ def test_an_error_within_an_entity_stands_at_the_outermost_reference() -> None:
         ("<!ELEMENT a EMPTY><!ELEMENT p:b EMPTY>", "schema.namespace"),
     ],
 )  # fmt: skip
-def test_what_cannot_be_understood_is_refused(text: str, code: str) -> None:
+def test_unsupported_dtds_are_refused(text: str, code: str) -> None:
     assert refusal(text).code == code
 
 
-def test_an_external_entity_that_is_not_used_does_no_harm() -> None:
+def test_an_unused_external_entity_is_ignored() -> None:
     assert read("<!ENTITY % x SYSTEM 'x.dtd'> <!ELEMENT a EMPTY>").root_labels == ("a",)
 
 
@@ -229,7 +229,7 @@ def test_an_external_entity_that_is_not_used_does_no_harm() -> None:
         ),
     ],
 )
-def test_limits_are_kept(limits: DtdLimits, text: str) -> None:
+def test_limits_are_enforced(limits: DtdLimits, text: str) -> None:
     assert refusal(text, limits).code == "schema.limit"
 
 
@@ -238,7 +238,7 @@ def test_a_limit_below_one_is_refused() -> None:
         DtdLimits(size_max=0)
 
 
-def test_damaged_dtds_are_read_or_refused_never_worse() -> None:
+def test_damaged_dtds_are_read_or_refused() -> None:
     text = schema_text("news")
     rnd = Random(5)
     codes = set()

@@ -1,4 +1,4 @@
-"""The graph: roots, heights, names, files; and the universe it is to the relations."""
+"""Schema graphs: roots, heights, names, files, and their use as path universes."""
 
 from __future__ import annotations
 
@@ -135,7 +135,7 @@ def test_admits_agrees_with_a_validator(model: str) -> None:
     leaves = "<!ELEMENT b EMPTY><!ELEMENT c EMPTY><!ELEMENT d EMPTY>"
     text = f"<!ELEMENT a {model}>{leaves}"
     schema = SchemaGraph.from_dtd(text, roots=["a"])
-    # Every set of children that some valid content up to five children shows.
+    # Every set of children in some valid content of up to five children.
     shown = {frozenset(word) for word in _valid_words(text, alphabet="bcd", length_max=5)}
     for among in _subsets("bcd"):
         for wanted in _subsets("".join(sorted(among))):
@@ -164,7 +164,7 @@ def _subsets(letters: str) -> list[frozenset[str]]:
     return [frozenset(one) for one in chain(*(combinations(letters, size) for size in sizes))]
 
 
-def test_many_names_wanted_together_are_decided_one_by_one() -> None:
+def test_large_sets_of_required_names_are_decided_one_by_one() -> None:
     labels = [f"e{number}" for number in range(12)]
     schema = SchemaGraph.from_dtd(
         f"<!ELEMENT a ({', '.join(labels[:-1])}?)>"

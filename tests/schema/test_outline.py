@@ -1,4 +1,4 @@
-"""Schema files: what is printed is read again, what is wrong is told with its place."""
+"""Schema files: printing and reading round-trips, errors have positions."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def test_any_string_may_be_a_namespace() -> None:
 
 
 @given(schema_trees())
-def test_what_is_printed_is_read_again(tree: SchemaTree) -> None:
+def test_printing_and_reading_round_trips(tree: SchemaTree) -> None:
     assert read_tree(print_tree(tree)) == tree
 
 
@@ -75,9 +75,7 @@ def test_what_is_printed_is_read_again(tree: SchemaTree) -> None:
         ("penstock schema 1\na\n  => rename b\n", "this is a mapping", 3, 3),
     ],
 )
-def test_what_is_wrong_is_told_with_its_place(
-    text: str, message: str, line: int, column: int
-) -> None:
+def test_errors_have_positions(text: str, message: str, line: int, column: int) -> None:
     with pytest.raises(SchemaError, match=message) as caught:
         read_tree(text)
     assert caught.value.code == "schema.file"
@@ -91,7 +89,7 @@ def test_a_tree_may_not_be_too_deep() -> None:
         read_tree("\n".join(lines))
 
 
-def test_a_schema_file_is_told_by_its_suffix(tmp_path: Path) -> None:
+def test_the_suffix_determines_the_kind_of_schema_file(tmp_path: Path) -> None:
     dtd, own, broken = (tmp_path / name for name in ("a.dtd", "a.schema", "b.schema"))
     dtd.write_text("<!ELEMENT a (b*)> <!ELEMENT b EMPTY>", encoding="utf-8")
     tree = read_schema_file(dtd)

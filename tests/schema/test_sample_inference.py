@@ -1,4 +1,5 @@
-"""Schemas inferred from samples: every sample meets them, and the order of samples is nothing."""
+"""Schemas inferred from samples: every sample is valid, and the order of samples does not
+matter."""
 
 from __future__ import annotations
 
@@ -30,7 +31,7 @@ def outline(*texts: bytes) -> list[str]:
     return print_tree(summary(*texts).tree()).splitlines()[2:]
 
 
-def test_cardinalities_are_the_narrowest_that_all_samples_meet() -> None:
+def test_cardinalities_are_the_narrowest_for_all_samples() -> None:
     assert outline(
         b"<a><once/><maybe/><some/><some/><any/><any/></a>", b"<a><once/><some/></a>"
     ) == ["a", "  any*", "  maybe?", "  once", "  some+"]

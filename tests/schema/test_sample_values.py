@@ -1,4 +1,4 @@
-"""Sketches of sample values: bounded, merged in any order, and telling what overlaps."""
+"""Sketches of sample values: bounded, mergeable in any order, with estimated overlap."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def test_values_have_kinds(value: str, kind: ValueKind) -> None:
     assert ValueSketch.of([value]).kinds == {kind: 1}
 
 
-def test_values_stand_at_the_places_that_have_them() -> None:
+def test_values_are_collected_by_node_and_attribute() -> None:
     found = SampleValues.of(read_events(b"<a x='1'>one<b/> two <c> </c><b>3</b></a>"))
     assert {str(place): dict(sketch.kinds) for place, sketch in found.places.items()} == {
         "/a/@x": {ValueKind.NUMBER: 1},
@@ -51,11 +51,11 @@ def test_values_stand_at_the_places_that_have_them() -> None:
     }
 
 
-def test_case_and_white_space_are_nothing() -> None:
+def test_case_and_white_space_are_ignored() -> None:
     assert ValueSketch.of(["  New\n york"]).overlap(ValueSketch.of(["new York"])) == 1
 
 
-def test_long_values_are_looked_at_up_to_a_limit() -> None:
+def test_long_values_are_truncated() -> None:
     document = f"<a>{'x' * 1000}<b/>{'y' * 1000}</a>".encode()
     (sketch,) = SampleValues.of(read_events(document)).places.values()
     assert sketch.length == VALUE_LENGTH_MAX

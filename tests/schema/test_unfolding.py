@@ -46,7 +46,7 @@ def expanded(text: str, limits: UnfoldLimits | None = None) -> tuple[list[str], 
     return [str(one) for one in expansion.paths], set(expansion.cut_at)
 
 
-def test_a_tree_has_one_node_for_each_way_to_an_element() -> None:
+def test_a_tree_has_one_node_for_each_path_to_an_element() -> None:
     schema = SchemaGraph.from_dtd("<!ELEMENT a (b, c?)><!ELEMENT b (c*)><!ELEMENT c EMPTY>")
     tree = schema.tree()
     nodes = tree.nodes()
@@ -64,7 +64,7 @@ def test_a_tree_has_one_node_for_each_way_to_an_element() -> None:
         (UnfoldLimits(size_max=4), 4, {"size_max"}),
     ],
 )
-def test_a_recursive_tree_says_where_it_was_cut(
+def test_a_recursive_tree_reports_where_it_was_cut(
     limits: UnfoldLimits, nodes: int, cut_at: set[str]
 ) -> None:
     tree = SHOP.tree(limits=limits)
@@ -123,7 +123,9 @@ def test_a_path_is_expanded_to_all_concrete_paths(query: str, paths: list[str], 
         (UnfoldLimits(recursion_max=100, depth_max=10), 8, "depth_max"),
     ],
 )
-def test_an_expansion_says_where_it_was_cut(limits: UnfoldLimits, found: int, cut_at: str) -> None:
+def test_an_expansion_reports_where_it_was_cut(
+    limits: UnfoldLimits, found: int, cut_at: str
+) -> None:
     paths, cut = expanded("//name", limits)
     assert len(paths) == found
     assert cut == {cut_at}
@@ -140,7 +142,7 @@ def test_names_in_a_namespace_show_it() -> None:
     assert [str(one) for one in schema.expand(Path((step,))).paths] == ["/{urn:p}a"]
 
 
-def test_wide_recursion_is_cut_not_suffered() -> None:
+def test_wide_recursion_is_cut() -> None:
     labels = [f"e{number}" for number in range(30)]
     model = f"(#PCDATA | {' | '.join(labels)})*"
     schema = SchemaGraph.from_dtd(
@@ -153,7 +155,7 @@ def test_wide_recursion_is_cut_not_suffered() -> None:
 
 
 def test_the_shortest_paths_are_there_even_when_cut() -> None:
-    # A breadth-first walk once spent the whole limit on paths that only might lead to the end.
+    # Regression: a breadth-first search used up the limit on paths that did not reach the end.
     expansion = built_in_schema("news").expand(
         path("/news/*//work/emphasis/emphasis/measure"), UnfoldLimits(size_max=2000)
     )

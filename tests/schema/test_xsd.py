@@ -96,7 +96,7 @@ def test_recursion_is_cut_at_the_named_limit() -> None:
     assert tree.cut_at == {"recursion_max"}
 
 
-def test_a_substitution_group_stands_for_its_members() -> None:
+def test_a_substitution_group_is_replaced_by_its_members() -> None:
     body = """
       <xs:element name="shape" abstract="true" type="xs:string"/>
       <xs:element name="circle" substitutionGroup="shape" type="xs:string"/>
@@ -105,7 +105,7 @@ def test_a_substitution_group_stands_for_its_members() -> None:
     assert outline(tree_from_xsd(xsd(body))) == ["a", "  circle? text", "  square? text"]
 
 
-def test_what_a_tree_cannot_express_is_remarked() -> None:
+def test_constructs_without_a_tree_equivalent_are_reported() -> None:
     content = '<xs:sequence><xs:any processContents="skip"/></xs:sequence><xs:anyAttribute/>'
     tree = tree_from_xsd(xsd(element("a", content)))
     assert tree.remarks == (
@@ -118,7 +118,7 @@ def test_what_a_tree_cannot_express_is_remarked() -> None:
     assert remarks == ("a: its type is abstract; derived content is unknown",)
 
 
-def test_the_root_is_named_where_it_is_not_clear() -> None:
+def test_an_ambiguous_root_must_be_named() -> None:
     body = '<xs:element name="a" type="xs:string"/><xs:element name="b" type="xs:string"/>'
     with pytest.raises(SchemaError, match="ambiguous: 'a', 'b'"):
         tree_from_xsd(xsd(body))
@@ -133,12 +133,12 @@ def test_an_invalid_xsd_is_refused() -> None:
     assert caught.value.code == "schema.xsd"
 
 
-def test_an_xsd_that_is_no_xml_is_refused_by_the_one_reader() -> None:
+def test_an_xsd_that_is_not_xml_is_refused_by_the_reader() -> None:
     with pytest.raises(DocumentError):
         tree_from_xsd("<xs:schema")
 
 
-def test_a_file_includes_what_lies_beside_it_and_nothing_else(tmp_path: Path) -> None:
+def test_a_file_includes_only_files_of_its_folder(tmp_path: Path) -> None:
     folder = tmp_path / "schemas"
     folder.mkdir()
     types = xsd('<xs:simpleType name="t"><xs:restriction base="xs:string"/></xs:simpleType>')

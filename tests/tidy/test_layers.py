@@ -26,7 +26,7 @@ MAY_IMPORT: dict[str, set[str]] = {
 """Package to the packages it may import; "may import" is transitive."""
 
 FOR_ALL = {"errors", "native", "_native"}
-"""Below everything: the error table and the door to the native core."""
+"""The lowest layer: the error table and the import of the native core."""
 
 THE_FACADE = "penstock"
 """``penstock/__init__.py`` re-exports the public names; only those on top may use it."""
@@ -45,14 +45,14 @@ def below(package: str) -> set[str]:
     return found
 
 
-def room(module: str) -> str:
-    """``penstock.language.xpath.ast`` is in room ``language``; the façade in room ``""``."""
+def package_of(module: str) -> str:
+    """``penstock.language.xpath.ast`` is in package ``language``; the façade in package ``""``."""
     return module.partition(".")[2].partition(".")[0]
 
 
 def allowed(importer: str, imported: str) -> bool:
     """Whether a module of Penstock may import another."""
-    here, there = room(importer), room(imported)
+    here, there = package_of(importer), package_of(imported)
     if importer == THE_FACADE or here == there or there in FOR_ALL:
         return True
     if imported == THE_FACADE:
@@ -71,7 +71,7 @@ def test_imports_go_downwards(module: str) -> None:
 @pytest.mark.parametrize("module", sorted(modules()))
 def test_pyspark_stays_in_the_pipeline(module: str) -> None:
     uses_spark = any(name.split(".")[0] == "pyspark" for name in imports(modules()[module]))
-    assert not uses_spark or room(module) == "pipeline"
+    assert not uses_spark or package_of(module) == "pipeline"
 
 
 @pytest.mark.parametrize("module", sorted(modules()))
@@ -81,7 +81,7 @@ def test_imports_are_absolute(module: str) -> None:
 
 
 def test_every_package_is_in_the_table() -> None:
-    packages = {room(name) for name, path in modules().items() if path.name == "__init__.py"}
+    packages = {package_of(name) for name, path in modules().items() if path.name == "__init__.py"}
     assert packages - {""} <= set(MAY_IMPORT) | FOR_ALL
 
 

@@ -1,4 +1,4 @@
-"""The tree holds nothing dead, nothing overgrown and nothing of the machine it was written on."""
+"""The repository has no dead or oversized files and no traces of a development machine."""
 
 from __future__ import annotations
 
@@ -77,7 +77,7 @@ def hits(pattern: re.Pattern[str]) -> list[str]:
 @pytest.mark.parametrize(
     "pattern", [FORBIDDEN_WORDS, MACHINE_PATHS, REGISTRIES], ids=["words", "paths", "registries"]
 )
-def test_nothing_unwanted_is_written_anywhere(pattern: re.Pattern[str]) -> None:
+def test_no_forbidden_text_occurs(pattern: re.Pattern[str]) -> None:
     assert hits(pattern) == []
 
 
@@ -86,7 +86,7 @@ def test_every_crate_comes_from_the_public_registry() -> None:
     assert sources == {CRATE_REGISTRY}
 
 
-def test_the_patterns_find_what_they_are_for() -> None:
+def test_the_patterns_match_their_examples() -> None:
     assert FORBIDDEN_WORDS.search("// TODO later")
     assert MACHINE_PATHS.search(f"see {ROOT}/src")
     assert MACHINE_PATHS.search("/home/someone/x")

@@ -1,4 +1,4 @@
-"""What every engine selects: the telling cases, by every way in."""
+"""Contract of every engine: the cases, by every entry point."""
 
 from __future__ import annotations
 
@@ -37,12 +37,12 @@ class CaseContract(EngineSuite):
         )
         return index.matcher()
 
-    def test_a_case_matches_as_it_says(self, case: Case) -> None:
+    def test_a_case_matches_as_expected(self, case: Case) -> None:
         matches = self.matcher_of(case).match(case.document)
         assert matches.errors == ()
         assert matches.ids == (("it",) if case.selected else ())
 
-    def test_a_case_selects_the_bytes_it_says(self, case: Case) -> None:
+    def test_a_case_selects_the_expected_bytes(self, case: Case) -> None:
         matches = self.matcher_of(case).match(case.document, fragments=True)
         selected = matches.fragments.get("it", ())
         assert tuple(case.document[start:end] for start, end, _ in spans(selected)) == case.selected
@@ -57,8 +57,8 @@ class CaseContract(EngineSuite):
         pointed_at = [each.span for each in explanation.witnesses]
         assert tuple(case.document[start:end] for start, end, _ in pointed_at) == case.selected
         assert [each.witness for each in explanation.steps][-1:] == [*explanation.witnesses[:1]]
-        on_the_way = [each.witness for each in explanation.steps]
-        for witness in (*explanation.witnesses, *on_the_way):
+        step_witnesses = [each.witness for each in explanation.steps]
+        for witness in (*explanation.witnesses, *step_witnesses):
             found = self.matcher(there=witness.path).match(case.document, fragments=True)
             assert witness.span in spans(found.fragments["there"])
 
@@ -76,7 +76,7 @@ class CaseContract(EngineSuite):
             expected = {case.name for case in cases if case.selected}
             assert set(index.matcher().match(document)) == expected
 
-    def test_every_way_in_gives_the_same(self, case: Case, tmp_path: Path) -> None:
+    def test_every_entry_point_returns_the_same(self, case: Case, tmp_path: Path) -> None:
         matcher = self.matcher_of(case)
         expected = matcher.match(case.document)
         file = tmp_path / "document.xml"
@@ -95,7 +95,7 @@ class CaseContract(EngineSuite):
         assert matcher.match_file(file, fragments=True).fragments == fragments
         assert matcher.match_chunks(byte_by_byte, fragments=True).fragments == fragments
 
-    def test_a_file_that_is_not_there_is_no_fault_of_a_document(self, tmp_path: Path) -> None:
+    def test_a_missing_file_is_not_a_document_error(self, tmp_path: Path) -> None:
         for fragments in (False, True):
             with pytest.raises(FileNotFoundError):
                 self.matcher(it=CHEAP).match_file(tmp_path / "none.xml", fragments=fragments)
@@ -106,7 +106,7 @@ class CaseContract(EngineSuite):
             matches = self.matcher(it=CHEAP).match_file(tmp_path / "empty.xml", fragments=fragments)
             assert len(matches.errors) == 1
 
-    def test_a_failing_predicate_is_named(self) -> None:
+    def test_a_failing_predicate_is_reported(self) -> None:
         explanation = self.matcher(dear=DEAR).explain(NEWS, "dear")
         (failure,) = explanation.failures
         assert (failure.branch, failure.step_number, failure.step) == (DEAR, 2, "/item")
@@ -118,7 +118,7 @@ class CaseContract(EngineSuite):
             "such as /news[1]/item[1] (line 1)",
         ]
 
-    def test_a_failing_name_is_named_in_each_branch(self) -> None:
+    def test_a_failing_name_is_reported_in_each_branch(self) -> None:
         query = "/news/story/p | //item[price][@lang]/price/sum"
         explanation = self.matcher(it=query).explain(NEWS, "it")
         first, second = explanation.failures
@@ -144,7 +144,7 @@ class CaseContract(EngineSuite):
         ]
         assert "//item[@lang] is /news[1]/group[1]/item[1] (line 4)" in str(explanation)
 
-    def test_namespaces_are_told(self) -> None:
+    def test_namespaces_are_reported(self) -> None:
         index = self.index()
         index.add("it", "/mine:a/b", namespaces={"mine": "urn:x"})
         explanation = index.matcher().explain(b"<a xmlns='urn:y'/>", "it")
@@ -164,7 +164,7 @@ class CaseContract(EngineSuite):
             explanation = self.matcher(it="//c").explain(text.encode(encoding), "it")
             assert explanation.witnesses[0].line == 4
 
-    def test_witnesses_are_listed_to_a_limit_and_all_counted(self) -> None:
+    def test_witnesses_are_listed_up_to_a_limit_and_counted(self) -> None:
         document = b"<a>" + b"<b/>" * 1000 + b"</a>"
         matcher = self.matcher(it="/a/b", not_it="/a/b[c]")
         explanation = matcher.explain(document, "it")

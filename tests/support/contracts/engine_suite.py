@@ -1,4 +1,4 @@
-"""What every part of the contract stands on."""
+"""Base classes of the contract suites."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ NOT_WELL_FORMED = b"<news><item></news>"
 
 
 class MatcherSuite(ABC):
-    """Tests of matchers, whatever their queries are; a subclass makes them."""
+    """Tests of matchers; a subclass creates the matchers."""
 
     @abstractmethod
     def matcher(self, limits: Limits | None = None, **queries: str) -> Matcher:

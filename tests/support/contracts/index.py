@@ -1,4 +1,4 @@
-"""What every engine does with subscriptions that come and go."""
+"""Contract of every engine: adding and removing subscriptions."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ class IndexContract(EngineSuite):
         assert 7 not in index
         assert index.query("cheap") == CHEAP
 
-    def test_an_id_is_unknown(self) -> None:
+    def test_an_unknown_id_is_an_error(self) -> None:
         index = self.index(cheap=CHEAP)
         calls: list[Callable[[], object]] = [
             lambda: index.query("other"),
@@ -48,21 +48,21 @@ class IndexContract(EngineSuite):
         assert index.stats().subscriptions == 4
         assert index.stats().distinct_queries == 2
 
-    def test_an_id_that_is_taken_is_an_error(self) -> None:
+    def test_a_duplicate_id_is_an_error(self) -> None:
         index = self.index(it=CHEAP)
         with pytest.raises(QueryError) as caught:
             index.add("it", DEAR)
         assert caught.value.code == "subscription.duplicate"
         assert index.query("it") == CHEAP
 
-    def test_an_id_that_comes_twice_keeps_its_first_query(self) -> None:
+    def test_an_id_given_twice_keeps_its_first_query(self) -> None:
         index = self.index()
         errors = index.add_many(["it", "it", "other"], [CHEAP, DEAR, DEAR])
         assert {name: why.code for name, why in errors.items()} == {"it": "subscription.duplicate"}
         assert index.query("it") == CHEAP
         assert len(index) == 2
 
-    def test_a_bad_query_does_not_keep_the_others_out(self) -> None:
+    def test_an_invalid_query_does_not_affect_the_others(self) -> None:
         index = self.index()
         errors = index.add_many(["good", "bad", "fine"], [CHEAP, "/news/item[", DEAR])
         assert {name: why.code for name, why in errors.items()} == {"bad": "query.syntax"}
@@ -72,12 +72,12 @@ class IndexContract(EngineSuite):
         assert len(index) == 2
         assert index.matcher().match(NEWS).ids == ("good",)
 
-    def test_ids_and_queries_must_be_as_many(self) -> None:
+    def test_ids_and_queries_must_have_equal_lengths(self) -> None:
         with pytest.raises(QueryError) as caught:
             self.index().add_many(["one", "two"], [CHEAP])
         assert caught.value.code == "subscription.uneven"
 
-    def test_a_prefix_that_is_not_declared_is_refused(self) -> None:
+    def test_an_undeclared_prefix_is_refused(self) -> None:
         with pytest.raises(QueryError) as caught:
             self.index().add("it", "//p:a", namespaces={"q": "urn:x"})
         assert caught.value.code == "query.prefix"
@@ -88,7 +88,7 @@ class IndexContract(EngineSuite):
         assert index.add_many(ids, [CHEAP] * len(ids)) == {}
         assert set(index.matcher().match(NEWS)) == set(ids)
 
-    def test_what_is_removed_is_gone_and_may_come_back(self) -> None:
+    def test_a_removed_subscription_can_be_added_again(self) -> None:
         index = self.index(one=CHEAP, two=CHEAP)
         index.remove("one")
         assert "one" not in index
@@ -130,7 +130,7 @@ class IndexContract(EngineSuite):
         def match() -> None:
             while not stop.is_set():
                 ids = set(index.matcher().match(NEWS))
-                # Each snapshot holds the first so many of what was added, and nothing else.
+                # Each snapshot holds exactly a prefix of the added subscriptions.
                 expected = {"base", *(f"s{number}" for number in range(len(ids) - 1))}
                 if ids != expected:
                     failures.append(ids)
@@ -193,11 +193,11 @@ class IndexContract(EngineSuite):
         self.index().save(tmp_path / "index")
         assert len(SubscriptionIndex.load(tmp_path / "index")) == 0
 
-    def test_nothing_else_is_left_beside_a_saved_index(self, tmp_path: Path) -> None:
+    def test_saving_leaves_no_other_files(self, tmp_path: Path) -> None:
         self.index(one=CHEAP).save(tmp_path / "index")
         assert [path.name for path in tmp_path.iterdir()] == ["index"]
 
-    def test_an_engine_that_there_is_not(self) -> None:
+    def test_an_unknown_engine_is_refused(self) -> None:
         with pytest.raises(EngineError) as caught:
             self.index().matcher(engine="quantum")
         assert caught.value.code == "engine.unknown"

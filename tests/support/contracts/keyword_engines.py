@@ -10,31 +10,33 @@ import pytest
 from penstock import KeywordIndex, KeywordMatcher
 from support.contracts.native_engines import needs_native
 
-KEYWORD_WAYS: Final = {
+KEYWORD_ENGINES: Final = {
     "reference": ("reference", True),
     "postings": ("postings", True),
     "kale": ("kale", True),
     "kemb": ("kemb", True),
     "kemb without discarding": ("kemb", False),
 }
-"""Engines by name of the test, and whether they discard."""
+"""The engine and its discard option, by name in the tests."""
 
-NATIVE_KEYWORD_WAYS: Final = tuple(way for way in KEYWORD_WAYS if way != "reference")
-
-keyword_ways: Final = (
-    "reference",
-    *(pytest.param(way, marks=needs_native) for way in NATIVE_KEYWORD_WAYS),
+NATIVE_KEYWORD_ENGINES: Final = tuple(
+    engine_name for engine_name in KEYWORD_ENGINES if engine_name != "reference"
 )
-"""As parameters of a test."""
+
+keyword_engine_params: Final = (
+    "reference",
+    *(pytest.param(engine_name, marks=needs_native) for engine_name in NATIVE_KEYWORD_ENGINES),
+)
+"""The engines as test parameters."""
 
 
-def keyword_index(way: str, queries: Mapping[str, str]) -> KeywordIndex:
+def keyword_index(engine_name: str, queries: Mapping[str, str]) -> KeywordIndex:
     """An index for an engine, with these queries."""
-    index = KeywordIndex(engine=KEYWORD_WAYS[way][0])
+    index = KeywordIndex(engine=KEYWORD_ENGINES[engine_name][0])
     assert index.add_many(queries.keys(), queries.values()) == {}
     return index
 
 
-def keyword_matcher(way: str, queries: Mapping[str, str]) -> KeywordMatcher:
+def keyword_matcher(engine_name: str, queries: Mapping[str, str]) -> KeywordMatcher:
     """A matcher of an engine, with these queries."""
-    return keyword_index(way, queries).matcher(discard=KEYWORD_WAYS[way][1])
+    return keyword_index(engine_name, queries).matcher(discard=KEYWORD_ENGINES[engine_name][1])

@@ -1,4 +1,4 @@
-"""What every matching engine does: one suite, which each passes by naming itself."""
+"""The complete contract suite of XPath engines."""
 
 from __future__ import annotations
 

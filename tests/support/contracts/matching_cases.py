@@ -1,7 +1,7 @@
-"""Telling cases of matching: a document, a query, and what exactly the query selects.
+"""Matching cases: a document, a query, and exactly what the query selects.
 
-What is selected is given as the publisher's own bytes, so that a case tests the match, the
-fragments and the number of witnesses at once. Each case is named for what it guards.
+The selection is given as bytes of the document, so that a case tests the match, the fragments and
+the number of witnesses at once. The name of a case states what it guards.
 """
 
 from __future__ import annotations
@@ -71,7 +71,7 @@ CASES: Final = (
          (b"<price>7</price>", b"<price>12</price>")),
     Case("a number", NEWS, "/news/item[price < 10]/p", (b"<p>one</p>",)),
     Case("a string is ordered as a number", NEWS, "/news/item[price < '10']/p", (b"<p>one</p>",)),
-    Case("any one of several nodes will do", NEWS, "//item[p = 'three']/price",
+    Case("any of several nodes suffices", NEWS, "//item[p = 'three']/price",
          (b"<price>12</price>",)),
     Case("contains looks at the first node alone", NEWS, "//item[contains(p, 'hree')]"),
     Case("contains the empty string, of nothing", NEWS, "//price[contains(p, '')]",
@@ -82,7 +82,7 @@ CASES: Final = (
          (b"lang='en'", b"lang='fr'")),
     Case("a nested path of several steps", CATALOGUE, "//entry[head/title = 'two']/@n",
          (b"n='2'",)),
-    Case("any one of the nodes at its end will do", CATALOGUE, "//entry[head/title = 'three']/@n",
+    Case("any of the nodes at its end suffices", CATALOGUE, "//entry[head/title = 'three']/@n",
          (b"n='2'",)),
     Case("no node at its end", CATALOGUE, "//entry[head/none = 'two']"),
     Case("its steps in another order", CATALOGUE, "//entry[title/head = 'two']"),
@@ -123,7 +123,7 @@ CASES: Final = (
     Case("a position after a condition counts what is left", NEWS, "//item[p = 'two'][1]/@lang",
          (b"lang='fr'",)),
     Case("a condition after a position does not", NEWS, "//item[1][p = 'two']/@lang"),
-    Case("a position that is no whole number", NEWS, "//p[1.5]"),
+    Case("a position that is not an integer", NEWS, "//p[1.5]"),
     Case("and, or, not", NEWS, "//item[p = 'one' and price = 7 or not(p)]/@lang", (b"lang='en'",)),
     Case("a union in document order, each node once", NEWS, "//p[1] | //price | //p",
          (b"<price>7</price>", b"<p>one</p>", b"<price>12</price>", b"<p>two</p>",
@@ -133,7 +133,7 @@ CASES: Final = (
          default_namespace="urn:y"),
     Case("a default namespace is not for attributes", SPACED, "//@n", (b"n='2'",),
          default_namespace="urn:y"),
-    Case("the query's prefix is its own affair", SPACED, "/p:a/q:b/@p:n", (b"x:n='1'",),
+    Case("prefixes of query and document are independent", SPACED, "/p:a/q:b/@p:n", (b"x:n='1'",),
          {"p": "urn:x", "q": "urn:y"}),
     Case("any name of a namespace", SPACED, "//p:*", (SPACED, b"<x:b/>"), {"p": "urn:x"}),
     Case("a name of any namespace", SPACED, "//*:b",
@@ -142,7 +142,7 @@ CASES: Final = (
     Case("an attribute of any namespace", SPACED, "//@*:n", (b"x:n='1'", b"n='2'")),
     Case("the prefix xml needs no declaration", b"<a xml:lang='en'/>", "/a[@xml:lang = 'en']",
          (b"<a xml:lang='en'/>",)),
-    Case("a namespace that is no address", b"<a xmlns='any thing {at} all'/>", "/p:a",
+    Case("a namespace that is not a URI", b"<a xmlns='any thing {at} all'/>", "/p:a",
          (b"<a xmlns='any thing {at} all'/>",), {"p": "any thing {at} all"}),
     Case("a string-value is all text below", MIXED, "/a[. = 'onetwothreefourfivesix']", (MIXED,)),
     Case("text() is a node each", MIXED, "/a[text() = 'three']", (MIXED,)),
@@ -157,12 +157,13 @@ CASES: Final = (
     Case("a default attribute", ENTITIES, "/*[@lang = 'en']/c", (b"<c>&t;</c>",)),
     Case("a tokenised attribute", ENTITIES, "//b[@n = '3 4']", (b"<b n=' 3  4 '/>",)),
     Case("a tokenised default", ENTITIES, "//b[@n = '1 2']", (b"&m;",)),
-    Case("white space around a number is no matter", NUMBERS, "//n[. = 10]",
+    Case("white space around a number is ignored", NUMBERS, "//n[. = 10]",
          (b"<n>10</n>", b"<n> 10 </n>")),
     Case("a number may lack a side of its point", NUMBERS, "//n[. > 0][. < 10]",
          (b"<n>.5</n>", b"<n>5.</n>")),
     Case("a negative number", NUMBERS, "//n[. < 0]", (b"<n>-1</n>",)),
-    Case("what is no number is unequal to each", NUMBERS, "//n[. != 10][. != 5][. != .5][. != -1]",
+    Case("a text that is not a number differs from every number", NUMBERS,
+         "//n[. != 10][. != 5][. != .5][. != -1]",
          (b"<n>1e1</n>", b"<n>+10</n>", b"<n/>", b"<n>ten</n>")),
     Case("a number that must be rounded once", b"<a>8.40130</a>", "/a[. = 8.4013]",
          (b"<a>8.40130</a>",)),

@@ -1,4 +1,4 @@
-"""Mappings, documents and queries for which all ways of rewriting must agree."""
+"""Mappings, documents and queries on which all rewriting strategies must agree."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from support.strategies.queries import Vocabulary, queries
 from support.strategies.schemas import NAMES, documents_of, schema_trees
 
 NAMESPACES = {"p": "urn:p", "new": "urn:new"}
-"""What the prefixes of queries stand for."""
+"""The namespaces of query prefixes."""
 
 VOCABULARY = Vocabulary(
     elements=("a", "b", "c", "n", "o", "s", "t"),
@@ -47,12 +47,12 @@ STRANGE = st.sampled_from(
         " ",
     ]
 )
-"""What no schema speaks of, for the content of any element."""
+"""Content that occurs in no schema, for any element."""
 
 
 @st.composite
 def _peppered(draw: st.DrawFn, document: bytes) -> bytes:
-    """The document with strange things between its tags."""
+    """The document with unknown content between its tags."""
     parts = document.decode().split(">")
     for number in range(1, len(parts) - 1):
         if draw(st.integers(0, 5)) == 0:
@@ -62,7 +62,7 @@ def _peppered(draw: st.DrawFn, document: bytes) -> bytes:
 
 @st.composite
 def cases(draw: st.DrawFn) -> tuple[Mapping, bytes]:
-    """A mapping, and a document: valid, of another schema, or with strange things in it."""
+    """A mapping, and a document that is valid, of another schema, or with unknown content."""
     tree = draw(schema_trees(least=2))
     kind = draw(st.sampled_from(("valid", "peppered", "stranger")))
     of = tree
@@ -76,7 +76,7 @@ def cases(draw: st.DrawFn) -> tuple[Mapping, bytes]:
 
 
 def query_texts() -> st.SearchStrategy[list[str]]:
-    """Queries that have something to say to the global documents of :func:`cases`."""
+    """Queries that may match the global documents of :func:`cases`."""
     text = queries(VOCABULARY).map(lambda query: str(to_text(query, NAMESPACES)))
     return st.lists(text, max_size=6, unique=True)
 
@@ -84,7 +84,7 @@ def query_texts() -> st.SearchStrategy[list[str]]:
 def paths_to_all_nodes(mapping: Mapping, document: bytes) -> list[str]:
     """A query for each node of the global document, with its position, and its value if it is text.
 
-    Together they tell any two global documents apart.
+    Together they distinguish any two global documents.
     """
     found: dict[str, None] = {}
     for tree in rewrite(mapping, read_events(document)).trees:

@@ -1,4 +1,4 @@
-"""What every engine gives back: refusals, batches, and results that travel."""
+"""Contract of every engine: refusals, batches, and results that can be pickled."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def rows(array: pa.Array[Any]) -> list[Any]:
 class ResultContract(MatcherSuite):
     """Refusals, batches, pickling."""
 
-    def test_a_bad_document_gives_an_error_and_no_ids(self) -> None:
+    def test_a_bad_document_yields_an_error_and_no_ids(self) -> None:
         matches = self.matcher(news="/news").match(NOT_WELL_FORMED, fragments=True)
         assert matches.ids == ()
         assert matches.fragments == {}
@@ -69,13 +69,13 @@ class ResultContract(MatcherSuite):
         # Of what was refused nothing is counted.
         assert counters.work == Work(bytes_read=2 * len(NEWS) + len(b"<other/>"), elements=17)
 
-    def test_a_batch_tells_where_a_document_failed(self) -> None:
+    def test_a_batch_reports_the_position_of_an_error(self) -> None:
         matcher = self.matcher(news="/news")
         (alone,) = matcher.match(NOT_WELL_FORMED).errors
         (row,) = rows(matcher.match_batch(pa.array([NOT_WELL_FORMED])).errors)
         assert alone.where is not None
-        told = {"code": alone.code, "message": alone.message, "hint": alone.hint}
-        assert row == told | alone.where._asdict()
+        expected = {"code": alone.code, "message": alone.message, "hint": alone.hint}
+        assert row == expected | alone.where._asdict()
 
     def test_slices_and_chunks_are_read_where_they_are(self) -> None:
         matcher = self.matcher(news="/news", other="/other")

@@ -1,6 +1,6 @@
 """Documents for property tests: small alphabets, so that generated queries often match.
 
-Everything that XML lets a publisher write is written somewhere: prefixes declared, shadowed and
+They use all that XML allows: prefixes declared, shadowed and
 undeclared, references in text and attributes, entities with markup, defaults from the internal
 subset, text cut by comments and processing instructions, CDATA, odd white space, several encodings.
 """
@@ -17,7 +17,7 @@ ELEMENT_NAMES: Final = ("a", "b", "c", "d")
 ATTRIBUTE_NAMES: Final = ("id", "lang", "n")
 NAMESPACE_URIS: Final = ("urn:x", "urn:y")
 VALUES: Final = ("1", "2", "10", "2.5", "-1", " 10 ", "en", "en-GB", "x", "xy", "é", "")
-"""Attribute values and whole texts; what queries compare with comes from here too."""
+"""Attribute values and texts, which queries compare with."""
 
 _PREFIXES: Final = ("", "p", "q")
 _CHILDREN_MAX: Final = 4
@@ -155,7 +155,7 @@ class _Writer:
 
 
 def _encoded(text: str, layout: Layout) -> bytes:
-    """The document in its encoding, or in UTF-8 where that lacks a character."""
+    """The document in its encoding, or in UTF-8 if that lacks a character."""
     declared = layout.encoding.partition("-le")[0].partition("-be")[0]
     declaration = f'<?xml version="1.0" encoding="{declared}"?>\n'
     mark = "\ufeff" if layout.byte_order_mark else ""
@@ -177,7 +177,7 @@ def _documents(draw: DrawFn) -> bytes:
 
 @st.composite
 def _deep_documents(draw: DrawFn) -> bytes:
-    """A single path far deeper than lxml's own parser takes by default, with a value at its end."""
+    """A single path, deeper than lxml's parser accepts by default, with a value at its end."""
     cycle = draw(st.lists(st.sampled_from(ELEMENT_NAMES), min_size=1, max_size=3))
     levels = draw(st.integers(257, _DEEP_LEVELS_MAX))
     names = [cycle[level % len(cycle)] for level in range(levels)]

@@ -1,4 +1,4 @@
-"""Documents and keyword queries for property tests: few words, so that they often meet."""
+"""Documents and keyword queries for property tests: few words, so that queries often match."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _DOCUMENT_WORDS: Final = (
     *("a", "b", "c", "d", "id", "lang", "n", "1", "2", "10", "2.5", "en", "gb", "x", "xy", "é"),
     *("y", "日", "x10", "10y", "en-gb", "absent"),
 )
-"""Words that :data:`document_strategies.documents` are full of, and some made where they meet."""
+"""Words of :data:`documents.documents`, and words that arise where texts join."""
 
 
 @st.composite
@@ -55,7 +55,7 @@ def _queries(words: tuple[str, ...]) -> SearchStrategy[str]:
 
 
 nested_documents: Final[SearchStrategy[bytes]] = _nested()
-"""Small documents in which words nest in every way."""
+"""Small documents with words at all levels."""
 
 keyword_cases: Final[SearchStrategy[tuple[bytes, list[str]]]] = st.tuples(
     nested_documents, st.lists(_queries((*_WORDS, "x", "e")), min_size=1, max_size=6)

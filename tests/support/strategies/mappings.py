@@ -21,16 +21,16 @@ from penstock.mediation import (
 from penstock.schema import NodePath, Place, SchemaTree
 
 NEW_NAMES = st.builds(Name, st.sampled_from(["", "", "urn:new"]), st.sampled_from("nopqr"))
-"""Names that no schema of these tests has."""
+"""Names that occur in no schema of these tests."""
 
 PATH_NAMES = st.builds(Name, st.sampled_from(["", "", "urn:new"]), st.sampled_from("stuv"))
-"""Others, so that no inserted element is taken for another one."""
+"""Further names, so that inserted elements are unique."""
 
 KINDS: tuple[type[Operator], ...] = (Rename, ToElement, Insert, Upgrade, Downgrade, Exchange)
 
 
 def _eligible(local: SchemaTree, kind: type[Operator]) -> list[NodePath]:
-    """The nodes that an operator of this kind may well be for."""
+    """The nodes that an operator of this kind may apply to."""
     nodes = local.nodes()
     if kind is Rename:
         return list(nodes)
@@ -50,7 +50,7 @@ def _operators(
     kinds: Sequence[type[Operator]],
     other_names: st.SearchStrategy[Name],
 ) -> Operator:
-    """An operator that may well be valid."""
+    """An operator that is probably valid."""
     new_names = NEW_NAMES | other_names
     new_paths = st.lists(PATH_NAMES | other_names, min_size=1, max_size=2).map(tuple)
     kind = draw(st.sampled_from([kind for kind in kinds if _eligible(local, kind)]))
@@ -88,9 +88,9 @@ def mappings(
     kinds: Sequence[type[Operator]] = KINDS,
     other_names: st.SearchStrategy[Name] | None = None,
 ) -> Mapping:
-    """A valid mapping of up to so many operators of these kinds.
+    """A valid mapping with a limited number of operators of these kinds.
 
-    ``other_names`` are given too, beside those that no schema has.
+    New names are ``other_names`` and names that no schema has.
     """
     others = st.nothing() if other_names is None else other_names
     kept: list[Operator] = []

@@ -1,6 +1,6 @@
-"""Generated documents of which it is known where each node stands in their bytes.
+"""Generated documents with the byte range of each node.
 
-What lxml selects in such a document can be compared with an engine that gives byte ranges.
+They allow comparing the selections of lxml with an engine that returns byte ranges.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ class PlacedDocument:
 
     @property
     def data(self) -> bytes:
-        """The publisher's bytes."""
+        """The bytes of the document."""
         return self.text.encode(self.encoding)
 
     def write(self, text: str) -> Range:
@@ -112,7 +112,7 @@ class _Writer:
         self._texts = [text for text in vocabulary.texts if text] + ["é"]
 
     def _names(self, vocabulary: Vocabulary, local_names: tuple[str, ...]) -> list[tuple[str, str]]:
-        """Names as written and as lxml has them."""
+        """Names as written, and as in lxml."""
         return [
             (f"n{self._uris.index(uri)}:{local}", f"{{{uri}}}{local}") if uri else (local, local)
             for uri in vocabulary.uris
@@ -149,7 +149,7 @@ class _Writer:
                 before, which = self._document.number(), "tail"
                 self._document.write(self._draw(st.sampled_from(("<!-- x -->", "<?x y?>"))))
             else:
-                # Pieces side by side are one node.
+                # Adjacent pieces are one node.
                 start, end = self._document.write(self._piece())
                 start, _ = self._document.ranges.get((before, which), (start, end))
                 self._document.ranges[before, which] = start, end

@@ -1,7 +1,7 @@
-"""Hypothesis strategies for queries of the whole language, as trees and as text.
+"""Hypothesis strategies for queries of the complete language, as trees and as text.
 
 Names, values and namespaces come from a small :class:`Vocabulary`, so that generated queries and
-generated documents have something to say to each other.
+generated documents often match.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ from penstock.language.xpath.ast import (
 
 @dataclass(frozen=True)
 class Vocabulary:
-    """What generated queries talk about, and which parts of the language they use."""
+    """The names and values of generated queries, and the language features that they use."""
 
     elements: tuple[str, ...] = ("a", "b", "c")
     attributes: tuple[str, ...] = ("p", "q")
@@ -75,7 +75,7 @@ def paths(vocabulary: Vocabulary, *, max_steps: int, depth: int) -> st.SearchStr
     """Paths whose last step may be an attribute or text; the empty one is ``.``."""
     elements = steps(vocabulary, Kind.ELEMENT, depth=depth)
     leaves = {kind: steps(vocabulary, kind, depth=depth) for kind in (Kind.ATTRIBUTE, Kind.TEXT)}
-    # Strategies are made here and below once, not at each draw: that is half the time of drawing.
+    # Strategies are created once, not at each draw, which halves the time.
     counts = st.integers(0, max_steps)
     kinds = st.sampled_from((None, None, *leaves))
 
@@ -166,7 +166,7 @@ def conditions(vocabulary: Vocabulary, *, depth: int) -> st.SearchStrategy[Expr]
 
 @st.composite
 def mangled_texts(draw: st.DrawFn, texts: st.SearchStrategy[str]) -> str:
-    """Texts with one piece removed, repeated or replaced: mostly no queries any more."""
+    """Texts with one piece removed, repeated or replaced; most are not queries."""
     text = draw(texts)
     start = draw(st.integers(0, len(text)))
     end = start + draw(st.integers(0, 3))
@@ -187,4 +187,4 @@ TOKENS = (
     *("=", "!=", "<", "<=", ">", ">=", "!", "'x'", '"y"', "'", '"', "0", "1", "2.50", ".5", "5."),
     *("\x00", "\u0301", "\ufffe", "\U0001f600", "Q{", "}"),
 )
-"""What queries are made of, and some of what they are not."""
+"""Tokens of queries, and some others."""

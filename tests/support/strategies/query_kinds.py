@@ -9,12 +9,12 @@ from penstock.workspace.query_indexes import QueryKind
 
 
 def kind_of(query: str) -> QueryKind:
-    """The kind that a test means."""
+    """The kind of a query."""
     return "xpath" if query.startswith("/") else "keywords"
 
 
 def matched_by(queries: Mapping[str, str]) -> Callable[[bytes], set[str]]:
-    """What tells the names of the queries that a document meets, each kind by itself."""
+    """A function that returns the names of matching queries, evaluated separately by kind."""
     paths, keywords = SubscriptionIndex(), KeywordIndex()
     for kind, index in (("xpath", paths), ("keywords", keywords)):
         of_kind = {name: query for name, query in queries.items() if kind_of(query) == kind}

@@ -1,4 +1,4 @@
-"""Schemas as another publisher would write them: names put otherwise, children in another order."""
+"""Schemas with renamed nodes and reordered children, as of another publisher."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from penstock.language.relations.path_universe import Occurs
 from penstock.schema import Place, SchemaAttribute, SchemaNode, SchemaTree
 
 WORDS = ("author", "book", "chapter", "invoice", "journal", "kitchen", "orchard", "village")
-"""No two are alike."""
+"""Dissimilar words."""
 
 STYLES: dict[str, Callable[[tuple[str, ...]], str]] = {
     "snake": "_".join,
@@ -21,7 +21,7 @@ STYLES: dict[str, Callable[[tuple[str, ...]], str]] = {
     "joined": "".join,
     "plural": lambda words: "_".join(words) + "s",
 }
-"""Ways to write a name of several words."""
+"""Spellings of a name of several words."""
 
 OCCURS = st.builds(Occurs, required=st.booleans(), many=st.booleans())
 PHRASES = st.lists(st.sampled_from(WORDS), min_size=1, max_size=2, unique=True).map(tuple)
@@ -58,7 +58,7 @@ def worded_trees(draw: st.DrawFn, depth: int = 2, is_root: bool = True) -> Schem
 
 @st.composite
 def rewritten(draw: st.DrawFn, tree: SchemaTree) -> tuple[SchemaTree, dict[Place, Place]]:
-    """The tree in another style and order, and where each place has come to."""
+    """The tree in another style and order, and the new position of each node."""
     style = STYLES[draw(st.sampled_from(sorted(STYLES)))]
     moved: dict[Place, Place] = {}
 

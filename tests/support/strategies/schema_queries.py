@@ -1,4 +1,4 @@
-"""Queries for Hypothesis that documents of a schema tree can well meet: walks through the tree."""
+"""Hypothesis strategies for queries that documents of a schema tree can match."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def _paths(draw: st.DrawFn, node: SchemaNode, depth: int) -> Path:
         axis = Axis.CHILD
         if not draw(st.integers(0, 3)):
             axis = Axis.DESCENDANT
-            if draw(st.booleans()):  # else it stands for a child
+            if draw(st.booleans()):  # otherwise it is a child
                 node = draw(st.sampled_from(node.children))
                 if not node.children:
                     break

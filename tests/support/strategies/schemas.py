@@ -1,4 +1,4 @@
-"""Schema trees for Hypothesis, and documents that are valid to them."""
+"""Hypothesis strategies for schema trees and their valid documents."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def _nodes(draw: st.DrawFn, depth: int, least: int, is_root: bool = False) -> Sc
 
 
 def schema_trees(depth: int = 2, least: int = 0) -> st.SearchStrategy[SchemaTree]:
-    """Trees of up to ``depth`` levels below the root, which has at least so many children."""
+    """Trees of up to ``depth`` levels below the root, which has at least ``least`` children."""
     return _nodes(depth, least, is_root=True).map(SchemaTree)
 
 
@@ -75,5 +75,5 @@ def _element(draw: st.DrawFn, node: SchemaNode, declarations: str = "") -> str:
 
 
 def documents_of(tree: SchemaTree) -> st.SearchStrategy[bytes]:
-    """Documents that are valid to the tree."""
+    """Documents that are valid for the tree."""
     return _element(tree.root, ' xmlns:p="urn:p"').map(str.encode)

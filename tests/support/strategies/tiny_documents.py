@@ -1,7 +1,7 @@
-"""Small documents, all of them up to a size, and what a query selects in them by definition.
+"""All small documents up to a size, and an evaluator of queries by definition.
 
 The evaluator is written from XPath 1.0's text, node by node, and is itself compared with lxml. It
-knows what lxml does not: ``*:n``, and which attribute of which element was selected.
+supports what lxml does not: ``*:n``, and the identity of selected attributes.
 """
 
 from __future__ import annotations
@@ -63,7 +63,7 @@ class TinyNode:
         return "".join(child.string_value() for child in self.children)
 
     def up(self) -> Iterator[TinyNode]:
-        """The node itself and those it lies under."""
+        """The node and its ancestors."""
         node: TinyNode | None = self
         while node is not None:
             yield node
@@ -124,7 +124,7 @@ def matches(query: Query, document: TinyNode) -> bool:
 
 
 def walk(path: Path, context: TinyNode) -> list[TinyNode]:
-    """The nodes of a path, in document order as far as first nodes go."""
+    """The nodes of a path; the first node is the first in document order."""
     nodes = [context]
     for step in path.steps:
         starts = nodes
@@ -199,7 +199,7 @@ def _compare(value: str, op: Op, literal: str | float) -> bool:
 
 
 def _number(text: str) -> float:
-    # Good enough for the values of tiny documents: no exponents, signs or words Python would take.
+    # Sufficient here: the values have no exponents, signs or words that Python would accept.
     try:
         return float(text)
     except ValueError:
@@ -207,7 +207,7 @@ def _number(text: str) -> float:
 
 
 def all_trees(nodes: int, labels: str) -> Iterator[str]:
-    """All documents of exactly so many elements."""
+    """All documents with exactly ``nodes`` elements."""
     for forest in _forests(nodes - 1, labels):
         for label in labels:
             yield f"<{label}>{forest}</{label}>"

@@ -1,4 +1,4 @@
-"""Schemas small enough to know everything about: each element's contents are listed one by one."""
+"""Schemas so small that the contents of each element are enumerated."""
 
 from __future__ import annotations
 
@@ -85,7 +85,7 @@ class TinyUniverse:
             known = grown
 
     def document(self, chance: random.Random, *, size: int = 12) -> str | None:
-        """A valid document of about so many elements; ``None`` where there is none at all."""
+        """A valid document of about ``size`` elements; ``None`` if there is none."""
         return self._write("a", chance, [size]) if "a" in self.finite() else None
 
     def _write(self, label: str, chance: random.Random, left: list[int]) -> str:
@@ -120,8 +120,8 @@ class TinyUniverse:
                     heights[label] = min(known)
         return heights
 
-    def ways_down(self, depth: int) -> Iterator[tuple[Letter, ...]]:
-        """All ways from the root to a node of a valid document, down to a depth."""
+    def paths_down(self, depth: int) -> Iterator[tuple[Letter, ...]]:
+        """All paths from the root to a node of a valid document, up to a depth."""
         finite = self.finite()
         waiting: list[tuple[tuple[Letter, ...], str]] = []
         if "a" in finite:
@@ -191,7 +191,7 @@ def _met_by(paths: tuple[Path, ...], kind: Kind, label: str, needs: Needs) -> Ne
 
 
 def takes(path: Path, way: tuple[Letter, ...]) -> bool:
-    """Whether a linear path selects the node at the end of a way."""
+    """Whether a linear path selects the node at the end of a label path."""
 
     def rest(step: int, letter: int) -> bool:
         if step == len(path.steps):

@@ -1,4 +1,4 @@
-"""Documents for Hypothesis: well-formed, and as odd as they may be."""
+"""Hypothesis strategies for well-formed documents with unusual features."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ def attributes(draw: st.DrawFn, characters: st.SearchStrategy[str], has_doctype:
 
 @st.composite
 def pieces(draw: st.DrawFn, characters: st.SearchStrategy[str], has_doctype: bool) -> str:
-    """Something that may stand in content and is no element."""
+    """Content other than an element."""
     kind = draw(st.sampled_from(["text", "cdata", "comment", "pi", "char", "entity"]))
     text = draw(st.text(characters, max_size=12))
     if kind == "cdata":
@@ -95,7 +95,7 @@ def elements(
 
 @st.composite
 def texts(draw: st.DrawFn) -> tuple[str, str]:
-    """The text of a well-formed document, and an encoding that everyone knows and it is for."""
+    """The text of a well-formed document, and a common encoding that it declares."""
     encoding = draw(st.sampled_from(["utf-8", "utf-8-sig", "utf-16", "utf-16-be", "iso-8859-1"]))
     characters = NARROW_CHARACTERS if encoding == "iso-8859-1" else CHARACTERS
     has_doctype = draw(st.booleans())
@@ -141,7 +141,7 @@ def cut(draw: st.DrawFn, document: bytes) -> list[bytes]:
 
 @st.composite
 def damaged(draw: st.DrawFn) -> bytes:
-    """A document with something wrong in it, mostly."""
+    """A document that is damaged, mostly beyond well-formedness."""
     text, encoding = draw(texts())
     at = draw(st.integers(0, len(text)))
     length = draw(st.integers(0, 3))

@@ -1,4 +1,4 @@
-"""Every way of rewriting gives the matches and the fragments of the definition."""
+"""Every rewriting strategy returns the matches and fragments of the reference."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ from penstock.mediation import Mapping, MediatedMatcher, Way
 from support.contracts.mediation_cases import NAMESPACES, cases, paths_to_all_nodes, query_texts
 from support.contracts.native_engines import NATIVE_ENGINES, needs_native
 
-# It is the native engines that are compared with the definition.
+# The native engines are compared with the reference.
 pytestmark = needs_native
 
-WAYS: tuple[Way, ...] = get_args(Way)
+STRATEGIES: tuple[Way, ...] = get_args(Way)
 
 SHOP = """penstock mapping 1
 a
@@ -31,7 +31,7 @@ a
     c*
   c* text
 """
-"""Operators that meet: what one moves, another moves again."""
+"""Operators that interact: nodes are moved twice."""
 
 
 def matcher_of(queries: Sequence[str], engine: str) -> Matcher:
@@ -43,7 +43,7 @@ def matcher_of(queries: Sequence[str], engine: str) -> Matcher:
 def found(
     matcher: MediatedMatcher, mapping: Mapping, document: bytes
 ) -> tuple[str | None, Mapped[str, tuple[Fragment, ...]], int]:
-    """Why it was refused, what each query selects, and how many elements are not known."""
+    """The refusal, the selection of each query, and the number of unknown elements."""
     matches = matcher.match(document, mapping, fragments=True)
     assert set(matches.ids) == set(matches.fragments)
     code = matches.errors[0].code if matches.errors else None
@@ -54,21 +54,21 @@ def check(mapping: Mapping, document: bytes, queries: Sequence[str]) -> None:
     expected = found(MediatedMatcher(matcher_of(queries, "reference")), mapping, document)
     for engine in NATIVE_ENGINES:
         matcher = matcher_of(queries, engine)
-        for way in WAYS:
-            mediated = MediatedMatcher(matcher, way=way)
-            assert found(mediated, mapping, document) == expected, (engine, way)
+        for strategy in STRATEGIES:
+            mediated = MediatedMatcher(matcher, way=strategy)
+            assert found(mediated, mapping, document) == expected, (engine, strategy)
             for fragment in (each for parts in expected[1].values() for each in parts):
                 fragment.to_xml()
 
 
 @given(cases())
-def test_each_node_is_where_the_definition_has_it(case: tuple[Mapping, bytes]) -> None:
+def test_each_node_is_where_the_reference_has_it(case: tuple[Mapping, bytes]) -> None:
     mapping, document = case
     check(mapping, document, paths_to_all_nodes(mapping, document))
 
 
 @given(cases(), query_texts())
-def test_any_query_selects_what_the_definition_says(
+def test_any_query_selects_the_same_as_the_reference(
     case: tuple[Mapping, bytes], queries: list[str]
 ) -> None:
     mapping, document = case
@@ -92,15 +92,15 @@ def test_deep_documents_are_rewritten_like_shallow_ones() -> None:
     check(mapping, document, ["//d[. = 'x'][not(d)]", "//s/b//d", "/a/s/b/c", "//b/c"])
 
 
-def test_documents_of_many_mappings_take_turns_in_one_matcher() -> None:
+def test_one_matcher_handles_documents_of_many_mappings() -> None:
     mappings = [
         Mapping.from_text(f"penstock mapping 1\na\n  => insert w{number} (b)\n  b*\n")
         for number in range(20)
     ]
     queries = [f"/a/w{number}/b" for number in range(20)]
     matcher = matcher_of(queries, "shared")
-    for way in WAYS:
-        mediated = MediatedMatcher(matcher, way=way)
+    for strategy in STRATEGIES:
+        mediated = MediatedMatcher(matcher, way=strategy)
         rows = pa.array([b"<a><b/></a>"] * 40)
         batch = mediated.match_batch(rows, mappings * 2)
         assert batch.ids.to_pylist() == [[query] for query in queries * 2]

@@ -1,4 +1,4 @@
-"""The named workloads give what their names promise."""
+"""The preset workloads have their documented properties."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from penstock.lab.workload import WORKLOADS, workload
 
 
 @pytest.mark.parametrize("name", WORKLOADS)
-def test_a_workload_gives_queries_and_documents_by_seed(name: str) -> None:
+def test_a_workload_is_reproducible_by_seed(name: str) -> None:
     preset = workload(name)
     assert preset.queries(50, seed=4) == preset.queries(50, seed=4)
     assert len(set(preset.queries(50))) == 50
@@ -20,13 +20,13 @@ def test_a_workload_gives_queries_and_documents_by_seed(name: str) -> None:
     assert documents == list(preset.documents(3))
 
 
-def test_an_unknown_workload_is_refused_with_the_names_there_are() -> None:
+def test_an_unknown_workload_is_refused_with_a_list_of_names() -> None:
     with pytest.raises(WorkloadError, match="paths-sparse") as caught:
         workload("opera")
     assert caught.value.code == "lab.workload"
 
 
-def test_the_dense_workload_has_thousands_of_matches_a_document() -> None:
+def test_the_dense_workload_has_thousands_of_matches_per_document() -> None:
     dense = workload("paths-dense")
     queries = dense.queries()
     assert len(set(queries)) == dense.subscriptions == 150_000

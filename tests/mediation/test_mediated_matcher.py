@@ -1,4 +1,5 @@
-"""Subscriptions to the global schema meet documents of local ones; fragments are the original's."""
+"""Subscriptions to the global schema match documents of local schemas; fragments are original
+bytes."""
 
 from __future__ import annotations
 
@@ -45,7 +46,7 @@ def pieces(fragments: Sequence[Fragment]) -> list[str]:
 
 
 def selected(mapping: str, document: str, query: str, engine: str | None = None) -> list[str]:
-    """What a query selects, of the original."""
+    """The original bytes that a query selects."""
     matches = mediated([query], engine).match(
         document.encode(), mapping_of(mapping), fragments=True
     )
@@ -71,16 +72,16 @@ course
 
 @pytest.mark.parametrize("engine", ENGINES)
 class TestMatches:
-    def test_subscriptions_see_the_global_document(self, engine: str) -> None:
+    def test_subscriptions_match_the_global_document(self, engine: str) -> None:
         queries = ["/lecture", "/course", "/lecture[@number = '7']", "//@id"]
         matches = mediated(queries, engine).match(b"<course id='7'/>", mapping_of(RENAME))
         assert set(matches) == {"/lecture", "/lecture[@number = '7']"}
 
-    def test_without_a_mapping_the_document_is_matched_as_it_is(self, engine: str) -> None:
+    def test_without_a_mapping_the_document_is_matched_unchanged(self, engine: str) -> None:
         matches = mediated(["/lecture", "/course"], engine).match(b"<course/>", None)
         assert set(matches) == {"/course"}
 
-    def test_the_papers_example_is_met_by_a_subscription_to_the_global_schema(
+    def test_a_subscription_to_the_global_schema_matches_the_papers_example(
         self, engine: str
     ) -> None:
         queries = [
@@ -95,7 +96,7 @@ class TestMatches:
         assert "//department" not in matches
         assert "/university/dept/course/code" in matches
 
-    def test_each_tree_of_a_forest_is_matched_by_itself(self, engine: str) -> None:
+    def test_each_tree_of_a_forest_is_matched_separately(self, engine: str) -> None:
         mapping = mapping_of("author\n  => exchange article\n  article*\n    title text\n")
         document = b"<author><article><title>1</title></article><article/></author>"
         queries = ["/article[title][1]", "/article[2]", "/article[last()][not(title)]", "/author"]
@@ -117,18 +118,18 @@ class TestMatches:
         (reason,) = matches.errors
         assert reason.code == "xml.end-tag"
         assert reason.where is not None
-        # The native reader points at the tag, Expat at the name in it.
+        # The native reader reports the position of the tag, Expat that of its name.
         assert 0 <= reason.where.offset - document.index(b"</course>") <= len("</")
         assert matches.counters.refused == 1
 
 
 @pytest.mark.parametrize("engine", ENGINES)
 class TestFragments:
-    def test_a_renamed_element_is_its_own_bytes(self, engine: str) -> None:
+    def test_a_renamed_element_returns_its_original_bytes(self, engine: str) -> None:
         document = "<course><title>Data</title></course>"
         assert selected(RENAME, document, "/lecture", engine) == [document]
 
-    def test_a_renamed_attribute_is_found_under_its_own_name(self, engine: str) -> None:
+    def test_a_renamed_attribute_returns_its_original_name(self, engine: str) -> None:
         document = (
             "<!DOCTYPE course [<!ATTLIST course id CDATA 'given' other CDATA 'no'>]><course/>"
         )
@@ -142,14 +143,12 @@ class TestFragments:
         assert fragment.name.local == "id"
         assert 'id="given"' in fragment.to_xml()
 
-    def test_an_inserted_element_gives_a_fragment_for_each_range(self, engine: str) -> None:
+    def test_an_inserted_element_returns_a_fragment_for_each_range(self, engine: str) -> None:
         document = "<course><time>9</time><title>Data</title><place>here</place></course>"
         found = selected(SCHEDULE, document, "//schedule", engine)
         assert found == ["<time>9</time>", "<place>here</place>"]
 
-    def test_what_stands_side_by_side_in_an_inserted_element_is_one_fragment(
-        self, engine: str
-    ) -> None:
+    def test_adjacent_nodes_in_an_inserted_element_are_one_fragment(self, engine: str) -> None:
         document = b"<course xmlns:p='urn:p'><time>9</time><place p:x='1'>here</place></course>"
         (fragment,) = (
             mediated(["//schedule"], engine)
@@ -160,28 +159,30 @@ class TestFragments:
         assert fragment.pieces == (b"<time>9</time><place p:x='1'>here</place>",)
         read_events(fragment.to_xml().encode())
 
-    def test_an_element_made_of_an_attribute_gives_its_owner(self, engine: str) -> None:
+    def test_an_element_made_from_an_attribute_returns_the_attributes_owner(
+        self, engine: str
+    ) -> None:
         mapping = "a\n  b*\n    @n\n    => to-element @n\n"
         document = "<a><b n='1'>x</b><b n='2'/></a>"
         assert selected(mapping, document, "//n[. = '1']", engine) == ["<b n='1'>x</b>"]
         assert selected(mapping, document, "//n/text()", engine) == ["<b n='1'>x</b>", "<b n='2'/>"]
 
-    def test_copies_give_the_original_once(self, engine: str) -> None:
+    def test_copies_return_the_original_once(self, engine: str) -> None:
         mapping = "list\n  author*\n    => exchange article\n    article*\n    name text\n"
         document = "<list><author><article/><name>A</name><article/></author></list>"
         assert selected(mapping, document, "//article/author/name", engine) == ["<name>A</name>"]
 
-    def test_text_that_came_together_gives_each_of_its_pieces(self, engine: str) -> None:
+    def test_merged_text_returns_each_original_text(self, engine: str) -> None:
         mapping = "a\n  b text\n    => upgrade (c)\n    c?\n"
         document = "<a><b>one<c/>two</b></a>"
         assert selected(mapping, document, "//b/text()[. = 'onetwo']", engine) == ["one", "two"]
 
-    def test_fragments_come_in_the_order_of_the_original(self, engine: str) -> None:
+    def test_fragments_are_in_the_order_of_the_original(self, engine: str) -> None:
         mapping = "a\n  => insert z (b)\n  b*\n  c*\n"
         document = "<a><b/><c/><b/></a>"
         assert selected(mapping, document, "//b | //c", engine) == ["<b/>", "<c/>", "<b/>"]
 
-    def test_a_fragment_has_the_namespaces_of_where_it_stood(self, engine: str) -> None:
+    def test_a_fragment_has_the_namespaces_in_scope_in_the_original(self, engine: str) -> None:
         mapping = "a\n  b\n    => upgrade (c)\n    c?\n      d?\n"
         document = b"<a><b xmlns:q='urn:q'><c><d q:x='1'/></c></b></a>"
         (fragment,) = (
@@ -194,7 +195,7 @@ class TestFragments:
 
 
 class TestKeywords:
-    def test_keywords_hear_the_document_as_it_was_sent(self) -> None:
+    def test_keywords_match_the_original_document(self) -> None:
         keywords = KeywordIndex()
         keywords.add("sent", "course data")
         keywords.add("rewritten", "lecture data")
@@ -251,14 +252,14 @@ class TestBatches:
 
 @pytest.mark.parametrize("engine", ENGINES)
 class TestLimits:
-    def test_a_document_that_becomes_too_deep_is_refused(self, engine: str) -> None:
+    def test_a_document_that_is_too_deep_after_rewriting_is_refused(self, engine: str) -> None:
         mapping = mapping_of("a\n  => insert s/t/u (b)\n  b?\n")
         small = mediated(["//b"], engine, Limits(depth=4))
         (reason,) = small.match(b"<a><b/></a>", mapping).errors
         assert reason.code == "mapping.depth"
         assert set(mediated(["//b"], engine, Limits(depth=5)).match(b"<a><b/></a>", mapping))
 
-    def test_a_document_that_would_be_copied_too_often_is_refused(
+    def test_a_document_with_too_many_copies_is_refused(
         self, engine: str, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         monkeypatch.setattr(limits, "COPIES_MAX", 3)
@@ -280,7 +281,7 @@ class TestLimits:
             (b"<c k='%s' l='%s'/>" % (b"x" * 60, b"x" * 70), 4),
         ],
     )
-    def test_what_is_long_counts_as_several_copies(
+    def test_a_long_node_counts_as_several_copies(
         self, engine: str, inside: bytes, copied: int, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         mapping = mapping_of("l\n  a*\n    => exchange b\n    b*\n    c*\n")
@@ -302,7 +303,7 @@ class TestLimits:
         ],
     )
     @pytest.mark.parametrize("way", get_args(Way))
-    def test_the_readers_limits_are_for_documents_as_they_are_published(
+    def test_reader_limits_apply_to_original_documents(
         self, engine: str, way: Way, document: bytes, small: Limits
     ) -> None:
         mapping = mapping_of(
@@ -317,7 +318,7 @@ class TestLimits:
 
 
 @pytest.mark.parametrize("engine", native_engines)
-def test_a_document_of_which_too_much_waits_is_refused(
+def test_a_document_with_too_many_deferred_nodes_is_refused(
     engine: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(limits, "HELD_BYTES_MAX", 200)
@@ -331,7 +332,7 @@ def test_a_document_of_which_too_much_waits_is_refused(
 
 @needs_native
 @pytest.mark.parametrize("way", get_args(Way))
-def test_where_too_much_waits_to_tell_what_is_selected_the_match_stays(
+def test_with_too_many_deferred_nodes_the_match_is_reported_without_fragments(
     way: Way, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     document = b"<course>%s</course>" % (b"<time>9</time>" * 20)
@@ -346,20 +347,20 @@ def test_where_too_much_waits_to_tell_what_is_selected_the_match_stays(
 
 
 @needs_native
-def test_what_waits_is_counted() -> None:
+def test_deferred_bytes_are_counted() -> None:
     document = b"<course><time>9</time><title>%s</title></course>" % (b"Data" * 1000)
     work = mediated(["//schedule"]).match(document, mapping_of(SCHEDULE)).counters.work
     assert 0 < work.held_bytes < 200
     assert mediated(["//title"]).match(document, None).counters.work.held_bytes == 0
 
 
-def test_an_unknown_way_is_refused() -> None:
+def test_an_unknown_strategy_is_refused() -> None:
     with pytest.raises(MappingError) as caught:
         MediatedMatcher(matcher_of(["/a"]), way="somehow")  # type: ignore[arg-type]
     assert caught.value.code == "mapping.way"
 
 
-def test_documents_with_headers_are_taken_too() -> None:
+def test_documents_with_headers_are_accepted() -> None:
     document = Document(b"<course/>", Header(publisher="me"))
     matcher = mediated(["/lecture"])
     assert set(matcher.match(document, mapping_of(RENAME))) == {"/lecture"}
@@ -400,7 +401,7 @@ def test_matches_are_explained_on_the_global_document(engine: str, way: Way) -> 
 
 
 @pytest.mark.parametrize("engine", SHARED_AND_REFERENCE)
-def test_of_a_forest_the_tree_that_matched_is_explained(engine: str) -> None:
+def test_the_matching_tree_of_a_forest_is_explained(engine: str) -> None:
     mapping = mapping_of("author\n  => exchange article\n  article*\n    @n\n")
     matcher = mediated(["/article[@n = 2]", "/article[@n = 3]"], engine)
     document = b"<author><article n='1'/><article n='2'/></author>"
@@ -422,7 +423,7 @@ def test_a_document_that_was_refused_is_explained_by_the_refusal(engine: str, wa
 
 
 WIDE = 40
-"""More operators at one node than are looked at one by one."""
+"""More operators at one node than are searched linearly."""
 
 
 def wide_mapping() -> Mapping:

@@ -1,4 +1,4 @@
-"""The native core cuts words and reads keyword queries as the plain definition does."""
+"""The native core tokenizes and parses keyword queries as the reference does."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ NASTY = (
     *("\U0001f469", "❤", "ℹ", "Ⓜ", "\U0001f1ec", "\U0001f1e7", "\U0001f600"),
     *(" ", "\t", "\r", "\n", "\x0b", "\x1f", "\x85", "\u00a0", "\u2028", "\u3000", "\x00"),
 )
-"""Every class of characters that the rules of UAX #29 speak of, and those that fold oddly."""
+"""Every class of characters in the rules of UAX #29, and those with unusual case folding."""
 
 JOINED_AFTER_A_MARK = regex.compile(
     r"[\p{WB=MidLetter}\p{WB=MidNum}\p{WB=MidNumLet}'\"][\p{WB=Extend}\p{WB=Format}\p{WB=ZWJ}]*"
@@ -90,7 +90,7 @@ def test_queries(text: str) -> None:
 
 
 @given(texts.filter(lambda text: set(text).isdisjoint("\u0345\u24c2")))
-def test_the_canonical_text_says_the_same(text: str) -> None:
+def test_the_canonical_text_parses_to_the_same_query(text: str) -> None:
     """But for an accent that folds to a letter (U+0345), a pictograph that folds to none (U+24C2).
 
     After a mark or a joiner, their folded word is cut once more.
@@ -100,13 +100,13 @@ def test_the_canonical_text_says_the_same(text: str) -> None:
     assert parsed(str(query)) == query
 
 
-def test_where_the_core_departs_from_the_standard() -> None:
-    """A mark between a letter and a joined pictograph belongs to no word, but the core takes it."""
+def test_the_known_deviation_from_the_standard() -> None:
+    """A mark between a letter and a joined pictograph belongs to no word, but the core adds it."""
     text = "b.\u200d\U0001f469"
     assert reference_words.words(text) == ["b"]
     assert words(text) == (text,)
 
 
 @pytest.mark.parametrize("text", ["", "storm OR", "a b OR c", "x" * 257])
-def test_refusals_are_worded_alike(text: str) -> None:
+def test_refusals_have_the_same_messages(text: str) -> None:
     assert parsed(text) == parsed_plainly(text)

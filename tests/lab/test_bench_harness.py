@@ -1,4 +1,4 @@
-"""The harness of the benches: turns, medians, budgets, reports. No test asserts a time."""
+"""The benchmark harness: interleaving, medians, budgets, reports. No test asserts a time."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ MOST = Budget("index", "build", "as slow as", Bound.AT_MOST, 10, "µs")
 MACHINE = Machine("a CPU", 2, 8.2, "Linux x86_64", "3.11.1", "rustc 1.88.0", "release")
 
 
-def test_sides_take_turns_and_each_begins_a_round() -> None:
+def test_alternatives_alternate_and_each_begins_a_round() -> None:
     ran: list[str] = []
     sides = {name: (lambda name=name: ran.append(name)) for name in "abc"}
     times = interleaved(sides, repeats=3)
@@ -42,14 +42,14 @@ def test_the_collector_rests_while_something_is_timed_and_works_again_after() ->
     assert gc.isenabled()
 
 
-def test_the_collector_works_again_after_a_failure() -> None:
+def test_the_collector_is_enabled_again_after_a_failure() -> None:
     with pytest.raises(ZeroDivisionError):
         once(lambda: 1 // 0)
     assert gc.isenabled()
 
 
 @pytest.mark.skipif(platform.system() != "Linux", reason="only Linux tells")
-def test_memory_grows_with_what_is_held() -> None:
+def test_resident_memory_grows_with_allocations() -> None:
     before = resident_bytes()
     held = bytearray(b"x" * 50_000_000)
     assert resident_bytes() - before > 25_000_000
@@ -88,7 +88,7 @@ def test_budgets_are_named_once() -> None:
     assert len(keys) == len(set(keys))
 
 
-def test_a_check_says_by_how_much_it_is_missed() -> None:
+def test_a_missed_check_reports_its_factor() -> None:
     assert check_text(Check(LEAST, 4.0)) == "4 x (at least 3 x): met"
     assert check_text(Check(MOST, 25.0)) == "25 µs (at most 10 µs): MISSED by a factor of 2.50"
 
@@ -96,7 +96,7 @@ def test_a_check_says_by_how_much_it_is_missed() -> None:
 @pytest.mark.parametrize(
     ("value", "shown"), [(0.0123456, "0.0123"), (12.3456, "12.3"), (1234567.8, "1,234,568")]
 )
-def test_numbers_have_three_digits_that_matter(value: float, shown: str) -> None:
+def test_numbers_have_three_significant_digits(value: float, shown: str) -> None:
     assert format_number(value) == shown
 
 

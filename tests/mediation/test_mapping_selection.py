@@ -1,4 +1,4 @@
-"""Which mapping a document is matched by, and what becomes of headers that cannot be followed."""
+"""The mapping of a document is selected by its header; unresolvable headers are refused."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ def test_the_header_decides(given: Header, chosen: Mapping | None) -> None:
 
 
 @pytest.mark.parametrize(
-    ("given", "code", "told"),
+    ("given", "code", "message"),
     [
         (header("liste"), "mediation.schema", "the schema `liste` of `south`"),
         (
@@ -79,10 +79,10 @@ def test_the_header_decides(given: Header, chosen: Mapping | None) -> None:
         ),
     ],
 )
-def test_a_header_that_cannot_be_followed_is_refused(given: Header, code: str, told: str) -> None:
+def test_an_unresolvable_header_is_refused(given: Header, code: str, message: str) -> None:
     choose = chooser().choose
-    for _ in range(2):  # what was found out once is told again
-        with pytest.raises(DocumentError, match=told) as refused:
+    for _ in range(2):  # the second refusal comes from the cache
+        with pytest.raises(DocumentError, match=message) as refused:
             choose(given)
         assert refused.value.code == code
         assert refused.value.where is None, "no place in the document is at fault"
@@ -134,7 +134,7 @@ def test_the_cache_forgets_what_was_not_used_for_longest() -> None:
     assert cache.read_count == 4
 
 
-def test_what_is_no_mapping_is_told_with_its_place_each_time() -> None:
+def test_an_invalid_mapping_is_refused_with_its_position_each_time() -> None:
     cache = MappingCache()
     for _ in range(2):
         with pytest.raises(MappingError) as refused:
