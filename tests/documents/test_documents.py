@@ -77,7 +77,7 @@ def test_an_unknown_declaration_policy_is_refused() -> None:
 
 
 @pytest.mark.parametrize("kind", [bytes, bytearray, memoryview, lambda content: iter([content])])
-def test_documents_accept_every_kind_of_buffer(kind: type[bytes]) -> None:
+def test_the_reader_accepts_every_kind_of_buffer(kind: type[bytes]) -> None:
     (start, _) = read_events(kind(b"<a/>"))
     assert isinstance(start, StartElement)
     assert start.name == Name("", "a")

@@ -34,7 +34,7 @@ def test_the_median_ignores_a_disturbed_repeat() -> None:
     assert timing.spread == 9.0
 
 
-def test_the_collector_rests_while_something_is_timed_and_works_again_after() -> None:
+def test_the_collector_is_disabled_only_while_timing() -> None:
     seen: list[bool] = []
     assert gc.isenabled()
     assert once(lambda: seen.append(gc.isenabled())) >= 0
@@ -48,7 +48,7 @@ def test_the_collector_is_enabled_again_after_a_failure() -> None:
     assert gc.isenabled()
 
 
-@pytest.mark.skipif(platform.system() != "Linux", reason="only Linux tells")
+@pytest.mark.skipif(platform.system() != "Linux", reason="only Linux reports it")
 def test_resident_memory_grows_with_allocations() -> None:
     before = resident_bytes()
     held = bytearray(b"x" * 50_000_000)

@@ -44,7 +44,7 @@ def test_the_rules_find_the_mapping_from_the_matching(one: Catalogue) -> None:
 
 
 @ALL
-def test_documents_meet_the_local_schema_and_rewritten_the_global_one(one: Catalogue) -> None:
+def test_documents_are_valid_and_rewritten_ones_match_the_global_schema(one: Catalogue) -> None:
     document = CatalogueDocuments(one).document(4_000, seed=7)
     assert list(breaches(one.schema, read_events(document))) == []
     rewritten = rewrite(one.mapping, read_events(document))
@@ -72,7 +72,7 @@ def test_documents_have_their_size(size: int) -> None:
     assert size <= len(document) < size + 10_000
 
 
-def test_a_seed_gives_the_same_documents() -> None:
+def test_documents_are_reproducible_by_seed() -> None:
     source = CatalogueDocuments(catalogue("tessaro"))
     three = list(source.documents(3, 1_500, seed=5))
     assert three[:2] == list(source.documents(2, 1_500, seed=5))

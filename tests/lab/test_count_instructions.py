@@ -62,7 +62,7 @@ def test_three_percent_more_is_accepted(tmp_path: Path, instructions: int, code:
     assert compared(tmp_path, {"read": READ}, {"read": after}) == code
 
 
-def test_other_results_are_no_comparison(
+def test_different_results_cannot_be_compared(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert compared(tmp_path, {"read": READ}, {"read": replace(READ, result=2)}) == 1

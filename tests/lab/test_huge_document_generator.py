@@ -16,7 +16,7 @@ from penstock.schema import SchemaGraph
 
 
 @pytest.mark.parametrize("name", SCHEMA_ROOTS)
-def test_it_is_valid_and_of_its_size(name: str) -> None:
+def test_huge_documents_are_valid_and_have_their_size(name: str) -> None:
     chunks = list(huge_document(built_in_schema(name), 400_000, seed=2))
     document = b"".join(chunks)
     assert 400_000 <= len(document) <= 400_000 + 2 * REPETITION_SIZE_MAX
@@ -25,7 +25,7 @@ def test_it_is_valid_and_of_its_size(name: str) -> None:
     assert validator.validate(etree.fromstring(document)), validator.error_log
 
 
-def test_a_seed_means_the_same_document_always() -> None:
+def test_huge_documents_are_reproducible_by_seed() -> None:
     news = built_in_schema("news")
     once = b"".join(huge_document(news, 200_000, seed=1))
     assert once == b"".join(huge_document(news, 200_000, seed=1))

@@ -89,10 +89,10 @@ def test_transmission_and_querying_add_up_along_the_route() -> None:
 
 
 def test_every_router_gets_every_document_over_sockets() -> None:
-    heard: list[bytes] = []
+    received: list[bytes] = []
     messages = [b"x" * 4_000, b"y" * 10]
-    response = respond_over_sockets(messages, heard.append, bandwidth=1e9, routers=3)
-    assert heard == [messages[0]] * 3 + [messages[1]] * 3
+    response = respond_over_sockets(messages, received.append, bandwidth=1e9, routers=3)
+    assert received == [messages[0]] * 3 + [messages[1]] * 3
     assert response.total == pytest.approx(response.querying + response.transmission)
 
 

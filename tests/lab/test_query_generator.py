@@ -40,7 +40,7 @@ def drawn(count: int = 4000, **parameters: object) -> list[str]:
     return QueryGenerator(NEWS, QueryParameters(**options)).queries(count)  # type: ignore[arg-type]
 
 
-def test_a_seed_means_the_same_queries_always() -> None:
+def test_queries_are_reproducible_by_seed() -> None:
     generator = QueryGenerator(NEWS)
     once = generator.queries(100, seed=1)
     assert once == QueryGenerator(NEWS).queries(100, seed=1)

@@ -48,7 +48,7 @@ def test_words_of_ascii(text: str) -> None:
 
 
 def test_words_of_every_character() -> None:
-    """Each that Python's tables know, beside a letter, a digit and a mark; of ideographs a few."""
+    """Each character of Python's tables, next to a letter, a digit and a mark; few ideographs."""
     for code in range(0x110000):
         character = chr(code)
         category = unicodedata.category(character)

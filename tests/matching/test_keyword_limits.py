@@ -29,21 +29,21 @@ def test_the_native_core_has_the_same_limits() -> None:
 def test_or_answers_need_a_document_within_the_buffer_limit() -> None:
     large = b"<r>%s</r>" % (b"<a>x</a><a>y</a>" * (KEYWORD_WINDOW_MAX // 3))
     matcher = keyword_matcher("postings", {"any": "x OR y", "other": "z OR zz", "all": "x y"})
-    # Whether it matches needs no answers; and what has no word of an OR query needs none of it.
+    # Matching needs no answers, and a query without any of its words in the document has none.
     assert set(matcher.match(large)) == {"any", "all"}
     assert [each.element for each in matcher.answers(large, ["all"], form="ids")["all"]] == [0]
     for ids in (["any"], ["all", "any"]):
         with pytest.raises(DocumentError) as caught:
             matcher.answers(large, ids)
         assert caught.value.code == "keywords.or-too-large"
-    # A match that is to say what of the document is returned says it of the others.
+    # With fragments, only the OR query lacks its fragments; other queries have theirs.
     matches = matcher.match(large, fragments=True)
     assert set(matches) == {"any", "all"}
     assert matches.errors == ()
     assert matches.untold == {"any"}
-    (whole,) = matches.fragments["all"]
+    (fragment,) = matches.fragments["all"]
     assert set(matches.fragments) == {"all"}
-    assert whole.to_xml().startswith("<r><a>x</a><a>y</a>")
+    assert fragment.to_xml().startswith("<r><a>x</a><a>y</a>")
     assert pickle.loads(pickle.dumps(matches)).untold == {"any"}
     only_any = keyword_matcher("postings", {"any": "x OR y"}).match(large, fragments=True)
     assert set(only_any) == only_any.untold == {"any"}

@@ -16,7 +16,7 @@ texts = st.lists(st.sampled_from(("\n", "\r", "\r\n", "a", "é", "\u0d0a", "\u0a
 
 @pytest.mark.parametrize("block_bytes", [2, 4, 1 << 20])
 @given(texts.map("".join))
-def test_lines_are_counted_as_people_do(block_bytes: int, text: str) -> None:
+def test_every_line_end_counts_once(block_bytes: int, text: str) -> None:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(lines, "_BLOCK_BYTES", block_bytes)
         for encoding, codec in CODECS.items():

@@ -65,7 +65,7 @@ def test_the_package_is_cheap_to_import() -> None:
     assert os.spawnv(os.P_WAIT, sys.executable, [sys.executable, "-c", code]) == 0
 
 
-def test_every_public_name_is_there() -> None:
+def test_every_public_name_exists() -> None:
     import penstock
 
     for name in penstock.__all__:

@@ -83,7 +83,7 @@ def documents(folder: str) -> list[Path]:
 
 @pytest.mark.parametrize("engine", native_engines)
 @pytest.mark.parametrize("folder", QUERIES)
-def test_every_engine_selects_what_the_reference_selects(folder: str, engine: str) -> None:
+def test_every_engine_selects_the_same_as_the_reference(folder: str, engine: str) -> None:
     reference, native = matcher("reference", folder), matcher(engine, folder)
     for path in documents(folder):
         expected = reference.match_file(path, fragments=True)

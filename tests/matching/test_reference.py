@@ -63,7 +63,7 @@ def shape(element: etree._Element, spell: Callable[[str, str], str]) -> object:
 
 
 @given(documents)
-def test_the_tree_is_the_one_that_lxml_makes(document: bytes) -> None:
+def test_trees_equal_those_of_lxml(document: bytes) -> None:
     built = tree(document).root.getroot()
     # Namespaces are escaped in the tree, since lxml does not take them all.
     unchanged = etree.QName
@@ -79,7 +79,7 @@ def described(tree: etree._ElementTree, nodes: Sequence[object]) -> list[object]
 
 
 @given(documents, queries(LXML_VOCABULARY))
-def test_queries_select_what_lxml_selects(document: bytes, query: Query) -> None:
+def test_queries_select_the_same_as_lxml(document: bytes, query: Query) -> None:
     printed = to_text(query)
     lxmls = lxml_tree(document)
     expected = lxmls.xpath(printed.text, namespaces=dict(printed.namespaces) or None)

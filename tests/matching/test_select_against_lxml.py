@@ -54,7 +54,7 @@ def test_recursive_documents_agree_with_lxml(case: tuple[PlacedDocument, Query])
     assert_alike(*case)
 
 
-def test_deep_documents_are_rewritten() -> None:
+def test_deep_documents_agree_with_lxml() -> None:
     depth = 250
     document = b"<a>" * depth + b"<b/>" + b"</a>" * depth
     [(kind, [(start, end)])] = native.select(document, "//a[a]//a[not(a)]/b", [])
@@ -62,11 +62,11 @@ def test_deep_documents_are_rewritten() -> None:
 
 
 @pytest.mark.parametrize("query", ["/a[", "/p:a"])
-def test_what_is_no_query_is_refused(query: str) -> None:
+def test_an_invalid_query_is_refused(query: str) -> None:
     with pytest.raises(ValueError, match="query"):
         native.select(b"<a/>", query, [])
 
 
-def test_what_is_no_document_is_refused() -> None:
+def test_an_invalid_document_is_refused() -> None:
     with pytest.raises(ValueError, match=r"xml\."):
         native.select(b"<a>", "/a", [])

@@ -57,7 +57,7 @@ def test_constants_are_looked_up(shape: str, found: set[str]) -> None:
     assert matches.counters.work.verified == 0
 
 
-def test_what_is_verified_was_found_by_its_constant_first() -> None:
+def test_only_queries_found_by_their_constant_are_verified() -> None:
     """Conditions that cannot be shared are verified, but only where the rest of the query holds."""
     matches = matched("//item[head/title[. = 'x{}'][not(b)]]")
     assert set(matches) == {"17", "9"}

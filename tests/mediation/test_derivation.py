@@ -81,7 +81,9 @@ def test_an_attribute_becomes_an_element_of_another_name() -> None:
         ("r\n  a\n    b\n  x text\n", "/r/x", "upgrade (@x)"),
     ],
 )
-def test_what_was_an_attribute_is_moved_like_any_child(target: str, goal: str, moved: str) -> None:
+def test_an_element_made_from_an_attribute_is_moved_like_any_child(
+    target: str, goal: str, moved: str
+) -> None:
     pairs = ["/r /r", "/r/a /r/a", "/r/a/b /r/a/b", f"/r/a/@x {goal}"]
     found = derived("r\n  a\n    @x\n    b\n", target, *pairs)
     assert operators(found) == ["to-element @x", moved]
@@ -181,7 +183,9 @@ def test_no_upgrade_next_to_an_unwrapped_root() -> None:
         ("a\n  b\n    d\n    n\n      c\n", "/a/b/n/c", "insert n (c)"),
     ],
 )
-def test_what_was_moved_into_a_node_is_not_moved_on(target: str, place: str, operator: str) -> None:
+def test_nodes_moved_into_a_node_are_not_moved_again(
+    target: str, place: str, operator: str
+) -> None:
     # All that b had of its own is moved, which is not all that it has by then.
     found = derived(
         "a\n  b\n    c\n  d\n", target, "/a /a", "/a/b /a/b", f"/a/b/c {place}", "/a/d /a/b/d"
@@ -196,7 +200,7 @@ def test_exchanges_reverse_a_chain() -> None:
     assert found.comparison.is_same
 
 
-def test_the_other_rules_see_the_schema_as_exchanges_leave_it() -> None:
+def test_the_other_rules_apply_to_the_schema_after_exchanges() -> None:
     found = derived(
         "r\n  a*\n    n text\n    b+\n      t text\n",
         "r\n  b*\n    a\n      n text\n      t text\n",
@@ -210,7 +214,7 @@ def test_the_other_rules_see_the_schema_as_exchanges_leave_it() -> None:
     assert found.comparison.is_same
 
 
-def test_what_the_rules_cannot_reach_is_reported() -> None:
+def test_differences_beyond_the_rules_are_reported() -> None:
     found = derived(
         "a\n  b\n    c\n  d\n    e\n",
         "a\n  b\n    e\n  d\n    c\n",
@@ -248,9 +252,7 @@ def test_cardinalities_are_compared_too() -> None:
         (["/a /p:a"], "expected two places"),
     ],
 )
-def test_a_matching_is_one_to_one_between_nodes_that_there_are(
-    pairs: list[str], message: str
-) -> None:
+def test_a_matching_is_one_to_one_between_existing_nodes(pairs: list[str], message: str) -> None:
     with pytest.raises(MappingError, match=message) as caught:
         derived("a\n  b\n", "a\n", *pairs)
     assert caught.value.code == "mapping.matching"
@@ -273,7 +275,7 @@ def same(tree: SchemaTree) -> set[Place]:
 
 
 @given(st.data())
-def test_one_operator_is_always_found_again(data: st.DataObject) -> None:
+def test_a_single_operator_is_always_recovered(data: st.DataObject) -> None:
     mapping = data.draw(schema_trees(least=2).flatmap(lambda tree: mappings(tree, most=1)))
     target, matching = result_of(mapping)
     found = derive(mapping.local, target, matching)
@@ -282,7 +284,7 @@ def test_one_operator_is_always_found_again(data: st.DataObject) -> None:
 
 
 @given(st.data())
-def test_new_names_elements_of_attributes_and_groups_are_always_found(data: st.DataObject) -> None:
+def test_renames_converted_attributes_and_groups_are_always_recovered(data: st.DataObject) -> None:
     kinds = (Rename, ToElement, Insert)
     drawn = schema_trees(least=2).flatmap(lambda tree: mappings(tree, kinds=kinds))
     mapping = data.draw(drawn)
@@ -293,7 +295,7 @@ def test_new_names_elements_of_attributes_and_groups_are_always_found(data: st.D
 
 
 @given(st.data())
-def test_where_the_rules_reach_it_the_schemas_are_the_same(data: st.DataObject) -> None:
+def test_the_derived_schema_equals_the_global_one_within_the_rules(data: st.DataObject) -> None:
     mapping = data.draw(schema_trees(least=2).flatmap(mappings))
     target, matching = result_of(mapping)
     assert SchemaMatching.from_text(matching.to_text()) == matching

@@ -47,7 +47,7 @@ def test_printing_and_reading_round_trips(
 
 def test_comments_do_not_change_the_digest() -> None:
     tree = read_tree(FILE)
-    remarked = replace(tree, remarks=("any element may stand in course",))
+    remarked = replace(tree, remarks=("any element may occur in course",))
     assert GlobalSchema("a", 1, remarked).digest == GlobalSchema("a", 1, tree).digest
     assert Mapping(remarked).digest == Mapping(tree).digest
 

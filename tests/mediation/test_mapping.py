@@ -318,7 +318,8 @@ class CountedName(Name):
 
 
 def comparisons(attributes: int) -> int:
-    """How often names are compared while a chain of so many attributes is renamed, and more."""
+    """Count the name comparisons of renaming attributes in a chain and converting them to
+    elements."""
 
     def names() -> list[Name]:
         return [CountedName("", f"x{number}") for number in range(attributes + 1)]
@@ -332,5 +333,5 @@ def comparisons(attributes: int) -> int:
     return CountedName.compared
 
 
-def test_attributes_of_one_node_take_linear_time() -> None:
+def test_comparisons_grow_linearly_with_the_attributes_of_a_node() -> None:
     assert 0 < comparisons(800) < 3 * comparisons(400)

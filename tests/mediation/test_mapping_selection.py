@@ -49,7 +49,7 @@ def header(schema: str = "", **fields: str) -> Header:
         (header("anything", mapping_digest=REGISTERED.digest), REGISTERED),
     ],
 )
-def test_the_header_decides(given: Header, chosen: Mapping | None) -> None:
+def test_the_header_selects_the_mapping(given: Header, chosen: Mapping | None) -> None:
     assert chooser().choose(given) == chosen
 
 
@@ -88,7 +88,7 @@ def test_an_unresolvable_header_is_refused(given: Header, code: str, message: st
         assert refused.value.where is None, "no place in the document is at fault"
 
 
-def test_unknown_schemas_are_matched_as_they_are_where_one_says_so() -> None:
+def test_unknown_schemas_are_matched_unchanged_on_request() -> None:
     choose = chooser("as-is").choose
     assert choose(header("liste")) is None
     assert choose(header("katalog")) == REGISTERED
@@ -96,7 +96,7 @@ def test_unknown_schemas_are_matched_as_they_are_where_one_says_so() -> None:
         choose(header(mapping=BAD))
 
 
-def test_a_registered_mapping_that_cannot_be_read_refuses_its_documents() -> None:
+def test_documents_of_an_invalid_registered_mapping_are_refused() -> None:
     table = MappingTable({("south", "katalog"): "sha256:1"}, texts={"sha256:1": BAD})
     with pytest.raises(DocumentError, match="sha256:1 is no longer valid") as refused:
         MappingChooser(table).choose(header("katalog"))
@@ -112,7 +112,7 @@ def test_a_carried_mapping_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
         carrying(CARRIED)
 
 
-def test_a_mapping_is_read_once_however_it_comes() -> None:
+def test_a_mapping_is_parsed_once() -> None:
     cache = MappingCache()
     choose = chooser(cache=cache).choose
     for _ in range(3):
@@ -124,7 +124,7 @@ def test_a_mapping_is_read_once_however_it_comes() -> None:
     assert (cache.read_count, len(cache)) == (2, 2)
 
 
-def test_the_cache_forgets_what_was_not_used_for_longest() -> None:
+def test_the_cache_evicts_the_least_recently_used_mapping() -> None:
     cache = MappingCache(size_max=2)
     texts = [TEXT.replace("katalog", f"k{number}") for number in range(3)]
     for number in (0, 1, 0, 2, 0):

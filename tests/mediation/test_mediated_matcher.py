@@ -318,7 +318,7 @@ class TestLimits:
 
 
 @pytest.mark.parametrize("engine", native_engines)
-def test_a_document_with_too_many_deferred_nodes_is_refused(
+def test_a_document_that_needs_too_many_held_bytes_is_refused(
     engine: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(limits, "HELD_BYTES_MAX", 200)
@@ -332,7 +332,7 @@ def test_a_document_with_too_many_deferred_nodes_is_refused(
 
 @needs_native
 @pytest.mark.parametrize("way", get_args(Way))
-def test_with_too_many_deferred_nodes_the_match_is_reported_without_fragments(
+def test_beyond_the_limit_of_held_bytes_a_match_has_no_fragments(
     way: Way, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     document = b"<course>%s</course>" % (b"<time>9</time>" * 20)
@@ -347,7 +347,7 @@ def test_with_too_many_deferred_nodes_the_match_is_reported_without_fragments(
 
 
 @needs_native
-def test_deferred_bytes_are_counted() -> None:
+def test_held_bytes_are_counted() -> None:
     document = b"<course><time>9</time><title>%s</title></course>" % (b"Data" * 1000)
     work = mediated(["//schedule"]).match(document, mapping_of(SCHEDULE)).counters.work
     assert 0 < work.held_bytes < 200
@@ -395,7 +395,9 @@ def test_matches_are_explained_on_the_global_document(engine: str, way: Way) -> 
     ]
     assert unmatched(str(matcher.explain(document, mapping, "/course"))).startswith("step 1 of")
     assert matcher.explain(document, None, "/course").matched
-    assert matcher.explain(document, mapping, "sent").matched, "keywords hear what was sent"
+    assert matcher.explain(document, mapping, "sent").matched, (
+        "keywords match the original document"
+    )
     with pytest.raises(UnknownSubscriptionError, match="unknown subscription `nobody`"):
         matcher.explain(document, mapping, "nobody")
 

@@ -207,7 +207,7 @@ def test_an_error_in_an_entity_is_at_the_outermost_reference() -> None:
         ("<!ELEMENT a EMPTY><!ELEMENT p:b EMPTY>", "schema.namespace"),
     ],
 )  # fmt: skip
-def test_unsupported_dtds_are_refused(text: str, code: str) -> None:
+def test_invalid_dtds_are_refused(text: str, code: str) -> None:
     assert refusal(text).code == code
 
 

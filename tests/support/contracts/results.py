@@ -41,13 +41,13 @@ class ResultContract(MatcherSuite):
         assert isinstance(explanation.error, DocumentError)
         assert "refused" in str(explanation)
 
-    def test_a_matcher_goes_on_after_a_bad_document(self) -> None:
+    def test_a_matcher_works_after_a_bad_document(self) -> None:
         matcher = self.matcher(news="/news")
         for _ in range(3):
             assert matcher.match(NOT_WELL_FORMED).errors
             assert matcher.match(NEWS).ids == ("news",)
 
-    def test_limits_are_the_callers(self) -> None:
+    def test_limits_of_the_caller_apply(self) -> None:
         narrow = self.matcher(Limits(depth=2), news="/news")
         assert narrow.match(NEWS).errors[0].code == "limit.depth"
         assert self.matcher(Limits(depth=3), news="/news").match(NEWS).ids == ("news",)
@@ -77,7 +77,7 @@ class ResultContract(MatcherSuite):
         expected = {"code": alone.code, "message": alone.message, "hint": alone.hint}
         assert row == expected | alone.where._asdict()
 
-    def test_slices_and_chunks_are_read_where_they_are(self) -> None:
+    def test_slices_and_chunks_are_read_in_place(self) -> None:
         matcher = self.matcher(news="/news", other="/other")
         array = pa.array([b"<a>", NEWS, None, b"<other/>", b"<b>"], pa.binary())
         expected = [["news"], [], ["other"]]
@@ -100,11 +100,11 @@ class ResultContract(MatcherSuite):
         assert batch.ids.to_pylist() == [[], [], []]
         assert batch.counters.refused == 3
 
-    def test_a_batch_is_of_bytes(self) -> None:
+    def test_a_batch_must_contain_bytes(self) -> None:
         with pytest.raises(TypeError, match="string"):
             self.matcher(news="/news").match_batch(pa.array(["<a/>"]))
 
-    def test_a_batch_becomes_columns(self) -> None:
+    def test_a_batch_is_converted_to_columns(self) -> None:
         batch = self.matcher(news="/news").match_batch(pa.array([NEWS])).to_record_batch()
         assert batch.schema.names == ["ids", "error"]
         assert str(batch.schema.field("ids").type.value_type.value_type) == "string"
