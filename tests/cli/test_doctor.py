@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import importlib
 import importlib.metadata
 import json
 import subprocess
+import sys
 from pathlib import Path
-from types import ModuleType
 
 import pytest
 
@@ -42,14 +41,7 @@ def finding(part: str) -> doctor.Finding:
 @pytest.fixture
 def no_native(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
     """Hides the native core; the value is the new ``sys.prefix``."""
-    import_module = importlib.import_module
-
-    def without(name: str) -> ModuleType:
-        if name == "penstock._native":
-            raise ImportError("no such core")
-        return import_module(name)
-
-    monkeypatch.setattr(importlib, "import_module", without)
+    monkeypatch.setitem(sys.modules, "penstock._native", None)
     monkeypatch.setattr("sys.prefix", str(tmp_path))
     return tmp_path
 
@@ -126,14 +118,7 @@ def test_a_java_without_a_version_is_absent(monkeypatch: pytest.MonkeyPatch) -> 
 
 
 def test_a_missing_package_is_a_failure(monkeypatch: pytest.MonkeyPatch) -> None:
-    import_module = importlib.import_module
-
-    def without(name: str) -> ModuleType:
-        if name == "lxml":
-            raise ImportError("no lxml")
-        return import_module(name)
-
-    monkeypatch.setattr(importlib, "import_module", without)
+    monkeypatch.setitem(sys.modules, "lxml", None)
     assert finding("lxml").state is State.MISSING
     done = penstock("doctor")
     assert done.code == 1
