@@ -1,10 +1,10 @@
 //! Engines of papers and competitors, for comparison in tests and measurements.
 
-pub mod disjunctions;
-pub mod kale;
-pub mod kemb;
-pub mod keyword_engines;
-pub mod limits;
-pub mod results;
-pub mod retained_elements;
-pub mod yfilter;
+pub(crate) mod disjunctions;
+pub(crate) mod kale;
+pub(crate) mod kemb;
+pub(crate) mod keyword_engines;
+pub(crate) mod limits;
+pub(crate) mod results;
+pub(crate) mod retained_elements;
+pub(crate) mod yfilter;

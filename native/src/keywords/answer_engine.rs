@@ -22,6 +22,8 @@ use crate::keywords::postings::Postings;
 use crate::keywords::subtree_summary::SubtreeSummary;
 use crate::keywords::token_sink::{QuerySet, TokenSink, WordId};
 
+mod spill;
+
 /// Queries and their indexes.
 #[derive(Clone, Copy)]
 pub struct QueryIndexes<'a> {
@@ -74,34 +76,34 @@ impl Default for AnswerOptions {
 /// Working memory of the answer engine.
 #[derive(Default)]
 pub struct AnswerBuffers {
-    pub(super) window: ElementWindow,
-    pub(super) postings: Postings,
+    window: ElementWindow,
+    postings: Postings,
     conjunctive: ConjunctiveAnswers,
     disjunctive: DisjunctiveAnswers,
-    pub(super) metadata: ElementMetadata,
+    metadata: ElementMetadata,
     /// Document number of the window's first element.
-    pub(super) base: u32,
+    base: u32,
     /// The open elements outside of the window, outermost first.
-    pub(super) summaries: Vec<SubtreeSummary>,
-    pub(super) is_spilled: bool,
+    summaries: Vec<SubtreeSummary>,
+    is_spilled: bool,
     /// Scratch space for open elements.
-    pub(super) open: Vec<u32>,
+    open: Vec<u32>,
     /// Scratch space for words.
-    pub(super) words: Vec<WordId>,
-    pub(super) search: SearchBuffers,
+    words: Vec<WordId>,
+    search: SearchBuffers,
     /// The AND queries that are complete in the current subtree.
-    pub(super) complete: Vec<u32>,
+    complete: Vec<u32>,
     /// The OR queries that contain a word of the document.
     matched_or: OrderedClassSet,
     query_count: usize,
-    pub(super) ranked: RankedAnswers,
+    ranked: RankedAnswers,
 }
 
 /// Receives a document and answers queries.
 pub struct AnswerEngine<'a> {
-    pub(super) indexes: QueryIndexes<'a>,
-    pub(super) options: AnswerOptions,
-    pub(super) buffers: &'a mut AnswerBuffers,
+    indexes: QueryIndexes<'a>,
+    options: AnswerOptions,
+    buffers: &'a mut AnswerBuffers,
 }
 
 impl<'a> AnswerEngine<'a> {
@@ -125,10 +127,7 @@ impl<'a> AnswerEngine<'a> {
     }
 
     /// Answers the complete AND queries in the subtree whose words are in the postings.
-    pub(super) fn answer_conjunctions(
-        &mut self,
-        enclosing: Option<&Arc<ElementRecord>>,
-    ) -> Result<(), Stop> {
+    fn answer_conjunctions(&mut self, enclosing: Option<&Arc<ElementRecord>>) -> Result<(), Stop> {
         for at in 0..self.buffers.complete.len() {
             let AnswerBuffers {
                 window,
@@ -231,7 +230,7 @@ impl<'a> AnswerEngine<'a> {
     }
 
     /// Stops a document with too many answers.
-    pub(super) fn check_answers(&self) -> Result<(), Stop> {
+    fn check_answers(&self) -> Result<(), Stop> {
         if self.buffers.ranked.held() <= self.options.answers_max {
             return Ok(());
         }

@@ -3,7 +3,7 @@
 use crate::keywords::buffers::ensure_len;
 use crate::keywords::token_sink::WordId;
 
-/// Stands for no element.
+/// Marks the absence of an element.
 pub const NO_ELEMENT: u32 = u32::MAX;
 
 /// An element directly contains a word.

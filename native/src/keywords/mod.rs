@@ -7,8 +7,9 @@
 //!   ([`token_dispatcher`]) to token sinks ([`token_sink`]).
 //! * The matcher ([`matcher`]) finds the matching queries by the words alone ([`word_presence`]).
 //! * The answer engine ([`answer_engine`]) then locates answers: it records a window of the document
-//!   ([`element_window`]), answers queries from posting lists ([`conjunctive_answers`],
-//!   [`disjunctive_answers`]) and spills large documents ([`spill`]).
+//!   ([`element_window`]) and answers queries from posting lists ([`postings`],
+//!   [`conjunctive_answers`], [`disjunctive_answers`]). Documents larger than the window spill into
+//!   summaries ([`subtree_summary`]).
 
 mod adaptive_reindex;
 pub(crate) mod answer_engine;
@@ -28,7 +29,6 @@ mod postings;
 pub(crate) mod query;
 pub(crate) mod segment;
 mod segment_builder;
-mod spill;
 pub mod store;
 mod subtree_summary;
 #[cfg(test)]

@@ -127,7 +127,7 @@ impl Tokenizer {
         let rest = &bytes[at..];
         let mut last;
         let block = match rest.first_chunk() {
-            Some(whole) => whole,
+            Some(block) => block,
             None => {
                 last = [0; Block::BYTES];
                 last[..rest.len()].copy_from_slice(rest);

@@ -8,7 +8,7 @@ use crate::baselines::retained_elements::RetainedElements;
 use crate::events::{Span, Stop};
 use crate::keywords::token_sink::{Mode, QuerySet, TokenSink, WordId};
 
-pub mod query_stacks;
+pub(crate) mod query_stacks;
 
 use query_stacks::{LcaRule, QueryStacks, StackQueries};
 

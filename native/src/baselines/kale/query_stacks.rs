@@ -149,13 +149,8 @@ impl StackQueries {
     }
 
     /// Number of queries.
-    pub fn len(&self) -> usize {
+    pub fn count(&self) -> usize {
         self.queries.len() - self.free.len()
-    }
-
-    /// Whether there are no queries.
-    pub fn is_empty(&self) -> bool {
-        self.len() == 0
     }
 
     /// Adds a query.
@@ -346,7 +341,7 @@ mod tests {
         assert!(!queries.remove(7, &[0, 1]));
         let long: Vec<WordId> = (0..70).collect();
         queries.insert(9, &long);
-        assert_eq!((queries.len(), queries.queries.len()), (2, 2));
+        assert_eq!((queries.count(), queries.queries.len()), (2, 2));
         let mut stacks = QueryStacks::default();
         stacks.begin(&queries);
         let mut results = BaselineResults::default();

@@ -20,12 +20,12 @@ use coverage_graph::CoverageGraph;
 use coverage_rules::RuleChange;
 use nfa::{AcceptId, Nfa, NFA_STATES_MAX, NFA_WORDS_MAX};
 
-pub mod counters;
-pub mod coverage_graph;
-pub mod coverage_rules;
-pub mod nfa;
-pub mod rule_search;
-pub mod runner;
+pub(crate) mod counters;
+pub(crate) mod coverage_graph;
+pub(crate) mod coverage_rules;
+pub(crate) mod nfa;
+pub(crate) mod rule_search;
+pub(crate) mod runner;
 mod word_sets;
 
 /// The indexed queries; shared by any number of [`runner::KembRunner`]s.
@@ -126,7 +126,7 @@ impl Kemb {
     /// Number of AND queries with a stack of their own: those with more than [`NFA_WORDS_MAX`]
     /// words, and those that exceeded the state limit.
     pub fn stack_query_count(&self) -> usize {
-        self.stack_queries.len()
+        self.stack_queries.count()
     }
 
     /// Number of queries that exceeded the automaton's state limit.

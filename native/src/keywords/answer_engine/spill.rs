@@ -2,7 +2,7 @@
 
 use crate::events::{Span, Stop};
 
-use crate::keywords::answer_engine::{AnswerBuffers, AnswerEngine, QueryIndexes};
+use super::{AnswerBuffers, AnswerEngine, QueryIndexes};
 use crate::keywords::answers::Answer;
 use crate::keywords::closed_subtree::ClosedSubtree;
 use crate::keywords::conjunction_index::Presence;
