@@ -1,5 +1,5 @@
-# Penstock's commands; `make help` lists them. Each makes what it needs by itself and does
-# nothing twice: .venv is made once, packages and native core follow their sources.
+# Penstock's commands; `make help` lists them. Each target makes its prerequisites, and nothing is
+# made twice: packages follow pyproject.toml, and the native core follows its sources.
 
 SHELL := /bin/bash
 .SHELLFLAGS := -eu -o pipefail -c
@@ -9,37 +9,42 @@ MAKEFLAGS += --no-print-directory
 
 VENV := .venv
 BIN := $(VENV)/bin
-# Read by `penstock doctor`, which looks for it under sys.prefix.
-BUILD_LOG := $(VENV)/native-build.log
 # Used by every JVM of the tests (tests/support/spark/jvm_options.py).
 SPARK_CLASSES := $(VENV)/spark-classes.jsa
 
-# The folders are listed too: a deleted file changes nothing but its folder.
-NATIVE_SOURCES := setup.py native/Cargo.toml native/Cargo.lock $(shell find native/src)
+# Includes the folders: deleting a file changes only its folder.
+NATIVE_SOURCES := setup.py native/Cargo.toml native/Cargo.lock native/build.rs $(shell find native/src)
 
-# How many examples each generated test draws under `make fuzz`, and how long each fuzz target runs.
+# The number of examples each property test draws under `make fuzz`, and how long each fuzz target runs.
 FUZZ_EXAMPLES ?= 2000
 FUZZ_SECONDS ?= 300
 
-# One more than there are processors: the longest tests wait for processes of their own most of the time.
+# One more than there are processors: the longest tests mostly wait for child processes.
 TEST_PROCESSES ?= $(shell echo $$((1 + $$(getconf _NPROCESSORS_ONLN))))
 
 # How often `make soak` kills the pipeline.
 SOAK_KILLS ?= 100
 
-# Whole lines from jobs side by side, where this make can (macOS ships one that cannot).
+# Keeps the output of parallel jobs apart, except that of the installer, whose progress must show at
+# once. The make that macOS ships does not support it.
 OUTPUT_SYNC := $(if $(filter output-sync,$(.FEATURES)),--output-sync=line)
+OUTPUT_AT_ONCE := $(if $(OUTPUT_SYNC),--output-sync=none)
 
-.PHONY: help setup run test lint bench docs fuzz soak clean
-.PHONY: python-lint python-tests spark-tests crate-lint crate-tests
+# Packages are installed without bytecode, and Python writes it when a module is first imported.
+unexport PYTHONDONTWRITEBYTECODE
+
+.PHONY: help setup run test lint bench docs wheel fuzz soak clean
+.PHONY: install python-lint python-tests spark-tests crate-lint crate-tests
 
 help: ## Show this list
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-8s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
-setup: $(VENV)/.installed ## Make .venv, build the native core, show what is there
+setup: $(VENV)/.installed ## Install everything into .venv, build the native core, show what is there
 	@$(BIN)/penstock doctor
 
-run: setup ## Deliver the example alerts: six publishers, 21 subscriptions, on Spark
+# Needs only what the pipeline needs: no tools of development, no plots.
+run: $(VENV)/.runtime ## Deliver the example alerts: six publishers, 21 subscriptions, on Spark
+	@$(BIN)/penstock doctor
 	@PATH="$(abspath $(BIN)):$$PATH" examples/alerts/run.sh build/alerts
 	@echo; echo "Look further: $(BIN)/penstock mailbox severe --workspace build/alerts"
 
@@ -56,23 +61,24 @@ python-lint: setup
 python-tests: setup $(SPARK_CLASSES)
 	$(BIN)/python -m pytest --quiet -m 'not spark' --numprocesses $(TEST_PROCESSES) --dist worksteal
 
-# In one process: each would start a Spark of its own.
+# In one process: each process starts its own Spark.
 spark-tests: setup $(SPARK_CLASSES)
 	$(BIN)/python -m pytest --quiet -m spark
 
-# With the release profile: what `setup` compiled for the build itself serves here too.
+# With the profile of `make setup`, which has compiled the build scripts and macros already.
 crate-lint: setup
 	@if ! cargo fmt --version >/dev/null 2>&1; then $(call rust_missing,cargo fmt); \
 	else (set -x; cd native && cargo fmt --check); fi
 	@if ! cargo clippy --version >/dev/null 2>&1; then $(call rust_missing,cargo clippy); \
-	else (set -x; cd native && cargo clippy --quiet --locked --release --all-targets --all-features -- -D warnings); fi
+	else (set -x; cd native && cargo clippy --quiet --locked --profile quick --all-targets --all-features -- -D warnings); fi
 
-# Needs nothing of .venv, and compiles while that is made.
+# Needs no .venv, so it compiles while that is made.
 crate-tests:
 	@if ! command -v cargo >/dev/null; then $(call rust_missing,the tests of the crate); \
 	else (set -x; cd native && cargo test --quiet --locked --features baselines); fi
 
-bench: setup ## Measure every budget and write benchmarks/results
+# With the optimised core: fat LTO, as in the wheels.
+bench: $(VENV)/.optimized ## Measure every budget and write benchmarks/results
 	$(BIN)/penstock bench reader --check --write benchmarks/results
 	$(BIN)/penstock bench paths --check --write benchmarks/results
 	$(BIN)/penstock bench index --check --write benchmarks/results
@@ -82,6 +88,10 @@ bench: setup ## Measure every budget and write benchmarks/results
 
 docs: setup ## Generate the reference pages and build the documentation into site/, strictly
 	$(BIN)/python docs/tools/build_docs.py
+
+# The wheel is built from the source distribution, as an installer would.
+wheel: setup ## Build the source distribution and a wheel of the optimised core into dist/
+	PENSTOCK_REQUIRE_NATIVE=1 $(BIN)/python -m build --outdir dist
 
 fuzz: setup ## Search for counterexamples at length: generated tests, then the fuzz targets
 	PENSTOCK_FUZZ_EXAMPLES=$(FUZZ_EXAMPLES) $(BIN)/python -m pytest --quiet -m hypothesis \
@@ -107,14 +117,23 @@ $(VENV)/.made:
 	$$python -m venv --clear $(VENV)
 	@touch $@
 
-# The extension is optional, so pip succeeds where the compiler failed: the log keeps what it
-# said, and an extension of an earlier build must not pass for the new one.
-$(VENV)/.installed: $(VENV)/.made pyproject.toml $(NATIVE_SOURCES)
-	@echo "installing packages and building the native core (log: $(BUILD_LOG))"
-	@rm -f src/penstock/_native*.so src/penstock/_native*.pyd
-	@PENSTOCK_CARGO_FEATURES=baselines $(BIN)/python -m pip install --verbose --editable '.[dev,docs,lab]' >$(BUILD_LOG) 2>&1 \
-		|| { tail -n 40 $(BUILD_LOG) >&2; exit 1; }
+# What `make run` needs.
+$(VENV)/.runtime: $(VENV)/.made pyproject.toml $(NATIVE_SOURCES)
+	@$(MAKE) $(OUTPUT_AT_ONCE) install ARGUMENTS='--build quick --extra spark'
 	@touch $@
+
+# Everything: tests, lints, documentation, plots.
+$(VENV)/.installed: $(VENV)/.runtime
+	@$(MAKE) $(OUTPUT_AT_ONCE) install ARGUMENTS='--extra all --extra dev --extra docs'
+	@touch $@
+
+# Replaces the quick build until the next change of the sources.
+$(VENV)/.optimized: $(VENV)/.runtime
+	@$(MAKE) $(OUTPUT_AT_ONCE) install ARGUMENTS='--build release'
+	@touch $@
+
+install:
+	@$(BIN)/python tools/install.py $(ARGUMENTS)
 
 # Two dozen JVMs start in half the time with it; where it cannot be made, they start without.
 $(SPARK_CLASSES): $(VENV)/.installed

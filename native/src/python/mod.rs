@@ -30,14 +30,7 @@ fn baseline_missing(engine: &str) -> PyErr {
 #[pymodule]
 fn _native(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add("__version__", env!("CARGO_PKG_VERSION"))?;
-    module.add(
-        "BUILD_PROFILE",
-        if cfg!(debug_assertions) {
-            "debug"
-        } else {
-            "release"
-        },
-    )?;
+    module.add("BUILD_PROFILE", env!("PENSTOCK_BUILD_PROFILE"))?;
     module.add_function(wrap_pyfunction!(reader::reader_codes, module)?)?;
     module.add_function(wrap_pyfunction!(reader::default_limits, module)?)?;
     module.add_function(wrap_pyfunction!(reader::decode, module)?)?;
