@@ -132,15 +132,19 @@ def test_missing_java_comes_with_advice(monkeypatch: pytest.MonkeyPatch, tmp_pat
     assert "apt install openjdk-17" in done.out
 
 
-def test_missing_spark_comes_with_advice(monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize(("part", "package"), [("Spark", "pyspark"), ("deltalake", "deltalake")])
+def test_without_the_spark_extra_the_advice_names_it(
+    monkeypatch: pytest.MonkeyPatch, part: str, package: str
+) -> None:
     version = importlib.metadata.version
 
     def without(name: str) -> str:
-        if name == "pyspark":
+        if name == package:
             raise importlib.metadata.PackageNotFoundError(name)
         return version(name)
 
     monkeypatch.setattr(importlib.metadata, "version", without)
+    assert finding(part).state is State.ABSENT
     done = penstock("doctor")
-    assert done.code == 1
-    assert "pip install pyspark" in done.out
+    assert done.code == 0, "the matcher does not need it"
+    assert "pip install 'penstock[spark]'" in done.out

@@ -20,29 +20,48 @@ def read(path: Path) -> dict[str, Any]:
     return tomllib.loads(path.read_text(encoding="utf-8")) if path.exists() else {}
 
 
-def python_dependencies() -> set[str]:
-    settings = read(ROOT / "pyproject.toml")
-    listed = list(settings["project"]["dependencies"])
-    listed += settings["build-system"]["requires"]
-    for extra in settings["project"]["optional-dependencies"].values():
-        listed += extra
-    return {re.split(r"[<>=!~\[; ]", line, maxsplit=1)[0] for line in listed}
+def names(requirements: list[str]) -> list[str]:
+    return sorted(re.split(r"[<>=!~\[; ]", line, maxsplit=1)[0] for line in requirements)
 
 
-def crates() -> set[str]:
+def crates() -> list[str]:
     found: set[str] = set()
     for manifest in MANIFESTS:
         settings = read(manifest)
         for table in ("dependencies", "dev-dependencies", "build-dependencies"):
             found |= set(settings.get(table, {}))
-    return found - ITSELF
+    return sorted(found - ITSELF)
+
+
+def sections() -> dict[str, list[str]]:
+    """What is used, by the heading it has on the page."""
+    settings = read(ROOT / "pyproject.toml")
+    extras = settings["project"]["optional-dependencies"]
+    return {
+        "Matcher": names(settings["project"]["dependencies"]),
+        **{f"Extra `{extra}`": names(extras[extra]) for extra in extras if extra != "all"},
+        "Build system": names(settings["build-system"]["requires"]),
+        "Crates of the native core": crates(),
+    }
 
 
 def test_the_page_lists_exactly_what_is_used() -> None:
     page = (DOCS / "dependencies.md").read_text(encoding="utf-8")
-    rows = re.findall(r"^\| `([\w-]+)` \| (.+) \|$", page, re.MULTILINE)
-    assert sorted(name for name, _ in rows) == sorted(python_dependencies() | crates())
-    assert all(reason.strip() for _, reason in rows)
+    found: dict[str, list[str]] = {}
+    for section in page.split("\n## ")[1:]:
+        heading, _, text = section.partition("\n")
+        rows = re.findall(r"^\| `([\w-]+)` \| (.+) \|$", text, re.MULTILINE)
+        assert all(reason.strip() for _, reason in rows)
+        found[heading] = sorted(name for name, _ in rows)
+    assert found == sections()
+
+
+def test_the_matcher_alone_needs_neither_spark_nor_a_table_format() -> None:
+    settings = read(ROOT / "pyproject.toml")["project"]
+    assert not {"pyspark", "deltalake", "pandas", "matplotlib"} & set(
+        names(settings["dependencies"])
+    )
+    assert settings["optional-dependencies"]["all"] == ["penstock[spark,lab]"]
 
 
 def test_licence_and_changelog_are_of_this_version() -> None:

@@ -11,7 +11,7 @@ import typer
 from penstock.cli.console import JSON_WANTED
 
 if TYPE_CHECKING:
-    from penstock.workspace.query_indexes import QueryKind
+    from penstock.matching.query_indexes import QueryKind
 
 EXISTING_FILE: dict[str, Any] = {"exists": True, "dir_okay": False, "readable": True}
 

@@ -15,7 +15,7 @@ from typing import Any, TypeAlias, TypeVar
 from penstock.errors import QueryError, SubscriptionFileError, Where, error
 from penstock.language import Subscription, why_never
 from penstock.matching import KeywordIndex, SubscriptionIndex
-from penstock.workspace.query_indexes import QUERY_KINDS, QueryKind
+from penstock.matching.query_indexes import QUERY_KINDS, QueryKind
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,6 +13,7 @@ from __future__ import annotations
 from penstock.errors import (
     cli,
     documents,
+    extras,
     lab,
     language,
     matching,
@@ -70,6 +71,7 @@ __all__ = [
 
 ERRORS: dict[str, ErrorSpec] = {
     **native.ERRORS,
+    **extras.ERRORS,
     **documents.ERRORS,
     **language.ERRORS,
     **schema.ERRORS,

@@ -9,6 +9,8 @@ from __future__ import annotations
 import importlib
 from typing import TYPE_CHECKING
 
+from penstock.extras import require_spark_extra
+
 if TYPE_CHECKING:
     from penstock.pipeline.delivery import BatchCounts as BatchCounts
     from penstock.pipeline.delivery import deliver as deliver
@@ -25,6 +27,8 @@ if TYPE_CHECKING:
     from penstock.pipeline.readers import read_records as read_records
     from penstock.pipeline.run_config import RunConfig as RunConfig
     from penstock.pipeline.schema_inference import infer_schema as infer_schema
+
+require_spark_extra("deltalake", "pandas", "pyspark")
 
 _MODULES = {
     "BatchCounts": "delivery",

@@ -4,6 +4,10 @@ Reading and changing a workspace needs neither a server nor Spark; the pipeline 
 share it.
 """
 
+from penstock.extras import require_spark_extra
+
+require_spark_extra("deltalake")
+
 from penstock.workspace.inbox import Published, Receipt
 from penstock.workspace.index_versions import (
     OpenVersion,

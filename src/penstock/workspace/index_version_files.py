@@ -25,16 +25,16 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from penstock.errors import IndexFileError, error
-from penstock.workspace import query_indexes
-from penstock.workspace.atomic_files import atomic_write
-from penstock.workspace.file_store import FileStore
-from penstock.workspace.query_indexes import (
+from penstock.matching import query_indexes
+from penstock.matching.query_indexes import (
     QUERY_KINDS,
     AnyIndex,
     NumberedQuery,
     QueryIndexes,
     QueryKind,
 )
+from penstock.workspace.atomic_files import atomic_write
+from penstock.workspace.file_store import FileStore
 from penstock.workspace.table_schemas import SUBSCRIPTIONS
 
 FORMAT = 2

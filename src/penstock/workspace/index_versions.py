@@ -16,6 +16,7 @@ import pyarrow.compute as pc
 from penstock.documents import Limits
 from penstock.errors import IndexFileError
 from penstock.matching import Matcher
+from penstock.matching.query_indexes import QueryIndexes
 from penstock.mediation import MediatedMatcher
 from penstock.workspace.file_store import FileStore
 from penstock.workspace.index_version_files import (
@@ -26,7 +27,6 @@ from penstock.workspace.index_version_files import (
     write_incremental,
 )
 from penstock.workspace.limits import CHANGED_PERCENT_MAX, CHANGED_ROWS_MIN
-from penstock.workspace.query_indexes import QueryIndexes
 from penstock.workspace.subscriber_buckets import buckets_of
 from penstock.workspace.table_schemas import SUBSCRIPTIONS
 

@@ -13,8 +13,8 @@ import pyarrow as pa
 
 from penstock.errors import error
 from penstock.language import Subscription
+from penstock.matching.query_indexes import QUERY_KINDS, NumberedQuery, QueryKind
 from penstock.workspace.limits import NAME_CHARACTERS_MAX
-from penstock.workspace.query_indexes import QUERY_KINDS, NumberedQuery, QueryKind
 from penstock.workspace.table_schemas import SUBSCRIPTIONS, TIME
 from penstock.workspace.timestamps import from_microseconds, to_microseconds
 

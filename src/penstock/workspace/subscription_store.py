@@ -9,9 +9,9 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime
 
 from penstock.errors import PenstockError, error
+from penstock.matching.query_indexes import QueryIndexes
 from penstock.workspace.database import Database
 from penstock.workspace.limits import SUBSCRIPTIONS_AT_ONCE
-from penstock.workspace.query_indexes import QueryIndexes
 from penstock.workspace.stored_subscription import COLUMNS, StoredSubscription, from_row, to_row
 from penstock.workspace.timestamps import to_microseconds, utc_now
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 
 from penstock.matching import KeywordIndex, SubscriptionIndex
-from penstock.workspace.query_indexes import QueryKind
+from penstock.matching.query_indexes import QueryKind
 
 
 def kind_of(query: str) -> QueryKind:

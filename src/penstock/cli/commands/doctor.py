@@ -82,8 +82,8 @@ def examine() -> tuple[Finding, ...]:
         _native(),
         _package("lxml"),
         _package("pyarrow"),
-        _package("deltalake"),
-        _spark(),
+        _of_spark_extra("deltalake", "deltalake"),
+        _of_spark_extra("Spark", "pyspark"),
         java(),
     )
 
@@ -134,7 +134,10 @@ def _native_advice(failure: ImportError) -> str:
     if errors:
         return "the build failed with these compiler errors:\n" + errors
     if shutil.which("cargo") is None:
-        return "install Rust 1.88 or newer (https://rustup.rs), then run `make setup`"
+        return (
+            "install Rust 1.88 or newer (https://rustup.rs), then run `make setup` in a clone, or"
+            " reinstall the package from source"
+        )
     return f"run `make setup` to build it ({failure})"
 
 
@@ -160,7 +163,8 @@ def _package(name: str) -> Finding:
         importlib.import_module(name)
         version = importlib.metadata.version(name)
     except ImportError as failure:
-        return _missing(name, str(failure), package=name)
+        advice = f"run `make setup`, or pip install {name}"
+        return Finding(part=name, state=State.MISSING, detail=str(failure), advice=advice)
     return Finding(part=name, state=State.OK, version=version)
 
 
@@ -205,17 +209,13 @@ def java() -> Finding:
     return Finding(part="Java", state=State.OK, version=version)
 
 
-def _spark() -> Finding:
+def _of_spark_extra(part: str, package: str) -> Finding:
     import importlib.metadata
 
-    # Not imported, unlike the other packages: importing it takes a second.
+    # Not imported, unlike the required packages: importing Spark takes a second.
     try:
-        version = importlib.metadata.version("pyspark")
+        version = importlib.metadata.version(package)
     except importlib.metadata.PackageNotFoundError:
-        return _missing("Spark", "not installed", package="pyspark")
-    return Finding(part="Spark", state=State.OK, version=version)
-
-
-def _missing(part: str, detail: str, *, package: str) -> Finding:
-    advice = f"run `make setup`, or pip install {package}"
-    return Finding(part=part, state=State.MISSING, detail=detail, advice=advice)
+        advice = "only workspaces and the pipeline need it: pip install 'penstock[spark]'"
+        return Finding(part=part, state=State.ABSENT, detail="not installed", advice=advice)
+    return Finding(part=part, state=State.OK, version=version)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Protocol
 
-from penstock.lab.bench import index, keywords, mediation, paths, pipeline, reader
+from penstock.lab.bench import index, keywords, mediation, paths, reader
 from penstock.lab.bench.report import Progress, Report
 
 
@@ -15,12 +15,19 @@ class Bench(Protocol):
         """Return the report. A quick run is small: it only checks that the benchmark works."""
 
 
+def _pipeline(*, quick: bool, progress: Progress) -> Report:
+    # Imported here because it needs Spark, unlike the other benchmarks.
+    from penstock.lab.bench import pipeline  # noqa: PLC0415
+
+    return pipeline.run(quick=quick, progress=progress)
+
+
 BENCHES: dict[str, Bench] = {
     "reader": reader.run,
     "paths": paths.run,
     "index": index.run,
     "keywords": keywords.run,
     "mediation": mediation.run,
-    "pipeline": pipeline.run,
+    "pipeline": _pipeline,
 }
 """All benchmarks by name."""

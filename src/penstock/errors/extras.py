@@ -1,0 +1,13 @@
+"""The errors of extras that are not installed."""
+
+from __future__ import annotations
+
+from penstock.errors.classes import ErrorSpec, MissingPackageError
+
+ERRORS: dict[str, ErrorSpec] = {
+    "extra.spark": ErrorSpec(
+        MissingPackageError,
+        "a package that workspaces or the pipeline need is not installed",
+        "Install the extra: `pip install 'penstock[spark]'`.",
+    ),
+}

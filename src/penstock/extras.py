@@ -1,0 +1,14 @@
+"""Checks for packages that only an extra installs."""
+
+from __future__ import annotations
+
+from importlib.util import find_spec
+
+from penstock.errors import error
+
+
+def require_spark_extra(*packages: str) -> None:
+    """Raises ``extra.spark`` unless these packages of the extra ``spark`` are installed."""
+    missing = [package for package in packages if find_spec(package) is None]
+    if missing:
+        raise error("extra.spark", f"packages that are not installed: {', '.join(missing)}")
