@@ -1,7 +1,7 @@
-//! The seam between reader and engines: names, spans, events, refusals.
+//! The interface between the reader and the engines: names, spans, events and refusals.
 //!
-//! The reader pushes events into a [`Handler`]. Everything borrowed in an event lives only for the
-//! call. Offsets always refer to the publisher's original bytes, whatever their encoding.
+//! The reader sends events to a [`Handler`]. Data borrowed by an event is valid only during the call.
+//! Offsets refer to the bytes of the original document, whatever its encoding.
 
 use std::fmt;
 use std::sync::Arc;
@@ -12,19 +12,19 @@ use hashbrown::HashMap;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct NameId(pub u32);
 
-/// A range of the original bytes.
+/// A byte span of the original document.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Span {
-    /// The first byte.
+    /// Offset of the first byte.
     pub start: u64,
-    /// One past the last byte.
+    /// Offset past the last byte.
     pub end: u64,
-    /// Whether this came out of an entity: the range is then the outermost reference's.
+    /// Whether the node comes from an entity; the span is then that of the outermost reference.
     pub from_entity: bool,
 }
 
 impl Span {
-    /// The empty range behind this one.
+    /// The empty span after this one.
     #[inline]
     pub fn after(self) -> Span {
         Span {
@@ -34,14 +34,14 @@ impl Span {
     }
 }
 
-/// One attribute of a start tag, its value normalised. Namespace declarations are not attributes.
+/// An attribute of a start tag. Namespace declarations are not attributes.
 #[derive(Clone, Copy, Debug)]
 pub struct Attribute<'a> {
     /// Expanded name.
     pub name: NameId,
-    /// Normalised value, references expanded.
+    /// The normalised value, with references expanded.
     pub value: &'a str,
-    /// `name="value"` in the original bytes; for a default from the DTD, the whole start tag.
+    /// The span of `name="value"`; for a default from the DTD, that of the start tag.
     pub span: Span,
 }
 
@@ -50,16 +50,16 @@ pub struct Attribute<'a> {
 pub struct StartElement<'a> {
     /// Expanded name.
     pub name: NameId,
-    /// In document order, defaults from the DTD last.
+    /// In document order; defaults from the DTD come last.
     pub attributes: &'a [Attribute<'a>],
-    /// The start tag itself.
+    /// The span of the start tag.
     pub span: Span,
 }
 
 /// Why a document was refused.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Refusal {
-    /// Stable code; Python's error table knows every one of them.
+    /// Stable code, listed in Python's error table.
     pub code: &'static str,
     /// What is wrong, in one sentence.
     pub message: String,
@@ -83,7 +83,7 @@ impl fmt::Display for Refusal {
 
 impl std::error::Error for Refusal {}
 
-/// A handler's way to stop the document: a code and a message; the reader adds the position.
+/// A handler's request to stop reading; the reader adds the position and refuses the document.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Stop {
     /// Stable code.
@@ -92,9 +92,9 @@ pub struct Stop {
     pub message: String,
 }
 
-/// What a handler can ask about where it is.
+/// The names and namespaces at the current position.
 pub trait Context {
-    /// The names interned so far.
+    /// The names that ids in events refer to.
     fn names(&self) -> &Names;
     /// Calls `visit(prefix, uri)` for each namespace in scope at the current element, nearest
     /// declaration of a prefix only, without `xml`; the default namespace has prefix `""`.
@@ -118,36 +118,37 @@ pub fn sorted_bindings(context: &dyn Context) -> Vec<(Box<str>, Box<str>)> {
 
 /// Receives the events of a document.
 ///
-/// `text` may come in several pieces: adjacent pieces (character data, CDATA, references) are one
-/// text node until `start_element`, `end_element` or `text_break`.
+/// A text node may arrive in several chunks (character data, CDATA, references); it continues until
+/// `start_element`, `end_element` or `text_break`.
 pub trait Handler {
-    /// Whether spans are read. Where `false`, the reader may leave them zero.
+    /// Whether the handler uses spans. If not, the reader may leave them zero.
     const SPANS: bool;
-    /// A start tag (also of an empty-element tag, whose `end_element` follows at once).
+    /// A start tag, or an empty-element tag, which `end_element` follows immediately.
     fn start_element(
         &mut self,
         context: &dyn Context,
         element: &StartElement<'_>,
     ) -> Result<(), Stop>;
-    /// An end tag; `span` is the whole element, start tag to end tag. Of an empty-element tag
-    /// `end_tag` is the empty range behind it.
+    /// An end tag; `span` is the span of the element from start tag to end tag. For an empty-element tag,
+    /// `end_tag` is the empty span after it.
     fn end_element(&mut self, span: Span, end_tag: Span) -> Result<(), Stop>;
-    /// A piece of text, line ends normalised; never empty.
+    /// A chunk of text with normalised line ends; never empty.
     fn text(&mut self, text: &str, span: Span) -> Result<(), Stop>;
-    /// A comment or processing instruction: the next text is another node.
+    /// A comment or processing instruction: the next text belongs to another text node.
     fn text_break(&mut self) -> Result<(), Stop>;
-    /// A subtree begins that a rewriter has to tell several times, in several places. Whoever knows it
-    /// says so, and is not told; else its events follow, and then [`Handler::end_repeated`].
+    /// A subtree begins that a rewriter sends several times, at different positions. A handler that has
+    /// cached its effect returns `true`, and the events are skipped; otherwise the events follow, and then
+    /// [`Handler::end_repeated`].
     fn begin_repeated(&mut self, _number: u32) -> Result<bool, Stop> {
         Ok(false)
     }
-    /// It has been told.
+    /// The subtree ends.
     fn end_repeated(&mut self, _number: u32) {}
-    /// The numbers of subtrees will be those of others.
+    /// The numbers of repeated subtrees will be reused for other subtrees.
     fn forget_repeated(&mut self) {}
 }
 
-/// Expanded names by number. Ids are dense, from 0, and stay valid while the table lives.
+/// Interned expanded names. Ids are dense, start at 0, and stay valid as long as the table.
 #[derive(Debug, Default)]
 pub struct Names {
     ids: HashMap<(Box<str>, Box<str>), NameId, foldhash::fast::RandomState>,
@@ -155,9 +156,9 @@ pub struct Names {
 }
 
 impl Names {
-    /// The id of `(uri, local)`, made if it is new. No namespace is the empty URI.
+    /// The id of `(uri, local)`, which is added if it is new. The empty URI means no namespace.
     pub fn intern(&mut self, uri: &str, local: &str) -> NameId {
-        // Two lookups on a miss, none of them allocating on a hit.
+        // A miss takes two lookups, so that a hit does not allocate.
         if let Some(id) = self.find(uri, local) {
             return id;
         }
@@ -179,12 +180,12 @@ impl Names {
         (uri, local)
     }
 
-    /// How many names there are.
+    /// The number of names.
     pub fn len(&self) -> usize {
         self.names.len()
     }
 
-    /// Whether there is none.
+    /// Whether there are no names.
     pub fn is_empty(&self) -> bool {
         self.names.is_empty()
     }
@@ -204,15 +205,15 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_same_name_has_one_id_and_namespaces_tell_names_apart() {
+    fn ids_identify_local_name_and_namespace() {
         let mut names = Names::default();
-        let plain = names.intern("", "a");
-        let spaced = names.intern("urn:x", "a");
-        assert_ne!(plain, spaced);
-        assert_eq!(names.intern("", "a"), plain);
-        assert_eq!(names.find("urn:x", "a"), Some(spaced));
+        let without_namespace = names.intern("", "a");
+        let with_namespace = names.intern("urn:x", "a");
+        assert_ne!(without_namespace, with_namespace);
+        assert_eq!(names.intern("", "a"), without_namespace);
+        assert_eq!(names.find("urn:x", "a"), Some(with_namespace));
         assert_eq!(names.find("urn:y", "a"), None);
-        assert_eq!(names.get(spaced), ("urn:x", "a"));
+        assert_eq!(names.get(with_namespace), ("urn:x", "a"));
         assert_eq!(names.len(), 2);
     }
 }

@@ -1,7 +1,7 @@
-//! The reader on anything: no panic, spans inside the bytes and nested, and the same result however
-//! the document is cut into chunks and windows.
+//! Reads arbitrary bytes: the reader must not panic, spans must be in range and nested, and the result
+//! must not depend on the chunk and window sizes.
 //!
-//! The first two bytes choose how; the rest is the document.
+//! The first two bytes choose these sizes; the rest is the document.
 
 #![no_main]
 
@@ -11,7 +11,7 @@ use libfuzzer_sys::fuzz_target;
 use penstock_native::events::{Context, Handler, Refusal, Span, StartElement, Stop};
 use penstock_native::reader::{Limits, ReadError, Reader, ReaderOptions, Summary};
 
-/// Low limits, so that they are met.
+/// Low limits, so that inputs reach them.
 fn limits(window_bytes: usize) -> Limits {
     Limits {
         document_bytes: 100_000,
@@ -28,29 +28,29 @@ fn limits(window_bytes: usize) -> Limits {
     }
 }
 
-/// What was told, pieces of text joined.
+/// An event; chunks of text are joined.
 #[derive(Debug, PartialEq, Eq)]
-enum Told {
+enum Event {
     Start(String, Vec<(String, String, Span)>, Span),
     End(Span),
     Text(String, Span),
     Break,
 }
 
-/// Listens, and checks each span.
-struct Listener {
-    told: Vec<Told>,
+/// Records events and checks each span.
+struct Recorder {
+    events: Vec<Event>,
     bytes: u64,
     open: Vec<u64>,
     last: u64,
 }
 
-impl Listener {
+impl Recorder {
     fn new(bytes: usize) -> Self {
-        Self { told: Vec::new(), bytes: bytes as u64, open: Vec::new(), last: 0 }
+        Self { events: Vec::new(), bytes: bytes as u64, open: Vec::new(), last: 0 }
     }
 
-    /// Spans come in order; what comes out of one reference has one span.
+    /// Spans are in order; all nodes from one entity reference have the same span.
     fn check(&mut self, span: Span) {
         assert!(span.start < span.end && span.end <= self.bytes, "{span:?} in {}", self.bytes);
         assert!(span.start >= self.last || span.from_entity, "{span:?} after {}", self.last);
@@ -58,20 +58,20 @@ impl Listener {
     }
 }
 
-impl Handler for Listener {
+impl Handler for Recorder {
     const SPANS: bool = true;
 
     fn start_element(&mut self, context: &dyn Context, element: &StartElement<'_>) -> Result<(), Stop> {
         self.check(element.span);
         let name = |id| format!("{:?}", context.names().get(id));
         let attributes = element.attributes.iter().map(|attribute| {
-            let (own, whole) = (attribute.span, element.span);
-            assert!(whole.start <= own.start && own.start < own.end && own.end <= whole.end);
+            let (own, tag) = (attribute.span, element.span);
+            assert!(tag.start <= own.start && own.start < own.end && own.end <= tag.end);
             (name(attribute.name), attribute.value.to_owned(), own)
         });
         let attributes = attributes.collect();
         self.open.push(element.span.start);
-        self.told.push(Told::Start(name(element.name), attributes, element.span));
+        self.events.push(Event::Start(name(element.name), attributes, element.span));
         Ok(())
     }
 
@@ -81,33 +81,33 @@ impl Handler for Listener {
         assert_eq!(self.open.pop(), Some(span.start), "an element ends where it began");
         assert!(span.end >= self.last && span.end <= self.bytes);
         self.last = if span.from_entity { span.start } else { span.end };
-        self.told.push(Told::End(span));
+        self.events.push(Event::End(span));
         Ok(())
     }
 
     fn text(&mut self, text: &str, span: Span) -> Result<(), Stop> {
         assert!(!text.is_empty(), "text is never empty");
         self.check(span);
-        if let Some(Told::Text(before, whole)) = self.told.last_mut() {
+        if let Some(Event::Text(before, joined)) = self.events.last_mut() {
             before.push_str(text);
-            whole.end = span.end;
-            whole.from_entity |= span.from_entity;
+            joined.end = span.end;
+            joined.from_entity |= span.from_entity;
         } else {
-            self.told.push(Told::Text(text.to_owned(), span));
+            self.events.push(Event::Text(text.to_owned(), span));
         }
         Ok(())
     }
 
     fn text_break(&mut self) -> Result<(), Stop> {
-        self.told.push(Told::Break);
+        self.events.push(Event::Break);
         Ok(())
     }
 }
 
-/// Gives a few bytes at a time.
-struct Trickle<'b>(&'b [u8], usize);
+/// A stream that returns a few bytes at a time.
+struct SmallReads<'b>(&'b [u8], usize);
 
-impl Read for Trickle<'_> {
+impl Read for SmallReads<'_> {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
         let len = self.1.min(buffer.len()).min(self.0.len());
         buffer[..len].copy_from_slice(&self.0[..len]);
@@ -132,22 +132,22 @@ fn streamed(result: Result<Summary, ReadError>) -> Result<Summary, Refusal> {
 fuzz_target!(|data: &[u8]| {
     let [chunk, window, document @ ..] = data else { return };
     let (chunk, window) = (usize::from(*chunk) + 1, usize::from(*window) + 1);
-    let mut whole = Listener::new(document.len());
+    let mut in_memory = Recorder::new(document.len());
     let mut reader_of_slices = reader(1);
-    let result = reader_of_slices.read_slice(document, &mut whole);
+    let result = reader_of_slices.read_slice(document, &mut in_memory);
     if let Err(refusal) = &result {
         assert!(refusal.offset <= document.len() as u64 && refusal.line >= 1 && refusal.column >= 1);
     }
-    // A reader that has read before reads the same.
-    let mut again = Listener::new(document.len());
+    // A reader that is used again gives the same result.
+    let mut again = Recorder::new(document.len());
     assert_eq!(reader_of_slices.read_slice(document, &mut again), result);
-    assert_eq!(again.told, whole.told);
+    assert_eq!(again.events, in_memory.events);
 
-    let mut pieces = Listener::new(document.len());
-    let in_chunks = streamed(reader(window).read_stream(Trickle(document, chunk), &mut pieces));
-    assert_eq!(in_chunks, result);
+    let mut in_chunks = Recorder::new(document.len());
+    let chunked_result = streamed(reader(window).read_stream(SmallReads(document, chunk), &mut in_chunks));
+    assert_eq!(chunked_result, result);
     if result.is_ok() {
-        assert_eq!(pieces.told, whole.told);
-        assert!(whole.open.is_empty(), "every element was closed");
+        assert_eq!(in_chunks.events, in_memory.events);
+        assert!(in_memory.open.is_empty(), "every element was closed");
     }
 });

@@ -1,4 +1,4 @@
-//! Global documents for Python, written as XML; and fragments cut out of originals.
+//! Rewrites documents for Python: global documents as XML, and fragments of originals.
 
 use pyo3::buffer::PyBuffer;
 use pyo3::prelude::*;
@@ -19,7 +19,7 @@ use crate::rewriting::tree_writer::{ProvenanceRow, TreeWriter, WrittenTree};
 use crate::rewriting::Mapping as NativeMapping;
 use crate::xpath::ast::Kind;
 
-/// Writes what mappings make of documents.
+/// Rewrites documents by mappings.
 #[pyclass(frozen, module = "penstock._native")]
 pub struct DocumentRewriter {
     readers: Pool<EventReader>,
@@ -27,7 +27,7 @@ pub struct DocumentRewriter {
 
 type SpanTuple = (u64, u64, bool);
 
-/// `(kind, first byte in the tree, one past the last, ranges of the original, name in the original)`
+/// `(kind, start in the tree, end in the tree, spans of the original, name in the original)`
 type RowTuple = (
     &'static str,
     usize,
@@ -36,10 +36,11 @@ type RowTuple = (
     Option<(String, String)>,
 );
 
-/// `(kind, range, name of an attribute)`
+/// `(kind, span, name of an attribute)`
 type WantedTuple = (String, SpanTuple, Option<(String, String)>);
 
-/// Trees with their tables; elements that are not known, bytes held, summary; or why it was refused.
+/// Trees with their tables; number of unknown elements, peak size of the buffers, and summary; or the
+/// refusal.
 type WrittenTuple<'py> = (
     Vec<(Bound<'py, PyBytes>, Vec<RowTuple>)>,
     Option<(u64, u64, SummaryTuple)>,
@@ -91,7 +92,7 @@ impl DocumentRewriter {
         })
     }
 
-    /// The trees of the global document; with what their nodes stand for, if asked.
+    /// The trees of the global document, with the provenance of their nodes if `table` is set.
     fn write<'py>(
         &self,
         py: Python<'py>,
@@ -122,7 +123,7 @@ impl DocumentRewriter {
         })
     }
 
-    /// The parts of a document at these ranges, each once, in the order of the document.
+    /// The fragments of a document at the given spans, each once, in document order.
     fn cut(
         &self,
         py: Python<'_>,

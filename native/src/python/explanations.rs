@@ -1,4 +1,4 @@
-//! Explanations for Python, as tuples that `native_engine.py` puts into words.
+//! Explanations for Python, as tuples, which Python formats as text.
 
 use pyo3::prelude::*;
 use pyo3::types::PyTuple;
@@ -7,13 +7,13 @@ use super::xpath::query_tuple;
 use crate::select::{Explanation, SelectedNode};
 use crate::xpath::ast::Query;
 
-/// A node that an explanation points at: a path to it, and `(start, end, from entity)` of its ranges.
+/// A node of an explanation: a path to it, and its spans as `(start, end, from entity)`.
 type WitnessTuple = (String, Vec<(u64, u64, bool)>);
 
-/// `(step, predicate, reached, nodes that came so far)`
+/// `(step, predicate, number of nodes that got that far, nodes that got that far)`
 type FailureTuple = (usize, Option<usize>, u64, Vec<WitnessTuple>);
 
-/// `(query in normal form, count, nodes, (branch, a node a step), failures)`
+/// `(query in normal form, count, nodes, (branch, one node per step), failures)`
 pub type ExplanationTuple<'py> = (
     Bound<'py, PyTuple>,
     u64,
@@ -22,13 +22,13 @@ pub type ExplanationTuple<'py> = (
     Vec<FailureTuple>,
 );
 
-/// The explanation of a query.
+/// The explanation of a query as a tuple.
 pub fn explanation_tuple<'py>(
     py: Python<'py>,
     query: &Query,
     explanation: &Explanation,
 ) -> PyResult<ExplanationTuple<'py>> {
-    let chain = explanation.witness.as_ref();
+    let witness = explanation.witness.as_ref();
     let failures = explanation.failures.iter().map(|failure| {
         let nodes = witness_tuples(&failure.nodes);
         (failure.step, failure.predicate, failure.reached, nodes)
@@ -37,7 +37,7 @@ pub fn explanation_tuple<'py>(
         query_tuple(py, query)?,
         explanation.count,
         witness_tuples(&explanation.nodes),
-        chain.map(|witness| (witness.branch, witness_tuples(&witness.steps))),
+        witness.map(|witness| (witness.branch, witness_tuples(&witness.steps))),
         failures.collect(),
     ))
 }

@@ -1,5 +1,5 @@
-//! Mappings for Python, and matching through them. Python reads mapping files and checks them; here a
-//! mapping comes as plain tuples.
+//! Mappings for Python, and matching through mappings. Python parses and validates mapping files; here
+//! mappings are plain tuples.
 
 use std::sync::Arc;
 
@@ -34,7 +34,7 @@ type NodeTuple<'py> = (u32, (String, String), bool, Vec<Bound<'py, PyTuple>>);
 
 #[pymethods]
 impl Mapping {
-    /// `attributes` become elements, and have the numbers after all nodes.
+    /// `attributes` is the number of attributes that become elements; they are numbered after all nodes.
     #[new]
     fn new(
         nodes: Vec<NodeTuple<'_>>,
@@ -90,7 +90,7 @@ fn operator_of(tuple: &Bound<'_, PyTuple>) -> PyResult<Operator> {
     })
 }
 
-/// Matches what a mapping makes of a document that is in memory.
+/// Matches a document in memory after rewriting it by a mapping.
 #[pyfunction]
 pub fn match_mapped<'py>(
     py: Python<'py>,
@@ -111,9 +111,9 @@ pub fn match_mapped<'py>(
     outcome(py, matcher, matched)
 }
 
-/// Matches documents as `match_batch` does, each through the mapping whose number `rows` has, if any;
-/// against keywords too, where they are given, as the documents are. Also tells, by row, how many elements
-/// their mappings' schemas do not have, where there are any.
+/// Matches documents like `match_batch`, each rewritten by the mapping whose index is in `rows`, if any.
+/// Keyword subscriptions, if given, are matched against the original documents. Also returns, by row, the
+/// number of elements that the schema of the mapping does not have, if it is not zero.
 #[pyfunction]
 #[pyo3(signature = (matcher, keywords, documents, offsets, mappings, rows, memoize_repeated))]
 #[allow(clippy::too_many_arguments)]
@@ -147,7 +147,7 @@ pub fn match_batch_mapped<'py>(
     Ok((batch_tuple(py, batch, ids)?, unknown))
 }
 
-/// `(kind, name of an attribute, range, namespaces in scope)`
+/// `(kind, name of an attribute, span, namespaces in scope)`
 pub(super) type FragmentTuple = (
     &'static str,
     Option<(String, String)>,
@@ -155,8 +155,8 @@ pub(super) type FragmentTuple = (
     Vec<(String, String)>,
 );
 
-/// The parts of the original that each of these subscriptions selects in what a mapping makes of it,
-/// and what reading it gave; or why it was refused.
+/// The parts of the original that each subscription selects in the rewritten document, and the summary of
+/// the document; or the refusal.
 #[pyfunction]
 pub fn select_mapped(
     py: Python<'_>,

@@ -1,4 +1,4 @@
-//! The reader for Python: events as tuples, which `events.py` turns into dataclasses.
+//! The reader for Python. Events are tuples, which `events.py` turns into dataclasses.
 
 use std::io::{self, Read};
 use std::sync::Arc;
@@ -16,7 +16,7 @@ use crate::reader::{
 /// Code, message, offset, line, column.
 pub type RefusalTuple = (&'static str, String, u64, u64, u64);
 
-/// A refusal for Python, which raises it by its code.
+/// A refusal for Python, which raises an error by its code.
 pub fn refusal_tuple(refusal: Refusal) -> RefusalTuple {
     let Refusal {
         code,
@@ -28,8 +28,8 @@ pub fn refusal_tuple(refusal: Refusal) -> RefusalTuple {
     (code, message, offset, line, column)
 }
 
-/// How to read, as Python says it: limits by name, entities by name, whether declarations are
-/// refused.
+/// Reader options from Python: limits by name, entities by name, and whether to refuse document type
+/// declarations.
 pub fn options(
     limits: &Bound<'_, PyDict>,
     entities: Vec<(String, String)>,
@@ -44,7 +44,7 @@ pub fn options(
         declarations: if refuse_declarations {
             DoctypePolicy::Refuse
         } else {
-            DoctypePolicy::Honour
+            DoctypePolicy::Process
         },
     })
 }
@@ -54,26 +54,26 @@ fn limits_from(given: &Bound<'_, PyDict>) -> PyResult<Limits> {
     for (name, value) in given {
         let (name, value): (String, u64) = (name.extract()?, value.extract()?);
         if !limits.set(&name, value) {
-            let message = format!("there is no limit {name}, or it cannot be {value}");
+            let message = format!("unknown limit {name}, or value {value} out of range");
             return Err(PyValueError::new_err(message));
         }
     }
     Ok(limits)
 }
 
-/// Every code with which the core refuses a document.
+/// The codes with which the reader refuses documents.
 #[pyfunction]
 pub fn reader_codes() -> Vec<&'static str> {
     error_codes::ALL.to_vec()
 }
 
-/// The core's limits by name.
+/// The default limits by name.
 #[pyfunction]
 pub fn default_limits() -> Vec<(&'static str, u64)> {
     Limits::default().named()
 }
 
-/// The text of a part of a document in the encoding called `label`; `None` if it is none.
+/// Decodes a part of a document in the encoding `label`; `None` if it is invalid.
 #[pyfunction]
 pub fn decode(part: &[u8], label: &str) -> Option<String> {
     reader::decode(part, label)
@@ -92,8 +92,8 @@ struct Collector<'py> {
 }
 
 impl Collector<'_> {
-    /// A Python object that could not be made ends the reading, and is raised after it.
-    fn keep(&mut self, made: PyResult<()>) -> Result<(), Stop> {
+    /// Stops reading if a Python object could not be created; the error is raised afterwards.
+    fn check(&mut self, made: PyResult<()>) -> Result<(), Stop> {
         made.map_err(|error| {
             self.failed = Some(error);
             Stop {
@@ -133,29 +133,29 @@ impl Handler for Collector<'_> {
         let made = self
             .events
             .append(("start", own, attributes, namespaces, span));
-        self.keep(made)
+        self.check(made)
     }
 
     fn end_element(&mut self, span: Span, _: Span) -> Result<(), Stop> {
         let made = self.events.append(("end", span_tuple(span)));
-        self.keep(made)
+        self.check(made)
     }
 
     fn text(&mut self, text: &str, span: Span) -> Result<(), Stop> {
         let made = self.events.append(("text", text, span_tuple(span)));
-        self.keep(made)
+        self.check(made)
     }
 
     fn text_break(&mut self) -> Result<(), Stop> {
         let made = self.events.append(("break",));
-        self.keep(made)
+        self.check(made)
     }
 }
 
-/// Hears nothing: what remains is the reading.
-struct Deaf;
+/// Ignores all events.
+struct NullHandler;
 
-impl Handler for Deaf {
+impl Handler for NullHandler {
     const SPANS: bool = true;
 
     fn start_element(&mut self, _: &dyn Context, _: &StartElement<'_>) -> Result<(), Stop> {
@@ -175,7 +175,7 @@ impl Handler for Deaf {
     }
 }
 
-/// An iterator of bytes as a stream.
+/// An iterator of `bytes` as a stream.
 pub struct Chunks<'py> {
     chunks: Bound<'py, PyIterator>,
     chunk: PyBackedBytes,
@@ -183,7 +183,7 @@ pub struct Chunks<'py> {
 }
 
 impl<'py> Chunks<'py> {
-    /// The stream of what `chunks` yields.
+    /// A stream of the chunks that an iterable yields.
     pub fn new(chunks: &Bound<'py, PyAny>) -> PyResult<Self> {
         Ok(Self {
             chunks: chunks.try_iter()?,
@@ -195,7 +195,7 @@ impl<'py> Chunks<'py> {
 
 impl Read for Chunks<'_> {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
-        // Empty chunks are not the end.
+        // An empty chunk is not the end.
         while self.at == self.chunk.len() {
             let Some(next) = self.chunks.next() else {
                 return Ok(0);
@@ -211,7 +211,7 @@ impl Read for Chunks<'_> {
     }
 }
 
-/// What Python raised while giving chunks, or another failure to read.
+/// The exception that Python raised while providing chunks, or another I/O error.
 pub fn io_error(error: io::Error) -> PyErr {
     match error.downcast::<PyErr>() {
         Ok(raised) => raised,
@@ -234,7 +234,7 @@ fn read<H: Handler>(
     }
 }
 
-/// The events of a document up to its end or refusal, and the refusal.
+/// The events of a document up to its end or refusal, and the refusal, if any.
 #[pyfunction]
 pub fn read_events<'py>(
     py: Python<'py>,
@@ -255,7 +255,7 @@ pub fn read_events<'py>(
     Ok((collector.events, result.err().map(refusal_tuple)))
 }
 
-/// Elements, attributes, bytes, encoding, document type declaration.
+/// Elements, attributes, bytes, encoding, span of the document type declaration.
 pub type SummaryTuple = (u64, u64, u64, &'static str, Option<SpanTuple>);
 
 pub fn summary_tuple(summary: Summary) -> SummaryTuple {
@@ -275,7 +275,7 @@ pub fn summary_tuple(summary: Summary) -> SummaryTuple {
     )
 }
 
-/// Reads documents one after the other and tells only what they amount to.
+/// Reads documents one after the other and returns only their summaries.
 #[pyclass(module = "penstock._native")]
 pub struct DocumentReader(Reader);
 
@@ -291,7 +291,7 @@ impl DocumentReader {
         Ok(Self(Reader::new(options)))
     }
 
-    /// Bytes or an iterable of bytes: a summary, or a refusal.
+    /// Reads `bytes` or an iterable of `bytes`; returns a summary or a refusal.
     fn read(
         &mut self,
         py: Python<'_>,
@@ -299,9 +299,9 @@ impl DocumentReader {
     ) -> PyResult<(Option<SummaryTuple>, Option<RefusalTuple>)> {
         let result = if let Ok(bytes) = source.extract::<PyBackedBytes>() {
             let reader = &mut self.0;
-            py.detach(|| reader.read_slice(&bytes, &mut Deaf))
+            py.detach(|| reader.read_slice(&bytes, &mut NullHandler))
         } else {
-            read(&mut self.0, source, &mut Deaf)?
+            read(&mut self.0, source, &mut NullHandler)?
         };
         Ok(match result {
             Ok(summary) => (Some(summary_tuple(summary)), None),

@@ -1,4 +1,4 @@
-//! Records for Python, in batches that become Arrow's without a loop.
+//! Record splitting for Python, in batches whose buffers Arrow can use directly.
 
 use std::io::{self, Read};
 
@@ -6,11 +6,11 @@ use pyo3::prelude::*;
 use pyo3::pybacked::PyBackedBytes;
 use pyo3::types::{PyBytes, PyDict, PyIterator};
 
-use crate::records::{NameTest, RecordBatch, RecordSplitter, SplitOptions};
+use crate::records::{PathStep, RecordBatch, RecordSplitter, SplitOptions};
 
 use super::reader::{io_error, options, refusal_tuple, RefusalTuple};
 
-/// An iterator of bytes as a stream that does not need the interpreter between chunks.
+/// An iterator of `bytes` as a stream, which attaches to the interpreter only to get the next chunk.
 struct Chunks {
     chunks: Py<PyIterator>,
     chunk: Option<PyBackedBytes>,
@@ -42,8 +42,8 @@ impl Read for Chunks {
 
 type RangeList = Vec<(u64, u64)>;
 
-/// Contents; where each ends (32 bits each, from 0 on); starts and ends in the original (64 bits
-/// each); start tags around them, by the first record they are around; faults by record.
+/// Contents; their offsets (32 bits each, starting with 0); starts and ends in the original (64 bits
+/// each); start tags around the records, by the index of the first such record; faults by record.
 type BatchTuple<'py> = (
     Bound<'py, PyBytes>,
     Bound<'py, PyBytes>,
@@ -53,10 +53,10 @@ type BatchTuple<'py> = (
     Vec<(usize, &'static str, String)>,
 );
 
-/// Why the rest could not be read, what to show of it, and where it begins.
+/// Why the rest was refused, the refused part, and its offset.
 type EndTuple<'py> = (Option<RefusalTuple>, Bound<'py, PyBytes>, u64);
 
-/// Cuts a stream of chunks into records.
+/// Splits a stream of chunks into records.
 #[pyclass(module = "penstock._native")]
 pub struct RecordCutter(RecordSplitter<Chunks>);
 
@@ -75,7 +75,7 @@ impl RecordCutter {
         prefix: RangeList,
         position: u64,
     ) -> PyResult<Self> {
-        let steps = steps.into_iter().map(|(uri, local)| NameTest {
+        let steps = steps.into_iter().map(|(uri, local)| PathStep {
             uri: uri.map(Into::into),
             local: local.map(Into::into),
         });
@@ -92,22 +92,24 @@ impl RecordCutter {
             chunk: None,
             at: 0,
         };
-        let cutter = py.detach(|| RecordSplitter::new(source, options));
-        cutter.map(Self).map_err(io_error)
+        let splitter = py.detach(|| RecordSplitter::new(source, options));
+        splitter.map(Self).map_err(io_error)
     }
 
-    /// The records in about so many bytes more; `None` after the end.
+    /// The records in about the next `bytes_wanted` bytes; `None` after the end.
     fn next_batch<'py>(
         &mut self,
         py: Python<'py>,
         bytes_wanted: u64,
     ) -> PyResult<Option<BatchTuple<'py>>> {
-        let cutter = &mut self.0;
-        let batch = py.detach(|| cutter.next(bytes_wanted)).map_err(io_error)?;
+        let splitter = &mut self.0;
+        let batch = py
+            .detach(|| splitter.next(bytes_wanted))
+            .map_err(io_error)?;
         Ok(batch.map(|batch| batch_tuple(py, batch)))
     }
 
-    /// How it ended; `None` before the end.
+    /// The state after the last batch; `None` before that.
     fn end<'py>(&self, py: Python<'py>) -> Option<EndTuple<'py>> {
         let end = self.0.end.as_ref()?;
         let refusal = end.refusal.clone().map(refusal_tuple);
@@ -121,7 +123,7 @@ impl RecordCutter {
 }
 
 fn batch_tuple(py: Python<'_>, batch: RecordBatch) -> BatchTuple<'_> {
-    // Arrow's offsets begin with a zero; a batch is far below 2 GiB.
+    // Arrow's offsets start with zero; a batch is far below 2 GiB.
     let offset = |end: u64| (end as u32).to_ne_bytes();
     let mut offsets = Vec::with_capacity(4 * (batch.content_ends.len() + 1));
     offsets.extend_from_slice(&offset(0));

@@ -1,4 +1,4 @@
-//! One query on one document, for tests that compare the evaluator with another.
+//! Evaluates one query on one document, for tests against other evaluators.
 
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
@@ -8,10 +8,11 @@ use crate::select::{ResultDetail, SelectedNode, Selection, SelectionOptions, Sel
 use crate::xpath::ast::Kind;
 use crate::xpath::{parse, Namespaces};
 
-/// The kind of a node and its ranges of the document's bytes.
+/// The kind of a node and its byte spans.
 type Selected = (&'static str, Vec<(u64, u64)>);
 
-/// What a query selects in a document, in document order. What is refused raises `ValueError`.
+/// The nodes that a query selects in a document, in document order. Raises `ValueError` if the query or
+/// the document is refused.
 #[pyfunction]
 pub fn select(
     py: Python<'_>,

@@ -1,4 +1,4 @@
-//! Queries for Python: trees as nested tuples, which `native_tree.py` turns into dataclasses.
+//! Queries for Python, as nested tuples, which `native_tree.py` turns into dataclasses.
 
 use pyo3::prelude::*;
 use pyo3::types::PyTuple;
@@ -11,8 +11,8 @@ type Outcome<'py> = (
     Option<(&'static str, String, Option<usize>)>,
 );
 
-/// A tree, normal if asked for, and no refusal; or no tree and a refusal: code, message, offset in
-/// characters.
+/// Parses a query and normalises it if `normal` is set. Returns the tree, or the refusal: code, message,
+/// offset in characters.
 #[pyfunction]
 pub fn parse_query<'py>(
     py: Python<'py>,

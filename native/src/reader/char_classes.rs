@@ -1,6 +1,6 @@
-//! Which characters XML allows where (XML 1.0, fifth edition).
+//! Character classes of XML 1.0, fifth edition.
 
-/// Whether `c` may stand in a document at all (production `Char`).
+/// Whether `c` is allowed in a document (production `Char`).
 pub(super) fn is_char(c: char) -> bool {
     matches!(c, '\t' | '\n' | '\r' | ' '..='\u{D7FF}' | '\u{E000}'..='\u{FFFD}' | '\u{10000}'..)
 }
@@ -19,7 +19,7 @@ fn is_name_start(c: char) -> bool {
         | '\u{FDF0}'..='\u{FFFD}' | '\u{10000}'..='\u{EFFFF}')
 }
 
-/// Whether `c` may stand in a name (production `NameChar`).
+/// Whether `c` is allowed in a name (production `NameChar`).
 pub(super) fn is_name_char(c: char) -> bool {
     is_name_start(c)
         || matches!(c, '-' | '.' | '0'..='9' | '\u{B7}'
@@ -32,29 +32,29 @@ pub(super) fn is_name(text: &str) -> bool {
     chars.next().is_some_and(is_name_start) && chars.all(is_name_char)
 }
 
-/// How many bytes at the start of `text` are name characters.
+/// The number of bytes at the start of `text` that are name characters.
 pub(super) fn name_len(text: &str) -> usize {
     text.char_indices()
         .find(|&(_, c)| !is_name_char(c))
         .map_or(text.len(), |(i, _)| i)
 }
 
-/// The character that `body` refers to, `body` being a reference's `#123` or `#x1F`.
-pub(super) fn referred_char(body: &str) -> Option<char> {
+/// The character that a reference with the body `#123` or `#x1F` stands for.
+pub(super) fn referenced_char(body: &str) -> Option<char> {
     let digits = body.strip_prefix('#')?;
     let (digits, radix) = match digits.strip_prefix('x') {
         Some(hex) => (hex, 16),
         None => (digits, 10),
     };
-    // `from_str_radix` would take a sign too.
+    // `from_str_radix` would accept a sign.
     if digits.is_empty() || !digits.bytes().all(|b| (b as char).is_digit(radix)) {
         return None;
     }
     char::from_u32(u32::from_str_radix(digits, radix).ok()?).filter(|&c| is_char(c))
 }
 
-/// The last beginning of a character in `text` that is not past `at`.
-pub(super) fn char_start(text: &str, at: usize) -> usize {
+/// The largest character boundary in `text` that is not greater than `at`.
+pub(super) fn floor_char_boundary(text: &str, at: usize) -> usize {
     let mut start = at.min(text.len());
     while !text.is_char_boundary(start) {
         start -= 1;
@@ -62,17 +62,16 @@ pub(super) fn char_start(text: &str, at: usize) -> usize {
     start
 }
 
-/// The first character of `text` that XML does not allow, by offset.
+/// Offset of the first character of `text` that XML does not allow.
 ///
-/// Two passes over memory that the compiler turns into vector code; the exact place is looked for
-/// only where there is one.
-pub(super) fn forbidden(text: &str) -> Option<usize> {
+/// A vectorised pass over each block finds suspicious bytes; only then is the exact position searched.
+pub(super) fn find_forbidden(text: &str) -> Option<usize> {
     const BLOCK: usize = 256;
     let bytes = text.as_bytes();
     for (number, block) in bytes.chunks(BLOCK).enumerate() {
         let mut suspect = 0_u8;
         for &byte in block {
-            // U+FFFE and U+FFFF begin with 0xEF; so do harmless characters.
+            // U+FFFE and U+FFFF start with 0xEF, and so do allowed characters.
             let control = byte < 0x20 && byte != b'\t' && byte != b'\n' && byte != b'\r';
             suspect |= u8::from(control) | u8::from(byte == 0xEF);
         }
@@ -96,23 +95,27 @@ mod tests {
     use super::*;
 
     #[test]
-    fn forbidden_characters_are_found_where_they_are() {
+    fn forbidden_characters_are_found_at_their_offset() {
         for bad in ['\0', '\u{B}', '\u{1F}', '\u{FFFE}', '\u{FFFF}'] {
             for before in [0, 1, 254, 255, 256, 257, 600] {
                 let text = format!("{}{bad}\u{1}", "x".repeat(before));
-                assert_eq!(forbidden(&text), Some(before), "{bad:?} after {before}");
+                assert_eq!(
+                    find_forbidden(&text),
+                    Some(before),
+                    "{bad:?} after {before}"
+                );
             }
         }
         assert_eq!(
-            forbidden("\t\n\r \u{7F}\u{85}\u{FFFD}\u{F000}\u{10FFFF}"),
+            find_forbidden("\t\n\r \u{7F}\u{85}\u{FFFD}\u{F000}\u{10FFFF}"),
             None
         );
     }
 
     #[test]
-    fn references_to_characters_are_digits_alone() {
-        assert_eq!(referred_char("#65"), Some('A'));
-        assert_eq!(referred_char("#x1F600"), Some('\u{1F600}'));
+    fn character_references_consist_of_digits() {
+        assert_eq!(referenced_char("#65"), Some('A'));
+        assert_eq!(referenced_char("#x1F600"), Some('\u{1F600}'));
         for bad in [
             "#",
             "#x",
@@ -125,7 +128,7 @@ mod tests {
             "#99999999999",
             "65",
         ] {
-            assert_eq!(referred_char(bad), None, "{bad}");
+            assert_eq!(referenced_char(bad), None, "{bad}");
         }
     }
 

@@ -1,22 +1,22 @@
-//! What stands inside the root element.
+//! The content of the root element.
 
 use memchr::memmem;
 
 use crate::events::{Handler, Span};
 
 use super::char_classes::is_name_char;
-use super::document_parser::{DocumentParser, Open};
+use super::document_parser::{DocumentParser, OpenElement};
 use super::entities::ReferenceMeaning;
 use super::error_codes;
 use super::input_window::{InputWindow, OffsetMapping};
 use super::markup_tokenizer::{Incomplete, MarkupTokenizer, Token};
-use super::parse_error::{refuse, shown, ParseError, ParseResult};
-use super::partial_token::{held_back, PartialToken};
+use super::parse_error::{quote, refuse, ParseError, ParseResult};
+use super::partial_token::{withheld_bytes, PartialToken};
 use super::processing_instruction::check_target;
 
 impl DocumentParser {
-    /// Reads content up to the root's end or, inside an entity, up to the entity's. `floor` is how
-    /// many elements were open where it began.
+    /// Parses content up to the end of the root element, or of an entity. `floor` is the number of
+    /// elements that are open outside the entity.
     pub(super) fn content<H: Handler>(
         &mut self,
         window: &InputWindow<'_>,
@@ -24,18 +24,18 @@ impl DocumentParser {
         floor: usize,
         handler: &mut H,
     ) -> ParseResult<()> {
-        if self.inside.is_some() {
-            self.continue_inside(window, at, handler)?;
+        if self.partial_token.is_some() {
+            self.continue_partial_token(window, at, handler)?;
         }
         let mut tokens = MarkupTokenizer::new(window.text, *at);
         loop {
             let start = tokens.at();
             *at = start;
-            if self.stack.len() > floor {
-                let open = self.stack[self.stack.len() - 1];
-                if tokens.pass_end_tag(self.name_table.text(open.name)) {
+            if self.open.len() > floor {
+                let open = self.open[self.open.len() - 1];
+                if tokens.consume_end_tag(self.name_table.text(open.name)) {
                     self.close(window, open, start, tokens.at(), handler)?;
-                    if self.stack.is_empty() {
+                    if self.open.is_empty() {
                         *at = tokens.at();
                         return Ok(());
                     }
@@ -46,23 +46,23 @@ impl DocumentParser {
                 Token::Text(text) => {
                     let end = start + text.len();
                     if end == window.text.len() && !window.complete {
-                        *at = end - held_back(text);
-                        self.text(window, start, *at, handler)?;
-                        return Err(ParseError::More);
+                        *at = end - withheld_bytes(text);
+                        self.text_token(window, start, *at, handler)?;
+                        return Err(ParseError::NeedMore);
                     }
-                    self.text(window, start, end, handler)?;
+                    self.text_token(window, start, end, handler)?;
                 }
                 Token::Start => self.start_tag(window, start, tokens.at(), false, handler)?,
                 Token::End(name) => {
                     self.end_tag(window, start, tokens.at(), name, floor, handler)?;
-                    if self.stack.is_empty() {
+                    if self.open.is_empty() {
                         *at = tokens.at();
                         return Ok(());
                     }
                 }
                 Token::Empty => {
                     self.start_tag(window, start, tokens.at(), true, handler)?;
-                    if self.stack.is_empty() {
+                    if self.open.is_empty() {
                         *at = tokens.at();
                         return Ok(());
                     }
@@ -71,23 +71,23 @@ impl DocumentParser {
                 Token::CData("") => {}
                 Token::CData(text) => {
                     let span = window.span_for::<H>(start, tokens.at());
-                    self.piece(window, text, span, start, handler)?;
+                    self.send_text(window, text, span, start, handler)?;
                 }
                 Token::Comment(text) => {
-                    check_comment(text).map_err(|fail| fail.shifted(start + 4))?;
+                    check_comment(text).map_err(|error| error.shifted(start + 4))?;
                     handler
                         .text_break()
                         .map_err(|stop| ParseError::stop(stop, start))?;
                 }
                 Token::Instruction(text) => {
                     let max = self.options.limits.name_bytes;
-                    check_target(text, max).map_err(|fail| fail.shifted(start + 2))?;
+                    check_target(text, max).map_err(|error| error.shifted(start + 2))?;
                     handler
                         .text_break()
                         .map_err(|stop| ParseError::stop(stop, start))?;
                 }
-                Token::Incomplete(cut) => {
-                    self.cut(window, at, cut)?;
+                Token::Incomplete(incomplete) => {
+                    self.incomplete_token(window, at, incomplete)?;
                     return self.content(window, at, floor, handler);
                 }
                 Token::Ended => return self.content_ended(window, start, floor),
@@ -97,12 +97,12 @@ impl DocumentParser {
 
     fn content_ended(&self, window: &InputWindow<'_>, at: usize, floor: usize) -> ParseResult<()> {
         if !window.complete {
-            return Err(ParseError::More);
+            return Err(ParseError::NeedMore);
         }
-        match self.stack.last() {
-            Some(open) if self.stack.len() > floor => {
+        match self.open.last() {
+            Some(open) if self.open.len() > floor => {
                 let name = self.name_table.text(open.name);
-                match window.origin {
+                match window.offsets {
                     OffsetMapping::Entity(_) => {
                         let message = format!("the entity leaves the element {name} open");
                         refuse(error_codes::ENTITY_UNBALANCED, at, message)
@@ -118,22 +118,23 @@ impl DocumentParser {
         }
     }
 
-    /// No token ends where `at` is: begins a piecemeal one, asks for more, or refuses.
-    fn cut(
+    /// Handles a token that does not end in the window: starts a partial token, requests more text, or
+    /// refuses the document.
+    fn incomplete_token(
         &mut self,
         window: &InputWindow<'_>,
         at: &mut usize,
-        cut: Incomplete,
+        incomplete: Incomplete,
     ) -> ParseResult<()> {
         let rest = &window.text[*at..];
-        match cut {
+        match incomplete {
             Incomplete::Comment => {
-                self.inside = Some(PartialToken::Comment);
+                self.partial_token = Some(PartialToken::Comment);
                 *at += "<!--".len();
                 Ok(())
             }
             Incomplete::CData => {
-                self.inside = Some(PartialToken::CData(Some(window.original(*at))));
+                self.partial_token = Some(PartialToken::CData(Some(window.original(*at))));
                 *at += "<![CDATA[".len();
                 Ok(())
             }
@@ -144,9 +145,9 @@ impl DocumentParser {
             Incomplete::Reference => {
                 self.check_reference(&rest[1..], *at)?;
                 if window.complete {
-                    return refuse(error_codes::REFERENCE, *at, "a reference has no end");
+                    return refuse(error_codes::REFERENCE, *at, "a reference is not terminated");
                 }
-                Err(ParseError::More)
+                Err(ParseError::NeedMore)
             }
             Incomplete::Tag => {
                 self.check_tag_len(rest.len(), *at)?;
@@ -156,14 +157,14 @@ impl DocumentParser {
             Incomplete::Declaration => refuse(
                 error_codes::TAG,
                 *at,
-                "an element may not hold declarations",
+                "declarations are not allowed inside an element",
             ),
         }
     }
 
-    /// Passes on the text at `start..end`.
+    /// Sends the text at `start..end` to the handler.
     #[inline(always)]
-    fn text<H: Handler>(
+    fn text_token<H: Handler>(
         &mut self,
         window: &InputWindow<'_>,
         start: usize,
@@ -174,18 +175,22 @@ impl DocumentParser {
         if text.is_empty() {
             return Ok(());
         }
-        if window.has_brackets {
+        if window.has_cdata_end {
             if let Some(at) = memmem::find(text.as_bytes(), b"]]>") {
-                return refuse(error_codes::TEXT, start + at, "text may not have \"]]>\"");
+                return refuse(
+                    error_codes::TEXT,
+                    start + at,
+                    "text must not contain \"]]>\"",
+                );
             }
         }
         let span = window.span_for::<H>(start, end);
-        self.piece(window, text, span, start, handler)
+        self.send_text(window, text, span, start, handler)
     }
 
-    /// Passes on a piece of text, line ends folded.
+    /// Sends a chunk of text with normalised line ends to the handler.
     #[inline(always)]
-    pub(super) fn piece<H: Handler>(
+    pub(super) fn send_text<H: Handler>(
         &mut self,
         window: &InputWindow<'_>,
         text: &str,
@@ -193,16 +198,17 @@ impl DocumentParser {
         at: usize,
         handler: &mut H,
     ) -> ParseResult<()> {
-        let result = if window.fold_line_ends && memchr::memchr(b'\r', text.as_bytes()).is_some() {
-            fold_line_ends(text, &mut self.folded);
-            handler.text(&self.folded, span)
-        } else {
-            handler.text(text, span)
-        };
+        let result =
+            if window.has_carriage_returns && memchr::memchr(b'\r', text.as_bytes()).is_some() {
+                normalise_line_ends(text, &mut self.normalised);
+                handler.text(&self.normalised, span)
+            } else {
+                handler.text(text, span)
+            };
         result.map_err(|stop| ParseError::stop(stop, at))
     }
 
-    /// Reads an end tag that is not simply the one expected.
+    /// Parses an end tag that does not literally match the open element.
     fn end_tag<H: Handler>(
         &mut self,
         window: &InputWindow<'_>,
@@ -213,48 +219,48 @@ impl DocumentParser {
         handler: &mut H,
     ) -> ParseResult<()> {
         self.check_tag_len(end - start, start)?;
-        if self.stack.len() == floor {
+        if self.open.len() == floor {
             let message = "an entity closes an element that it did not open";
             return refuse(error_codes::ENTITY_UNBALANCED, start, message);
         }
-        let open = self.stack[self.stack.len() - 1];
+        let open = self.open[self.open.len() - 1];
         let expected = self.name_table.text(open.name);
         if name.trim_end_matches([' ', '\t', '\n', '\r']) != expected {
-            let found = shown(&window.text[start..end]);
-            let message = format!("</{expected}> was expected, not {found}");
+            let found = quote(&window.text[start..end]);
+            let message = format!("expected </{expected}>, found {found}");
             return refuse(error_codes::END_TAG, start, message);
         }
         self.close(window, open, start, end, handler)
     }
 
-    /// Closes `open`, whose end tag is at `start..end`.
+    /// Closes the innermost element `open`, whose end tag is at `start..end`.
     #[inline(always)]
     fn close<H: Handler>(
         &mut self,
         window: &InputWindow<'_>,
-        open: Open,
+        open: OpenElement,
         start: usize,
         end: usize,
         handler: &mut H,
     ) -> ParseResult<()> {
-        self.stack.pop();
+        self.open.pop();
         self.name_table.leave(open.mark);
-        let whole = if H::SPANS {
+        let span = if H::SPANS {
             window.span_from(open.start, end)
         } else {
             Span::default()
         };
         handler
-            .end_element(whole, window.span_for::<H>(start, end))
+            .end_element(span, window.span_for::<H>(start, end))
             .map_err(|stop| ParseError::stop(stop, start))
     }
 
-    /// Checks the characters and the length of what follows an ampersand.
+    /// Checks the characters and the length of the text after an ampersand.
     fn check_reference(&self, body: &str, at: usize) -> ParseResult<()> {
         if let Some(bad) = body.find(|c: char| c != '#' && !is_name_char(c)) {
             let message = format!(
                 "{} is not a reference",
-                shown(&format!("&{}", &body[..bad]))
+                quote(&format!("&{}", &body[..bad]))
             );
             return refuse(error_codes::REFERENCE, at, message);
         }
@@ -266,7 +272,7 @@ impl DocumentParser {
         Ok(())
     }
 
-    /// Passes on what `&body;` at `start` stands for.
+    /// Sends what the reference `&body;` at `start` stands for to the handler.
     fn reference<H: Handler>(
         &mut self,
         window: &InputWindow<'_>,
@@ -276,11 +282,11 @@ impl DocumentParser {
     ) -> ParseResult<()> {
         let end = start + body.len() + 2;
         self.check_reference(body, start)?;
-        let read = window.original(start);
+        let document_offset = window.original(start);
         let meaning = self
             .doctype
-            .resolve(body, read, &self.options)
-            .map_err(|fail| fail.placed(start))?;
+            .resolve(body, document_offset, &self.options)
+            .map_err(|error| error.at(start))?;
         let from_entity = |span: Span| Span {
             from_entity: true,
             ..span
@@ -302,11 +308,11 @@ impl DocumentParser {
                     .map_err(|stop| ParseError::stop(stop, start))
             }
             ReferenceMeaning::Markup(id, text) => {
-                let origin = OffsetMapping::Entity(from_entity(window.span(start, end)));
-                let inside = InputWindow::new(&text, true, origin);
-                let floor = self.stack.len();
-                self.content(&inside, &mut 0, floor, handler)
-                    .map_err(|fail| fail.placed(start))?;
+                let offsets = OffsetMapping::Entity(from_entity(window.span(start, end)));
+                let entity = InputWindow::new(&text, true, offsets);
+                let floor = self.open.len();
+                self.content(&entity, &mut 0, floor, handler)
+                    .map_err(|error| error.at(start))?;
                 self.doctype.close(id);
                 Ok(())
             }
@@ -318,19 +324,23 @@ fn check_comment(text: &str) -> ParseResult<()> {
     let bad = memmem::find(text.as_bytes(), b"--")
         .or_else(|| text.ends_with('-').then(|| text.len() - 1));
     match bad {
-        Some(at) => refuse(error_codes::COMMENT, at, "a comment may not have \"--\""),
+        Some(at) => refuse(
+            error_codes::COMMENT,
+            at,
+            "a comment must not contain \"--\"",
+        ),
         None => Ok(()),
     }
 }
 
-fn fold_line_ends(text: &str, folded: &mut String) {
-    folded.clear();
+fn normalise_line_ends(text: &str, normalised: &mut String) {
+    normalised.clear();
     let mut rest = text;
     while let Some(at) = memchr::memchr(b'\r', rest.as_bytes()) {
-        folded.push_str(&rest[..at]);
-        folded.push('\n');
+        normalised.push_str(&rest[..at]);
+        normalised.push('\n');
         let after = &rest[at + 1..];
         rest = after.strip_prefix('\n').unwrap_or(after);
     }
-    folded.push_str(rest);
+    normalised.push_str(rest);
 }

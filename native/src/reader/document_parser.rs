@@ -1,12 +1,12 @@
-//! The state of a document being read: what came before, what may come next.
+//! The parser of a document: its state and the parts outside the root element.
 
 use crate::events::{Attribute, Handler};
 
-use super::char_classes::char_start;
+use super::char_classes::floor_char_boundary;
 use super::doctype::{self, Doctype};
 use super::input::Encoding;
 use super::input_window::InputWindow;
-use super::name_table::{NameTable, RawId};
+use super::name_table::{NameTable, QNameId};
 use super::parse_error::{refuse, Fault, ParseError, ParseResult};
 use super::partial_token::PartialToken;
 use super::start_tag::RawAttribute;
@@ -14,47 +14,48 @@ use super::text_cursor::TextCursor;
 use super::xml_declaration;
 use super::{error_codes, DoctypePolicy, ReaderOptions, Summary};
 
-/// Where in a document the reader is.
+/// The part of a document that is being parsed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Phase {
-    /// At the very beginning, where an XML declaration may be.
+    /// The start, where an XML declaration may be.
     Declaration,
     /// Before the root element.
     Prolog,
-    /// PartialToken it.
+    /// Inside the root element.
     Content,
-    /// After it.
+    /// After the root element.
     Epilog,
-    /// Nothing more can come.
+    /// After the end.
     Done,
 }
 
 /// An open element.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Open {
-    pub name: RawId,
-    /// The name_table's mark from before its namespace declarations.
+pub(super) struct OpenElement {
+    pub name: QNameId,
+    /// Mark in the name table from before its namespace declarations.
     pub mark: usize,
     /// Original offset of its start tag.
     pub start: u64,
 }
 
-/// A document being read. What is allocated is kept for the next one.
+/// Parses documents one after the other and reuses its allocations.
 #[derive(Debug)]
 pub(super) struct DocumentParser {
     pub options: ReaderOptions,
     pub name_table: NameTable,
     pub doctype: Doctype,
-    pub stack: Vec<Open>,
-    pub inside: Option<PartialToken>,
+    pub open: Vec<OpenElement>,
+    pub partial_token: Option<PartialToken>,
     pub summary: Summary,
-    /// The attributes of the tag being read, and the values that are not simply what is written.
+    /// The attributes of the current tag.
     pub attributes: Vec<RawAttribute>,
+    /// The attribute values of the current tag that differ from the source text.
     pub values: String,
-    /// Text with its line ends folded.
-    pub folded: String,
-    /// Allocation for the attributes that the handler sees.
-    pub seen: Vec<Attribute<'static>>,
+    /// Text with normalised line ends.
+    pub normalised: String,
+    /// Allocation for the attributes sent to the handler.
+    pub event_attributes: Vec<Attribute<'static>>,
     phase: Phase,
     encoding: Encoding,
 }
@@ -65,24 +66,24 @@ impl DocumentParser {
             name_table: NameTable::new(&options.limits),
             options,
             doctype: Doctype::default(),
-            stack: Vec::new(),
-            inside: None,
+            open: Vec::new(),
+            partial_token: None,
             summary: Summary::default(),
             attributes: Vec::new(),
             values: String::new(),
-            folded: String::new(),
-            seen: Vec::new(),
+            normalised: String::new(),
+            event_attributes: Vec::new(),
             phase: Phase::Declaration,
             encoding: Encoding::Utf8,
         }
     }
 
-    /// Begins a document.
+    /// Starts a document.
     pub(super) fn begin(&mut self, encoding: Encoding) {
         self.name_table.begin();
         self.doctype.clear();
-        self.stack.clear();
-        self.inside = None;
+        self.open.clear();
+        self.partial_token = None;
         self.summary = Summary {
             encoding: encoding.label(),
             ..Summary::default()
@@ -91,7 +92,7 @@ impl DocumentParser {
         self.encoding = encoding;
     }
 
-    /// Reads as much of the window as can be read, and gives how much that was.
+    /// Parses as much of the window as possible; returns how many bytes that is.
     pub(super) fn advance<H: Handler>(
         &mut self,
         window: &InputWindow<'_>,
@@ -101,7 +102,7 @@ impl DocumentParser {
         while self.phase != Phase::Done {
             match self.step(window, &mut at, handler) {
                 Ok(()) => {}
-                Err(ParseError::More) => break,
+                Err(ParseError::NeedMore) => break,
                 Err(ParseError::Refused(fault)) => return Err(fault),
             }
         }
@@ -116,13 +117,13 @@ impl DocumentParser {
     ) -> ParseResult<()> {
         match self.phase {
             Phase::Declaration => self.declaration(window, at),
-            Phase::Prolog => self.beside_root(window, at, handler, Phase::Content),
+            Phase::Prolog => self.outside_root(window, at, handler, Phase::Content),
             Phase::Content => {
                 self.content(window, at, 0, handler)?;
                 self.phase = Phase::Epilog;
                 Ok(())
             }
-            Phase::Epilog => self.beside_root(window, at, handler, Phase::Done),
+            Phase::Epilog => self.outside_root(window, at, handler, Phase::Done),
             Phase::Done => Ok(()),
         }
     }
@@ -151,9 +152,9 @@ impl DocumentParser {
         Ok(())
     }
 
-    /// Passes white space, comments and instructions; before the root also the document type
-    /// declaration. `after` is the phase that follows.
-    fn beside_root<H: Handler>(
+    /// Parses white space, comments and processing instructions outside the root element, and before it
+    /// the document type declaration. `after` is the next phase.
+    fn outside_root<H: Handler>(
         &mut self,
         window: &InputWindow<'_>,
         at: &mut usize,
@@ -161,14 +162,14 @@ impl DocumentParser {
         after: Phase,
     ) -> ParseResult<()> {
         loop {
-            if self.inside.is_some() {
-                self.continue_inside(window, at, handler)?;
+            if self.partial_token.is_some() {
+                self.continue_partial_token(window, at, handler)?;
             }
-            let mut cursor = self.cursor(window, *at, "what stands beside the root element");
+            let mut cursor = self.cursor(window, *at, "markup outside the root element");
             cursor.skip_space();
             *at = cursor.at;
             let Some(&next) = window.text.as_bytes().get(*at) else {
-                return self.end_beside_root(window, *at, after);
+                return self.end_outside_root(window, *at, after);
             };
             if next != b'<' {
                 return refuse(
@@ -178,7 +179,7 @@ impl DocumentParser {
                 );
             }
             if cursor.take("<!--")? {
-                self.inside = Some(PartialToken::Comment);
+                self.partial_token = Some(PartialToken::Comment);
                 *at = cursor.at;
             } else if cursor.take("<?")? {
                 *at = cursor.at;
@@ -200,14 +201,14 @@ impl DocumentParser {
         }
     }
 
-    fn end_beside_root(
+    fn end_outside_root(
         &mut self,
         window: &InputWindow<'_>,
         at: usize,
         after: Phase,
     ) -> ParseResult<()> {
         if !window.complete {
-            return Err(ParseError::More);
+            return Err(ParseError::NeedMore);
         }
         if after == Phase::Content {
             return refuse(error_codes::ROOT, at, "there is no root element");
@@ -227,21 +228,25 @@ impl DocumentParser {
             );
         }
         if self.options.declarations == DoctypePolicy::Refuse {
-            let message =
-                "the document has a document type declaration, and these are refused here";
+            let message = "document type declarations are not allowed";
             return refuse(error_codes::DOCTYPE_REFUSED, start, message);
         }
-        // Past the limit the declaration is never looked at, however much of it is in memory.
+        // Never parses beyond the limit, however much text is in memory.
         let max = self.options.limits.doctype_bytes;
-        let end = char_start(window.text, start.saturating_add(max));
+        let end = floor_char_boundary(window.text, start.saturating_add(max));
         let mut cursor = self.cursor(window, start + OPENING, "the document type declaration");
         cursor.text = &window.text[..end];
         cursor.complete = window.complete && end == window.text.len();
-        // A declaration cut short is read again from its beginning.
+        // An incomplete declaration is parsed again from its start.
         self.doctype.clear();
-        let read = window.original(start);
-        match doctype::parse(&mut cursor, &mut self.doctype, &self.options, read) {
-            Err(ParseError::More) if end < window.text.len() => {
+        let document_offset = window.original(start);
+        match doctype::parse(
+            &mut cursor,
+            &mut self.doctype,
+            &self.options,
+            document_offset,
+        ) {
+            Err(ParseError::NeedMore) if end < window.text.len() => {
                 let message = format!("the document type declaration is longer than {max} bytes");
                 refuse(error_codes::LIMIT_DOCTYPE_BYTES, start, message)
             }

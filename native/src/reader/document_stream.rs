@@ -1,4 +1,4 @@
-//! A document that comes as a stream, a window at a time.
+//! Reads a document from a stream, one window at a time.
 
 use std::io::Read;
 
@@ -7,48 +7,48 @@ use crate::events::Handler;
 use super::document_parser::DocumentParser;
 use super::input::DocumentInput;
 use super::parse_error::Fault;
-use super::text_position::Place;
-use super::{placed, ReadError};
+use super::text_position::TextPosition;
+use super::{refusal_in, ReadError};
 
-/// A document being read window by window.
+/// A document that is read window by window.
 pub struct DocumentStream<R> {
     pub(super) input: DocumentInput<R>,
-    /// Where the window begins.
-    place: Place,
-    /// How much text to have in memory before reading on; 0 for a window's.
-    wanted: usize,
+    /// The position of the window's start.
+    position: TextPosition,
+    /// The least amount of text to buffer before parsing continues, if it is more than a window.
+    bytes_wanted: usize,
 }
 
 impl<R: Read> DocumentStream<R> {
     pub(super) fn new(input: DocumentInput<R>) -> Self {
         Self {
             input,
-            place: Place::default(),
-            wanted: 0,
+            position: TextPosition::default(),
+            bytes_wanted: 0,
         }
     }
 
-    /// Up to where the original bytes are read; what follows is read by the next window.
-    pub fn position(&self) -> u64 {
-        self.input.position()
+    /// Offset in the original bytes up to which the document has been parsed.
+    pub fn offset(&self) -> u64 {
+        self.input.offset()
     }
 
-    /// Where the bytes come from.
+    /// The source of the bytes.
     pub fn source_mut(&mut self) -> &mut R {
         self.input.source_mut()
     }
 
-    /// Reads a window; whether that was the document's end.
+    /// Parses one window; whether this reached the document's end.
     pub(super) fn advance<H: Handler>(
         &mut self,
         parser: &mut DocumentParser,
         handler: &mut H,
     ) -> Result<bool, ReadError> {
         let window_bytes = parser.options.limits.window_bytes.max(1);
-        let wanted = self.wanted.max(window_bytes);
+        let wanted = self.bytes_wanted.max(window_bytes);
         self.input.fill(wanted).map_err(ReadError::Io)?;
         let window = self.input.window();
-        let refused = |fault: Fault| ReadError::Refusal(placed(fault, &window, self.place));
+        let refused = |fault: Fault| ReadError::Refusal(refusal_in(fault, &window, self.position));
         let consumed = parser
             .advance(&window, handler)
             .map_err(|fault| refused(*fault))?;
@@ -57,7 +57,7 @@ impl<R: Read> DocumentStream<R> {
         }
         let (left, after) = (
             window.text.len() - consumed,
-            self.place.after(&window.text[..consumed]),
+            self.position.after(&window.text[..consumed]),
         );
         if let Some(fault) = self.input.take_fault() {
             let window = self.input.window();
@@ -65,12 +65,16 @@ impl<R: Read> DocumentStream<R> {
                 at: window.text.len(),
                 ..*fault
             };
-            return Err(ReadError::Refusal(placed(fault, &window, self.place)));
+            return Err(ReadError::Refusal(refusal_in(
+                fault,
+                &window,
+                self.position,
+            )));
         }
-        self.place = after;
+        self.position = after;
         self.input.consume(consumed);
-        // A token that does not fit is tried again with twice the text: the work stays linear.
-        self.wanted = (2 * left).max(left + 1);
+        // If a token does not fit, the amount of text is doubled, so that the total work stays linear.
+        self.bytes_wanted = (2 * left).max(left + 1);
         Ok(false)
     }
 }

@@ -1,17 +1,17 @@
-//! Entities, and what a document may make of them.
+//! Entities and limits on their expansion.
 
 use std::sync::Arc;
 
 use hashbrown::HashMap;
 
-use super::char_classes::{is_name, referred_char};
-use super::parse_error::{refuse, shown, ParseResult};
+use super::char_classes::{is_name, referenced_char};
+use super::parse_error::{quote, refuse, ParseResult};
 use super::{error_codes, Limits};
 
-/// What an entity's declaration says.
+/// The declared definition of an entity.
 #[derive(Clone, Debug)]
 pub(super) enum Definition {
-    /// Its replacement text: character references expanded, others not.
+    /// Its replacement text, in which character references are expanded and others are not.
     Internal(Arc<str>),
     External,
     Unparsed,
@@ -23,14 +23,15 @@ struct Entity {
     open: bool,
 }
 
-/// What a reference in content or in an attribute's value stands for.
+/// What a reference in content or in an attribute value stands for.
 #[derive(Debug)]
 pub(super) enum ReferenceMeaning {
-    /// A character, by number or by one of the five names every document has.
+    /// A character, by number or by a predefined name.
     Character(char),
-    /// A replacement text, to be read as if it stood there; then [`Entities::close`] it.
+    /// A replacement text to be parsed in place of the reference, and then closed by
+    /// [`Entities::close`].
     Markup(usize, Arc<str>),
-    /// Text that a caller supplied, to be taken as it is.
+    /// Plain text supplied by the caller.
     Plain(Arc<str>),
 }
 
@@ -41,7 +42,7 @@ pub(super) struct Entities {
     entities: Vec<Entity>,
 }
 
-/// How much a document's entities have expanded to.
+/// The size of the expansions in a document, and their current depth.
 #[derive(Debug, Default)]
 pub(super) struct Expansion {
     bytes: u64,
@@ -49,20 +50,27 @@ pub(super) struct Expansion {
 }
 
 impl Expansion {
-    /// Accounts for `bytes` more, `read` bytes into the document.
-    pub(super) fn charge(&mut self, bytes: usize, read: u64, limits: &Limits) -> ParseResult<()> {
+    /// Adds `bytes` expanded at offset `document_offset` of the document.
+    pub(super) fn charge(
+        &mut self,
+        bytes: usize,
+        document_offset: u64,
+        limits: &Limits,
+    ) -> ParseResult<()> {
         self.bytes += bytes as u64;
         if self.bytes > limits.entity_bytes {
             let message = format!(
-                "its entities expand to more than {} bytes",
+                "the entities expand to more than {} bytes",
                 limits.entity_bytes
             );
             return refuse(error_codes::LIMIT_ENTITY_BYTES, 0, message);
         }
-        let past_free = self.bytes.saturating_sub(Limits::AMPLIFICATION_FREE_BYTES);
-        if past_free > read.saturating_mul(limits.entity_amplification) {
+        let counted = self.bytes.saturating_sub(Limits::AMPLIFICATION_FREE_BYTES);
+        if counted > document_offset.saturating_mul(limits.entity_amplification) {
             let times = limits.entity_amplification;
-            let message = format!("its entities expand to more than {times} times the text so far");
+            let message = format!(
+                "the entities expand to more than {times} times the size of the document so far"
+            );
             return refuse(error_codes::LIMIT_ENTITY_AMPLIFICATION, 0, message);
         }
         Ok(())
@@ -70,13 +78,12 @@ impl Expansion {
 }
 
 impl Entities {
-    /// Forgets everything.
     pub(super) fn clear(&mut self) {
         self.by_name.clear();
         self.entities.clear();
     }
 
-    /// Declares `name`; only the first declaration of a name counts.
+    /// Declares an entity; the first declaration of a name takes precedence.
     pub(super) fn declare(&mut self, name: &str, definition: Definition) {
         if !self.by_name.contains_key(name) {
             self.by_name.insert(name.into(), self.entities.len());
@@ -87,13 +94,13 @@ impl Entities {
         }
     }
 
-    /// Opens the declared entity `name`: its number, for [`Entities::close`], and its text.
-    /// `None` where nothing declares it.
+    /// Opens an entity; returns its number, for [`Entities::close`], and its text. `None` if it is not
+    /// declared.
     pub(super) fn open(
         &mut self,
         name: &str,
         expansion: &mut Expansion,
-        read: u64,
+        document_offset: u64,
         limits: &Limits,
     ) -> ParseResult<Option<(usize, Arc<str>)>> {
         let Some(&id) = self.by_name.get(name) else {
@@ -108,7 +115,7 @@ impl Entities {
                 return refuse(error_codes::ENTITY_EXTERNAL, 0, message);
             }
             Definition::Unparsed => {
-                let message = format!("the entity {name} is not text and cannot be referred to");
+                let message = format!("the entity {name} is unparsed and cannot be referenced");
                 return refuse(error_codes::ENTITY_UNPARSED, 0, message);
             }
         };
@@ -120,7 +127,7 @@ impl Entities {
             let message = format!("entities are nested deeper than {}", limits.entity_depth);
             return refuse(error_codes::LIMIT_ENTITY_DEPTH, 0, message);
         }
-        expansion.charge(text.len(), read, limits)?;
+        expansion.charge(text.len(), document_offset, limits)?;
         entity.open = true;
         expansion.depth += 1;
         Ok(Some((id, text)))
@@ -132,7 +139,7 @@ impl Entities {
     }
 }
 
-/// Checks what stands between `&` and `;`, and gives the character if it stands for one.
+/// Checks the body of a reference, between `&` and `;`; returns the character if it stands for one.
 pub(super) fn character(body: &str) -> ParseResult<Option<char>> {
     let named = match body {
         "amp" => '&',
@@ -140,7 +147,7 @@ pub(super) fn character(body: &str) -> ParseResult<Option<char>> {
         "gt" => '>',
         "quot" => '"',
         "apos" => '\'',
-        _ if body.starts_with('#') => match referred_char(body) {
+        _ if body.starts_with('#') => match referenced_char(body) {
             Some(character) => character,
             None if body[1..]
                 .trim_start_matches('x')
@@ -150,7 +157,7 @@ pub(super) fn character(body: &str) -> ParseResult<Option<char>> {
                 return refuse(
                     error_codes::CHARACTER,
                     0,
-                    format!("&{body}; is no character that XML allows"),
+                    format!("&{body}; is not a character allowed in XML"),
                 );
             }
             None => {
@@ -163,7 +170,7 @@ pub(super) fn character(body: &str) -> ParseResult<Option<char>> {
         },
         _ if is_name(body) => {
             if body.contains(':') {
-                let message = format!("the entity name {body} may not have a colon");
+                let message = format!("the entity name {body} must not contain a colon");
                 return refuse(error_codes::NAMESPACE_COLON, 0, message);
             }
             return Ok(None);
@@ -172,7 +179,7 @@ pub(super) fn character(body: &str) -> ParseResult<Option<char>> {
             return refuse(
                 error_codes::REFERENCE,
                 0,
-                format!("{} is not a reference", shown(&format!("&{body};"))),
+                format!("{} is not a reference", quote(&format!("&{body};"))),
             )
         }
     };

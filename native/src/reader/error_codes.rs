@@ -1,50 +1,50 @@
-//! Every code with which the reader refuses a document.
+//! The codes with which the reader refuses documents.
 
-/// Declares the codes and their list together, so that none can be left out of it.
+/// Declares the codes together with a list of all of them.
 macro_rules! codes {
     ($($(#[$doc:meta])* $name:ident = $code:literal;)*) => {
         $($(#[$doc])* pub const $name: &str = $code;)*
-        /// All of them.
+        /// All codes.
         pub const ALL: &[&str] = &[$($code),*];
     };
 }
 
 codes! {
-    /// A character that XML does not allow, written out or as a reference.
+    /// A character that XML does not allow, literally or as a reference.
     CHARACTER = "xml.character";
-    /// A name that is none.
+    /// An invalid name.
     NAME = "xml.name";
-    /// Markup that is neither tag, comment, CDATA section nor processing instruction.
+    /// Markup that is not a tag, comment, CDATA section or processing instruction.
     TAG = "xml.tag";
-    /// An attribute's syntax.
+    /// Invalid attribute syntax.
     ATTRIBUTE = "xml.attribute";
-    /// An attribute given twice.
+    /// An attribute that occurs twice.
     ATTRIBUTE_TWICE = "xml.attribute-twice";
-    /// An end tag that closes another element than the one open.
+    /// An end tag that does not match the open element.
     END_TAG = "xml.end-tag";
     /// The document, or an entity, ends inside markup or with an element open.
     UNCLOSED = "xml.unclosed";
-    /// No root element, a second one, or text beside it.
+    /// No root element, a second one, or text outside it.
     ROOT = "xml.root";
     /// `]]>` in text.
     TEXT = "xml.text";
     /// `--` in a comment.
     COMMENT = "xml.comment";
-    /// A processing instruction's syntax or reserved target.
+    /// A processing instruction with invalid syntax or a reserved target.
     INSTRUCTION = "xml.instruction";
-    /// The XML declaration's syntax or place.
+    /// An XML declaration with invalid syntax or in the wrong place.
     DECLARATION = "xml.declaration";
-    /// A reference's syntax.
+    /// Invalid reference syntax.
     REFERENCE = "xml.reference";
-    /// The document type declaration's syntax.
+    /// Invalid syntax in the document type declaration.
     DOCTYPE = "xml.doctype";
-    /// An encoding the reader does not know, or cannot decode exactly.
+    /// An unknown encoding, or one that cannot be decoded exactly.
     ENCODING_UNKNOWN = "encoding.unknown";
-    /// Bytes that are not text in the document's encoding.
+    /// Bytes that are invalid in the document's encoding.
     ENCODING_BYTES = "encoding.bytes";
-    /// The encoding declared is not the one used.
+    /// A declared encoding that differs from the actual one.
     ENCODING_MISMATCH = "encoding.mismatch";
-    /// A reference to an entity that nobody declared.
+    /// A reference to an undeclared entity.
     ENTITY_UNDECLARED = "entity.undeclared";
     /// A reference to an external entity.
     ENTITY_EXTERNAL = "entity.external";
@@ -52,19 +52,19 @@ codes! {
     ENTITY_UNPARSED = "entity.unparsed";
     /// An entity that contains itself.
     ENTITY_RECURSIVE = "entity.recursive";
-    /// An entity that closes, or leaves open, an element it shares with its surroundings.
+    /// An entity that contains only the start or only the end of an element.
     ENTITY_UNBALANCED = "entity.unbalanced";
-    /// A document type declaration where the caller refuses them.
+    /// A document type declaration, if the caller does not allow them.
     DOCTYPE_REFUSED = "entity.doctype-refused";
-    /// A prefix that nothing declares.
+    /// An undeclared prefix.
     NAMESPACE_PREFIX = "namespace.prefix";
-    /// A misuse of `xml`, `xmlns` or their namespaces.
+    /// Misuse of `xml`, `xmlns` or their namespaces.
     NAMESPACE_RESERVED = "namespace.reserved";
-    /// A name with a colon where none, or not there, may be.
+    /// A colon that is not allowed in a name, or not at that position.
     NAMESPACE_COLON = "namespace.colon";
-    /// A prefix declared as no namespace.
+    /// A prefix declared with an empty namespace.
     NAMESPACE_EMPTY = "namespace.empty";
-    /// Two attributes of one expanded name.
+    /// Two attributes with the same expanded name.
     NAMESPACE_ATTRIBUTE_TWICE = "namespace.attribute-twice";
     /// [`super::Limits::document_bytes`].
     LIMIT_DOCUMENT_BYTES = "limit.document-bytes";

@@ -1,4 +1,4 @@
-//! The part of a document's text that is in memory, and where it came from.
+//! The part of a document's text that is in memory.
 
 use memchr::memmem;
 
@@ -6,60 +6,60 @@ use crate::events::{Handler, Span};
 
 use super::input::OffsetTable;
 
-/// Where a text came from.
+/// How offsets in the text correspond to offsets in the original bytes.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum OffsetMapping<'w> {
-    /// The original bytes, from this offset on.
-    Bytes(u64),
-    /// Decoded from the original bytes.
-    Decoded(&'w OffsetTable),
-    /// An entity, referred to here.
+    /// The text is the original from this offset on.
+    Identity(u64),
+    /// The text was decoded from the original.
+    Table(&'w OffsetTable),
+    /// The text is that of an entity, whose outermost reference has this span.
     Entity(Span),
 }
 
-/// A text in memory.
+/// A part of a document's text, or the text of an entity.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct InputWindow<'w> {
     pub text: &'w str,
-    /// Whether nothing follows it.
+    /// Whether the text ends here.
     pub complete: bool,
-    pub origin: OffsetMapping<'w>,
-    /// Whether there are line ends to fold.
-    pub fold_line_ends: bool,
-    /// Whether `]]>` occurs at all.
-    pub has_brackets: bool,
+    pub offsets: OffsetMapping<'w>,
+    /// Whether there are line ends to normalise.
+    pub has_carriage_returns: bool,
+    /// Whether `]]>` occurs anywhere.
+    pub has_cdata_end: bool,
 }
 
 impl<'w> InputWindow<'w> {
-    pub(super) fn new(text: &'w str, complete: bool, origin: OffsetMapping<'w>) -> Self {
-        // An entity's line ends are folded where it is declared; what is left is meant.
-        let is_entity = matches!(origin, OffsetMapping::Entity(_));
+    pub(super) fn new(text: &'w str, complete: bool, offsets: OffsetMapping<'w>) -> Self {
+        // Line ends of an entity are normalised in its declaration; other carriage returns are meant.
+        let is_entity = matches!(offsets, OffsetMapping::Entity(_));
         Self {
             text,
             complete,
-            origin,
-            fold_line_ends: !is_entity && memchr::memchr(b'\r', text.as_bytes()).is_some(),
-            has_brackets: memmem::find(text.as_bytes(), b"]]>").is_some(),
+            offsets,
+            has_carriage_returns: !is_entity && memchr::memchr(b'\r', text.as_bytes()).is_some(),
+            has_cdata_end: memmem::find(text.as_bytes(), b"]]>").is_some(),
         }
     }
 
-    /// The original offset of the text's offset `at`.
+    /// The original offset of offset `at` of the text.
     #[inline]
     pub(super) fn original(&self, at: usize) -> u64 {
-        match self.origin {
-            OffsetMapping::Bytes(base) => base + at as u64,
-            OffsetMapping::Decoded(table) => table.original(at),
+        match self.offsets {
+            OffsetMapping::Identity(base) => base + at as u64,
+            OffsetMapping::Table(table) => table.original(at),
             OffsetMapping::Entity(span) => span.end,
         }
     }
 
-    /// The range of the original bytes that `start..end` came from.
+    /// The span of `start..end` in the original bytes.
     #[inline]
     pub(super) fn span(&self, start: usize, end: usize) -> Span {
         self.span_from(self.original(start), end)
     }
 
-    /// The same for a handler; nothing for one that reads no spans.
+    /// The same for a handler; an empty span for one that does not use spans.
     #[inline]
     pub(super) fn span_for<H: Handler>(&self, start: usize, end: usize) -> Span {
         if H::SPANS {
@@ -69,10 +69,10 @@ impl<'w> InputWindow<'w> {
         }
     }
 
-    /// The range where the start is known as an original offset.
+    /// The span from the original offset `start` to offset `end` of the text.
     #[inline]
     pub(super) fn span_from(&self, start: u64, end: usize) -> Span {
-        match self.origin {
+        match self.offsets {
             OffsetMapping::Entity(span) => span,
             _ => Span {
                 start,

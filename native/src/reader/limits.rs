@@ -1,11 +1,10 @@
-//! Every limit of the reader, by name.
+//! The limits of the reader.
 
-/// Declares the limits once: fields, defaults, and access by name for those who are configured.
+/// Declares the limits once: fields, defaults, and access by name.
 macro_rules! limits {
     ($($(#[$doc:meta])* $name:ident: $type:ty = $default:expr;)*) => {
-        /// What the reader takes at most. Past a limit a document is refused with the code `limit.`
-        /// and the limit's name, hyphens for underscores; [`Limits::window_bytes`] alone refuses
-        /// nothing.
+        /// Limits on documents. A document that exceeds one is refused with the code `limit.` and the
+        /// limit's name, with hyphens for underscores. [`Limits::window_bytes`] refuses nothing.
         #[derive(Clone, Debug, PartialEq, Eq)]
         pub struct Limits {
             $($(#[$doc])* pub $name: $type,)*
@@ -18,12 +17,12 @@ macro_rules! limits {
         }
 
         impl Limits {
-            /// Names and values.
+            /// The limits as names and values.
             pub fn named(&self) -> Vec<(&'static str, u64)> {
                 vec![$((stringify!($name), self.$name as u64)),*]
             }
 
-            /// Sets the limit called `name`; whether there is such a limit and it can be so high.
+            /// Sets the limit `name`; whether it exists and `value` is in its range.
             pub fn set(&mut self, name: &str, value: u64) -> bool {
                 match name {
                     $(stringify!($name) => {
@@ -37,35 +36,35 @@ macro_rules! limits {
 }
 
 limits! {
-    /// Bytes of a document, as published.
+    /// Size of the original document in bytes.
     document_bytes: u64 = 1 << 30;
     /// Elements open at once.
     depth: usize = 1_000;
-    /// Attributes of one element: given, defaulted and namespace declarations.
+    /// Attributes of one element, including defaults and namespace declarations.
     attributes: usize = 1_000;
-    /// Bytes of a name in UTF-8, prefix included.
+    /// Size of a name in UTF-8, including its prefix.
     name_bytes: usize = 1_000;
-    /// Bytes of an attribute's value in UTF-8, references expanded.
+    /// Size of an attribute value in UTF-8, with references expanded.
     value_bytes: usize = 1 << 20;
-    /// Bytes of a start or end tag in UTF-8; a tag is held in memory whole.
+    /// Size of a start or end tag in UTF-8; tags are buffered completely.
     tag_bytes: usize = 4 << 20;
-    /// Bytes of the document type declaration in UTF-8; it is held in memory whole.
+    /// Size of the document type declaration in UTF-8; it is buffered completely.
     doctype_bytes: usize = 1 << 20;
-    /// Bytes that a document's entities and attribute defaults expand to in all.
+    /// Total size of the expansions of entities and attribute defaults in a document.
     entity_bytes: u64 = 8 << 20;
     /// Entities open within one another.
     entity_depth: usize = 16;
-    /// How many times longer than the document read so far its expansions may be, once they are
-    /// past [`Limits::AMPLIFICATION_FREE_BYTES`].
+    /// Ratio of the expansions to the document read so far, not counting the first
+    /// [`Limits::AMPLIFICATION_FREE_BYTES`] of expansions.
     entity_amplification: u64 = 100;
-    /// Memory for the distinct names, prefixes and namespaces that one document brings, and for
-    /// those kept from one document to the next.
+    /// Memory for the distinct names, prefixes and namespaces that a document adds, and for those
+    /// reused across documents.
     names_bytes: usize = 16 << 20;
-    /// Bytes taken from a stream at a time.
+    /// Bytes read from a stream at a time.
     window_bytes: usize = 64 << 10;
 }
 
 impl Limits {
-    /// Expansions this small are not held against a short document.
+    /// Size of expansions that [`Limits::entity_amplification`] ignores.
     pub const AMPLIFICATION_FREE_BYTES: u64 = 64 * 1024;
 }

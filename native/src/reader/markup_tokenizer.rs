@@ -1,9 +1,8 @@
-//! A window's text cut into tokens.
+//! Splits the text of a window into markup tokens.
 //!
-//! Here only where tokens begin and end is found; whether what is in them is right is checked by
-//! those who use them. Tags are cut by quick-xml's scanner. Its whole reader is not used: it checks
-//! once more that each token is UTF-8 and keeps the names of open elements once more, which
-//! together made half the cost of reading.
+//! The tokenizer only finds where tokens start and end; its callers check their contents. quick-xml's
+//! scanner finds the ends of tags. Its reader is not used: it validates the UTF-8 of each token again
+//! and stores the names of open elements again, which together were half of the cost of reading.
 
 use memchr::{memchr, memchr2, memmem};
 use quick_xml::parser::{ElementParser, Parser};
@@ -20,14 +19,13 @@ pub(super) enum Token<'w> {
     Comment(&'w str),
     CData(&'w str),
     Instruction(&'w str),
-    /// No token ends here.
+    /// The window ends inside this token.
     Incomplete(Incomplete),
-    /// The window ends.
+    /// The end of the window.
     Ended,
 }
 
-/// What begins where no token ends. The window may simply end too early, and long comments, CDATA
-/// sections and instructions are read in pieces.
+/// The start of a token that does not end in the window.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Incomplete {
     Tag,
@@ -35,12 +33,13 @@ pub(super) enum Incomplete {
     Comment,
     CData,
     Instruction,
-    /// Too short to tell.
+    /// Too short to identify.
     Prefix,
-    /// `<!` and something that content does not have.
+    /// `<!` followed by something that is not allowed in content.
     Declaration,
 }
 
+/// Iterates over the tokens of a window.
 pub(super) struct MarkupTokenizer<'w> {
     text: &'w str,
     at: usize,
@@ -52,15 +51,15 @@ impl<'w> MarkupTokenizer<'w> {
         Self { text, at }
     }
 
-    /// Where the next token begins.
+    /// Offset of the next token.
     #[inline]
     pub(super) fn at(&self) -> usize {
         self.at
     }
 
-    /// Passes the end tag of `name` if it is next, written without white space.
+    /// Consumes the end tag of `name` if it is next and has no white space.
     #[inline(always)]
-    pub(super) fn pass_end_tag(&mut self, name: &str) -> bool {
+    pub(super) fn consume_end_tag(&mut self, name: &str) -> bool {
         let rest = &self.text.as_bytes()[self.at..];
         let end = name.len() + 2;
         let found = rest.starts_with(b"</")
@@ -72,9 +71,9 @@ impl<'w> MarkupTokenizer<'w> {
         found
     }
 
-    /// The next token. [`Token::Incomplete`] and [`Token::Ended`] pass nothing.
-    // Reading is compiled once for each handler. Left to itself, the compiler makes this and its like one
-    // function for all but the smallest handlers, and the others pay a tenth more.
+    /// The next token. [`Token::Incomplete`] and [`Token::Ended`] consume nothing.
+    // The reader is instantiated for each handler. Without `inline(always)` the compiler shares this and
+    // similar functions between all but the smallest handlers, which costs a tenth more instructions.
     #[inline(always)]
     pub(super) fn next(&mut self) -> Token<'w> {
         let rest = &self.text.as_bytes()[self.at..];
@@ -82,11 +81,11 @@ impl<'w> MarkupTokenizer<'w> {
             None => Token::Ended,
             Some(b'<') => self.markup(rest),
             Some(b'&') => match memchr(b';', rest) {
-                Some(end) => Token::Reference(self.pass(1, end, 1)),
+                Some(end) => Token::Reference(self.consume(1, end, 1)),
                 None => Token::Incomplete(Incomplete::Reference),
             },
             Some(_) => {
-                Token::Text(self.pass(0, memchr2(b'<', b'&', rest).unwrap_or(rest.len()), 0))
+                Token::Text(self.consume(0, memchr2(b'<', b'&', rest).unwrap_or(rest.len()), 0))
             }
         }
     }
@@ -96,14 +95,14 @@ impl<'w> MarkupTokenizer<'w> {
         match rest.get(1) {
             None => Token::Incomplete(Incomplete::Prefix),
             Some(b'/') => match memchr(b'>', rest) {
-                Some(end) => Token::End(self.pass(2, end, 1)),
+                Some(end) => Token::End(self.consume(2, end, 1)),
                 None => Token::Incomplete(Incomplete::Tag),
             },
             Some(b'?') => match memmem::find(&rest[2..], b"?>") {
-                Some(len) => Token::Instruction(self.pass(2, 2 + len, 2)),
+                Some(len) => Token::Instruction(self.consume(2, 2 + len, 2)),
                 None => Token::Incomplete(Incomplete::Instruction),
             },
-            Some(b'!') => self.bang(rest),
+            Some(b'!') => self.declaration_or_comment(rest),
             Some(_) => match ElementParser::Outside.feed(rest) {
                 Some(close) => {
                     self.at += close + 1;
@@ -118,17 +117,17 @@ impl<'w> MarkupTokenizer<'w> {
         }
     }
 
-    fn bang(&mut self, rest: &'w [u8]) -> Token<'w> {
+    fn declaration_or_comment(&mut self, rest: &'w [u8]) -> Token<'w> {
         const COMMENT: &[u8] = b"<!--";
         const CDATA: &[u8] = b"<![CDATA[";
         if let Some(content) = rest.strip_prefix(COMMENT) {
             match memmem::find(content, b"-->") {
-                Some(len) => Token::Comment(self.pass(COMMENT.len(), COMMENT.len() + len, 3)),
+                Some(len) => Token::Comment(self.consume(COMMENT.len(), COMMENT.len() + len, 3)),
                 None => Token::Incomplete(Incomplete::Comment),
             }
         } else if let Some(content) = rest.strip_prefix(CDATA) {
             match memmem::find(content, b"]]>") {
-                Some(len) => Token::CData(self.pass(CDATA.len(), CDATA.len() + len, 3)),
+                Some(len) => Token::CData(self.consume(CDATA.len(), CDATA.len() + len, 3)),
                 None => Token::Incomplete(Incomplete::CData),
             }
         } else if COMMENT.starts_with(rest) || CDATA.starts_with(rest) {
@@ -138,10 +137,10 @@ impl<'w> MarkupTokenizer<'w> {
         }
     }
 
-    /// Passes a token that begins with `head` bytes of delimiter, whose content ends at `end`, and
-    /// that ends with `tail` bytes of delimiter. Gives the content.
+    /// Consumes a token with `head` bytes of delimiter before its content, which ends at `end`, and
+    /// `tail` bytes of delimiter after it; returns the content.
     #[inline(always)]
-    fn pass(&mut self, head: usize, end: usize, tail: usize) -> &'w str {
+    fn consume(&mut self, head: usize, end: usize, tail: usize) -> &'w str {
         let content = &self.text[self.at + head..self.at + end];
         self.at += end + tail;
         content

@@ -1,19 +1,20 @@
-//! The one hardened XML reader.
+//! The hardened XML reader.
 //!
-//! Bytes come in, whole or as a stream; events go to a [`Handler`]; or the document is refused with
-//! a [`Refusal`] that says why and where. The way of a document:
+//! The reader takes a document as bytes or as a stream and sends events to a [`Handler`], or refuses
+//! the document with a [`Refusal`] that says why and where. A document passes through these stages:
 //!
-//! 1. [`input`] tells its encoding, decodes or checks it, and keeps a *window* of its text in memory
-//!    with the way back from each character to the original bytes;
-//! 2. [`tokens`] cuts the window into tokens with quick-xml; a token that the window ends inside of
-//!    waits for more text, or, if it may be long (text, comments), is read in pieces;
-//! 3. [`parser`] knows where in the document that is, and checks everything that XML and
-//!    namespaces ask for: [`content`], [`pieces`], [`tag`], [`values`], [`doctype`];
-//! 4. [`name_table`] turns names as written into expanded names.
+//! 1. [`input`] detects the encoding, decodes or validates the bytes, and holds a *window* of the text
+//!    in memory, with a mapping from each character to its offset in the original bytes;
+//! 2. [`markup_tokenizer`] splits the window into tokens with quick-xml's scanner. A token that extends
+//!    beyond the window waits for more text, or, if it may be long (text, comments), is read in chunks;
+//! 3. [`document_parser`] tracks the position in the document and checks the rules of XML and
+//!    namespaces, together with [`content`], [`partial_token`], [`start_tag`], [`attribute_value`] and
+//!    [`doctype`];
+//! 4. [`name_table`] resolves qualified names to expanded names.
 //!
-//! A whole document in UTF-8 is its own window and nothing of it is copied. However a document is
-//! cut into chunks, the events (up to where text is cut into pieces), spans and refusals are the
-//! same. Memory is bounded by depth and [`Limits`].
+//! A UTF-8 document in memory is its own window and is not copied. Events, spans and refusals do not
+//! depend on how a stream is chunked, except that text may be split at different places. Memory is
+//! bounded by depth and [`Limits`].
 
 mod attribute_value;
 mod char_classes;
@@ -45,13 +46,13 @@ use hashbrown::HashMap;
 
 use crate::events::{Handler, Names, Refusal, Span};
 
-use char_classes::char_start;
+use char_classes::floor_char_boundary;
 use document_parser::DocumentParser;
 use input::{open_slice, Buffers, DocumentInput, Opened};
 use input_window::{InputWindow, OffsetMapping};
 use name_table::NameTable;
 use parse_error::Fault;
-use text_position::Place;
+use text_position::TextPosition;
 
 pub use document_stream::DocumentStream;
 pub use input::decode;
@@ -60,40 +61,40 @@ pub use limits::Limits;
 /// What to do with document type declarations.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum DoctypePolicy {
-    /// Internal entities and attribute defaults are honoured, within the limits.
+    /// Use internal entities and attribute defaults, within the limits.
     #[default]
-    Honour,
-    /// A document that has one is refused.
+    Process,
+    /// Refuse documents that have one.
     Refuse,
 }
 
-/// How to read.
+/// Options of a reader.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ReaderOptions {
-    /// What is too much.
+    /// Limits on documents.
     pub limits: Limits,
-    /// Entities that a document may refer to without declaring them: name and plain text.
+    /// Entities that documents may use without declaring them: names and plain text.
     pub entities: HashMap<String, Arc<str>>,
     /// What to do with document type declarations.
     pub declarations: DoctypePolicy,
 }
 
-/// What was read.
+/// Statistics and properties of a document.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Summary {
-    /// Elements.
+    /// The number of elements.
     pub elements: u64,
-    /// Attributes, defaults included, namespace declarations not.
+    /// The number of attributes, including defaults but not namespace declarations.
     pub attributes: u64,
-    /// Original bytes.
+    /// The size in bytes of the original.
     pub bytes: u64,
-    /// The encoding: `utf-8`, `utf-16le`, `utf-16be`, `us-ascii`, `iso-8859-1` or another's label.
+    /// The encoding: `utf-8`, `utf-16le`, `utf-16be`, `us-ascii`, `iso-8859-1` or another label.
     pub encoding: &'static str,
-    /// The document type declaration, if there is one.
+    /// The span of the document type declaration, if there is one.
     pub doctype: Option<Span>,
 }
 
-/// Why a stream was not read to its end.
+/// Why reading a stream failed.
 #[derive(Debug)]
 pub enum ReadError {
     /// The document was refused.
@@ -113,8 +114,8 @@ impl std::fmt::Display for ReadError {
 
 impl std::error::Error for ReadError {}
 
-/// Reads documents, one after the other. It keeps its allocations and the names it has met, so that
-/// a document like those before it costs no allocation.
+/// Reads documents one after the other. It reuses its allocations and the names seen so far, so that a
+/// document similar to earlier ones needs no allocation.
 #[derive(Debug)]
 pub struct Reader {
     parser: DocumentParser,
@@ -123,7 +124,7 @@ pub struct Reader {
 }
 
 impl Reader {
-    /// A reader that has met no name yet.
+    /// A reader that has seen no names yet.
     pub fn new(options: ReaderOptions) -> Self {
         Self {
             parser: DocumentParser::new(options),
@@ -132,18 +133,18 @@ impl Reader {
         }
     }
 
-    /// The names met so far. Ids in events are numbers in this table.
+    /// The names seen so far, which the ids in events refer to.
     pub fn names(&self) -> &Names {
         &self.parser.name_table.names
     }
 
-    /// The same, to make names known before they are met.
+    /// The names, to intern further ones before a document has them.
     pub fn names_mut(&mut self) -> &mut Names {
         &mut self.parser.name_table.names
     }
 
-    /// Changes when the table of names is begun anew, which is only ever done at a document's end,
-    /// when more is kept than [`Limits::names_bytes`]. Ids from before are then void.
+    /// The number of times the table of names was reset. This happens at the end of a document, if the
+    /// table exceeds [`Limits::names_bytes`], and invalidates all ids.
     pub fn names_generation(&self) -> u64 {
         self.names_generation
     }
@@ -156,18 +157,18 @@ impl Reader {
     ) -> Result<Summary, Refusal> {
         let max = self.parser.options.limits.document_bytes;
         let (encoding, opened) = open_slice(bytes, &mut self.buffers, max)
-            .map_err(|fault| refusal(*fault, 0, Place::default()))?;
+            .map_err(|fault| refusal(*fault, 0, TextPosition::default()))?;
         self.parser.begin(encoding);
         let result = match opened {
-            Opened::DocumentStream(input) => {
-                match self.read_flow(DocumentStream::new(*input), handler) {
+            Opened::Stream(input) => {
+                match self.read_windows(DocumentStream::new(*input), handler) {
                     Ok(taken) => Ok(taken),
                     Err(ReadError::Refusal(refusal)) => Err(refusal),
-                    Err(ReadError::Io(_)) => unreachable!("memory can always be read"),
+                    Err(ReadError::Io(_)) => unreachable!("reading from memory cannot fail"),
                 }
             }
-            Opened::Whole(text, base, fault) => {
-                let window = InputWindow::new(text, fault.is_none(), OffsetMapping::Bytes(base));
+            Opened::Text(text, base, fault) => {
+                let window = InputWindow::new(text, fault.is_none(), OffsetMapping::Identity(base));
                 let result = match self.parser.advance(&window, handler) {
                     Ok(_) => fault.map(|fault| {
                         Box::new(Fault {
@@ -178,7 +179,7 @@ impl Reader {
                     Err(fault) => Some(fault),
                 };
                 match result {
-                    Some(fault) => Err(placed(*fault, &window, Place::default())),
+                    Some(fault) => Err(refusal_in(*fault, &window, TextPosition::default())),
                     None => Ok(bytes.len() as u64),
                 }
             }
@@ -186,18 +187,18 @@ impl Reader {
         self.finish(result)
     }
 
-    /// Reads a document from a stream, holding only a window of it.
+    /// Reads a document from a stream, with only a window of it in memory.
     pub fn read_stream<H: Handler, R: Read>(
         &mut self,
         source: R,
         handler: &mut H,
     ) -> Result<Summary, ReadError> {
-        let flow = self.open_stream(source)?;
-        let result = self.read_flow(flow, handler);
+        let stream = self.open_stream(source)?;
+        let result = self.read_windows(stream, handler);
         self.finish(result)
     }
 
-    /// Begins to read a document from a stream, window by window: see [`Reader::read_on`].
+    /// Opens a document for reading window by window with [`Reader::read_window`].
     pub fn open_stream<R: Read>(&mut self, source: R) -> Result<DocumentStream<R>, ReadError> {
         let max = self.parser.options.limits.document_bytes;
         let input = DocumentInput::open(source, std::mem::take(&mut self.buffers), max)?;
@@ -205,35 +206,35 @@ impl Reader {
         Ok(DocumentStream::new(input))
     }
 
-    /// Reads one window of the document that was opened last; whether that was its end. Until then
-    /// the reader can read nothing else.
-    pub fn read_on<H: Handler, R: Read>(
+    /// Reads one window of the document opened last; whether this reached its end. The reader must not
+    /// be used for another document before that.
+    pub fn read_window<H: Handler, R: Read>(
         &mut self,
-        flow: &mut DocumentStream<R>,
+        stream: &mut DocumentStream<R>,
         handler: &mut H,
     ) -> Result<bool, ReadError> {
-        flow.advance(&mut self.parser, handler)
+        stream.advance(&mut self.parser, handler)
     }
 
-    /// What is known so far of the document being read, but for its bytes.
+    /// The summary of the document read so far, without its size.
     pub fn summary(&self) -> Summary {
         self.parser.summary
     }
 
-    /// Reads window after window; gives how many bytes that took.
-    fn read_flow<H: Handler, R: Read>(
+    /// Reads a document window by window; returns its size in bytes.
+    fn read_windows<H: Handler, R: Read>(
         &mut self,
-        mut flow: DocumentStream<R>,
+        mut stream: DocumentStream<R>,
         handler: &mut H,
     ) -> Result<u64, ReadError> {
         let result = loop {
-            match flow.advance(&mut self.parser, handler) {
+            match stream.advance(&mut self.parser, handler) {
                 Ok(false) => {}
-                Ok(true) => break Ok(flow.input.taken()),
+                Ok(true) => break Ok(stream.input.bytes_read()),
                 Err(error) => break Err(error),
             }
         };
-        self.buffers = flow.input.into_buffers();
+        self.buffers = stream.input.into_buffers();
         result
     }
 
@@ -247,18 +248,22 @@ impl Reader {
     }
 }
 
-/// The refusal that a fault in the window is, `place` being where the window begins.
-fn placed(fault: Fault, window: &InputWindow<'_>, place: Place) -> Refusal {
-    let at = char_start(window.text, fault.at);
-    refusal(fault, window.original(at), place.after(&window.text[..at]))
+/// The refusal for a fault in a window that starts at `position`.
+fn refusal_in(fault: Fault, window: &InputWindow<'_>, position: TextPosition) -> Refusal {
+    let at = floor_char_boundary(window.text, fault.at);
+    refusal(
+        fault,
+        window.original(at),
+        position.after(&window.text[..at]),
+    )
 }
 
-fn refusal(fault: Fault, offset: u64, place: Place) -> Refusal {
+fn refusal(fault: Fault, offset: u64, position: TextPosition) -> Refusal {
     Refusal {
         code: fault.code,
         message: fault.message,
         offset,
-        line: place.line,
-        column: place.column,
+        line: position.line,
+        column: position.column,
     }
 }

@@ -1,8 +1,8 @@
-//! Names as written, names as meant, and the namespaces in scope between the two.
+//! Interns qualified names and resolves them by the namespaces in scope.
 //!
-//! A name as written (`p:local`) is checked and split once and then known by number. What it means
-//! depends on what its prefix is bound to: that too is remembered, so that a name met again under
-//! the same binding costs one lookup.
+//! A qualified name (`p:local`) is checked and split once and then identified by a number. Its expanded
+//! name depends on the namespace of its prefix and is cached too, so that a name that recurs under the
+//! same binding costs one lookup.
 
 use std::hash::{BuildHasher, Hasher};
 
@@ -11,60 +11,61 @@ use hashbrown::{HashMap, HashTable};
 use crate::events::{Context, NameId, Names};
 
 use super::char_classes::is_name;
-use super::parse_error::{refuse, shown, ParseError, ParseResult};
+use super::parse_error::{quote, refuse, ParseError, ParseResult};
 use super::{error_codes, Limits};
 
 const XML_URI: &str = "http://www.w3.org/XML/1998/namespace";
 const XMLNS_URI: &str = "http://www.w3.org/2000/xmlns/";
 
-/// Numbers of the prefixes and URIs that every name_table begins with.
+/// Numbers of the prefixes and URIs that every table starts with.
 const NONE: u32 = 0;
 const XML: u32 = 1;
 const XMLNS: u32 = 2;
 
-/// What an entry costs beside its letters, roughly.
+/// The approximate size of an entry without its characters.
 const ENTRY_BYTES: usize = 96;
 
-/// A name as written, by number.
+/// Number of a qualified name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct RawId(u32);
+pub(super) struct QNameId(u32);
 
 #[derive(Debug)]
-struct RawName {
+struct QName {
     text: Box<str>,
     prefix: u32,
-    /// Where the local part begins.
+    /// Index of the local part.
     local: usize,
-    /// The prefix that an attribute of this name declares, if it is a namespace declaration.
+    /// If it is the name of a namespace declaration, the declared prefix.
     declares: Option<u32>,
-    /// What it last meant as an element's name: under which URI, which name.
+    /// The last resolution as an element name: the prefix's URI and the expanded name.
     as_element: Option<(u32, NameId)>,
-    /// The same as an attribute's name.
+    /// The same as an attribute name.
     as_attribute: Option<(u32, NameId)>,
-    /// The last tag that had an attribute of this name.
+    /// The last tag with an attribute of this name.
     last_tag: u64,
 }
 
-/// The names, prefixes and namespaces of the documents read.
+/// The names, prefixes and namespaces seen in documents, and the namespaces in scope.
 #[derive(Debug)]
 pub(super) struct NameTable {
     pub names: Names,
-    raw: Vec<RawName>,
-    raw_ids: HashTable<u32>,
+    qnames: Vec<QName>,
+    qname_ids: HashTable<u32>,
     hashing: foldhash::fast::RandomState,
     prefixes: Vec<Box<str>>,
     prefix_ids: HashMap<Box<str>, u32, foldhash::fast::RandomState>,
     uris: Vec<Box<str>>,
     uri_ids: HashMap<Box<str>, u32, foldhash::fast::RandomState>,
-    /// The URI each prefix is bound to; [`NONE`] where it is not.
+    /// The URI of each prefix; [`NONE`] if it is not bound.
     bound: Vec<u32>,
-    /// What open elements bound, to be undone: the prefix, and its URI before.
-    undo: Vec<(u32, u32)>,
-    /// The last tag that had an attribute of this expanded name.
+    /// The bindings that open elements have replaced: prefix and previous URI.
+    undo_log: Vec<(u32, u32)>,
+    /// For each expanded name, the last tag with an attribute of that name.
     expanded_last_tag: Vec<u64>,
-    /// Counts tags with attributes.
+    /// Number of the current tag; only tags with attributes are counted.
     tag: u64,
-    bytes_kept: usize,
+    /// The size of the table.
+    bytes: usize,
     bytes_at_start: usize,
     bytes_max: usize,
     name_bytes_max: usize,
@@ -72,60 +73,60 @@ pub(super) struct NameTable {
 
 impl NameTable {
     pub(super) fn new(limits: &Limits) -> Self {
-        let mut made = Self {
+        let mut table = Self {
             names: Names::default(),
-            raw: Vec::new(),
-            raw_ids: HashTable::new(),
+            qnames: Vec::new(),
+            qname_ids: HashTable::new(),
             hashing: foldhash::fast::RandomState::default(),
             prefixes: Vec::new(),
             prefix_ids: HashMap::default(),
             uris: Vec::new(),
             uri_ids: HashMap::default(),
             bound: Vec::new(),
-            undo: Vec::new(),
+            undo_log: Vec::new(),
             expanded_last_tag: Vec::new(),
             tag: 0,
-            bytes_kept: 0,
+            bytes: 0,
             bytes_at_start: 0,
             bytes_max: limits.names_bytes,
             name_bytes_max: limits.name_bytes,
         };
         for (prefix, uri) in [("", ""), ("xml", XML_URI), ("xmlns", XMLNS_URI)] {
-            let prefix = made.prefix(prefix);
-            let uri = made.uri(uri);
-            made.bound[prefix as usize] = uri;
+            let prefix = table.prefix(prefix);
+            let uri = table.uri(uri);
+            table.bound[prefix as usize] = uri;
         }
-        made.bytes_kept = 0;
-        made
+        table.bytes = 0;
+        table
     }
 
-    /// Begins a document: no declaration is in scope.
+    /// Starts a document: no declaration is in scope.
     pub(super) fn begin(&mut self) {
         self.leave(0);
-        self.bytes_at_start = self.bytes_kept;
+        self.bytes_at_start = self.bytes;
     }
 
-    /// Whether more is kept than may be carried into the next document.
+    /// Whether the table is too large to be reused for the next document.
     pub(super) fn is_full(&self) -> bool {
-        self.bytes_kept > self.bytes_max
+        self.bytes > self.bytes_max
     }
 
-    /// The number of `text` as a name, checked when it is new.
+    /// Interns a qualified name; a new one is checked.
     #[inline(always)]
-    pub(super) fn raw(&mut self, text: &str) -> ParseResult<RawId> {
+    pub(super) fn intern(&mut self, text: &str) -> ParseResult<QNameId> {
         let hash = hash_of(&self.hashing, text);
         match self
-            .raw_ids
-            .find(hash, |&id| *self.raw[id as usize].text == *text)
+            .qname_ids
+            .find(hash, |&id| *self.qnames[id as usize].text == *text)
         {
-            Some(&id) => Ok(RawId(id)),
-            None => self.new_raw(text, hash),
+            Some(&id) => Ok(QNameId(id)),
+            None => self.intern_new(text, hash),
         }
     }
 
     #[cold]
-    fn new_raw(&mut self, text: &str, hash: u64) -> ParseResult<RawId> {
-        let colon = qualified(text, self.name_bytes_max)?;
+    fn intern_new(&mut self, text: &str, hash: u64) -> ParseResult<QNameId> {
+        let colon = check_qname(text, self.name_bytes_max)?;
         let (prefix, local) = colon.map_or(("", 0), |colon| (&text[..colon], colon + 1));
         let prefix = self.prefix(prefix);
         let declares = match (prefix, text) {
@@ -133,9 +134,9 @@ impl NameTable {
             (XMLNS, _) => Some(self.prefix(&text[local..])),
             _ => None,
         };
-        self.keep(text.len())?;
-        let id = u32::try_from(self.raw.len()).expect("bounded by names_bytes");
-        self.raw.push(RawName {
+        self.add_bytes(text.len())?;
+        let id = u32::try_from(self.qnames.len()).expect("bounded by names_bytes");
+        self.qnames.push(QName {
             text: text.into(),
             prefix,
             local,
@@ -144,22 +145,22 @@ impl NameTable {
             as_attribute: None,
             last_tag: 0,
         });
-        let (raw, hashing) = (&self.raw, &self.hashing);
-        self.raw_ids
-            .insert_unique(hash, id, |&id| hash_of(hashing, &raw[id as usize].text));
-        Ok(RawId(id))
+        let (qnames, hashing) = (&self.qnames, &self.hashing);
+        self.qname_ids
+            .insert_unique(hash, id, |&id| hash_of(hashing, &qnames[id as usize].text));
+        Ok(QNameId(id))
     }
 
-    /// The name as written.
+    /// The name as in the source text.
     #[inline]
-    pub(super) fn text(&self, raw: RawId) -> &str {
-        &self.raw[raw.0 as usize].text
+    pub(super) fn text(&self, qname: QNameId) -> &str {
+        &self.qnames[qname.0 as usize].text
     }
 
-    /// What `raw` means as an element's name, in the present scope.
+    /// Resolves an element name in the current scope.
     #[inline(always)]
-    pub(super) fn element_name(&mut self, raw: RawId) -> ParseResult<NameId> {
-        let entry = &self.raw[raw.0 as usize];
+    pub(super) fn element_name(&mut self, qname: QNameId) -> ParseResult<NameId> {
+        let entry = &self.qnames[qname.0 as usize];
         let uri = self.bound[entry.prefix as usize];
         match entry.as_element {
             Some((known, name)) if known == uri => Ok(name),
@@ -168,20 +169,20 @@ impl NameTable {
                     return refuse(
                         error_codes::NAMESPACE_RESERVED,
                         0,
-                        "an element may not have the prefix xmlns",
+                        "an element must not have the prefix xmlns",
                     );
                 }
-                let name = self.expand(raw, uri)?;
-                self.raw[raw.0 as usize].as_element = Some((uri, name));
+                let name = self.expand(qname, uri)?;
+                self.qnames[qname.0 as usize].as_element = Some((uri, name));
                 Ok(name)
             }
         }
     }
 
-    /// What `raw` means as an attribute's name, in the present scope.
+    /// Resolves an attribute name in the current scope.
     #[inline(always)]
-    pub(super) fn attribute_name(&mut self, raw: RawId) -> ParseResult<NameId> {
-        let entry = &self.raw[raw.0 as usize];
+    pub(super) fn attribute_name(&mut self, qname: QNameId) -> ParseResult<NameId> {
+        let entry = &self.qnames[qname.0 as usize];
         // The default namespace does not apply to attributes.
         let uri = if entry.prefix == NONE {
             NONE
@@ -191,21 +192,21 @@ impl NameTable {
         match entry.as_attribute {
             Some((known, name)) if known == uri => Ok(name),
             _ => {
-                let name = self.expand(raw, uri)?;
-                self.raw[raw.0 as usize].as_attribute = Some((uri, name));
+                let name = self.expand(qname, uri)?;
+                self.qnames[qname.0 as usize].as_attribute = Some((uri, name));
                 Ok(name)
             }
         }
     }
 
-    fn expand(&mut self, raw: RawId, uri: u32) -> ParseResult<NameId> {
-        let entry = &self.raw[raw.0 as usize];
+    fn expand(&mut self, qname: QNameId, uri: u32) -> ParseResult<NameId> {
+        let entry = &self.qnames[qname.0 as usize];
         if entry.prefix != NONE && uri == NONE {
-            let prefix = shown(&self.prefixes[entry.prefix as usize]);
+            let prefix = quote(&self.prefixes[entry.prefix as usize]);
             return refuse(
                 error_codes::NAMESPACE_PREFIX,
                 0,
-                format!("nothing declares the prefix {prefix}"),
+                format!("the prefix {prefix} is not declared"),
             );
         }
         let before = self.names.len();
@@ -214,26 +215,26 @@ impl NameTable {
             .intern(&self.uris[uri as usize], &entry.text[entry.local..]);
         if self.names.len() > before {
             let bytes = self.uris[uri as usize].len() + entry.text.len();
-            self.keep(bytes)?;
+            self.add_bytes(bytes)?;
         }
         Ok(name)
     }
 
-    /// Begins a tag with attributes.
+    /// Starts a tag with attributes.
     pub(super) fn begin_tag(&mut self) {
         self.tag += 1;
     }
 
-    /// Whether the tag begun has no attribute of this name yet; it has now.
+    /// Adds an attribute to the current tag; whether it is the first of this name.
     #[inline]
-    pub(super) fn is_new_in_tag(&mut self, raw: RawId) -> bool {
-        let entry = &mut self.raw[raw.0 as usize];
+    pub(super) fn is_new_in_tag(&mut self, qname: QNameId) -> bool {
+        let entry = &mut self.qnames[qname.0 as usize];
         std::mem::replace(&mut entry.last_tag, self.tag) != self.tag
     }
 
-    /// The same by expanded name; only names with a prefix can clash.
-    pub(super) fn is_new_in_tag_expanded(&mut self, raw: RawId, name: NameId) -> bool {
-        if self.raw[raw.0 as usize].prefix == NONE {
+    /// The same by expanded name; only names with a prefix can have equal ones.
+    pub(super) fn is_new_in_tag_expanded(&mut self, qname: QNameId, name: NameId) -> bool {
+        if self.qnames[qname.0 as usize].prefix == NONE {
             return true;
         }
         let at = name.0 as usize;
@@ -245,13 +246,13 @@ impl NameTable {
 
     /// Whether an attribute of this name declares a namespace.
     #[inline]
-    pub(super) fn is_declaration(&self, raw: RawId) -> bool {
-        self.raw[raw.0 as usize].declares.is_some()
+    pub(super) fn is_declaration(&self, qname: QNameId) -> bool {
+        self.qnames[qname.0 as usize].declares.is_some()
     }
 
-    /// Binds the prefix that `raw` declares to `uri`, until [`NameTable::leave`].
-    pub(super) fn declare(&mut self, raw: RawId, uri: &str) -> ParseResult<()> {
-        let prefix = self.raw[raw.0 as usize]
+    /// Binds the prefix that a namespace declaration names to `uri`, until [`NameTable::leave`].
+    pub(super) fn declare(&mut self, qname: QNameId, uri: &str) -> ParseResult<()> {
+        let prefix = self.qnames[qname.0 as usize]
             .declares
             .expect("a namespace declaration");
         let allowed = match prefix {
@@ -260,31 +261,31 @@ impl NameTable {
             _ => uri != XML_URI && uri != XMLNS_URI,
         };
         if !allowed {
-            let message = format!("{} may not declare {}", self.text(raw), shown(uri));
+            let message = format!("{} must not declare {}", self.text(qname), quote(uri));
             return refuse(error_codes::NAMESPACE_RESERVED, 0, message);
         }
         if uri.is_empty() && prefix != NONE {
-            let message = format!("{} declares no namespace", self.text(raw));
+            let message = format!("{} must not declare an empty namespace", self.text(qname));
             return refuse(error_codes::NAMESPACE_EMPTY, 0, message);
         }
         let uri = self.uri(uri);
-        self.keep(0)?;
+        self.add_bytes(0)?;
         let before = std::mem::replace(&mut self.bound[prefix as usize], uri);
-        self.undo.push((prefix, before));
+        self.undo_log.push((prefix, before));
         Ok(())
     }
 
-    /// A mark to [`NameTable::leave`] to.
+    /// A mark for [`NameTable::leave`].
     #[inline]
     pub(super) fn mark(&self) -> usize {
-        self.undo.len()
+        self.undo_log.len()
     }
 
-    /// Undoes the declarations made since `mark`.
+    /// Removes the declarations since `mark`.
     #[inline]
     pub(super) fn leave(&mut self, mark: usize) {
-        while self.undo.len() > mark {
-            let (prefix, before) = self.undo.pop().expect("longer than the mark");
+        while self.undo_log.len() > mark {
+            let (prefix, before) = self.undo_log.pop().expect("longer than the mark");
             self.bound[prefix as usize] = before;
         }
     }
@@ -297,7 +298,7 @@ impl NameTable {
         self.prefixes.push(prefix.into());
         self.prefix_ids.insert(prefix.into(), id);
         self.bound.push(NONE);
-        self.bytes_kept += 2 * prefix.len() + ENTRY_BYTES;
+        self.bytes += 2 * prefix.len() + ENTRY_BYTES;
         id
     }
 
@@ -308,16 +309,16 @@ impl NameTable {
         let id = u32::try_from(self.uris.len()).expect("bounded by names_bytes");
         self.uris.push(uri.into());
         self.uri_ids.insert(uri.into(), id);
-        self.bytes_kept += 2 * uri.len() + ENTRY_BYTES;
+        self.bytes += 2 * uri.len() + ENTRY_BYTES;
         id
     }
 
-    /// Accounts for one entry more.
-    fn keep(&mut self, bytes: usize) -> ParseResult<()> {
-        self.bytes_kept += 2 * bytes + ENTRY_BYTES;
-        if self.bytes_kept - self.bytes_at_start > self.bytes_max {
+    /// Adds the size of an entry with this many bytes of text, which is stored twice.
+    fn add_bytes(&mut self, bytes: usize) -> ParseResult<()> {
+        self.bytes += 2 * bytes + ENTRY_BYTES;
+        if self.bytes - self.bytes_at_start > self.bytes_max {
             let message = format!(
-                "its distinct names and namespaces take more than {} bytes",
+                "the distinct names and namespaces take more than {} bytes",
                 self.bytes_max
             );
             return refuse(error_codes::LIMIT_NAMES_BYTES, 0, message);
@@ -347,8 +348,8 @@ fn hash_of(hashing: &foldhash::fast::RandomState, text: &str) -> u64 {
     hasher.finish()
 }
 
-/// Where the colon of a qualified name (production `QName`) is, if it has one.
-pub(super) fn qualified(text: &str, name_bytes_max: usize) -> ParseResult<Option<usize>> {
+/// Checks a qualified name (production `QName`); returns the index of its colon, if it has one.
+pub(super) fn check_qname(text: &str, name_bytes_max: usize) -> ParseResult<Option<usize>> {
     if text.len() > name_bytes_max {
         let message = format!("a name is longer than {name_bytes_max} bytes");
         return refuse(error_codes::LIMIT_NAME_BYTES, 0, message);
@@ -357,7 +358,7 @@ pub(super) fn qualified(text: &str, name_bytes_max: usize) -> ParseResult<Option
         return refuse(
             error_codes::NAME,
             0,
-            format!("{} is not a name", shown(text)),
+            format!("{} is not a name", quote(text)),
         );
     }
     let Some(colon) = text.find(':') else {
@@ -365,12 +366,12 @@ pub(super) fn qualified(text: &str, name_bytes_max: usize) -> ParseResult<Option
     };
     let local = &text[colon + 1..];
     if colon == 0 || local.contains(':') || !is_name(local) {
-        return Err(not_qualified(text));
+        return Err(not_a_qname(text));
     }
     Ok(Some(colon))
 }
 
-fn not_qualified(text: &str) -> ParseError {
-    let message = format!("{} is not a prefix, a colon and a local name", shown(text));
+fn not_a_qname(text: &str) -> ParseError {
+    let message = format!("{} is not a qualified name", quote(text));
     ParseError::new(error_codes::NAMESPACE_COLON, 0, message)
 }

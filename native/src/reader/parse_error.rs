@@ -1,22 +1,22 @@
-//! Why a step could not be taken.
+//! Errors of the parser's functions.
 
 use crate::events::Stop;
 
 use super::error_codes;
 
-/// A step's result.
+/// The result of parsing a part of a window.
 pub(super) type ParseResult<T> = Result<T, ParseError>;
 
-/// Why a step could not be taken.
+/// Why a part of a window could not be parsed.
 #[derive(Debug)]
 pub(super) enum ParseError {
-    /// The window ends inside a token: come again with more.
-    More,
+    /// The window ends inside a token; parsing continues with more text.
+    NeedMore,
     /// The document is refused.
     Refused(Box<Fault>),
 }
 
-/// A refusal whose place is still an offset into the window.
+/// A refusal whose position is an offset in the window.
 #[derive(Clone, Debug)]
 pub(super) struct Fault {
     pub code: &'static str,
@@ -40,29 +40,29 @@ impl ParseError {
         Self::Refused(Box::new(Fault::new(code, at, message)))
     }
 
-    /// What a handler's wish to stop means at `at`.
+    /// A handler's request to stop, at offset `at`.
     #[cold]
     pub(super) fn stop(stop: Stop, at: usize) -> Self {
         Self::new(stop.code, at, stop.message)
     }
 
-    /// The same, placed at `at`: what went wrong inside an entity is shown where it is used.
-    pub(super) fn placed(self, at: usize) -> Self {
+    /// The same error at offset `at`: an error inside an entity is reported at the reference.
+    pub(super) fn at(self, at: usize) -> Self {
         match self {
-            Self::More => Self::More,
+            Self::NeedMore => Self::NeedMore,
             Self::Refused(fault) => Self::new(fault.code, at, fault.message),
         }
     }
 
-    /// The same, `by` further on: for what was found in a part of the window.
+    /// The same error, `by` bytes further on: for errors found in a part of the window.
     pub(super) fn shifted(self, by: usize) -> Self {
         match self {
-            Self::More => Self::More,
+            Self::NeedMore => Self::NeedMore,
             Self::Refused(fault) => Self::new(fault.code, fault.at + by, fault.message),
         }
     }
 
-    /// The end of the text inside `what`: more is to come, or never will.
+    /// The window ends inside `what`: a request for more text, or a refusal if the text is complete.
     #[cold]
     pub(super) fn ended(complete: bool, at: usize, what: &str) -> Self {
         if complete {
@@ -72,12 +72,12 @@ impl ParseError {
                 format!("the text ends inside {what}"),
             )
         } else {
-            Self::More
+            Self::NeedMore
         }
     }
 }
 
-/// Refuses.
+/// An error that refuses the document.
 pub(super) fn refuse<T>(
     code: &'static str,
     at: usize,
@@ -86,10 +86,10 @@ pub(super) fn refuse<T>(
     Err(ParseError::new(code, at, message))
 }
 
-/// `text` for a message: short, and in quotes.
-pub(super) fn shown(text: &str) -> String {
-    const SHOWN_CHARS: usize = 40;
-    let mut short: String = text.chars().take(SHOWN_CHARS).collect();
+/// `text` in quotes for a message, shortened if necessary.
+pub(super) fn quote(text: &str) -> String {
+    const QUOTED_CHARS_MAX: usize = 40;
+    let mut short: String = text.chars().take(QUOTED_CHARS_MAX).collect();
     if short.len() < text.len() {
         short.push('…');
     }

@@ -1,4 +1,4 @@
-//! What may be long, read piece by piece: comments, instructions, CDATA sections.
+//! Tokens that may be long and are parsed across windows: comments, processing instructions, CDATA.
 
 use memchr::memmem;
 
@@ -11,17 +11,17 @@ use super::input_window::InputWindow;
 use super::parse_error::{refuse, ParseError, ParseResult};
 use super::processing_instruction::check_target;
 
-/// What a window may end inside of, its beginning being passed.
+/// A token whose start has been consumed and whose end is in a later window.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum PartialToken {
     Comment,
     Instruction,
-    /// With the original offset of its beginning, until a piece has been passed on.
+    /// With the original offset of its start, until a chunk of it has been sent.
     CData(Option<u64>),
 }
 
 impl DocumentParser {
-    /// Begins an instruction, `<?` being passed already: passes its target.
+    /// Starts a processing instruction after `<?`: consumes its target.
     pub(super) fn begin_instruction(
         &mut self,
         window: &InputWindow<'_>,
@@ -44,14 +44,14 @@ impl DocumentParser {
             ));
         };
         let target = &window.text[*at..*at + len];
-        check_target(target, max).map_err(|fail| fail.shifted(*at))?;
+        check_target(target, max).map_err(|error| error.shifted(*at))?;
         *at += len;
-        self.inside = Some(PartialToken::Instruction);
+        self.partial_token = Some(PartialToken::Instruction);
         Ok(())
     }
 
-    /// Goes on inside what an earlier window ended inside of.
-    pub(super) fn continue_inside<H: Handler>(
+    /// Continues the token that an earlier window ended in.
+    pub(super) fn continue_partial_token<H: Handler>(
         &mut self,
         window: &InputWindow<'_>,
         at: &mut usize,
@@ -59,7 +59,7 @@ impl DocumentParser {
     ) -> ParseResult<()> {
         let rest = &window.text.as_bytes()[*at..];
         let end = window.text.len();
-        match self.inside {
+        match self.partial_token {
             None => return Ok(()),
             Some(PartialToken::Comment) => match memmem::find(rest, b"--") {
                 Some(len) if len + 2 < rest.len() => {
@@ -67,7 +67,7 @@ impl DocumentParser {
                         return refuse(
                             error_codes::COMMENT,
                             *at + len,
-                            "a comment may not have \"--\"",
+                            "a comment must not contain \"--\"",
                         );
                     }
                     *at += len + 3;
@@ -92,8 +92,8 @@ impl DocumentParser {
                 return self.continue_cdata(window, at, first, handler)
             }
         }
-        self.inside = None;
-        if !self.stack.is_empty() {
+        self.partial_token = None;
+        if !self.open.is_empty() {
             handler
                 .text_break()
                 .map_err(|stop| ParseError::stop(stop, *at))?;
@@ -112,15 +112,15 @@ impl DocumentParser {
         let close = memmem::find(rest.as_bytes(), b"]]>");
         let text = match close {
             Some(len) => &rest[..len],
-            None => &rest[..rest.len() - held_back_cdata(rest)],
+            None => &rest[..rest.len() - withheld_cdata_bytes(rest)],
         };
         let text_end = *at + text.len();
         let span_end = text_end + if close.is_some() { 3 } else { 0 };
         if !text.is_empty() {
             let start = first.unwrap_or_else(|| window.original(*at));
             let span = window.span_from(start, span_end);
-            self.piece(window, text, span, *at, handler)?;
-            self.inside = Some(PartialToken::CData(None));
+            self.send_text(window, text, span, *at, handler)?;
+            self.partial_token = Some(PartialToken::CData(None));
         }
         *at = span_end;
         if close.is_none() {
@@ -130,23 +130,23 @@ impl DocumentParser {
                 "a CDATA section",
             ));
         }
-        self.inside = None;
+        self.partial_token = None;
         Ok(())
     }
 }
 
-/// How much of a text that may go on must wait: `]]` may become `]]>`, a carriage return may be
-/// half a line end.
-pub(super) fn held_back(text: &str) -> usize {
+/// How many bytes at the end of an incomplete text must wait for more: `]]` may become `]]>`, and a
+/// carriage return may be half of a line end.
+pub(super) fn withheld_bytes(text: &str) -> usize {
     if text.ends_with('\r') {
         return 1;
     }
     trailing(text.as_bytes(), b']', 2)
 }
 
-/// The same in a CDATA section. Here the last character waits too: the piece that has it then has
-/// the section's end in its span.
-fn held_back_cdata(text: &str) -> usize {
+/// The same in a CDATA section. Here the last character waits too, so that the chunk that contains it
+/// has the end of the section in its span.
+fn withheld_cdata_bytes(text: &str) -> usize {
     let brackets = trailing(text.as_bytes(), b']', 2);
     let before = &text[..text.len() - brackets];
     match before.chars().next_back() {
@@ -156,7 +156,7 @@ fn held_back_cdata(text: &str) -> usize {
     }
 }
 
-/// How many of the last bytes are `byte`, at most `max`.
+/// How many of the last `max` bytes are `byte`, counted from the end.
 fn trailing(bytes: &[u8], byte: u8, max: usize) -> usize {
     bytes
         .iter()

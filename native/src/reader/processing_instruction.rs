@@ -1,11 +1,11 @@
-//! Processing instructions: what they begin with.
+//! Targets of processing instructions.
 
 use super::char_classes::is_space;
 use super::error_codes;
-use super::name_table::qualified;
+use super::name_table::check_qname;
 use super::parse_error::{refuse, ParseResult};
 
-/// Checks an instruction's target; `content` is what stands between `<?` and `?>`.
+/// Checks the target of a processing instruction; `content` is the text between `<?` and `?>`.
 pub(super) fn check_target(content: &str, name_bytes_max: usize) -> ParseResult<()> {
     let len = content.bytes().position(is_space).unwrap_or(content.len());
     let target = &content[..len];
@@ -13,7 +13,7 @@ pub(super) fn check_target(content: &str, name_bytes_max: usize) -> ParseResult<
         let (code, message) = if target == "xml" {
             (
                 error_codes::DECLARATION,
-                "an XML declaration may only stand at the very beginning".to_owned(),
+                "an XML declaration is only allowed at the start of the document".to_owned(),
             )
         } else {
             (
@@ -23,11 +23,11 @@ pub(super) fn check_target(content: &str, name_bytes_max: usize) -> ParseResult<
         };
         return refuse(code, 0, message);
     }
-    match qualified(target, name_bytes_max)? {
+    match check_qname(target, name_bytes_max)? {
         Some(colon) => refuse(
             error_codes::NAMESPACE_COLON,
             colon,
-            "an instruction's target may not have a colon",
+            "the target of a processing instruction must not contain a colon",
         ),
         None => Ok(()),
     }

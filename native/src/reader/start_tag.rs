@@ -1,37 +1,37 @@
-//! Start tags: attributes, namespace declarations, defaults.
+//! Start tags: attributes, namespace declarations and attribute defaults.
 
 use crate::events::{Attribute, Handler, StartElement};
 
 use super::attribute_value::{collapse, is_special, ValueNormaliser};
 use super::char_classes::is_space;
 use super::doctype::AttributeRule;
-use super::document_parser::{DocumentParser, Open};
+use super::document_parser::{DocumentParser, OpenElement};
 use super::error_codes;
 use super::input_window::InputWindow;
-use super::name_table::RawId;
-use super::parse_error::{refuse, shown, ParseError, ParseResult};
+use super::name_table::QNameId;
+use super::parse_error::{quote, refuse, ParseError, ParseResult};
 
-/// An attribute of the tag being read.
+/// An attribute of the current tag.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct RawAttribute {
-    name: RawId,
-    /// Where it stands in the window: `name="value"`, or for a default the whole tag.
+    name: QNameId,
+    /// Its position in the window: `name="value"`, or the complete tag for a default.
     start: usize,
     end: usize,
     value: Value,
 }
 
-/// Where a value is.
+/// The location of an attribute value.
 #[derive(Clone, Copy, Debug)]
 enum Value {
-    /// In the window, as written.
-    Written(usize, usize),
-    /// In [`DocumentParser::values`].
-    Made(usize, usize),
+    /// In the window.
+    Source(usize, usize),
+    /// In [`DocumentParser::values`], because it is not literally in the source text.
+    Expanded(usize, usize),
 }
 
 impl DocumentParser {
-    /// Reads the start tag at `start..end` of the window.
+    /// Parses the start tag at `start..end` of the window.
     #[inline]
     pub(super) fn start_tag<H: Handler>(
         &mut self,
@@ -45,11 +45,11 @@ impl DocumentParser {
         let content = &window.text[start + 1..content_end];
         self.check_tag_len(end - start, start)?;
         let name_len = content.bytes().position(is_space).unwrap_or(content.len());
-        let raw = self
+        let qname = self
             .name_table
-            .raw(&content[..name_len])
-            .map_err(|fail| fail.shifted(start + 1))?;
-        if self.stack.len() == self.options.limits.depth {
+            .intern(&content[..name_len])
+            .map_err(|error| error.shifted(start + 1))?;
+        if self.open.len() == self.options.limits.depth {
             let message = format!(
                 "elements are nested deeper than {}",
                 self.options.limits.depth
@@ -59,15 +59,15 @@ impl DocumentParser {
         let mark = self.name_table.mark();
         self.attributes.clear();
         if name_len < content.len() || !self.doctype.rules(&content[..name_len]).is_empty() {
-            self.read_attributes(window, start, end, start + 1 + name_len, content_end, raw)?;
+            self.attributes(window, start, end, start + 1 + name_len, content_end, qname)?;
         }
         let name = self
             .name_table
-            .element_name(raw)
-            .map_err(|fail| fail.placed(start + 1))?;
+            .element_name(qname)
+            .map_err(|error| error.at(start + 1))?;
         self.summary.elements += 1;
         let span = window.span_for::<H>(start, end);
-        self.pass_on(
+        self.send_start(
             window,
             StartElement {
                 name,
@@ -83,8 +83,8 @@ impl DocumentParser {
                 .map_err(|stop| ParseError::stop(stop, start))?;
             self.name_table.leave(mark);
         } else {
-            self.stack.push(Open {
-                name: raw,
+            self.open.push(OpenElement {
+                name: qname,
                 mark,
                 start: span.start,
             });
@@ -105,21 +105,21 @@ impl DocumentParser {
         Ok(())
     }
 
-    /// Gives the tag to the handler, attributes resolved.
+    /// Sends the tag with its resolved attributes to the handler.
     #[inline]
-    fn pass_on<H: Handler>(
+    fn send_start<H: Handler>(
         &mut self,
         window: &InputWindow<'_>,
-        bare: StartElement<'_>,
+        without_attributes: StartElement<'_>,
         start: usize,
         handler: &mut H,
     ) -> ParseResult<()> {
         if self.attributes.is_empty() {
             return handler
-                .start_element(&self.name_table, &bare)
+                .start_element(&self.name_table, &without_attributes)
                 .map_err(|stop| ParseError::stop(stop, start));
         }
-        let mut seen = recycled(std::mem::take(&mut self.seen));
+        let mut resolved = recycled(std::mem::take(&mut self.event_attributes));
         for attribute in &self.attributes {
             if self.name_table.is_declaration(attribute.name) {
                 continue;
@@ -127,10 +127,10 @@ impl DocumentParser {
             let name = self
                 .name_table
                 .attribute_name(attribute.name)
-                .map_err(|fail| fail.placed(attribute.start))?;
+                .map_err(|error| error.at(attribute.start))?;
             if !self.name_table.is_new_in_tag_expanded(attribute.name, name) {
                 let message = format!(
-                    "{} is another name of an attribute given before",
+                    "{} has the same expanded name as another attribute",
                     self.name_table.text(attribute.name)
                 );
                 return refuse(
@@ -140,53 +140,53 @@ impl DocumentParser {
                 );
             }
             let value = text_of(attribute.value, window.text, &self.values);
-            seen.push(Attribute {
+            resolved.push(Attribute {
                 name,
                 value,
                 span: window.span_for::<H>(attribute.start, attribute.end),
             });
         }
-        self.summary.attributes += seen.len() as u64;
+        self.summary.attributes += resolved.len() as u64;
         let element = StartElement {
-            attributes: &seen,
-            ..bare
+            attributes: &resolved,
+            ..without_attributes
         };
         let result = handler.start_element(&self.name_table, &element);
-        self.seen = recycled(seen);
+        self.event_attributes = recycled(resolved);
         result.map_err(|stop| ParseError::stop(stop, start))
     }
 
-    /// Reads the attributes at `from..to`, adds defaults, and puts declarations into effect.
-    fn read_attributes(
+    /// Parses the attributes at `from..to`, adds defaults and applies namespace declarations.
+    fn attributes(
         &mut self,
         window: &InputWindow<'_>,
         start: usize,
         end: usize,
         from: usize,
         to: usize,
-        element: RawId,
+        element: QNameId,
     ) -> ParseResult<()> {
         self.values.clear();
         self.name_table.begin_tag();
-        self.written_attributes(window, from, to, element)?;
-        self.default_attributes(window, start, end, element)?;
+        self.parse_attributes(window, from, to, element)?;
+        self.add_defaults(window, start, end, element)?;
         for attribute in &self.attributes {
             if self.name_table.is_declaration(attribute.name) {
                 let uri = text_of(attribute.value, window.text, &self.values);
                 self.name_table
                     .declare(attribute.name, uri)
-                    .map_err(|fail| fail.placed(attribute.start))?;
+                    .map_err(|error| error.at(attribute.start))?;
             }
         }
         Ok(())
     }
 
-    fn written_attributes(
+    fn parse_attributes(
         &mut self,
         window: &InputWindow<'_>,
         from: usize,
         to: usize,
-        element: RawId,
+        element: QNameId,
     ) -> ParseResult<()> {
         let bytes = &window.text.as_bytes()[..to];
         let mut at = from;
@@ -210,28 +210,29 @@ impl DocumentParser {
             let name = &window.text[begin..name_end];
             let equals = skip_space(bytes, name_end);
             let quote_at = skip_space(bytes, (equals + 1).min(to));
-            let quote = bytes.get(quote_at).copied();
-            if bytes.get(equals) != Some(&b'=') || !matches!(quote, Some(b'"' | b'\'')) {
-                let message = format!("{} is not followed by = and a value in quotes", shown(name));
+            let quote_mark = bytes.get(quote_at).copied();
+            if bytes.get(equals) != Some(&b'=') || !matches!(quote_mark, Some(b'"' | b'\'')) {
+                let message = format!("{} is not followed by = and a value in quotes", quote(name));
                 return refuse(error_codes::ATTRIBUTE, begin, message);
             }
             let value_start = quote_at + 1;
-            let Some((value_end, is_plain)) = value_end(bytes, value_start, bytes[quote_at]) else {
+            let Some((value_end, is_literal)) = value_end(bytes, value_start, bytes[quote_at])
+            else {
                 return refuse(
                     error_codes::ATTRIBUTE,
                     begin,
-                    format!("the value of {} has no end", shown(name)),
+                    format!("the value of {} is not terminated", quote(name)),
                 );
             };
             at = value_end + 1;
-            let raw = self
+            let qname = self
                 .name_table
-                .raw(name)
-                .map_err(|fail| fail.shifted(begin))?;
-            self.check_new(raw, begin)?;
-            let value = self.value(window, value_start, value_end, is_plain, name, element)?;
+                .intern(name)
+                .map_err(|error| error.shifted(begin))?;
+            self.check_new(qname, begin)?;
+            let value = self.value(window, value_start, value_end, is_literal, name, element)?;
             self.attributes.push(RawAttribute {
-                name: raw,
+                name: qname,
                 start: begin,
                 end: at,
                 value,
@@ -239,12 +240,9 @@ impl DocumentParser {
         }
     }
 
-    fn check_new(&mut self, name: RawId, at: usize) -> ParseResult<()> {
+    fn check_new(&mut self, name: QNameId, at: usize) -> ParseResult<()> {
         if !self.name_table.is_new_in_tag(name) {
-            let message = format!(
-                "the attribute {} is given twice",
-                self.name_table.text(name)
-            );
+            let message = format!("the attribute {} occurs twice", self.name_table.text(name));
             return refuse(error_codes::ATTRIBUTE_TWICE, at, message);
         }
         let max = self.options.limits.attributes;
@@ -261,44 +259,46 @@ impl DocumentParser {
         window: &InputWindow<'_>,
         start: usize,
         end: usize,
-        is_plain: bool,
+        is_literal: bool,
         name: &str,
-        element: RawId,
+        element: QNameId,
     ) -> ParseResult<Value> {
         let rules = self.doctype.rules(self.name_table.text(element));
-        let is_tokens = rules.iter().any(|rule| rule.tokens && *rule.name == *name);
-        if is_plain && !is_tokens {
+        let is_tokenized = rules
+            .iter()
+            .any(|rule| rule.is_tokenized && *rule.name == *name);
+        if is_literal && !is_tokenized {
             if end - start > self.options.limits.value_bytes {
                 let max = self.options.limits.value_bytes;
-                let message = format!("an attribute's value is longer than {max} bytes");
+                let message = format!("an attribute value is longer than {max} bytes");
                 return refuse(error_codes::LIMIT_VALUE_BYTES, start, message);
             }
-            return Ok(Value::Written(start, end));
+            return Ok(Value::Source(start, end));
         }
         let from = self.values.len();
         ValueNormaliser {
             doctype: &mut self.doctype,
             options: &self.options,
-            read: window.original(start),
+            document_offset: window.original(start),
         }
         .append(
             &window.text[start..end],
-            window.fold_line_ends,
+            window.has_carriage_returns,
             &mut self.values,
         )
-        .map_err(|fail| fail.shifted(start))?;
-        if is_tokens {
+        .map_err(|error| error.shifted(start))?;
+        if is_tokenized {
             collapse(&mut self.values, from);
         }
-        Ok(Value::Made(from, self.values.len()))
+        Ok(Value::Expanded(from, self.values.len()))
     }
 
-    fn default_attributes(
+    fn add_defaults(
         &mut self,
         window: &InputWindow<'_>,
         start: usize,
         end: usize,
-        element: RawId,
+        element: QNameId,
     ) -> ParseResult<()> {
         let rules: &[AttributeRule] = self.doctype.rules(self.name_table.text(element));
         for at in 0..rules.len() {
@@ -308,19 +308,19 @@ impl DocumentParser {
             };
             let name = self
                 .name_table
-                .raw(&rule.name)
-                .map_err(|fail| fail.placed(start))?;
+                .intern(&rule.name)
+                .map_err(|error| error.at(start))?;
             if !self.name_table.is_new_in_tag(name) {
                 continue;
             }
             let from = self.values.len();
             self.values.push_str(default);
-            let value = Value::Made(from, self.values.len());
+            let value = Value::Expanded(from, self.values.len());
             let bytes = default.len();
             self.doctype
                 .expansion
                 .charge(bytes, window.original(start), &self.options.limits)
-                .map_err(|fail| fail.placed(start))?;
+                .map_err(|error| error.at(start))?;
             self.attributes.push(RawAttribute {
                 name,
                 start,
@@ -334,8 +334,8 @@ impl DocumentParser {
 
 fn text_of<'t>(value: Value, window: &'t str, values: &'t str) -> &'t str {
     match value {
-        Value::Written(start, end) => &window[start..end],
-        Value::Made(start, end) => &values[start..end],
+        Value::Source(start, end) => &window[start..end],
+        Value::Expanded(start, end) => &values[start..end],
     }
 }
 
@@ -347,24 +347,24 @@ fn skip_space(bytes: &[u8], mut at: usize) -> usize {
     at
 }
 
-/// Where the value that begins at `start` ends, and whether it is simply what is written.
+/// The end of the value that starts at `start`, and whether the value is literally the source text.
 #[inline]
 fn value_end(bytes: &[u8], start: usize, quote: u8) -> Option<(usize, bool)> {
-    let mut is_plain = true;
+    let mut is_literal = true;
     for (len, &byte) in bytes[start..].iter().enumerate() {
         if byte == quote {
-            return Some((start + len, is_plain));
+            return Some((start + len, is_literal));
         }
-        is_plain &= !is_special(byte);
+        is_literal &= !is_special(byte);
     }
     None
 }
 
-/// An empty vector of another lifetime in the same allocation.
+/// An empty vector with another lifetime that reuses the allocation.
 fn recycled<'b>(mut vector: Vec<Attribute<'_>>) -> Vec<Attribute<'b>> {
     vector.clear();
     vector
         .into_iter()
-        .map(|_| unreachable!("it was cleared"))
+        .map(|_| unreachable!("the vector is empty"))
         .collect()
 }

@@ -1,14 +1,15 @@
-//! The reader as its users see it.
+//! Tests of the reader's public interface.
 
 use super::*;
 use crate::events::{Context, Span, StartElement, Stop};
 
 pub(crate) mod allocations;
 
+/// Records events as text.
 #[derive(Default)]
-struct Told(Vec<String>);
+struct Recorder(Vec<String>);
 
-impl Handler for Told {
+impl Handler for Recorder {
     const SPANS: bool = true;
 
     fn start_element(
@@ -16,11 +17,11 @@ impl Handler for Told {
         context: &dyn Context,
         element: &StartElement<'_>,
     ) -> Result<(), Stop> {
-        let mut line = format!("<{}", shown(context, element.name, element.span));
+        let mut line = format!("<{}", name_and_span(context, element.name, element.span));
         for attribute in element.attributes {
             line += &format!(
                 " {}={:?}",
-                shown(context, attribute.name, attribute.span),
+                name_and_span(context, attribute.name, attribute.span),
                 attribute.value
             );
         }
@@ -48,24 +49,24 @@ impl Handler for Told {
     }
 }
 
-fn shown(context: &dyn Context, name: crate::events::NameId, span: Span) -> String {
+fn name_and_span(context: &dyn Context, name: crate::events::NameId, span: Span) -> String {
     let (uri, local) = context.names().get(name);
     format!("{{{uri}}}{local} {}..{}", span.start, span.end)
 }
 
-fn told(document: &[u8]) -> Vec<String> {
+fn events(document: &[u8]) -> Vec<String> {
     let mut reader = Reader::new(ReaderOptions::default());
-    let mut handler = Told::default();
+    let mut handler = Recorder::default();
     reader.read_slice(document, &mut handler).unwrap();
     handler.0
 }
 
 #[test]
-fn a_document_is_told_in_events_with_spans() {
+fn events_have_spans() {
     let document =
         br#"<?xml version="1.0"?><a xmlns="u" x:y="1&amp;2" xmlns:x="v">t&lt;<!--c--><b/></a>"#;
     assert_eq!(
-        told(document),
+        events(document),
         [
             "<{u}a 21..60 {v}y 34..47=\"1&2\"",
             "\"t\" 60..61",
@@ -78,7 +79,7 @@ fn a_document_is_told_in_events_with_spans() {
     );
 }
 
-/// Adjacent pieces of text joined: where they are cut is nobody's business.
+/// Joins adjacent chunks of text, whose boundaries depend on the windows.
 fn joined(events: Vec<String>) -> Vec<String> {
     let mut joined: Vec<String> = Vec::new();
     for event in events {
@@ -96,10 +97,10 @@ fn joined(events: Vec<String>) -> Vec<String> {
     joined
 }
 
-/// Gives a few bytes at a time.
-struct Trickle<'b>(&'b [u8], usize);
+/// A stream that returns a few bytes at a time.
+struct SmallReads<'b>(&'b [u8], usize);
 
-impl Read for Trickle<'_> {
+impl Read for SmallReads<'_> {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
         let len = self.1.min(buffer.len()).min(self.0.len());
         buffer[..len].copy_from_slice(&self.0[..len]);
@@ -118,11 +119,12 @@ fn utf16(text: &str) -> Vec<u8> {
         .collect()
 }
 
-/// Reads `document` whole and in many ways cut, and gives the one result they must have.
+/// Reads `document` from memory and as streams with various chunk and window sizes; checks that the
+/// results agree.
 fn read(document: &[u8]) -> (Vec<String>, Result<Summary, Refusal>) {
-    let mut whole = Told::default();
-    let result = Reader::new(ReaderOptions::default()).read_slice(document, &mut whole);
-    let whole = joined(whole.0);
+    let mut in_memory = Recorder::default();
+    let result = Reader::new(ReaderOptions::default()).read_slice(document, &mut in_memory);
+    let in_memory = joined(in_memory.0);
     for (chunk, window_bytes) in [(1, 1), (1, 7), (3, 2), (5, 64), (1000, 16)] {
         let limits = Limits {
             window_bytes,
@@ -132,8 +134,8 @@ fn read(document: &[u8]) -> (Vec<String>, Result<Summary, Refusal>) {
             limits,
             ..ReaderOptions::default()
         });
-        let mut handler = Told::default();
-        let streamed = match reader.read_stream(Trickle(document, chunk), &mut handler) {
+        let mut handler = Recorder::default();
+        let streamed = match reader.read_stream(SmallReads(document, chunk), &mut handler) {
             Ok(summary) => Ok(summary),
             Err(ReadError::Refusal(refusal)) => Err(refusal),
             Err(ReadError::Io(error)) => panic!("{error}"),
@@ -145,12 +147,12 @@ fn read(document: &[u8]) -> (Vec<String>, Result<Summary, Refusal>) {
         );
         if result.is_ok() {
             assert_eq!(
-                events, whole,
+                events, in_memory,
                 "chunks of {chunk}, windows of {window_bytes}"
             );
         }
     }
-    (whole, result)
+    (in_memory, result)
 }
 
 const VARIED: &str = "<?xml version='1.0'?>\r\n<!DOCTYPE a [<!ENTITY e 'x<b y=\"&#38;lt;\">é</b>'>\n\
@@ -159,7 +161,7 @@ const VARIED: &str = "<?xml version='1.0'?>\r\n<!DOCTYPE a [<!ENTITY e 'x<b y=\"
     <![CDATA[<&]]]]>>ü<?x?></a>\r<!-- end -->\n";
 
 #[test]
-fn however_a_document_is_cut_its_events_are_the_same() {
+fn events_do_not_depend_on_chunk_and_window_sizes() {
     let (events, result) = read(VARIED.as_bytes());
     assert_eq!(result.unwrap().elements, 3);
     assert!(
@@ -174,7 +176,7 @@ fn however_a_document_is_cut_its_events_are_the_same() {
 }
 
 #[test]
-fn however_a_document_is_cut_its_refusal_is_the_same() {
+fn refusals_do_not_depend_on_chunk_and_window_sizes() {
     for end in 0..VARIED.len() - 30 {
         let cut = &VARIED.as_bytes()[..end];
         assert!(read(cut).1.is_err(), "cut at {end}");
@@ -182,7 +184,7 @@ fn however_a_document_is_cut_its_refusal_is_the_same() {
 }
 
 #[test]
-fn a_line_end_at_a_cdata_sections_end_is_one_however_it_is_cut() {
+fn a_line_end_at_the_end_of_a_cdata_section_is_normalised_in_any_window() {
     let (events, result) = read(b"<a><![CDATA[0\r\n]]></a>");
     assert!(result.is_ok());
     assert_eq!(events[1], "\"0\\n\" 3..18");

@@ -1,18 +1,18 @@
-//! Reading by hand: the XML declaration, the document type declaration, what stands beside the root.
+//! A cursor for the hand-written parsers: declarations, and markup outside the root element.
 
 use super::char_classes::{is_space, name_len};
 use super::error_codes;
-use super::name_table::qualified;
+use super::name_table::check_qname;
 use super::parse_error::{refuse, ParseError, ParseResult};
 
-/// A place in a text that may go on.
+/// A position in a text that may continue beyond the window.
 #[derive(Clone, Debug)]
 pub(super) struct TextCursor<'t> {
     pub text: &'t str,
     pub at: usize,
-    /// Whether nothing follows the text.
+    /// Whether the text ends here.
     pub complete: bool,
-    /// What is being read, for messages.
+    /// What is being parsed, for messages.
     pub what: &'static str,
     pub name_bytes_max: usize,
 }
@@ -22,7 +22,7 @@ impl<'t> TextCursor<'t> {
         &self.text[self.at..]
     }
 
-    /// The next byte; the end of the text is a failure.
+    /// The next byte; an error at the end of the text.
     pub(super) fn peek(&self) -> ParseResult<u8> {
         self.text
             .as_bytes()
@@ -31,25 +31,25 @@ impl<'t> TextCursor<'t> {
             .ok_or_else(|| self.ended())
     }
 
-    /// The failure to find more text.
+    /// The error at the end of the text.
     pub(super) fn ended(&self) -> ParseError {
         ParseError::ended(self.complete, self.text.len(), self.what)
     }
 
-    /// Whether `literal` is next; then it is passed.
+    /// Consumes `literal` if it is next; whether it was.
     pub(super) fn take(&mut self, literal: &str) -> ParseResult<bool> {
         let rest = self.rest();
         if rest.starts_with(literal) {
             self.at += literal.len();
             Ok(true)
         } else if literal.starts_with(rest) && !self.complete {
-            Err(ParseError::More)
+            Err(ParseError::NeedMore)
         } else {
             Ok(false)
         }
     }
 
-    /// Passes `literal`, which must be next.
+    /// Consumes `literal`, which must be next.
     pub(super) fn expect(&mut self, literal: &str, code: &'static str) -> ParseResult<()> {
         if self.at == self.text.len() {
             return Err(self.ended());
@@ -64,18 +64,18 @@ impl<'t> TextCursor<'t> {
         )
     }
 
-    /// Passes white space; whether there was any.
+    /// Consumes white space; whether there was any.
     pub(super) fn skip_space(&mut self) -> bool {
         let bytes = &self.text.as_bytes()[self.at..];
-        let passed = bytes
+        let length = bytes
             .iter()
             .position(|&b| !is_space(b))
             .unwrap_or(bytes.len());
-        self.at += passed;
-        passed > 0
+        self.at += length;
+        length > 0
     }
 
-    /// Passes white space, of which there must be some.
+    /// Consumes at least one white-space character.
     pub(super) fn expect_space(&mut self, code: &'static str) -> ParseResult<()> {
         if self.skip_space() {
             return Ok(());
@@ -88,13 +88,13 @@ impl<'t> TextCursor<'t> {
         )
     }
 
-    /// Passes name characters, of which there must be some.
+    /// Consumes one or more name characters.
     pub(super) fn name_token(&mut self) -> ParseResult<&'t str> {
         let rest = self.rest();
         let len = name_len(rest);
         if len == rest.len() {
             if len > self.name_bytes_max {
-                qualified(rest, self.name_bytes_max).map_err(|fail| fail.shifted(self.at))?;
+                check_qname(rest, self.name_bytes_max).map_err(|error| error.shifted(self.at))?;
             }
             return Err(self.ended());
         }
@@ -109,30 +109,30 @@ impl<'t> TextCursor<'t> {
         Ok(&rest[..len])
     }
 
-    /// Passes a qualified name.
+    /// Consumes a qualified name.
     pub(super) fn qualified_name(&mut self) -> ParseResult<&'t str> {
         let start = self.at;
         let name = self.name_token()?;
-        qualified(name, self.name_bytes_max).map_err(|fail| fail.shifted(start))?;
+        check_qname(name, self.name_bytes_max).map_err(|error| error.shifted(start))?;
         Ok(name)
     }
 
-    /// Passes a name without a colon.
-    pub(super) fn plain_name(&mut self) -> ParseResult<&'t str> {
+    /// Consumes a name without a colon.
+    pub(super) fn ncname(&mut self) -> ParseResult<&'t str> {
         let start = self.at;
         let name = self.qualified_name()?;
         if name.contains(':') {
             return refuse(
                 error_codes::NAMESPACE_COLON,
                 start,
-                format!("{name} may not have a colon"),
+                format!("{name} must not contain a colon"),
             );
         }
         Ok(name)
     }
 
-    /// Passes a literal in quotes of either kind, and gives what is between them.
-    pub(super) fn quoted(&mut self, code: &'static str) -> ParseResult<&'t str> {
+    /// Consumes a literal in single or double quotes; returns the text between them.
+    pub(super) fn quoted_literal(&mut self, code: &'static str) -> ParseResult<&'t str> {
         let quote = self.peek()?;
         if quote != b'"' && quote != b'\'' {
             return refuse(

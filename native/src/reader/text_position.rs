@@ -1,17 +1,17 @@
-//! Lines and columns, counted only where text is left behind or a document is refused.
+//! Line and column numbers, computed only for consumed text and for refusals.
 
-/// A place in the text read so far.
+/// A position in the text of a document.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Place {
+pub(super) struct TextPosition {
     /// From 1.
     pub line: u64,
     /// In characters, from 1.
     pub column: u64,
-    /// The last character was a carriage return: a line feed next belongs to the same line end.
+    /// The last character was a carriage return: a line feed after it belongs to the same line end.
     after_return: bool,
 }
 
-impl Default for Place {
+impl Default for TextPosition {
     fn default() -> Self {
         Self {
             line: 1,
@@ -21,8 +21,8 @@ impl Default for Place {
     }
 }
 
-impl Place {
-    /// The place after `text`.
+impl TextPosition {
+    /// The position after `text`.
     pub(super) fn after(mut self, text: &str) -> Self {
         let bytes = text.as_bytes();
         let mut line_start = None;
@@ -37,9 +37,9 @@ impl Place {
             line_start = Some(at + 1);
         }
         if let Some(start) = line_start {
-            self.column = 1 + chars(&bytes[start..]);
+            self.column = 1 + count_chars(&bytes[start..]);
         } else {
-            self.column += chars(bytes);
+            self.column += count_chars(bytes);
         }
         if let Some(&last) = bytes.last() {
             self.after_return = last == b'\r';
@@ -48,8 +48,8 @@ impl Place {
     }
 }
 
-/// How many characters `bytes` of UTF-8 hold.
-fn chars(bytes: &[u8]) -> u64 {
+/// The number of characters in UTF-8 `bytes`.
+fn count_chars(bytes: &[u8]) -> u64 {
     bytes.iter().filter(|&&byte| byte & 0xC0 != 0x80).count() as u64
 }
 
@@ -58,11 +58,13 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_kind_of_line_end_counts_once_however_the_text_is_cut() {
+    fn every_kind_of_line_end_counts_once_wherever_the_text_is_split() {
         let text = "a\r\nbé\rc\n\n\rdü";
         for cut in (0..=text.len()).filter(|&i| text.is_char_boundary(i)) {
-            let place = Place::default().after(&text[..cut]).after(&text[cut..]);
-            assert_eq!((place.line, place.column), (6, 3), "cut at {cut}");
+            let position = TextPosition::default()
+                .after(&text[..cut])
+                .after(&text[cut..]);
+            assert_eq!((position.line, position.column), (6, 3), "split at {cut}");
         }
     }
 }

@@ -2,18 +2,18 @@
 
 use super::char_classes::is_space;
 use super::error_codes;
-use super::parse_error::{refuse, shown, ParseError, ParseResult};
+use super::parse_error::{quote, refuse, ParseError, ParseResult};
 use super::text_cursor::TextCursor;
 
-/// Passes the XML declaration, if there is one, and gives the encoding it declares, if it does.
-/// What it says of standing alone only matters to those who read external declarations.
+/// Parses the XML declaration, if there is one, and returns the declared encoding, if there is one. The
+/// standalone declaration is checked and ignored: external declarations are never read.
 pub(super) fn parse<'t>(cursor: &mut TextCursor<'t>) -> ParseResult<Option<&'t str>> {
     const OPENING: &str = "<?xml";
     let rest = cursor.rest();
     if rest.len() <= OPENING.len() && OPENING.starts_with(rest) && !cursor.complete {
-        return Err(ParseError::More);
+        return Err(ParseError::NeedMore);
     }
-    // `<?xml-stylesheet` and its like are instructions.
+    // `<?xml-stylesheet` and the like are processing instructions.
     if !rest.starts_with(OPENING)
         || !rest
             .as_bytes()
@@ -23,7 +23,7 @@ pub(super) fn parse<'t>(cursor: &mut TextCursor<'t>) -> ParseResult<Option<&'t s
         return Ok(None);
     }
     cursor.at += OPENING.len();
-    let Some(version) = setting(cursor, "version")? else {
+    let Some(version) = pseudo_attribute(cursor, "version")? else {
         cursor.skip_space();
         return refuse(
             error_codes::DECLARATION,
@@ -33,19 +33,21 @@ pub(super) fn parse<'t>(cursor: &mut TextCursor<'t>) -> ParseResult<Option<&'t s
     };
     let minor = version.strip_prefix("1.").unwrap_or("");
     if minor.is_empty() || !minor.bytes().all(|b| b.is_ascii_digit()) {
-        let message = format!("{} is no version of XML 1", shown(version));
+        let message = format!("{} is not a version of XML 1", quote(version));
         return refuse(error_codes::DECLARATION, cursor.at, message);
     }
-    let encoding = setting(cursor, "encoding")?;
-    if encoding.is_some_and(|label| !is_label(label)) {
+    let encoding = pseudo_attribute(cursor, "encoding")?;
+    if encoding.is_some_and(|label| !is_encoding_name(label)) {
         return refuse(
             error_codes::DECLARATION,
             cursor.at,
-            "the encoding's name is not well-formed",
+            "the encoding name is not well-formed",
         );
     }
-    if let Some(other) = setting(cursor, "standalone")?.filter(|s| !["yes", "no"].contains(s)) {
-        let message = format!("standalone is {}, neither yes nor no", shown(other));
+    if let Some(other) =
+        pseudo_attribute(cursor, "standalone")?.filter(|s| !["yes", "no"].contains(s))
+    {
+        let message = format!("standalone is {}, neither yes nor no", quote(other));
         return refuse(error_codes::DECLARATION, cursor.at, message);
     }
     cursor.skip_space();
@@ -53,8 +55,8 @@ pub(super) fn parse<'t>(cursor: &mut TextCursor<'t>) -> ParseResult<Option<&'t s
     Ok(encoding)
 }
 
-/// Passes ` name="value"`, if it is next, and gives the value.
-fn setting<'t>(cursor: &mut TextCursor<'t>, name: &str) -> ParseResult<Option<&'t str>> {
+/// Consumes ` name="value"` if it is next; returns the value.
+fn pseudo_attribute<'t>(cursor: &mut TextCursor<'t>, name: &str) -> ParseResult<Option<&'t str>> {
     let before = cursor.at;
     let spaced = cursor.skip_space();
     if !cursor.take(name)? {
@@ -68,11 +70,11 @@ fn setting<'t>(cursor: &mut TextCursor<'t>, name: &str) -> ParseResult<Option<&'
     cursor.skip_space();
     cursor.expect("=", error_codes::DECLARATION)?;
     cursor.skip_space();
-    cursor.quoted(error_codes::DECLARATION).map(Some)
+    cursor.quoted_literal(error_codes::DECLARATION).map(Some)
 }
 
 /// Production `EncName`.
-fn is_label(label: &str) -> bool {
+fn is_encoding_name(label: &str) -> bool {
     label.starts_with(|c: char| c.is_ascii_alphabetic())
         && label
             .bytes()

@@ -1,13 +1,14 @@
-//! Huge documents cut into records, at reading speed and in bounded memory.
+//! Splits huge documents into records, at reading speed and in bounded memory.
 //!
-//! A record is an element on a path of child steps, such as `/feed/entry`. [`locator`] hears the
-//! document and tells where records begin and end; [`retained`] keeps the original bytes from the last
-//! place that is still of interest; [`content`] makes of a record's bytes a document that stands
-//! alone: mostly they do already, otherwise they get the namespaces, entities and encoding of the
-//! document around them, and `writer` writes them anew. [`cutter`] drives it all.
+//! A record is an element on a path of child steps, such as `/feed/entry`. [`record_locator`] receives
+//! the events of the document and finds where records start and end; [`retaining_reader`] retains the
+//! original bytes that are still needed; [`standalone_record`] turns the bytes of a record into a
+//! document of its own. Most records need no change; others get the namespaces, entities and encoding of
+//! the enclosing document, in the worst case rewritten by [`xml_writer`]. [`record_splitter`] combines
+//! them.
 //!
-//! What is held is a window, the record being read up to [`SplitOptions::record_bytes`], and the start
-//! tags around it.
+//! Memory holds one window, the current record up to [`SplitOptions::record_bytes`], and the start tags
+//! around it.
 
 mod record_locator;
 mod record_splitter;
@@ -17,5 +18,5 @@ mod standalone_record;
 mod tests;
 mod xml_writer;
 
-pub use record_locator::NameTest;
+pub use record_locator::PathStep;
 pub use record_splitter::{RecordBatch, RecordSplitter, SplitEnd, SplitOptions};

@@ -1,100 +1,102 @@
-//! Where records begin and end.
+//! Finds where records start and end.
 
 use std::sync::Arc;
 
 use crate::events::{sorted_bindings, Context, Handler, NamespaceScope, Span, StartElement, Stop};
 
-/// What an element of the path must be called; `None` is any.
+/// A step of the record path: the names it accepts, where `None` accepts any.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct NameTest {
-    /// The namespace's URI; empty for none.
+pub struct PathStep {
+    /// The namespace URI; empty for none.
     pub uri: Option<Box<str>>,
     /// The local name.
     pub local: Option<Box<str>>,
 }
 
-impl NameTest {
+impl PathStep {
     fn accepts(&self, (uri, local): (&str, &str)) -> bool {
         let is = |wanted: &Option<Box<str>>, found| wanted.as_deref().is_none_or(|w| w == found);
         is(&self.local, local) && is(&self.uri, uri)
     }
 }
 
-/// A record, or the beginning of one.
+/// The position of a record.
 #[derive(Clone, Debug)]
 pub(super) struct LocatedRecord {
     pub start: u64,
-    /// Of a record that is still open, the end of its start tag.
+    /// The end of the record, or of its start tag while the record is open.
     pub end: u64,
     pub scope: NamespaceScope,
-    /// Which of [`RecordLocator::ancestors`] are around it.
+    /// Index in [`RecordLocator::ancestors`].
     pub ancestors: usize,
 }
 
-/// Hears a document.
+/// Locates records on a path of child steps.
 pub(super) struct RecordLocator {
-    steps: Vec<NameTest>,
-    /// Start tags of the open elements outside records.
+    steps: Vec<PathStep>,
+    /// The start tags of the open elements outside records.
     pub open: Vec<Span>,
-    /// How many of them, from the root on, are on the path.
+    /// How many of them, from the root on, match the path.
     matched: usize,
-    /// The record being read.
+    /// The open record.
     pub record: Option<LocatedRecord>,
-    /// How many elements are open inside it.
-    inside: u64,
-    /// The records that ended since [`RecordLocator::forget`].
-    pub found: Vec<LocatedRecord>,
-    /// The start tags around those records, each list once for as long as it stays.
+    /// The number of open elements inside it.
+    depth: u64,
+    /// The records that ended since [`RecordLocator::clear_located`].
+    pub located: Vec<LocatedRecord>,
+    /// The start tags around those records; consecutive records with the same ancestors share an entry.
     pub ancestors: Vec<Vec<Span>>,
+    /// Whether `open` differs from the last entry of `ancestors`.
     open_changed: bool,
-    /// The scope of the last record, and the same as a text that is quick to compare.
+    /// The scope of the last record.
     scope: NamespaceScope,
-    scope_text: String,
-    scratch: String,
+    /// The same as a string, which is quick to compare.
+    scope_key: String,
+    scope_key_buffer: String,
 }
 
 impl RecordLocator {
-    pub(super) fn new(steps: Vec<NameTest>) -> Self {
-        assert!(!steps.is_empty(), "a path has a step");
+    pub(super) fn new(steps: Vec<PathStep>) -> Self {
+        assert!(!steps.is_empty(), "a path has at least one step");
         Self {
             steps,
             open: Vec::new(),
             matched: 0,
             record: None,
-            inside: 0,
-            found: Vec::new(),
+            depth: 0,
+            located: Vec::new(),
             ancestors: Vec::new(),
             open_changed: true,
             scope: Arc::new([]),
-            scope_text: String::new(),
-            scratch: String::new(),
+            scope_key: String::new(),
+            scope_key_buffer: String::new(),
         }
     }
 
-    /// Forgets the records found so far, but not the one being read.
-    pub(super) fn forget(&mut self) {
-        self.found.clear();
-        let kept = self.record.as_mut().map(|record| {
+    /// Removes the records that have ended, but not the open one.
+    pub(super) fn clear_located(&mut self) {
+        self.located.clear();
+        let ancestors = self.record.as_mut().map(|record| {
             let around = std::mem::take(&mut self.ancestors[record.ancestors]);
             record.ancestors = 0;
             around
         });
         self.ancestors.clear();
-        self.open_changed |= kept.is_none();
-        self.ancestors.extend(kept);
+        self.open_changed |= ancestors.is_none();
+        self.ancestors.extend(ancestors);
     }
 
-    /// The scope at the element that `context` is at; mostly it is that of the record before.
+    /// The scope at the current element, which is usually that of the previous record.
     fn scope(&mut self, context: &dyn Context) -> NamespaceScope {
-        self.scratch.clear();
-        let scratch = &mut self.scratch;
+        self.scope_key_buffer.clear();
+        let key = &mut self.scope_key_buffer;
         context.namespaces_in_scope(&mut |prefix, uri| {
-            // Neither may have these characters.
-            scratch.extend([prefix, "\0", uri, "\0"]);
+            // Neither can contain the separator.
+            key.extend([prefix, "\0", uri, "\0"]);
         });
-        if self.scratch != self.scope_text {
+        if self.scope_key_buffer != self.scope_key {
             self.scope = sorted_bindings(context).into();
-            std::mem::swap(&mut self.scope_text, &mut self.scratch);
+            std::mem::swap(&mut self.scope_key, &mut self.scope_key_buffer);
         }
         self.scope.clone()
     }
@@ -110,7 +112,7 @@ impl Handler for RecordLocator {
         element: &StartElement<'_>,
     ) -> Result<(), Stop> {
         if self.record.is_some() {
-            self.inside += 1;
+            self.depth += 1;
             return Ok(());
         }
         let level = self.open.len();
@@ -126,7 +128,7 @@ impl Handler for RecordLocator {
         if element.span.from_entity {
             return Err(Stop {
                 code: "records.from-entity",
-                message: "a record comes out of an entity".to_owned(),
+                message: "a record comes from an entity".to_owned(),
             });
         }
         if self.open_changed {
@@ -148,10 +150,10 @@ impl Handler for RecordLocator {
             self.open.pop();
             self.matched = self.matched.min(self.open.len());
             self.open_changed = true;
-        } else if self.inside > 0 {
-            self.inside -= 1;
+        } else if self.depth > 0 {
+            self.depth -= 1;
         } else if let Some(record) = self.record.take() {
-            self.found.push(LocatedRecord {
+            self.located.push(LocatedRecord {
                 end: span.end,
                 ..record
             });

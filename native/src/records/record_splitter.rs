@@ -1,91 +1,92 @@
-//! Reads on, and hands out records.
+//! Reads a document and returns its records in batches.
 
 use std::io::{self, Chain, Cursor, Read};
 
 use crate::events::{Refusal, Span};
 use crate::reader::{DocumentStream, Limits, ReadError, Reader, ReaderOptions};
 
-use super::record_locator::{LocatedRecord, NameTest, RecordLocator};
+use super::record_locator::{LocatedRecord, PathStep, RecordLocator};
 use super::retaining_reader::RetainingReader;
 use super::standalone_record::StandaloneRecordWriter;
 
-/// So much of a stream is looked at before it is read: where its XML declaration ends, and what to
-/// show of it where it cannot be read at all.
+/// The number of bytes buffered at the start of a stream, to find the end of its XML declaration, and as
+/// the rejected part if it cannot be read at all.
 const HEAD_BYTES: u64 = 4096;
 
-/// So much is shown of a record that is too long.
-const SHOWN_BYTES: u64 = 64 << 10;
+/// The size of the excerpt of a record that is too long.
+const EXCERPT_BYTES: u64 = 64 << 10;
 
-/// A range of the original bytes.
+/// Start and end of a range of the original bytes.
 pub type Range = (u64, u64);
 
 type Source<R> = RetainingReader<Chain<Cursor<Vec<u8>>, R>>;
 
-/// How to cut.
+/// Options of a record splitter.
 #[derive(Clone, Debug)]
 pub struct SplitOptions {
-    /// The path: a name test for each level from the root on.
-    pub steps: Vec<NameTest>,
-    /// How to read. A stream of records may be as long as it likes: the limits on a document's
-    /// bytes and on its expansions in all do not apply to it.
+    /// The path of the records, from the root on.
+    pub steps: Vec<PathStep>,
+    /// Options of the reader. The limits on a document's size and on the total size of expansions are
+    /// ignored, because a stream of records may have any length.
     pub reader: ReaderOptions,
-    /// Bytes of a record; a longer one is cut off and marked as faulty.
+    /// Maximum size of a record; a longer one is truncated and reported as faulty.
     pub record_bytes: u64,
-    /// Whether contents are wanted, or only where records are.
+    /// Whether to return the contents of records, or only their positions.
     pub contents: bool,
-    /// Where the stream begins in the original: these ranges, then everything from `position` on.
+    /// The parts of the original that the stream starts with, before the part from `position` on.
     pub prefix: Vec<Range>,
-    /// See `prefix`.
+    /// Offset in the original of the stream's remainder, after `prefix`.
     pub position: u64,
 }
 
-/// Some records, in document order.
+/// Consecutive records, in document order.
 #[derive(Debug, Default)]
 pub struct RecordBatch {
-    /// The contents, one after the other.
+    /// The concatenated contents.
     pub contents: Vec<u8>,
-    /// Where each content ends.
+    /// The end of each content.
     pub content_ends: Vec<u64>,
-    /// Where each record is in the original bytes.
+    /// The position of each record in the original.
     pub ranges: Vec<Range>,
-    /// Start tags around the record of this number and those after it, up to the next entry.
+    /// The start tags around the record with this index and the ones after it, up to the next entry.
     pub ancestors: Vec<(usize, Vec<Range>)>,
-    /// Records that are no good: number, code, message.
+    /// Faulty records: index, code, message.
     pub faults: Vec<(usize, &'static str, String)>,
 }
 
-/// How it ended.
+/// The state after the last batch.
 #[derive(Debug, Default)]
 pub struct SplitEnd {
-    /// Why the rest could not be read.
+    /// Why the rest of the document was refused, if it was.
     pub refusal: Option<Refusal>,
-    /// What is refused: a document that fails in the same way, from the end of the last good record
-    /// to the fault.
+    /// The refused part, from the end of the last valid record to the fault, as a document that fails in
+    /// the same way.
     pub rest: Vec<u8>,
-    /// Where that begins in the original.
+    /// Offset of that part in the original.
     pub rest_start: u64,
 }
 
-/// Cuts a stream into records.
+/// Splits a stream into records.
 pub struct RecordSplitter<R> {
     reader: Reader,
     stream: Option<DocumentStream<Source<R>>>,
     locator: RecordLocator,
     standalone: StandaloneRecordWriter,
     options: SplitOptions,
-    /// The XML declaration as written, and the document type declaration once there is one.
+    /// The XML declaration and, once it was read, the document type declaration, with their bytes.
     prolog: Vec<(Range, Vec<u8>)>,
-    /// Up to where all is dealt with, and the start tags open there.
-    anchor: u64,
+    /// Offset up to which everything is processed.
+    processed: u64,
+    /// The start tags that are open there, with their bytes.
     open: Vec<(Span, Vec<u8>)>,
-    /// The beginning of an open record that is too long.
-    shown: Option<Vec<u8>>,
-    /// How it ended.
+    /// The start of an open record that is too long.
+    excerpt: Option<Vec<u8>>,
+    /// Set after the last batch.
     pub end: Option<SplitEnd>,
 }
 
 impl<R: Read> RecordSplitter<R> {
-    /// Begins to cut `source`.
+    /// Splits `source`.
     pub fn new(mut source: R, options: SplitOptions) -> io::Result<Self> {
         let mut head = Vec::new();
         (&mut source).take(HEAD_BYTES).read_to_end(&mut head)?;
@@ -99,54 +100,56 @@ impl<R: Read> RecordSplitter<R> {
             limits,
             ..options.reader.clone()
         };
-        let mut made = Self {
+        let mut splitter = Self {
             reader: Reader::new(reader),
             stream: None,
             locator: RecordLocator::new(options.steps.clone()),
             standalone: StandaloneRecordWriter::new(&options.reader.entities),
             prolog: vec![((0, declaration.len() as u64), declaration)],
-            anchor: 0,
+            processed: 0,
             open: Vec::new(),
-            shown: None,
+            excerpt: None,
             end: None,
             options,
         };
         let retained = RetainingReader::new(
             Cursor::new(head.clone()).chain(source),
-            made.options.contents,
+            splitter.options.contents,
         );
-        match made.reader.open_stream(retained) {
-            Ok(stream) => made.stream = Some(stream),
+        match splitter.reader.open_stream(retained) {
+            Ok(stream) => splitter.stream = Some(stream),
             Err(ReadError::Io(error)) => return Err(error),
             Err(ReadError::Refusal(refusal)) => {
-                made.end = Some(SplitEnd {
-                    refusal: Some(made.placed(refusal)),
+                splitter.end = Some(SplitEnd {
+                    refusal: Some(splitter.in_original(refusal)),
                     rest: head,
                     rest_start: 0,
                 });
             }
         }
-        made.standalone.set_encoding(made.reader.summary().encoding);
-        Ok(made)
+        splitter
+            .standalone
+            .set_encoding(splitter.reader.summary().encoding);
+        Ok(splitter)
     }
 
-    /// The records in about so many bytes more, perhaps none; nothing after the end.
+    /// The records in about the next `bytes_wanted` bytes, possibly none; `None` after the end.
     pub fn next(&mut self, bytes_wanted: u64) -> io::Result<Option<RecordBatch>> {
         let Some(mut stream) = self.stream.take() else {
             return Ok(None);
         };
         let mut batch = RecordBatch::default();
-        let begun = stream.position();
-        self.locator.forget();
+        let start = stream.offset();
+        self.locator.clear_located();
         loop {
-            let first = self.locator.found.len();
-            let result = self.reader.read_on(&mut stream, &mut self.locator);
-            self.note_doctype(&mut stream);
-            for at in first..self.locator.found.len() {
-                self.take(at, stream.source_mut(), &mut batch);
+            let first = self.locator.located.len();
+            let result = self.reader.read_window(&mut stream, &mut self.locator);
+            self.record_doctype(&mut stream);
+            for at in first..self.locator.located.len() {
+                self.add_record(at, stream.source_mut(), &mut batch);
             }
             match result {
-                Ok(false) => self.leave_behind(&mut stream),
+                Ok(false) => self.discard_processed(&mut stream),
                 Ok(true) => {
                     self.end = Some(SplitEnd::default());
                     return Ok(Some(batch));
@@ -157,7 +160,7 @@ impl<R: Read> RecordSplitter<R> {
                 }
                 Err(ReadError::Io(error)) => return Err(error),
             }
-            let read = stream.position() - begun;
+            let read = stream.offset() - start;
             if read >= bytes_wanted || batch.contents.len() as u64 >= bytes_wanted {
                 self.stream = Some(stream);
                 return Ok(Some(batch));
@@ -173,7 +176,7 @@ impl<R: Read> RecordSplitter<R> {
             .collect()
     }
 
-    fn note_doctype(&mut self, stream: &mut DocumentStream<Source<R>>) {
+    fn record_doctype(&mut self, stream: &mut DocumentStream<Source<R>>) {
         if let (Some(span), 1) = (self.reader.summary().doctype, self.prolog.len()) {
             let written = stream.source_mut().slice(span.start..span.end).to_vec();
             if self.options.contents {
@@ -183,31 +186,35 @@ impl<R: Read> RecordSplitter<R> {
         }
     }
 
-    /// Adds the found record number `at` to the batch.
-    fn take(&mut self, at: usize, retained: &mut Source<R>, batch: &mut RecordBatch) {
-        let found = &self.locator.found[at];
+    /// Adds the located record with index `at` to the batch.
+    fn add_record(&mut self, at: usize, retained: &mut Source<R>, batch: &mut RecordBatch) {
+        let record = &self.locator.located[at];
         let number = batch.ranges.len();
-        let is_new = at == 0 || self.locator.found[at - 1].ancestors != found.ancestors;
+        let is_new = at == 0 || self.locator.located[at - 1].ancestors != record.ancestors;
         if is_new {
-            let around = &self.locator.ancestors[found.ancestors];
+            let around = &self.locator.ancestors[record.ancestors];
             let ranges = around
                 .iter()
                 .map(|span| self.original_range((span.start, span.end)));
             batch.ancestors.push((number, ranges.collect()));
         }
-        let range = self.original_range((found.start, found.end));
+        let range = self.original_range((record.start, record.end));
         batch.ranges.push(range);
-        let shown = self.shown.take();
-        if found.end - found.start > self.options.record_bytes {
+        let excerpt = self.excerpt.take();
+        if record.end - record.start > self.options.record_bytes {
             let max = self.options.record_bytes;
             let message = format!("the record is longer than {max} bytes");
             batch.faults.push((number, "limit.record-bytes", message));
-            let shown_end = found.start + max.min(SHOWN_BYTES);
-            let shown = shown.unwrap_or_else(|| retained.slice(found.start..shown_end).to_vec());
-            batch.contents.extend(shown);
+            let excerpt_end = record.start + max.min(EXCERPT_BYTES);
+            let excerpt =
+                excerpt.unwrap_or_else(|| retained.slice(record.start..excerpt_end).to_vec());
+            batch.contents.extend(excerpt);
         } else if self.options.contents {
-            let raw = retained.slice(found.start..found.end);
-            if let Err(refusal) = self.standalone.lend(raw, &found.scope, &mut batch.contents) {
+            let raw = retained.slice(record.start..record.end);
+            if let Err(refusal) = self
+                .standalone
+                .write(raw, &record.scope, &mut batch.contents)
+            {
                 batch.faults.push((number, refusal.code, refusal.message));
                 batch.contents.extend_from_slice(raw);
             }
@@ -215,9 +222,9 @@ impl<R: Read> RecordSplitter<R> {
         batch.content_ends.push(batch.contents.len() as u64);
     }
 
-    /// Forgets what is dealt with.
-    fn leave_behind(&mut self, stream: &mut DocumentStream<Source<R>>) {
-        self.anchor = stream.position();
+    /// Discards the bytes that are no longer needed.
+    fn discard_processed(&mut self, stream: &mut DocumentStream<Source<R>>) {
+        self.processed = stream.offset();
         if !self.options.contents {
             return;
         }
@@ -232,27 +239,27 @@ impl<R: Read> RecordSplitter<R> {
         }
         if let Some(record) = &self.locator.record {
             let max = self.options.record_bytes;
-            if self.anchor - record.start <= max {
-                self.anchor = record.start;
-            } else if self.shown.is_none() {
-                let shown = retained.slice(record.start..record.start + max.min(SHOWN_BYTES));
-                self.shown = Some(shown.to_vec());
+            if self.processed - record.start <= max {
+                self.processed = record.start;
+            } else if self.excerpt.is_none() {
+                let excerpt = retained.slice(record.start..record.start + max.min(EXCERPT_BYTES));
+                self.excerpt = Some(excerpt.to_vec());
             }
         }
-        retained.forget_before(self.anchor);
+        retained.discard_before(self.processed);
     }
 
-    /// What is left where the document is refused.
+    /// The state after the document was refused.
     fn refused(&self, refusal: Refusal, retained: &Source<R>) -> SplitEnd {
         let around = |found: &LocatedRecord| self.locator.ancestors[found.ancestors].clone();
-        let last = self.locator.found.last();
+        let last = self.locator.located.last();
         let (start, open) = if let Some(record) = &self.locator.record {
             (record.start, around(record))
-        } else if let Some(last) = last.filter(|last| last.end > self.anchor) {
+        } else if let Some(last) = last.filter(|last| last.end > self.processed) {
             (last.end, around(last))
         } else {
             (
-                self.anchor,
+                self.processed,
                 self.open.iter().map(|(span, _)| *span).collect(),
             )
         };
@@ -268,25 +275,25 @@ impl<R: Read> RecordSplitter<R> {
                 }
             }
         }
-        match &self.shown {
-            Some(shown) => rest.extend_from_slice(shown),
+        match &self.excerpt {
+            Some(excerpt) => rest.extend_from_slice(excerpt),
             None => rest.extend_from_slice(retained.slice_from(start)),
         }
         SplitEnd {
-            refusal: Some(self.placed(refusal)),
+            refusal: Some(self.in_original(refusal)),
             rest,
             rest_start: self.original(start),
         }
     }
 
-    fn placed(&self, refusal: Refusal) -> Refusal {
+    fn in_original(&self, refusal: Refusal) -> Refusal {
         Refusal {
             offset: self.original(refusal.offset),
             ..refusal
         }
     }
 
-    /// Where the byte at `at` of the stream is in the original.
+    /// The offset in the original of the byte at offset `at` of the stream.
     fn original(&self, at: u64) -> u64 {
         let mut before = 0;
         for &(start, end) in &self.options.prefix {
@@ -305,14 +312,14 @@ impl<R: Read> RecordSplitter<R> {
     }
 }
 
-/// The length of the byte order mark and XML declaration at the beginning of a document.
+/// The length of the byte order mark and the XML declaration at the start of a document.
 fn declaration_len(head: &[u8]) -> usize {
     let mark = match head {
         [0xef, 0xbb, 0xbf, ..] => 3,
         [0xfe, 0xff, ..] | [0xff, 0xfe, ..] => 2,
         _ => 0,
     };
-    // In UTF-16 every other byte of a declaration is zero, and of other encodings none.
+    // In UTF-16, every other byte of a declaration is zero; in other encodings, none is.
     let text: Vec<(usize, u8)> = std::iter::zip(mark.., head[mark..].iter().copied())
         .filter(|&(_, byte)| byte != 0)
         .collect();

@@ -1,52 +1,53 @@
-//! A stream whose last bytes stay at hand.
+//! A stream that retains the bytes read from it.
 
 use std::io::{self, Read};
 use std::ops::Range;
 
-/// Passes bytes on, and keeps those from some place on.
+/// Reads from a source and retains the bytes since [`RetainingReader::discard_before`].
 pub(super) struct RetainingReader<R> {
     source: R,
-    kept: Vec<u8>,
-    /// The offset of the first byte kept.
+    retained: Vec<u8>,
+    /// Offset of the first retained byte.
     base: u64,
-    keeps: bool,
+    retains: bool,
 }
 
 impl<R: Read> RetainingReader<R> {
-    /// Keeps what passes, unless nobody will ask.
-    pub(super) fn new(source: R, keeps: bool) -> Self {
+    /// Retains bytes only if `retains` is set.
+    pub(super) fn new(source: R, retains: bool) -> Self {
         Self {
             source,
-            kept: Vec::new(),
+            retained: Vec::new(),
             base: 0,
-            keeps,
+            retains,
         }
     }
 
-    /// The bytes of `range`, as far as they have passed and are kept.
+    /// The bytes of `range`, as far as they have been read and are retained.
     pub(super) fn slice(&self, range: Range<u64>) -> &[u8] {
-        let place = |offset: u64| (offset.saturating_sub(self.base) as usize).min(self.kept.len());
-        &self.kept[place(range.start)..place(range.end)]
+        let index =
+            |offset: u64| (offset.saturating_sub(self.base) as usize).min(self.retained.len());
+        &self.retained[index(range.start)..index(range.end)]
     }
 
-    /// What is kept from `start` on.
+    /// The retained bytes from `start` on.
     pub(super) fn slice_from(&self, start: u64) -> &[u8] {
         self.slice(start..u64::MAX)
     }
 
-    /// Forgets what is before `offset`.
-    pub(super) fn forget_before(&mut self, offset: u64) {
-        let gone = (offset.saturating_sub(self.base) as usize).min(self.kept.len());
-        self.kept.drain(..gone);
-        self.base += gone as u64;
+    /// Drops the bytes before `offset`.
+    pub(super) fn discard_before(&mut self, offset: u64) {
+        let count = (offset.saturating_sub(self.base) as usize).min(self.retained.len());
+        self.retained.drain(..count);
+        self.base += count as u64;
     }
 }
 
 impl<R: Read> Read for RetainingReader<R> {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
         let read = self.source.read(buffer)?;
-        if self.keeps {
-            self.kept.extend_from_slice(&buffer[..read]);
+        if self.retains {
+            self.retained.extend_from_slice(&buffer[..read]);
         }
         Ok(read)
     }

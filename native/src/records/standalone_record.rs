@@ -1,6 +1,6 @@
-//! From a record's bytes to a document that stands alone.
+//! Turns the bytes of a record into a document of its own.
 //!
-//! What `Fragment.to_xml` in Python says by definition, and a test compares the two.
+//! `Fragment.to_xml` in Python is the reference; a test compares the two.
 
 use std::borrow::Cow;
 use std::sync::Arc;
@@ -14,13 +14,13 @@ use super::xml_writer::{push_attribute_quoted, XmlWriter};
 
 const PREDEFINED: [&str; 5] = ["amp;", "lt;", "gt;", "quot;", "apos;"];
 
-/// What the document around lends to its records.
+/// Writes records as standalone documents, with what they need from the enclosing document.
 pub(super) struct StandaloneRecordWriter {
     encoding: &'static str,
-    /// A document type declaration with the document's own internal subset; empty without one.
+    /// A document type declaration with the document's internal subset; empty if it has none.
     doctype: String,
-    /// Whether the subset may say something of elements that refer to nothing: attribute defaults.
-    lends_to_all: bool,
+    /// Whether the subset may declare attribute defaults, which affect records without references too.
+    affects_all: bool,
     reader: Reader,
     writer: XmlWriter,
     text: String,
@@ -30,7 +30,7 @@ impl StandaloneRecordWriter {
     pub(super) fn new(entities: &HashMap<String, Arc<str>>) -> Self {
         let options = ReaderOptions {
             limits: Limits {
-                // The whole document was within its limits; a short piece only looks worse.
+                // The document was within its limits; in a short part of it the ratio may be larger.
                 entity_amplification: u64::MAX,
                 ..Limits::default()
             },
@@ -40,34 +40,34 @@ impl StandaloneRecordWriter {
         Self {
             encoding: "utf-8",
             doctype: String::new(),
-            lends_to_all: false,
+            affects_all: false,
             reader: Reader::new(options),
             writer: XmlWriter::default(),
             text: String::new(),
         }
     }
 
-    /// The document's encoding.
+    /// Sets the encoding of the document.
     pub(super) fn set_encoding(&mut self, encoding: &'static str) {
         self.encoding = encoding;
     }
 
-    /// The document type declaration, as written in the document.
+    /// Sets the document type declaration, given in the document's encoding.
     pub(super) fn set_doctype(&mut self, declaration: &[u8]) {
-        let text = decode(declaration, self.encoding).expect("what was read is text");
+        let text = decode(declaration, self.encoding).expect("the reader has validated it");
         let before_end = text
             .strip_suffix('>')
             .map_or("", |text| text.trim_end_matches([' ', '\t', '\n', '\r']));
         if let (Some(start), true) = (text.find('['), before_end.ends_with(']')) {
             let subset = &text[start..];
-            // Parameter entities may declare attributes without saying so in plain words.
-            self.lends_to_all = subset.contains("ATTLIST") || subset.contains('%');
+            // Parameter entities may declare attributes without the word ATTLIST.
+            self.affects_all = subset.contains("ATTLIST") || subset.contains('%');
             self.doctype = format!("<!DOCTYPE fragment {subset}");
         }
     }
 
-    /// Writes to `out` the document that the record `raw`, with the namespaces `scope`, is.
-    pub(super) fn lend(
+    /// Appends the record `raw` with the namespaces `scope` to `out` as a standalone document.
+    pub(super) fn write(
         &mut self,
         raw: &[u8],
         scope: &NamespaceScope,
@@ -75,21 +75,21 @@ impl StandaloneRecordWriter {
     ) -> Result<(), Box<Refusal>> {
         let text: Cow<'_, str> = match self.encoding {
             "utf-8" | "us-ascii" => {
-                Cow::Borrowed(simdutf8::basic::from_utf8(raw).expect("what was read is UTF-8"))
+                Cow::Borrowed(simdutf8::basic::from_utf8(raw).expect("the reader has validated it"))
             }
-            encoding => Cow::Owned(decode(raw, encoding).expect("what was read is text")),
+            encoding => Cow::Owned(decode(raw, encoding).expect("the reader has validated it")),
         };
-        let refers = self.lends_to_all || has_named_reference(&text);
-        if scope.is_empty() && !refers {
+        let needs_doctype = self.affects_all || has_named_reference(&text);
+        if scope.is_empty() && !needs_doctype {
             out.extend_from_slice(text.as_bytes());
             return Ok(());
         }
         self.text.clear();
-        if refers {
+        if needs_doctype {
             self.text.push_str(&self.doctype);
         }
-        push_declared(&text, scope, &mut self.text);
-        if refers {
+        push_with_namespaces(&text, scope, &mut self.text);
+        if needs_doctype {
             self.writer.begin();
             self.reader
                 .read_slice(self.text.as_bytes(), &mut self.writer)
@@ -102,7 +102,7 @@ impl StandaloneRecordWriter {
     }
 }
 
-/// Whether there may be a reference to an entity that XML does not know by itself.
+/// Whether there may be a reference to an entity that is not predefined.
 fn has_named_reference(text: &str) -> bool {
     memchr::memchr_iter(b'&', text.as_bytes()).any(|at| {
         let body = &text[at + 1..];
@@ -110,12 +110,12 @@ fn has_named_reference(text: &str) -> bool {
     })
 }
 
-/// Writes the element with the declarations that it inherits and does not make itself.
-fn push_declared(element: &str, scope: &NamespaceScope, out: &mut String) {
+/// Appends the element with the namespace declarations that it inherits and does not override.
+fn push_with_namespaces(element: &str, scope: &NamespaceScope, out: &mut String) {
     let is_space = |c: char| matches!(c, ' ' | '\t' | '\n' | '\r');
     let name_end = element
         .find(|c: char| is_space(c) || c == '/' || c == '>')
-        .expect("a start tag ends");
+        .expect("a start tag has an end");
     let own = own_declarations(&element[name_end..]);
     out.push_str(&element[..name_end]);
     for (prefix, uri) in scope.iter().filter(|(prefix, _)| !own.contains(&&**prefix)) {
@@ -131,7 +131,7 @@ fn push_declared(element: &str, scope: &NamespaceScope, out: &mut String) {
     out.push_str(&element[name_end..]);
 }
 
-/// The prefixes that a start tag declares; `rest` is what follows its name.
+/// The prefixes that a start tag declares; `rest` is the text after its name.
 fn own_declarations(rest: &str) -> Vec<&str> {
     let mut own = Vec::new();
     let mut rest = rest;
@@ -149,7 +149,7 @@ fn own_declarations(rest: &str) -> Vec<&str> {
         }
         let value = after.trim_start_matches([' ', '\t', '\n', '\r']);
         let quote = value.as_bytes()[0];
-        let end = memchr::memchr(quote, &value.as_bytes()[1..]).expect("a value ends");
+        let end = memchr::memchr(quote, &value.as_bytes()[1..]).expect("a value has an end");
         rest = &value[end + 2..];
     }
 }

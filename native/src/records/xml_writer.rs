@@ -1,4 +1,4 @@
-//! Events back into text, as `documents/writing.py` writes them.
+//! Writes events as XML, in the same form as `documents/writing.py`.
 
 use std::collections::BTreeMap;
 
@@ -8,19 +8,20 @@ const XML_URI: &str = "http://www.w3.org/XML/1998/namespace";
 
 type PrefixMap = BTreeMap<String, String>;
 
-/// Writes what it hears.
+/// Writes the events of a document as XML.
 #[derive(Default)]
 pub(super) struct XmlWriter {
     pub text: String,
     names: Vec<String>,
     scopes: Vec<PrefixMap>,
-    /// Whether text was the last that was written, and whether a comment or instruction came since.
-    is_behind_text: bool,
+    /// Whether the last node was a text node.
+    is_after_text: bool,
+    /// Whether a text break came after it.
     is_broken: bool,
 }
 
 impl XmlWriter {
-    /// Begins a document.
+    /// Starts a document.
     pub(super) fn begin(&mut self) {
         self.text.clear();
         self.names.clear();
@@ -30,12 +31,12 @@ impl XmlWriter {
     }
 
     fn end_text(&mut self) {
-        (self.is_behind_text, self.is_broken) = (false, false);
+        (self.is_after_text, self.is_broken) = (false, false);
     }
 
-    /// Writes what `scope` declares differently from the scope around it.
+    /// Writes the declarations of `scope` that differ from the enclosing scope.
     fn push_declarations(&mut self, scope: &PrefixMap) {
-        let outer = self.scopes.last().expect("begun");
+        let outer = self.scopes.last().expect("a document was started");
         let undeclared = outer.contains_key("") && !scope.contains_key("");
         let changed = scope
             .iter()
@@ -96,11 +97,11 @@ impl Handler for XmlWriter {
     }
 
     fn text(&mut self, text: &str, _: Span) -> Result<(), Stop> {
-        if self.is_behind_text && self.is_broken {
-            self.text.push_str("<!---->"); // keeps apart what was apart
+        if self.is_after_text && self.is_broken {
+            self.text.push_str("<!---->"); // keeps the text nodes separate
         }
         push_escaped(text, "&<>\r", &mut self.text);
-        (self.is_behind_text, self.is_broken) = (true, false);
+        (self.is_after_text, self.is_broken) = (true, false);
         Ok(())
     }
 
@@ -110,7 +111,7 @@ impl Handler for XmlWriter {
     }
 }
 
-/// The name with a prefix that means its namespace; the document used one, so there is one.
+/// The name with a prefix for its namespace; the document used one, so one is in scope.
 fn qualified(names: &Names, name: NameId, scope: &PrefixMap, is_attribute: bool) -> String {
     let (uri, local) = names.get(name);
     if uri.is_empty() {
@@ -131,7 +132,7 @@ fn qualified(names: &Names, name: NameId, scope: &PrefixMap, is_attribute: bool)
     }
 }
 
-/// Writes an attribute's value between double quotes.
+/// Writes an attribute value for double quotes.
 fn push_value(value: &str, out: &mut String) {
     push_escaped(value, "&<>\"\t\n\r", out);
 }
@@ -149,7 +150,7 @@ pub(super) fn push_attribute_quoted(value: &str, out: &mut String) {
     out.push(quote);
 }
 
-/// Writes `text`, the characters in `special` as references.
+/// Writes `text` with the characters in `special` as references.
 fn push_escaped(text: &str, special: &str, out: &mut String) {
     for character in text.chars() {
         if !special.contains(character) {

@@ -8,16 +8,16 @@ use crate::reader::text_cursor::TextCursor;
 use super::internal_subset::SubsetParser;
 use super::AttributeRule;
 
-/// The types that are one word. A word comes before those it begins with.
-const WORDS: [&str; 8] = [
+/// The types that are keywords. A keyword precedes its own prefixes.
+const KEYWORD_TYPES: [&str; 8] = [
     "IDREFS", "IDREF", "ID", "ENTITIES", "ENTITY", "NMTOKENS", "NMTOKEN", "CDATA",
 ];
 
-/// Passes an attribute-list declaration, `<!ATTLIST` being passed already.
+/// Parses an attribute-list declaration after `<!ATTLIST`.
 pub(super) fn declaration(
     subset: &mut SubsetParser<'_>,
     cursor: &mut TextCursor<'_>,
-    fold_line_ends: bool,
+    normalise_line_ends: bool,
 ) -> ParseResult<()> {
     cursor.expect_space(error_codes::DOCTYPE)?;
     let element = cursor.qualified_name()?;
@@ -35,27 +35,27 @@ pub(super) fn declaration(
         }
         let name = cursor.qualified_name()?;
         cursor.expect_space(error_codes::DOCTYPE)?;
-        let tokens = attribute_type(cursor)?;
+        let is_tokenized = attribute_type(cursor)?;
         cursor.expect_space(error_codes::DOCTYPE)?;
-        let default = default_value(subset, cursor, fold_line_ends)?;
+        let default = default_value(subset, cursor, normalise_line_ends)?;
         let default = default.map(|mut value| {
-            if tokens {
+            if is_tokenized {
                 collapse(&mut value, 0);
             }
             value.into_boxed_str()
         });
         let rule = AttributeRule {
             name: name.into(),
-            tokens,
+            is_tokenized,
             default,
         };
         subset.doctype.declare_attribute(element, rule);
     }
 }
 
-/// Passes an attribute's type; whether it is another than `CDATA`.
+/// Parses an attribute type; whether it is not `CDATA`.
 fn attribute_type(cursor: &mut TextCursor<'_>) -> ParseResult<bool> {
-    for word in WORDS {
+    for word in KEYWORD_TYPES {
         if cursor.take(word)? {
             return Ok(word != "CDATA");
         }
@@ -68,7 +68,7 @@ fn attribute_type(cursor: &mut TextCursor<'_>) -> ParseResult<bool> {
     loop {
         cursor.skip_space();
         if notation {
-            cursor.plain_name()?;
+            cursor.ncname()?;
         } else {
             cursor.name_token()?;
         }
@@ -80,11 +80,11 @@ fn attribute_type(cursor: &mut TextCursor<'_>) -> ParseResult<bool> {
     }
 }
 
-/// Passes an attribute's default, and gives its value.
+/// Parses a default declaration; returns the default value, if there is one.
 fn default_value(
     subset: &mut SubsetParser<'_>,
     cursor: &mut TextCursor<'_>,
-    fold_line_ends: bool,
+    normalise_line_ends: bool,
 ) -> ParseResult<Option<String>> {
     if cursor.take("#REQUIRED")? || cursor.take("#IMPLIED")? {
         return Ok(None);
@@ -93,14 +93,14 @@ fn default_value(
         cursor.expect_space(error_codes::DOCTYPE)?;
     }
     let start = cursor.at + 1;
-    let raw = cursor.quoted(error_codes::DOCTYPE)?;
+    let raw = cursor.quoted_literal(error_codes::DOCTYPE)?;
     let mut value = String::new();
     ValueNormaliser {
         doctype: subset.doctype,
         options: subset.options,
-        read: subset.read,
+        document_offset: subset.document_offset,
     }
-    .append(raw, fold_line_ends, &mut value)
-    .map_err(|fail| fail.shifted(start))?;
+    .append(raw, normalise_line_ends, &mut value)
+    .map_err(|error| error.shifted(start))?;
     Ok(Some(value))
 }

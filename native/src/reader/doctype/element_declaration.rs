@@ -1,10 +1,10 @@
-//! Element declarations: checked, and not kept.
+//! Element declarations, which are checked and ignored.
 
 use crate::reader::error_codes;
 use crate::reader::parse_error::{refuse, ParseResult};
 use crate::reader::text_cursor::TextCursor;
 
-/// Passes an element's declaration, `<!ELEMENT` being passed already.
+/// Parses an element declaration after `<!ELEMENT`.
 pub(super) fn declaration(cursor: &mut TextCursor<'_>, depth_max: usize) -> ParseResult<()> {
     cursor.expect_space(error_codes::DOCTYPE)?;
     cursor.qualified_name()?;
@@ -22,7 +22,7 @@ pub(super) fn declaration(cursor: &mut TextCursor<'_>, depth_max: usize) -> Pars
     cursor.expect(">", error_codes::DOCTYPE)
 }
 
-/// Passes what follows `(#PCDATA`.
+/// Parses mixed content after `(#PCDATA`.
 fn mixed(cursor: &mut TextCursor<'_>) -> ParseResult<()> {
     let mut any_name = false;
     loop {
@@ -41,13 +41,13 @@ fn mixed(cursor: &mut TextCursor<'_>) -> ParseResult<()> {
     }
 }
 
-/// Passes a content model of elements, its first `(` being passed already.
+/// Parses a content model of elements after its first `(`.
 fn children(cursor: &mut TextCursor<'_>, depth_max: usize) -> ParseResult<()> {
-    /// Stands for a group whose separator is not known yet.
+    /// The separator of a group that has shown none yet.
     const UNKNOWN: u8 = 0;
     let mut separators = vec![UNKNOWN];
     while !separators.is_empty() {
-        // One particle: a group begins, or a name.
+        // A particle: the start of a group, or a name.
         cursor.skip_space();
         if cursor.take("(")? {
             if separators.len() == depth_max {
@@ -59,7 +59,7 @@ fn children(cursor: &mut TextCursor<'_>, depth_max: usize) -> ParseResult<()> {
         }
         cursor.qualified_name()?;
         occurrence(cursor)?;
-        // What follows it: groups end, or a separator.
+        // After it: ends of groups, or a separator.
         loop {
             cursor.skip_space();
             let next = cursor.peek()?;

@@ -1,11 +1,11 @@
 //! The grammar of the document type declaration and its internal subset.
 //!
-//! An external subset is never read: what it might declare is missing where it is needed, and only
-//! there. A reference to an external parameter entity is refused like any to an external entity.
+//! An external subset is never read; a document is refused only if it uses an entity that is not declared
+//! internally. References to external parameter entities are refused like those to any external entity.
 
 use std::sync::Arc;
 
-use crate::reader::char_classes::referred_char;
+use crate::reader::char_classes::referenced_char;
 use crate::reader::entities::{character, Definition};
 use crate::reader::parse_error::{refuse, ParseError, ParseResult};
 use crate::reader::processing_instruction::check_target;
@@ -14,32 +14,32 @@ use crate::reader::{error_codes, ReaderOptions};
 
 use super::{attribute_list, element_declaration, Doctype};
 
-/// What the parsing of one declaration needs to know.
+/// Parses the declarations of the internal subset.
 pub(super) struct SubsetParser<'d> {
     pub doctype: &'d mut Doctype,
     pub options: &'d ReaderOptions,
-    /// How far into the document the declaration begins.
-    pub read: u64,
+    /// Offset of the document type declaration in the document.
+    pub document_offset: u64,
 }
 
-/// Passes a document type declaration, `<!DOCTYPE` being passed already.
+/// Parses a document type declaration after `<!DOCTYPE`.
 pub(in crate::reader) fn parse(
     cursor: &mut TextCursor<'_>,
     doctype: &mut Doctype,
     options: &ReaderOptions,
-    read: u64,
+    document_offset: u64,
 ) -> ParseResult<()> {
     cursor.expect_space(error_codes::DOCTYPE)?;
     cursor.qualified_name()?;
     let spaced = cursor.skip_space();
     if spaced && external_id(cursor, false)? {
-        doctype.is_incomplete = true;
+        doctype.has_external_subset = true;
         cursor.skip_space();
     }
     let mut subset = SubsetParser {
         doctype,
         options,
-        read,
+        document_offset,
     };
     if cursor.take("[")? {
         subset.declarations(cursor, false)?;
@@ -50,7 +50,7 @@ pub(in crate::reader) fn parse(
 }
 
 impl SubsetParser<'_> {
-    /// Passes declarations up to `]`, or, inside a parameter entity, up to its end.
+    /// Parses declarations up to `]`, or up to the end of a parameter entity.
     fn declarations(&mut self, cursor: &mut TextCursor<'_>, in_entity: bool) -> ParseResult<()> {
         loop {
             cursor.skip_space();
@@ -63,7 +63,7 @@ impl SubsetParser<'_> {
             let start = cursor.at;
             if cursor.take("%")? {
                 self.parameter_reference(cursor)
-                    .map_err(|fail| fail.placed(start))?;
+                    .map_err(|error| error.at(start))?;
             } else if cursor.take("<!--")? {
                 comment(cursor)?;
             } else if cursor.take("<?")? {
@@ -80,59 +80,59 @@ impl SubsetParser<'_> {
                 return refuse(
                     error_codes::DOCTYPE,
                     start,
-                    "this is no declaration that an internal subset may have",
+                    "this is not a declaration allowed in the internal subset",
                 );
             }
         }
     }
 
-    /// Passes `name;` and reads what the parameter entity holds, if it is inside the document.
+    /// Parses `name;` and the declarations in the parameter entity.
     fn parameter_reference(&mut self, cursor: &mut TextCursor<'_>) -> ParseResult<()> {
-        let name = cursor.plain_name()?;
+        let name = cursor.ncname()?;
         cursor.expect(";", error_codes::REFERENCE)?;
         let limits = &self.options.limits;
         let expansion = &mut self.doctype.expansion;
         let opened = self
             .doctype
             .parameter
-            .open(name, expansion, self.read, limits)?;
+            .open(name, expansion, self.document_offset, limits)?;
         let Some((id, text)) = opened else {
-            let message = format!("nothing declares the parameter entity {name}");
+            let message = format!("the parameter entity {name} is not declared");
             return refuse(error_codes::ENTITY_UNDECLARED, 0, message);
         };
-        let mut inside = TextCursor {
+        let mut entity_cursor = TextCursor {
             text: &text,
             at: 0,
             complete: true,
             what: "a parameter entity",
             name_bytes_max: cursor.name_bytes_max,
         };
-        self.declarations(&mut inside, true)?;
+        self.declarations(&mut entity_cursor, true)?;
         self.doctype
             .parameter
             .close(id, &mut self.doctype.expansion);
         Ok(())
     }
 
-    /// Passes an entity's declaration.
+    /// Parses an entity declaration.
     fn entity(&mut self, cursor: &mut TextCursor<'_>, in_entity: bool) -> ParseResult<()> {
         cursor.expect_space(error_codes::DOCTYPE)?;
         let is_parameter = cursor.take("%")?;
         if is_parameter {
             cursor.expect_space(error_codes::DOCTYPE)?;
         }
-        let name = cursor.plain_name()?;
+        let name = cursor.ncname()?;
         cursor.expect_space(error_codes::DOCTYPE)?;
         let definition = if matches!(cursor.peek()?, b'"' | b'\'') {
             let start = cursor.at + 1;
-            let value = cursor.quoted(error_codes::DOCTYPE)?;
-            let text = replacement(value, !in_entity).map_err(|fail| fail.shifted(start))?;
+            let value = cursor.quoted_literal(error_codes::DOCTYPE)?;
+            let text = replacement_text(value, !in_entity).map_err(|error| error.shifted(start))?;
             Definition::Internal(text)
         } else if external_id(cursor, false)? {
             let spaced = cursor.skip_space();
             if !is_parameter && spaced && cursor.take("NDATA")? {
                 cursor.expect_space(error_codes::DOCTYPE)?;
-                cursor.plain_name()?;
+                cursor.ncname()?;
                 Definition::Unparsed
             } else {
                 Definition::External
@@ -141,7 +141,7 @@ impl SubsetParser<'_> {
             return refuse(
                 error_codes::DOCTYPE,
                 cursor.at,
-                "an entity's value or identifier is missing",
+                "the value or the identifier of an entity is missing",
             );
         };
         cursor.skip_space();
@@ -156,8 +156,8 @@ impl SubsetParser<'_> {
     }
 }
 
-/// The replacement text of an entity's value as written.
-fn replacement(value: &str, fold_line_ends: bool) -> ParseResult<Arc<str>> {
+/// The replacement text of an entity with this literal value.
+fn replacement_text(value: &str, normalise_line_ends: bool) -> ParseResult<Arc<str>> {
     let mut text = String::with_capacity(value.len());
     let mut at = 0;
     while let Some(found) = value[at..].find(['&', '%', '\r']) {
@@ -165,24 +165,28 @@ fn replacement(value: &str, fold_line_ends: bool) -> ParseResult<Arc<str>> {
         text.push_str(&value[at..special]);
         at = special + 1;
         match value.as_bytes()[special] {
-            b'\r' if fold_line_ends => {
+            b'\r' if normalise_line_ends => {
                 text.push('\n');
                 at += usize::from(value[at..].starts_with('\n'));
             }
             b'\r' => text.push('\r'),
             b'%' => {
-                let message = "a parameter entity may not be referred to inside a declaration of an internal subset";
+                let message = "a parameter entity must not be referenced inside a declaration of the internal subset";
                 return refuse(error_codes::DOCTYPE, special, message);
             }
             _ => {
                 let Some(len) = value[at..].find(';') else {
-                    return refuse(error_codes::REFERENCE, special, "a reference has no end");
+                    return refuse(
+                        error_codes::REFERENCE,
+                        special,
+                        "a reference is not terminated",
+                    );
                 };
                 let body = &value[at..at + len];
-                character(body).map_err(|fail| fail.shifted(special))?;
-                match referred_char(body) {
+                character(body).map_err(|error| error.shifted(special))?;
+                match referenced_char(body) {
                     Some(character) => text.push(character),
-                    // General entities are expanded where the entity is used.
+                    // General entities are expanded when the entity is used.
                     None => text.push_str(&value[special..=at + len]),
                 }
                 at += len + 1;
@@ -193,11 +197,12 @@ fn replacement(value: &str, fold_line_ends: bool) -> ParseResult<Arc<str>> {
     Ok(text.into())
 }
 
-/// Passes an external identifier, if one is next. A notation's may be public alone.
-fn external_id(cursor: &mut TextCursor<'_>, may_be_public_alone: bool) -> ParseResult<bool> {
+/// Parses an external identifier, if one is next. That of a notation may consist of a public identifier
+/// only.
+fn external_id(cursor: &mut TextCursor<'_>, allows_public_only: bool) -> ParseResult<bool> {
     if cursor.take("SYSTEM")? {
         cursor.expect_space(error_codes::DOCTYPE)?;
-        cursor.quoted(error_codes::DOCTYPE)?;
+        cursor.quoted_literal(error_codes::DOCTYPE)?;
         return Ok(true);
     }
     if !cursor.take("PUBLIC")? {
@@ -205,12 +210,12 @@ fn external_id(cursor: &mut TextCursor<'_>, may_be_public_alone: bool) -> ParseR
     }
     cursor.expect_space(error_codes::DOCTYPE)?;
     let start = cursor.at + 1;
-    let public = cursor.quoted(error_codes::DOCTYPE)?;
+    let public = cursor.quoted_literal(error_codes::DOCTYPE)?;
     if let Some(bad) = public.bytes().position(|byte| !is_public_id_byte(byte)) {
         return refuse(
             error_codes::DOCTYPE,
             start + bad,
-            "a character that a public identifier may not have",
+            "a character that is not allowed in a public identifier",
         );
     }
     let spaced = cursor.skip_space();
@@ -222,8 +227,8 @@ fn external_id(cursor: &mut TextCursor<'_>, may_be_public_alone: bool) -> ParseR
                 "white space is missing between the identifiers",
             );
         }
-        cursor.quoted(error_codes::DOCTYPE)?;
-    } else if !may_be_public_alone {
+        cursor.quoted_literal(error_codes::DOCTYPE)?;
+    } else if !allows_public_only {
         return refuse(
             error_codes::DOCTYPE,
             cursor.at,
@@ -239,21 +244,21 @@ fn is_public_id_byte(byte: u8) -> bool {
 
 fn notation(cursor: &mut TextCursor<'_>) -> ParseResult<()> {
     cursor.expect_space(error_codes::DOCTYPE)?;
-    cursor.plain_name()?;
+    cursor.ncname()?;
     cursor.expect_space(error_codes::DOCTYPE)?;
     if !external_id(cursor, true)? {
         return refuse(
             error_codes::DOCTYPE,
             cursor.at,
-            "a notation's identifier is missing",
+            "the identifier of a notation is missing",
         );
     }
     cursor.skip_space();
     cursor.expect(">", error_codes::DOCTYPE)
 }
 
-/// Passes a comment, `<!--` being passed already.
-pub(in crate::reader) fn comment(cursor: &mut TextCursor<'_>) -> ParseResult<()> {
+/// Parses a comment after `<!--`.
+fn comment(cursor: &mut TextCursor<'_>) -> ParseResult<()> {
     match cursor.rest().find("--") {
         Some(len) => cursor.at += len + 2,
         None => {
@@ -267,13 +272,13 @@ pub(in crate::reader) fn comment(cursor: &mut TextCursor<'_>) -> ParseResult<()>
     cursor.expect(">", error_codes::COMMENT)
 }
 
-/// Passes a processing instruction, `<?` being passed already.
+/// Parses a processing instruction after `<?`.
 fn instruction(cursor: &mut TextCursor<'_>) -> ParseResult<()> {
     match cursor.rest().find("?>") {
         Some(len) => {
             let start = cursor.at;
             check_target(&cursor.rest()[..len], cursor.name_bytes_max)
-                .map_err(|fail| fail.shifted(start))?;
+                .map_err(|error| error.shifted(start))?;
             cursor.at += len + 2;
             Ok(())
         }

@@ -1,4 +1,4 @@
-//! The document type declaration: what a reader that does not validate keeps of it.
+//! The document type declaration, as far as a non-validating reader uses it.
 
 mod attribute_list;
 mod element_declaration;
@@ -12,38 +12,38 @@ use super::{error_codes, ReaderOptions};
 
 pub(super) use internal_subset::parse;
 
-/// An attribute's declaration.
+/// The declaration of an attribute.
 #[derive(Debug)]
 pub(super) struct AttributeRule {
     pub name: Box<str>,
-    /// Not `CDATA`: white space at the ends goes, inside it collapses.
-    pub tokens: bool,
-    /// The default, normalised.
+    /// Its type is not `CDATA`: values are trimmed and runs of spaces collapsed.
+    pub is_tokenized: bool,
+    /// The normalised default value.
     pub default: Option<Box<str>>,
 }
 
-/// What the declarations of a document say, and what they have cost so far.
+/// The declarations of a document, and the size of their expansions so far.
 #[derive(Debug, Default)]
 pub(super) struct Doctype {
     pub general: Entities,
     pub parameter: Entities,
     pub expansion: Expansion,
     attributes: HashMap<Box<str>, Vec<AttributeRule>>,
-    /// There is an external subset, which might declare what is not found.
-    is_incomplete: bool,
+    /// Whether there is an external subset, which is not read and may contain further declarations.
+    has_external_subset: bool,
 }
 
 impl Doctype {
-    /// Begins a document.
+    /// Starts a document.
     pub(super) fn clear(&mut self) {
         self.general.clear();
         self.parameter.clear();
         self.expansion = Expansion::default();
         self.attributes.clear();
-        self.is_incomplete = false;
+        self.has_external_subset = false;
     }
 
-    /// What is declared for the attributes of `element`.
+    /// The declarations of attributes of `element`.
     #[inline]
     pub(super) fn rules(&self, element: &str) -> &[AttributeRule] {
         if self.attributes.is_empty() {
@@ -52,7 +52,7 @@ impl Doctype {
         self.attributes.get(element).map_or(&[], Vec::as_slice)
     }
 
-    /// Declares an attribute; only the first declaration of it counts.
+    /// Declares an attribute; the first declaration takes precedence.
     fn declare_attribute(&mut self, element: &str, rule: AttributeRule) {
         let rules = self.attributes.entry(element.into()).or_default();
         if rules.iter().all(|known| known.name != rule.name) {
@@ -60,33 +60,36 @@ impl Doctype {
         }
     }
 
-    /// What the reference `&body;` stands for, `read` bytes into the document.
+    /// What the reference `&body;` at offset `document_offset` of the document stands for.
     pub(super) fn resolve(
         &mut self,
         body: &str,
-        read: u64,
+        document_offset: u64,
         options: &ReaderOptions,
     ) -> ParseResult<ReferenceMeaning> {
         if let Some(character) = character(body)? {
             return Ok(ReferenceMeaning::Character(character));
         }
         let limits = &options.limits;
-        if let Some((id, text)) = self.general.open(body, &mut self.expansion, read, limits)? {
+        if let Some((id, text)) =
+            self.general
+                .open(body, &mut self.expansion, document_offset, limits)?
+        {
             return Ok(ReferenceMeaning::Markup(id, text));
         }
         if let Some(text) = options.entities.get(body) {
-            self.expansion.charge(text.len(), read, limits)?;
+            self.expansion.charge(text.len(), document_offset, limits)?;
             return Ok(ReferenceMeaning::Plain(text.clone()));
         }
-        let message = if self.is_incomplete {
-            format!("the entity {body} may be declared outside the document, where the reader never looks")
+        let message = if self.has_external_subset {
+            format!("the entity {body} is not declared in the document, and external declarations are never read")
         } else {
-            format!("nothing declares the entity {body}")
+            format!("the entity {body} is not declared")
         };
         refuse(error_codes::ENTITY_UNDECLARED, 0, message)
     }
 
-    /// Ends the use of what [`Doctype::resolve`] opened.
+    /// Closes an entity that [`Doctype::resolve`] opened.
     pub(super) fn close(&mut self, id: usize) {
         self.general.close(id, &mut self.expansion);
     }

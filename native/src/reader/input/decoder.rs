@@ -1,4 +1,4 @@
-//! Decoding into UTF-8, character by character accounted for.
+//! Decodes documents into UTF-8 and records the original offset of each character.
 
 use encoding_rs::DecoderResult;
 
@@ -10,27 +10,28 @@ pub(super) enum Decoder {
     Utf16 {
         big_endian: bool,
     },
-    /// One byte a character: what each byte means.
-    Table(Box<[Option<char>; 256]>),
-    /// Several bytes a character, possibly with state. Holds how many bytes it has taken since
-    /// the last character.
-    Many(Box<encoding_rs::Decoder>, usize),
+    /// A single-byte encoding: the character of each byte.
+    SingleByte(Box<[Option<char>; 256]>),
+    /// A multi-byte encoding, possibly with state; and the number of bytes since the last character.
+    MultiByte(Box<encoding_rs::Decoder>, usize),
 }
 
-/// Bytes that are not text in the encoding.
+/// The bytes are invalid in the encoding.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Malformed;
 
 impl Decoder {
-    /// A decoder of anything but UTF-8.
+    /// A decoder for an encoding other than UTF-8.
     pub(super) fn new(encoding: Encoding) -> Self {
         match encoding {
-            Encoding::Utf8 => unreachable!("UTF-8 is checked, not decoded"),
+            Encoding::Utf8 => unreachable!("UTF-8 is validated, not decoded"),
             Encoding::Utf16 { big_endian, .. } => Self::Utf16 { big_endian },
-            Encoding::Ascii => Self::Table(table(|byte| byte.is_ascii().then_some(byte as char))),
-            Encoding::Latin1 => Self::Table(table(|byte| Some(byte as char))),
+            Encoding::Ascii => {
+                Self::SingleByte(byte_table(|byte| byte.is_ascii().then_some(byte as char)))
+            }
+            Encoding::Latin1 => Self::SingleByte(byte_table(|byte| Some(byte as char))),
             Encoding::Other { coder, iso } if coder.is_single_byte() => {
-                Self::Table(table(|byte| {
+                Self::SingleByte(byte_table(|byte| {
                     if iso && (0x80..0xA0).contains(&byte) {
                         return Some(byte as char);
                     }
@@ -40,13 +41,14 @@ impl Decoder {
                 }))
             }
             Encoding::Other { coder, .. } => {
-                Self::Many(Box::new(coder.new_decoder_without_bom_handling()), 0)
+                Self::MultiByte(Box::new(coder.new_decoder_without_bom_handling()), 0)
             }
         }
     }
 
-    /// Decodes `raw` to the end of `text`, and gives how many bytes were taken: all but the first
-    /// bytes of a character cut in two, unless `last`. The text before the fault is decoded.
+    /// Decodes `raw` and appends it to `text`; returns the number of bytes consumed. Unless `last`, an
+    /// incomplete character at the end is not consumed. On failure, the text before the fault is
+    /// appended.
     pub(super) fn decode(
         &mut self,
         raw: &[u8],
@@ -56,20 +58,22 @@ impl Decoder {
     ) -> Result<usize, Malformed> {
         match self {
             Self::Utf16 { big_endian } => utf16(raw, *big_endian, last, text, offsets),
-            Self::Table(table) => {
+            Self::SingleByte(table) => {
                 for &byte in raw {
                     let character = table[usize::from(byte)].ok_or(Malformed)?;
                     push(character, 1, text, offsets);
                 }
                 Ok(raw.len())
             }
-            Self::Many(decoder, pending) => many(decoder, pending, raw, last, text, offsets),
+            Self::MultiByte(decoder, pending) => {
+                multi_byte(decoder, pending, raw, last, text, offsets)
+            }
         }
     }
 }
 
-fn table(meaning: impl Fn(u8) -> Option<char>) -> Box<[Option<char>; 256]> {
-    Box::new(std::array::from_fn(|byte| meaning(byte as u8)))
+fn byte_table(character: impl Fn(u8) -> Option<char>) -> Box<[Option<char>; 256]> {
+    Box::new(std::array::from_fn(|byte| character(byte as u8)))
 }
 
 #[inline]
@@ -104,7 +108,7 @@ fn utf16(
                     0x1_0000 + ((u32::from(first) - 0xD800) << 10) + (u32::from(second) - 0xDC00);
                 (char::from_u32(value), 4)
             }
-            // Half a pair is no character.
+            // An unpaired surrogate is not a character.
             _ => (char::from_u32(u32::from(first)), 2),
         };
         push(character.ok_or(Malformed)?, width, text, offsets);
@@ -116,8 +120,8 @@ fn utf16(
     Ok(at)
 }
 
-/// Byte by byte: only so is it known which bytes a character came from.
-fn many(
+/// Decodes byte by byte, to know which bytes each character comes from.
+fn multi_byte(
     decoder: &mut encoding_rs::Decoder,
     pending: &mut usize,
     raw: &[u8],
@@ -134,7 +138,7 @@ fn many(
         }
         *pending += 1;
         if written > 0 {
-            account(&buffer[..written], pending, text, offsets);
+            record(&buffer[..written], pending, text, offsets);
         }
     }
     if last {
@@ -143,16 +147,16 @@ fn many(
         if result != DecoderResult::InputEmpty {
             return Err(Malformed);
         }
-        account(&buffer[..written], pending, text, offsets);
+        record(&buffer[..written], pending, text, offsets);
     }
     Ok(raw.len())
 }
 
-/// Accounts for what `pending` bytes decoded to: mostly one character. Where it is more, the last
-/// came from the last byte. A shift between character sets belongs to the character after it.
-fn account(decoded: &[u8], pending: &mut usize, text: &mut Vec<u8>, offsets: &mut OffsetTable) {
+/// Appends what `pending` bytes decoded to, which is usually one character. If there are several, the
+/// last one came from the last byte. A shift between character sets belongs to the character after it.
+fn record(decoded: &[u8], pending: &mut usize, text: &mut Vec<u8>, offsets: &mut OffsetTable) {
     text.extend_from_slice(decoded);
-    let decoded = std::str::from_utf8(decoded).expect("encoding_rs gives UTF-8");
+    let decoded = std::str::from_utf8(decoded).expect("encoding_rs decodes to UTF-8");
     let mut characters = decoded.chars().peekable();
     while let Some(character) = characters.next() {
         let width = if characters.peek().is_some() {

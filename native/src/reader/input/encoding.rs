@@ -1,23 +1,21 @@
-//! Which encoding a document is in, and which names encodings have.
+//! Detection and labels of encodings.
 
 use crate::reader::char_classes::is_space;
 use crate::reader::error_codes;
-use crate::reader::parse_error::{refuse, shown, ParseResult};
+use crate::reader::parse_error::{quote, refuse, ParseResult};
 
-/// An encoding that the reader decodes.
+/// An encoding that the reader supports.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(in crate::reader) enum Encoding {
     Utf8,
     Utf16 {
         big_endian: bool,
-        marked: bool,
+        has_mark: bool,
     },
-    /// The first 128 characters.
     Ascii,
-    /// The first 256 characters.
     Latin1,
-    /// By encoding_rs; where `iso`, the bytes 0x80 to 0x9F are control characters, which the
-    /// encodings of Windows that encoding_rs uses in their stead put letters in.
+    /// Decoded by encoding_rs. If `iso`, the bytes 0x80 to 0x9F are control characters; encoding_rs uses
+    /// a Windows encoding instead, which has letters there.
     Other {
         coder: &'static encoding_rs::Encoding,
         iso: bool,
@@ -25,7 +23,7 @@ pub(in crate::reader) enum Encoding {
 }
 
 impl Encoding {
-    /// A name for it, which [`Encoding::for_label`] knows.
+    /// A label that [`Encoding::for_label`] accepts.
     pub(in crate::reader) fn label(self) -> &'static str {
         match self {
             Self::Utf8 => "utf-8",
@@ -43,34 +41,38 @@ impl Encoding {
         }
     }
 
-    /// The encoding called `label`.
+    /// The encoding with this label.
     pub(in crate::reader) fn for_label(label: &str) -> Option<Self> {
         let utf16 = |big_endian| Self::Utf16 {
             big_endian,
-            marked: false,
+            has_mark: false,
         };
         match label.to_ascii_lowercase().as_str() {
             "utf-16le" => Some(utf16(false)),
             "utf-16be" => Some(utf16(true)),
-            _ => named(label),
+            _ => encoding_for(label),
         }
     }
 
-    /// Checks that a declaration of `label`, or the lack of one, fits the bytes.
+    /// Checks that the declared label, if any, agrees with the encoding of the bytes.
     pub(in crate::reader) fn check_declared(self, label: Option<&str>) -> ParseResult<()> {
         let fits = match (self, label) {
             (Self::Utf8, None) => true,
-            // Without declaration or mark there would be nothing to tell the encoding by.
-            (Self::Utf16 { marked, .. }, None) => marked,
-            (Self::Utf16 { big_endian, marked }, Some(label)) => {
-                match label.to_ascii_lowercase().as_str() {
-                    "utf-16" | "iso-10646-ucs-2" => true,
-                    "utf-16le" => !big_endian || !marked,
-                    "utf-16be" => big_endian || !marked,
-                    _ => false,
-                }
-            }
-            (_, Some(label)) => named(label) == Some(self),
+            // Without a declaration and a byte order mark, the encoding is not specified.
+            (Self::Utf16 { has_mark, .. }, None) => has_mark,
+            (
+                Self::Utf16 {
+                    big_endian,
+                    has_mark,
+                },
+                Some(label),
+            ) => match label.to_ascii_lowercase().as_str() {
+                "utf-16" | "iso-10646-ucs-2" => true,
+                "utf-16le" => !big_endian || !has_mark,
+                "utf-16be" => big_endian || !has_mark,
+                _ => false,
+            },
+            (_, Some(label)) => encoding_for(label) == Some(self),
             (_, None) => false,
         };
         if fits {
@@ -78,17 +80,17 @@ impl Encoding {
         }
         let message = match label {
             Some(label) => format!(
-                "the document declares the encoding {} and is in another",
-                shown(label)
+                "the document declares the encoding {} but uses another",
+                quote(label)
             ),
-            None => "the document is in UTF-16 without saying so".to_owned(),
+            None => "the document is in UTF-16 but does not declare it".to_owned(),
         };
         refuse(error_codes::ENCODING_MISMATCH, 0, message)
     }
 }
 
-/// The encoding called `label`, UTF-16 apart, if the reader can decode it exactly.
-fn named(label: &str) -> Option<Encoding> {
+/// The encoding with this label, except UTF-16, if the reader can decode it exactly.
+fn encoding_for(label: &str) -> Option<Encoding> {
     let label = label.to_ascii_lowercase();
     Some(match label.as_str() {
         "utf-8" | "utf8" => Encoding::Utf8,
@@ -96,14 +98,14 @@ fn named(label: &str) -> Option<Encoding> {
         "iso-8859-1" | "iso_8859-1" | "latin1" | "l1" | "iso-ir-100" | "ibm819" | "cp819" => {
             Encoding::Latin1
         }
-        // encoding_rs reads these two as encodings of Windows that have letters in 0x80 to 0x9F.
+        // encoding_rs decodes these two as Windows encodings with letters in 0x80 to 0x9F.
         "iso-8859-9" | "iso_8859-9" | "latin5" => other("windows-1254", true)?,
         "iso-8859-11" => other("windows-874", true)?,
         "windows-1252" | "cp1252" | "windows-1254" | "cp1254" | "windows-874" => {
             other(&label, false)?
         }
         _ => match encoding_rs::Encoding::for_label(label.as_bytes())? {
-            // Any other label of these is one that encoding_rs folds into what it does not mean.
+            // encoding_rs maps other labels to these encodings although they mean different ones.
             coder
                 if [
                     encoding_rs::WINDOWS_1252,
@@ -139,18 +141,21 @@ fn other(label: &str, iso: bool) -> Option<Encoding> {
     })
 }
 
-/// How many bytes are enough to tell the encoding by.
+/// The number of bytes that suffices to detect the encoding.
 pub(super) const HEAD_BYTES: usize = 1024;
 
-/// Whether `head` is enough to tell the encoding by.
-pub(super) fn is_enough(head: &[u8]) -> bool {
+/// Whether `head` suffices to detect the encoding.
+pub(super) fn is_sufficient(head: &[u8]) -> bool {
     head.len() >= HEAD_BYTES
         || (head.len() >= 6 && (!head.starts_with(b"<?xml") || head.contains(&b'>')))
 }
 
-/// The encoding of a document that begins with `head`, and how long its byte order mark is.
+/// The encoding of a document that starts with `head`, and the length of its byte order mark.
 pub(super) fn detect(head: &[u8]) -> ParseResult<(Encoding, usize)> {
-    let utf16 = |big_endian, marked| Encoding::Utf16 { big_endian, marked };
+    let utf16 = |big_endian, has_mark| Encoding::Utf16 {
+        big_endian,
+        has_mark,
+    };
     match head {
         [0, 0, 0xFE, 0xFF, ..]
         | [0xFF, 0xFE, 0, 0, ..]
@@ -158,12 +163,12 @@ pub(super) fn detect(head: &[u8]) -> ParseResult<(Encoding, usize)> {
         | [b'<', 0, 0, 0, ..] => refuse(
             error_codes::ENCODING_UNKNOWN,
             0,
-            "the document is in UTF-32, which the reader does not decode",
+            "the document is in UTF-32, which is not supported",
         ),
         [0x4C, 0x6F, 0xA7, 0x94, ..] => refuse(
             error_codes::ENCODING_UNKNOWN,
             0,
-            "the document is in EBCDIC, which the reader does not decode",
+            "the document is in EBCDIC, which is not supported",
         ),
         [0xEF, 0xBB, 0xBF, ..] => Ok((Encoding::Utf8, 3)),
         [0xFE, 0xFF, ..] => Ok((utf16(true, true), 2)),
@@ -172,12 +177,12 @@ pub(super) fn detect(head: &[u8]) -> ParseResult<(Encoding, usize)> {
         [b'<', 0, b'?', 0, ..] => Ok((utf16(false, false), 0)),
         _ => match declared(head) {
             None => Ok((Encoding::Utf8, 0)),
-            Some(label) => match named(label) {
+            Some(label) => match encoding_for(label) {
                 Some(encoding) => Ok((encoding, 0)),
-                // It cannot be: these very letters are in one byte each.
+                // The label is wrong, since its own characters take one byte each.
                 None if label.to_ascii_lowercase().starts_with("utf-16") => Ok((Encoding::Utf8, 0)),
                 None => {
-                    let message = format!("the encoding {} is not known", shown(label));
+                    let message = format!("the encoding {} is not known", quote(label));
                     refuse(error_codes::ENCODING_UNKNOWN, 0, message)
                 }
             },
@@ -185,7 +190,7 @@ pub(super) fn detect(head: &[u8]) -> ParseResult<(Encoding, usize)> {
     }
 }
 
-/// What a declaration in ASCII declares. It is read again, strictly, once decoded.
+/// The label in an XML declaration in ASCII. The declaration is parsed strictly after decoding.
 fn declared(head: &[u8]) -> Option<&str> {
     let rest = head.strip_prefix(b"<?xml")?;
     let rest = &rest[..memchr::memchr(b'>', rest)?];
@@ -205,22 +210,22 @@ mod tests {
     use super::*;
 
     #[test]
-    fn labels_mean_what_they_say() {
-        assert_eq!(named("ISO-8859-1"), Some(Encoding::Latin1));
-        assert_eq!(named("us-ascii"), Some(Encoding::Ascii));
+    fn labels_map_to_exact_encodings() {
+        assert_eq!(encoding_for("ISO-8859-1"), Some(Encoding::Latin1));
+        assert_eq!(encoding_for("us-ascii"), Some(Encoding::Ascii));
         assert!(matches!(
-            named("ISO-8859-9"),
+            encoding_for("ISO-8859-9"),
             Some(Encoding::Other { iso: true, .. })
         ));
         assert!(matches!(
-            named("windows-1254"),
+            encoding_for("windows-1254"),
             Some(Encoding::Other { iso: false, .. })
         ));
         assert!(matches!(
-            named("Shift_JIS"),
+            encoding_for("Shift_JIS"),
             Some(Encoding::Other { iso: false, .. })
         ));
-        // Labels that encoding_rs folds into something else, or that decode to nothing.
+        // Labels that encoding_rs maps to another encoding or to a replacement.
         for label in [
             "tis-620",
             "x-user-defined",
@@ -230,13 +235,16 @@ mod tests {
             "unicode-1-1-utf-8",
             "nonsense",
         ] {
-            assert_eq!(named(label), None, "{label}");
+            assert_eq!(encoding_for(label), None, "{label}");
         }
     }
 
     #[test]
-    fn the_head_tells_the_encoding() {
-        let utf16 = |big_endian, marked| Encoding::Utf16 { big_endian, marked };
+    fn the_first_bytes_determine_the_encoding() {
+        let utf16 = |big_endian, has_mark| Encoding::Utf16 {
+            big_endian,
+            has_mark,
+        };
         for (head, expected) in [
             (&b"<a/>"[..], (Encoding::Utf8, 0)),
             (b"\xEF\xBB\xBF<a/>", (Encoding::Utf8, 3)),

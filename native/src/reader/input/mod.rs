@@ -1,4 +1,4 @@
-//! From a publisher's bytes to text in memory, whatever the encoding.
+//! Decodes or validates the bytes of a document and holds a window of its text.
 
 mod decoder;
 mod encoding;
@@ -13,48 +13,50 @@ use super::parse_error::{Fault, ParseError};
 use super::ReadError;
 
 use decoder::{Decoder, Malformed};
-use encoding::{detect, is_enough, HEAD_BYTES};
-use utf8_validation::check;
+use encoding::{detect, is_sufficient, HEAD_BYTES};
+use utf8_validation::validate;
 
 pub(super) use encoding::Encoding;
 pub(super) use offset_table::OffsetTable;
 
-/// Allocations kept from one document to the next.
+/// Buffers that are reused across documents.
 #[derive(Debug, Default)]
 pub(super) struct Buffers {
-    /// Bytes not yet decoded; unused in UTF-8.
+    /// Bytes to be decoded; not used for UTF-8.
     raw: Vec<u8>,
-    /// Text not yet read, and after it bytes not yet checked.
+    /// Text to be parsed, followed by bytes to be validated.
     text: Vec<u8>,
     offsets: OffsetTable,
 }
 
-/// A document's text, a window at a time.
+/// The text of a document, one window at a time.
 pub(super) struct DocumentInput<R> {
     source: R,
     buffers: Buffers,
     encoding: Encoding,
-    /// None for UTF-8, which is checked where it stands.
+    /// `None` for UTF-8, which is validated in place.
     decoder: Option<Decoder>,
-    /// How many bytes of `text` are text indeed.
-    checked: usize,
-    /// Offset of the text in memory, in all decoded text and its mark.
+    /// The number of validated bytes in `text`.
+    validated: usize,
+    /// Offset of the text in memory in the decoded document, including a byte order mark.
     base: u64,
-    /// What cannot be read once all that is checked has been.
+    /// The fault after the validated text.
     fault: Option<Box<Fault>>,
-    taken: u64,
+    /// The number of bytes read from the source.
+    bytes_read: u64,
     document_bytes_max: u64,
     ended: bool,
 }
 
-/// What a document is made of: a whole one that is text where it stands, or a flow.
+/// A document in memory after the detection of its encoding.
 pub(super) enum Opened<'s, R> {
-    /// UTF-8 in one piece: the text, its offset, and what follows it that cannot be read.
-    Whole(&'s str, u64, Option<Box<Fault>>),
-    DocumentStream(Box<DocumentInput<R>>),
+    /// UTF-8, used in place: the valid text, its offset, and the fault after it.
+    Text(&'s str, u64, Option<Box<Fault>>),
+    /// Another encoding, decoded like a stream.
+    Stream(Box<DocumentInput<R>>),
 }
 
-/// Opens a document that is in memory.
+/// Opens a document in memory.
 pub(super) fn open_slice<'s>(
     bytes: &'s [u8],
     buffers: &mut Buffers,
@@ -66,19 +68,19 @@ pub(super) fn open_slice<'s>(
         let input = DocumentInput::open(bytes, std::mem::take(buffers), document_bytes_max)
             .map_err(|error| match error {
                 OpenError::Fault(fault) => fault,
-                OpenError::Io(_) => unreachable!("memory can always be read"),
+                OpenError::Io(_) => unreachable!("reading from memory cannot fail"),
             })?;
-        return Ok((encoding, Opened::DocumentStream(Box::new(input))));
+        return Ok((encoding, Opened::Stream(Box::new(input))));
     }
     let max = usize::try_from(document_bytes_max).unwrap_or(usize::MAX);
     let within = &bytes[..bytes.len().min(max)];
-    let is_whole = within.len() == bytes.len();
-    let (text, fault) = check(&within[mark.min(within.len())..], is_whole);
-    let fault = fault.or_else(|| (!is_whole).then(|| too_long(document_bytes_max)));
-    Ok((encoding, Opened::Whole(text, mark as u64, fault)))
+    let is_complete = within.len() == bytes.len();
+    let (text, fault) = validate(&within[mark.min(within.len())..], is_complete);
+    let fault = fault.or_else(|| (!is_complete).then(|| too_long(document_bytes_max)));
+    Ok((encoding, Opened::Text(text, mark as u64, fault)))
 }
 
-/// The text that `bytes`, a part of a document in the encoding called `label`, stand for.
+/// Decodes `bytes`, a part of a document in the encoding `label`; `None` if they are invalid.
 pub fn decode(bytes: &[u8], label: &str) -> Option<String> {
     let text = match Encoding::for_label(label)? {
         Encoding::Utf8 => bytes.to_vec(),
@@ -94,16 +96,16 @@ pub fn decode(bytes: &[u8], label: &str) -> Option<String> {
     String::from_utf8(text).ok()
 }
 
-/// Why a document could not be opened.
+/// Why opening a document failed.
 pub(super) enum OpenError {
     Fault(Box<Fault>),
     Io(io::Error),
 }
 
-fn fault_of(fail: ParseError) -> Box<Fault> {
-    match fail {
+fn fault_of(error: ParseError) -> Box<Fault> {
+    match error {
         ParseError::Refused(fault) => fault,
-        ParseError::More => unreachable!("the head is all there is to tell by"),
+        ParseError::NeedMore => unreachable!("detection never requests more text"),
     }
 }
 
@@ -113,7 +115,7 @@ fn too_long(max: u64) -> Box<Fault> {
 }
 
 impl<R: Read> DocumentInput<R> {
-    /// Opens a document: takes as much as is needed to tell its encoding.
+    /// Opens a document: reads as much as is needed to detect its encoding.
     pub(super) fn open(
         source: R,
         mut buffers: Buffers,
@@ -126,19 +128,19 @@ impl<R: Read> DocumentInput<R> {
             buffers,
             encoding: Encoding::Utf8,
             decoder: None,
-            checked: 0,
+            validated: 0,
             base: 0,
             fault: None,
-            taken: 0,
+            bytes_read: 0,
             document_bytes_max,
             ended: false,
         };
-        while !input.ended && !is_enough(&input.buffers.text) {
+        while !input.ended && !is_sufficient(&input.buffers.text) {
             let missing = HEAD_BYTES - input.buffers.text.len();
-            input.take(missing).map_err(OpenError::Io)?;
+            input.read_bytes(missing).map_err(OpenError::Io)?;
         }
         let (encoding, mark) =
-            detect(&input.buffers.text).map_err(|fail| OpenError::Fault(fault_of(fail)))?;
+            detect(&input.buffers.text).map_err(|error| OpenError::Fault(fault_of(error)))?;
         let mark = mark.min(input.buffers.text.len());
         input.encoding = encoding;
         input.base = mark as u64;
@@ -155,18 +157,18 @@ impl<R: Read> DocumentInput<R> {
         self.encoding
     }
 
-    /// Takes `wanted` bytes more from the source, to where undecoded bytes wait; fewer at its end.
-    fn take(&mut self, wanted: usize) -> io::Result<()> {
+    /// Reads `wanted` more bytes, or fewer at the end of the source, into the buffer of raw bytes.
+    fn read_bytes(&mut self, wanted: usize) -> io::Result<()> {
         let into = if self.decoder.is_some() {
             &mut self.buffers.raw
         } else {
             &mut self.buffers.text
         };
         let read = (&mut self.source).take(wanted as u64).read_to_end(into)?;
-        self.taken += read as u64;
+        self.bytes_read += read as u64;
         self.ended = read < wanted;
-        if self.taken > self.document_bytes_max {
-            let excess = (self.taken - self.document_bytes_max) as usize;
+        if self.bytes_read > self.document_bytes_max {
+            let excess = (self.bytes_read - self.document_bytes_max) as usize;
             into.truncate(into.len() - excess);
             self.fault = Some(too_long(self.document_bytes_max));
             self.ended = true;
@@ -174,30 +176,30 @@ impl<R: Read> DocumentInput<R> {
         Ok(())
     }
 
-    /// Has at least `wanted` bytes of text in memory, or all there is.
+    /// Buffers at least `wanted` bytes of text, or all of the remaining text.
     pub(super) fn fill(&mut self, wanted: usize) -> io::Result<()> {
         loop {
-            self.make_text();
-            if self.checked >= wanted || self.ended || self.fault.is_some() {
+            self.decode_and_validate();
+            if self.validated >= wanted || self.ended || self.fault.is_some() {
                 return Ok(());
             }
-            self.take(wanted - self.checked)?;
+            self.read_bytes(wanted - self.validated)?;
         }
     }
 
-    /// Makes text of what was taken.
-    fn make_text(&mut self) {
-        // What was cut off at the limit cannot be told from a character cut in two.
+    /// Decodes and validates the bytes read.
+    fn decode_and_validate(&mut self) {
+        // If the document exceeds its limit, the last character may have been cut in two.
         let last = self.ended && self.fault.is_none();
         let buffers = &mut self.buffers;
         if let Some(decoder) = &mut self.decoder {
             match decoder.decode(&buffers.raw, last, &mut buffers.text, &mut buffers.offsets) {
-                Ok(taken) => {
-                    buffers.raw.drain(..taken);
+                Ok(consumed) => {
+                    buffers.raw.drain(..consumed);
                 }
                 Err(Malformed) => {
                     buffers.raw.clear();
-                    let message = "these bytes are not text in the document's encoding";
+                    let message = "the bytes are not valid in the document's encoding";
                     self.fault = Some(Box::new(Fault::new(
                         error_codes::ENCODING_BYTES,
                         0,
@@ -207,47 +209,47 @@ impl<R: Read> DocumentInput<R> {
                 }
             }
         }
-        let (text, fault) = check(&buffers.text[self.checked..], last);
-        self.checked += text.len();
+        let (text, fault) = validate(&buffers.text[self.validated..], last);
+        self.validated += text.len();
         if fault.is_some() {
             self.fault = fault;
             self.ended = true;
         }
     }
 
-    /// The text in memory.
+    /// The validated text in memory.
     pub(super) fn window(&self) -> InputWindow<'_> {
-        let text = simdutf8::basic::from_utf8(&self.buffers.text[..self.checked]);
-        let text = text.expect("what is checked is UTF-8");
-        let origin = match self.decoder {
-            None => OffsetMapping::Bytes(self.base),
-            Some(_) => OffsetMapping::Decoded(&self.buffers.offsets),
+        let text = simdutf8::basic::from_utf8(&self.buffers.text[..self.validated]);
+        let text = text.expect("validated before");
+        let offsets = match self.decoder {
+            None => OffsetMapping::Identity(self.base),
+            Some(_) => OffsetMapping::Table(&self.buffers.offsets),
         };
-        InputWindow::new(text, self.ended && self.fault.is_none(), origin)
+        InputWindow::new(text, self.ended && self.fault.is_none(), offsets)
     }
 
-    /// What cannot be read after the text in memory, and nothing else will come.
+    /// The fault after the text in memory, which ends the document.
     pub(super) fn take_fault(&mut self) -> Option<Box<Fault>> {
         self.fault.take()
     }
 
-    /// Forgets the first `bytes` of the text in memory.
+    /// Drops the first `bytes` of the text in memory.
     pub(super) fn consume(&mut self, bytes: usize) {
         self.buffers.text.drain(..bytes);
-        self.checked -= bytes;
+        self.validated -= bytes;
         self.base += bytes as u64;
         if self.decoder.is_some() {
             self.buffers.offsets.consume(bytes);
         }
     }
 
-    /// How many bytes were taken from the source.
-    pub(super) fn taken(&self) -> u64 {
-        self.taken
+    /// The number of bytes read from the source.
+    pub(super) fn bytes_read(&self) -> u64 {
+        self.bytes_read
     }
 
-    /// Where the text in memory begins, in the original bytes.
-    pub(super) fn position(&self) -> u64 {
+    /// Offset of the text in memory in the original bytes.
+    pub(super) fn offset(&self) -> u64 {
         match self.decoder {
             None => self.base,
             Some(_) => self.buffers.offsets.original(0),
@@ -258,7 +260,7 @@ impl<R: Read> DocumentInput<R> {
         &mut self.source
     }
 
-    /// Gives the allocations back.
+    /// Returns the buffers for reuse.
     pub(super) fn into_buffers(self) -> Buffers {
         self.buffers
     }
@@ -270,7 +272,7 @@ impl From<OpenError> for ReadError {
             OpenError::Fault(fault) => Self::Refusal(super::refusal(
                 *fault,
                 0,
-                super::text_position::Place::default(),
+                super::text_position::TextPosition::default(),
             )),
             OpenError::Io(error) => Self::Io(error),
         }

@@ -1,6 +1,6 @@
-//! From offsets in decoded text back to offsets in the original bytes.
+//! Maps offsets in decoded text to offsets in the original bytes.
 
-/// Characters that are alike: each takes as many bytes decoded, and as many in the original.
+/// Consecutive characters of the same width, both decoded and in the original.
 #[derive(Clone, Copy, Debug)]
 struct Run {
     decoded: u64,
@@ -9,21 +9,21 @@ struct Run {
     original_width: u32,
 }
 
-/// For each character of the decoded text in memory, where it begins in the original bytes.
+/// The original offset of each character of the decoded text in memory.
 ///
-/// Kept as runs of alike characters: a text in one script costs a few entries. Offsets are asked
-/// for at characters' beginnings only.
+/// The characters are stored as runs of equal widths, so a text in one script takes few entries. Offsets
+/// must be character boundaries.
 #[derive(Debug, Default)]
 pub(in crate::reader) struct OffsetTable {
     runs: Vec<Run>,
-    /// Where the text in memory begins, in all decoded text.
+    /// Offset of the text in memory in the decoded document.
     base: u64,
     decoded_end: u64,
     original_end: u64,
 }
 
 impl OffsetTable {
-    /// Begins a document whose text begins at `original`.
+    /// Starts a document whose text starts at `original`.
     pub(super) fn begin(&mut self, original: u64) {
         self.runs.clear();
         self.base = 0;
@@ -31,14 +31,14 @@ impl OffsetTable {
         self.original_end = original;
     }
 
-    /// Adds `count` characters of these widths.
+    /// Adds `count` characters of the given widths.
     #[inline]
     pub(super) fn push(&mut self, count: usize, decoded_width: usize, original_width: usize) {
-        let alike = self.runs.last().is_some_and(|run| {
+        let continues = self.runs.last().is_some_and(|run| {
             run.decoded_width as usize == decoded_width
                 && run.original_width as usize == original_width
         });
-        if !alike {
+        if !continues {
             self.runs.push(Run {
                 decoded: self.decoded_end,
                 original: self.original_end,
@@ -50,7 +50,7 @@ impl OffsetTable {
         self.original_end += (count * original_width) as u64;
     }
 
-    /// Forgets the first `bytes` of the text in memory.
+    /// Drops the first `bytes` of the text in memory.
     pub(super) fn consume(&mut self, bytes: usize) {
         self.base += bytes as u64;
         let gone = self
@@ -60,7 +60,7 @@ impl OffsetTable {
         self.runs.drain(..gone);
     }
 
-    /// The original offset of the text's offset `at`.
+    /// The original offset of offset `at` of the text in memory.
     pub(in crate::reader) fn original(&self, at: usize) -> u64 {
         let decoded = self.base + at as u64;
         if decoded >= self.decoded_end {

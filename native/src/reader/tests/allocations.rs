@@ -1,4 +1,4 @@
-//! A document like those before it is read without an allocation.
+//! Reading a document similar to earlier ones allocates nothing.
 
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::cell::Cell;
@@ -10,37 +10,38 @@ thread_local! {
     static ALLOCATIONS: Cell<u64> = const { Cell::new(0) };
 }
 
-/// Counts what this thread allocates: tests run in threads of their own. It serves all the crate's
-/// tests, since a binary of its own for these two would compile the whole crate once more.
-struct Counting;
+/// Counts allocations by thread; each test runs in its own thread. It is the allocator of all unit
+/// tests, because a separate test binary would compile the crate again.
+struct CountingAllocator;
 
-// SAFETY: everything is left to the system's allocator; counting allocates nothing.
-unsafe impl GlobalAlloc for Counting {
+// SAFETY: all requests are forwarded to the system allocator, and counting does not allocate.
+unsafe impl GlobalAlloc for CountingAllocator {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
         ALLOCATIONS.with(|count| count.set(count.get() + 1));
-        // SAFETY: as the caller promised.
+        // SAFETY: the caller upholds the contract of `GlobalAlloc`.
         unsafe { System.alloc(layout) }
     }
 
     unsafe fn dealloc(&self, block: *mut u8, layout: Layout) {
-        // SAFETY: as the caller promised.
+        // SAFETY: the caller upholds the contract of `GlobalAlloc`.
         unsafe { System.dealloc(block, layout) }
     }
 }
 
 #[global_allocator]
-static ALLOCATOR: Counting = Counting;
+static ALLOCATOR: CountingAllocator = CountingAllocator;
 
-/// How often something allocates.
+/// The number of allocations that `act` makes.
 pub(crate) fn allocations(act: impl FnOnce()) -> u64 {
     let before = ALLOCATIONS.with(Cell::get);
     act();
     ALLOCATIONS.with(Cell::get) - before
 }
 
-struct Deaf;
+/// Ignores all events.
+struct NullHandler;
 
-impl Handler for Deaf {
+impl Handler for NullHandler {
     const SPANS: bool = true;
 
     fn start_element(&mut self, _: &dyn Context, _: &StartElement<'_>) -> Result<(), Stop> {
@@ -67,18 +68,26 @@ const DOCUMENT: &str = "<?xml version='1.0'?>\r\n<news xmlns='urn:n' xmlns:p='ur
 fn a_warm_reader_allocates_nothing() {
     let mut reader = Reader::new(ReaderOptions::default());
     for _ in 0..2 {
-        reader.read_slice(DOCUMENT.as_bytes(), &mut Deaf).unwrap();
-        reader.read_stream(DOCUMENT.as_bytes(), &mut Deaf).unwrap();
+        reader
+            .read_slice(DOCUMENT.as_bytes(), &mut NullHandler)
+            .unwrap();
+        reader
+            .read_stream(DOCUMENT.as_bytes(), &mut NullHandler)
+            .unwrap();
     }
-    let made = allocations(|| {
-        reader.read_slice(DOCUMENT.as_bytes(), &mut Deaf).unwrap();
-        reader.read_stream(DOCUMENT.as_bytes(), &mut Deaf).unwrap();
+    let count = allocations(|| {
+        reader
+            .read_slice(DOCUMENT.as_bytes(), &mut NullHandler)
+            .unwrap();
+        reader
+            .read_stream(DOCUMENT.as_bytes(), &mut NullHandler)
+            .unwrap();
     });
-    assert_eq!(made, 0);
+    assert_eq!(count, 0);
 }
 
 #[test]
-fn names_are_kept_until_there_are_too_many_and_then_begun_anew_between_documents() {
+fn the_table_of_names_is_reset_between_documents_once_it_is_too_large() {
     let limits = Limits {
         names_bytes: 10_000,
         ..Limits::default()
@@ -88,15 +97,17 @@ fn names_are_kept_until_there_are_too_many_and_then_begun_anew_between_documents
         ..ReaderOptions::default()
     });
     let known = reader.names_mut().intern("", "known");
-    reader.read_slice(b"<known/>", &mut Deaf).unwrap();
+    reader.read_slice(b"<known/>", &mut NullHandler).unwrap();
     assert_eq!(reader.names().find("", "known"), Some(known));
     let mut documents = 0;
     while reader.names_generation() == 0 {
         documents += 1;
         let document = format!("<name{documents}/>");
-        reader.read_slice(document.as_bytes(), &mut Deaf).unwrap();
+        reader
+            .read_slice(document.as_bytes(), &mut NullHandler)
+            .unwrap();
         assert!(documents < 1_000, "the table is bounded");
     }
-    assert!(documents > 10, "and yet it keeps names");
+    assert!(documents > 10, "names are reused across documents");
     assert_eq!(reader.names().find("", "known"), None);
 }

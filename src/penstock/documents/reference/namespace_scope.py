@@ -47,7 +47,7 @@ class Scope:
         """The expanded name of an element."""
         prefix, local = split(written)
         if prefix == "xmlns":
-            raise error("namespace.reserved", "an element may not have the prefix xmlns")
+            raise error("namespace.reserved", "an element must not have the prefix xmlns")
         return Name(self._uri(prefix), local)
 
     def attribute(self, written: str) -> Name:
@@ -58,7 +58,7 @@ class Scope:
     def _uri(self, prefix: str) -> str:
         uri = self._scopes[-1].get(prefix, "")
         if prefix and not uri:
-            raise error("namespace.prefix", f'nothing declares the prefix "{prefix}"')
+            raise error("namespace.prefix", f'the prefix "{prefix}" is not declared')
         return uri
 
 
@@ -68,7 +68,7 @@ def split(written: str) -> tuple[str, str]:
     if not colon:
         return "", written
     if not prefix or not local or ":" in local or not (local[0].isalpha() or local[0] == "_"):
-        message = f'"{written}" is not a prefix, a colon and a local name'
+        message = f'"{written}" is not a qualified name'
         raise error("namespace.colon", message)
     return prefix, local
 
@@ -76,6 +76,6 @@ def split(written: str) -> tuple[str, str]:
 def _check(prefix: str, uri: str) -> None:
     allowed = uri == XML if prefix == "xml" else prefix != "xmlns" and uri not in (XML, XMLNS)
     if not allowed:
-        raise error("namespace.reserved", f'the prefix "{prefix}" may not be declared "{uri}"')
+        raise error("namespace.reserved", f'xmlns:{prefix} must not declare "{uri}"')
     if prefix and not uri:
-        raise error("namespace.empty", f"xmlns:{prefix} declares no namespace")
+        raise error("namespace.empty", f"xmlns:{prefix} must not declare an empty namespace")

@@ -84,7 +84,7 @@ def read(
     text = original_text(content)
     declared = check(content, text, limits, entities)
     if declared.doctype and refuse_declarations:
-        message = "the document has a document type declaration, and these are refused here"
+        message = "document type declarations are not allowed"
         raise error("entity.doctype-refused", message, text.where(declared.doctype[0]))
     doctype = declared.doctype and text.span(*declared.doctype)
     events = list(joined(_EventGenerator(text, declared, limits, entities).events()))
@@ -187,7 +187,7 @@ class _EventGenerator:
         if self.declared.is_tokens(element, part["name"]):
             value = " ".join(word for word in value.split(" ") if word)
         if len(value.encode()) > self.limits.value_bytes:
-            message = f"an attribute's value is longer than {self.limits.value_bytes} bytes"
+            message = f"an attribute value is longer than {self.limits.value_bytes} bytes"
             raise self.refusal("limit.value-bytes", message)
         return value
 

@@ -84,7 +84,7 @@ def cut(
             break
         if element.span.from_entity:
             where = Where(element.span.start, 1, 1)
-            refusal = error("records.from-entity", "a record comes out of an entity", where)
+            refusal = error("records.from-entity", "a record comes from an entity", where)
             break
         cuts.append(
             _record(

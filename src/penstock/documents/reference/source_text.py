@@ -49,7 +49,7 @@ def original_text(content: bytes) -> OriginalText:
     try:
         text = content[mark:].decode(encoding)
     except UnicodeDecodeError as problem:
-        message = "these bytes are not text in the document's encoding"
+        message = "the bytes are not valid in the document's encoding"
         raise error("encoding.bytes", message, Where(mark + problem.start, 1, 1)) from None
     if mark or encoding.startswith("utf-16"):
         _check_declared(text, encoding, mark)
@@ -62,7 +62,7 @@ def _check_declared(text: str, encoding: str, mark: int) -> None:
     declared = DECLARED.match(text.encode())
     if declared is None:
         if not mark:
-            message = "the document is in UTF-16 without saying so"
+            message = "the document is in UTF-16 but does not declare it"
             raise error("encoding.mismatch", message, Where(0, 1, 1))
         return
     label = declared[1].decode()
@@ -70,7 +70,7 @@ def _check_declared(text: str, encoding: str, mark: int) -> None:
     if not mark:
         fitting |= {"utf-16le", "utf-16be"}
     if label.lower() not in fitting:
-        message = f'the document declares the encoding "{label}" and is in another'
+        message = f'the document declares the encoding "{label}" but uses another'
         raise error("encoding.mismatch", message, Where(mark, 1, 1))
 
 

@@ -158,7 +158,7 @@ class _ExpatHandler:
     def xml_declaration(self, version: str, _encoding: str | None, _standalone: int) -> None:
         # Expat accepts any version.
         if not re.fullmatch(r"1\.[0-9]+", version):
-            raise error("xml.declaration", f"{version!r} is no version of XML 1", Where(0, 1, 1))
+            raise error("xml.declaration", f"{version!r} is not a version of XML 1", Where(0, 1, 1))
 
     def entity(
         self,
@@ -193,7 +193,7 @@ class _ExpatHandler:
     def unprefixed(self, name: str) -> None:
         """Refuses names with a colon; Expat is not namespace-aware."""
         if ":" in name:
-            message = f"{name} may not have a colon"
+            message = f"{name} must not contain a colon"
             raise error("namespace.colon", message, self.text.where(self.here()))
 
     def qualified(self, name: str) -> None:
