@@ -133,7 +133,7 @@ $(VENV)/.optimized: $(VENV)/.runtime
 	@touch $@
 
 install:
-	@$(BIN)/python tools/install.py $(ARGUMENTS)
+	@$(BIN)/python tools/installer.py $(ARGUMENTS)
 
 # Two dozen JVMs start in half the time with it; where it cannot be made, they start without.
 $(SPARK_CLASSES): $(VENV)/.installed

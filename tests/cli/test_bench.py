@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -64,6 +65,16 @@ def test_a_missed_budget_fails_only_with_check() -> None:
     rows = {line.split("  ")[0]: line for line in done.out.splitlines()}
     assert rows["the good one"].endswith("met")
     assert rows["the bad one"].endswith("MISSED")
+
+
+@pytest.mark.parametrize(("profile", "noted"), [("release", False), ("quick", True)])
+def test_a_core_without_all_optimisations_is_noted(
+    monkeypatch: pytest.MonkeyPatch, profile: str, noted: bool
+) -> None:
+    machine = replace(this_machine(), build_profile=profile)
+    report = Report("reader", False, machine, (Figure("speed", 12.0, "MB/s"),), ())
+    monkeypatch.setitem(BENCHES, "reader", lambda **_: report)
+    assert ("`make bench` compiles" in penstock("bench", "reader").err) == noted
 
 
 @pytest.mark.usefixtures("missed")

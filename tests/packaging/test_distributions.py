@@ -119,7 +119,7 @@ def test_the_wheel_serves_every_python_from_311_on(native_python: Path, shared: 
 
 @needs_rust
 def test_the_installed_wheel_matches(native_python: Path) -> None:
-    done = run(native_python, "-c", MATCH, PENSTOCK_REQUIRE_NATIVE="1")
+    done = run(native_python, "-c", MATCH, environment={"PENSTOCK_REQUIRE_NATIVE": "1"})
     assert (done.out, done.err) == ("('p',) ('w',)\n", "")
     command = native_python.with_name("penstock")
     done = run(command, "match", EXAMPLE / "subscriptions.txt", DOCUMENT)

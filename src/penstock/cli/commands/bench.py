@@ -29,6 +29,10 @@ class Bench(StrEnum):
     PIPELINE = "pipeline"
 
 
+OPTIMISED = "release"
+"""The cargo profile of wheels, with which the budgets are to be met."""
+
+
 def bench(
     name: Annotated[
         Bench, typer.Argument(metavar="NAME", help="Benchmark to run.", show_default=False)
@@ -63,6 +67,9 @@ def bench(
     if write is not None:
         report.write(write)
         note(f"written to {write}")
+    profile = report.machine.build_profile
+    if profile != OPTIMISED and not report.quick:
+        note(f"measured with a {profile} build; `make bench` compiles an optimised one")
     missed = [each for each in report.checks if not each.met]
     if check and missed:
         for each in missed:

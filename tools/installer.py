@@ -69,7 +69,6 @@ _ACTIVITIES = (
     (re.compile(r"\s*Downloading crates"), "downloading crates"),
     # Of cargo's verbose output, because "Compiling" names a crate before its turn has come.
     (re.compile(r"\s*Running `.*--crate-name (?!build_script)(?P<name>\w+)"), "compiling {name}"),
-    (re.compile(r"\s*Finished `"), "compiled"),
     (
         re.compile(r"\s*Downloading (?P<name>\S+) \((?P<size>[\d.]+ [MG]B)\)"),
         "downloading {name} ({size})",
@@ -77,7 +76,7 @@ _ACTIVITIES = (
     (re.compile(r"\s*Building wheel for (?P<name>\S+) .*started"), "packing {name}"),
     (re.compile(r"\s*Collecting (?P<name>[\w.-]+)"), "collecting {name}"),
     (re.compile(r"\s*Installing build dependencies: started"), "preparing the build"),
-    (re.compile(r"\s*Installing collected packages: (?P<names>.+)"), "installing {count} packages"),
+    (re.compile(r"\s*Installing collected packages: (?P<names>.+)"), "installing {count}"),
 )
 
 
@@ -88,8 +87,10 @@ def activity(line: str) -> str | None:
         if found is not None:
             values = found.groupdict()
             names = values.pop("names", None)
-            count = 0 if names is None else names.count(",") + 1
-            return text.format(count=count, **values)
+            if names is not None:
+                count = names.count(",") + 1
+                values["count"] = "1 package" if count == 1 else f"{count} packages"
+            return text.format(**values)
     return None
 
 
@@ -126,14 +127,22 @@ class Job:
     def _read(self) -> None:
         assert self.process is not None
         assert self.process.stdout is not None
-        with self.log.open("w", encoding="utf-8") as log:
-            for line in self.process.stdout:
+        with self.process.stdout as output, self.log.open("w", encoding="utf-8") as log:
+            for line in output:
                 log.write(line)
                 log.flush()
                 now = activity(line)
                 if now is not None:
                     self.compiled += now.startswith("compiling")
                     self.doing = now
+
+    def stop(self) -> None:
+        """Ends the process before its time."""
+        assert self.process is not None
+        assert self.reader is not None
+        self.process.terminate()
+        self.process.wait()
+        self.reader.join()
 
     def returncode(self) -> int | None:
         """The exit code once the process has ended and its output has been read."""
@@ -182,8 +191,7 @@ def run(jobs: list[Job]) -> bool:
         return True
     finally:
         for job in running:
-            assert job.process is not None
-            job.process.terminate()
+            job.stop()
 
 
 def jobs(extras: list[str], profile: str | None, folder: Path) -> Iterator[Job]:
