@@ -1,4 +1,4 @@
-"""The errors of extras that are not installed."""
+"""Errors for optional dependencies that are not installed."""
 
 from __future__ import annotations
 

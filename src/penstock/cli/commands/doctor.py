@@ -82,8 +82,8 @@ def examine() -> tuple[Finding, ...]:
         _native(),
         _package("lxml"),
         _package("pyarrow"),
-        _of_spark_extra("deltalake", "deltalake"),
-        _of_spark_extra("Spark", "pyspark"),
+        _spark_extra_package("deltalake", "deltalake"),
+        _spark_extra_package("Spark", "pyspark"),
         java(),
     )
 
@@ -209,13 +209,13 @@ def java() -> Finding:
     return Finding(part="Java", state=State.OK, version=version)
 
 
-def _of_spark_extra(part: str, package: str) -> Finding:
+def _spark_extra_package(part: str, package: str) -> Finding:
     import importlib.metadata
 
     # Not imported, unlike the required packages: importing Spark takes a second.
     try:
         version = importlib.metadata.version(package)
     except importlib.metadata.PackageNotFoundError:
-        advice = "only workspaces and the pipeline need it: pip install 'penstock[spark]'"
+        advice = "needed only by workspaces and the pipeline: pip install 'penstock[spark]'"
         return Finding(part=part, state=State.ABSENT, detail="not installed", advice=advice)
     return Finding(part=part, state=State.OK, version=version)
