@@ -57,6 +57,7 @@ impl ValueTest {
 }
 
 /// Whether `value op literal` holds, as XPath 1.0 compares a node with a literal.
+#[cfg(test)]
 pub fn compare(value: &str, op: Op, literal: &Literal) -> bool {
     match (op, literal) {
         (Op::Eq, Literal::Text(text)) => value == &**text,

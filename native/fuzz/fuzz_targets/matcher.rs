@@ -14,7 +14,7 @@ use penstock_native::matching::segment_run::RunLimits;
 use penstock_native::matching::worker::MatcherOptions;
 use penstock_native::path_index::subscription_index::PathIndex;
 use penstock_native::reader::{Reader, ReaderOptions};
-use penstock_native::select::{Options, Selection, Selector};
+use penstock_native::select::{Selection, SelectionOptions, Selector};
 use penstock_native::xpath::{parse, Namespaces};
 
 const QUERIES_MAX: usize = 20;
@@ -36,7 +36,7 @@ fuzz_target!(|input: &[u8]| {
         }
     }
     let borrowed: Vec<&Selector> = selectors.iter().map(|named| &named.1).collect();
-    let mut selection = Selection::new(&borrowed, Options::default());
+    let mut selection = Selection::new(&borrowed, SelectionOptions::default());
     let read = Reader::new(ReaderOptions::default()).read_slice(document, &mut selection);
     let expected = read.map(|_| {
         let outcomes = selection.finish();

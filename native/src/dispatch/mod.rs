@@ -4,13 +4,13 @@
 //! lets the worker's [`event_reader::EventReader`] read the [`event_source::EventSource`] into that handler, and
 //! collects the [`outcome::Matched`] subscriptions.
 
-pub mod batch;
+pub(crate) mod batch;
 pub mod document_source;
-pub mod event_reader;
+pub(crate) mod event_reader;
 pub mod event_source;
-pub mod fanout;
+mod fanout;
 pub mod outcome;
-pub mod worker_pool;
+pub(crate) mod worker_pool;
 
 use event_source::EventSource;
 use outcome::{MatchError, Matched};

@@ -19,4 +19,4 @@ mod tests;
 mod xml_writer;
 
 pub use record_locator::PathStep;
-pub use record_splitter::{RecordBatch, RecordSplitter, SplitEnd, SplitOptions};
+pub use record_splitter::{RecordBatch, RecordSplitter, SplitOptions};

@@ -1,5 +1,6 @@
 //! Examples. Property tests in Python compare generated documents with the reference.
 
+use super::record_splitter::SplitEnd;
 use super::*;
 use crate::reader::{Limits, ReaderOptions};
 

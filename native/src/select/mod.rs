@@ -34,10 +34,9 @@ mod sibling_counters;
 #[cfg(test)]
 mod tests;
 
-pub(crate) use event_handler::Selection;
+pub use event_handler::Selection;
 pub(crate) use explanation::{explain, Explanation};
 pub(crate) use node_path::name_test;
-pub(crate) use query_result::{
-    QueryResult, ResultDetail, SelectedNode, SelectionOptions, CANDIDATES_MAX,
-};
-pub(crate) use selector::Selector;
+pub use query_result::SelectionOptions;
+pub(crate) use query_result::{QueryResult, ResultDetail, SelectedNode, CANDIDATES_MAX};
+pub use selector::Selector;

@@ -123,12 +123,6 @@ impl StringArrayBuilder {
         at
     }
 
-    /// The string at an index.
-    pub fn get(&self, at: u32) -> &str {
-        let range = self.ends[at as usize] as usize..self.ends[at as usize + 1] as usize;
-        std::str::from_utf8(&self.bytes[range]).expect("pushed as str")
-    }
-
     /// How many strings there are.
     pub fn count(&self) -> usize {
         self.ends.len() - 1
