@@ -12,8 +12,8 @@ use crate::matching::matcher::PathMatcher;
 
 /// A matcher of paths and a matcher of keywords over the same documents.
 ///
-/// The handles of keyword subscriptions follow those of path subscriptions. Under a mapping, paths are
-/// matched against the rewritten document and keywords against the original.
+/// The handles of keyword subscriptions follow those of path subscriptions. Under a mapping, paths
+/// are matched against the rewritten document and keywords against the original.
 pub struct CombinedMatcher<P: PathEngine, K: KeywordEngine> {
     /// Matches paths.
     pub paths: Arc<PathMatcher<P>>,

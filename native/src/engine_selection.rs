@@ -1,4 +1,5 @@
-//! Selects engines at run time: the production engines, and the baselines where they are compiled in.
+//! Selects engines at run time: the production engines, and the baselines where they are compiled
+//! in.
 
 use std::sync::Arc;
 

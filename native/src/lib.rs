@@ -1,7 +1,7 @@
 //! Penstock's native core.
 //!
-//! Layers, lowest first; a module depends only on modules listed above it. Public modules are those that the
-//! fuzz targets use.
+//! Layers, lowest first; a module depends only on modules listed above it. Public modules are those
+//! that the fuzz targets use.
 //!
 //! * [`events`]: names, spans, and the events that the reader sends to a [`events::Handler`];
 //! * [`xpath`]: the query language;

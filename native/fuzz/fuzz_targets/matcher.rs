@@ -1,5 +1,5 @@
-//! The path matcher on arbitrary input: both engines, with a large cache and a tiny one, agree with exact
-//! evaluation.
+//! The path matcher on arbitrary input: both engines, with a large cache and a tiny one, agree with
+//! exact evaluation.
 //!
 //! Lines up to the first empty one are queries; the rest is the document.
 
@@ -52,7 +52,7 @@ fuzz_target!(|input: &[u8]| {
         let run = RunLimits { cache_bytes_max, undecided_max: 1 << 20 };
         let options = MatcherOptions { reader: ReaderOptions::default(), run };
         let matcher = PathPools::default().matcher(snapshot.clone(), engine, options).document_matcher();
-        // Twice: cold, then warm.
+        // With a cold cache, then with a warm one.
         for _ in 0..2 {
             let source = &mut DocumentSource::Bytes(document);
             match (matcher.match_document(&mut EventSource::unmapped(source)), &expected) {

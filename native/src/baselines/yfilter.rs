@@ -1,10 +1,11 @@
-//! YFilter (Diao, Altinel, Franklin, Zhang and Fischer, 2003): one shared NFA with a stack of active
-//! states.
+//! YFilter (Diao, Altinel, Franklin, Zhang and Fischer, 2003): one shared NFA with a stack of
+//! active states.
 //!
-//! Queries share common prefixes. A descendant step is an epsilon transition to a state with a self-loop.
-//! A start tag takes one transition from every active state; an end tag restores the previous set.
-//! Predicates are postponed: queries that match structurally are evaluated exactly afterwards, one by one.
-//! The baseline shares only the reader and that evaluation with the default engine.
+//! Queries share common prefixes. A descendant step is an epsilon transition to a state with a
+//! self-loop. A start tag takes one transition from every active state; an end tag restores the
+//! previous set. Predicates are postponed: queries that match structurally are evaluated exactly
+//! afterwards, one by one. The baseline shares only the reader and that evaluation with the default
+//! engine.
 
 use std::sync::Arc;
 
@@ -123,7 +124,8 @@ impl SharedNfa {
 pub struct NfaRun {
     active: Vec<u32>,
     levels: Vec<usize>,
-    /// By state: the stamp of the level at which it was last activated, so that it is active once per level.
+    /// By state: the stamp of the level at which it was last activated, so that it is active once
+    /// per level.
     activated_at: Vec<u64>,
     stamp: u64,
     /// By name id: the name tests it passes, computed on first use.

@@ -17,14 +17,15 @@ pub struct Batch {
     pub handles: Vec<u32>,
     /// The refused documents by row.
     pub refusals: Vec<(usize, Refusal)>,
-    /// By row, for documents that have any: how many elements are not in the mapping's local schema.
+    /// By row, for documents that have any: how many elements are not in the mapping's local
+    /// schema.
     pub unknown: Vec<(usize, u64)>,
     /// Totals over the batch.
     pub counters: Counters,
 }
 
-/// Matches each document by calling `match_row` with its row. A refused document matches nothing and does not
-/// stop the batch.
+/// Matches each document by calling `match_row` with its row. A refused document matches nothing
+/// and does not stop the batch.
 pub fn match_all<'a>(
     match_row: impl Fn(usize, &mut DocumentSource<'_>) -> Result<Matched, MatchError>,
     documents: impl Iterator<Item = &'a [u8]>,

@@ -37,7 +37,8 @@ impl ReadSummary {
     }
 }
 
-/// Identifies a reader across the process, so that caches keyed by name ids can tell tables of names apart.
+/// Identifies a reader across the process, so that caches keyed by name ids can tell tables of
+/// names apart.
 static READERS_MADE: AtomicU64 = AtomicU64::new(0);
 
 /// One thread's reader and rewriting buffers, reused across documents.
@@ -68,8 +69,8 @@ impl EventReader {
         self.number << 32 | (self.reader.names_generation() + 1)
     }
 
-    /// Reads a document into a handler, through its mapping if it has one. A second handler may receive
-    /// the events of the original document from the same reading.
+    /// Reads a document into a handler, through its mapping if it has one. A second handler may
+    /// receive the events of the original document from the same reading.
     pub(crate) fn read<H: Handler>(
         &mut self,
         source: &mut EventSource<'_, '_>,
@@ -107,8 +108,8 @@ impl EventReader {
         Ok(document.read(&mut self.reader, handler)?)
     }
 
-    /// Reads a document through a mapping into a handler; returns the handler with the provenance of what
-    /// it received.
+    /// Reads a document through a mapping into a handler; returns the handler with the provenance
+    /// of what it received.
     pub(crate) fn rewrite<H: Handler>(
         &mut self,
         document: &mut DocumentSource<'_>,
@@ -152,7 +153,8 @@ impl EventReader {
         Ok((outcomes, summary))
     }
 
-    /// Cuts the selected nodes of each query out of the original: one fragment for each distinct span.
+    /// Cuts the selected nodes of each query out of the original: one fragment for each distinct
+    /// span.
     pub(crate) fn cut(
         &mut self,
         document: &mut DocumentSource<'_>,

@@ -9,10 +9,11 @@ use crate::rewriting::Mapping;
 pub struct EventSource<'a, 's> {
     /// The document.
     pub document: &'a mut DocumentSource<'s>,
-    /// From the document's schema to the global one; without a mapping the document is matched unchanged.
+    /// From the document's schema to the global one; without a mapping the document is matched
+    /// unchanged.
     pub mapping: Option<&'a Mapping>,
-    /// Whether the engine runs a subtree that the mapping repeats only once and replays the result for
-    /// its copies.
+    /// Whether the engine runs a subtree that the mapping repeats only once and replays the result
+    /// for its copies.
     pub memoize_repeated: bool,
 }
 

@@ -4,8 +4,8 @@ use crate::events::{Context, Handler, Span, StartElement, Stop};
 
 /// An object-safe [`Handler`] that reads no spans.
 ///
-/// The second handler of a [`Fanout`] is called through this trait, so that the reader is compiled once
-/// for each primary handler, not for each pair.
+/// The second handler of a [`Fanout`] is called through this trait, so that the reader is compiled
+/// once for each primary handler, not for each pair.
 pub trait DynHandler {
     /// See [`Handler::start_element`].
     fn dyn_start_element(

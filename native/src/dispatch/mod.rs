@@ -1,8 +1,8 @@
 //! Feeds documents to matchers: document and event sources, fan-out, worker pools, batches.
 //!
-//! A matcher takes a worker from its [`worker_pool::Pool`], begins a document, which gives an event handler,
-//! lets the worker's [`event_reader::EventReader`] read the [`event_source::EventSource`] into that handler, and
-//! collects the [`outcome::Matched`] subscriptions.
+//! A matcher takes a worker from its [`worker_pool::Pool`], begins a document, which gives an event
+//! handler, lets the worker's [`event_reader::EventReader`] read the [`event_source::EventSource`]
+//! into that handler, and collects the [`outcome::Matched`] subscriptions.
 
 pub(crate) mod batch;
 pub mod document_source;

@@ -105,8 +105,8 @@ impl<W: WorkerState> Pools<W> {
     }
 }
 
-/// Aligns a worker's per-segment states with the views of a snapshot: keeps the state of each segment it
-/// has, makes the missing ones and drops the rest.
+/// Aligns a worker's per-segment states with the views of a snapshot: keeps the state of each
+/// segment it has, makes the missing ones and drops the rest.
 pub(crate) fn align_with_snapshot<S, T>(
     states: &mut Vec<(Arc<S>, T)>,
     snapshot: &Snapshot<S>,

@@ -63,8 +63,8 @@ impl PathAlignment {
         is_aligned
     }
 
-    /// The depths that step `wanted` can take if the last step to the structural `node` takes the end of
-    /// the path.
+    /// The depths that step `wanted` can take if the last step to the structural `node` takes the
+    /// end of the path.
     pub fn depths_of_step(&mut self, segment: &Segment, node: u32, wanted: u32) -> DepthSet {
         let mut steps = std::mem::take(&mut self.steps);
         steps.clear();

@@ -1,7 +1,8 @@
 //! The alphabet of a segment's automaton.
 //!
-//! Names that pass the same name tests are one symbol; all names that no query mentions share one. The size of the
-//! alphabet is therefore bounded by the queries' vocabulary, whatever the documents contain.
+//! Names that pass the same name tests are one symbol; all names that no query mentions share one.
+//! The size of the alphabet is therefore bounded by the queries' vocabulary, whatever the documents
+//! contain.
 
 use std::ops::Range;
 
@@ -15,7 +16,8 @@ use crate::path_index::segment::{OperandRecord, Segment};
 pub(super) struct AttributeOperand {
     /// Its number.
     pub operand: u32,
-    /// Whether it is the string-value of the element's own attribute. The value may then be resolved lazily.
+    /// Whether it is the string-value of the element's own attribute. The value may then be
+    /// resolved lazily.
     pub is_lazy: bool,
 }
 
@@ -66,7 +68,8 @@ impl Alphabet {
         }
     }
 
-    /// Sets the table of names that name ids refer to; a different one invalidates the cache by name.
+    /// Sets the table of names that name ids refer to; a different one invalidates the cache by
+    /// name.
     pub fn use_names(&mut self, table: u64) {
         if self.names.table != table {
             self.names.table = table;

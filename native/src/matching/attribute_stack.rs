@@ -1,7 +1,8 @@
 //! The attributes of open elements that conditions use.
 //!
-//! Most of them are never compared: few documents have a path below the element whose matches depend on them. The
-//! stack therefore stores the text of an attribute and resolves it when a condition first needs the value.
+//! Most of them are never compared: few documents have a path below the element whose matches
+//! depend on them. The stack therefore stores the text of an attribute and resolves it when a
+//! condition first needs the value.
 
 use crate::matching::operand_value::{resolve_bytes, OperandValue};
 use crate::matching::NONE;

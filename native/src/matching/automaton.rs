@@ -1,10 +1,10 @@
 //! The automaton over a segment's structural trie: a lazy DFA, determinized as documents arrive.
 //!
-//! A *state* is the set of trie nodes that an element's label path reaches, with the nodes above it that a
-//! descendant step can still leave. A *label path* is a distinct sequence of symbols from the root. Label paths form
-//! a tree that summarizes all documents seen; each refers to its state. The links between them (`first_child`,
-//! `next_sibling`) cover the current document only. Paths that the queries do not distinguish share a state, so a
-//! new path is usually cheap.
+//! A *state* is the set of trie nodes that an element's label path reaches, with the nodes above it
+//! that a descendant step can still leave. A *label path* is a distinct sequence of symbols from
+//! the root. Label paths form a tree that summarizes all documents seen; each refers to its state.
+//! The links between them (`first_child`, `next_sibling`) cover the current document only. Paths
+//! that the queries do not distinguish share a state, so a new path is usually cheap.
 //!
 //! Everything here is a cache, which can be evicted at any time.
 
@@ -30,7 +30,8 @@ fn transition_key(state: u32, symbol: u32) -> u64 {
     u64::from(state) << 32 | u64::from(symbol)
 }
 
-/// Hashes a number by one multiplication: the keys are dense and trusted, and an element waits for them.
+/// Hashes a number by one multiplication: the keys are dense and trusted, and an element waits for
+/// them.
 #[derive(Default)]
 struct MultiplyHasher(u64);
 
@@ -279,8 +280,8 @@ impl Automaton {
         }
     }
 
-    /// Records that element number `element` is at a path, in the document that began with element number
-    /// `document_start`; returns the number of the last element before it at that path.
+    /// Records that element number `element` is at a path, in the document that began with element
+    /// number `document_start`; returns the number of the last element before it at that path.
     #[inline]
     pub fn mark_seen(&mut self, path: u32, element: u64, document_start: u64) -> u64 {
         let seen = &mut self.paths[path as usize];
@@ -370,8 +371,8 @@ impl Automaton {
         self.intern_state(segment, from.descendant_sources)
     }
 
-    /// The state of the nodes in `determinizer.reached`; `inherited` are the descendant sources of the state
-    /// above.
+    /// The state of the nodes in `determinizer.reached`; `inherited` are the descendant sources of
+    /// the state above.
     fn intern_state(&mut self, segment: &Segment, inherited: ArenaList) -> u32 {
         let Determinizer {
             reached,
@@ -394,7 +395,8 @@ impl Automaton {
                 digest = digest.wrapping_add(spread(u64::from(node) << 1 | 1));
             }
         }
-        // The sum does not depend on the order of nodes, so they need no sorting; 128 bits do not collide.
+        // The sum does not depend on the order of nodes, so they need no sorting; 128 bits do not
+        // collide.
         if let Some(&state) = self.states_by_digest.get(&digest) {
             return state;
         }

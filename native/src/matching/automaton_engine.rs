@@ -64,7 +64,8 @@ pub struct AutomatonHandler<'a> {
 }
 
 impl AutomatonHandler<'_> {
-    /// Calls `act` for each run. Most indexes have one segment, and a loop would cost as much as an end tag.
+    /// Calls `act` for each run. Most indexes have one segment, and a loop would cost as much as an
+    /// end tag.
     #[inline(always)]
     fn each(
         &mut self,

@@ -1,14 +1,16 @@
 //! Compound conditions: several that one nested element must meet, as in `[a[@k = '1']/b = 'x']`.
 //!
-//! The segment stores them in a trie for each set of operands. When an element ends, its values are followed through
-//! that trie. Each node they reach is a value of the compound operand, which propagates like any other value, up to
-//! the condition that compares it with the node at the end of its compound.
+//! The segment stores them in a trie for each set of operands. When an element ends, its values are
+//! followed through that trie. Each node they reach is a value of the compound operand, which
+//! propagates like any other value, up to the condition that compares it with the node at the end
+//! of its compound.
 
 use crate::matching::condition_lookup::satisfied_by_any;
 use crate::matching::operand_value::OperandValue;
 use crate::path_index::segment::Segment;
 
-/// Appends the values of a compound operand of an element with these `values`; `open` is an empty buffer.
+/// Appends the values of a compound operand of an element with these `values`; `open` is an empty
+/// buffer.
 pub(super) fn compound_values(
     segment: &Segment,
     operand: u32,

@@ -1,7 +1,8 @@
 //! Finds the conditions that a value satisfies.
 //!
-//! Literals have indexes, those of numbers in ascending order, so the literals that satisfy one comparison with a
-//! value are a range of indexes: found by hashing for equality, by binary search otherwise.
+//! Literals have indexes, those of numbers in ascending order, so the literals that satisfy one
+//! comparison with a value are a range of indexes: found by hashing for equality, by binary search
+//! otherwise.
 
 use std::ops::Range;
 
@@ -9,7 +10,8 @@ use crate::matching::operand_value::OperandValue;
 use crate::matching::NONE;
 use crate::path_index::segment::{Comparison, Condition, Segment};
 
-/// Appends the nodes of those `conditions` (sorted, of one trie node and step) that some of `values` satisfy.
+/// Appends the nodes of those `conditions` (sorted, of one trie node and step) that some of
+/// `values` satisfy.
 pub(super) fn satisfied_by_any(
     segment: &Segment,
     conditions: &[Condition],
@@ -40,7 +42,8 @@ pub(super) fn satisfied_by(
     }
 }
 
-/// Runs of equal keys in a sorted slice. Each is found by binary search, since a run may have a million items.
+/// Runs of equal keys in a sorted slice. Each is found by binary search, since a run may have a
+/// million items.
 pub(super) fn equal_runs<T, K: PartialOrd>(
     sorted: &[T],
     key: impl Fn(&T) -> K,

@@ -1,11 +1,12 @@
-//! The condition table: by label path, depth and operand, the conditions on the elements of the path.
+//! The condition table: by label path, depth and operand, the conditions on the elements of the
+//! path.
 //!
-//! The matches that end at a path depend on conditions on the elements above. For one path, the table has an
-//! *entry* for each operand of each element that some condition uses. An entry is a list of *probes*, which a
-//! value of the operand is compared with. Most matches depend on one last condition: a probe holds those as a
-//! [`Mask`] of the [`MatchBitmap`], which knows the literal of each class, so that the many paths at which a
-//! class can match share all but a bit. Paths with common beginnings or ends have many entries in common, so equal
-//! entries are stored once.
+//! The matches that end at a path depend on conditions on the elements above. For one path, the
+//! table has an *entry* for each operand of each element that some condition uses. An entry is a
+//! list of *probes*, which a value of the operand is compared with. Most matches depend on one last
+//! condition: a probe holds those as a [`Mask`] of the [`MatchBitmap`], which knows the literal of
+//! each class, so that the many paths at which a class can match share all but a bit. Paths with
+//! common beginnings or ends have many entries in common, so equal entries are stored once.
 
 use bytemuck::{Pod, Zeroable};
 use hashbrown::HashMap;
@@ -20,8 +21,8 @@ use crate::path_index::segment::{Comparison, Segment, DIRECT_CLASS};
 
 type HashTable<K, V> = HashMap<K, V, foldhash::fast::RandomState>;
 
-/// The conditions of one trie node are merged with those of others up to this number; more are searched in the
-/// segment, since a node may have a million.
+/// The conditions of one trie node are merged with those of others up to this number; more are
+/// searched in the segment, since a node may have a million.
 const MERGED_MAX: usize = 32;
 
 /// Stands for every depth, on paths too deep to align.
@@ -60,8 +61,8 @@ struct Probe {
 }
 
 impl Probe {
-    /// Equality of texts, the most frequent kind. Kinds below [`Probe::NODES`] are comparisons whose
-    /// conditions are a mask.
+    /// Equality of texts, the most frequent kind. Kinds below [`Probe::NODES`] are comparisons
+    /// whose conditions are a mask.
     const EQUAL: u32 = Comparison::EqText as u32;
     /// Conditions that are not a mask.
     const NODES: u32 = Comparison::COUNT as u32;
@@ -106,15 +107,16 @@ struct LiteralRun {
     nodes: ArenaRange,
 }
 
-/// The conditions of the automaton's paths. A path has levels, one for each depth; a level has entries, one for each
-/// operand; an entry has probes. The table is a cache; paths refer to it by [`PathConditions`].
+/// The conditions of the automaton's paths. A path has levels, one for each depth; a level has
+/// entries, one for each operand; an entry has probes. The table is a cache; paths refer to it by
+/// [`PathConditions`].
 #[derive(Default)]
 pub(super) struct ConditionTable {
     /// By path and depth: where the level begins in `levels`.
     path_levels: Vec<u32>,
-    /// A level is a bit for each operand, by number modulo 64, in two words, and the positions of its entries in
-    /// `probes`, by operand. If the segment has more operands than bits, the number of entries and their
-    /// operands precede the positions.
+    /// A level is a bit for each operand, by number modulo 64, in two words, and the positions of
+    /// its entries in `probes`, by operand. If the segment has more operands than bits, the number
+    /// of entries and their operands precede the positions.
     levels: Vec<u32>,
     probes: Vec<Probe>,
     node_probes: Vec<NodeProbe>,
@@ -214,8 +216,8 @@ impl ConditionTable {
         self.entry(segment, self.path_levels[last as usize], operand)
     }
 
-    /// Compares a value with the conditions of an entry: adds the classes that match to the bitmap, and appends
-    /// the satisfied trie nodes that need more.
+    /// Compares a value with the conditions of an entry: adds the classes that match to the bitmap,
+    /// and appends the satisfied trie nodes that need more.
     #[inline]
     pub fn probe(
         &self,
@@ -481,7 +483,8 @@ struct BuildBuffers {
 }
 
 impl BuildBuffers {
-    /// Finds the conditions of the path's trie nodes and the depths they apply to, in `slices`, sorted.
+    /// Finds the conditions of the path's trie nodes and the depths they apply to, in `slices`,
+    /// sorted.
     fn collect(&mut self, segment: &Segment, automaton: &Automaton, path: u32) {
         self.slices.clear();
         let state = automaton.states[automaton.paths[path as usize].state as usize];

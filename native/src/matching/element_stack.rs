@@ -1,7 +1,7 @@
 //! The open elements and the values they have recorded.
 //!
-//! Values come from attributes, text nodes, the string-value at the end of an element, and children when they end.
-//! The label path of an element determines what it records and propagates
+//! Values come from attributes, text nodes, the string-value at the end of an element, and children
+//! when they end. The label path of an element determines what it records and propagates
 //! ([`crate::matching::required_values`]).
 
 use crate::events::{Attribute, Context};
@@ -46,8 +46,8 @@ pub(super) struct OpenElement {
     pub acts_at_end: bool,
 }
 
-/// The open elements, innermost last. The values, attributes and first nodes of an element lie above those of its
-/// ancestors in their stacks, from where its [`OpenElement`] says.
+/// The open elements, innermost last. The values, attributes and first nodes of an element lie
+/// above those of its ancestors in their stacks, from where its [`OpenElement`] says.
 pub(super) struct ElementStack {
     elements: Vec<OpenElement>,
     values: Vec<OperandValue>,
@@ -201,8 +201,8 @@ impl ElementStack {
         }
     }
 
-    /// Records the literals that `find` appends, as values of the innermost element, from a node at position
-    /// `order` of the document.
+    /// Records the literals that `find` appends, as values of the innermost element, from a node at
+    /// position `order` of the document.
     pub fn add_literals(
         &mut self,
         segment: &Segment,
@@ -340,7 +340,8 @@ impl ElementStack {
         self.buffers.values = met;
     }
 
-    /// Propagates the values of an element that was closed to its parent, now the innermost element.
+    /// Propagates the values of an element that was closed to its parent, now the innermost
+    /// element.
     #[inline]
     pub fn propagate(
         &mut self,

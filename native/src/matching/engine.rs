@@ -1,4 +1,5 @@
-//! The interface of a path engine, which [`PathMatcher`](crate::matching::matcher::PathMatcher) drives.
+//! The interface of a path engine, which [`PathMatcher`](crate::matching::matcher::PathMatcher)
+//! drives.
 
 use std::sync::Arc;
 
@@ -24,8 +25,9 @@ pub trait PathEngine: Send + Sync + 'static {
     /// Working memory for the segment at position `at` of the snapshot.
     fn new_state(&self, at: usize, segment: &Segment, limits: RunLimits) -> Self::State;
 
-    /// Begins a document whose names are numbered by the table `names_table`. `states` are in the order
-    /// of the snapshot's segments. See [`EventSource::memoize_repeated`] for `memoize_repeated`.
+    /// Begins a document whose names are numbered by the table `names_table`. `states` are in the
+    /// order of the snapshot's segments. See [`EventSource::memoize_repeated`] for
+    /// `memoize_repeated`.
     ///
     /// [`EventSource::memoize_repeated`]: crate::dispatch::event_source::EventSource::memoize_repeated
     fn begin<'a>(

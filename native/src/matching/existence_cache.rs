@@ -3,11 +3,12 @@
 /// Number of entries; a power of two.
 const ENTRIES: usize = 1 << 10;
 
-/// Remembers in which operands open elements have a value that equals no literal and is no number. Another such value
-/// decides nothing more, and elements with many similar children would otherwise record little else.
+/// Remembers in which operands open elements have a value that equals no literal and is no number.
+/// Another such value decides nothing more, and elements with many similar children would otherwise
+/// record little else.
 pub(super) struct ExistenceCache {
-    /// Element number and operand. A collision overwrites the earlier entry; its values are then recorded again
-    /// until they are compacted.
+    /// Element number and operand. A collision overwrites the earlier entry; its values are then
+    /// recorded again until they are compacted.
     entries: Vec<(u64, u32)>,
 }
 

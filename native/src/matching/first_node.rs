@@ -1,8 +1,9 @@
 //! First nodes: `contains(p, 'x')` uses the first node that `p` selects, in document order.
 //!
-//! For an operand whose first node matters, an element keeps one node: the literals that occur in it and its position
-//! in the document. When two nodes of an operand meet on their way up, the earlier one stays. The order of arrival
-//! does not suffice: an element ends after its descendants but precedes them in document order.
+//! For an operand whose first node matters, an element keeps one node: the literals that occur in
+//! it and its position in the document. When two nodes of an operand meet on their way up, the
+//! earlier one stays. The order of arrival does not suffice: an element ends after its descendants
+//! but precedes them in document order.
 
 use std::sync::Arc;
 
@@ -65,7 +66,8 @@ impl FirstNodes {
         self.derived.get(&operand).copied()
     }
 
-    /// Adds a node to the innermost element, whose nodes begin at `start`, unless it has an earlier one.
+    /// Adds a node to the innermost element, whose nodes begin at `start`, unless it has an earlier
+    /// one.
     pub fn add(&mut self, start: usize, node: FirstNode) {
         let own = &mut self.nodes[start..];
         match own.iter_mut().find(|other| other.operand == node.operand) {
@@ -75,9 +77,9 @@ impl FirstNodes {
         }
     }
 
-    /// Removes the nodes from `start` on, of an element that ended, and adds them to its parent as far as that
-    /// requires them. The element requires `required`, its parent `parent_required`, and the nodes of the parent
-    /// begin at `parent_start`. Returns whether nodes were propagated.
+    /// Removes the nodes from `start` on, of an element that ended, and adds them to its parent as
+    /// far as that requires them. The element requires `required`, its parent `parent_required`,
+    /// and the nodes of the parent begin at `parent_start`. Returns whether nodes were propagated.
     pub fn propagate(
         &mut self,
         segment: &Segment,

@@ -1,10 +1,10 @@
 //! Bitmap of matched query classes, set 32 at a time.
 //!
-//! Classes that match together mostly first occur together: in the accept list of one path, or among the
-//! conditions on one value. Bits are therefore assigned in order of first occurrence, and a list of classes
-//! becomes a few [`Mask`]s of up to 32 classes each, which cost a few machine words to set. For a class whose
-//! match depends on one last condition, the literal is stored with its bit, shared by all lists that contain the
-//! class.
+//! Classes that match together mostly first occur together: in the accept list of one path, or
+//! among the conditions on one value. Bits are therefore assigned in order of first occurrence, and
+//! a list of classes becomes a few [`Mask`]s of up to 32 classes each, which cost a few machine
+//! words to set. For a class whose match depends on one last condition, the literal is stored with
+//! its bit, shared by all lists that contain the class.
 
 use crate::matching::condition_lookup::LiteralRange;
 use crate::matching::NONE;
@@ -47,11 +47,13 @@ pub(super) fn masks<'a, T>(
 #[derive(Clone, Copy)]
 struct BitClass {
     class: u32,
-    /// The condition whose literal is stored with the bit, by its index in the segment; [`NONE`] for none.
+    /// The condition whose literal is stored with the bit, by its index in the segment; [`NONE`]
+    /// for none.
     condition: u32,
 }
 
-/// The classes that match a document. Bits keep their classes when the bitmap is cleared for the next document.
+/// The classes that match a document. Bits keep their classes when the bitmap is cleared for the
+/// next document.
 pub struct MatchBitmap {
     words: Vec<u32>,
     /// A bit for each block that may have a match: most documents match in few blocks.
@@ -180,8 +182,8 @@ impl MatchBitmap {
         self.buffer = bits;
     }
 
-    /// The bit of a class that matches if a condition with this literal holds; `condition` is its index in the
-    /// segment. `None` if the bit was assigned for another condition, or without one.
+    /// The bit of a class that matches if a condition with this literal holds; `condition` is its
+    /// index in the segment. `None` if the bit was assigned for another condition, or without one.
     pub(super) fn conditional_bit(
         &mut self,
         class: u32,

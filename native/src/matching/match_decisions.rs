@@ -1,10 +1,10 @@
 //! Decides which matches hold, from the values of open elements.
 //!
-//! The condition table lists, by path, depth and operand, the values that conditional matches need from the elements
-//! of their path. Attributes are available when an element starts. Content is available when it ends; all paths that
-//! were reached since it started and that continue its own then lie inside it, so these are exactly the paths where
-//! matches below it can end. A match that needs more, of the same element or further up, is pending until that
-//! element ends.
+//! The condition table lists, by path, depth and operand, the values that conditional matches need
+//! from the elements of their path. Attributes are available when an element starts. Content is
+//! available when it ends; all paths that were reached since it started and that continue its own
+//! then lie inside it, so these are exactly the paths where matches below it can end. A match that
+//! needs more, of the same element or further up, is pending until that element ends.
 
 use hashbrown::HashSet;
 
@@ -89,14 +89,15 @@ impl MatchDecisions {
         &self.candidates
     }
 
-    /// Notes a path that this document reached for the first time and that has unconditional classes.
+    /// Notes a path that this document reached for the first time and that has unconditional
+    /// classes.
     #[inline]
     pub fn defer_accepts(&mut self, path: u32) {
         self.accepting.push(path);
     }
 
-    /// Adds the classes that match unconditionally at the paths of this document: all at once, so that their
-    /// lists can be prefetched.
+    /// Adds the classes that match unconditionally at the paths of this document: all at once, so
+    /// that their lists can be prefetched.
     pub fn accept_deferred(&mut self, automaton: &mut Automaton) {
         for at in 0..self.accepting.len() {
             if let Some(&next) = self.accepting.get(at + ACCEPTS_PREFETCHED) {
@@ -115,8 +116,8 @@ impl MatchDecisions {
         self.accepting.clear();
     }
 
-    /// Remembers the conditions of the paths that this document reached, before the automaton is evicted. The
-    /// next element has the number `next_element`.
+    /// Remembers the conditions of the paths that this document reached, before the automaton is
+    /// evicted. The next element has the number `next_element`.
     pub fn remember_conditions(
         &mut self,
         automaton: &Automaton,
@@ -131,9 +132,9 @@ impl MatchDecisions {
         self.evicted.before = next_element;
     }
 
-    /// Decides which conditions the attributes of the open elements satisfy at a path, at or below that of the
-    /// innermost element. Those of elements before element number `before` were decided when that element was at
-    /// the path.
+    /// Decides which conditions the attributes of the open elements satisfy at a path, at or below
+    /// that of the innermost element. Those of elements before element number `before` were decided
+    /// when that element was at the path.
     pub fn decide_by_attributes(
         &mut self,
         segment: &Segment,
@@ -185,8 +186,8 @@ impl MatchDecisions {
         Ok(())
     }
 
-    /// Adds the classes as candidates that the attributes of the open elements may satisfy at a path too deep
-    /// to align.
+    /// Adds the classes as candidates that the attributes of the open elements may satisfy at a
+    /// path too deep to align.
     #[cold]
     fn add_possible_by_attributes(
         &mut self,
@@ -231,7 +232,7 @@ impl MatchDecisions {
         memo: &mut SubtreeMemo,
         depth: usize,
     ) -> Result<(), Stop> {
-        // Elements around a repeated subtree decide anew for each copy.
+        // Elements around a repeated subtree decide again for each copy.
         let outer_depth = memo.pause();
         if depth >= outer_depth {
             memo.resume(outer_depth);
@@ -241,7 +242,8 @@ impl MatchDecisions {
         Ok(())
     }
 
-    /// Decides which conditions the content of the innermost element satisfies at the paths inside it.
+    /// Decides which conditions the content of the innermost element satisfies at the paths inside
+    /// it.
     pub fn decide_by_content(
         &mut self,
         segment: &Segment,
@@ -335,7 +337,8 @@ impl MatchDecisions {
         }
     }
 
-    /// Finds the nodes of evicted paths that the innermost element may satisfy, whatever its alignment.
+    /// Finds the nodes of evicted paths that the innermost element may satisfy, whatever its
+    /// alignment.
     #[cold]
     fn find_possible_evicted(&mut self, segment: &Segment, elements: &mut ElementStack) {
         elements.record_lazy_attributes(segment);
@@ -348,8 +351,9 @@ impl MatchDecisions {
         }
     }
 
-    /// A condition before `node` was satisfied by the element at `depth`, which is aligned with the trie node
-    /// `structural`. The conditions of `node` wait for that element and those above it to end.
+    /// A condition before `node` was satisfied by the element at `depth`, which is aligned with the
+    /// trie node `structural`. The conditions of `node` wait for that element and those above it to
+    /// end.
     fn defer_rest(
         &mut self,
         segment: &Segment,
@@ -441,8 +445,8 @@ impl MatchDecisions {
         }
     }
 
-    /// Lets `node` wait for the elements that can be aligned with step `step`, if the element at `depth` is aligned
-    /// with the trie node `structural`.
+    /// Lets `node` wait for the elements that can be aligned with step `step`, if the element at
+    /// `depth` is aligned with the trie node `structural`.
     fn defer_above(
         &mut self,
         segment: &Segment,
@@ -471,7 +475,8 @@ impl MatchDecisions {
         Ok(())
     }
 
-    /// Lets `node` wait for the element at `depth`, which is aligned with the trie node `structural`.
+    /// Lets `node` wait for the element at `depth`, which is aligned with the trie node
+    /// `structural`.
     pub fn defer(
         &mut self,
         elements: &mut ElementStack,

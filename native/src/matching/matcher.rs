@@ -1,7 +1,8 @@
 //! The matcher of path subscriptions: a snapshot of an index and a pool of workers.
 //!
-//! Threads share a matcher; each takes a worker from the pool for one document. The pool outlives the
-//! matcher, so that a matcher of the next snapshot finds the segments it shares with this one warm.
+//! Threads share a matcher; each takes a worker from the pool for one document. The pool outlives
+//! the matcher, so that a matcher of the next snapshot finds the segments it shares with this one
+//! warm.
 
 use std::sync::Arc;
 
@@ -173,8 +174,8 @@ impl<E: PathEngine> PathMatcher<E> {
         ))
     }
 
-    /// The fragments of the original document that each of these subscriptions selects in the rewritten
-    /// document.
+    /// The fragments of the original document that each of these subscriptions selects in the
+    /// rewritten document.
     pub fn select_fragments(
         &self,
         source: &mut EventSource<'_, '_>,

@@ -1,8 +1,8 @@
 //! The matching engine for path subscriptions.
 //!
-//! [`automaton`] is a lazy DFA over the label paths of documents. [`segment_run`] runs one segment over one
-//! document: it takes one transition per element, records the values that conditions need, and decides which
-//! conditional matches hold. [`matcher`] drives the runs of all segments.
+//! [`automaton`] is a lazy DFA over the label paths of documents. [`segment_run`] runs one segment
+//! over one document: it takes one transition per element, records the values that conditions need,
+//! and decides which conditional matches hold. [`matcher`] drives the runs of all segments.
 
 mod alignment;
 mod alphabet;

@@ -9,7 +9,8 @@ use crate::xpath::number::number;
 pub(super) struct OperandValue {
     /// The operand.
     pub operand: u32,
-    /// The literal it equals as text, or [`NONE`]; [`NONE`] also if no condition compares it as text.
+    /// The literal it equals as text, or [`NONE`]; [`NONE`] also if no condition compares it as
+    /// text.
     pub literal: u32,
     /// Its value as a number; NaN also if no condition compares it as a number.
     pub number: f64,
@@ -32,7 +33,8 @@ impl OperandValue {
         OperandValue::new(operand, (literal, f64::NAN))
     }
 
-    /// Whether the value can satisfy a condition, given the uses of its operand: bits of [`Comparison`].
+    /// Whether the value can satisfy a condition, given the uses of its operand: bits of
+    /// [`Comparison`].
     #[inline]
     pub fn is_relevant(&self, uses: u32) -> bool {
         const EQUAL: u32 = Comparison::EqText.bit();
@@ -67,9 +69,9 @@ pub(super) fn resolve_bytes<'a>(
     )
 }
 
-/// Removes redundant values of one element, whose values begin at `start`. For each operand it keeps every
-/// value that some literal can equal, the least, the greatest, and one that equals no literal and is no number, so
-/// that an element with a million children keeps few.
+/// Removes redundant values of one element, whose values begin at `start`. For each operand it
+/// keeps every value that some literal can equal, the least, the greatest, and one that equals no
+/// literal and is no number, so that an element with a million children keeps few.
 pub(super) fn compact(segment: &Segment, values: &mut Vec<OperandValue>, start: usize) {
     let own = &mut values[start..];
     own.sort_unstable_by(|a, b| {

@@ -5,8 +5,8 @@ use crate::matching::condition_table::ConditionTable;
 use crate::matching::NONE;
 use crate::path_index::segment::Segment;
 
-/// The automaton and the conditions of its paths. Past its limit it is evicted as a whole and rebuilt from the
-/// following elements.
+/// The automaton and the conditions of its paths. Past its limit it is evicted as a whole and
+/// rebuilt from the following elements.
 pub(super) struct PathCache {
     pub automaton: Automaton,
     pub conditions: ConditionTable,
@@ -39,8 +39,8 @@ impl PathCache {
         }
     }
 
-    /// Begins a document whose names are numbered by the table `names_table`. Evicts the cache if it is past its
-    /// limit.
+    /// Begins a document whose names are numbered by the table `names_table`. Evicts the cache if
+    /// it is past its limit.
     pub fn begin(&mut self, segment: &Segment, names_table: u64) {
         self.automaton.alphabet.use_names(names_table);
         self.automaton.matches.clear();

@@ -1,4 +1,5 @@
-//! Matches that wait for an open element to end, because its content or attributes may still satisfy a condition.
+//! Matches that wait for an open element to end, because its content or attributes may still
+//! satisfy a condition.
 
 use hashbrown::HashSet;
 
@@ -69,8 +70,8 @@ impl PendingMatches {
         Ok(())
     }
 
-    /// Removes the next match, at or after position `at`, that waits for the element at `depth`; sets `at` to
-    /// where to continue.
+    /// Removes the next match, at or after position `at`, that waits for the element at `depth`;
+    /// sets `at` to where to continue.
     pub fn take_next(
         &mut self,
         element: &OpenElement,

@@ -1,10 +1,10 @@
 //! The values that elements must record, for conditions on themselves and on elements above them.
 //!
-//! A condition may use a node deep below its element. Values propagate upwards one element at a time: when an
-//! element ends, its value of an operand becomes a value of the operand of its parent that is derived from it. An
-//! element therefore records the operands that its own state requires and those that its parent's operands are
-//! derived from. The latter depend on the label path and are computed once for each. Most elements record
-//! nothing.
+//! A condition may use a node deep below its element. Values propagate upwards one element at a
+//! time: when an element ends, its value of an operand becomes a value of the operand of its parent
+//! that is derived from it. An element therefore records the operands that its own state requires
+//! and those that its parent's operands are derived from. The latter depend on the label path and
+//! are computed once for each. Most elements record nothing.
 
 use bytemuck::{Pod, Zeroable};
 use hashbrown::HashMap;
@@ -61,8 +61,8 @@ impl ArenaRange {
 pub(super) struct RequiredValues {
     /// All operands except the inherited ones.
     own: ArenaRange,
-    /// The deep operands of the elements above, which are propagated unchanged. Nearly all elements below such
-    /// an element share the list, so it may be long.
+    /// The deep operands of the elements above, which are propagated unchanged. Nearly all elements
+    /// below such an element share the list, so it may be long.
     inherited: ArenaRange,
     /// To other operands of the parent.
     propagations: ArenaRange,
@@ -207,8 +207,8 @@ impl RequiredValuesTable {
             .map(|own| (own.operand, own.uses))
     }
 
-    /// The entry of an element below one with the entry `parent`. The element has the `symbol` whose names
-    /// pass `tests`, and its `state` requires `operands`.
+    /// The entry of an element below one with the entry `parent`. The element has the `symbol`
+    /// whose names pass `tests`, and its `state` requires `operands`.
     pub fn child(
         &mut self,
         segment: &Segment,
@@ -231,8 +231,8 @@ impl RequiredValuesTable {
         required
     }
 
-    /// Fills the buffers with the operands and propagations of an element; returns the parent's list of
-    /// inherited operands if the element has the same.
+    /// Fills the buffers with the operands and propagations of an element; returns the parent's
+    /// list of inherited operands if the element has the same.
     fn collect(
         &self,
         segment: &Segment,
@@ -380,8 +380,9 @@ fn append<T: Copy>(arena: &mut Vec<T>, items: &[T]) -> ArenaRange {
     }
 }
 
-/// Sorts the items and merges the uses of those with equal keys. Otherwise the values of a deep operand that is both
-/// an element's own and inherited would arrive twice, each time with only a part of its uses.
+/// Sorts the items and merges the uses of those with equal keys. Otherwise the values of a deep
+/// operand that is both an element's own and inherited would arrive twice, each time with only a
+/// part of its uses.
 fn merge<T: Ord, K: PartialEq>(list: &mut Vec<T>, parts: impl Fn(&mut T) -> (K, &mut u32)) {
     list.sort_unstable();
     list.dedup_by(|later, earlier| {

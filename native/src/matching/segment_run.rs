@@ -1,9 +1,10 @@
 //! One segment's run over one document.
 //!
-//! At its start tag, each element takes one transition of the automaton and marks its path as seen; the attributes of
-//! the open elements then decide the conditions at that path. When an element ends, its content decides the
-//! conditions at the paths inside it ([`crate::matching::match_decisions`]), and its values propagate to its
-//! parent ([`crate::matching::element_stack`]).
+//! At its start tag, each element takes one transition of the automaton and marks its path as seen;
+//! the attributes of the open elements then decide the conditions at that path. When an element
+//! ends, its content decides the conditions at the paths inside it
+//! ([`crate::matching::match_decisions`]), and its values propagate to its parent
+//! ([`crate::matching::element_stack`]).
 
 use crate::events::{Context, StartElement, Stop};
 use crate::matching::automaton::{LabelPath, ROOT_PATH};
@@ -159,8 +160,9 @@ impl SegmentRun {
         self.cache.automaton.child(segment, parent, symbol)
     }
 
-    /// Evicts the cache within a document and recreates the paths of the open elements; returns that of the
-    /// innermost. Which other paths were seen is lost, so the matches that depend on them are verified.
+    /// Evicts the cache within a document and recreates the paths of the open elements; returns
+    /// that of the innermost. Which other paths were seen is lost, so the matches that depend on
+    /// them are verified.
     #[cold]
     fn evict_cache(&mut self, segment: &Segment) -> u32 {
         let automaton = &mut self.cache.automaton;

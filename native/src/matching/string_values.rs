@@ -104,7 +104,8 @@ impl StringValueStack {
         self.open
     }
 
-    /// Begins a value inside those being collected; `is_scanned` if some condition searches it for literals.
+    /// Begins a value inside those being collected; `is_scanned` if some condition searches it for
+    /// literals.
     #[inline]
     pub fn begin(&mut self, is_scanned: bool) {
         if self.open == self.buffers.len() {

@@ -1,15 +1,17 @@
 //! Memo of subtrees that a mapping repeats.
 //!
-//! Exchange and Downgrade copy subtrees into several elements. The first copy below a path is run normally, and its
-//! effects on the elements around it are recorded; further copies below the same path replay the effects. In the
-//! terms of the paper, the matches that end inside the subtree or wait for the elements around it are its partial
-//! matches: those that need nothing from outside are *confirmed* by the first copy; those under conditions on the
-//! elements around it are *potential*, and those conditions are evaluated again for each copy.
+//! Exchange and Downgrade copy subtrees into several elements. The first copy below a path is run
+//! normally, and its effects on the elements around it are recorded; further copies below the same
+//! path replay the effects. In the terms of the paper, the matches that end inside the subtree or
+//! wait for the elements around it are its partial matches: those that need nothing from outside
+//! are *confirmed* by the first copy; those under conditions on the elements around it are
+//! *potential*, and those conditions are evaluated again for each copy.
 //!
 //! The recorded effects are complete, because a run does nothing else with an element:
 //!
 //! * it marks paths as seen: those of the first copy are marked again;
-//! * attributes of the elements around it decide conditions at those paths: decided again, by the same code;
+//! * attributes of the elements around it decide conditions at those paths: decided again, by the
+//!   same code;
 //! * matches wait for an element around it, because a condition inside holds: they wait again;
 //! * values propagate to the parent, and text is part of string-values around it: replayed;
 //! * everything else is decided inside the subtree, once for the document.
@@ -30,7 +32,8 @@ pub(super) struct SubtreeEffects {
     pub paths: Vec<u32>,
     /// The values that it propagates to its parent, with the uses of their operands.
     pub values: Vec<(OperandValue, u32)>,
-    /// Matches that wait: the depth of the element they wait for, the node, and the structural node.
+    /// Matches that wait: the depth of the element they wait for, the node, and the structural
+    /// node.
     pub pending: Vec<(usize, u32, u32)>,
     /// Its text, if that is part of a string-value around it.
     pub text: String,
@@ -99,7 +102,8 @@ impl SubtreeMemo {
         self.outer_depth != NOT_RECORDING
     }
 
-    /// Whether the innermost of `depth` open elements is the parent of the subtree that is being recorded.
+    /// Whether the innermost of `depth` open elements is the parent of the subtree that is being
+    /// recorded.
     #[inline]
     pub fn is_recording_children_of(&self, depth: usize) -> bool {
         self.outer_depth == depth
@@ -116,7 +120,8 @@ impl SubtreeMemo {
         self.outer_depth = depth;
     }
 
-    /// Ends the recording of subtree `number` inside `depth` open elements, if that is being recorded.
+    /// Ends the recording of subtree `number` inside `depth` open elements, if that is being
+    /// recorded.
     pub fn end_recording(&mut self, automaton: &Automaton, number: u32, depth: usize) {
         if self.outer_depth != depth || self.key.0 != number {
             return;

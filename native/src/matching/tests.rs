@@ -1,5 +1,6 @@
-//! Both engines against the exact evaluator, on generated documents and queries with few names, so
-//! that matches are dense and elements nest in themselves.
+//! The engine, and the baseline if it is compiled, against the exact evaluator, on generated
+//! documents and queries. There are few names, so that matches are dense and elements nest in
+//! elements of the same name.
 
 use std::sync::Arc;
 
@@ -22,15 +23,15 @@ use crate::reader::{Reader, ReaderOptions};
 use crate::select::{Selection, SelectionOptions, Selector};
 use crate::xpath::{normalise, parse, Namespaces};
 
-mod kept;
-mod nested;
+mod lazy_attributes;
+mod nested_paths;
 
-const AMPLE: RunLimits = RunLimits {
+const LARGE_CACHE: RunLimits = RunLimits {
     cache_bytes_max: 1 << 24,
     undecided_max: 1 << 20,
 };
-/// Dropped at nearly every new path.
-const SCANT: RunLimits = RunLimits {
+/// Evicted at nearly every new path.
+const TINY_CACHE: RunLimits = RunLimits {
     cache_bytes_max: 500,
     undecided_max: 1 << 20,
 };
@@ -155,7 +156,7 @@ fn found(matcher: &dyn DocumentMatcher, document: &str) -> Vec<String> {
     ids
 }
 
-/// The same by evaluating each query on its own.
+/// The ids of the queries that the exact evaluator finds, sorted.
 fn expected(queries: &[String], document: &str) -> Vec<String> {
     let compile =
         |query: &String| Selector::compile(&parse(query, &Namespaces::default()).expect("a query"));
@@ -219,15 +220,15 @@ proptest! {
 /// Compares the engines with the exact evaluator.
 fn compare(queries: &[String], documents: &[String]) -> Result<(), TestCaseError> {
     let mut index = index_of(queries);
-    let shared = matcher(&mut index, AMPLE);
-    let scant = matcher(&mut index, SCANT);
+    let shared = matcher(&mut index, LARGE_CACHE);
+    let tiny = matcher(&mut index, TINY_CACHE);
     #[cfg(feature = "baselines")]
-    let baseline = matcher_by::<YFilterEngine>(&mut index, AMPLE);
-    // Twice: cold, then warm.
+    let baseline = matcher_by::<YFilterEngine>(&mut index, LARGE_CACHE);
+    // With a cold cache, then with a warm one.
     for document in documents.iter().chain(documents) {
         let expected = expected(queries, document);
         prop_assert_eq!(&found(&shared, document), &expected, "shared, {}", document);
-        prop_assert_eq!(&found(&scant, document), &expected, "scant, {}", document);
+        prop_assert_eq!(&found(&tiny, document), &expected, "tiny, {}", document);
         #[cfg(feature = "baselines")]
         prop_assert_eq!(
             &found(&baseline, document),
@@ -242,7 +243,7 @@ fn compare(queries: &[String], documents: &[String]) -> Result<(), TestCaseError
 fn check(queries: &[&str], document: &str, ids: &[&str]) {
     let queries: Vec<String> = queries.iter().map(|&query| query.to_owned()).collect();
     let mut index = index_of(&queries);
-    for run in [AMPLE, SCANT] {
+    for run in [LARGE_CACHE, TINY_CACHE] {
         assert_eq!(
             found(&matcher(&mut index, run), document),
             ids,
@@ -273,14 +274,14 @@ fn a_condition_may_be_met_after_the_rest_of_the_path_was_read() {
 }
 
 #[test]
-fn conditions_above_are_checked_on_each_element_that_can_stand_for_the_step() {
+fn conditions_above_are_checked_on_each_element_aligned_with_the_step() {
     let query = ["//a[@p='1']//b[@q='2']"];
     check(&query, "<a p='1'><a p='2'><b q='2'/></a></a>", &["0"]);
     check(&query, "<a p='2'><a p='3'><b q='2'/></a></a>", &[]);
 }
 
 #[test]
-fn more_slots_than_a_level_has_bits() {
+fn a_segment_may_have_more_operands_than_a_level_has_bits() {
     let queries: Vec<String> = (0..150)
         .map(|number| format!("//a[@n{number}='x']/b"))
         .collect();
@@ -291,7 +292,7 @@ fn more_slots_than_a_level_has_bits() {
 }
 
 #[test]
-fn an_element_that_comes_again_with_other_attributes_is_decided_again() {
+fn an_element_at_a_known_path_with_other_attributes_is_decided_again() {
     let queries = [
         "//a[@p='1']/b",
         "//a[@p='2']/b",
@@ -312,7 +313,7 @@ fn an_element_that_comes_again_with_other_attributes_is_decided_again() {
 }
 
 #[test]
-fn a_class_with_several_branches_is_told_once() {
+fn a_class_with_several_branches_matches_once() {
     let queries = [
         "/a | /a[@p='1'] | //b[@p='1'] | //c[@p='1']/b",
         "//b[@p='1'] | //b[@q='1']",
@@ -360,27 +361,27 @@ fn conditions_above_and_below_the_last_descendant_step() {
 }
 
 #[test]
-fn a_refused_document_matches_nothing_and_leaves_the_matcher_sound() {
+fn a_refused_document_matches_nothing_and_leaves_the_matcher_usable() {
     let mut index = index_of(&["/a".to_owned(), "/a/b".to_owned()]);
-    let matcher = matcher(&mut index, AMPLE);
+    let matcher = matcher(&mut index, LARGE_CACHE);
     let refused = match_bytes(&matcher, b"<a><b></a>");
     assert!(matches!(refused, Err(MatchError::Refused(_))));
     assert_eq!(found(&matcher, "<a/>"), ["0"]);
 }
 
 #[test]
-fn a_snapshot_does_not_see_what_comes_after_it() {
+fn a_snapshot_does_not_see_later_changes() {
     let mut index = index_of(&["/a".to_owned()]);
-    let before = matcher(&mut index, AMPLE);
+    let before = matcher(&mut index, LARGE_CACHE);
     assert!(index.add("late", "/a", &Namespaces::default()).is_ok());
     assert!(index.remove("0"));
-    let after = matcher(&mut index, AMPLE);
+    let after = matcher(&mut index, LARGE_CACHE);
     assert_eq!(found(&before, "<a/>"), ["0"]);
     assert_eq!(found(&after, "<a/>"), ["late"]);
 }
 
 #[test]
-fn many_small_additions_stay_a_few_segments() {
+fn many_small_additions_make_few_segments() {
     let mut index = PathIndex::default();
     for number in 0..50 {
         assert!(index
@@ -389,7 +390,7 @@ fn many_small_additions_stay_a_few_segments() {
         let snapshot = index.snapshot();
         assert!(snapshot.views.len() <= crate::subscription_store::store::SEGMENTS_MAX);
     }
-    assert_eq!(found(&matcher(&mut index, AMPLE), "<a/>").len(), 50);
+    assert_eq!(found(&matcher(&mut index, LARGE_CACHE), "<a/>").len(), 50);
 }
 
 #[test]

@@ -159,8 +159,8 @@ impl NodeCollector {
         }
     }
 
-    /// Records the last node that ended, for the innermost element, which requires `required`. A node that was
-    /// not collected only exists. `order` is its position in the document.
+    /// Records the last node that ended, for the innermost element, which requires `required`. A
+    /// node that was not collected only exists. `order` is its position in the document.
     fn record(
         &mut self,
         segment: &Segment,

@@ -1,7 +1,7 @@
 //! Transitions between label paths, by symbol.
 //!
-//! Every element takes one transition and waits for it, so each path has a table as small as possible, all
-//! tables lie in one arena, and a path stores where its table is.
+//! Every element takes one transition and waits for it, so each path has a table as small as
+//! possible, all tables lie in one arena, and a path stores where its table is.
 
 use crate::matching::NONE;
 
@@ -73,7 +73,8 @@ impl TransitionArena {
     pub fn insert(&mut self, table: &mut TransitionTable, symbol: u32, path: u32) {
         let size = 1usize << table.log_size;
         if 2 * (table.count as usize + 1) > size {
-            // The old table is garbage until the arena is cleared; all garbage is less than what is in use.
+            // The old table is garbage until the arena is cleared; all garbage is less than what is
+            // in use.
             let old = table.start as usize..table.start as usize + size;
             table.start = self.buckets.len() as u32;
             table.log_size += 1;

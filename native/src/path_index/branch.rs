@@ -81,6 +81,7 @@ pub struct BranchStep {
 pub struct Branch {
     /// From the document node down; at least one.
     pub steps: Vec<BranchStep>,
-    /// Whether the branch is weaker than the query, so that a document that matches it must be verified.
+    /// Whether the branch is weaker than the query, so that a document that matches it must be
+    /// verified.
     pub verify: bool,
 }

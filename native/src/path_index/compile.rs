@@ -1,9 +1,10 @@
 //! Compiles a query to its branches.
 //!
-//! A *branch* is one path of the union as a sequence of element steps, each with a conjunction of *atoms*:
-//! conditions on *operands* of that element. A path whose predicates say `or` becomes several branches.
-//! Conditions that atoms cannot express are dropped ([`crate::path_index::dnf`]), which can only let more
-//! documents through; the branch is then marked `verify`, and documents that match it are evaluated exactly.
+//! A *branch* is one path of the union as a sequence of element steps, each with a conjunction of
+//! *atoms*: conditions on *operands* of that element. A path whose predicates say `or` becomes
+//! several branches. Conditions that atoms cannot express are dropped ([`crate::path_index::dnf`]),
+//! which can only let more documents through; the branch is then marked `verify`, and documents
+//! that match it are evaluated exactly.
 
 use std::slice;
 

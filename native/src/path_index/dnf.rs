@@ -1,14 +1,16 @@
 //! Predicates in disjunctive normal form: alternatives, each a conjunction of atoms.
 //!
-//! What no atom expresses (`not`, positions) is dropped from a conjunction, which is then not *exact*.
-//! Conditions on a nested element are first computed relative to that element and then lifted to the element
-//! above it: the operand reaches down to the nested element, and several conditions become one compound.
+//! What no atom expresses (`not`, positions) is dropped from a conjunction, which is then not
+//! *exact*. Conditions on a nested element are first computed relative to that element and then
+//! lifted to the element above it: the operand reaches down to the nested element, and several
+//! conditions become one compound.
 
 use crate::path_index::branch::{Atom, AtomTest, Operand, View};
 use crate::xpath::ast::{Axis, Expr, Kind, Literal, Op, Step};
 use crate::xpath::number::number;
 
-/// Maximum number of branches of a path, and of conjunctions of a predicate; past it they are verified.
+/// Maximum number of branches of a path, and of conjunctions of a predicate; past it they are
+/// verified.
 pub const CONJUNCTIONS_MAX: usize = 16;
 
 /// One alternative in which a predicate holds.
@@ -127,7 +129,8 @@ fn some_node(steps: &[Step], test: &AtomTest, node: ContextNode<'_>) -> Vec<Conj
     conjunctions
 }
 
-/// Turns conditions on `node`, which `step` leads to, into conditions on the element before the step.
+/// Turns conditions on `node`, which `step` leads to, into conditions on the element before the
+/// step.
 fn lift(step: &Step, node: ContextNode<'_>, conjunction: &mut Conjunction) {
     if conjunction.atoms.is_empty() {
         *conjunction = Conjunction {
@@ -163,7 +166,8 @@ fn lift(step: &Step, node: ContextNode<'_>, conjunction: &mut Conjunction) {
     }
 }
 
-/// The alternatives in which `text` occurs, in that view, in the first node that `steps` select from `node`.
+/// The alternatives in which `text` occurs, in that view, in the first node that `steps` select
+/// from `node`.
 fn first_node(steps: &[Step], view: View, text: &str, node: ContextNode<'_>) -> Vec<Conjunction> {
     if steps.iter().any(|step| !step.predicates.is_empty()) {
         // The predicates decide which node is first; all that is known is that there must be one.

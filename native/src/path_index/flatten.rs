@@ -9,8 +9,8 @@ use crate::subscription_store::flat_layout::StringArray;
 
 pub(super) type HashTable<K, V> = HashMap<K, V, foldhash::fast::RandomState>;
 
-/// An edge of the trie under construction. Numbers have provisional indexes, which are replaced by their ranks
-/// at the end.
+/// An edge of the trie under construction. Numbers have provisional indexes, which are replaced by
+/// their ranks at the end.
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
 pub(super) enum Edge {
     Child(u32),

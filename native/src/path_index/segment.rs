@@ -1,14 +1,15 @@
 //! A segment: an immutable set of path subscriptions as one shared trie.
 //!
-//! Equal queries form one *class*. The branches of each class are paths in the trie. *Steps* (child or
-//! descendant, with a name test) come first; the nodes that steps lead to are *structural*, and the automaton
-//! runs on them. *Conditions* follow, each with the step it belongs to: those of the deepest step first, since
-//! that element ends first, then those further up. Queries that differ only in a constant therefore diverge at
-//! the last edge, where one lookup by value finds those that hold. The edges of a node are sorted and stored
-//! together by kind.
+//! Equal queries form one *class*. The branches of each class are paths in the trie. *Steps* (child
+//! or descendant, with a name test) come first; the nodes that steps lead to are *structural*, and
+//! the automaton runs on them. *Conditions* follow, each with the step it belongs to: those of the
+//! deepest step first, since that element ends first, then those further up. Queries that differ
+//! only in a constant therefore diverge at the last edge, where one lookup by value finds those
+//! that hold. The edges of a node are sorted and stored together by kind.
 //!
-//! Conditions that one nested element must meet together (*compound conditions*) start at a separate root. The
-//! node at which they end is a value to the conditions above them, like any other value.
+//! Conditions that one nested element must meet together (*compound conditions*) start at a
+//! separate root. The node at which they end is a value to the conditions above them, like any
+//! other value.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -50,7 +51,8 @@ pub struct TrieNode {
     pub accept: u32,
     /// In `required`.
     pub required: u32,
-    /// Number of steps to this node, with [`TrieNode::AMBIGUOUS`] if one of them is a descendant step.
+    /// Number of steps to this node, with [`TrieNode::AMBIGUOUS`] if one of them is a descendant
+    /// step.
     pub steps: u32,
 }
 
@@ -65,8 +67,8 @@ impl TrieNode {
 pub struct ParentLink {
     /// The parent node.
     pub parent: u32,
-    /// The name test, with [`ParentLink::DESCENDANT`] for `//`; or the step that a condition belongs to,
-    /// with [`ParentLink::CONDITION`].
+    /// The name test, with [`ParentLink::DESCENDANT`] for `//`; or the step that a condition
+    /// belongs to, with [`ParentLink::CONDITION`].
     pub edge: u32,
 }
 
@@ -177,8 +179,8 @@ pub struct OperandRecord {
     pub kind: u32,
     /// The name test, for attributes and children.
     pub test: u32,
-    /// The inner operand, for children, deep operands and first nodes; the root of the conditions, for
-    /// compounds.
+    /// The inner operand, for children, deep operands and first nodes; the root of the conditions,
+    /// for compounds.
     pub inner: u32,
     /// A [`View`], for attributes, string-values and text nodes; otherwise 0.
     pub view: u32,
@@ -350,8 +352,8 @@ impl Segment {
             .find(&self.tests, test_key(uri, local).as_bytes())
     }
 
-    /// Where an operand gets values from within the element: the inner operand of a deep operand, otherwise the
-    /// operand itself.
+    /// Where an operand gets values from within the element: the inner operand of a deep operand,
+    /// otherwise the operand itself.
     #[inline]
     pub fn source_operand(&self, operand: u32) -> &OperandRecord {
         let record = &self.operands[operand as usize];

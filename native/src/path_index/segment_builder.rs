@@ -76,8 +76,8 @@ impl SegmentBuilder {
         self.subscriptions.count()
     }
 
-    /// Adds a subscription; `canonical` is the canonical text of `query`, which is in normal form, and `source`
-    /// is the query as it was submitted.
+    /// Adds a subscription; `canonical` is the canonical text of `query`, which is in normal form,
+    /// and `source` is the query as it was submitted.
     pub fn add(&mut self, id: &str, source: &str, query: &Query, canonical: &str) {
         let class = match self.class_numbers.get(canonical) {
             Some(&class) => class,
@@ -116,8 +116,8 @@ impl SegmentBuilder {
                 }
             }
         }
-        // The deepest step first; within a step the most selective comparison: equality, ranges, the rest, which
-        // is how comparisons are numbered.
+        // The deepest step first; within a step the most selective comparison: equality, ranges,
+        // the rest, which is how comparisons are numbered.
         conditions.sort_unstable();
         conditions.dedup();
         for (Reverse(step), comparison, operand, literal) in conditions {
@@ -154,8 +154,8 @@ impl SegmentBuilder {
         u32::try_from(self.parent_links.len() - 1).expect("a segment has fewer than 2^32 nodes")
     }
 
-    /// The comparison, operand and literal of an atom. `None` if the atom is not indexed; `verify` is then set,
-    /// as it is if only a part of the atom is indexed.
+    /// The comparison, operand and literal of an atom. `None` if the atom is not indexed; `verify`
+    /// is then set, as it is if only a part of the atom is indexed.
     fn condition(&mut self, atom: &Atom, verify: &mut bool) -> Option<(u32, u32, u32)> {
         let (operand, compound) = self.operand_number(&atom.operand, verify)?;
         let (comparison, literal) = match &atom.test {

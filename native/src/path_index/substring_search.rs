@@ -6,8 +6,8 @@ use aho_corasick::Anchored;
 
 use crate::subscription_store::flat_layout::StringArray;
 
-/// Maximum total bytes of the literals that the conditions of a segment search for; the automaton takes about
-/// twenty times as much memory. Conditions past the limit are verified.
+/// Maximum total bytes of the literals that the conditions of a segment search for; the automaton
+/// takes about twenty times as much memory. Conditions past the limit are verified.
 pub const SUBSTRING_BYTES_MAX: usize = 1 << 24;
 
 /// Finds the literals that a text contains, in one pass (Aho-Corasick).
@@ -89,8 +89,9 @@ impl SubstringScan {
 
 /// Finds the literals that a text starts with.
 ///
-/// The literals are sorted, so every prefix of the text is the last literal that is not greater than the text, or a
-/// prefix of that literal. Each literal links to its longest proper prefix among the others.
+/// The literals are sorted, so every prefix of the text is the last literal that is not greater
+/// than the text, or a prefix of that literal. Each literal links to its longest proper prefix
+/// among the others.
 #[derive(Default)]
 pub struct PrefixSearch {
     literals: Vec<u32>,

@@ -1,4 +1,4 @@
-//! Python's bytes as the core reads them.
+//! Python buffers and iterables as Rust slices and streams.
 
 use std::io::{self, Read};
 
@@ -7,18 +7,16 @@ use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::PyIterator;
 
-/// The bytes of a contiguous buffer. Whoever hands a buffer in must not change it meanwhile.
+/// The bytes of a contiguous buffer, which the caller must not change meanwhile.
 pub(super) fn bytes_of(buffer: &PyBuffer<u8>) -> PyResult<&[u8]> {
     if !buffer.is_c_contiguous() {
-        return Err(PyTypeError::new_err(
-            "a contiguous buffer of bytes is needed",
-        ));
+        return Err(PyTypeError::new_err("the buffer must be contiguous"));
     }
     // SAFETY: the exporter keeps the memory alive and in place while `buffer` lives.
     Ok(unsafe { std::slice::from_raw_parts(buffer.buf_ptr().cast(), buffer.len_bytes()) })
 }
 
-/// A Python iterable of bytes as a stream that another thread could read.
+/// A Python iterable of bytes as a stream that any thread can read.
 pub(super) struct Chunks {
     iterator: Py<PyIterator>,
     chunk: Vec<u8>,
@@ -34,7 +32,7 @@ impl Chunks {
         })
     }
 
-    /// The next piece that is not empty; an empty one at the end.
+    /// The next non-empty chunk; an empty one at the end.
     fn next(&self) -> PyResult<Vec<u8>> {
         Python::attach(|py| {
             for chunk in self.iterator.bind(py).clone() {
@@ -60,31 +58,31 @@ impl Read for Chunks {
     }
 }
 
-/// Documents that stand in one buffer.
+/// Documents stored in one buffer.
 pub(super) struct Documents<'a> {
     bytes: &'a [u8],
     offsets: Vec<usize>,
 }
 
 impl<'a> Documents<'a> {
-    /// Documents at `offsets`: 64-bit, one more than documents.
+    /// The documents at `offsets`, which are 64-bit, one more than documents.
     pub fn new(bytes: &'a PyBuffer<u8>, offsets: &PyBuffer<u8>) -> PyResult<Documents<'a>> {
         let bytes = bytes_of(bytes)?;
         let offsets: Vec<usize> = bytes_of(offsets)?
             .chunks_exact(8)
             .map(|offset| i64::from_le_bytes(offset.try_into().expect("eight bytes")) as usize)
             .collect();
-        let sound = offsets.windows(2).all(|pair| pair[0] <= pair[1])
+        let is_valid = offsets.windows(2).all(|pair| pair[0] <= pair[1])
             && offsets.last().is_none_or(|&end| end <= bytes.len());
-        if !sound {
+        if !is_valid {
             return Err(PyValueError::new_err(
-                "offsets must ascend within the buffer",
+                "offsets must be ascending and within the buffer",
             ));
         }
         Ok(Documents { bytes, offsets })
     }
 
-    /// One after the other.
+    /// The documents in order.
     pub fn iter(&self) -> impl Iterator<Item = &'a [u8]> + '_ {
         self.offsets
             .windows(2)

@@ -5,7 +5,7 @@ use pyo3::PyClassInitializer;
 
 use super::document_matcher::DocumentMatcher;
 use super::keywords::KeywordMatcher;
-use super::matching::Matcher;
+use super::paths::Matcher;
 
 /// Matches documents against subscriptions of both kinds, reading each document once.
 #[pyclass(frozen, extends = DocumentMatcher, module = "penstock._native")]

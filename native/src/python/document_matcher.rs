@@ -1,4 +1,5 @@
-//! The base class of matchers: matches bytes, files, streams and batches, for any kind of subscription.
+//! The base class of matchers: matches bytes, files, streams and batches, for any kind of
+//! subscription.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -65,8 +66,9 @@ impl DocumentMatcher {
         )
     }
 
-    /// Matches documents stored in one buffer at `offsets` (64-bit, one more than documents). Returns
-    /// `(starts, indices, ids, refusals by row, counters)`, the first two as 32-bit integers.
+    /// Matches documents stored in one buffer at `offsets` (64-bit, one more than documents).
+    /// Returns `(starts, indices, ids, refusals by row, counters)`, the first two as 32-bit
+    /// integers.
     fn match_batch<'py>(
         &self,
         py: Python<'py>,

@@ -1,4 +1,4 @@
-//! What indexes of every kind have in common for Python.
+//! Shared by the index classes of all kinds of subscriptions.
 
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
@@ -7,10 +7,10 @@ use crate::subscription_store::file_format::OpenError;
 use crate::subscription_store::numbering::NumberedSnapshot;
 use crate::subscription_store::store::{AddError, IndexSegment};
 
-/// An index, or the code and message of what is wrong with its file.
+/// An index, or the code and message of the error.
 pub(super) type LoadedTuple<I> = (Option<I>, Option<(&'static str, String)>);
 
-/// What opening an index file gave.
+/// Converts the result of opening an index file.
 pub(super) fn loaded_tuple<I>(opened: Result<I, OpenError>) -> PyResult<LoadedTuple<I>> {
     match opened {
         Ok(index) => Ok((Some(index), None)),
@@ -22,7 +22,7 @@ pub(super) fn loaded_tuple<I>(opened: Result<I, OpenError>) -> PyResult<LoadedTu
 /// `(position, code, message, offset in characters)`
 pub(super) type QueryErrorTuple = (usize, &'static str, String, Option<usize>);
 
-/// Adds what can be added; why the rest was not.
+/// Adds the valid subscriptions; returns the errors of the others.
 pub(super) fn add_each(
     ids: &[String],
     queries: &[String],
@@ -37,7 +37,7 @@ pub(super) fn add_each(
         .collect()
 }
 
-/// Why the subscription at a position was not added.
+/// The error of the subscription at a position.
 fn query_error(position: usize, id: &str, error: AddError) -> QueryErrorTuple {
     match error {
         AddError::Query(refusal) => (
@@ -53,12 +53,12 @@ fn query_error(position: usize, id: &str, error: AddError) -> QueryErrorTuple {
     }
 }
 
-/// The handles of subscriptions.
+/// The handles of ids.
 pub(super) fn handles_of<S: IndexSegment>(
     numbered: &NumberedSnapshot<S>,
     ids: &[String],
 ) -> PyResult<Vec<u32>> {
-    let unknown = |id: &String| PyValueError::new_err(format!("no subscription `{id}`"));
+    let unknown = |id: &String| PyValueError::new_err(format!("unknown subscription `{id}`"));
     let handle = |id: &String| numbered.handle(id).ok_or_else(|| unknown(id));
     ids.iter().map(handle).collect()
 }

@@ -144,7 +144,9 @@ impl KeywordIndex {
         queries: Vec<String>,
     ) -> PyResult<Vec<QueryErrorTuple>> {
         if ids.len() != queries.len() {
-            return Err(PyValueError::new_err("as many ids as queries"));
+            return Err(PyValueError::new_err(
+                "the numbers of ids and queries differ",
+            ));
         }
         Ok(py.detach(|| {
             let mut index = self.lock();
@@ -202,7 +204,7 @@ impl KeywordIndex {
             ("kemb", discard) => KeywordEngineKind::Kemb { discard },
             #[cfg(not(feature = "baselines"))]
             ("slca" | "kale" | "kemb", _) => return Err(baseline_missing(engine)),
-            (other, _) => return Err(PyValueError::new_err(format!("no engine {other:?}"))),
+            (other, _) => return Err(PyValueError::new_err(format!("unknown engine {other:?}"))),
         };
         let options = options(limits, Vec::new(), false)?;
         let matcher = py.detach(|| {

@@ -11,10 +11,10 @@ use pyo3::types::PyTuple;
 use super::buffers::{bytes_of, Documents};
 use super::indexes::handles_of;
 use super::keywords::KeywordMatcher;
-use super::matching::Matcher;
 use super::outcomes::{
     batch_tuple, found_tuple, outcome, with_ids, BatchTuple, FoundTuple, OutcomeTuple,
 };
+use super::paths::Matcher;
 use crate::dispatch::batch::match_all;
 use crate::dispatch::document_source::DocumentSource;
 use crate::dispatch::event_source::EventSource;

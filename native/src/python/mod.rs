@@ -1,4 +1,4 @@
-//! The Python binding: thin, and the only module that knows Python.
+//! The Python binding.
 
 use pyo3::prelude::*;
 
@@ -11,8 +11,8 @@ mod explanations;
 mod indexes;
 mod keywords;
 mod mapping;
-mod matching;
 mod outcomes;
+mod paths;
 mod reader;
 mod records;
 mod select;
@@ -26,7 +26,7 @@ fn baseline_missing(engine: &str) -> PyErr {
     ))
 }
 
-/// The private extension module `penstock._native`; `_native.pyi` describes it.
+/// The private extension module `penstock._native`, described by `_native.pyi`.
 #[pymodule]
 fn _native(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add("__version__", env!("CARGO_PKG_VERSION"))?;
@@ -39,8 +39,8 @@ fn _native(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<records::RecordCutter>()?;
     module.add_function(wrap_pyfunction!(xpath::parse_query, module)?)?;
     module.add_class::<document_matcher::DocumentMatcher>()?;
-    module.add_class::<matching::Index>()?;
-    module.add_class::<matching::Matcher>()?;
+    module.add_class::<paths::Index>()?;
+    module.add_class::<paths::Matcher>()?;
     module.add_class::<outcomes::Handles>()?;
     module.add_function(wrap_pyfunction!(keywords::words, module)?)?;
     module.add_function(wrap_pyfunction!(keywords::parse_keywords, module)?)?;

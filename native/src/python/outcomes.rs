@@ -72,7 +72,7 @@ pub(super) fn outcome<'py>(
     Ok((handles, counters_dict(py, &matched.counters)?, refusal))
 }
 
-/// `(starts, indices, ids, refusals by row, counters)`, the first two as 32-bit numbers.
+/// `(starts, indices, ids, refusals by row, counters)`, the first two as 32-bit integers.
 pub(super) type BatchTuple<'py> = (
     Bound<'py, PyBytes>,
     Bound<'py, PyBytes>,

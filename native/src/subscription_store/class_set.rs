@@ -9,8 +9,8 @@ pub trait ClassSet {
     fn for_each(&self, act: impl FnMut(u32));
 }
 
-/// A bitmap with a list of its members in insertion order, so that clearing takes time proportional to
-/// their number.
+/// A bitmap with a list of its members in insertion order, so that clearing takes time proportional
+/// to their number.
 #[derive(Default)]
 pub struct OrderedClassSet {
     bits: Vec<u64>,

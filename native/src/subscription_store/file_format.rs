@@ -1,7 +1,8 @@
 //! The index file: a header, a table of sections, the sections in their memory layout, a checksum.
 //!
-//! All numbers are little-endian. A file is written under a temporary name in its folder, synchronized and
-//! renamed; it never changes afterwards. Opening maps the file and verifies the checksum; nothing is copied.
+//! All numbers are little-endian. A file is written under a temporary name in its folder,
+//! synchronized and renamed; it never changes afterwards. Opening maps the file and verifies the
+//! checksum; nothing is copied.
 
 use std::fs::File;
 use std::io::{self, Write};
@@ -146,7 +147,8 @@ pub fn open<S: StoredSegment>(path: &Path) -> Result<S, OpenError> {
     if file.metadata()?.len() < (HEADER_BYTES + CHECKSUM_BYTES) as u64 {
         return Err(not_an_index());
     }
-    // SAFETY: index files are immutable by contract: they are written under a temporary name and renamed.
+    // SAFETY: index files are immutable by contract: they are written under a temporary name and
+    // renamed.
     let map = Arc::new(unsafe { Mmap::map(&file)? });
     if &map[..16] != S::MAGIC {
         return Err(not_an_index());

@@ -1,8 +1,8 @@
 //! Handles: one numbering of the subscriptions of a snapshot, across its segments.
 //!
-//! A handle is the slot of a subscription plus the base of its segment, so the handles of a class are
-//! contiguous and expanding a class costs one range, however many subscribe to it. The order in which
-//! subscriptions were added is looked up on demand.
+//! A handle is the slot of a subscription plus the base of its segment, so the handles of a class
+//! are contiguous and expanding a class costs one range, however many subscribe to it. The order in
+//! which subscriptions were added is looked up on demand.
 
 use crate::subscription_store::store::{IndexSegment, RemovedRows, Snapshot};
 use crate::subscription_store::subscription_table::SubscriptionTable;

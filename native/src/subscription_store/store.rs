@@ -1,8 +1,8 @@
 //! The store: immutable segments, and which of their subscriptions were removed.
 //!
-//! Additions are buffered until a snapshot is taken and then become a segment. When there are too many
-//! segments, the two smallest are merged, so that a large one is rarely rewritten. A [`Snapshot`] shares
-//! the segments; later additions and removals do not affect it.
+//! Additions are buffered until a snapshot is taken and then become a segment. When there are too
+//! many segments, the two smallest are merged, so that a large one is rarely rewritten. A
+//! [`Snapshot`] shares the segments; later additions and removals do not affect it.
 
 use std::sync::Arc;
 

@@ -1,8 +1,8 @@
 //! The subscriptions of a segment: ids, queries and classes.
 //!
-//! Subscriptions with equal queries have the same *class*. A subscription has two positions in its segment:
-//! its *row*, in the order in which subscriptions were added, and its *slot*, which groups the subscriptions of a
-//! class.
+//! Subscriptions with equal queries have the same *class*. A subscription has two positions in its
+//! segment: its *row*, in the order in which subscriptions were added, and its *slot*, which groups
+//! the subscriptions of a class.
 
 use std::ops::Range;
 
@@ -40,8 +40,8 @@ impl SubscriptionTable {
     /// The slots of a class.
     #[inline]
     pub fn slots_of(&self, class: u32) -> Range<u32> {
-        // Where each class has one subscription, its slot is its number. The matches of a document are spread
-        // over the table, so not reading it saves cache misses.
+        // Where each class has one subscription, its slot is its number. The matches of a document
+        // are spread over the table, so not reading it saves cache misses.
         if self.class_count() == self.count() {
             return class..class + 1;
         }

@@ -1,4 +1,4 @@
-//! Index and matcher for Python. Whatever takes time runs with the interpreter released.
+//! Index and matcher of path subscriptions. Long operations release the GIL.
 
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -29,7 +29,7 @@ use crate::with_path_matcher;
 use crate::xpath::ast::Kind;
 use crate::xpath::Namespaces;
 
-/// A set of subscriptions that changes.
+/// A mutable set of path subscriptions.
 #[pyclass(frozen, module = "penstock._native")]
 pub struct Index {
     index: Mutex<NativeIndex>,
@@ -52,7 +52,7 @@ impl Index {
         }
     }
 
-    /// Opens an index file: the index, or the code and message of what is wrong with the file.
+    /// Opens an index file; returns the index, or the code and message of the error.
     #[staticmethod]
     fn load(py: Python<'_>, path: PathBuf) -> PyResult<LoadedTuple<Index>> {
         let opened = py.detach(|| file_format::open(&path));
@@ -71,7 +71,8 @@ impl Index {
         Ok(())
     }
 
-    /// Adds what can be added; returns `(position, code, message, offset in characters)` of the rest.
+    /// Adds the valid subscriptions; returns `(position, code, message, offset in characters)` of
+    /// the others.
     fn add_many(
         &self,
         py: Python<'_>,
@@ -81,7 +82,9 @@ impl Index {
         default_namespace: &str,
     ) -> PyResult<Vec<QueryErrorTuple>> {
         if ids.len() != queries.len() {
-            return Err(PyValueError::new_err("as many ids as queries"));
+            return Err(PyValueError::new_err(
+                "the numbers of ids and queries differ",
+            ));
         }
         let bindings = namespaces
             .iter()
@@ -101,17 +104,17 @@ impl Index {
         }))
     }
 
-    /// Removes a subscription; whether there was one.
+    /// Removes a subscription; returns whether there was one.
     fn remove(&self, py: Python<'_>, id: &str) -> bool {
         py.detach(|| self.lock().remove(id))
     }
 
-    /// Whether there is such a subscription.
+    /// Whether a subscription has the id.
     fn contains(&self, py: Python<'_>, id: &str) -> bool {
         py.detach(|| self.lock().contains(id))
     }
 
-    /// The query of a subscription as it was given.
+    /// The query of a subscription as it was submitted.
     fn query(&self, py: Python<'_>, id: &str) -> Option<String> {
         py.detach(|| self.lock().query(id))
     }
@@ -130,7 +133,7 @@ impl Index {
         })
     }
 
-    /// A snapshot that matches.
+    /// A matcher of the current subscriptions.
     fn matcher(
         &self,
         py: Python<'_>,
@@ -145,7 +148,7 @@ impl Index {
             "yfilter" => PathEngineKind::YFilter,
             #[cfg(not(feature = "baselines"))]
             "yfilter" => return Err(baseline_missing(engine)),
-            other => return Err(PyValueError::new_err(format!("no engine {other:?}"))),
+            other => return Err(PyValueError::new_err(format!("unknown engine {other:?}"))),
         };
         let run = RunLimits {
             cache_bytes_max,
@@ -163,7 +166,7 @@ impl Index {
     }
 }
 
-/// A snapshot of an index that matches documents.
+/// Matches documents against a snapshot of an index.
 #[pyclass(frozen, extends = DocumentMatcher, module = "penstock._native")]
 pub struct Matcher {
     pub(super) matcher: AnyPathMatcher,
@@ -181,7 +184,8 @@ impl Matcher {
     }
 }
 
-/// `(kind, name of an attribute, spans, namespaces in scope)`; a span is `(start, end, from entity)`.
+/// `(kind, name of an attribute, spans, namespaces in scope)`; a span is `(start, end, from
+/// entity)`.
 type NodeTuple = (
     &'static str,
     Option<(String, String)>,
@@ -215,7 +219,7 @@ fn node_tuple(node: SelectedNode) -> NodeTuple {
 
 #[pymethods]
 impl Matcher {
-    /// The same, reading documents within other limits.
+    /// A matcher of the same snapshot with other reader limits.
     fn reading_within(&self, py: Python<'_>, limits: &Bound<'_, PyDict>) -> PyResult<Py<Matcher>> {
         let limits = options(limits, Vec::new(), false)?.limits;
         let matcher = match &self.matcher {
@@ -230,8 +234,8 @@ impl Matcher {
         Matcher::new(py, matcher)
     }
 
-    /// What each of these subscriptions selects in a document, and what reading it gave; or why it
-    /// was refused.
+    /// The nodes that each of these subscriptions selects and the summary of the reading, or the
+    /// refusal.
     fn select(
         &self,
         py: Python<'_>,
@@ -249,8 +253,8 @@ impl Matcher {
         }))
     }
 
-    /// Why a document meets a subscription or not; or why the document was refused. Nothing where
-    /// there is no such subscription.
+    /// Explains why a document matches a subscription or not; or the refusal of the document.
+    /// `None` for an unknown subscription.
     fn explain<'py>(
         &self,
         py: Python<'py>,
@@ -271,7 +275,7 @@ impl Matcher {
         Ok((tuple.transpose()?, refusal))
     }
 
-    /// The query of a subscription as it was given.
+    /// The query of a subscription as it was submitted.
     fn query(&self, id: &str) -> Option<&str> {
         let numbered = self.numbered();
         numbered.handle(id).map(|handle| numbered.source(handle))

@@ -1,18 +1,18 @@
-//! Values that come from deep below the element that a condition is on.
+//! Conditions on nodes deep below their element.
 
 use super::*;
 
-/// How many classes had to be evaluated by themselves.
+/// Number of classes that had to be verified.
 fn verified(queries: &[String], document: &str) -> u64 {
     let mut index = index_of(queries);
-    match_bytes(&matcher(&mut index, AMPLE), document.as_bytes())
+    match_bytes(&matcher(&mut index, LARGE_CACHE), document.as_bytes())
         .expect("well-formed")
         .counters
         .verified
 }
 
-/// A query with one condition on a nested path. Of few such queries, those that share what comes up ask
-/// different things of it.
+/// A query with one condition on a nested path. Among few such queries, those with a common operand
+/// use it in different comparisons.
 fn nested_query() -> impl Strategy<Value = String> {
     let path = ["b/c", "*/c", "b//c", ".//c", ".//*"];
     let compared = ["", "!='x'", "!=2", "<2"];
@@ -32,7 +32,7 @@ proptest! {
     #![proptest_config(ProptestConfig { cases: 2_000, ..ProptestConfig::default() })]
 
     #[test]
-    fn few_queries_that_share_what_comes_up_agree_with_the_exact_evaluator(
+    fn few_queries_with_common_operands_agree_with_the_exact_evaluator(
         queries in prop::collection::vec(nested_query(), 1..6),
         documents in prop::collection::vec(element(), 1..4),
     ) {
@@ -45,7 +45,7 @@ fn texts(queries: &[&str]) -> Vec<String> {
 }
 
 #[test]
-fn a_value_goes_up_only_along_its_steps() {
+fn a_value_propagates_only_along_its_steps() {
     let queries = ["/a[b/c='x']", "/a[.//c='x']", "/a[c='x']", "/a[b//c='x']"];
     check(&queries, "<a><b><c>x</c></b></a>", &["0", "1", "3"]);
     check(&queries, "<a><b><d><c>x</c></d></b></a>", &["1", "3"]);
@@ -54,14 +54,14 @@ fn a_value_goes_up_only_along_its_steps() {
 }
 
 #[test]
-fn an_element_in_an_element_of_its_own_name_passes_both_values() {
+fn an_element_inside_one_of_the_same_name_propagates_both_values() {
     let queries = ["//a[b/b='1']", "//a[b='12']", "//a[.//b='1']", "/a[b/b/b]"];
     check(&queries, "<a><b><b>1</b>2</b></a>", &["0", "1", "2"]);
 }
 
 #[test]
-fn conditions_at_many_levels_share_what_comes_up() {
-    // The inner value is asked for by the element itself, its parent and its root.
+fn conditions_at_several_levels_share_propagated_values() {
+    // The element itself, its parent and the root use the inner value.
     let queries = ["//c[.='x']", "//b[c='x']", "/a[b/c='x']", "/a[.//c='x']/b"];
     check(
         &queries,
@@ -72,14 +72,14 @@ fn conditions_at_many_levels_share_what_comes_up() {
 }
 
 #[test]
-fn a_value_is_asked_for_as_text_above_and_as_a_number_below() {
+fn a_value_is_compared_as_text_above_and_as_a_number_below() {
     let queries = ["/a[b/c='2']", "//b[c=2]", "//c[.>1]", "/a[b/c!='2']"];
     check(&queries, "<a><b><c> 2 </c></b></a>", &["1", "2", "3"]);
     check(&queries, "<a><b><c>2</c></b></a>", &["0", "1", "2"]);
 }
 
 #[test]
-fn a_value_is_asked_for_by_an_element_and_otherwise_by_one_above_it() {
+fn an_element_and_one_above_it_compare_a_value_differently() {
     let queries = ["//d[.//c!='x']", "/a[b//c<5]"];
     check(&queries, "<a><b><d><c>x</c></d></b></a>", &[]);
     check(&queries, "<a><b><d><c>3</c></d></b></a>", &["0", "1"]);
@@ -108,7 +108,7 @@ fn a_value_below_deep_nesting_is_found() {
 }
 
 #[test]
-fn many_values_on_the_way_up_are_compacted_without_loss() {
+fn many_propagated_values_are_compacted_without_loss() {
     let queries = texts(&["/a[b/c='x']", "/a[b/c<0]", "/a[.//c!='1']", "/a[b/d]"]);
     let mut document = "<a>".to_owned();
     for number in 0..10_000 {
@@ -116,12 +116,12 @@ fn many_values_on_the_way_up_are_compacted_without_loss() {
     }
     document.push_str("<b><c>x</c></b></a>");
     let mut index = index_of(&queries);
-    let matcher = matcher(&mut index, AMPLE);
+    let matcher = matcher(&mut index, LARGE_CACHE);
     assert_eq!(found(&matcher, &document), ["0", "2"]);
 }
 
 #[test]
-fn a_nested_or_is_several_branches_and_too_many_are_verified() {
+fn a_nested_or_becomes_branches_and_too_many_are_verified() {
     let few = texts(&["/a[b/@p='1' or c='2']"]);
     assert_eq!(verified(&few, "<a><b p='1'/></a>"), 0);
     let choice = "[b='0' or b='1' or b='2' or b='3']";
@@ -132,7 +132,7 @@ fn a_nested_or_is_several_branches_and_too_many_are_verified() {
 }
 
 #[test]
-fn contains_looks_at_the_first_node_in_document_order() {
+fn contains_uses_the_first_node_in_document_order() {
     let queries = [
         "/a[contains(b, 'x')]",
         "/a[contains(.//b, 'x')]",
@@ -142,10 +142,10 @@ fn contains_looks_at_the_first_node_in_document_order() {
     ];
     check(&queries, "<a><b>x</b><b>y</b></a>", &["0", "1", "4"]);
     check(&queries, "<a><b>y</b><b>x</b></a>", &["4"]);
-    // The outer element ends last, and is the first.
+    // The outer element ends last but is the first node.
     check(&queries, "<a><b>x<b>y</b></b></a>", &["0", "1", "4"]);
     check(&queries, "<a><d><b>y</b></d><b>x</b></a>", &["0", "4"]);
-    // Of `.//b/c`, the one in the inner `b` comes first, though the outer `b` does.
+    // The first `.//b/c` is the one in the inner `b`, although the outer `b` starts first.
     check(&queries, "<a><b><b><c>2</c></b><c>1</c></b></a>", &["2"]);
     check(&queries, "<a><b><b><c>1</c></b><c>2</c></b></a>", &[]);
     check(&queries, "<a>y<!---->x</a>", &[]);
@@ -153,7 +153,7 @@ fn contains_looks_at_the_first_node_in_document_order() {
 }
 
 #[test]
-fn parts_and_starts_are_found_across_pieces() {
+fn substrings_and_prefixes_are_found_across_pieces() {
     let queries = [
         "/a[contains(., '1<2')]",
         "/a[starts-with(., 'x1')]",
@@ -188,7 +188,7 @@ fn a_condition_on_the_first_node_of_some_nested_element() {
 }
 
 #[test]
-fn several_conditions_on_a_nested_element_hold_for_one_and_the_same() {
+fn several_conditions_on_a_nested_element_must_hold_for_the_same_element() {
     let queries = [
         "/a[b[@p='1']/c='x']",
         "/a[b[@p='1'][@q]/c]",
@@ -208,7 +208,7 @@ fn several_conditions_on_a_nested_element_hold_for_one_and_the_same() {
 }
 
 #[test]
-fn many_values_that_meet_the_same_joint_conditions_are_one_way() {
+fn many_values_that_meet_the_same_compound_conditions_count_once() {
     let query = "/a[b[c][d][e][f!='0'][g!='0']]";
     let content: String = ["c", "d", "e", "f", "g"]
         .iter()

@@ -1,9 +1,9 @@
-//! Attributes of which only the text is kept until a match asks for them.
+//! Attributes that are resolved when a condition first needs them.
 
 use super::check;
 
 #[test]
-fn an_attribute_is_read_when_the_first_match_asks_whatever_came_between() {
+fn an_attribute_is_resolved_at_its_first_use_whatever_came_between() {
     let queries = [
         "//a[@p='one']/c",
         "//a[@p!='one']/c",
@@ -36,7 +36,7 @@ fn a_long_attribute_equals_a_long_literal() {
 }
 
 #[test]
-fn a_match_that_waits_for_the_end_finds_the_attributes_too() {
+fn a_pending_match_can_use_attributes() {
     let queries = [
         "//a[b='x'][@p='1'][@q='2']",
         "//a[@q='2'][b='x']/c[@p='3']",
