@@ -99,7 +99,6 @@ pub enum AnyKeywordMatcher {
 }
 
 /// Evaluates an expression on the matcher inside an [`AnyPathMatcher`], whatever its engine.
-#[macro_export]
 macro_rules! with_path_matcher {
     ($any:expr, $matcher:ident => $body:expr) => {
         match $any {
@@ -111,7 +110,6 @@ macro_rules! with_path_matcher {
 }
 
 /// Evaluates an expression on the matcher inside an [`AnyKeywordMatcher`], whatever its engine.
-#[macro_export]
 macro_rules! with_keyword_matcher {
     ($any:expr, $matcher:ident => $body:expr) => {
         match $any {
@@ -123,6 +121,8 @@ macro_rules! with_keyword_matcher {
         }
     };
 }
+
+pub(crate) use {with_keyword_matcher, with_path_matcher};
 
 impl PathPools {
     /// A matcher of `snapshot`.

@@ -25,7 +25,9 @@ use crate::baselines::keyword_engines::KembEngine;
 #[cfg(feature = "baselines")]
 use crate::baselines::limits::RETAINED_MAX;
 use crate::dispatch::document_source::DocumentSource;
-use crate::engine_selection::{AnyKeywordMatcher, KeywordEngineKind, KeywordPools};
+use crate::engine_selection::{
+    with_keyword_matcher, AnyKeywordMatcher, KeywordEngineKind, KeywordPools,
+};
 use crate::keywords::answer_engine::{ANSWERS_MAX, WINDOW_MAX, WITNESSES_MAX};
 use crate::keywords::element_metadata::TEXT_RANGES_MAX;
 use crate::keywords::query::{parse, KEYWORDS_MAX};
@@ -35,7 +37,6 @@ use crate::keywords::token_sink::Mode;
 use crate::subscription_store::file_format;
 use crate::subscription_store::numbering::NumberedSnapshot;
 use crate::tokenizer::word_tokenizer::{tokens_of, WORD_BYTES_MAX};
-use crate::with_keyword_matcher;
 
 /// Folded words, ascending, and `all` or `any`; or code, message and offset in characters.
 type ParsedTuple = (

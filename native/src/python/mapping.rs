@@ -18,9 +18,9 @@ use super::paths::Matcher;
 use crate::dispatch::batch::match_all;
 use crate::dispatch::document_source::DocumentSource;
 use crate::dispatch::event_source::EventSource;
+use crate::engine_selection::with_path_matcher;
 use crate::rewriting::fragment_extractor::Fragment;
 use crate::rewriting::{Limits, LocalNode, Mapping as NativeMapping, Operator};
-use crate::with_path_matcher;
 use crate::xpath::ast::Kind;
 
 /// A mapping from a local schema to the global one.

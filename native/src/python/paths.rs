@@ -17,7 +17,7 @@ use super::indexes::{add_each, handles_of, loaded_tuple, LoadedTuple, QueryError
 use super::outcomes::{found_tuple, or_refusal, FoundTuple};
 use super::reader::{options, RefusalTuple};
 use crate::dispatch::document_source::DocumentSource;
-use crate::engine_selection::{AnyPathMatcher, PathEngineKind, PathPools};
+use crate::engine_selection::{with_path_matcher, AnyPathMatcher, PathEngineKind, PathPools};
 use crate::matching::segment_run::RunLimits;
 use crate::matching::worker::MatcherOptions;
 use crate::path_index::segment::Segment;
@@ -25,7 +25,6 @@ use crate::path_index::subscription_index::PathIndex as NativeIndex;
 use crate::select::SelectedNode;
 use crate::subscription_store::file_format;
 use crate::subscription_store::numbering::NumberedSnapshot;
-use crate::with_path_matcher;
 use crate::xpath::ast::Kind;
 use crate::xpath::Namespaces;
 
