@@ -1,33 +1,33 @@
-//! A query as a tree. Prefixes are resolved: names carry namespace URIs.
+//! The syntax tree of queries. Prefixes are resolved to namespace URIs.
 //!
-//! The context of a query is the document node, so `a/b` and `/a/b` are the same query. `//x` is
-//! XPath 1.0's `/descendant-or-self::node()/child::x`; hence `position()` always counts the
-//! children of one parent, and `a//@id` includes the attributes of `a` itself.
+//! The context of a query is the document node, so `a/b` and `/a/b` are the same query. As in XPath 1.0,
+//! `//x` means `/descendant-or-self::node()/child::x`; hence `position()` always counts the children of
+//! one parent, and `a//@id` includes the attributes of `a` itself.
 
 /// A union of one or more paths.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Query {
-    /// At least one.
+    /// At least one path.
     pub branches: Vec<Path>,
 }
 
 /// Steps from a context node; no step is `.`.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Path {
-    /// Attribute and text steps are last, or absent.
+    /// Only the last step may select attributes or text.
     pub steps: Vec<Step>,
 }
 
 /// One step.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Step {
-    /// How the step leaves its context.
+    /// The axis of the step.
     pub axis: Axis,
-    /// What kind of node it selects.
+    /// The kind of node it selects.
     pub kind: Kind,
-    /// Which names; any for text.
+    /// The names it accepts; any for text.
     pub test: NameTest,
-    /// Filters, applied in order.
+    /// The predicates, applied in order.
     pub predicates: Vec<Expr>,
 }
 
@@ -40,7 +40,7 @@ pub enum Axis {
     Descendant,
 }
 
-/// What a step selects.
+/// The kind of node that a step selects.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Kind {
     /// `x`
@@ -63,17 +63,17 @@ pub struct NameTest {
 /// A predicate.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Expr {
-    /// At least two.
+    /// A conjunction of at least two expressions.
     And(Vec<Expr>),
-    /// At least two.
+    /// A disjunction of at least two expressions.
     Or(Vec<Expr>),
     /// `not(e)`
     Not(Box<Expr>),
-    /// A nested path; true where it selects something.
+    /// A nested path: true if it selects something.
     Exists(Path),
-    /// `path op literal`, existential over the nodes of the path; the empty path is `.`.
+    /// `path op literal`: true if some node of the path compares. The empty path is `.`.
     Compare(Path, Op, Literal),
-    /// `contains(path, text)`: of the first node's string-value, `""` where there is none.
+    /// `contains(path, text)`: tests the string-value of the first node, or `""` if there is none.
     Contains(Path, Box<str>),
     /// `starts-with(path, text)`, likewise.
     StartsWith(Path, Box<str>),
@@ -85,7 +85,7 @@ pub enum Expr {
     Last(Op, f64),
 }
 
-/// A comparison.
+/// A comparison operator.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Op {
     /// `=`
@@ -102,18 +102,18 @@ pub enum Op {
     Ge,
 }
 
-/// What a path is compared with.
+/// A literal that a path is compared with.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Literal {
-    /// `'text'`; for `<` and its kin it is compared as a number, as XPath 1.0 says.
+    /// `'text'`; compared as a number by `<`, `<=`, `>` and `>=`, as XPath 1.0 demands.
     Text(Box<str>),
     /// `10`, `-1.5`
     Number(f64),
 }
 
 impl Expr {
-    /// Whether this asks for the position of the node that it filters. What a nested path's own
-    /// predicates ask is another node's position.
+    /// Whether it tests the position of the node that it filters. Predicates of nested paths test the
+    /// positions of other nodes.
     pub fn is_positional(&self) -> bool {
         match self {
             Expr::Position(..) | Expr::PositionLast(_) | Expr::Last(..) => true,
@@ -127,7 +127,7 @@ impl Expr {
 }
 
 impl Op {
-    /// As a query writes it.
+    /// The operator as in a query.
     pub fn text(self) -> &'static str {
         match self {
             Op::Eq => "=",
@@ -139,7 +139,7 @@ impl Op {
         }
     }
 
-    /// Of two numbers, `a op.negated() b` is `not(a op b)`.
+    /// The operator such that `a op.negated() b` equals `not(a op b)` for numbers.
     pub fn negated(self) -> Op {
         match self {
             Op::Eq => Op::Ne,
@@ -151,7 +151,7 @@ impl Op {
         }
     }
 
-    /// `a op b` is `b op.flipped() a`.
+    /// The operator such that `b op.flipped() a` equals `a op b`.
     pub fn flipped(self) -> Op {
         match self {
             Op::Eq | Op::Ne => self,

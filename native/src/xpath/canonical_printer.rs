@@ -1,14 +1,14 @@
-//! Canonical text: a query in one string that needs no prefixes.
+//! Prints queries as canonical text, which needs no prefixes.
 //!
-//! It is the query language itself, with three liberties: names in a namespace are `Q{uri}n`, a
-//! closing brace in a URI is doubled, and so is a single quote in a string. An index stores it;
-//! [`super::parse_canonical`] reads it back.
+//! Canonical text is the query language with three extensions: names in a namespace are `Q{uri}n`, a
+//! closing brace in a URI is doubled, and so is a single quote in a string. Indexes store it;
+//! [`super::parse_canonical`] parses it.
 
 use std::fmt::Write;
 
 use super::ast::{Axis, Expr, Kind, Literal, NameTest, Op, Path, Query, Step};
 
-/// The query as canonical text. Equal trees have equal texts, different trees different ones.
+/// The query as canonical text. Two trees have the same text if and only if they are equal.
 pub fn canonical_text(query: &Query) -> String {
     let mut out = String::with_capacity(64);
     for (number, branch) in query.branches.iter().enumerate() {
@@ -149,24 +149,24 @@ fn write_string(out: &mut String, text: &str) {
 }
 
 fn write_doubling(out: &mut String, text: &str, doubled: char) {
-    for (number, piece) in text.split(doubled).enumerate() {
+    for (number, part) in text.split(doubled).enumerate() {
         if number > 0 {
             out.push(doubled);
             out.push(doubled);
         }
-        out.push_str(piece);
+        out.push_str(part);
     }
 }
 
-/// The shortest decimal that is read as `number`. Infinity is a number of 310 digits, which is how
-/// it came to be; a query never has what is not a number.
+/// Writes the shortest decimal that parses as `number`. Infinity is written as a number of 310 digits,
+/// which is the only way a query can contain it; a query never contains NaN.
 fn write_number(out: &mut String, number: f64) {
     debug_assert!(!number.is_nan());
     if number.is_infinite() {
         let sign = if number < 0.0 { "-" } else { "" };
-        write!(out, "{sign}1{:0>309}", 0).expect("a string takes everything");
+        write!(out, "{sign}1{:0>309}", 0).expect("writing to a string cannot fail");
     } else {
-        // Rust writes floats without exponents; adding 0 makes 0 of -0.
-        write!(out, "{}", number + 0.0).expect("a string takes everything");
+        // Rust writes floats without exponents; adding 0 turns -0 into 0.
+        write!(out, "{}", number + 0.0).expect("writing to a string cannot fail");
     }
 }

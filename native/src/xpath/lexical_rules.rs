@@ -1,16 +1,16 @@
-//! The characters that names, numbers and white space are made of.
+//! Lexical rules for names, numbers and white space.
 
 const START: u8 = 1;
-const MORE: u8 = 2;
+const CONTINUE: u8 = 2;
 
-/// What an ASCII byte can be in a name.
+/// Whether an ASCII byte can start or continue a name.
 const ASCII: [u8; 128] = {
     let mut classes = [0; 128];
     let mut byte = 0;
     while byte < 128 {
         classes[byte] = match byte as u8 {
-            b'A'..=b'Z' | b'a'..=b'z' | b'_' => START | MORE,
-            b'0'..=b'9' | b'-' | b'.' => MORE,
+            b'A'..=b'Z' | b'a'..=b'z' | b'_' => START | CONTINUE,
+            b'0'..=b'9' | b'-' | b'.' => CONTINUE,
             _ => 0,
         };
         byte += 1;
@@ -18,7 +18,7 @@ const ASCII: [u8; 128] = {
     classes
 };
 
-/// Where the name without a colon that begins at `at` ends; `at` itself if there is none.
+/// The end of the name without a colon that starts at `at`; `at` if there is none.
 pub(super) fn ncname_end(text: &str, at: usize) -> usize {
     let bytes = text.as_bytes();
     let mut end = at;
@@ -31,23 +31,24 @@ pub(super) fn ncname_end(text: &str, at: usize) -> usize {
             end += 1;
         } else {
             let character = text[end..].chars().next().expect("not at the end");
-            let fits = is_name_start(character) || (wanted == MORE && is_name_more(character));
+            let fits =
+                is_name_start(character) || (wanted == CONTINUE && is_name_continue(character));
             if !fits {
                 break;
             }
             end += character.len_utf8();
         }
-        wanted = MORE;
+        wanted = CONTINUE;
     }
     end
 }
 
-/// Whether all of `text` is one name without a colon.
+/// Whether `text` is a name without a colon.
 pub(super) fn is_ncname(text: &str) -> bool {
     !text.is_empty() && ncname_end(text, 0) == text.len()
 }
 
-// XML 1.0, fifth edition, productions 4 and 4a, past ASCII.
+// XML 1.0, fifth edition, productions 4 and 4a, beyond ASCII.
 fn is_name_start(character: char) -> bool {
     matches!(character,
         '\u{c0}'..='\u{d6}' | '\u{d8}'..='\u{f6}' | '\u{f8}'..='\u{2ff}' | '\u{370}'..='\u{37d}'
@@ -56,11 +57,11 @@ fn is_name_start(character: char) -> bool {
         | '\u{fdf0}'..='\u{fffd}' | '\u{10000}'..='\u{effff}')
 }
 
-fn is_name_more(character: char) -> bool {
+fn is_name_continue(character: char) -> bool {
     matches!(character, '\u{b7}' | '\u{300}'..='\u{36f}' | '\u{203f}'..='\u{2040}')
 }
 
-/// Where the white space that begins at `at` ends.
+/// The end of the white space that starts at `at`.
 pub(super) fn space_end(text: &str, at: usize) -> usize {
     let bytes = text.as_bytes();
     let mut end = at;
@@ -70,7 +71,7 @@ pub(super) fn space_end(text: &str, at: usize) -> usize {
     end
 }
 
-/// Where the number that begins at `at` ends: no sign, no exponent; `at` itself if there is none.
+/// The end of the number without sign and exponent that starts at `at`; `at` if there is none.
 pub(super) fn number_end(text: &str, at: usize) -> usize {
     let bytes = text.as_bytes();
     let digits_end = |from: usize| {
@@ -84,7 +85,7 @@ pub(super) fn number_end(text: &str, at: usize) -> usize {
         return whole;
     }
     let fraction = digits_end(whole + 1);
-    // A point alone is no number.
+    // A point alone is not a number.
     if whole == at && fraction == whole + 1 {
         at
     } else {
@@ -92,8 +93,8 @@ pub(super) fn number_end(text: &str, at: usize) -> usize {
     }
 }
 
-/// Where the first character stands that XML does not allow anywhere.
-pub(super) fn stranger(text: &str) -> Option<(usize, char)> {
+/// The first character that XML does not allow, with its offset.
+pub(super) fn find_forbidden(text: &str) -> Option<(usize, char)> {
     // Only control characters and two non-characters (EF BF BE, EF BF BF) are candidates.
     let suspect = |byte: u8| (byte < 0x20 && !matches!(byte, 9 | 10 | 13)) || byte == 0xef;
     if !text.bytes().any(suspect) {

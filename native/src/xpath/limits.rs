@@ -1,17 +1,17 @@
-//! How large a query may be: every limit by name. `limits.py` says the same.
+//! Limits on the size of queries. `limits.py` has the same values.
 
-/// Characters in the text of one query.
+/// Characters in a query.
 pub const MAX_QUERY_CHARACTERS: usize = 16_384;
 
-/// Steps in one query, those of nested paths and of every branch included.
+/// Steps in a query, including nested paths and all branches.
 pub const MAX_STEPS: usize = 512;
 
-/// Conditions in one query, wherever they stand: `[a and b]` and `[a][b]` have two each.
+/// Conditions in a query, at any level: `[a and b]` and `[a][b]` have two each.
 pub const MAX_PREDICATES: usize = 512;
 
-/// Brackets and parentheses open at once.
+/// Nesting depth of brackets and parentheses.
 pub const MAX_NESTING: usize = 32;
 
-/// The same for canonical text: the normal form of a query may be nested deeper than the query,
-/// by one level for each `not()` that turned into an `and` or `or`, or for a union.
+/// Nesting depth in canonical text. A normal form may be nested more deeply than its query: by one level
+/// for each `not()` that became an `and` or `or`, and for a union.
 pub const MAX_CANONICAL_NESTING: usize = 3 * MAX_NESTING;

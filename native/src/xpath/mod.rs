@@ -1,4 +1,4 @@
-//! The query language: tree, parser, printer, normal form.
+//! The query language: syntax tree, parser, printer and normal form.
 
 pub mod ast;
 mod canonical_printer;

@@ -1,8 +1,8 @@
-//! The prefixes of queries, checked once.
+//! The namespace prefixes of queries.
 
 use super::lexical_rules::is_ncname;
 
-/// What the prefix `xml` always means.
+/// The namespace of the prefix `xml`.
 pub const XML_NAMESPACE: &str = "http://www.w3.org/XML/1998/namespace";
 
 const XMLNS_NAMESPACE: &str = "http://www.w3.org/2000/xmlns/";
@@ -10,16 +10,16 @@ const XMLNS_NAMESPACE: &str = "http://www.w3.org/2000/xmlns/";
 /// A prefix map and a default namespace for element names without a prefix.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Namespaces {
-    // Few: a search beats a hash table.
+    // A linear search is faster than a hash table for a few prefixes.
     prefixes: Vec<(Box<str>, Box<str>)>,
     default: Box<str>,
 }
 
 impl Namespaces {
-    /// Checks the bindings as XML's namespaces demand; `default` is empty for no namespace.
+    /// Checks the bindings against the rules of XML namespaces; an empty `default` means no namespace.
     ///
     /// # Errors
-    /// What is wrong, in one sentence; the code is `query.namespaces`.
+    /// A message; the code is `query.namespaces`.
     pub fn new<'a>(
         bindings: impl IntoIterator<Item = (&'a str, &'a str)>,
         default: &str,
@@ -32,7 +32,7 @@ impl Namespaces {
             prefixes.push((prefix.into(), uri.into()));
         }
         if default == XMLNS_NAMESPACE {
-            return Err("no element is ever in the namespace of `xmlns`".into());
+            return Err("the default namespace must not be that of `xmlns`".into());
         }
         Ok(Self {
             prefixes,
@@ -59,13 +59,15 @@ impl Namespaces {
 
 fn problem(prefix: &str, uri: &str) -> Option<String> {
     if !is_ncname(prefix) {
-        Some(format!("`{prefix}` cannot be a prefix"))
+        Some(format!("`{prefix}` is not a valid prefix"))
     } else if prefix == "xmlns" || uri == XMLNS_NAMESPACE {
         Some("`xmlns` and its namespace cannot be bound".into())
     } else if (prefix == "xml") != (uri == XML_NAMESPACE) {
-        Some("`xml` and its namespace belong together".into())
+        Some("`xml` and its namespace can only be bound to each other".into())
     } else if uri.is_empty() {
-        Some(format!("the prefix `{prefix}` is bound to no namespace"))
+        Some(format!(
+            "the prefix `{prefix}` must not be bound to an empty namespace"
+        ))
     } else {
         None
     }

@@ -1,32 +1,33 @@
-//! The normal form: queries that say the same in different words become one tree.
+//! The normal form: equivalent queries get the same tree, as far as these rules go.
 //!
-//! What it does, all of it true in XPath 1.0 on every document:
+//! The rules preserve the result of a query in XPath 1.0 on every document:
 //!
-//! * `and`, `or` and unions are flat, ordered, without repetitions, and not of one item;
-//! * `not()` stands only before what has no `not`, `and` or `or`, and never before a position;
-//! * `[a and b]` is `[a][b]`; of an `and` with positions, those stay together and come first;
-//! * predicates are ordered and not repeated between the positions among them;
-//! * nested paths are pulled straight: `[a[b]]` is `[a/b]`, `[a[. = 'x']]` is `[a = 'x']`;
-//! * `<` and its kin compare with numbers, and positions are counted with `=`, `!=`, `<=`, `>=`;
-//! * what is always true is left out; what is never true is `[not(.)]`, alone in its step.
+//! * `and`, `or` and unions are flat, sorted, without duplicates, and have at least two operands;
+//! * `not()` is applied only to tests without `not`, `and` or `or`, and never to positions;
+//! * `[a and b]` becomes `[a][b]`; positions in an `and` stay together and come first;
+//! * the predicates between two positional ones are sorted and have no duplicates;
+//! * nested paths are flattened: `[a[b]]` becomes `[a/b]`, `[a[. = 'x']]` becomes `[a = 'x']`;
+//! * `<`, `<=`, `>` and `>=` compare with numbers; positions use only `=`, `!=`, `<=` and `>=`;
+//! * predicates that are always true are omitted; those that are never true become `[not(.)]`, as the only
+//!   predicate of the step.
 //!
-//! Comparisons speak of *some* node, so `not(a = 'x')` and `a != 'x'` remain different.
-//! `normal_form.py` is the same in plain Python.
+//! A comparison holds if *some* node compares, so `not(a = 'x')` and `a != 'x'` remain different.
+//! `normal_form.py` is the same in Python.
 
 use super::ast::{Axis, Expr, Kind, Literal, NameTest, Op, Path, Query, Step};
 use super::tree_order::{compare_exprs, compare_paths};
 use crate::xpath::number::number;
 
-/// Positions are smaller: no document has that many nodes. Past it doubles skip integers.
-const MORE_THAN_ANY_POSITION: f64 = 9_007_199_254_740_992.0;
+/// An upper bound on positions: no document has that many nodes. Beyond it, doubles skip integers.
+const POSITION_BOUND: f64 = 9_007_199_254_740_992.0;
 
-/// The normal form of a query: it selects the same nodes, and normalising it again changes nothing.
+/// The normal form of a query. It selects the same nodes and is its own normal form.
 pub fn normalise(query: Query) -> Query {
     let mut branches: Vec<Path> = query
         .branches
         .into_iter()
         .map(normal_path)
-        .filter(|path| !is_dead(path))
+        .filter(|path| !selects_nothing(path))
         .collect();
     branches.sort_by(compare_paths);
     branches.dedup();
@@ -36,12 +37,12 @@ pub fn normalise(query: Query) -> Query {
     Query { branches }
 }
 
-/// `.`, which every node has.
+/// `.`, which is always true.
 fn always() -> Expr {
     Expr::Exists(Path::default())
 }
 
-/// `not(.)`
+/// `not(.)`, which is never true.
 fn never() -> Expr {
     Expr::Not(Box::new(always()))
 }
@@ -68,13 +69,13 @@ fn is_never(expr: &Expr) -> bool {
     matches!(expr, Expr::Not(item) if is_always(item))
 }
 
-fn is_dead(path: &Path) -> bool {
+fn selects_nothing(path: &Path) -> bool {
     path.steps
         .iter()
         .any(|step| matches!(&step.predicates[..], [only] if is_never(only)))
 }
 
-/// The same nodes.
+/// Normalises the predicates of a path.
 fn normal_path(mut path: Path) -> Path {
     for step in &mut path.steps {
         if !step.predicates.is_empty() {
@@ -85,7 +86,7 @@ fn normal_path(mut path: Path) -> Path {
     path
 }
 
-/// The predicates of a step that selects nodes of `kind`.
+/// Normalises the predicates of a step that selects nodes of `kind`.
 fn normal_predicates(predicates: Vec<Expr>, kind: Kind) -> Vec<Expr> {
     let mut filters = Filters::default();
     for predicate in predicates {
@@ -110,11 +111,12 @@ fn normal_predicates(predicates: Vec<Expr>, kind: Kind) -> Vec<Expr> {
     filters.all
 }
 
-/// Predicates of one step, in normal form.
+/// The normalised predicates of a step.
 #[derive(Default)]
 struct Filters {
     all: Vec<Expr>,
-    /// Where those begin that follow the last position: they are in order.
+    /// Index of the first predicate after the last positional one; the predicates from there on are
+    /// sorted.
     free: usize,
 }
 
@@ -138,19 +140,19 @@ impl Filters {
         }
     }
 
-    /// Takes out the last predicate that could as well be the rest of an existing path.
+    /// Removes the last predicate that can be the continuation of an existing path.
     fn take_continuation(&mut self) -> Option<Continuation> {
         let continues = |expr: &Expr| matches!(expr, Expr::Exists(_) | Expr::Compare(..));
         let place = self.free + self.all[self.free..].iter().rposition(continues)?;
         match self.all.remove(place) {
             Expr::Exists(path) => Some((path, None)),
             Expr::Compare(path, op, literal) => Some((path, Some((op, literal)))),
-            _ => unreachable!("only these continue a path"),
+            _ => unreachable!("only these can continue a path"),
         }
     }
 }
 
-/// The rest of a path, and what its end is compared with.
+/// The rest of a path, and the comparison at its end.
 type Continuation = (Path, Option<(Op, Literal)>);
 
 fn existing((path, goal): Continuation) -> Expr {
@@ -160,10 +162,11 @@ fn existing((path, goal): Continuation) -> Expr {
     }
 }
 
-/// That there is a node at the end of `path`, and that it compares as `goal` says.
+/// Normalises the test that some node of `path` exists and satisfies the comparison `goal`.
 ///
-/// Built from the end: what follows a step is one more predicate of it, and of these one continues
-/// the path. So it does not matter which one did before.
+/// Works backwards: the rest of the path after a step is one more predicate of the step, and then one of
+/// the predicates is chosen to continue the path. Hence the result does not depend on which one continued
+/// it before.
 fn normal_existence(path: Path, goal: Option<(Op, Literal)>) -> Expr {
     let mut rest = (Path::default(), goal);
     for mut step in path.steps.into_iter().rev() {
@@ -199,7 +202,7 @@ fn normal_expr(expr: Expr, negated: bool, kind: Kind) -> Expr {
             let normal = normal_condition(condition, kind);
             match (negated, normal) {
                 (false, normal) => normal,
-                // Twice negated: only `not(.)` is negated here already.
+                // A double negation: only `not(.)` is already negated.
                 (true, Expr::Not(item)) => *item,
                 (true, normal) => Expr::Not(Box::new(normal)),
             }
@@ -238,7 +241,7 @@ fn normal_items(items: Vec<Expr>, negated: bool, all: bool, kind: Kind) -> Expr 
 }
 
 fn normal_condition(condition: Expr, kind: Kind) -> Expr {
-    // Attributes and text have nothing below them.
+    // Attributes and text have no children.
     let dead_end = |path: &Path| kind != Kind::Element && !path.steps.is_empty();
     match condition {
         Expr::Exists(path) | Expr::Compare(path, ..) if dead_end(&path) => never(),
@@ -256,14 +259,14 @@ fn normal_condition(condition: Expr, kind: Kind) -> Expr {
                 if number.is_nan() {
                     return never();
                 }
-                // Adding 0 makes 0 of -0.
+                // Adding 0 turns -0 into 0.
                 normal_existence(path, Some((op, Literal::Number(number + 0.0))))
             }
             (op, literal) => normal_existence(path, Some((op, literal))),
         },
         Expr::Contains(path, text) => normal_text_test(path, text, Expr::Contains),
         Expr::StartsWith(path, text) => normal_text_test(path, text, Expr::StartsWith),
-        other => unreachable!("{other:?} is no condition on a path"),
+        other => unreachable!("{other:?} is not a condition on a path"),
     }
 }
 
@@ -272,16 +275,16 @@ fn normal_text_test(path: Path, text: Box<str>, make: fn(Path, Box<str>) -> Expr
         return always();
     }
     let path = normal_path(path);
-    if is_dead(&path) {
+    if selects_nothing(&path) {
         return never();
     }
     make(path, text)
 }
 
-/// A condition on a count from 1 up, in integers, with `=`, `!=`, `<=` or `>=`.
+/// Normalises a condition on a position, which is an integer from 1 on, to `=`, `!=`, `<=` or `>=`.
 fn normal_position(op: Op, number: f64, negated: bool, make: fn(Op, f64) -> Expr) -> Expr {
     let op = if negated { op.negated() } else { op };
-    if number.abs() >= MORE_THAN_ANY_POSITION {
+    if number.abs() >= POSITION_BOUND {
         let holds = match op {
             Op::Eq => false,
             Op::Ne => true,

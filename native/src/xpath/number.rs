@@ -1,8 +1,8 @@
-//! `number()` of a string: optional white space, an optional minus sign, digits with an optional
-//! fraction, optional white space; everything else is NaN. Exact: the nearest double, always.
+//! XPath 1.0's `number()` of a string: optional white space, an optional minus sign, digits with an
+//! optional fraction, optional white space. Everything else is NaN. The result is the nearest double.
 
-/// How many significant digits decide the rounding. A double lies at most 767 digits from the next
-/// halfway point; of what follows it matters only whether it is all zeros.
+/// The number of stored significant digits. At most 767 digits decide the rounding, except that it matters
+/// whether all further digits are zero.
 const SIGNIFICANT_DIGITS_MAX: usize = 800;
 
 /// XPath 1.0's `number(text)`.
@@ -19,81 +19,81 @@ pub fn number(text: &str) -> f64 {
         }
     }
     if seen_digit {
-        // What is left is a part of Rust's own syntax, and Rust rounds correctly at any length.
+        // This is valid syntax in Rust, which rounds correctly at any length.
         text.parse().unwrap_or(f64::NAN)
     } else {
         f64::NAN
     }
 }
 
-/// [`number`] of a text that comes in pieces, in bounded memory.
+/// Computes [`number`] of a text that arrives in chunks, in bounded memory.
 #[derive(Clone, Debug, Default)]
 pub struct NumberReader {
-    place: Place,
+    state: State,
     negative: bool,
     seen_digit: bool,
     /// Significant digits without leading zeros, at most [`SIGNIFICANT_DIGITS_MAX`].
     digits: Vec<u8>,
-    /// Whether a digit other than 0 was left out of `digits`.
+    /// Whether a digit other than 0 was not stored in `digits`.
     sticky: bool,
     /// The value is 0.DIGITS times ten to this power.
     exponent: i64,
 }
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-enum Place {
+enum State {
     #[default]
     Before,
-    Whole,
+    Integer,
     Fraction,
     After,
     NotANumber,
 }
 
 impl NumberReader {
-    /// The next piece.
-    pub fn feed(&mut self, piece: &str) {
-        if self.place == Place::NotANumber {
+    /// Adds the next chunk.
+    pub fn feed(&mut self, chunk: &str) {
+        if self.state == State::NotANumber {
             return;
         }
-        for byte in piece.bytes() {
-            self.place = match (self.place, byte) {
-                (Place::Before, b' ' | b'\t' | b'\r' | b'\n') => Place::Before,
-                (Place::Before, b'-') => {
+        for byte in chunk.bytes() {
+            self.state = match (self.state, byte) {
+                (State::Before, b' ' | b'\t' | b'\r' | b'\n') => State::Before,
+                (State::Before, b'-') => {
                     self.negative = true;
-                    Place::Whole
+                    State::Integer
                 }
-                (Place::Before | Place::Whole, b'0'..=b'9') => {
+                (State::Before | State::Integer, b'0'..=b'9') => {
                     self.digit(byte, true);
-                    Place::Whole
+                    State::Integer
                 }
-                (Place::Before | Place::Whole, b'.') => Place::Fraction,
-                (Place::Fraction, b'0'..=b'9') => {
+                (State::Before | State::Integer, b'.') => State::Fraction,
+                (State::Fraction, b'0'..=b'9') => {
                     self.digit(byte, false);
-                    Place::Fraction
+                    State::Fraction
                 }
-                // White space straight after the sign or a lone point is caught by `finish`:
-                // no digit can follow it.
-                (Place::Whole | Place::Fraction | Place::After, b' ' | b'\t' | b'\r' | b'\n') => {
-                    Place::After
+                // White space directly after the sign or a lone point is detected by `finish`, because
+                // no digit can follow.
+                (State::Integer | State::Fraction | State::After, b' ' | b'\t' | b'\r' | b'\n') => {
+                    State::After
                 }
                 _ => {
                     self.digits = Vec::new();
-                    self.place = Place::NotANumber;
+                    self.state = State::NotANumber;
                     return;
                 }
             };
         }
     }
 
-    fn digit(&mut self, digit: u8, whole: bool) {
+    fn digit(&mut self, digit: u8, is_integer: bool) {
         self.seen_digit = true;
         if self.digits.is_empty() && digit == b'0' {
-            // A leading zero: before the point it says nothing, after it it scales.
-            self.exponent -= i64::from(!whole);
+            // A leading zero only matters after the point, where it scales.
+            self.exponent -= i64::from(!is_integer);
             return;
         }
-        self.exponent += i64::from(whole);
+        self.exponent += i64::from(is_integer);
         if self.digits.len() < SIGNIFICANT_DIGITS_MAX {
             self.digits.push(digit);
         } else {
@@ -101,9 +101,9 @@ impl NumberReader {
         }
     }
 
-    /// The number that the pieces make.
+    /// The number of the complete text.
     pub fn finish(&self) -> f64 {
-        if self.place == Place::NotANumber || !self.seen_digit {
+        if self.state == State::NotANumber || !self.seen_digit {
             return f64::NAN;
         }
         let mut text = String::with_capacity(self.digits.len() + 24);
@@ -121,7 +121,7 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    fn in_pieces(text: &str, cuts: &[usize]) -> f64 {
+    fn in_chunks(text: &str, cuts: &[usize]) -> f64 {
         let mut reader = NumberReader::default();
         let mut rest = text;
         for cut in cuts {
@@ -141,7 +141,7 @@ mod tests {
     }
 
     #[test]
-    fn only_what_xpath_1_0_calls_a_number_is_one() {
+    fn only_numbers_in_the_sense_of_xpath_1_0_are_accepted() {
         for (text, value) in [
             ("0", 0.0),
             ("12", 12.0),
@@ -156,7 +156,7 @@ mod tests {
             ("-0", -0.0),
         ] {
             assert!(same(number(text), value), "{text:?}");
-            assert!(same(in_pieces(text, &[1]), value), "{text:?} in pieces");
+            assert!(same(in_chunks(text, &[1]), value), "{text:?} in chunks");
         }
         for text in [
             "",
@@ -184,13 +184,13 @@ mod tests {
             "1 .5",
         ] {
             assert!(number(text).is_nan(), "{text:?}");
-            assert!(in_pieces(text, &[1]).is_nan(), "{text:?} in pieces");
+            assert!(in_chunks(text, &[1]).is_nan(), "{text:?} in chunks");
         }
     }
 
     #[test]
-    fn a_digit_far_behind_a_halfway_point_still_rounds_up() {
-        // 2^53 + 1 lies halfway between two doubles; the tail decides.
+    fn a_digit_far_after_a_halfway_point_still_rounds_up() {
+        // 2^53 + 1 is halfway between two doubles; the tail decides.
         let half = "9007199254740993";
         let zeros = "0".repeat(5_000);
         for (tail, value) in [
@@ -199,24 +199,24 @@ mod tests {
         ] {
             let text = format!("{half}.{zeros}{tail}");
             assert_eq!(number(&text), value);
-            assert_eq!(in_pieces(&text, &[3, 1_000]), value);
+            assert_eq!(in_chunks(&text, &[3, 1_000]), value);
         }
     }
 
     #[test]
-    fn values_past_the_range_of_doubles_are_infinite_or_zero() {
+    fn values_out_of_range_are_infinite_or_zero() {
         let large = "9".repeat(400);
         let small = format!("-0.{}1", "0".repeat(400));
-        assert_eq!(in_pieces(&large, &[100]), f64::INFINITY);
-        assert!(same(in_pieces(&small, &[100]), -0.0));
+        assert_eq!(in_chunks(&large, &[100]), f64::INFINITY);
+        assert!(same(in_chunks(&small, &[100]), -0.0));
         assert_eq!(number(&large), f64::INFINITY);
         assert!(same(number(&small), -0.0));
     }
 
     proptest! {
         #[test]
-        fn pieces_and_whole_agree(text in "[ \t\n]{0,2}-?[0-9]{0,30}\\.?[0-9]{0,30}[ \n]{0,2}[a-z+ 0-9-]{0,1}", cuts in prop::collection::vec(0_usize..80, 0..4)) {
-            prop_assert!(same(number(&text), in_pieces(&text, &cuts)));
+        fn chunks_and_complete_texts_agree(text in "[ \t\n]{0,2}-?[0-9]{0,30}\\.?[0-9]{0,30}[ \n]{0,2}[a-z+ 0-9-]{0,1}", cuts in prop::collection::vec(0_usize..80, 0..4)) {
+            prop_assert!(same(number(&text), in_chunks(&text, &cuts)));
         }
 
         #[test]
@@ -224,16 +224,16 @@ mod tests {
             let text = format!("{whole}.{fraction}");
             let expected: f64 = text.parse().unwrap();
             prop_assert!(same(number(&text), expected));
-            prop_assert!(same(in_pieces(&text, &[cut]), expected));
+            prop_assert!(same(in_chunks(&text, &[cut]), expected));
         }
 
         #[test]
-        fn every_double_comes_back(bits in any::<u64>()) {
+        fn every_double_is_parsed_exactly(bits in any::<u64>()) {
             let value = f64::from_bits(bits);
             prop_assume!(value.is_finite());
             let text = format!("{value}");
             prop_assert!(same(number(&text), value));
-            prop_assert!(same(in_pieces(&text, &[5]), value));
+            prop_assert!(same(in_chunks(&text, &[5]), value));
         }
     }
 }

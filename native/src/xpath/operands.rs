@@ -1,12 +1,12 @@
-//! What an expression inside a query can stand for before it is a condition, and how two compare.
+//! Operands of expressions, and comparisons of two operands.
 
 use super::ast::{Expr, Literal, Op, Path};
 use super::query_refusal::{refuse, Parsed};
 
-/// A value on its way to a truth value.
+/// The value of an operand.
 pub(super) enum Value {
     Nodes(Path),
-    /// At least two.
+    /// At least two paths.
     Union(Vec<Path>),
     Text(Box<str>),
     Number(f64),
@@ -15,13 +15,13 @@ pub(super) enum Value {
     Truth(Expr),
 }
 
-/// A value and where it begins.
+/// A value and the offset where it starts.
 pub(super) struct Operand {
     pub value: Value,
     pub start: usize,
 }
 
-/// The condition `left op right`, its operator at `at`; refuses what has no place here.
+/// The condition `left op right` with the operator at `at`; refuses unsupported operands.
 pub(super) fn compare(left: Operand, op: Op, right: Operand, at: usize) -> Parsed<Expr> {
     use Value::{Last, Nodes, Number, Position, Text, Truth, Union};
     let problem = match (left.value, right.value) {
@@ -51,7 +51,7 @@ pub(super) fn compare(left: Operand, op: Op, right: Operand, at: usize) -> Parse
             "`position()` and `last()` can only be compared with numbers and each other"
         }
         (Text(_) | Number(_), Text(_) | Number(_)) | (Position, Position) | (Last, Last) => {
-            let message = "this comparison is the same for every node";
+            let message = "the comparison has the same value for every node";
             return refuse("query.constant", message, left.start);
         }
     };

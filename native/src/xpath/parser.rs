@@ -1,12 +1,12 @@
-//! From text to tree.
+//! Parses queries by recursive descent, with one function per production of XPath 1.0's grammar.
 //!
-//! Recursive descent, one function a production of XPath 1.0's grammar, straight over the bytes.
-//! XPath's rule for `*`, `and`, `or`, `div` and `mod` (a name where an operand is due, an operator
-//! after one) needs no tokens: each is only looked for where it is due. The parser in plain Python
-//! (`reference.py`) is the definition: trees, codes, messages and offsets are the same.
+//! The parser works on bytes without a separate tokenizer. XPath's rule that `*`, `and`, `or`, `div` and
+//! `mod` are operators after an operand and names elsewhere needs none: each is only tried where it is
+//! allowed. The parser in Python (`xpath/reference`) is the reference: trees, codes, messages and offsets
+//! are the same.
 
 use super::ast::{Expr, Op, Path, Query};
-use super::lexical_rules::stranger;
+use super::lexical_rules::find_forbidden;
 use super::limits::{MAX_CANONICAL_NESTING, MAX_NESTING, MAX_QUERY_CHARACTERS};
 use super::namespaces::Namespaces;
 use super::operands::{compare, Operand, Value};
@@ -14,10 +14,10 @@ use super::path_parser::NODE_TYPES;
 use super::query_refusal::{refuse, Parsed, QueryRefusal};
 use super::scanner::Scanner;
 
-/// The query that `text` says.
+/// Parses a query.
 ///
 /// # Errors
-/// What is wrong with it, and where.
+/// The reason for a refusal, and its position.
 pub fn parse(text: &str, namespaces: &Namespaces) -> Result<Query, QueryRefusal> {
     let scanner = Scanner::new(text, MAX_NESTING);
     let mut parser = Parser {
@@ -25,13 +25,15 @@ pub fn parse(text: &str, namespaces: &Namespaces) -> Result<Query, QueryRefusal>
         namespaces,
         canonical: false,
     };
-    parser.whole_text().map_err(|refused| refused.in_text(text))
+    parser
+        .checked_query()
+        .map_err(|refused| refused.into_refusal(text))
 }
 
-/// The query that [`super::canonical_text`] wrote.
+/// Parses the output of [`super::canonical_text`].
 ///
 /// # Errors
-/// Where `text` is something else.
+/// If `text` is not canonical text.
 pub fn parse_canonical(text: &str) -> Result<Query, QueryRefusal> {
     let scanner = Scanner::new(text, MAX_CANONICAL_NESTING);
     let namespaces = Namespaces::default();
@@ -40,28 +42,28 @@ pub fn parse_canonical(text: &str) -> Result<Query, QueryRefusal> {
         namespaces: &namespaces,
         canonical: true,
     };
-    parser.query().map_err(|refused| refused.in_text(text))
+    parser.query().map_err(|refused| refused.into_refusal(text))
 }
 
 pub(super) struct Parser<'a> {
     pub(super) scanner: Scanner<'a>,
     pub(super) namespaces: &'a Namespaces,
-    /// Whether `Q{uri}n` is understood, and a doubled quote inside a string as one.
+    /// Whether to accept canonical text: `Q{uri}n`, and a doubled quote in a string as one quote.
     pub(super) canonical: bool,
 }
 
 impl Parser<'_> {
-    fn whole_text(&mut self) -> Parsed<Query> {
+    fn checked_query(&mut self) -> Parsed<Query> {
         let text = self.scanner.text;
-        // The length in characters is only counted where it can matter.
+        // Counts characters only if there are enough bytes to exceed the limit.
         if text.len() > MAX_QUERY_CHARACTERS {
             if let Some((at, _)) = text.char_indices().nth(MAX_QUERY_CHARACTERS) {
                 let message = format!("more than {MAX_QUERY_CHARACTERS} characters");
                 return refuse("query.limit", message, at);
             }
         }
-        if let Some((at, character)) = stranger(text) {
-            let message = format!("U+{:04X} is not a character of XML", u32::from(character));
+        if let Some((at, character)) = find_forbidden(text) {
+            let message = format!("U+{:04X} is not allowed in XML", u32::from(character));
             return refuse("query.character", message, at);
         }
         self.scanner.skip();
@@ -90,7 +92,7 @@ impl Parser<'_> {
         }
     }
 
-    // Expressions, loosest binding first.
+    // Expressions, in order of increasing precedence.
 
     fn or(&mut self) -> Parsed<Operand> {
         self.joined("or", Self::and, Expr::Or)
@@ -142,7 +144,10 @@ impl Parser<'_> {
         loop {
             self.scanner.skip();
             let at = self.scanner.at;
-            let Some(&(_, op)) = operators.iter().find(|(sign, _)| self.scanner.take(sign)) else {
+            let Some(&(_, op)) = operators
+                .iter()
+                .find(|(symbol, _)| self.scanner.take(symbol))
+            else {
                 return Ok(left);
             };
             let start = left.start;
@@ -186,7 +191,7 @@ impl Parser<'_> {
         let Value::Number(number) = operand.value else {
             return no_arithmetic("-", start);
         };
-        // Adding 0 makes 0 of -0.
+        // Adding 0 turns -0 into 0.
         let value = if negative { -number } else { number } + 0.0;
         Ok(Operand {
             value: Value::Number(value),
@@ -222,7 +227,7 @@ impl Parser<'_> {
             b'0'..=b'9' | b'.' if self.scanner.number_ahead() => {
                 Value::Number(self.scanner.number())
             }
-            b'$' => return refuse("query.variable", "there are no variables in queries", start),
+            b'$' => return refuse("query.variable", "variables are not supported", start),
             _ => match self.scanner.name_before("(") {
                 Some(called) if !NODE_TYPES.contains(&called) => self.call(called)?,
                 _ => {
@@ -235,7 +240,7 @@ impl Parser<'_> {
         };
         self.scanner.skip();
         if matches!(self.scanner.peek(), b'[' | b'/') {
-            let message = "this can have no predicates and no steps";
+            let message = "predicates and steps are not supported here";
             return refuse("query.filter", message, self.scanner.at);
         }
         Ok(Operand { value, start })
@@ -258,7 +263,7 @@ impl Parser<'_> {
             name,
             "not" | "contains" | "starts-with" | "position" | "last"
         ) {
-            let message = format!("there is no function `{name}()` in queries");
+            let message = format!("the function `{name}()` is not supported");
             return refuse("query.function", message, start);
         }
         self.scanner.at += name.len();
@@ -313,13 +318,13 @@ impl Parser<'_> {
             }
             Value::Text(_) | Value::Number(_) | Value::Position | Value::Last => refuse(
                 "query.constant",
-                "this is the same for every node",
+                "the predicate has the same value for every node",
                 operand.start,
             ),
         }
     }
 
-    /// Reads a predicate, brackets included.
+    /// Parses a predicate with its brackets.
     pub(super) fn predicate(&mut self) -> Parsed<Expr> {
         self.scanner.enter()?;
         self.scanner.at += 1;
@@ -357,7 +362,7 @@ fn add_paths(operand: Operand, paths: &mut Vec<Path>) -> Parsed<()> {
 fn no_arithmetic<T>(operator: &str, at: usize) -> Parsed<T> {
     refuse(
         "query.arithmetic",
-        format!("`{operator}`: there is no arithmetic in queries"),
+        format!("arithmetic (`{operator}`) is not supported"),
         at,
     )
 }

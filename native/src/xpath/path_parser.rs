@@ -1,10 +1,10 @@
-//! The part of the parser that reads paths and their steps.
+//! The part of the parser for paths and steps.
 
 use super::ast::{Axis, Expr, Kind, NameTest, Path, Step};
 use super::parser::Parser;
 use super::query_refusal::{refuse, Parsed};
 
-/// Names that are node tests, not functions, before a parenthesis.
+/// Names before a parenthesis that are node tests, not functions.
 pub(super) const NODE_TYPES: [&str; 4] = ["text", "node", "comment", "processing-instruction"];
 
 /// An axis that a query may name.
@@ -18,14 +18,14 @@ enum NamedAxis {
 }
 
 impl Parser<'_> {
-    /// Reads a location path.
+    /// Parses a location path.
     pub(super) fn path(&mut self) -> Parsed<Path> {
         let start = self.scanner.at;
-        // Where the `//` before the next step stands.
+        // Offset of the `//` before the next step.
         let mut descending = None;
         if self.scanner.peek() == b'/' {
             if self.scanner.predicates_open > 0 {
-                let message = "a path in a predicate starts at its node";
+                let message = "a path in a predicate must be relative";
                 return refuse("query.absolute", message, start);
             }
             if self.scanner.take("//") {
@@ -35,7 +35,11 @@ impl Parser<'_> {
                 self.scanner.skip();
                 if !matches!(self.scanner.peek(), b'.' | b'@' | b'*') && !self.scanner.name_ahead()
                 {
-                    return refuse("query.document-node", "this is the document itself", start);
+                    return refuse(
+                        "query.document-node",
+                        "a query cannot select the document node",
+                        start,
+                    );
                 }
             }
         }
@@ -53,24 +57,33 @@ impl Parser<'_> {
             }
         }
         if let Some(at) = descending {
-            return refuse("query.node-test", "this selects nodes of every kind", at);
+            return refuse(
+                "query.node-test",
+                "selecting nodes of every kind is not supported",
+                at,
+            );
         }
         if steps.is_empty() && self.scanner.predicates_open == 0 {
-            return refuse("query.document-node", "this is the document itself", start);
+            return refuse(
+                "query.document-node",
+                "a query cannot select the document node",
+                start,
+            );
         }
         Ok(Path { steps })
     }
 
-    /// Reads one step, appends it if it leads anywhere, and says whether `//` is still open.
+    /// Parses one step and appends it, unless it is `.`; returns the offset of a `//` that still applies
+    /// to the next step.
     fn step(&mut self, steps: &mut Vec<Step>, descending: Option<usize>) -> Parsed<Option<usize>> {
         let start = self.scanner.at;
         if self.scanner.peek() == b'.' {
             if self.scanner.take("..") {
-                return refuse("query.axis", "there is no way up in queries", start);
+                return refuse("query.axis", "the parent step `..` is not supported", start);
             }
             if !self.scanner.number_ahead() {
                 self.scanner.at += 1;
-                self.refuse_predicate()?;
+                self.expect_no_predicate()?;
                 return Ok(descending);
             }
         }
@@ -81,11 +94,11 @@ impl Parser<'_> {
         };
         match axis {
             NamedAxis::SelfAxis => {
-                self.every_node("self", start)?;
+                self.node_type_test("self", start)?;
                 return Ok(descending);
             }
             NamedAxis::DescendantOrSelf => {
-                self.every_node("descendant-or-self", start)?;
+                self.node_type_test("descendant-or-self", start)?;
                 return Ok(descending.or(Some(start)));
             }
             NamedAxis::Child | NamedAxis::Attribute | NamedAxis::Descendant => {}
@@ -97,18 +110,22 @@ impl Parser<'_> {
         {
             return refuse(
                 "query.leaf",
-                "attributes and text have no nodes below them",
+                "attributes and text nodes have no children",
                 start,
             );
         }
         self.scanner.count_step(start)?;
         let predicates = self.predicates()?;
         if axis == NamedAxis::Descendant && predicates.iter().any(Expr::is_positional) {
-            let message = "`descendant::` counts all descendants together";
+            let message = "positional predicates on `descendant::` are not supported";
             return refuse("query.positional-descendant", message, start);
         }
-        let far = descending.is_some() || axis == NamedAxis::Descendant;
-        let axis = if far { Axis::Descendant } else { Axis::Child };
+        let is_descendant = descending.is_some() || axis == NamedAxis::Descendant;
+        let axis = if is_descendant {
+            Axis::Descendant
+        } else {
+            Axis::Child
+        };
         steps.push(Step {
             axis,
             kind,
@@ -128,12 +145,12 @@ impl Parser<'_> {
         Ok(predicates)
     }
 
-    fn refuse_predicate(&mut self) -> Parsed<()> {
+    fn expect_no_predicate(&mut self) -> Parsed<()> {
         self.scanner.skip();
         if self.scanner.peek() == b'[' {
             return refuse(
                 "query.filter",
-                "`.` can have no predicates",
+                "predicates on `.` are not supported",
                 self.scanner.at,
             );
         }
@@ -151,7 +168,7 @@ impl Parser<'_> {
             "descendant-or-self" => NamedAxis::DescendantOrSelf,
             "self" => NamedAxis::SelfAxis,
             _ => {
-                let message = format!("there is no axis `{name}::` in queries");
+                let message = format!("the axis `{name}::` is not supported");
                 return refuse("query.axis", message, self.scanner.at);
             }
         };
@@ -161,15 +178,15 @@ impl Parser<'_> {
         Ok(axis)
     }
 
-    fn every_node(&mut self, axis: &str, start: usize) -> Parsed<()> {
+    fn node_type_test(&mut self, axis: &str, start: usize) -> Parsed<()> {
         if self.scanner.name_before("(") != Some("node") {
-            let message = format!("`{axis}::` is only understood before `node()`");
+            let message = format!("`{axis}::` is only supported with `node()`");
             return refuse("query.axis", message, start);
         }
         self.scanner.at += "node".len();
         self.scanner.expect("(")?;
         self.scanner.expect(")")?;
-        self.refuse_predicate()
+        self.expect_no_predicate()
     }
 
     fn node_test(&mut self, attribute: bool) -> Parsed<(Kind, NameTest)> {
@@ -202,7 +219,7 @@ impl Parser<'_> {
                 start,
             ),
             Some(called) => {
-                let message = format!("there is no function `{called}()` in queries");
+                let message = format!("the function `{called}()` is not supported");
                 refuse("query.function", message, start)
             }
         }
@@ -239,7 +256,7 @@ impl Parser<'_> {
         }
     }
 
-    /// The rest of `Q{uri}n` or `Q{uri}*`, which only canonical text has.
+    /// Parses the rest of `Q{uri}n` or `Q{uri}*` in canonical text.
     fn expanded_name_test(&mut self) -> Parsed<NameTest> {
         let uri = self.scanner.until_single('}')?;
         Ok(NameTest {

@@ -1,17 +1,17 @@
-//! Why a query was refused.
+//! Refusals of queries.
 
 use std::fmt;
 
 /// Why a query was refused, and where.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct QueryRefusal {
-    /// Stable code; Python's error table knows every one of them.
+    /// Stable code, listed in Python's error table.
     pub code: &'static str,
     /// What is wrong, in a few words.
     pub message: String,
-    /// Offset in the bytes of the query's UTF-8.
+    /// Offset in bytes of UTF-8.
     pub offset_bytes: usize,
-    /// Offset in its characters.
+    /// Offset in characters.
     pub offset_characters: usize,
 }
 
@@ -27,10 +27,10 @@ impl fmt::Display for QueryRefusal {
 
 impl std::error::Error for QueryRefusal {}
 
-/// A refusal on its way out of the parser: small, so that success stays cheap.
+/// The result of a parser function. The error is boxed to keep results small.
 pub(super) type Parsed<T> = Result<T, Box<Refused>>;
 
-/// A refusal before its offset is counted in characters too.
+/// A refusal whose offset in characters has not been computed yet.
 #[derive(Debug)]
 pub(super) struct Refused {
     pub code: &'static str,
@@ -39,7 +39,7 @@ pub(super) struct Refused {
 }
 
 impl Refused {
-    pub(super) fn in_text(self, text: &str) -> QueryRefusal {
+    pub(super) fn into_refusal(self, text: &str) -> QueryRefusal {
         QueryRefusal {
             code: self.code,
             message: self.message,
@@ -49,7 +49,7 @@ impl Refused {
     }
 }
 
-/// A refusal with `code` at `at`.
+/// Refuses the query with `code` at offset `at`.
 #[cold]
 pub(super) fn refuse<T>(code: &'static str, message: impl Into<String>, at: usize) -> Parsed<T> {
     Err(Box::new(Refused {

@@ -1,10 +1,10 @@
-//! A query's characters, read from left to right, with what has been counted on the way.
+//! Scans the text of a query and enforces the limits.
 
 use super::lexical_rules::{ncname_end, number_end, space_end};
 use super::limits::{MAX_PREDICATES, MAX_STEPS};
 use super::query_refusal::{refuse, Parsed};
 
-/// Where the parser is, what stands there, and the limits on what came before.
+/// A position in the text of a query, and counters for the limits.
 pub(super) struct Scanner<'a> {
     pub text: &'a str,
     pub at: usize,
@@ -28,25 +28,25 @@ impl<'a> Scanner<'a> {
         }
     }
 
-    /// The next byte; 0, which no query has, at the end.
+    /// The next byte; 0, which no query contains, at the end.
     #[inline]
     pub fn peek(&self) -> u8 {
         self.text.as_bytes().get(self.at).copied().unwrap_or(0)
     }
 
-    /// Whether `token` stands here.
+    /// Whether `token` is next.
     #[inline]
     pub fn next_is(&self, token: &str) -> bool {
         self.text.as_bytes()[self.at..].starts_with(token.as_bytes())
     }
 
-    /// Passes white space.
+    /// Consumes white space.
     #[inline]
     pub fn skip(&mut self) {
         self.at = space_end(self.text, self.at);
     }
 
-    /// Passes `token` if it stands here.
+    /// Consumes `token` if it is next; whether it was.
     #[inline]
     pub fn take(&mut self, token: &str) -> bool {
         let taken = self.next_is(token);
@@ -56,7 +56,8 @@ impl<'a> Scanner<'a> {
         taken
     }
 
-    /// Passes `word`, and white space before it, if it stands here and ends here.
+    /// Consumes `word`, and white space before it, if it is next and not part of a longer name; whether
+    /// it was.
     pub fn take_word(&mut self, word: &str) -> bool {
         self.skip();
         let taken = self.next_is(word) && ncname_end(self.text, self.at) == self.at + word.len();
@@ -66,7 +67,7 @@ impl<'a> Scanner<'a> {
         taken
     }
 
-    /// Passes `token`, and white space before it; refuses anything else.
+    /// Consumes `token`, and white space before it; refuses anything else.
     pub fn expect(&mut self, token: &str) -> Parsed<()> {
         self.skip();
         if self.take(token) {
@@ -76,7 +77,7 @@ impl<'a> Scanner<'a> {
         }
     }
 
-    /// Passes a name without a colon; refuses anything else.
+    /// Consumes a name without a colon; refuses anything else.
     pub fn ncname(&mut self) -> Parsed<&'a str> {
         let start = self.at;
         self.at = ncname_end(self.text, start);
@@ -86,26 +87,26 @@ impl<'a> Scanner<'a> {
         Ok(&self.text[start..self.at])
     }
 
-    /// Whether a name without a colon stands here.
+    /// Whether a name is next.
     pub fn name_ahead(&self) -> bool {
         ncname_end(self.text, self.at) > self.at
     }
 
-    /// Whether a number stands here.
+    /// Whether a number is next.
     pub fn number_ahead(&self) -> bool {
         matches!(self.peek(), b'0'..=b'9' | b'.') && number_end(self.text, self.at) > self.at
     }
 
-    /// Passes the number that stands here.
+    /// Consumes the number that is next.
     pub fn number(&mut self) -> f64 {
         let end = number_end(self.text, self.at);
         let digits = &self.text[self.at..end];
         self.at = end;
-        // What `number_end` accepts, Rust reads; past the largest it is infinity, as in XPath.
+        // Rust parses everything that `number_end` accepts; numbers out of range are infinity, as in XPath.
         digits.parse().expect("a number")
     }
 
-    /// Passes the string that stands here, in its quotes; a doubled quote is one where that is so.
+    /// Consumes the string in quotes that is next. If `doubled` is set, a doubled quote stands for one.
     pub fn literal(&mut self, quote: u8, doubled: bool) -> Parsed<Box<str>> {
         let start = self.at;
         self.at += 1;
@@ -114,21 +115,21 @@ impl<'a> Scanner<'a> {
         }
         let rest = &self.text[self.at..];
         let Some(length) = memchr::memchr(quote, rest.as_bytes()) else {
-            return refuse("query.syntax", "this string is not closed", start);
+            return refuse("query.syntax", "the string is not closed", start);
         };
         self.at += length + 1;
         Ok(rest[..length].into())
     }
 
-    /// Passes the next `end` that is not doubled, and gives what stands before it; a doubled one
-    /// means itself.
+    /// Consumes the text up to and including the next `end` that is not doubled; returns the text before
+    /// it, in which a doubled `end` stands for one.
     pub fn until_single(&mut self, end: char) -> Parsed<Box<str>> {
         let start = self.at;
         let mut text = String::new();
         loop {
             let rest = &self.text[self.at..];
             let Some(length) = rest.find(end) else {
-                return refuse("query.syntax", "this string is not closed", start);
+                return refuse("query.syntax", "the string is not closed", start);
             };
             text.push_str(&rest[..length]);
             self.at += length + 1;
@@ -140,8 +141,7 @@ impl<'a> Scanner<'a> {
         }
     }
 
-    /// The name, with or without a prefix, that stands here if `token` follows it; nothing is
-    /// passed.
+    /// The name, with or without a prefix, that is next and followed by `token`. Consumes nothing.
     pub fn name_before(&self, token: &str) -> Option<&'a str> {
         let mut end = ncname_end(self.text, self.at);
         if end == self.at {
@@ -157,17 +157,17 @@ impl<'a> Scanner<'a> {
             .then(|| &self.text[self.at..end])
     }
 
-    /// Refuses what stands here.
+    /// Refuses the next character.
     #[cold]
     pub fn unexpected<T>(&self) -> Parsed<T> {
         let message = match self.text[self.at..].chars().next() {
             Some(found) => format!("unexpected `{found}`"),
-            None => "the query ends too early".into(),
+            None => "unexpected end of the query".into(),
         };
         refuse("query.syntax", message, self.at)
     }
 
-    /// One more level, until [`Self::leave`]. After a refusal nobody counts any more.
+    /// Enters a nesting level, until [`Self::leave`]. Levels are not left after a refusal.
     pub fn enter(&mut self) -> Parsed<()> {
         if self.nesting == self.max_nesting {
             return refuse(
@@ -180,12 +180,12 @@ impl<'a> Scanner<'a> {
         Ok(())
     }
 
-    /// One level less.
+    /// Leaves a nesting level.
     pub fn leave(&mut self) {
         self.nesting -= 1;
     }
 
-    /// One more step, which begins at `at`.
+    /// Counts a step that starts at `at`.
     pub fn count_step(&mut self, at: usize) -> Parsed<()> {
         if self.steps == MAX_STEPS {
             return refuse("query.limit", format!("more than {MAX_STEPS} steps"), at);
@@ -194,7 +194,7 @@ impl<'a> Scanner<'a> {
         Ok(())
     }
 
-    /// `count` more conditions, which begin at `at`.
+    /// Counts `count` conditions that start at `at`.
     pub fn count_conditions(&mut self, at: usize, count: usize) -> Parsed<()> {
         self.conditions += count;
         if self.conditions > MAX_PREDICATES {

@@ -1,5 +1,5 @@
-//! Parser and canonical text. What is refused where, case by case, is tested from Python
-//! (`tests/language`), against the parser in plain Python.
+//! Tests of the parser and of canonical text. `tests/language` compares refusals with the reference
+//! parser in Python.
 
 use proptest::prelude::*;
 
@@ -7,7 +7,7 @@ use super::ast::{Axis, Expr, Kind, Literal, NameTest, Op, Path, Query, Step};
 use super::{canonical_text, limits, normalise, parse, parse_canonical, Namespaces};
 
 fn parsed(text: &str) -> Query {
-    let namespaces = Namespaces::new([("p", "urn:x")], "urn:d").expect("good bindings");
+    let namespaces = Namespaces::new([("p", "urn:x")], "urn:d").expect("valid bindings");
     parse(text, &namespaces).expect(text)
 }
 
@@ -26,7 +26,7 @@ fn offsets_count_bytes_and_characters() {
     assert_eq!((refusal.offset_bytes, refusal.offset_characters), (9, 7));
     assert_eq!(
         refusal.to_string(),
-        "query.variable at character 7: there are no variables in queries"
+        "query.variable at character 7: variables are not supported"
     );
 }
 
@@ -38,17 +38,17 @@ fn only_canonical_text_has_names_with_uris_and_doubled_quotes() {
 }
 
 #[test]
-fn canonical_text_that_breaks_off_is_refused() {
-    let whole = "/Q{urn:}}x}a[contains(.,'''')]";
-    assert!(parse_canonical(whole).is_ok());
-    for end in 1..whole.len() {
-        let text = &whole[..end];
+fn truncated_canonical_text_is_refused() {
+    let complete = "/Q{urn:}}x}a[contains(.,'''')]";
+    assert!(parse_canonical(complete).is_ok());
+    for end in 1..complete.len() {
+        let text = &complete[..end];
         assert!(end == "/Q{urn:}}x}a".len() || text == "/Q" || parse_canonical(text).is_err());
     }
 }
 
 #[test]
-fn infinity_and_tiny_numbers_survive() {
+fn infinity_and_tiny_numbers_are_preserved() {
     for number in [f64::INFINITY, f64::NEG_INFINITY, 5e-324, 1.7e308, 0.1 + 0.2] {
         let expr = Expr::Compare(Path::default(), Op::Lt, Literal::Number(number));
         let test = NameTest {
@@ -68,7 +68,7 @@ fn infinity_and_tiny_numbers_survive() {
     }
 }
 
-/// Any query that canonical text can say, not only those that the parser makes.
+/// Any query that canonical text can express, including those that the parser never returns.
 fn queries() -> impl Strategy<Value = Query> {
     let leafless = steps(Kind::Element, Just(Vec::new()).boxed());
     let flat = paths(leafless, Just(Vec::new()).boxed());
@@ -154,7 +154,7 @@ fn exprs(path: BoxedStrategy<Path>) -> BoxedStrategy<Expr> {
 
 proptest! {
     #[test]
-    fn canonical_text_is_read_back(query in queries()) {
+    fn canonical_text_is_parsed_to_the_same_query(query in queries()) {
         let text = canonical_text(&query);
         prop_assert_eq!(parse_canonical(&text), Ok(query), "{}", text);
     }
@@ -162,13 +162,13 @@ proptest! {
 
 proptest! {
     #[test]
-    fn normalising_again_changes_nothing(query in queries()) {
+    fn normalisation_is_idempotent(query in queries()) {
         let once = normalise(query);
         prop_assert_eq!(normalise(once.clone()), once);
     }
 
     #[test]
-    fn a_normal_form_is_read_back(query in queries()) {
+    fn canonical_text_of_a_normal_form_is_parsed_to_the_same_query(query in queries()) {
         let normal = normalise(query);
         let text = canonical_text(&normal);
         prop_assert_eq!(parse_canonical(&text), Ok(normal), "{}", text);
@@ -176,7 +176,7 @@ proptest! {
 }
 
 #[test]
-fn equal_queries_share_one_canonical_text() {
+fn equivalent_queries_have_the_same_canonical_text() {
     let normal = |text| canonical_text(&normalise(parsed(text)));
     assert_eq!(
         normal("a[b and not(not(c))] | p:d"),
@@ -186,14 +186,13 @@ fn equal_queries_share_one_canonical_text() {
 }
 
 #[test]
-fn a_path_never_goes_on_below_text_or_an_attribute() {
+fn a_path_below_text_or_an_attribute_selects_nothing() {
     let query = parsed("*[* or text()[.=''][@*='']]");
     assert_eq!(canonical_text(&normalise(query)), "/*[*]");
 }
 
-/// The deepest normal form that a query within the limits can have is still read back.
 #[test]
-fn normal_forms_at_the_limit_of_nesting_are_read_back() {
+fn normal_forms_of_queries_at_the_nesting_limit_can_be_parsed() {
     let levels = limits::MAX_NESTING / 2;
     let texts = [
         "a[x and b|c".repeat(2 * levels) + &"]".repeat(2 * levels),

@@ -1,11 +1,10 @@
-//! An order on trees, for the normal form: any total order would do, but Python's has to be the
-//! same (`normal_form.py`). Variants and fields are ordered as they are declared.
+//! A total order on syntax trees, for the normal form. It must be the same as in Python
+//! (`tree_order.py`): variants and fields are ordered as they are declared.
 
 use std::cmp::Ordering;
 
 use super::ast::{Expr, Literal, Path, Step};
 
-/// How two conditions are ordered.
 pub(super) fn compare_exprs(left: &Expr, right: &Expr) -> Ordering {
     use Expr::{And, Compare, Contains, Exists, Last, Not, Or, Position, PositionLast, StartsWith};
     match (left, right) {
@@ -32,7 +31,6 @@ pub(super) fn compare_exprs(left: &Expr, right: &Expr) -> Ordering {
     }
 }
 
-/// How two paths are ordered.
 pub(super) fn compare_paths(left: &Path, right: &Path) -> Ordering {
     compare_lists(&left.steps, &right.steps, compare_steps)
 }
@@ -55,7 +53,7 @@ fn compare_literals(left: &Literal, right: &Literal) -> Ordering {
 }
 
 fn compare_numbers(left: f64, right: f64) -> Ordering {
-    // Queries have no NaN, and 0 and -0 are one.
+    // Queries contain no NaN, and 0 equals -0.
     left.partial_cmp(&right).unwrap_or(Ordering::Equal)
 }
 

@@ -29,17 +29,17 @@ def check_namespaces(
         if problem:
             raise error("query.namespaces", problem)
     if default_namespace == _XMLNS_NAMESPACE:
-        raise error("query.namespaces", "no element is ever in the namespace of `xmlns`")
+        raise error("query.namespaces", "the default namespace must not be that of `xmlns`")
     return {**(namespaces or {}), "xml": XML_NAMESPACE}
 
 
 def _problem(prefix: str, uri: str) -> str | None:
     if not NCNAME.fullmatch(prefix):
-        return f"`{prefix}` cannot be a prefix"
+        return f"`{prefix}` is not a valid prefix"
     if prefix == "xmlns" or uri == _XMLNS_NAMESPACE:
         return "`xmlns` and its namespace cannot be bound"
     if (prefix == "xml") != (uri == XML_NAMESPACE):
-        return "`xml` and its namespace belong together"
+        return "`xml` and its namespace can only be bound to each other"
     if not uri:
-        return f"the prefix `{prefix}` is bound to no namespace"
+        return f"the prefix `{prefix}` must not be bound to an empty namespace"
     return None

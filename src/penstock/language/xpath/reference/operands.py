@@ -110,4 +110,4 @@ def compare(left: Operand, op: Op, right: Operand, at: int) -> Expr:
                 "`position()` and `last()` can only be compared with numbers and each other",
                 at,
             )
-    raise Refused("query.constant", "this comparison is the same for every node", left.start)
+    raise Refused("query.constant", "the comparison has the same value for every node", left.start)

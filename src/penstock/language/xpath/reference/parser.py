@@ -71,7 +71,7 @@ class _Parser(PathParser):
         stranger = NOT_A_CHARACTER.search(self.text)
         if stranger:
             character = ord(stranger.group())
-            message = f"U+{character:04X} is not a character of XML"
+            message = f"U+{character:04X} is not allowed in XML"
             raise Refused("query.character", message, stranger.start())
         self.skip()
         if self.at == len(self.text):
@@ -151,7 +151,7 @@ class _Parser(PathParser):
         return Operand(Number(value or 0.0), start)  # -0 is 0
 
     def _no_arithmetic(self, operator: str, at: int) -> NoReturn:
-        raise Refused("query.arithmetic", f"`{operator}`: there is no arithmetic in queries", at)
+        raise Refused("query.arithmetic", f"arithmetic (`{operator}`) is not supported", at)
 
     def _union(self) -> Operand:
         first = self._primary()
@@ -180,14 +180,14 @@ class _Parser(PathParser):
             self.at = number.end()
             operand = Operand(Number(float(number.group())), start)
         elif self.next_is("$"):
-            raise Refused("query.variable", "there are no variables in queries", start)
+            raise Refused("query.variable", "variables are not supported", start)
         elif (called := self.name_before("(")) and called not in NODE_TYPES:
             operand = Operand(self._call(called), start)
         else:
             return Operand(Nodes((self.path(),)), start)
         self.skip()
         if self.next_is("[", "/"):
-            raise Refused("query.filter", "this can have no predicates and no steps", self.at)
+            raise Refused("query.filter", "predicates and steps are not supported here", self.at)
         return operand
 
     def _parenthesised(self) -> Operand:
@@ -201,7 +201,7 @@ class _Parser(PathParser):
     def _literal(self) -> str:
         end = self.text.find(self.text[self.at], self.at + 1)
         if end < 0:
-            raise Refused("query.syntax", "this string is not closed", self.at)
+            raise Refused("query.syntax", "the string is not closed", self.at)
         value = self.text[self.at + 1 : end]
         self.at = end + 1
         return value
@@ -211,7 +211,7 @@ class _Parser(PathParser):
     def _call(self, name: str) -> Value:
         start = self.at
         if name not in _FUNCTIONS:
-            message = f"there is no function `{name}()` in queries"
+            message = f"the function `{name}()` is not supported"
             raise Refused("query.function", message, start)
         self.at += len(name)
         self.skip()
@@ -252,7 +252,9 @@ class _Parser(PathParser):
                 self.count_conditions(operand.start, len(paths))
                 items = tuple(Exists(path) for path in paths)
                 return items[0] if len(items) == 1 else Or(items)
-        raise Refused("query.constant", "this is the same for every node", operand.start)
+        raise Refused(
+            "query.constant", "the predicate has the same value for every node", operand.start
+        )
 
     def predicate(self) -> Expr:
         with self.nested():

@@ -32,14 +32,16 @@ class PathParser(Scanner):
         descending: int | None = None  # position of the `//` before the next step
         if self.next_is("/"):
             if self.predicates_open:
-                raise Refused("query.absolute", "a path in a predicate starts at its node", start)
+                raise Refused("query.absolute", "a path in a predicate must be relative", start)
             if self.take("//"):
                 descending = start
             else:
                 self.at += 1
                 self.skip()
                 if not self._step_ahead():
-                    raise Refused("query.document-node", "this is the document itself", start)
+                    raise Refused(
+                        "query.document-node", "a query cannot select the document node", start
+                    )
         steps: list[Step] = []
         while True:
             self.skip()
@@ -51,9 +53,11 @@ class PathParser(Scanner):
             elif not self.take("/"):
                 break
         if descending is not None:
-            raise Refused("query.node-test", "this selects nodes of every kind", descending)
+            raise Refused(
+                "query.node-test", "selecting nodes of every kind is not supported", descending
+            )
         if not steps and not self.predicates_open:
-            raise Refused("query.document-node", "this is the document itself", start)
+            raise Refused("query.document-node", "a query cannot select the document node", start)
         return Path(tuple(steps))
 
     def _step_ahead(self) -> bool:
@@ -64,7 +68,7 @@ class PathParser(Scanner):
         `//`."""
         start = self.at
         if self.take(".."):
-            raise Refused("query.axis", "there is no way up in queries", start)
+            raise Refused("query.axis", "the parent step `..` is not supported", start)
         if self.next_is(".") and not NUMBER.match(self.text, start):
             self.at += 1
             self._refuse_predicate()
@@ -75,11 +79,11 @@ class PathParser(Scanner):
             return start if descending is None and axis != "self" else descending
         kind, test = self._node_test(attribute=axis == "attribute")
         if steps and steps[-1].kind is not Kind.ELEMENT:
-            raise Refused("query.leaf", "attributes and text have no nodes below them", start)
+            raise Refused("query.leaf", "attributes and text nodes have no children", start)
         self.count_step(start)
         predicates = self._predicates()
         if axis == "descendant" and any(is_positional(predicate) for predicate in predicates):
-            message = "`descendant::` counts all descendants together"
+            message = "positional predicates on `descendant::` are not supported"
             raise Refused("query.positional-descendant", message, start)
         far = descending is not None or axis == "descendant"
         steps.append(Step(Axis.DESCENDANT if far else Axis.CHILD, kind, test, predicates))
@@ -96,7 +100,7 @@ class PathParser(Scanner):
     def _refuse_predicate(self) -> None:
         self.skip()
         if self.next_is("["):
-            raise Refused("query.filter", "`.` can have no predicates", self.at)
+            raise Refused("query.filter", "predicates on `.` are not supported", self.at)
 
     def _axis(self) -> str:
         start = self.at
@@ -104,7 +108,7 @@ class PathParser(Scanner):
         if name is None:
             return "child"
         if name not in ("child", "attribute", "descendant", "descendant-or-self", "self"):
-            raise Refused("query.axis", f"there is no axis `{name}::` in queries", start)
+            raise Refused("query.axis", f"the axis `{name}::` is not supported", start)
         self.at += len(name)
         self.expect("::")
         self.skip()
@@ -112,7 +116,7 @@ class PathParser(Scanner):
 
     def _every_node(self, axis: str, start: int) -> None:
         if self.name_before("(") != "node":
-            message = f"`{axis}::` is only understood before `node()`"
+            message = f"`{axis}::` is only supported with `node()`"
             raise Refused("query.axis", message, start)
         self.at += len("node")
         self.expect("(")
@@ -134,7 +138,7 @@ class PathParser(Scanner):
         if called in NODE_TYPES:
             raise Refused("query.node-test", f"`{called}()` cannot be selected here", start)
         if called:
-            message = f"there is no function `{called}()` in queries"
+            message = f"the function `{called}()` is not supported"
             raise Refused("query.function", message, start)
         return named, self._name_test(start, attribute=attribute)
 

@@ -71,7 +71,7 @@ class Scanner:
     def unexpected(self) -> NoReturn:
         """Refuses the current input."""
         found = self.peek()
-        message = f"unexpected `{found}`" if found else "the query ends too early"
+        message = f"unexpected `{found}`" if found else "unexpected end of the query"
         raise Refused("query.syntax", message, self.at)
 
     @contextmanager
