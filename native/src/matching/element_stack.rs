@@ -135,13 +135,13 @@ impl ElementStack {
         self.elements.last().expect("an element is open")
     }
 
-    /// The values of the element at `depth` and of those inside it.
+    /// The values from index `start` on.
     #[inline]
     pub fn values_from(&self, start: usize) -> &[OperandValue] {
         &self.values[start..]
     }
 
-    /// Opens an element with a number, at a path with these actions.
+    /// Opens an element.
     #[inline]
     pub fn push(&mut self, path: u32, number: u64, attributes_since: u64, acts_at_end: bool) {
         self.elements.push(OpenElement {
