@@ -5,9 +5,9 @@
 //!
 //! * [`events`]: names, spans, and the events that the reader sends to a [`events::Handler`];
 //! * [`xpath`]: the query language;
-//! * `values`: string-values and their comparison with literals;
+//! * `value_tests`: tests of string-values against literals;
 //! * [`reader`]: the hardened XML reader;
-//! * `records`: cutting huge documents into records;
+//! * `records`: splitting huge documents into records;
 //! * [`select`]: the exact evaluator of single queries (fragments, explanations, verification);
 //! * `rewriting`: rewriting documents by a mapping between schemas;
 //! * `subscription_store`: subscriptions of any kind and their index files;
@@ -39,7 +39,7 @@ mod rewriting;
 pub mod select;
 mod subscription_store;
 pub mod tokenizer;
-mod values;
+mod value_tests;
 pub mod xpath;
 
 #[cfg(feature = "python")]

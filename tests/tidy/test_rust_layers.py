@@ -15,10 +15,10 @@ SOURCES = NATIVE / "src"
 MAY_USE: dict[str, set[str]] = {
     "events": set(),
     "xpath": set(),
-    "values": {"xpath"},
+    "value_tests": {"xpath"},
     "reader": {"events"},
     "records": {"events", "reader"},
-    "select": {"events", "values", "xpath"},
+    "select": {"events", "value_tests", "xpath"},
     "rewriting": {"events", "select", "xpath"},
     "subscription_store": {"xpath"},
     "tokenizer": set(),

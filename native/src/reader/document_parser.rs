@@ -193,7 +193,11 @@ impl DocumentParser {
             } else if cursor.take("<!DOCTYPE")? {
                 self.doctype(window, at)?;
             } else if cursor.take("<!")? || cursor.take("</")? {
-                return refuse(error_codes::ROOT, *at, "no element is open here");
+                return refuse(
+                    error_codes::ROOT,
+                    *at,
+                    "this markup is not allowed before the root element",
+                );
             } else {
                 self.phase = after;
                 return Ok(());

@@ -11,7 +11,7 @@ use super::text_position::TextPosition;
 use super::{refusal_in, ReadError};
 
 /// A document that is read window by window.
-pub struct DocumentStream<R> {
+pub(crate) struct DocumentStream<R> {
     pub(super) input: DocumentInput<R>,
     /// The position of the window's start.
     position: TextPosition,

@@ -23,7 +23,7 @@ mod doctype;
 mod document_parser;
 mod document_stream;
 mod entities;
-pub mod error_codes;
+pub(crate) mod error_codes;
 mod input;
 mod input_window;
 mod limits;
@@ -54,8 +54,8 @@ use name_table::NameTable;
 use parse_error::Fault;
 use text_position::TextPosition;
 
-pub use document_stream::DocumentStream;
-pub use input::decode;
+pub(crate) use document_stream::DocumentStream;
+pub(crate) use input::decode;
 pub use limits::Limits;
 
 /// What to do with document type declarations.
@@ -133,19 +133,14 @@ impl Reader {
         }
     }
 
-    /// The names seen so far, which the ids in events refer to.
-    pub fn names(&self) -> &Names {
-        &self.parser.name_table.names
-    }
-
-    /// The names, to intern further ones before a document has them.
-    pub fn names_mut(&mut self) -> &mut Names {
+    /// The names seen so far, which the ids in events refer to. More can be interned in advance.
+    pub(crate) fn names_mut(&mut self) -> &mut Names {
         &mut self.parser.name_table.names
     }
 
     /// The number of times the table of names was reset. This happens at the end of a document, if the
     /// table exceeds [`Limits::names_bytes`], and invalidates all ids.
-    pub fn names_generation(&self) -> u64 {
+    pub(crate) fn names_generation(&self) -> u64 {
         self.names_generation
     }
 
@@ -199,7 +194,10 @@ impl Reader {
     }
 
     /// Opens a document for reading window by window with [`Reader::read_window`].
-    pub fn open_stream<R: Read>(&mut self, source: R) -> Result<DocumentStream<R>, ReadError> {
+    pub(crate) fn open_stream<R: Read>(
+        &mut self,
+        source: R,
+    ) -> Result<DocumentStream<R>, ReadError> {
         let max = self.parser.options.limits.document_bytes;
         let input = DocumentInput::open(source, std::mem::take(&mut self.buffers), max)?;
         self.parser.begin(input.encoding());
@@ -208,7 +206,7 @@ impl Reader {
 
     /// Reads one window of the document opened last; whether this reached its end. The reader must not
     /// be used for another document before that.
-    pub fn read_window<H: Handler, R: Read>(
+    pub(crate) fn read_window<H: Handler, R: Read>(
         &mut self,
         stream: &mut DocumentStream<R>,
         handler: &mut H,
@@ -217,7 +215,7 @@ impl Reader {
     }
 
     /// The summary of the document read so far, without its size.
-    pub fn summary(&self) -> Summary {
+    pub(crate) fn summary(&self) -> Summary {
         self.parser.summary
     }
 

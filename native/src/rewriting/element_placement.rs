@@ -85,12 +85,12 @@ impl<'m, H: Handler> ElementPlacement<'m, H> {
             return Destination::Undecided;
         }
         match operators.destination(child) {
-            Destination::BehindElement if !state.can_upgrade => Destination::InPlace,
+            Destination::AfterElement if !state.can_upgrade => Destination::InPlace,
             destination => destination,
         }
     }
 
-    /// Before a streamed child: ends the element if the child goes behind it, and starts the inserted
+    /// Before a streamed child: ends the element if the child goes after it, and starts the inserted
     /// path if the child goes into it.
     pub fn prepare_stream(&mut self, context: &dyn Context) -> Result<(), Stop> {
         let operators = self.operators(self.buffers.elements.top().schema_node);
@@ -446,15 +446,15 @@ impl<'m, H: Handler> ElementPlacement<'m, H> {
         // Inserted paths come first, in their order; the children in each keep their order.
         state.buffered.sort_by_key(|(destination, _)| *destination);
         let is_inserted =
-            |(destination, _): &(Destination, NodeId)| *destination < Destination::BehindElement;
-        let (inserted, behind) = state
+            |(destination, _): &(Destination, NodeId)| *destination < Destination::AfterElement;
+        let (inserted, after) = state
             .buffered
             .split_at(state.buffered.partition_point(is_inserted));
         tasks.push(PlacementTask::Truncate(state.mark));
         let push_inserted = |tasks: &mut Vec<PlacementTask>| {
             for moved in inserted.chunk_by(|one, other| one.0 == other.0).rev() {
                 let Destination::InsertedPath(number) = moved[0].0 else {
-                    unreachable!("buffered children go into a path or behind the element");
+                    unreachable!("buffered children go into a path or after the element");
                 };
                 tasks.push(PlacementTask::EndPath(schema_node, number));
                 let nodes = moved.iter().rev();
@@ -462,15 +462,15 @@ impl<'m, H: Handler> ElementPlacement<'m, H> {
                 tasks.push(PlacementTask::StartPath(schema_node, number));
             }
         };
-        // Inserted paths are children too: if all children move behind the element, so do they.
-        let inserts_behind = operators.upgrades_all && state.can_upgrade;
-        if inserts_behind {
+        // Inserted paths are children too: if all children move after the element, so do they.
+        let inserts_after = operators.upgrades_all && state.can_upgrade;
+        if inserts_after {
             push_inserted(tasks);
         }
-        let nodes = behind.iter().rev();
+        let nodes = after.iter().rev();
         tasks.extend(nodes.map(|&(_, node)| PlacementTask::Send(node)));
         tasks.push(PlacementTask::Close(span));
-        if !inserts_behind {
+        if !inserts_after {
             push_inserted(tasks);
         }
         if state.path_open {

@@ -59,7 +59,7 @@ pub enum Operator {
     ToElement(Name, Name, SchemaNodeId),
     /// Moves the given children, or all, into a new path of elements.
     Insert(Vec<Name>, Option<Vec<SchemaNodeId>>),
-    /// Moves the given children, or all, behind the node.
+    /// Moves the given children, or all, after the node.
     Upgrade(Option<Vec<SchemaNodeId>>),
     /// Moves the given children into another child.
     Downgrade(Vec<SchemaNodeId>, SchemaNodeId),
@@ -97,14 +97,14 @@ pub(super) struct SchemaNode {
 pub(super) enum Destination {
     /// It stays in place and is forwarded at once.
     InPlace,
-    /// It is forwarded at once, into the open inserted path or behind the element.
+    /// It is forwarded at once, into the open inserted path or after the element.
     Streamed,
     /// It is buffered until it is known whether there is a target to move it into.
     Undecided,
     /// It is buffered for an inserted path.
     InsertedPath(u32),
-    /// It is buffered to be placed behind the element.
-    BehindElement,
+    /// It is buffered to be placed after the element.
+    AfterElement,
 }
 
 /// The operators at one node, except Rename and Exchange.
@@ -132,9 +132,9 @@ pub(super) struct NodeOperators {
     other_children: Option<Destination>,
     /// Whether streamed children go into the first inserted path.
     pub streams_into_path: bool,
-    /// Whether all children move behind the element.
+    /// Whether all children move after the element.
     pub upgrades_all: bool,
-    /// Whether streamed children go behind the element, which therefore ends before them.
+    /// Whether streamed children go after the element, which therefore ends before them.
     pub ends_before_children: bool,
 }
 
@@ -281,7 +281,7 @@ impl NodeOperators {
                 let destination = if self.ends_before_children {
                     Destination::Streamed
                 } else {
-                    Destination::BehindElement
+                    Destination::AfterElement
                 };
                 self.set_destination(children.as_deref(), destination);
             }

@@ -26,7 +26,7 @@ impl Frame {
 /// The progress of the operators at an open element.
 #[derive(Debug, Default)]
 pub(super) struct OperatorState {
-    /// Whether the element is inside another, so that children can be moved behind it.
+    /// Whether the element is inside another, so that children can be moved after it.
     pub can_upgrade: bool,
     /// Whether children are collected in `undecided` until the element ends.
     pub collects: bool,
@@ -34,7 +34,7 @@ pub(super) struct OperatorState {
     pub downgraded: bool,
     /// Whether the inserted path for streamed children is open.
     pub path_open: bool,
-    /// Whether the end of the element has been sent: everything else goes behind it.
+    /// Whether the end of the element has been sent: everything else goes after it.
     pub ended: bool,
     /// The element's span, or a placeholder while its end tag has not been read. Set only if the
     /// downstream handler uses spans.

@@ -123,7 +123,7 @@ impl<'a> Selection<'a> {
     fn bind_pending(&mut self, names: &Names, element: &StartElement<'_>) {
         let depth = self.propagation.nodes.depth();
         let own = self.pending.list_of(names, element.name);
-        // The current ends of the lists: steps that the element itself waits for are added behind.
+        // The current ends of the lists: steps that the element itself waits for are added after them.
         let lists = [own, ANY_NAME].map(|list| {
             let children = self.pending.children(list, depth - 1);
             (list, children, self.pending.descendants(list).len())

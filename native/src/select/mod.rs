@@ -15,7 +15,7 @@
 //!
 //! Memory is bounded by depth times steps, plus the held candidates, which have a limit
 //! ([`SelectionOptions::candidates_max`]). String-values are compared while they arrive
-//! ([`crate::values::StringValueWatcher`]) and never stored.
+//! ([`crate::value_tests::StringValueWatcher`]) and never stored.
 
 mod candidate;
 mod deferred_nodes;

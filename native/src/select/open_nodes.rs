@@ -1,7 +1,7 @@
 //! The open nodes and the steps they are bound to.
 
 use crate::events::{ExpandedName, NamespaceScope};
-use crate::values::{StringValueWatcher, ValueTest};
+use crate::value_tests::{StringValueWatcher, ValueTest};
 
 use super::candidate::Collected;
 use super::predicate::AtomValue;

@@ -1,6 +1,6 @@
 //! Predicates in three-valued logic: true, false, not known yet.
 
-use crate::values::compare_numbers;
+use crate::value_tests::compare_numbers;
 use crate::xpath::ast::{Expr, Op};
 
 /// One predicate of a step.
@@ -50,7 +50,7 @@ pub(super) enum AtomValue {
     Provisional(u64, bool),
 }
 
-/// The position of a node among its siblings; `None` where it is not known.
+/// The position of a node among its siblings; `None` if it is not known.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct SiblingPosition {
     pub position: Option<u64>,

@@ -121,7 +121,7 @@ impl ResultSet {
         }
     }
 
-    /// The result; `is_found` tells that the query matches although no node was added.
+    /// The result; `is_found` means that the query matches even if no node was added.
     pub fn finish(mut self, is_found: bool) -> QueryResult {
         self.nodes.sort_unstable_by_key(|node| node.order);
         QueryResult {

@@ -5,7 +5,7 @@
 //! there (`role`): they continue that step's path, or they decide an atom of its predicates. Step 0 is
 //! the document node; the branches of a union all continue it.
 
-use crate::values::ValueTest;
+use crate::value_tests::ValueTest;
 use crate::xpath::ast::{Axis, Expr, Kind, NameTest, Op, Path, Query};
 
 use super::predicate::{Formula, Predicate};
@@ -254,7 +254,7 @@ impl Compiler {
             (None, Goal::AnyPasses(test) | Goal::FirstPasses(test)) => {
                 atoms.push(Atom::Value(test))
             }
-            (None, Goal::Select | Goal::Exists) => unreachable!("`.` alone is no atom"),
+            (None, Goal::Select | Goal::Exists) => unreachable!("`.` alone is not an atom"),
         }
         Formula::Atom(id)
     }

@@ -1,12 +1,12 @@
 //! The query language: syntax tree, parser, printer and normal form.
 
-pub mod ast;
+pub(crate) mod ast;
 mod canonical_printer;
 mod lexical_rules;
-pub mod limits;
+pub(crate) mod limits;
 mod namespaces;
 mod normal_form;
-pub mod number;
+pub(crate) mod number;
 mod operands;
 mod parser;
 mod path_parser;
@@ -17,8 +17,9 @@ mod tree_order;
 #[cfg(test)]
 mod tests;
 
-pub use canonical_printer::canonical_text;
+pub(crate) use canonical_printer::canonical_text;
 pub use namespaces::Namespaces;
-pub use normal_form::normalise;
-pub use parser::{parse, parse_canonical};
-pub use query_refusal::QueryRefusal;
+pub(crate) use normal_form::normalise;
+pub use parser::parse;
+pub(crate) use parser::parse_canonical;
+pub(crate) use query_refusal::QueryRefusal;

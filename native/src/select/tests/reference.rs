@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use crate::values::{compare, compare_numbers};
+use crate::value_tests::{compare, compare_numbers};
 use crate::xpath::ast::{Axis, Expr, Kind, Path, Query, Step};
 
 use super::document::{NodeKind, TreeNode};
