@@ -172,7 +172,7 @@ class DocumentRewriter:
     def cut(
         self,
         document: Buffer,
-        wanted: list[tuple[str, tuple[int, int, bool], tuple[str, str] | None]],
+        requests: list[tuple[str, tuple[int, int, bool], tuple[str, str] | None]],
     ) -> tuple[list[_Part], _Summary | None, _Refusal | None]: ...
 
 @final

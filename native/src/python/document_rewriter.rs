@@ -37,7 +37,7 @@ type RowTuple = (
 );
 
 /// `(kind, span, name of an attribute)`
-type WantedTuple = (String, SpanTuple, Option<(String, String)>);
+type RequestTuple = (String, SpanTuple, Option<(String, String)>);
 
 /// Trees with their tables; number of unknown elements, peak size of the buffers, and summary; or the
 /// refusal.
@@ -128,14 +128,14 @@ impl DocumentRewriter {
         &self,
         py: Python<'_>,
         document: PyBuffer<u8>,
-        wanted: Vec<WantedTuple>,
+        requests: Vec<RequestTuple>,
     ) -> PyResult<(
         Vec<FragmentTuple>,
         Option<SummaryTuple>,
         Option<RefusalTuple>,
     )> {
         let bytes = bytes_of(&document)?;
-        let wanted = wanted
+        let requests = requests
             .into_iter()
             .map(|(kind, span, name)| FragmentRequest {
                 span: Span {
@@ -150,16 +150,16 @@ impl DocumentRewriter {
                 },
                 name: name.map(|(uri, local)| ExpandedName::new((uri.into(), local.into()))),
             });
-        let mut cutter = FragmentExtractor::new(wanted.collect());
+        let mut extractor = FragmentExtractor::new(requests.collect());
         let read = py.detach(|| {
             let document = &mut DocumentSource::Bytes(bytes);
-            self.readers.take().read_original(document, &mut cutter)
+            self.readers.take().read_original(document, &mut extractor)
         });
         let (summary, refusal) = or_refusal(read)?;
         Ok(match summary {
             None => (Vec::new(), None, refusal),
             Some(summary) => {
-                let fragments = cutter.finish();
+                let fragments = extractor.finish();
                 let tuples = fragments.iter().map(fragment_tuple).collect();
                 (tuples, Some(summary_tuple(summary)), None)
             }

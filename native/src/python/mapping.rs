@@ -73,8 +73,8 @@ fn operator_of(tuple: &Bound<'_, PyTuple>) -> PyResult<Operator> {
             Operator::RenameAttribute(attribute, name)
         }
         "to-element" => {
-            let (attribute, name, place) = rest.extract()?;
-            Operator::ToElement(attribute, name, place)
+            let (attribute, name, node) = rest.extract()?;
+            Operator::ToElement(attribute, name, node)
         }
         "insert" => {
             let (path, children) = rest.extract()?;

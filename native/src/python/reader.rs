@@ -93,8 +93,8 @@ struct Collector<'py> {
 
 impl Collector<'_> {
     /// Stops reading if a Python object could not be created; the error is raised afterwards.
-    fn check(&mut self, made: PyResult<()>) -> Result<(), Stop> {
-        made.map_err(|error| {
+    fn check(&mut self, appended: PyResult<()>) -> Result<(), Stop> {
+        appended.map_err(|error| {
             self.failed = Some(error);
             Stop {
                 code: "",
@@ -130,25 +130,25 @@ impl Handler for Collector<'_> {
             namespaces.push((prefix.to_owned(), uri.to_owned()));
         });
         let (own, span) = (name(names, element.name), span_tuple(element.span));
-        let made = self
+        let appended = self
             .events
             .append(("start", own, attributes, namespaces, span));
-        self.check(made)
+        self.check(appended)
     }
 
     fn end_element(&mut self, span: Span, _: Span) -> Result<(), Stop> {
-        let made = self.events.append(("end", span_tuple(span)));
-        self.check(made)
+        let appended = self.events.append(("end", span_tuple(span)));
+        self.check(appended)
     }
 
     fn text(&mut self, text: &str, span: Span) -> Result<(), Stop> {
-        let made = self.events.append(("text", text, span_tuple(span)));
-        self.check(made)
+        let appended = self.events.append(("text", text, span_tuple(span)));
+        self.check(appended)
     }
 
     fn text_break(&mut self) -> Result<(), Stop> {
-        let made = self.events.append(("break",));
-        self.check(made)
+        let appended = self.events.append(("break",));
+        self.check(appended)
     }
 }
 

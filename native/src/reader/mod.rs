@@ -157,7 +157,7 @@ impl Reader {
         let result = match opened {
             Opened::Stream(input) => {
                 match self.read_windows(DocumentStream::new(*input), handler) {
-                    Ok(taken) => Ok(taken),
+                    Ok(bytes) => Ok(bytes),
                     Err(ReadError::Refusal(refusal)) => Err(refusal),
                     Err(ReadError::Io(_)) => unreachable!("reading from memory cannot fail"),
                 }

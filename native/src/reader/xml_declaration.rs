@@ -58,12 +58,12 @@ pub(super) fn parse<'t>(cursor: &mut TextCursor<'t>) -> ParseResult<Option<&'t s
 /// Consumes ` name="value"` if it is next; returns the value.
 fn pseudo_attribute<'t>(cursor: &mut TextCursor<'t>, name: &str) -> ParseResult<Option<&'t str>> {
     let before = cursor.at;
-    let spaced = cursor.skip_space();
+    let has_space = cursor.skip_space();
     if !cursor.take(name)? {
         cursor.at = before;
         return Ok(None);
     }
-    if !spaced {
+    if !has_space {
         let message = format!("white space is missing before {name}");
         return refuse(error_codes::DECLARATION, cursor.at, message);
     }

@@ -121,11 +121,11 @@ fn a_record_from_an_entity_is_refused() {
 fn a_part_read_with_its_prefix_reports_positions_in_the_original() {
     let document = b"<?xml version='1.0'?> <a p='1'>\n<b/><b>2</b><b>3</b></a>";
     let (_, all, _) = split(document, options(&["a", "b"], 5));
-    let mut whole = RecordSplitter::new(&document[..], options(&["a", "b"], 5)).expect("memory");
-    let batch = std::iter::from_fn(|| whole.next(1).expect("memory"))
+    let mut splitter = RecordSplitter::new(&document[..], options(&["a", "b"], 5)).expect("memory");
+    let batch = std::iter::from_fn(|| splitter.next(1).expect("memory"))
         .find(|batch| !batch.ranges.is_empty())
         .expect("a record");
-    let mut prefix = whole.prolog();
+    let mut prefix = splitter.prolog();
     prefix.extend(&batch.ancestors[0].1);
     let mut part = Vec::new();
     for &(start, end) in &prefix {

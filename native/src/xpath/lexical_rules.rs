@@ -22,23 +22,23 @@ const ASCII: [u8; 128] = {
 pub(super) fn ncname_end(text: &str, at: usize) -> usize {
     let bytes = text.as_bytes();
     let mut end = at;
-    let mut wanted = START;
+    let mut class = START;
     while let Some(&byte) = bytes.get(end) {
         if byte < 0x80 {
-            if ASCII[byte as usize] & wanted == 0 {
+            if ASCII[byte as usize] & class == 0 {
                 break;
             }
             end += 1;
         } else {
             let character = text[end..].chars().next().expect("not at the end");
             let fits =
-                is_name_start(character) || (wanted == CONTINUE && is_name_continue(character));
+                is_name_start(character) || (class == CONTINUE && is_name_continue(character));
             if !fits {
                 break;
             }
             end += character.len_utf8();
         }
-        wanted = CONTINUE;
+        class = CONTINUE;
     }
     end
 }
@@ -80,16 +80,16 @@ pub(super) fn number_end(text: &str, at: usize) -> usize {
             .take_while(|byte| byte.is_ascii_digit());
         from + digits.count()
     };
-    let whole = digits_end(at);
-    if bytes.get(whole) != Some(&b'.') {
-        return whole;
+    let integer_end = digits_end(at);
+    if bytes.get(integer_end) != Some(&b'.') {
+        return integer_end;
     }
-    let fraction = digits_end(whole + 1);
+    let fraction_end = digits_end(integer_end + 1);
     // A point alone is not a number.
-    if whole == at && fraction == whole + 1 {
+    if integer_end == at && fraction_end == integer_end + 1 {
         at
     } else {
-        fraction
+        fraction_end
     }
 }
 

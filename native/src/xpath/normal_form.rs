@@ -135,16 +135,16 @@ impl Filters {
             self.free = self.all.len();
         } else if !is_always(&predicate) && !self.all.contains(&predicate) {
             let before = |other: &Expr| compare_exprs(other, &predicate).is_lt();
-            let place = self.free + self.all[self.free..].partition_point(before);
-            self.all.insert(place, predicate);
+            let at = self.free + self.all[self.free..].partition_point(before);
+            self.all.insert(at, predicate);
         }
     }
 
     /// Removes the last predicate that can be the continuation of an existing path.
     fn take_continuation(&mut self) -> Option<Continuation> {
         let continues = |expr: &Expr| matches!(expr, Expr::Exists(_) | Expr::Compare(..));
-        let place = self.free + self.all[self.free..].iter().rposition(continues)?;
-        match self.all.remove(place) {
+        let at = self.free + self.all[self.free..].iter().rposition(continues)?;
+        match self.all.remove(at) {
             Expr::Exists(path) => Some((path, None)),
             Expr::Compare(path, op, literal) => Some((path, Some((op, literal)))),
             _ => unreachable!("only these can continue a path"),
@@ -293,10 +293,10 @@ fn normal_position(op: Op, number: f64, negated: bool, make: fn(Op, f64) -> Expr
         };
         return if holds { always() } else { never() };
     }
-    let whole = number.floor() == number;
+    let is_integer = number.floor() == number;
     match op {
-        Op::Eq if !whole || number < 1.0 => never(),
-        Op::Ne if !whole || number < 1.0 => always(),
+        Op::Eq if !is_integer || number < 1.0 => never(),
+        Op::Ne if !is_integer || number < 1.0 => always(),
         Op::Eq => make(Op::Eq, number),
         Op::Ne if number == 1.0 => make(Op::Ge, 2.0),
         Op::Ne => make(Op::Ne, number),

@@ -220,8 +220,8 @@ mod tests {
         }
 
         #[test]
-        fn long_numbers_round_as_rust_rounds_them(whole in "[0-9]{1,900}", fraction in "[0-9]{0,900}", cut in 0_usize..900) {
-            let text = format!("{whole}.{fraction}");
+        fn long_numbers_round_as_rust_rounds_them(integer in "[0-9]{1,900}", fraction in "[0-9]{0,900}", cut in 0_usize..900) {
+            let text = format!("{integer}.{fraction}");
             let expected: f64 = text.parse().unwrap();
             prop_assert!(same(number(&text), expected));
             prop_assert!(same(in_chunks(&text, &[cut]), expected));

@@ -285,16 +285,16 @@ impl Parser<'_> {
     }
 
     fn text_test(&mut self, name: &str, start: usize) -> Parsed<Expr> {
-        let searched = self.or()?;
+        let haystack = self.or()?;
         self.scanner.expect(",")?;
-        let sought = self.or()?;
-        let Value::Nodes(path) = searched.value else {
+        let needle = self.or()?;
+        let Value::Nodes(path) = haystack.value else {
             let message = format!("the first argument of `{name}()` must be one path");
-            return refuse("query.function", message, searched.start);
+            return refuse("query.function", message, haystack.start);
         };
-        let Value::Text(text) = sought.value else {
+        let Value::Text(text) = needle.value else {
             let message = format!("the second argument of `{name}()` must be a string in quotes");
-            return refuse("query.function", message, sought.start);
+            return refuse("query.function", message, needle.start);
         };
         self.scanner.count_conditions(start, 1)?;
         Ok(match name {

@@ -49,22 +49,22 @@ impl<'a> Scanner<'a> {
     /// Consumes `token` if it is next; whether it was.
     #[inline]
     pub fn take(&mut self, token: &str) -> bool {
-        let taken = self.next_is(token);
-        if taken {
+        let is_next = self.next_is(token);
+        if is_next {
             self.at += token.len();
         }
-        taken
+        is_next
     }
 
     /// Consumes `word`, and white space before it, if it is next and not part of a longer name; whether
     /// it was.
     pub fn take_word(&mut self, word: &str) -> bool {
         self.skip();
-        let taken = self.next_is(word) && ncname_end(self.text, self.at) == self.at + word.len();
-        if taken {
+        let is_next = self.next_is(word) && ncname_end(self.text, self.at) == self.at + word.len();
+        if is_next {
             self.at += word.len();
         }
-        taken
+        is_next
     }
 
     /// Consumes `token`, and white space before it; refuses anything else.

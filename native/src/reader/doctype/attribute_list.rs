@@ -22,11 +22,11 @@ pub(super) fn declaration(
     cursor.expect_space(error_codes::DOCTYPE)?;
     let element = cursor.qualified_name()?;
     loop {
-        let spaced = cursor.skip_space();
+        let has_space = cursor.skip_space();
         if cursor.take(">")? {
             return Ok(());
         }
-        if !spaced {
+        if !has_space {
             return refuse(
                 error_codes::DOCTYPE,
                 cursor.at,

@@ -31,8 +31,8 @@ pub(in crate::reader) fn parse(
 ) -> ParseResult<()> {
     cursor.expect_space(error_codes::DOCTYPE)?;
     cursor.qualified_name()?;
-    let spaced = cursor.skip_space();
-    if spaced && external_id(cursor, false)? {
+    let has_space = cursor.skip_space();
+    if has_space && external_id(cursor, false)? {
         doctype.has_external_subset = true;
         cursor.skip_space();
     }
@@ -129,8 +129,8 @@ impl SubsetParser<'_> {
             let text = replacement_text(value, !in_entity).map_err(|error| error.shifted(start))?;
             Definition::Internal(text)
         } else if external_id(cursor, false)? {
-            let spaced = cursor.skip_space();
-            if !is_parameter && spaced && cursor.take("NDATA")? {
+            let has_space = cursor.skip_space();
+            if !is_parameter && has_space && cursor.take("NDATA")? {
                 cursor.expect_space(error_codes::DOCTYPE)?;
                 cursor.ncname()?;
                 Definition::Unparsed
@@ -218,9 +218,9 @@ fn external_id(cursor: &mut TextCursor<'_>, allows_public_only: bool) -> ParseRe
             "a character that is not allowed in a public identifier",
         );
     }
-    let spaced = cursor.skip_space();
+    let has_space = cursor.skip_space();
     if matches!(cursor.peek()?, b'"' | b'\'') {
-        if !spaced {
+        if !has_space {
             return refuse(
                 error_codes::DOCTYPE,
                 cursor.at,

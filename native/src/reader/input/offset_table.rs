@@ -53,11 +53,11 @@ impl OffsetTable {
     /// Drops the first `bytes` of the text in memory.
     pub(super) fn consume(&mut self, bytes: usize) {
         self.base += bytes as u64;
-        let gone = self
+        let consumed = self
             .runs
             .partition_point(|run| run.decoded <= self.base)
             .saturating_sub(1);
-        self.runs.drain(..gone);
+        self.runs.drain(..consumed);
     }
 
     /// The original offset of offset `at` of the text in memory.

@@ -150,8 +150,8 @@ fn check(root: &Item, query: &Query) -> Result<(), TestCaseError> {
         let chosen: Vec<usize> = steps.iter().map(|node| node.order as usize).collect();
         prop_assert_eq!(chosen.last(), selected.first());
         for (step, &node) in chosen.iter().enumerate() {
-            let whole = prefix(path, step, path.steps[step].predicates.len());
-            prop_assert!(reference::select(&tree, &whole).contains(&node));
+            let complete = prefix(path, step, path.steps[step].predicates.len());
+            prop_assert!(reference::select(&tree, &complete).contains(&node));
             let Some(&below) = chosen.get(step + 1) else {
                 continue;
             };
