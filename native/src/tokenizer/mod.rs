@@ -3,7 +3,7 @@
 pub(crate) mod byte_classes;
 pub(crate) mod case_folding;
 #[cfg(target_arch = "x86_64")]
-pub(crate) mod cpu_features;
+mod cpu_features;
 mod latin_scanner;
 pub mod text_buffer;
 pub mod word_tokenizer;
