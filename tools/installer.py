@@ -70,8 +70,11 @@ _ACTIVITIES = (
     # Of cargo's verbose output, because "Compiling" names a crate before its turn has come.
     (re.compile(r"\s*Running `.*--crate-name (?!build_script)(?P<name>\w+)"), "compiling {name}"),
     (
-        re.compile(r"\s*Downloading (?P<name>\S+) \((?P<size>[\d.]+ [MG]B)\)"),
-        "downloading {name} ({size})",
+        re.compile(
+            r"\s*Downloading (?P<name>\w+)-(?P<version>[\w.]+?)(-\S+|\.tar\.gz)"
+            r" \((?P<size>.+ [MG]B)\)"
+        ),
+        "downloading {name} {version} ({size})",
     ),
     (re.compile(r"\s*Building wheel for (?P<name>\S+) .*started"), "packing {name}"),
     (re.compile(r"\s*Collecting (?P<name>[\w.-]+)"), "collecting {name}"),

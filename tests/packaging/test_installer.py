@@ -44,7 +44,8 @@ def test_an_extra_of_extras_is_resolved_and_nothing_is_listed_twice() -> None:
 @pytest.mark.parametrize(
     ("line", "expected"),
     [
-        ("  Downloading spark-4.tar.gz (455.9 MB)", "downloading spark-4.tar.gz (455.9 MB)"),
+        ("  Downloading pyspark-4.3.0.tar.gz (455.9 MB)", "downloading pyspark 4.3.0 (455.9 MB)"),
+        ("  Downloading lxml-6.1.3-cp311-linux.whl (5.2 MB)", "downloading lxml 6.1.3 (5.2 MB)"),
         ("  Downloading mdurl-0.1.2-py3-none-any.whl (10.0 kB)", None),
         ("Collecting rich<16,>=13.9", "collecting rich"),
         ("  Building wheel for pyspark (pyproject.toml): started", "packing pyspark"),
