@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import sqlite3
 from collections.abc import Iterator
 from pathlib import Path
@@ -67,7 +68,8 @@ def test_a_workspace_without_mediation_tables_is_migrated(
     with Workspace.open(tmp_path) as opened:
         assert opened.mediation.read().domains == []
         assert Path(opened.mediation.current()).is_file()
-    found = sqlite3.connect(tmp_path / DATABASE).execute("PRAGMA user_version").fetchone()
+    with contextlib.closing(sqlite3.connect(tmp_path / DATABASE)) as connection:
+        found = connection.execute("PRAGMA user_version").fetchone()
     assert found == (len(MIGRATIONS),)
 
 
