@@ -32,3 +32,10 @@ def test_a_required_core_that_is_absent_is_an_error() -> None:
     done = run(HIDE_CORE + "import penstock.native", PENSTOCK_REQUIRE_NATIVE="1")
     assert done.returncode != 0
     assert "[native.missing]" in done.stderr
+
+
+def test_what_only_the_core_can_do_is_refused_without_it() -> None:
+    done = run(HIDE_CORE + "from penstock.mediation import DocumentWriter; DocumentWriter()")
+    assert done.returncode != 0
+    assert "[native.missing]" in done.stderr
+    assert "AttributeError" not in done.stderr

@@ -10,6 +10,7 @@ from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, SparkSession
 
 from penstock.errors import PenstockError
+from penstock.native import native
 from penstock.pipeline import spark_schemas
 from penstock.pipeline.document_matching import match_documents, matches_of
 from penstock.workspace.index_versions import write_shards, write_version
@@ -90,7 +91,9 @@ def test_a_refused_document_has_an_error_with_position(
     errors = {row.sequence: row.error for row in refused.collect()}
     assert sorted(errors) == [2, 5]
     assert errors[2].code == "xml.end-tag"
-    assert (errors[2].line, errors[2].column, errors[2].offset) == (1, 23, 22)
+    # Expat reports the end of the tag's name instead of its start.
+    column = 23 if native is not None else 25
+    assert (errors[2].line, errors[2].column, errors[2].offset) == (1, column, column - 1)
     assert errors[2].hint
 
 

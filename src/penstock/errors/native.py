@@ -7,7 +7,7 @@ from penstock.errors.classes import ErrorSpec, NativeMissingError
 ERRORS: dict[str, ErrorSpec] = {
     "native.missing": ErrorSpec(
         NativeMissingError,
-        "the native core is not installed, and PENSTOCK_REQUIRE_NATIVE is set",
+        "the native core is required but not installed",
         "Install Rust 1.88 or newer and run `make setup`; `penstock doctor` shows what failed.",
     ),
 }

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from penstock.documents import Fragment, Limits, Name, Span
+from penstock.errors import error
 from penstock.matching.engine import Buffer
 from penstock.matching.native_base import context_of, document_error, summary_of
 from penstock.matching.results import Work
@@ -32,6 +33,8 @@ class DocumentWriter:
     """
 
     def __init__(self, limits: Limits | None = None) -> None:
+        if native is None:
+            raise error("native.missing", "serialising rewritten documents needs the native core")
         self.core: DocumentRewriter = native.DocumentRewriter((limits or Limits()).by_name())
         self.mappings = CompiledMappings()
 
