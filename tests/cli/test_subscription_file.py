@@ -109,7 +109,7 @@ def test_json_lines(tmp_path: Path) -> None:
         ("s.txt", "@namespace =urn:p\n", "subscription-file.directive", 1, 1),
         ("s.txt", "@kind regex\n", "subscription-file.directive", 1, 1),
         ("s.txt", "one\t/a\ntwo\t/é\xff\n".encode("latin-1"), "subscription-file.encoding", 2, 6),
-        ("s.jsonl", '{"id": "one",}\n', "subscription-file.not-json", 1, 14),
+        ("s.jsonl", '{"id": "one", 2}\n', "subscription-file.not-json", 1, 15),
         ("s.jsonl", "[]\n", "subscription-file.line", 1, 1),
         ("s.jsonl", '{"id": 1, "query": "/a"}\n', "subscription-file.line", 1, 1),
         ("s.jsonl", '{"id": "one"}\n', "subscription-file.line", 1, 1),
