@@ -14,6 +14,10 @@ LAUGHS = (
     + b"]><a>&a9;</a>"
 )
 QUADRATIC = b"<!DOCTYPE a [<!ENTITY e '" + b"x" * 100_000 + b"'>]><a>" + b"&e;" * 2_000 + b"</a>"
+STANDALONE = (
+    b"<?xml version='1.0' standalone='%s'?>"
+    b"<!DOCTYPE a [<!ENTITY %% p \"<!ENTITY e 'x'>\">%%p;]><a>&e;</a>"
+)
 
 # A document, the code, and the text before the error, or several alternatives.
 REFUSED = [
@@ -58,6 +62,7 @@ REFUSED = [
     (b"<?xml version='1.0' encoding='utf-16'?><a/>", "encoding.mismatch", None),
     (b"<a>&b;</a>", "entity.undeclared", b"<a>"),
     (b"<!DOCTYPE a SYSTEM 'a.dtd'><a>&b;</a>", "entity.undeclared", None),
+    (STANDALONE % b"yes", "entity.undeclared", STANDALONE[: -len(b"&e;</a>")] % b"yes"),
     (b"<!DOCTYPE a [<!ENTITY b SYSTEM 'b'>]><a>&b;</a>", "entity.external", None),
     (b"<!DOCTYPE a [<!ENTITY b SYSTEM 'b'>]><a c='&b;'/>", "entity.external", None),
     (b"<!DOCTYPE a [<!ENTITY b SYSTEM 'b' NDATA n>]><a>&b;</a>", "entity.unparsed", None),
@@ -85,7 +90,36 @@ LIMITED = [
     (b"<abc/>", Limits(name_bytes=2), "limit.name-bytes"),
     (b"<a b='123'/>", Limits(value_bytes=2), "limit.value-bytes"),
     (b"<a b='123'/>", Limits(tag_bytes=11), "limit.tag-bytes"),
+    (
+        b"<?xml version='1.0' ?><a/>",
+        Limits(xml_declaration_bytes=21),
+        "limit.xml-declaration-bytes",
+    ),
     (b"<!DOCTYPE a []><a/>", Limits(doctype_bytes=14), "limit.doctype-bytes"),
+    *(
+        (b"<!DOCTYPE a [%s]><a/>" % twice, Limits(declarations=1), "limit.declarations")
+        for twice in (
+            b"<!ATTLIST a b ID #IMPLIED c ID #IMPLIED>",
+            b"<!ATTLIST a b ID #IMPLIED><!ENTITY e ''>",
+            b"<!ELEMENT a ANY><!NOTATION n SYSTEM ''>",
+            b"<!ENTITY % p '<!ELEMENT a ANY>'>%p;",
+        )
+    ),
+    (
+        b"<!DOCTYPE a [<!ATTLIST a b CDATA '' c CDATA ''>]><a c=''/>",
+        Limits(attributes=1),
+        "limit.attributes",
+    ),
+    (
+        b"<!DOCTYPE a [<!ATTLIST b c CDATA ''>]><a>" + b"<b/>" * 10_000 + b"</a>",
+        Limits(entity_bytes=49_999),
+        "limit.entity-bytes",
+    ),
+    (
+        b"<!DOCTYPE a [<!ATTLIST b c CDATA '' d CDATA ''>]><a>" + b"<b/>" * 60_000 + b"</a>",
+        Limits(entity_amplification=1),
+        "limit.entity-amplification",
+    ),
     (b"<!DOCTYPE a [<!ENTITY e '123'>]><a>&e;</a>", Limits(entity_bytes=2), "limit.entity-bytes"),
     (
         b"<!DOCTYPE a [<!ENTITY e '&f;'><!ENTITY f ''>]><a>&e;</a>",

@@ -82,6 +82,7 @@ impl DocumentParser {
     pub(super) fn begin(&mut self, encoding: Encoding) {
         self.name_table.begin();
         self.doctype.clear();
+        self.doctype.is_standalone = false;
         self.open.clear();
         self.partial_token = None;
         self.summary = Summary {
@@ -144,12 +145,24 @@ impl DocumentParser {
     }
 
     fn declaration(&mut self, window: &InputWindow<'_>, at: &mut usize) -> ParseResult<()> {
-        let mut cursor = self.cursor(window, *at, "the XML declaration");
-        let declared = xml_declaration::parse(&mut cursor)?;
-        self.encoding.check_declared(declared)?;
-        *at = cursor.at;
-        self.phase = Phase::Prolog;
-        Ok(())
+        let start = *at;
+        let mut cursor = self.cursor(window, start, "the XML declaration");
+        let max = self.options.limits.xml_declaration_bytes;
+        let is_cut = limit(&mut cursor, start, max);
+        match xml_declaration::parse(&mut cursor) {
+            Err(ParseError::NeedMore) if is_cut => {
+                let message = format!("the XML declaration is longer than {max} bytes");
+                refuse(error_codes::LIMIT_XML_DECLARATION_BYTES, start, message)
+            }
+            declaration => {
+                let declaration = declaration?;
+                self.encoding.check_declared(declaration.encoding)?;
+                self.doctype.is_standalone = declaration.is_standalone;
+                *at = cursor.at;
+                self.phase = Phase::Prolog;
+                Ok(())
+            }
+        }
     }
 
     /// Parses white space, comments and processing instructions outside the root element, and before it
@@ -235,12 +248,9 @@ impl DocumentParser {
             let message = "document type declarations are not allowed";
             return refuse(error_codes::DOCTYPE_REFUSED, start, message);
         }
-        // Never parses beyond the limit, however much text is in memory.
-        let max = self.options.limits.doctype_bytes;
-        let end = floor_char_boundary(window.text, start.saturating_add(max));
         let mut cursor = self.cursor(window, start + OPENING, "the document type declaration");
-        cursor.text = &window.text[..end];
-        cursor.complete = window.complete && end == window.text.len();
+        let max = self.options.limits.doctype_bytes;
+        let is_cut = limit(&mut cursor, start, max);
         // An incomplete declaration is parsed again from its start.
         self.doctype.clear();
         let document_offset = window.original(start);
@@ -250,7 +260,7 @@ impl DocumentParser {
             &self.options,
             document_offset,
         ) {
-            Err(ParseError::NeedMore) if end < window.text.len() => {
+            Err(ParseError::NeedMore) if is_cut => {
                 let message = format!("the document type declaration is longer than {max} bytes");
                 refuse(error_codes::LIMIT_DOCTYPE_BYTES, start, message)
             }
@@ -262,4 +272,14 @@ impl DocumentParser {
             }
         }
     }
+}
+
+/// Restricts the cursor to `max` bytes from `start` on, however much text is in memory; whether there is
+/// more.
+fn limit(cursor: &mut TextCursor<'_>, start: usize, max: usize) -> bool {
+    let end = floor_char_boundary(cursor.text, start.saturating_add(max));
+    let is_cut = end < cursor.text.len();
+    cursor.text = &cursor.text[..end];
+    cursor.complete &= !is_cut;
+    is_cut
 }

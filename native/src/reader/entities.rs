@@ -20,6 +20,8 @@ pub(super) enum Definition {
 #[derive(Debug)]
 struct Entity {
     definition: Definition,
+    /// Whether it is declared in a parameter entity.
+    is_in_parameter: bool,
     open: bool,
 }
 
@@ -84,14 +86,21 @@ impl Entities {
     }
 
     /// Declares an entity; the first declaration of a name takes precedence.
-    pub(super) fn declare(&mut self, name: &str, definition: Definition) {
+    pub(super) fn declare(&mut self, name: &str, definition: Definition, is_in_parameter: bool) {
         if !self.by_name.contains_key(name) {
             self.by_name.insert(name.into(), self.entities.len());
             self.entities.push(Entity {
                 definition,
+                is_in_parameter,
                 open: false,
             });
         }
+    }
+
+    /// Whether the entity `name` is declared in a parameter entity.
+    pub(super) fn is_in_parameter(&self, name: &str) -> bool {
+        let id = self.by_name.get(name);
+        id.is_some_and(|&id| self.entities[id].is_in_parameter)
     }
 
     /// Opens an entity; returns its number, for [`Entities::close`], and its text. `None` if it is not

@@ -78,8 +78,12 @@ codes! {
     LIMIT_VALUE_BYTES = "limit.value-bytes";
     /// [`super::Limits::tag_bytes`].
     LIMIT_TAG_BYTES = "limit.tag-bytes";
+    /// [`super::Limits::xml_declaration_bytes`].
+    LIMIT_XML_DECLARATION_BYTES = "limit.xml-declaration-bytes";
     /// [`super::Limits::doctype_bytes`].
     LIMIT_DOCTYPE_BYTES = "limit.doctype-bytes";
+    /// [`super::Limits::declarations`].
+    LIMIT_DECLARATIONS = "limit.declarations";
     /// [`super::Limits::entity_bytes`].
     LIMIT_ENTITY_BYTES = "limit.entity-bytes";
     /// [`super::Limits::entity_depth`].

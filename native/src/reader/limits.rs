@@ -48,9 +48,13 @@ limits! {
     value_bytes: usize = 1 << 20;
     /// Size of a start or end tag in UTF-8; tags are buffered completely.
     tag_bytes: usize = 4 << 20;
+    /// Size of the XML declaration in UTF-8; it is buffered completely.
+    xml_declaration_bytes: usize = 1 << 10;
     /// Size of the document type declaration in UTF-8; it is buffered completely.
     doctype_bytes: usize = 1 << 20;
-    /// Total size of the expansions of entities and attribute defaults in a document.
+    /// Declarations in the document type declaration; each attribute counts.
+    declarations: usize = 20_000;
+    /// Total size of the expansions of entities, and of attribute defaults as if written in the tags.
     entity_bytes: u64 = 8 << 20;
     /// Entities open within one another.
     entity_depth: usize = 16;

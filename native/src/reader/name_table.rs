@@ -269,7 +269,7 @@ impl NameTable {
             return refuse(error_codes::NAMESPACE_EMPTY, 0, message);
         }
         let uri = self.uri(uri);
-        self.add_bytes(0)?;
+        self.check_bytes()?;
         let before = std::mem::replace(&mut self.bound[prefix as usize], uri);
         self.undo_log.push((prefix, before));
         Ok(())
@@ -316,6 +316,10 @@ impl NameTable {
     /// Adds the size of an entry with this many bytes of text, which is stored twice.
     fn add_bytes(&mut self, bytes: usize) -> ParseResult<()> {
         self.bytes += 2 * bytes + ENTRY_BYTES;
+        self.check_bytes()
+    }
+
+    fn check_bytes(&self) -> ParseResult<()> {
         if self.bytes - self.bytes_at_start > self.bytes_max {
             let message = format!(
                 "the distinct names and namespaces take more than {} bytes",

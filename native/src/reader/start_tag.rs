@@ -4,7 +4,6 @@ use crate::events::{Attribute, Handler, StartElement};
 
 use super::attribute_value::{collapse, is_special, ValueNormaliser};
 use super::char_classes::is_space;
-use super::doctype::AttributeRule;
 use super::document_parser::{DocumentParser, OpenElement};
 use super::error_codes;
 use super::input_window::InputWindow;
@@ -58,7 +57,7 @@ impl DocumentParser {
         }
         let mark = self.name_table.mark();
         self.attributes.clear();
-        if name_len < content.len() || !self.doctype.rules(&content[..name_len]).is_empty() {
+        if name_len < content.len() || self.has_defaults(&content[..name_len]) {
             self.attributes(window, start, end, start + 1 + name_len, content_end, qname)?;
         }
         let name = self
@@ -245,12 +244,24 @@ impl DocumentParser {
             let message = format!("the attribute {} occurs twice", self.name_table.text(name));
             return refuse(error_codes::ATTRIBUTE_TWICE, at, message);
         }
+        self.check_attribute_count(at)
+    }
+
+    /// Checks that the tag may have one more attribute.
+    #[inline]
+    fn check_attribute_count(&self, at: usize) -> ParseResult<()> {
         let max = self.options.limits.attributes;
         if self.attributes.len() == max {
             let message = format!("an element has more than {max} attributes");
             return refuse(error_codes::LIMIT_ATTRIBUTES, at, message);
         }
         Ok(())
+    }
+
+    #[inline]
+    fn has_defaults(&self, element: &str) -> bool {
+        let rules = self.doctype.rules(element);
+        rules.is_some_and(|rules| !rules.defaults().is_empty())
     }
 
     #[inline]
@@ -264,9 +275,7 @@ impl DocumentParser {
         element: QNameId,
     ) -> ParseResult<Value> {
         let rules = self.doctype.rules(self.name_table.text(element));
-        let is_tokenized = rules
-            .iter()
-            .any(|rule| rule.is_tokenized && *rule.name == *name);
+        let is_tokenized = rules.is_some_and(|rules| rules.is_tokenized(name));
         if is_literal && !is_tokenized {
             if end - start > self.options.limits.value_bytes {
                 let max = self.options.limits.value_bytes;
@@ -300,27 +309,23 @@ impl DocumentParser {
         end: usize,
         element: QNameId,
     ) -> ParseResult<()> {
-        let rules: &[AttributeRule] = self.doctype.rules(self.name_table.text(element));
-        for at in 0..rules.len() {
-            let rule = &self.doctype.rules(self.name_table.text(element))[at];
-            let Some(default) = &rule.default else {
-                continue;
-            };
+        let Some(rules) = self.doctype.rules(self.name_table.text(element)) else {
+            return Ok(());
+        };
+        let mut bytes = 0;
+        for default in rules.defaults() {
             let name = self
                 .name_table
-                .intern(&rule.name)
+                .intern(&default.name)
                 .map_err(|error| error.at(start))?;
             if !self.name_table.is_new_in_tag(name) {
                 continue;
             }
+            self.check_attribute_count(start)?;
+            bytes += default.written_bytes();
             let from = self.values.len();
-            self.values.push_str(default);
+            self.values.push_str(&default.value);
             let value = Value::Expanded(from, self.values.len());
-            let bytes = default.len();
-            self.doctype
-                .expansion
-                .charge(bytes, window.original(start), &self.options.limits)
-                .map_err(|error| error.at(start))?;
             self.attributes.push(RawAttribute {
                 name,
                 start,
@@ -328,7 +333,10 @@ impl DocumentParser {
                 value,
             });
         }
-        Ok(())
+        self.doctype
+            .expansion
+            .charge(bytes, window.original(start), &self.options.limits)
+            .map_err(|error| error.at(start))
     }
 }
 

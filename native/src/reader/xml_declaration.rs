@@ -5,9 +5,16 @@ use super::error_codes;
 use super::parse_error::{quote, refuse, ParseError, ParseResult};
 use super::text_cursor::TextCursor;
 
-/// Parses the XML declaration, if there is one, and returns the declared encoding, if there is one. The
-/// standalone declaration is checked and ignored: external declarations are never read.
-pub(super) fn parse<'t>(cursor: &mut TextCursor<'t>) -> ParseResult<Option<&'t str>> {
+/// What an XML declaration declares.
+#[derive(Debug, Default)]
+pub(super) struct XmlDeclaration<'t> {
+    pub encoding: Option<&'t str>,
+    /// Whether it has `standalone="yes"`.
+    pub is_standalone: bool,
+}
+
+/// Parses the XML declaration, if there is one.
+pub(super) fn parse<'t>(cursor: &mut TextCursor<'t>) -> ParseResult<XmlDeclaration<'t>> {
     const OPENING: &str = "<?xml";
     let rest = cursor.rest();
     if rest.len() <= OPENING.len() && OPENING.starts_with(rest) && !cursor.complete {
@@ -20,7 +27,7 @@ pub(super) fn parse<'t>(cursor: &mut TextCursor<'t>) -> ParseResult<Option<&'t s
             .get(OPENING.len())
             .is_some_and(|&b| is_space(b))
     {
-        return Ok(None);
+        return Ok(XmlDeclaration::default());
     }
     cursor.at += OPENING.len();
     let Some(version) = pseudo_attribute(cursor, "version")? else {
@@ -44,15 +51,17 @@ pub(super) fn parse<'t>(cursor: &mut TextCursor<'t>) -> ParseResult<Option<&'t s
             "the encoding name is not well-formed",
         );
     }
-    if let Some(other) =
-        pseudo_attribute(cursor, "standalone")?.filter(|s| !["yes", "no"].contains(s))
-    {
+    let standalone = pseudo_attribute(cursor, "standalone")?;
+    if let Some(other) = standalone.filter(|s| !["yes", "no"].contains(s)) {
         let message = format!("standalone is {}, neither yes nor no", quote(other));
         return refuse(error_codes::DECLARATION, cursor.at, message);
     }
     cursor.skip_space();
     cursor.expect("?>", error_codes::DECLARATION)?;
-    Ok(encoding)
+    Ok(XmlDeclaration {
+        encoding,
+        is_standalone: standalone == Some("yes"),
+    })
 }
 
 /// Consumes ` name="value"` if it is next; returns the value.

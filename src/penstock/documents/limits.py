@@ -45,11 +45,18 @@ class Limits:
     tag_bytes: int = 4 * MIB
     """Bytes of a start or end tag in UTF-8; a tag is buffered completely."""
 
+    xml_declaration_bytes: int = 1 * KIB
+    """Bytes of the XML declaration in UTF-8; it is buffered completely."""
+
     doctype_bytes: int = 1 * MIB
     """Bytes of the document type declaration in UTF-8; it is buffered completely."""
 
+    declarations: int = 20_000
+    """Declarations in the document type declaration; each attribute counts."""
+
     entity_bytes: int = 8 * MIB
-    """Total bytes of all expansions of entities and attribute defaults in a document."""
+    """Total bytes of all expansions of entities in a document, and of attribute defaults as if
+    they were written in the tags."""
 
     entity_depth: int = 16
     """Nesting depth of entity references."""

@@ -176,10 +176,21 @@ ERRORS: dict[str, ErrorSpec] = {
         "a tag is longer than the limit",
         "If the publisher is trusted, raise `Limits(tag_bytes=...)`.",
     ),
+    "limit.xml-declaration-bytes": ErrorSpec(
+        DocumentError,
+        "the XML declaration is longer than the limit",
+        "Remove the white space in it; if the publisher is trusted, raise"
+        " `Limits(xml_declaration_bytes=...)`.",
+    ),
     "limit.doctype-bytes": ErrorSpec(
         DocumentError,
         "the document type declaration is longer than the limit",
         "If the publisher is trusted, raise `Limits(doctype_bytes=...)`.",
+    ),
+    "limit.declarations": ErrorSpec(
+        DocumentError,
+        "the document type declaration has more declarations than the limit",
+        "If the publisher is trusted, raise `Limits(declarations=...)`.",
     ),
     "limit.entity-bytes": ErrorSpec(
         DocumentError,

@@ -6,7 +6,6 @@ use crate::reader::parse_error::{refuse, ParseResult};
 use crate::reader::text_cursor::TextCursor;
 
 use super::internal_subset::SubsetParser;
-use super::AttributeRule;
 
 /// The types that are keywords. A keyword precedes its own prefixes.
 const KEYWORD_TYPES: [&str; 8] = [
@@ -33,6 +32,7 @@ pub(super) fn declaration(
                 "white space is missing before an attribute",
             );
         }
+        subset.count_declaration(cursor.at)?;
         let name = cursor.qualified_name()?;
         cursor.expect_space(error_codes::DOCTYPE)?;
         let is_tokenized = attribute_type(cursor)?;
@@ -42,14 +42,11 @@ pub(super) fn declaration(
             if is_tokenized {
                 collapse(&mut value, 0);
             }
-            value.into_boxed_str()
+            value
         });
-        let rule = AttributeRule {
-            name: name.into(),
-            is_tokenized,
-            default,
-        };
-        subset.doctype.declare_attribute(element, rule);
+        subset
+            .doctype
+            .declare_attribute(element, name, is_tokenized, default);
     }
 }
 

@@ -69,12 +69,15 @@ impl SubsetParser<'_> {
             } else if cursor.take("<?")? {
                 instruction(cursor)?;
             } else if cursor.take("<!ENTITY")? {
+                self.count_declaration(start)?;
                 self.entity(cursor, in_entity)?;
             } else if cursor.take("<!ATTLIST")? {
                 attribute_list::declaration(self, cursor, !in_entity)?;
             } else if cursor.take("<!ELEMENT")? {
+                self.count_declaration(start)?;
                 element_declaration::declaration(cursor, self.options.limits.depth)?;
             } else if cursor.take("<!NOTATION")? {
+                self.count_declaration(start)?;
                 notation(cursor)?;
             } else {
                 return refuse(
@@ -84,6 +87,12 @@ impl SubsetParser<'_> {
                 );
             }
         }
+    }
+
+    /// Counts a declaration at offset `at` of the text.
+    pub(super) fn count_declaration(&mut self, at: usize) -> ParseResult<()> {
+        self.doctype
+            .count_declaration(at, self.options.limits.declarations)
     }
 
     /// Parses `name;` and the declarations in the parameter entity.
@@ -107,7 +116,9 @@ impl SubsetParser<'_> {
             what: "a parameter entity",
             name_bytes_max: cursor.name_bytes_max,
         };
+        self.doctype.parameter_depth += 1;
         self.declarations(&mut entity_cursor, true)?;
+        self.doctype.parameter_depth -= 1;
         self.doctype
             .parameter
             .close(id, &mut self.doctype.expansion);
@@ -151,7 +162,7 @@ impl SubsetParser<'_> {
         } else {
             &mut self.doctype.general
         };
-        entities.declare(name, definition);
+        entities.declare(name, definition, in_entity);
         Ok(())
     }
 }

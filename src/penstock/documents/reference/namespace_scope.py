@@ -17,7 +17,9 @@ class Scope:
     """The namespaces in scope while elements are entered and left."""
 
     def __init__(self) -> None:
+        # Elements without declarations share the scope of their parent, and its bindings.
         self._scopes: list[dict[str, str]] = [{"xml": XML}]
+        self._bindings: list[tuple[tuple[str, str], ...]] = [()]
 
     @staticmethod
     def is_declaration(attribute: str) -> bool:
@@ -26,22 +28,29 @@ class Scope:
 
     def enter(self, attributes: Mapping[str, str]) -> None:
         """Enter an element with these attributes."""
+        declared = {name: uri for name, uri in attributes.items() if self.is_declaration(name)}
+        if not declared:
+            self._scopes.append(self._scopes[-1])
+            self._bindings.append(self._bindings[-1])
+            return
         scope = dict(self._scopes[-1])
-        for name, uri in attributes.items():
-            if self.is_declaration(name):
-                prefix = split(name)[1] if ":" in name else ""
-                _check(prefix, uri)
-                scope[prefix] = uri
+        for name, uri in declared.items():
+            prefix = split(name)[1] if ":" in name else ""
+            _check(prefix, uri)
+            scope[prefix] = uri
         self._scopes.append(scope)
+        self._bindings.append(
+            tuple(sorted((p, uri) for p, uri in scope.items() if uri and p != "xml"))
+        )
 
     def leave(self) -> None:
         """Leave the element entered last."""
         self._scopes.pop()
+        self._bindings.pop()
 
     def bindings(self) -> tuple[tuple[str, str], ...]:
         """Prefixes and URIs in scope, sorted, without ``xml``."""
-        scope = self._scopes[-1]
-        return tuple(sorted((p, uri) for p, uri in scope.items() if uri and p != "xml"))
+        return self._bindings[-1]
 
     def element(self, written: str) -> Name:
         """The expanded name of an element."""

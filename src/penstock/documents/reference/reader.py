@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
 
 from penstock.documents.events import (
@@ -32,6 +33,12 @@ from penstock.documents.reference.well_formedness import Declared, check
 from penstock.errors import PenstockError, Where, error
 
 __all__ = ["Reading", "read"]
+
+AMPLIFICATION_FREE_BYTES = 64 << 10
+"""Bytes of expansions that the limit ``entity_amplification`` ignores."""
+
+MARKUP_BYTES = 4
+"""Bytes of a default attribute besides its name and value: space, equals sign and quotes."""
 
 PREDEFINED = {"amp": "&", "lt": "<", "gt": ">", "quot": '"', "apos": "'"}
 
@@ -108,6 +115,8 @@ class _EventGenerator:
         self.scope = Scope()
         self.open: list[int] = []  # start of each open element's start tag
         self.at = 0  # position for errors
+        self.expanded_bytes = 0
+        self.entity_depth = 0
 
     def events(self) -> Iterator[Event]:
         """The events of the root element."""
@@ -115,6 +124,32 @@ class _EventGenerator:
 
     def refusal(self, code: str, message: str) -> PenstockError:
         return error(code, message, self.text.where(self.at))
+
+    def charge(self, size: int) -> None:
+        """Counts bytes of expansions against the limits."""
+        self.expanded_bytes += size
+        if self.expanded_bytes > self.limits.entity_bytes:
+            message = f"the entities expand to more than {self.limits.entity_bytes} bytes"
+            raise self.refusal("limit.entity-bytes", message)
+        counted = self.expanded_bytes - AMPLIFICATION_FREE_BYTES
+        times = self.limits.entity_amplification
+        if counted > self.text.offsets[self.at] * times:
+            message = (
+                f"the entities expand to more than {times} times the size of the document so far"
+            )
+            raise self.refusal("limit.entity-amplification", message)
+
+    @contextmanager
+    def entity(self, name: str) -> Iterator[str]:
+        """The replacement text of a declared entity, which is open while it is used."""
+        if self.entity_depth == self.limits.entity_depth:
+            message = f"entities are nested deeper than {self.limits.entity_depth}"
+            raise self.refusal("limit.entity-depth", message)
+        text = self.declared.entities[name]
+        self.charge(len(text.encode()))
+        self.entity_depth += 1
+        yield text
+        self.entity_depth -= 1
 
     def content(self, text: str, start: int, reference: Span | None) -> Iterator[Event]:
         """The events of ``text`` from ``start`` on; ``reference`` is the span it was expanded
@@ -157,9 +192,12 @@ class _EventGenerator:
             for part in ATTRIBUTE.finditer(token["attributes"])
         ]
         names = {own for own, _, _ in given}
-        for own, default in self.declared.defaults(token["start"]):
+        for own, default in self.declared.defaults(token["start"]).items():
             if own not in names:
                 given.append((own, default, span))
+                self.charge(len(f"{own}{default}".encode()) + MARKUP_BYTES)
+            if len(given) > self.limits.attributes:
+                break
         if len(given) > self.limits.attributes:
             message = f"an element has more than {self.limits.attributes} attributes"
             raise self.refusal("limit.attributes", message)
@@ -200,8 +238,10 @@ class _EventGenerator:
             elif (character := _character(part)) is not None:
                 parts[at] = character
             elif part in self.declared.entities:
-                parts[at] = self.expanded(self.declared.entities[part])
+                with self.entity(part) as text:
+                    parts[at] = self.expanded(text)
             else:
+                self.charge(len(self.entities[part].encode()))
                 parts[at] = self.entities[part]
         return "".join(parts)
 
@@ -212,8 +252,10 @@ class _EventGenerator:
             return
         span = outermost or span._replace(from_entity=True)
         if name in self.declared.entities:
-            yield from self.content(self.declared.entities[name], 0, span)
+            with self.entity(name) as text:
+                yield from self.content(text, 0, span)
         elif self.entities[name]:
+            self.charge(len(self.entities[name].encode()))
             yield Text(self.entities[name], span)
 
 

@@ -35,6 +35,7 @@ CODES = {
     expat.errors.XML_ERROR_INCORRECT_ENCODING: "encoding.mismatch",
     expat.errors.XML_ERROR_UNCLOSED_CDATA_SECTION: "xml.unclosed",
     expat.errors.XML_ERROR_INCOMPLETE_PE: "xml.doctype",
+    expat.errors.XML_ERROR_ENTITY_DECLARED_IN_PE: "entity.undeclared",
     expat.errors.XML_ERROR_XML_DECL: "xml.declaration",
     expat.errors.XML_ERROR_PUBLICID: "xml.doctype",
     "limit on input amplification factor (from DTD and entities) breached": (
@@ -42,6 +43,16 @@ CODES = {
     ),
 }
 """Error codes of Expat's errors; the default is ``xml.tag``."""
+
+XML_DECLARATION = re.compile(r"<\?xml\s.*?(?:\?>|\Z)", re.DOTALL)
+
+
+@dataclass(slots=True)
+class AttributeRules:
+    """The attribute declarations of an element."""
+
+    types: dict[str, str] = field(default_factory=dict)
+    defaults: dict[str, str] = field(default_factory=dict)
 
 
 @dataclass(slots=True)
@@ -51,8 +62,8 @@ class Declared:
     entities: dict[str, str] = field(default_factory=dict)
     """Internal general entities: names and replacement texts."""
 
-    attributes: dict[tuple[str, str], tuple[str, str | None]] = field(default_factory=dict)
-    """Type and default by element and attribute."""
+    attributes: dict[str, AttributeRules] = field(default_factory=dict)
+    """Attribute declarations by element."""
 
     doctype: tuple[int, int] | None = None
     """Start and end of the document type declaration in the text."""
@@ -63,25 +74,27 @@ class Declared:
     root_end: int = 0
     """End of the root element."""
 
-    def defaults(self, element: str) -> list[tuple[str, str]]:
+    def defaults(self, element: str) -> Mapping[str, str]:
         """The default attributes of ``element``."""
-        return [
-            (attribute, default)
-            for (owner, attribute), (_, default) in self.attributes.items()
-            if owner == element and default is not None
-        ]
+        rules = self.attributes.get(element)
+        return {} if rules is None else rules.defaults
 
     def is_tokens(self, element: str, attribute: str) -> bool:
         """Whether white space in this attribute is collapsed."""
-        return self.attributes.get((element, attribute), ("CDATA", None))[0] != "CDATA"
+        rules = self.attributes.get(element)
+        return rules is not None and rules.types.get(attribute, "CDATA") != "CDATA"
 
 
 def check(
     content: bytes, text: OriginalText, limits: Limits, entities: Mapping[str, str]
 ) -> Declared:
     """Parse the document with Expat and return its declarations; raises the error of a refusal."""
+    declaration = XML_DECLARATION.match(text.text)
+    if declaration and len(declaration[0].encode()) > limits.xml_declaration_bytes:
+        message = f"the XML declaration is longer than {limits.xml_declaration_bytes} bytes"
+        raise error("limit.xml-declaration-bytes", message, text.where(0))
     parser = expat.ParserCreate(text.encoding if text.encoding.startswith("utf-16") else None)
-    handler = _ExpatHandler(parser, text, entities)
+    handler = _ExpatHandler(parser, text, limits, entities)
     try:
         parser.Parse(content, True)
     except expat.ExpatError as problem:
@@ -102,12 +115,18 @@ class _ExpatHandler:
     """Handles Expat's callbacks."""
 
     def __init__(
-        self, parser: expat.XMLParserType, text: OriginalText, entities: Mapping[str, str]
+        self,
+        parser: expat.XMLParserType,
+        text: OriginalText,
+        limits: Limits,
+        entities: Mapping[str, str],
     ) -> None:
         self.parser = parser
         self.text = text
+        self.limits = limits
         self.entities = entities
         self.declared = Declared()
+        self.declarations = 0
         self.depth = 0
         self.doctype_start = 0
         self.is_supplying = False
@@ -170,6 +189,7 @@ class _ExpatHandler:
         _public: str | None,
         _notation: str | None,
     ) -> None:
+        self.count_declaration()
         self.unprefixed(name)
         if not is_parameter and value is not None and not self.is_supplying:
             self.declared.entities.setdefault(name, value)
@@ -177,18 +197,33 @@ class _ExpatHandler:
     def attribute(
         self, element: str, name: str, kind: str, default: str | None, _required: bool
     ) -> None:
+        self.count_declaration()
         self.qualified(element)
         self.qualified(name)
-        self.declared.attributes.setdefault((element, name), (kind, default))
+        rules = self.declared.attributes.setdefault(element, AttributeRules())
+        if name not in rules.types:
+            rules.types[name] = kind
+            if default is not None:
+                rules.defaults[name] = default
 
     def element(self, name: str, _model: object) -> None:
+        self.count_declaration()
         self.qualified(name)
 
     def notation(self, name: str, *_: object) -> None:
+        self.count_declaration()
         self.unprefixed(name)
 
     def instruction(self, target: str, _data: str) -> None:
         self.unprefixed(target)
+
+    def count_declaration(self) -> None:
+        if self.is_supplying:
+            return
+        self.declarations += 1
+        if self.declarations > self.limits.declarations:
+            message = f"the document type has more than {self.limits.declarations} declarations"
+            raise error("limit.declarations", message, self.text.where(self.here()))
 
     def unprefixed(self, name: str) -> None:
         """Refuses names with a colon; Expat is not namespace-aware."""
