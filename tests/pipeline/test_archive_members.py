@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import io
+import struct
 import tarfile
 import zipfile
 from pathlib import Path
@@ -143,6 +144,155 @@ def test_an_encrypted_member_is_a_fault_but_the_others_are_read() -> None:
     entry = archive.index(b"PK\x01\x02", archive.index(b"PK\x01\x02") + 1)
     archive[entry + 8] |= 1
     assert faults(members(bytes(archive), "x.zip")) == ["archive.encrypted", None, None]
+
+
+def member_data(archive: bytes, header: int) -> int:
+    """The offset of the data of the member of a zip file with this header."""
+    name, extra = struct.unpack_from("<HH", archive, header + 26)
+    return header + 30 + int(name) + int(extra)
+
+
+@pytest.mark.parametrize("method", [zipfile.ZIP_BZIP2, zipfile.ZIP_LZMA, zipfile.ZIP_DEFLATED])
+def test_a_damaged_member_is_a_fault_but_the_others_are_read(method: int) -> None:
+    intact = zipped({"a.xml": b"<a/>" * 999, "b.xml": b"<b/>"}, method)
+    data = member_data(intact, intact.index(b"PK\x03\x04", 4))
+    for at in range(data, data + 20):
+        archive = bytearray(intact)
+        archive[at] ^= 0xFF
+        first, second = members(bytes(archive), "x.zip")
+        assert first.fault is None or first.fault.code == "archive.damaged"
+        assert first.fault is not None or first.content == b"<a/>" * 999
+        assert second == Member("b.xml", 1, b"<b/>")
+
+
+def test_a_member_without_a_name_is_a_fault_but_the_others_are_read() -> None:
+    archive = bytearray(zipped({"a": b"<a/>", "b.xml": b"<b/>"}))
+    for signature, lengths in ((b"PK\x03\x04", 26), (b"PK\x01\x02", 28)):
+        # The name of the second entry, after the folder, becomes an extra field.
+        entry = archive.index(signature, archive.index(signature) + 1)
+        archive[entry + lengths : entry + lengths + 4] = struct.pack("<HH", 0, 1)
+    found = members(bytes(archive), "x.zip")
+    assert faults(found) == ["archive.damaged", None]
+    assert found[1] == Member("b.xml", 1, b"<b/>")
+
+
+def sparse_tar(size: int, data: bytes) -> bytes:
+    """A tar file whose member ``s.xml`` has ``data`` and then a hole, with GNU's headers."""
+    header = bytearray(tarfile.TarInfo("s.xml").tobuf(tarfile.GNU_FORMAT))
+    header[156:157] = tarfile.GNUTYPE_SPARSE
+    header[124:136] = b"%011o\0" % len(data)
+    header[386:410] = b"%011o\0%011o\0" % (0, len(data))
+    header[483:495] = b"%011o\0" % size
+    header[148:156] = b" " * 8
+    header[148:156] = b"%06o\0 " % sum(header)
+    padded = data + b"\0" * (-len(data) % 512)
+    return bytes(header) + padded
+
+
+def tar_end(*parts: bytes) -> bytes:
+    return b"".join(parts) + b"\0" * 1024
+
+
+def plain_member(name: str, content: bytes, **fields: object) -> bytes:
+    info = tarfile.TarInfo(name)
+    info.size = len(content)
+    for field, value in fields.items():
+        setattr(info, field, value)
+    return info.tobuf(tarfile.GNU_FORMAT) + content + b"\0" * (-len(content) % 512)
+
+
+def test_a_sparse_member_is_not_expanded() -> None:
+    archive = tar_end(
+        sparse_tar(256 << 20, b""), sparse_tar(5, b"<s/>"), plain_member("a", b"<a/>")
+    )
+    for content, path in ((archive, "x.tar"), (gzip.compress(archive), "x.tgz")):
+        found = members(content, path)
+        assert faults(found) == ["archive.sparse", "archive.sparse", None]
+        assert found[2].content == b"<a/>"
+    # A sparse member without holes is like any other.
+    assert members(tar_end(sparse_tar(4, b"<s/>")), "x.tar") == [Member("s.xml", 0, b"<s/>")]
+
+
+@pytest.mark.parametrize(
+    "kind", [tarfile.XHDTYPE, tarfile.XGLTYPE, tarfile.GNUTYPE_LONGNAME, tarfile.GNUTYPE_LONGLINK]
+)
+def test_an_extended_tar_header_is_limited(kind: bytes) -> None:
+    header = bytearray(plain_member("x", b"", type=kind))
+    header[124:136] = b"%011o\0" % (4 << 30)  # its declared size
+    header[148:156] = b" " * 8
+    header[148:156] = b"%06o\0 " % sum(header)
+    archive = tar_end(plain_member("a.xml", b"<a/>"), bytes(header))
+    found = members(archive, "x.tar")
+    assert found[0] == Member("a.xml", 0, b"<a/>")
+    assert found[1].fault is not None
+    assert "a header is longer than" in found[1].fault.message
+
+
+def test_global_tar_headers_are_limited() -> None:
+    def pax(number: int) -> bytes:
+        record = f"k{number}=v\n"
+        return f"{len(record) + 2} {record}".encode()
+
+    header = plain_member("x", b"".join(pax(n) for n in range(10, 99)), type=tarfile.XGLTYPE)
+    few = tar_end(header, plain_member("a.xml", b"<a/>"))
+    assert faults(members(few, "x.tar")) == [None]
+    second = plain_member("x", b"".join(pax(n) for n in range(100, 199)), type=tarfile.XGLTYPE)
+    many = tar_end(header, plain_member("a.xml", b"<a/>"), second, plain_member("b.xml", b"<b/>"))
+    assert faults(members(many, "x.tar")) == [None, "archive.damaged"]
+
+
+def test_a_negative_size_in_a_tar_header_is_damage() -> None:
+    header = bytearray(plain_member("b.xml", b""))
+    header[124:136] = b"\xff" * 11 + b"\0"
+    header[148:156] = b" " * 8
+    header[148:156] = b"%06o\0 " % sum(header)
+    archive = tar_end(plain_member("a.xml", b"<a/>"), bytes(header))
+    assert faults(members(archive, "x.tar")) == [None, "archive.damaged"]
+
+
+def test_folders_and_unselected_members_count_against_the_limit() -> None:
+    folders = [plain_member(f"d{n}/", b"", type=tarfile.DIRTYPE) for n in range(3)]
+    archive = tar_end(*folders, plain_member("a.xml", b"<a/>"))
+    assert faults(members(archive, "x.tar", limits=ArchiveLimits(members=4))) == [None]
+    limited = members(archive, "x.tar", limits=ArchiveLimits(members=3))
+    assert faults(limited) == ["archive.members"]
+
+
+def test_a_long_zip_directory_is_not_loaded(monkeypatch: pytest.MonkeyPatch) -> None:
+    archive = zipped({f"{n}.xml": b"" for n in range(200)})
+    assert len(members(archive, "x.zip", limits=ArchiveLimits(members=201))) == 200
+    monkeypatch.setattr("penstock.pipeline.archive_members.ENTRIES_LOADED_MIN", 1)
+    monkeypatch.setattr(zipfile, "ZipFile", None)  # must not be called
+    few = ArchiveLimits(members=100)
+    assert faults(members(archive, "x.zip", limits=few)) == ["archive.members"]
+
+
+def test_names_that_cannot_be_decoded_are_kept_as_text() -> None:
+    archive = tar_end(plain_member("a\udcff.xml", b"<a/>"))
+    (member,) = members(archive, "x.tar")
+    assert (member.name, member.content) == ("a?.xml", b"<a/>")
+
+
+def test_names_never_become_paths() -> None:
+    names = ["/etc/a.xml", "../../b.xml"]
+    found = members(zipped(dict.fromkeys(names, b"<a/>")), "x.zip")
+    assert [member.name for member in found] == names
+    archive = tar_end(*(plain_member(name, b"<a/>") for name in names))
+    assert [member.name for member in members(archive, "x.tar")] == names
+
+
+@pytest.mark.parametrize("path", ["x.zip", "x.tgz", "x.gz"])
+def test_a_failure_of_the_storage_is_raised(path: str) -> None:
+    content = {"x.zip": zipped(FILES), "x.tgz": tarred(FILES), "x.gz": gzip.compress(b"<a/>")}[path]
+
+    class Failing(io.BytesIO):
+        def read(self, size: int | None = -1) -> bytes:
+            if self.tell() > 0:
+                raise ConnectionResetError("the storage is gone")
+            return super().read(min(size or 0, 4))
+
+    with pytest.raises(ConnectionResetError):
+        list(read_members(Failing(content), path, len(content), "*", ArchiveLimits()))
 
 
 def test_archives_become_documents(spark: SparkSession, tmp_path: Path) -> None:

@@ -243,6 +243,12 @@ ERRORS: dict[str, ErrorSpec] = {
         "an archive has more members than the limit",
         "Publish it in parts, or raise the limit.",
     ),
+    "archive.sparse": ErrorSpec(
+        DocumentError,
+        "a member of an archive is a sparse file with holes",
+        "Holes are zero bytes, which XML does not allow: check the file, and pack it without"
+        " `--sparse`.",
+    ),
     "archive.encrypted": ErrorSpec(
         DocumentError,
         "a member of an archive is encrypted",

@@ -1,7 +1,8 @@
 """Reads the members of zip, tar and gzip archives as a stream, within limits.
 
 Zip and gzip files are recognised by their first bytes, tar files by name. Damage and exceeded
-limits are reported as a member without content: matching refuses it, so it is counted.
+limits are reported as a member without content: matching refuses it, so it is counted. Only a
+failure of the storage raises an exception: it fails the task, which Spark retries.
 """
 
 from __future__ import annotations
@@ -10,7 +11,6 @@ import io
 import struct
 import tarfile
 import zipfile
-import zlib
 from collections.abc import Iterator
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
@@ -18,7 +18,14 @@ from typing import IO, Any, Final, NamedTuple, Self, cast
 
 from penstock.errors import PenstockError, error
 from penstock.pipeline.gzip_stream import EXEMPT_BYTES, GzipStream
-from penstock.pipeline.limits import ARCHIVE_BYTES, ARCHIVE_MEMBERS, ARCHIVE_RATIO, MEMBER_BYTES
+from penstock.pipeline.limits import (
+    ARCHIVE_BYTES,
+    ARCHIVE_MEMBERS,
+    ARCHIVE_RATIO,
+    MEMBER_BYTES,
+    TAR_GLOBAL_HEADERS_MAX,
+    TAR_HEADER_BYTES_MAX,
+)
 
 ZIP: Final = (b"PK\x03\x04", b"PK\x05\x06")
 GZIP: Final = b"\x1f\x8b"
@@ -31,19 +38,35 @@ ZIP_END_BYTES_MAX: Final = 22 + 0xFFFF
 ENTRIES_OVERFLOW: Final = 0xFFFF
 """The number of entries in that record if the actual number does not fit."""
 
-DAMAGE_ERRORS: Final = (
-    zipfile.BadZipFile,
-    tarfile.TarError,
-    zlib.error,
-    struct.error,
-    EOFError,
-    IndexError,
-    NotImplementedError,
-    RuntimeError,
-    ValueError,
+ZIP_ENTRY: Final = b"PK\x01\x02"
+ZIP_ENTRY_BYTES_MIN: Final = 46
+"""Bytes of an entry of a zip file's central directory without its name."""
+
+ENTRIES_LOADED_MIN: Final = 10_000
+"""Entries of a zip file's directory that are loaded even if the limit of members is lower."""
+
+CHUNK_BYTES: Final = 1 << 20
+
+TAR_EXTENSIONS: Final = (
+    tarfile.XHDTYPE,
+    tarfile.XGLTYPE,
+    tarfile.SOLARIS_XHDTYPE,
+    tarfile.GNUTYPE_LONGNAME,
+    tarfile.GNUTYPE_LONGLINK,
 )
-"""Exceptions that the standard library raises for damaged archives. ``OSError`` is not one of them:
-a failed read fails the task, which Spark retries."""
+"""Types of tar headers whose content describes the next member; it is read completely."""
+
+
+class _StorageError(Exception):
+    """The archive could not be read from storage.
+
+    Every other exception is caused by the archive: the standard library has no common class for
+    them. A damaged bzip2 member, for example, raises ``OSError``.
+    """
+
+    def __init__(self, original: OSError) -> None:
+        super().__init__(str(original))
+        self.original = original
 
 
 class Member(NamedTuple):
@@ -71,24 +94,33 @@ def read_members(
     file: IO[bytes], path: str, size: int, pattern: str, limits: ArchiveLimits
 ) -> Iterator[Member]:
     """The members of an archive whose names match the glob ``pattern``."""
-    file = cast(IO[bytes], io.BufferedReader(_StrictSeek(file)))
+    try:
+        members = _read_members(file, path, size, pattern, limits)
+        for position, member in enumerate(members):
+            if position == limits.members:
+                yield Member("", position, b"", _too_many(limits))
+                return
+            # Names may contain lone surrogates, for bytes that could not be decoded.
+            name = member.name.encode(errors="replace").decode()
+            yield member._replace(name=name, position=position)
+    except _StorageError as failure:
+        raise failure.original from None
+
+
+def _read_members(
+    source: IO[bytes], path: str, size: int, pattern: str, limits: ArchiveLimits
+) -> Iterator[Member]:
+    file = cast(IO[bytes], io.BufferedReader(_StoredFile(source, size)))
     head = file.read(4)
     file.seek(0)
     if head in ZIP:
-        members = _zip_members(file, size, pattern, limits)
+        yield from _zip_members(file, size, pattern, limits)
     elif path.lower().endswith(TAR_SUFFIXES):
-        members = _tar_members(file, size, pattern, limits, is_gzip=head.startswith(GZIP))
+        yield from _tar_members(file, size, pattern, limits, is_gzip=head.startswith(GZIP))
     elif head.startswith(GZIP):
-        members = _gzip_member(file, path, size, limits)
+        yield from _gzip_member(file, path, size, limits)
     else:
-        fault = error("archive.damaged", "unknown archive format")
-        members = iter([Member("", 0, b"", fault)])
-    for position, member in enumerate(members):
-        if position == limits.members:
-            message = f"the archive has more than {limits.members} members"
-            yield Member("", position, b"", error("archive.members", message))
-            return
-        yield member._replace(position=position)
+        yield Member("", 0, b"", error("archive.damaged", "unknown archive format"))
 
 
 def _gzip_member(file: IO[bytes], path: str, size: int, limits: ArchiveLimits) -> Iterator[Member]:
@@ -106,18 +138,28 @@ def _tar_members(
     file: IO[bytes], size: int, pattern: str, limits: ArchiveLimits, *, is_gzip: bool
 ) -> Iterator[Member]:
     stream = _gzip_stream(file, size, limits) if is_gzip else None
-    source = cast(IO[bytes], stream or file)
+    fault: PenstockError | None = None
     try:
         # Mode "r|" reads sequentially, without seeking.
-        with tarfile.open(fileobj=source, mode="r|", tarinfo=_StrictInfo) as archive:
-            for info in archive:
-                member = archive.extractfile(info) if info.isfile() else None
-                if member is not None and _matches(info.name, pattern):
-                    content = member.read(limits.member_bytes + 1)
-                    yield _member(info.name, content, limits)
-        fault = None
-    except DAMAGE_ERRORS as problem:
-        fault = error("archive.damaged", f"the archive is damaged: {problem}")
+        archive = tarfile.open(  # noqa: SIM115 - there is nothing to close
+            fileobj=cast(IO[bytes], stream or file), mode="r|", tarinfo=_StrictInfo
+        )
+        for count, info in enumerate(_headers(archive)):
+            if count == limits.members:
+                fault = _too_many(limits)
+                break
+            member = archive.extractfile(info) if info.isfile() else None
+            if member is None or not _matches(info.name, pattern):
+                continue
+            if _has_holes(info):
+                message = "the member is a sparse file with holes"
+                yield Member(info.name, 0, b"", error("archive.sparse", message))
+                continue
+            yield _member(info.name, member.read(limits.member_bytes + 1), limits)
+    except _StorageError:
+        raise
+    except Exception as problem:
+        fault = _damage("the archive", problem)
     if stream is not None:
         stream.exhaust()
     fault = (stream.damage if stream else None) or fault
@@ -125,8 +167,33 @@ def _tar_members(
         yield Member("", 0, b"", fault)
 
 
+def _headers(archive: tarfile.TarFile) -> Iterator[tarfile.TarInfo]:
+    """The headers of an archive, without those before them in memory."""
+    while (info := archive.next()) is not None:
+        if len(archive.pax_headers) > TAR_GLOBAL_HEADERS_MAX:
+            raise tarfile.ReadError("too many global headers")
+        yield info
+        archive.members.clear()  # type: ignore[attr-defined]
+
+
+def _has_holes(info: tarfile.TarInfo) -> bool:
+    """Whether a sparse member is longer than its data; ``size`` is its expanded size."""
+    # The stub declares bytes; it is a list of offsets and sizes.
+    sparse = cast(list[tuple[int, int]] | None, info.sparse)
+    return sparse is not None and info.size > sum(size for _, size in sparse)
+
+
 class _StrictInfo(tarfile.TarInfo):
     """Treats an invalid header as damage; the standard library takes it for the archive's end."""
+
+    @classmethod
+    def frombuf(cls, buf: bytes | bytearray, encoding: str, errors: str) -> Self:
+        info = super().frombuf(buf, encoding, errors)
+        if info.size < 0:
+            raise tarfile.ReadError("a member has a negative size")
+        if info.type in TAR_EXTENSIONS and info.size > TAR_HEADER_BYTES_MAX:
+            raise tarfile.ReadError(f"a header is longer than {TAR_HEADER_BYTES_MAX} bytes")
+        return info
 
     @classmethod
     def fromtarfile(cls, archive: tarfile.TarFile) -> Self:
@@ -144,13 +211,20 @@ def _zip_members(
     bytes_left = limits.bytes
     ratio_left = max(EXEMPT_BYTES, size * limits.ratio)
     try:
+        directory = _zip_directory(file, size)
+        if _has_more_entries(file, size, directory, limits.members):
+            yield Member("", 0, b"", _too_many(limits))
+            return
         archive = zipfile.ZipFile(file)
-        declared = _declared_entries(file, size)
-    except DAMAGE_ERRORS as problem:
-        fault = error("archive.damaged", f"the archive is damaged: {problem}")
-        yield Member("", 0, b"", fault)
+    except _StorageError:
+        raise
+    except Exception as problem:
+        yield Member("", 0, b"", _damage("the archive", problem))
         return
     for info in archive.infolist():
+        if not info.filename:
+            yield Member("", 0, b"", error("archive.damaged", "the member has no name"))
+            continue
         if info.is_dir() or not _matches(info.filename, pattern):
             continue
         if info.flag_bits & ENCRYPTED_FLAG:
@@ -161,9 +235,10 @@ def _zip_members(
         try:
             with archive.open(info) as member:
                 content = member.read(min(limits.member_bytes, bytes_left, ratio_left) + 1)
-        except DAMAGE_ERRORS as problem:
-            fault = error("archive.damaged", f"the member is damaged: {problem}")
-            yield Member(info.filename, 0, b"", fault)
+        except _StorageError:
+            raise
+        except Exception as problem:
+            yield Member(info.filename, 0, b"", _damage("the member", problem))
             continue
         bytes_left -= len(content)
         ratio_left -= len(content)
@@ -172,24 +247,56 @@ def _zip_members(
             return
         yield _member(info.filename, content, limits)
     found = len(archive.infolist())
-    if declared not in (found % (ENTRIES_OVERFLOW + 1), ENTRIES_OVERFLOW):
-        message = f"the archive declares {declared} members but has {found}"
+    if directory.entries not in (found % (ENTRIES_OVERFLOW + 1), ENTRIES_OVERFLOW):
+        message = f"the archive declares {directory.entries} members but has {found}"
         yield Member("", 0, b"", error("archive.damaged", message))
 
 
-def _declared_entries(file: IO[bytes], size: int) -> int:
-    """The number of members that a zip file declares, which the standard library does not check."""
+class _ZipDirectory(NamedTuple):
+    """The end-of-central-directory record of a zip file."""
+
+    entries: int
+    """The declared number of members, which the standard library does not check."""
+
+    bytes: int
+
+
+def _zip_directory(file: IO[bytes], size: int) -> _ZipDirectory:
     file.seek(max(0, size - ZIP_END_BYTES_MAX))
     end = file.read()
-    (declared,) = struct.unpack_from("<H", end, end.rindex(ZIP[1]) + 10)
-    return int(declared)
+    entries, length = struct.unpack_from("<HI", end, end.rindex(ZIP[1]) + 10)
+    return _ZipDirectory(entries, length)
 
 
-class _StrictSeek(io.RawIOBase):
-    """Reports a seek before the start as damage of the archive instead of an I/O error."""
+def _has_more_entries(
+    file: IO[bytes], size: int, directory: _ZipDirectory, entries_max: int
+) -> bool:
+    """Whether a zip file may have more members than the limit.
 
-    def __init__(self, file: IO[bytes]) -> None:
+    The standard library loads the whole directory and needs about a kilobyte for each entry, so
+    the entries of a long one are counted before that.
+    """
+    entries_max = max(entries_max, ENTRIES_LOADED_MIN)
+    if min(size, directory.bytes) // ZIP_ENTRY_BYTES_MIN <= entries_max:
+        return False
+    found = 0
+    before = b""
+    file.seek(max(0, size - ZIP_END_BYTES_MAX - directory.bytes))
+    while found <= entries_max and (chunk := file.read(CHUNK_BYTES)):
+        found += (before + chunk).count(ZIP_ENTRY)
+        before = chunk[-len(ZIP_ENTRY) + 1 :]
+    return found > entries_max
+
+
+class _StoredFile(io.RawIOBase):
+    """Distinguishes failures of the storage from damage of the archive.
+
+    A seek outside the file is damage, although some file systems report it as an I/O error.
+    """
+
+    def __init__(self, file: IO[bytes], size: int) -> None:
         self._file = file
+        self._size = size
 
     def readable(self) -> bool:
         return True
@@ -198,18 +305,33 @@ class _StrictSeek(io.RawIOBase):
         return True
 
     def seek(self, offset: int, whence: int = io.SEEK_SET) -> int:
-        base = {io.SEEK_SET: 0, io.SEEK_CUR: self._file.tell()}.get(whence)
-        if base is not None and base + offset < 0:
-            raise ValueError("it refers to an offset before its start")
-        return self._file.seek(offset, whence)
+        base = {io.SEEK_SET: 0, io.SEEK_CUR: self.tell(), io.SEEK_END: self._size}[whence]
+        if not 0 <= base + offset <= self._size:
+            raise ValueError("it refers to an offset outside of it")
+        try:
+            return self._file.seek(base + offset)
+        except OSError as failure:
+            raise _StorageError(failure) from failure
 
     def tell(self) -> int:
         return self._file.tell()
 
     def readinto(self, buffer: Any) -> int:  # noqa: ANN401 - any buffer
-        content = self._file.read(len(buffer))
+        try:
+            content = self._file.read(len(buffer))
+        except OSError as failure:
+            raise _StorageError(failure) from failure
         buffer[: len(content)] = content
         return len(content)
+
+
+def _damage(what: str, problem: Exception) -> PenstockError:
+    reason = str(problem) or type(problem).__name__
+    return error("archive.damaged", f"{what} is damaged: {reason}")
+
+
+def _too_many(limits: ArchiveLimits) -> PenstockError:
+    return error("archive.members", f"the archive has more than {limits.members} members")
 
 
 def _too_large(limits: ArchiveLimits, *, by_ratio: bool) -> PenstockError:

@@ -33,6 +33,9 @@ _MEMBERS: list[pa.Field[Any]] = [
     pa.field("fault", pa.string()),
 ]
 
+ROW_OVERHEAD_BYTES: Final = 1_000
+"""Approximate bytes of a row besides content and name: members may be empty."""
+
 MEMBERS: Final = pa.schema(_MEMBERS)
 """One row per member: the archive's path and modification time, the member's name, its index in the
 archive, its bytes, and the error if it could not be read."""
@@ -86,9 +89,9 @@ def read_archives(
 
     Returns
     -------
-    Documents, in archive order. A member that is damaged, encrypted or too large becomes a row with
-    empty content, which matching refuses. If a limit of the archive is exceeded, one such row
-    stands for all remaining members.
+    Documents, in archive order. A member that is damaged, encrypted, sparse or too large becomes a
+    row with empty content, which matching refuses. If a limit of the archive is exceeded, one such
+    row stands for all remaining members.
 
     Examples
     --------
@@ -151,7 +154,7 @@ def _member_batches(
                     "fault": None if member.fault is None else str(member.fault),
                 }
             )
-            size += len(member.content)
+            size += len(member.content) + len(member.name) + ROW_OVERHEAD_BYTES
             if size >= ROW_BATCH_BYTES:
                 yield pa.RecordBatch.from_pylist(rows, schema=MEMBERS)
                 rows, size = [], 0

@@ -29,10 +29,18 @@ ARCHIVE_RATIO: Final[int] = 1_000
 """Compression ratio of an archive or compressed file; the first megabyte is exempt."""
 
 ARCHIVE_MEMBERS: Final[int] = 1_000_000
-"""Members of an archive."""
+"""Members of an archive; in a tar archive, folders and members that are not read count too."""
 
 MEMBER_BYTES: Final[int] = 256 << 20
 """Bytes of one member of an archive, which is passed to Spark as one value."""
+
+TAR_HEADER_BYTES_MAX: Final[int] = 1 << 20
+"""Bytes of an extended header of a tar archive, which contains a long name or other properties of
+the next member; beyond it, the archive is refused with ``archive.damaged``."""
+
+TAR_GLOBAL_HEADERS_MAX: Final[int] = 100
+"""Properties in the global headers of a tar archive, which apply to every member after them; beyond
+it, the archive is refused with ``archive.damaged``."""
 
 INFERRED_ROWS_MAX: Final[int] = 1_000_000
 """Distinct paths and attributes in the documents that a schema is inferred from; past it inference
