@@ -17,7 +17,7 @@ NATIVE_SOURCES := setup.py native/Cargo.toml native/Cargo.lock native/build.rs $
 
 # The number of examples each property test draws under `make fuzz`, and how long each fuzz target runs.
 FUZZ_EXAMPLES ?= 2000
-FUZZ_SECONDS ?= 300
+FUZZ_SECONDS ?= 600
 
 # One more than there are processors: the longest tests mostly wait for child processes.
 TEST_PROCESSES ?= $(shell echo $$((1 + $$(getconf _NPROCESSORS_ONLN))))
@@ -93,23 +93,19 @@ docs: setup ## Generate the reference pages and build the documentation into sit
 wheel: setup ## Build the source distribution and a wheel of the optimised core into dist/
 	PENSTOCK_REQUIRE_NATIVE=1 $(BIN)/python -m build --outdir dist
 
-fuzz: setup ## Search for counterexamples at length: generated tests, then the fuzz targets
+fuzz: setup ## Search for counterexamples at length: generated tests, then every fuzz target
 	PENSTOCK_FUZZ_EXAMPLES=$(FUZZ_EXAMPLES) $(BIN)/python -m pytest --quiet -m hypothesis \
 		--numprocesses auto --dist worksteal
-	@if ! cargo +nightly fuzz --version >/dev/null 2>&1; then \
-		echo "fuzz targets: not run, they need nightly Rust and cargo-fuzz (rustup toolchain install nightly, cargo install cargo-fuzz)" >&2; \
-	else cd native; for target in $$(cargo +nightly fuzz list); do \
-		(set -x; cargo +nightly fuzz run "$$target" -- -max_total_time=$(FUZZ_SECONDS)); \
-	done; fi
+	$(BIN)/python fuzz/campaign.py --seconds $(FUZZ_SECONDS) --write
 
 soak: setup ## Kill the running pipeline a hundred times, and write benchmarks/results/soak.txt
 	$(BIN)/python benchmarks/soak.py --kills $(SOAK_KILLS)
 
 clean: ## Remove everything that was made
-	rm -rf $(VENV) build dist results site native/target native/fuzz/target native/fuzz/corpus native/fuzz/artifacts
+	rm -rf $(VENV) build dist results site native/target native/fuzz/target
 	rm -rf .hypothesis .mypy_cache .pytest_cache .ruff_cache src/penstock.egg-info
 	rm -f src/penstock/_native*.so src/penstock/_native*.pyd
-	find src tests docs benchmarks -name __pycache__ -type d -prune -exec rm -rf {} +
+	find src tests docs benchmarks fuzz -name __pycache__ -type d -prune -exec rm -rf {} +
 
 $(VENV)/.made:
 	@python=$$($(find_python)); \

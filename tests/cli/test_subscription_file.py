@@ -132,6 +132,19 @@ def test_malformed_files_have_error_code_and_position(
     assert (caught.value.code, where.line, where.column) == (code, line, column)
 
 
+def test_json_beyond_the_limits_of_its_parser_is_an_error_of_its_line(tmp_path: Path) -> None:
+    path = tmp_path / "subs.jsonl"
+    deep, long = "[" * 100_000, "1" * 5_000
+    path.write_text(f'{{"id": {deep}\n{{"id": {long}}}\n{{"id": "good", "query": "/a"}}\n')
+    reasons: list[SubscriptionFileError] = []
+    found = list(read(path, reasons.append))
+    assert [each.subscription.id for each in found] == ["good"]
+    assert [(each.code, each.where and each.where.line) for each in reasons] == [
+        ("subscription-file.not-json", 1),
+        ("subscription-file.not-json", 2),
+    ]
+
+
 def test_refused_entries_have_positions_and_the_others_are_added(tmp_path: Path) -> None:
     path = tmp_path / "subs.txt"
     found = subscriptions(

@@ -110,7 +110,7 @@ impl EventReader {
 
     /// Reads a document through a mapping into a handler; returns the handler with the provenance
     /// of what it received.
-    pub(crate) fn rewrite<H: Handler>(
+    pub fn rewrite<H: Handler>(
         &mut self,
         document: &mut DocumentSource<'_>,
         mapping: &Mapping,

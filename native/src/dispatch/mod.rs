@@ -6,11 +6,11 @@
 
 pub(crate) mod batch;
 pub mod document_source;
-pub(crate) mod event_reader;
+pub mod event_reader;
 pub mod event_source;
 mod fanout;
 pub mod outcome;
-pub(crate) mod worker_pool;
+pub mod worker_pool;
 
 use event_source::EventSource;
 use outcome::{MatchError, Matched};

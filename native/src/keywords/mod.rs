@@ -26,7 +26,7 @@ pub(crate) mod engine;
 pub mod matcher;
 mod name_tokens;
 mod postings;
-pub(crate) mod query;
+pub mod query;
 pub(crate) mod segment;
 mod segment_builder;
 pub mod store;

@@ -33,10 +33,9 @@ mod sorted_map;
 #[cfg(test)]
 mod tests;
 mod tree_buffer;
-pub(crate) mod tree_writer;
+pub mod tree_writer;
 
 pub(crate) use forest_selection::ForestSelection;
-pub use mapping::Mapping;
-pub(crate) use mapping::{Limits, LocalNode, Operator};
+pub use mapping::{Limits, LocalNode, Mapping, Operator};
 pub(crate) use rewriter::{Rewriter, Rewritten};
 pub(crate) use rewriter_buffers::RewriterBuffers;

@@ -17,9 +17,8 @@ mod tree_order;
 #[cfg(test)]
 mod tests;
 
-pub(crate) use canonical_printer::canonical_text;
+pub use canonical_printer::canonical_text;
 pub use namespaces::Namespaces;
-pub(crate) use normal_form::normalise;
-pub use parser::parse;
-pub(crate) use parser::parse_canonical;
+pub use normal_form::normalise;
+pub use parser::{parse, parse_canonical};
 pub(crate) use query_refusal::QueryRefusal;

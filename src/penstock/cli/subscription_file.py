@@ -236,6 +236,11 @@ def json_objects(
             where = Where(0, number, fault.colno)
             on_error(line_error("subscription-file.not-json", fault.msg, where))
             continue
+        except (ValueError, RecursionError):
+            # A number of thousands of digits, or arrays and objects nested as deeply.
+            message = "a number is too long, or values are nested too deeply"
+            on_error(line_error("subscription-file.not-json", message, Where(0, number, 1)))
+            continue
         if not isinstance(row, dict):
             on_error(bad_row("expected a JSON object", number))
             continue

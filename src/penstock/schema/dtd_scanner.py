@@ -8,6 +8,7 @@ reference.
 from __future__ import annotations
 
 import re
+import sys
 from dataclasses import dataclass
 
 from penstock.errors import PenstockError, Where, error
@@ -21,6 +22,7 @@ NAME_CHAR = NAME_START + "\\-.0-9\u00b7\u0300-\u036f\u203f-\u2040"
 NAME = re.compile(f"[{NAME_START}][{NAME_CHAR}]*")
 NMTOKEN = re.compile(f"[{NAME_CHAR}]+")
 _SPACE = re.compile("[ \t\r\n]+")
+_FORBIDDEN = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 _CHARACTER = "&#(?P<digits>[0-9]{1,8}|x[0-9a-fA-F]{1,8});"
 _REFERENCE = re.compile(f"%(?P<entity>{NAME.pattern});")
 _IN_ENTITY_VALUE = re.compile(f"{_REFERENCE.pattern}|{_CHARACTER}")
@@ -45,6 +47,11 @@ class Scanner:
         self._frames = [_Frame(text, 0, "")]
         self._entities: dict[str, str | None] = {}
         self._expanded = 0
+        self._counted = (0, 0, 1, 0)
+        """An offset in characters and in bytes, with the number and start of its line."""
+        if found := _FORBIDDEN.search(text):
+            self._frames[0].position = found.start()
+            raise self.refuse(f"U+{ord(found[0]):04X} is not a character of XML")
 
     # Places and refusals
 
@@ -53,9 +60,15 @@ class Scanner:
         outer = self._frames[0]
         # Inside an entity: the reference, just before the position of the outer frame.
         end = outer.position if len(self._frames) == 1 else outer.text.rfind("%", 0, outer.position)
-        before = outer.text[:end]
-        line_start = before.rfind("\n") + 1
-        return Where(len(before.encode()), before.count("\n") + 1, end - line_start + 1)
+        # Counts from the last position on: counting from the start each time would be quadratic.
+        start, offset, line, line_start = self._counted
+        passed = outer.text[start:end]
+        offset += len(passed.encode())
+        if newlines := passed.count("\n"):
+            line += newlines
+            line_start = start + passed.rfind("\n") + 1
+        self._counted = (end, offset, line, line_start)
+        return Where(offset, line, end - line_start + 1)
 
     def refuse(self, message: str, *, code: str = "schema.syntax") -> PenstockError:
         """Creates an error at the current position."""
@@ -93,12 +106,15 @@ class Scanner:
             raise self.refuse(
                 f"the parameter entity %{name}; contains itself", code="schema.entity"
             )
-        if len(self._frames) > self._limits.entity_depth_max:
+        self._require_depth(len(self._frames))
+        self._frames.append(_Frame(f" {self._replacement(name)} ", 0, name))
+
+    def _require_depth(self, depth: int) -> None:
+        if depth > self._limits.entity_depth_max:
             raise self.refuse(
                 f"more than {self._limits.entity_depth_max} nested parameter entities",
                 code="schema.limit",
             )
-        self._frames.append(_Frame(f" {self._replacement(name)} ", 0, name))
 
     # Tokens
 
@@ -193,6 +209,7 @@ class Scanner:
                 f"the parameter entity %{name}; contains itself", code="schema.entity"
             )
         inner = (*within, name)
+        self._require_depth(len(inner))
         return _REFERENCE.sub(lambda nested: self._unfold(nested, inner), self._replacement(name))
 
     def attribute_value(self) -> str:
@@ -213,7 +230,7 @@ class Scanner:
     def _character(self, found: re.Match[str]) -> str:
         digits = found["digits"]
         code = int(digits[1:], 16) if digits.startswith("x") else int(digits)
-        if code > 0x10FFFF or 0xD800 <= code < 0xE000 or (code < 32 and code not in (9, 10, 13)):
+        if code > sys.maxunicode or _FORBIDDEN.match(chr(code)):
             raise self.refuse(f"{found[0]} is not a character of XML")
         return chr(code)
 

@@ -1,11 +1,12 @@
-//! The path matcher on arbitrary input: both engines, with a large cache and a tiny one, agree with
-//! exact evaluation.
+//! Path matching on arbitrary input: both engines, with a large cache and a tiny one, agree with exact
+//! evaluation.
 //!
 //! Lines up to the first empty one are queries; the rest is the document.
 
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
+use penstock_fuzz::matching_input::{namespaces, queries_and_document};
 use penstock_native::dispatch::document_source::DocumentSource;
 use penstock_native::dispatch::event_source::EventSource;
 use penstock_native::dispatch::outcome::MatchError;
@@ -15,24 +16,19 @@ use penstock_native::matching::worker::MatcherOptions;
 use penstock_native::path_index::subscription_index::PathIndex;
 use penstock_native::reader::{Reader, ReaderOptions};
 use penstock_native::select::{Selection, SelectionOptions, Selector};
-use penstock_native::xpath::{parse, Namespaces};
-
-const QUERIES_MAX: usize = 20;
+use penstock_native::xpath::parse;
 
 fuzz_target!(|input: &[u8]| {
-    let Some(end) = input.windows(2).position(|two| two == b"\n\n") else {
+    let Some((queries, document)) = queries_and_document(input) else {
         return;
     };
-    let (Ok(queries), document) = (std::str::from_utf8(&input[..end]), &input[end + 2..]) else {
-        return;
-    };
-    let namespaces = Namespaces::new([("p", "urn:p"), ("q", "urn:q")], "").expect("sound");
+    let namespaces = namespaces();
     let mut index = PathIndex::default();
     let mut selectors = Vec::new();
-    for (number, text) in queries.lines().take(QUERIES_MAX).enumerate() {
+    for (id, text) in queries {
         if let Ok(query) = parse(text, &namespaces) {
-            assert!(index.add(&number.to_string(), text, &namespaces).is_ok());
-            selectors.push((number.to_string(), Selector::compile(&query)));
+            assert!(index.add(&id, text, &namespaces).is_ok());
+            selectors.push((id, Selector::compile(&query)));
         }
     }
     let borrowed: Vec<&Selector> = selectors.iter().map(|named| &named.1).collect();
@@ -40,7 +36,10 @@ fuzz_target!(|input: &[u8]| {
     let read = Reader::new(ReaderOptions::default()).read_slice(document, &mut selection);
     let expected = read.map(|_| {
         let outcomes = selection.finish();
-        let matched = selectors.iter().zip(outcomes).filter(|(_, outcome)| outcome.matched);
+        let matched = selectors
+            .iter()
+            .zip(outcomes)
+            .filter(|(_, outcome)| outcome.matched);
         matched.map(|((id, _), _)| id.clone()).collect::<Vec<_>>()
     });
     let snapshot = index.snapshot();
@@ -49,20 +48,33 @@ fuzz_target!(|input: &[u8]| {
         (PathEngineKind::Automaton, 300),
         (PathEngineKind::YFilter, 1 << 24),
     ] {
-        let run = RunLimits { cache_bytes_max, undecided_max: 1 << 20 };
-        let options = MatcherOptions { reader: ReaderOptions::default(), run };
-        let matcher = PathPools::default().matcher(snapshot.clone(), engine, options).document_matcher();
+        let run = RunLimits {
+            cache_bytes_max,
+            undecided_max: 1 << 20,
+        };
+        let options = MatcherOptions {
+            reader: ReaderOptions::default(),
+            run,
+        };
+        let matcher = PathPools::default()
+            .matcher(snapshot.clone(), engine, options)
+            .document_matcher();
         // With a cold cache, then with a warm one.
         for _ in 0..2 {
             let source = &mut DocumentSource::Bytes(document);
-            match (matcher.match_document(&mut EventSource::unmapped(source)), &expected) {
+            match (
+                matcher.match_document(&mut EventSource::unmapped(source)),
+                &expected,
+            ) {
                 (Ok(matched), Ok(expected)) => {
                     let mut handles = matched.handles;
                     handles.sort_unstable_by_key(|&handle| matcher.added_before(handle));
                     let ids: Vec<&str> = handles.iter().map(|&handle| matcher.id(handle)).collect();
                     assert_eq!(&ids, expected, "{engine:?}");
                 }
-                (Err(MatchError::Refused(refusal)), Err(expected)) => assert_eq!(&refusal, expected),
+                (Err(MatchError::Refused(refusal)), Err(expected)) => {
+                    assert_eq!(&refusal, expected)
+                }
                 (found, expected) => panic!("{engine:?}: {found:?}, expected {expected:?}"),
             }
         }

@@ -1,24 +1,17 @@
-//! Fuzzes keyword matching: tokens do not depend on piece boundaries, and all engines find the same
-//! answers.
+//! Keyword matching on arbitrary input: all engines find the same answers.
 //!
-//! Lines up to the first empty one are queries; the rest is the document, and a text to tokenize.
+//! Lines up to the first empty one are queries; the rest is the document.
 
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
+use penstock_fuzz::matching_input::queries_and_document;
 use penstock_native::dispatch::document_source::DocumentSource;
 use penstock_native::dispatch::event_source::EventSource;
 use penstock_native::dispatch::outcome::MatchError;
 use penstock_native::engine_selection::{AnyKeywordMatcher, KeywordEngineKind, KeywordPools};
 use penstock_native::keywords::store::KeywordIndex;
 use penstock_native::reader::ReaderOptions;
-use penstock_native::tokenizer::text_buffer::TextBuffer;
-use penstock_native::tokenizer::word_tokenizer::{tokens_of, TokenCollector};
-
-const QUERIES_MAX: usize = 20;
-
-/// Pieces end after every character whose code point is divisible by this.
-const PIECES_END_AT: u32 = 5;
 
 const ENGINES: [KeywordEngineKind; 4] = [
     KeywordEngineKind::Postings,
@@ -28,18 +21,12 @@ const ENGINES: [KeywordEngineKind; 4] = [
 ];
 
 fuzz_target!(|input: &[u8]| {
-    let Some(end) = input.windows(2).position(|two| two == b"\n\n") else {
+    let Some((queries, document)) = queries_and_document(input) else {
         return;
     };
-    let (Ok(queries), document) = (std::str::from_utf8(&input[..end]), &input[end + 2..]) else {
-        return;
-    };
-    if let Ok(text) = std::str::from_utf8(document) {
-        assert_eq!(tokenize_pieces(text), tokens_of(text));
-    }
     let mut index = KeywordIndex::default();
-    for (number, query) in queries.lines().take(QUERIES_MAX).enumerate() {
-        let added = index.add(&number.to_string(), query);
+    for (number, (id, query)) in queries.enumerate() {
+        let added = index.add(&id, query);
         // Create several segments.
         if added.is_ok() && number % 3 == 2 {
             index.snapshot();
@@ -105,18 +92,4 @@ fn outcome(
     answers.sort_unstable();
     assert!(answers.iter().map(|answer| &answer.0).eq(&matched));
     Ok(answers)
-}
-
-fn tokenize_pieces(text: &str) -> Vec<String> {
-    let (mut buffer, mut collected) = (TextBuffer::default(), TokenCollector::default());
-    for piece in text.split_inclusive(|character| character as u32 % PIECES_END_AT == 0) {
-        let mut rest = buffer.push(piece);
-        while !rest.is_empty() {
-            buffer.tokenize(&mut collected);
-            rest = buffer.push(rest);
-        }
-    }
-    buffer.end_text();
-    buffer.tokenize(&mut collected);
-    collected.0
 }

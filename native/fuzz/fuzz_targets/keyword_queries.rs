@@ -1,0 +1,48 @@
+//! Parses arbitrary keyword queries and tokenizes arbitrary text: positions of refusals are in the query,
+//! its words form a query again, and tokens do not depend on how the text is split.
+
+#![no_main]
+
+use libfuzzer_sys::fuzz_target;
+use penstock_native::keywords::query::parse;
+use penstock_native::tokenizer::text_buffer::TextBuffer;
+use penstock_native::tokenizer::word_tokenizer::{tokens_of, TokenCollector};
+
+/// Pieces end after every character whose code point is divisible by this.
+const PIECES_END_AT: u32 = 5;
+
+fuzz_target!(|text: &str| {
+    assert_eq!(tokenize_pieces(text), tokens_of(text));
+    match parse(text) {
+        Ok(query) => {
+            assert!(query.words.is_sorted() && !query.words.is_empty());
+            for separator in [" ", " OR "] {
+                let printed = query.words.join(separator);
+                assert_eq!(
+                    parse(&printed).map(|parsed| parsed.words).as_ref(),
+                    Ok(&query.words)
+                );
+            }
+        }
+        Err(refusal) => {
+            assert_eq!(
+                text[..refusal.offset_bytes].chars().count(),
+                refusal.offset_characters
+            );
+        }
+    }
+});
+
+fn tokenize_pieces(text: &str) -> Vec<String> {
+    let (mut buffer, mut collected) = (TextBuffer::default(), TokenCollector::default());
+    for piece in text.split_inclusive(|character| character as u32 % PIECES_END_AT == 0) {
+        let mut rest = buffer.push(piece);
+        while !rest.is_empty() {
+            buffer.tokenize(&mut collected);
+            rest = buffer.push(rest);
+        }
+    }
+    buffer.end_text();
+    buffer.tokenize(&mut collected);
+    collected.0
+}

@@ -1,0 +1,62 @@
+"""Every parser has a fuzz target, and the targets of the Python parsers accept their seeds."""
+
+from __future__ import annotations
+
+import pytest
+
+import campaign
+from seed_inputs import seed_inputs
+from support.contracts.native_engines import needs_native
+
+PARSERS = {
+    "documents in every encoding": ["documents"],
+    "internal DTD subsets": ["doctypes"],
+    "DTD files": ["dtd_files"],
+    "records of huge documents": ["records"],
+    "queries": ["queries", "path_matching"],
+    "keyword queries and text": ["keyword_queries", "keyword_matching"],
+    "mappings": ["mapping", "mapping_files"],
+    "schema files": ["schema_files"],
+    "XML Schema files": ["xsd_files"],
+    "subscription files": ["subscription_files"],
+    "index files": ["index_files"],
+    "archives": ["archives"],
+}
+"""What Penstock parses, and the targets that fuzz it."""
+
+LOG = """\
+INFO: Seed: 1
+#2\tINITED cov: 10 ft: 11 corp: 1/1b exec/s: 0 rss: 40Mb
+#4000\tNEW    cov: 12 ft: 20 corp: 5/30b lim: 4 exec/s: 2000 rss: 41Mb L: 9/9 MS: 1 CopyPart-
+"""
+
+
+def test_every_parser_has_a_target_and_every_target_a_parser() -> None:
+    listed = [target for targets in PARSERS.values() for target in targets]
+    assert sorted(listed) == sorted([*campaign.native_targets(), *campaign.python_targets()])
+
+
+def test_native_targets_have_seeds_and_existing_dictionaries() -> None:
+    seeds = seed_inputs()
+    assert sorted(seeds) == sorted(campaign.native_targets())
+    assert all(seeds.values())
+    assert set(campaign.NATIVE_DICTIONARIES) <= set(seeds)
+    named = [campaign.python_target(target).DICTIONARY for target in campaign.python_targets()]
+    named += campaign.NATIVE_DICTIONARIES.values()
+    assert set(named) - {None} == {path.name for path in campaign.DICTIONARIES.iterdir()}
+
+
+@needs_native
+@pytest.mark.parametrize("target", campaign.python_targets())
+def test_python_targets_accept_their_seeds_and_damaged_ones(target: str) -> None:
+    for seed in campaign.python_target(target).seeds():
+        campaign.python_target(target).run_input(seed)
+        campaign.python_target(target).run_input(seed[: len(seed) // 2])
+
+
+def test_the_report_has_the_numbers_of_the_log() -> None:
+    done = campaign.Report.of_log("queries", f"{LOG}Done 5000 runs in 60 second(s)\n")
+    assert done == campaign.Report("queries", 60, 5000, 12, 5, ())
+    crash = f"{LOG}artifact_prefix='a/'; Test unit written to a/b/crash-0123abcd\n"
+    assert campaign.Report.of_log("queries", crash).findings == ("crash-0123abcd",)
+    assert campaign.Report.of_log("queries", crash).executions == 4000
