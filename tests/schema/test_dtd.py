@@ -209,6 +209,11 @@ def test_an_error_in_an_entity_is_at_the_outermost_reference() -> None:
         ("<!ELEMENT a (b?, c)><!ELEMENT b EMPTY><!ELEMENT c (a | d)><!ELEMENT d (c)>",
          "schema.endless"),
         ("<!ELEMENT a EMPTY><!ELEMENT p:b EMPTY>", "schema.namespace"),
+        ("<!ELEMENT a EMPTY><!ELEMENT :b EMPTY>", "schema.namespace"),
+        ("<!ELEMENT a EMPTY><!ATTLIST a xml:2 CDATA 'x'>", "schema.namespace"),
+        ("<!ELEMENT a EMPTY><!ATTLIST a xml:b:c CDATA 'x'>", "schema.namespace"),
+        ("<!ELEMENT a EMPTY><!ATTLIST a xmlns CDATA #FIXED 'http://www.w3.org/2000/xmlns/'>",
+         "schema.namespace"),
     ],
 )  # fmt: skip
 def test_invalid_dtds_are_refused(text: str, code: str) -> None:

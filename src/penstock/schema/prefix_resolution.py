@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from penstock.errors import Where, error
 from penstock.language.relations.path_universe import Name
 from penstock.schema.content_model import Attribute, Default
+from penstock.schema.dtd_scanner import NAME
 
 XML_NAMESPACE = "http://www.w3.org/XML/1998/namespace"
 XMLNS_NAMESPACE = "http://www.w3.org/2000/xmlns/"
@@ -26,12 +27,24 @@ def fixed_namespaces(attributes: Mapping[str, Mapping[str, Attribute]]) -> dict[
                 continue
             prefix = attribute.name.partition(":")[2]
             uri = attribute.value or ""
+            if uri == XMLNS_NAMESPACE:
+                message = f"{attribute.name} of {label!r} is the namespace of declarations"
+                raise error("schema.namespace", message)
             if found.setdefault(prefix, uri) != uri:
                 raise error(
                     "schema.namespace",
                     f"{attribute.name} of {label!r} is {uri!r}, elsewhere {found[prefix]!r}",
                 )
     return found
+
+
+def _split(label: str, where: Where | None) -> tuple[str, str]:
+    """Prefix and local name; XML alone would allow names such as ``:a``, ``a:2`` and ``a:b:c``."""
+    prefix, colon, local = label.rpartition(":")
+    if colon and (":" in prefix or not prefix or not NAME.fullmatch(local)):
+        message = f"{label!r} is not a valid name in XML with namespaces"
+        raise error("schema.namespace", message, where)
+    return prefix, local
 
 
 class Resolver:
@@ -42,12 +55,12 @@ class Resolver:
 
     def element(self, label: str, where: Where | None) -> Name:
         """The expanded name of an element; the default namespace applies."""
-        prefix, _, local = label.rpartition(":")
+        prefix, local = _split(label, where)
         return (self._uri(prefix, label, where), local)
 
     def attribute(self, label: str, where: Where | None) -> Name:
         """The expanded name of an attribute; the default namespace does not apply."""
-        prefix, _, local = label.rpartition(":")
+        prefix, local = _split(label, where)
         return (self._uri(prefix, label, where) if prefix else "", local)
 
     def _uri(self, prefix: str, label: str, where: Where | None) -> str:
