@@ -99,6 +99,11 @@ pub trait Context {
     /// Calls `visit(prefix, uri)` for each namespace in scope at the current element, nearest
     /// declaration of a prefix only, without `xml`; the default namespace has prefix `""`.
     fn namespaces_in_scope(&self, visit: &mut dyn FnMut(&str, &str));
+    /// Calls `visit(prefix, uri)` for each namespace that the current element declares, without `xml`;
+    /// the URI is empty if the element undeclares the default namespace.
+    fn namespace_declarations(&self, visit: &mut dyn FnMut(&str, &str));
+    /// Identifies the namespaces in scope: while a document is read, equal ids mean equal scopes.
+    fn scope_id(&self) -> u64;
 }
 
 /// Namespaces in scope as `(prefix, uri)`, sorted by prefix; the default namespace has prefix `""`.

@@ -82,7 +82,7 @@ def test_text_and_several_ranges_are_wrapped() -> None:
 
 
 def test_the_wrapper_uses_an_unused_prefix() -> None:
-    part = Fragment.cut(b"<a>x</a>", "text", [Span(3, 4)], namespaces={"ps": "urn:other"})
+    part = Fragment.cut(b"<a>ps:x</a>", "text", [Span(3, 7)], namespaces={"ps": "urn:other"})
     root = read_events(part.to_xml().encode())[0]
     assert isinstance(root, StartElement)
     assert root.name == Name(WRAPPER_URI, "fragment")

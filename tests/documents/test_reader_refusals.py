@@ -132,6 +132,11 @@ LIMITED = [
         "limit.entity-amplification",
     ),
     (b"<a><b1/><b2/></a>", Limits(names_bytes=500), "limit.names-bytes"),
+    (
+        b"<a xmlns='u'><b xmlns='v' xmlns:p='u'><c xmlns:q='u'/></b></a>",
+        Limits(namespaces=2),
+        "limit.namespaces",
+    ),
 ]
 
 

@@ -18,8 +18,9 @@ from penstock.documents import (
     read_events,
 )
 from penstock.documents.reference import records as reference
-from penstock.errors import DocumentError, PenstockError
+from penstock.errors import DocumentError, PenstockError, error
 from penstock.native import native
+from support.fixtures.bounded_process import run_bounded
 from support.strategies import documents as document_strategies
 from support.strategies import xml as xml_strategies
 
@@ -84,6 +85,118 @@ def test_entity_references_are_limited_per_record() -> None:
 def test_defaults_of_the_document_type_are_written_out() -> None:
     document = b"<!DOCTYPE a [<!ATTLIST b k CDATA 'v'>]><a><b/></a>"
     assert [record.content for record in cut(document, "/a/b")] == [b'<b k="v"></b>']
+
+
+def cut_by(implementation: str, document: bytes, path: str, **options: object) -> list[Record]:
+    """The records, natively or by the reference."""
+    if implementation == "native":
+        return cut(document, path, **options)
+    steps = tuple((None, name) for name in path.strip("/").split("/"))
+    limits = options.get("limits") or Limits()
+    cuts, _, _, _ = reference.cut(document, steps, limits, {}, 1 << 20)  # type: ignore[arg-type]
+    return [
+        Record(c.span.start, c.span.end, c.content, error(*c.fault) if c.fault else None)
+        for c in cuts
+    ]
+
+
+implementations = pytest.mark.parametrize(
+    "implementation", ["reference", pytest.param("native", marks=needs_core)]
+)
+
+
+@implementations
+@pytest.mark.parametrize(
+    ("declared", "record", "inherited"),
+    [
+        ("xmlns='d' xmlns:p='p' xmlns:q='q'", "<b/>", "xmlns='d'"),
+        ("xmlns:p='p' xmlns:q='q'", "<p:b/>", "xmlns:p='p'"),
+        ("xmlns:p='p' xmlns:q='q'", "<b q:x=''/>", "xmlns:q='q'"),
+        # Names in values and text count, since they may be those of types or paths.
+        (
+            "xmlns:p='p' xmlns:q='q' xmlns:r='r'",
+            "<b t='q:int'>//r:x</b>",
+            "xmlns:q='q' xmlns:r='r'",
+        ),
+        ("xmlns:p='p' xmlns:q='q'", "<b><c xmlns:p='other'><p:d/></c></b>", "xmlns:p='p'"),
+        ("xmlns:p='p'", "<b xmlns:p='own'><p:c/></b>", ""),
+    ],
+)
+def test_a_record_gets_the_namespaces_that_it_uses(
+    implementation: str, declared: str, record: str, inherited: str
+) -> None:
+    document = f"<a {declared}>{record}</a>".encode()
+    (found,) = cut_by(implementation, document, "/a/b")
+    expected = record.replace("b", f"b {inherited}".rstrip(), 1)
+    assert read_events(found.content) == read_events(expected.encode())
+    assert len(found.content) == len(expected)
+
+
+@implementations
+def test_a_rewritten_record_gets_the_namespaces_that_its_entities_use(implementation: str) -> None:
+    subset = "<!ENTITY e '<p:c/>'><!ENTITY f '1'>"
+    document = f"<!DOCTYPE a [{subset}]><a xmlns:p='p' xmlns:q='q'><b>&e;</b><b>&f;</b></a>"
+    found = cut_by(implementation, document.encode(), "/a/b")
+    assert [record.content for record in found] == [
+        b'<b xmlns:p="p"><p:c></p:c></b>',
+        b'<b xmlns:p="p">1</b>',
+    ]
+
+
+@implementations
+def test_an_identifier_with_a_bracket_is_not_the_internal_subset(implementation: str) -> None:
+    document = b"<!DOCTYPE a SYSTEM 'x[y' [<!ENTITY e '1'>]><a><b>&e;</b></a>"
+    assert [r.content for r in cut_by(implementation, document, "/a/b")] == [b"<b>1</b>"]
+
+
+@implementations
+def test_what_records_inherit_is_limited(implementation: str) -> None:
+    uri = "u" * 10_000
+    document = f"<a xmlns='{uri}'>{'<b/>' * 500}</a>".encode()
+    records = cut_by(implementation, document, "/a/b")
+    codes = [record.fault and record.fault.code for record in records]
+    good_count = codes.count(None)
+    # About a hundred times the document, and 64 KiB.
+    assert 100 < good_count < 130
+    assert codes[:100] == [None] * 100
+    assert codes.count("limit.entity-amplification") == 500 - good_count
+    faulty = next(record for record in records if record.fault)
+    with pytest.raises(DocumentError):
+        read_events(faulty.content)
+    more = Limits(entity_amplification=1_000)
+    records = cut_by(implementation, document, "/a/b", limits=more)
+    assert [record.fault for record in records] == [None] * 500
+
+
+@needs_core
+def test_a_batch_ends_within_a_window() -> None:
+    document = f"<a xmlns='{'u' * 1000}'>{'<b/>' * 500}</a>".encode()
+    cutter = RecordCutter([document], ((None, "a"), (None, "b")))
+    batches = list(cutter.batches(10_000))
+    assert sum(map(len, batches)) == 500
+    assert max(len(batch.contents) for batch in batches) < 12_000
+    # Every batch names the ancestors of its first record.
+    assert all(batch.ancestors[0][0] == 0 for batch in batches if len(batch))
+
+
+@needs_core
+def test_many_namespaces_and_declarations_do_not_slow_down_records() -> None:
+    program = """
+from penstock.documents import cut_records
+
+steps = ((None, "r"), (None, "e"))
+namespaces = " ".join(f"xmlns:p{n}='urn:{n}'" for n in range(990))
+document = f"<r {namespaces}>" + "<e/>" * 100_000 + "</r>"
+lengths = [len(record.content) for record in cut_records(document.encode(), steps)]
+# Elements that declare a namespace themselves.
+document = f"<r {namespaces}>" + "<e xmlns:q='u'/>" * 50_000 + "</r>"
+lengths += [len(record.content) for record in cut_records(document.encode(), steps)]
+entities = "".join(f"<!ENTITY e{n} '{'x' * 40}'>" for n in range(15_000))
+document = f"<!DOCTYPE r [{entities}]><r>" + "<e>&e0;</e>" * 20_000 + "</r>"
+lengths += [len(record.content) for record in cut_records(document.encode(), steps)]
+report([len(lengths), max(lengths)])
+"""
+    assert run_bounded(program) == [170_000, 47]
 
 
 def test_nested_matches_are_not_separate_records() -> None:

@@ -5,7 +5,7 @@ use std::sync::{Arc, OnceLock};
 use foldhash::fast::RandomState;
 use hashbrown::HashMap;
 
-use crate::events::{Context, NameId, NamespaceScope, Span, StartElement};
+use crate::events::{sorted_bindings, Context, NameId, NamespaceScope, Span, StartElement};
 use crate::select::name_test;
 
 use crate::keywords::element_window::{ElementWindow, NO_ELEMENT};
@@ -104,8 +104,8 @@ pub struct ElementMetadata {
     elements: Vec<WindowElement>,
     pieces: Vec<TextPiece>,
     scopes: Vec<NamespaceScope>,
-    /// The namespaces of the last scope, in order of declaration.
-    last_scope: Vec<(Box<str>, Box<str>)>,
+    /// Identifies the last of them.
+    last_scope_id: u64,
     names: HashMap<NameId, StepName, RandomState>,
     locals: HashMap<String, u32, RandomState>,
     /// For each open element, outermost first, the number of children so far by local name.
@@ -332,22 +332,13 @@ impl ElementMetadata {
 
     /// Index of the current scope in `scopes`.
     fn scope(&mut self, context: &dyn Context) -> u32 {
-        let mut count = 0;
-        let mut same = !self.scopes.is_empty();
-        let last_scope = &self.last_scope;
-        context.namespaces_in_scope(&mut |prefix, uri| {
-            let before = last_scope.get(count);
-            same &= before.is_some_and(|(p, u)| **p == *prefix && **u == *uri);
-            count += 1;
-        });
-        if !same || count != self.last_scope.len() {
-            self.last_scope.clear();
-            context.namespaces_in_scope(&mut |prefix, uri| {
-                self.last_scope.push((prefix.into(), uri.into()));
-            });
-            let mut scope = self.last_scope.clone();
-            scope.sort_unstable();
-            self.scopes.push(scope.into());
+        let id = context.scope_id();
+        if self.scopes.is_empty() || id != self.last_scope_id {
+            self.last_scope_id = id;
+            let scope = sorted_bindings(context);
+            if self.scopes.last().is_none_or(|last| **last != *scope) {
+                self.scopes.push(scope.into());
+            }
         }
         self.scopes.len() as u32 - 1
     }

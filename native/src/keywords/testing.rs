@@ -93,6 +93,12 @@ impl Context for OneName {
     fn namespaces_in_scope(&self, visit: &mut dyn FnMut(&str, &str)) {
         visit("p", "urn:p");
     }
+
+    fn namespace_declarations(&self, _visit: &mut dyn FnMut(&str, &str)) {}
+
+    fn scope_id(&self) -> u64 {
+        0
+    }
 }
 
 /// A context for elements with name number 0: `e`.

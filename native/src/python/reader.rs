@@ -6,9 +6,11 @@ use std::sync::Arc;
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::pybacked::PyBackedBytes;
-use pyo3::types::{PyBytes, PyDict, PyIterator, PyList};
+use pyo3::types::{PyBytes, PyDict, PyIterator, PyList, PyTuple};
 
-use crate::events::{Context, Handler, NameId, Names, Refusal, Span, StartElement, Stop};
+use crate::events::{
+    sorted_bindings, Context, Handler, NameId, Names, Refusal, Span, StartElement, Stop,
+};
 use crate::reader::{
     self, error_codes, DoctypePolicy, Limits, ReadError, Reader, ReaderOptions, Summary,
 };
@@ -88,10 +90,33 @@ fn span_tuple(span: Span) -> SpanTuple {
 /// Collects events as Python objects.
 struct Collector<'py> {
     events: Bound<'py, PyList>,
+    /// The namespaces in scope, and their identity: events with the same scope share them.
+    namespaces: Bound<'py, PyTuple>,
+    scope_id: u64,
     failed: Option<PyErr>,
 }
 
-impl Collector<'_> {
+impl<'py> Collector<'py> {
+    fn new(py: Python<'py>) -> Self {
+        Self {
+            events: PyList::empty(py),
+            namespaces: PyTuple::empty(py),
+            scope_id: 0,
+            failed: None,
+        }
+    }
+
+    /// The namespaces in scope, sorted by prefix.
+    fn namespaces(&mut self, context: &dyn Context) -> PyResult<Bound<'py, PyTuple>> {
+        if context.scope_id() != self.scope_id {
+            let bindings = sorted_bindings(context);
+            let pairs = bindings.iter().map(|(prefix, uri)| (&**prefix, &**uri));
+            self.namespaces = PyTuple::new(self.events.py(), pairs.collect::<Vec<_>>())?;
+            self.scope_id = context.scope_id();
+        }
+        Ok(self.namespaces.clone())
+    }
+
     /// Stops reading if a Python object could not be created; the error is raised afterwards.
     fn check(&mut self, appended: PyResult<()>) -> Result<(), Stop> {
         appended.map_err(|error| {
@@ -125,14 +150,11 @@ impl Handler for Collector<'_> {
                 (name(names, attribute.name), attribute.value, span)
             })
             .collect();
-        let mut namespaces = Vec::new();
-        context.namespaces_in_scope(&mut |prefix, uri| {
-            namespaces.push((prefix.to_owned(), uri.to_owned()));
-        });
         let (own, span) = (name(names, element.name), span_tuple(element.span));
-        let appended = self
-            .events
-            .append(("start", own, attributes, namespaces, span));
+        let appended = self.namespaces(context).and_then(|namespaces| {
+            self.events
+                .append(("start", own, attributes, namespaces, span))
+        });
         self.check(appended)
     }
 
@@ -244,10 +266,7 @@ pub fn read_events<'py>(
     refuse_declarations: bool,
 ) -> PyResult<(Bound<'py, PyList>, Option<RefusalTuple>)> {
     let mut reader = Reader::new(options(limits, entities, refuse_declarations)?);
-    let mut collector = Collector {
-        events: PyList::empty(py),
-        failed: None,
-    };
+    let mut collector = Collector::new(py);
     let result = read(&mut reader, source, &mut collector)?;
     if let Some(error) = collector.failed {
         return Err(error);

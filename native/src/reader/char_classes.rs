@@ -20,7 +20,7 @@ fn is_name_start(c: char) -> bool {
 }
 
 /// Whether `c` is allowed in a name (production `NameChar`).
-pub(super) fn is_name_char(c: char) -> bool {
+pub(crate) fn is_name_char(c: char) -> bool {
     is_name_start(c)
         || matches!(c, '-' | '.' | '0'..='9' | '\u{B7}'
             | '\u{300}'..='\u{36F}' | '\u{203F}'..='\u{2040}')

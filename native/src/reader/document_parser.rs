@@ -78,10 +78,14 @@ impl DocumentParser {
         }
     }
 
-    /// Starts a document.
-    pub(super) fn begin(&mut self, encoding: Encoding) {
+    /// Starts a document; with the declarations of the previous one if `keeps_declarations` is set.
+    pub(super) fn begin(&mut self, encoding: Encoding, keeps_declarations: bool) {
         self.name_table.begin();
-        self.doctype.clear();
+        if keeps_declarations {
+            self.doctype.reuse();
+        } else {
+            self.doctype.clear();
+        }
         self.doctype.is_standalone = false;
         self.open.clear();
         self.partial_token = None;

@@ -42,6 +42,8 @@ pub(super) enum ReferenceMeaning {
 pub(super) struct Entities {
     by_name: HashMap<Box<str>, usize>,
     entities: Vec<Entity>,
+    /// The open entities, outermost first.
+    open: Vec<usize>,
 }
 
 /// The size of the expansions in a document, and their current depth.
@@ -83,6 +85,14 @@ impl Entities {
     pub(super) fn clear(&mut self) {
         self.by_name.clear();
         self.entities.clear();
+        self.open.clear();
+    }
+
+    /// Closes the entities that a refusal has left open.
+    pub(super) fn close_all(&mut self) {
+        for id in self.open.drain(..) {
+            self.entities[id].open = false;
+        }
     }
 
     /// Declares an entity; the first declaration of a name takes precedence.
@@ -138,12 +148,14 @@ impl Entities {
         }
         expansion.charge(text.len(), document_offset, limits)?;
         entity.open = true;
+        self.open.push(id);
         expansion.depth += 1;
         Ok(Some((id, text)))
     }
 
     pub(super) fn close(&mut self, id: usize, expansion: &mut Expansion) {
         self.entities[id].open = false;
+        self.open.pop();
         expansion.depth -= 1;
     }
 }

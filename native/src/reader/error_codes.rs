@@ -92,4 +92,6 @@ codes! {
     LIMIT_ENTITY_AMPLIFICATION = "limit.entity-amplification";
     /// [`super::Limits::names_bytes`].
     LIMIT_NAMES_BYTES = "limit.names-bytes";
+    /// [`super::Limits::namespaces`].
+    LIMIT_NAMESPACES = "limit.namespaces";
 }

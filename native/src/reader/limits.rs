@@ -64,6 +64,8 @@ limits! {
     /// Memory for the distinct names, prefixes and namespaces that a document adds, and for those
     /// reused across documents.
     names_bytes: usize = 16 << 20;
+    /// Namespace prefixes in scope at once.
+    namespaces: usize = 1_000;
     /// Bytes read from a stream at a time.
     window_bytes: usize = 64 << 10;
 }

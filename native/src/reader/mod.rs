@@ -54,6 +54,7 @@ use name_table::NameTable;
 use parse_error::Fault;
 use text_position::TextPosition;
 
+pub(crate) use char_classes::is_name_char;
 pub(crate) use document_stream::DocumentStream;
 pub(crate) use input::decode;
 pub use limits::Limits;
@@ -150,10 +151,29 @@ impl Reader {
         bytes: &[u8],
         handler: &mut H,
     ) -> Result<Summary, Refusal> {
+        self.read_memory(bytes, handler, false)
+    }
+
+    /// Reads a document in memory as if it had the document type declaration of the document read last,
+    /// which is not parsed again.
+    pub(crate) fn read_part<H: Handler>(
+        &mut self,
+        bytes: &[u8],
+        handler: &mut H,
+    ) -> Result<Summary, Refusal> {
+        self.read_memory(bytes, handler, true)
+    }
+
+    fn read_memory<H: Handler>(
+        &mut self,
+        bytes: &[u8],
+        handler: &mut H,
+        keeps_declarations: bool,
+    ) -> Result<Summary, Refusal> {
         let max = self.parser.options.limits.document_bytes;
         let (encoding, opened) = open_slice(bytes, &mut self.buffers, max)
             .map_err(|fault| refusal(*fault, 0, TextPosition::default()))?;
-        self.parser.begin(encoding);
+        self.parser.begin(encoding, keeps_declarations);
         let result = match opened {
             Opened::Stream(input) => {
                 match self.read_windows(DocumentStream::new(*input), handler) {
@@ -200,7 +220,7 @@ impl Reader {
     ) -> Result<DocumentStream<R>, ReadError> {
         let max = self.parser.options.limits.document_bytes;
         let input = DocumentInput::open(source, std::mem::take(&mut self.buffers), max)?;
-        self.parser.begin(input.encoding());
+        self.parser.begin(input.encoding(), false);
         Ok(DocumentStream::new(input))
     }
 

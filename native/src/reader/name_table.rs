@@ -58,8 +58,16 @@ pub(super) struct NameTable {
     uri_ids: HashMap<Box<str>, u32, foldhash::fast::RandomState>,
     /// The URI of each prefix; [`NONE`] if it is not bound.
     bound: Vec<u32>,
-    /// The bindings that open elements have replaced: prefix and previous URI.
-    undo_log: Vec<(u32, u32)>,
+    /// The bindings that open elements have replaced.
+    undo_log: Vec<ReplacedBinding>,
+    /// Index in `undo_log` of the first declaration of the current element.
+    element_mark: usize,
+    /// Identifies the bindings.
+    scope_id: u64,
+    /// The largest id so far; ids are never reused.
+    scope_id_max: u64,
+    /// The number of bound prefixes, without `xml` and `xmlns`.
+    bound_count: usize,
     /// For each expanded name, the last tag with an attribute of that name.
     expanded_last_tag: Vec<u64>,
     /// Number of the current tag; only tags with attributes are counted.
@@ -69,6 +77,17 @@ pub(super) struct NameTable {
     bytes_at_start: usize,
     bytes_max: usize,
     name_bytes_max: usize,
+    bound_count_max: usize,
+}
+
+/// A binding that a namespace declaration has replaced.
+#[derive(Clone, Copy, Debug)]
+struct ReplacedBinding {
+    prefix: u32,
+    /// The previous URI; [`NONE`] if the prefix was not bound.
+    uri: u32,
+    /// The previous scope.
+    scope_id: u64,
 }
 
 impl NameTable {
@@ -84,12 +103,17 @@ impl NameTable {
             uri_ids: HashMap::default(),
             bound: Vec::new(),
             undo_log: Vec::new(),
+            element_mark: 0,
+            scope_id: 0,
+            scope_id_max: 0,
+            bound_count: 0,
             expanded_last_tag: Vec::new(),
             tag: 0,
             bytes: 0,
             bytes_at_start: 0,
             bytes_max: limits.names_bytes,
             name_bytes_max: limits.name_bytes,
+            bound_count_max: limits.namespaces,
         };
         for (prefix, uri) in [("", ""), ("xml", XML_URI), ("xmlns", XMLNS_URI)] {
             let prefix = table.prefix(prefix);
@@ -270,23 +294,45 @@ impl NameTable {
         }
         let uri = self.uri(uri);
         self.check_bytes()?;
-        let before = std::mem::replace(&mut self.bound[prefix as usize], uri);
-        self.undo_log.push((prefix, before));
+        self.bind(prefix, uri);
+        if self.bound_count > self.bound_count_max {
+            let max = self.bound_count_max;
+            let message = format!("more than {max} namespace prefixes are in scope");
+            return refuse(error_codes::LIMIT_NAMESPACES, 0, message);
+        }
         Ok(())
     }
 
-    /// A mark for [`NameTable::leave`].
+    fn bind(&mut self, prefix: u32, uri: u32) {
+        let before = std::mem::replace(&mut self.bound[prefix as usize], uri);
+        self.undo_log.push(ReplacedBinding {
+            prefix,
+            uri: before,
+            scope_id: self.scope_id,
+        });
+        self.bound_count += usize::from(uri != NONE);
+        self.bound_count -= usize::from(before != NONE);
+        self.scope_id_max += 1;
+        self.scope_id = self.scope_id_max;
+    }
+
+    /// Starts an element; returns a mark for [`NameTable::leave`].
     #[inline]
-    pub(super) fn mark(&self) -> usize {
-        self.undo_log.len()
+    pub(super) fn enter(&mut self) -> usize {
+        self.element_mark = self.undo_log.len();
+        self.element_mark
     }
 
     /// Removes the declarations since `mark`.
     #[inline]
     pub(super) fn leave(&mut self, mark: usize) {
         while self.undo_log.len() > mark {
-            let (prefix, before) = self.undo_log.pop().expect("longer than the mark");
-            self.bound[prefix as usize] = before;
+            let replaced = self.undo_log.pop().expect("longer than the mark");
+            let bound = &mut self.bound[replaced.prefix as usize];
+            self.bound_count -= usize::from(*bound != NONE);
+            self.bound_count += usize::from(replaced.uri != NONE);
+            *bound = replaced.uri;
+            self.scope_id = replaced.scope_id;
         }
     }
 
@@ -337,11 +383,33 @@ impl Context for NameTable {
     }
 
     fn namespaces_in_scope(&self, visit: &mut dyn FnMut(&str, &str)) {
-        for (id, (prefix, &uri)) in self.prefixes.iter().zip(&self.bound).enumerate() {
-            if uri != NONE && id != XML as usize && id != XMLNS as usize {
+        let uri = |prefix: u32| &*self.uris[self.bound[prefix as usize] as usize];
+        if self.bound[NONE as usize] != NONE {
+            visit("", uri(NONE));
+        }
+        for replaced in &self.undo_log {
+            // Visits each prefix once: only the default namespace can be undeclared and declared again.
+            if replaced.uri == NONE && replaced.prefix != NONE {
+                visit(
+                    &self.prefixes[replaced.prefix as usize],
+                    uri(replaced.prefix),
+                );
+            }
+        }
+    }
+
+    fn namespace_declarations(&self, visit: &mut dyn FnMut(&str, &str)) {
+        for declared in &self.undo_log[self.element_mark..] {
+            if declared.prefix != XML {
+                let uri = self.bound[declared.prefix as usize];
+                let prefix = &self.prefixes[declared.prefix as usize];
                 visit(prefix, &self.uris[uri as usize]);
             }
         }
+    }
+
+    fn scope_id(&self) -> u64 {
+        self.scope_id
     }
 }
 

@@ -55,7 +55,7 @@ impl DocumentParser {
             );
             return refuse(error_codes::LIMIT_DEPTH, start, message);
         }
-        let mark = self.name_table.mark();
+        let mark = self.name_table.enter();
         self.attributes.clear();
         if name_len < content.len() || self.has_defaults(&content[..name_len]) {
             self.attributes(window, start, end, start + 1 + name_len, content_end, qname)?;

@@ -1,8 +1,8 @@
 //! Finds where records start and end.
 
-use std::sync::Arc;
+use crate::events::{Context, Handler, Span, StartElement, Stop};
 
-use crate::events::{sorted_bindings, Context, Handler, NamespaceScope, Span, StartElement, Stop};
+use super::inherited_scope::InheritedScope;
 
 /// A step of the record path: the names it accepts, where `None` accepts any.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -26,7 +26,8 @@ pub(super) struct LocatedRecord {
     pub start: u64,
     /// The end of the record, or of its start tag while the record is open.
     pub end: u64,
-    pub scope: NamespaceScope,
+    /// The namespaces declared around it.
+    pub scope: InheritedScope,
     /// Index in [`RecordLocator::ancestors`].
     pub ancestors: usize,
 }
@@ -36,6 +37,8 @@ pub(super) struct RecordLocator {
     steps: Vec<PathStep>,
     /// The start tags of the open elements outside records.
     pub open: Vec<Span>,
+    /// The namespaces in scope inside those that match the path.
+    scopes: Vec<InheritedScope>,
     /// How many of them, from the root on, match the path.
     matched: usize,
     /// The open record.
@@ -48,11 +51,6 @@ pub(super) struct RecordLocator {
     pub ancestors: Vec<Vec<Span>>,
     /// Whether `open` differs from the last entry of `ancestors`.
     open_changed: bool,
-    /// The scope of the last record.
-    scope: NamespaceScope,
-    /// The same as a string, which is quick to compare.
-    scope_key: String,
-    scope_key_buffer: String,
 }
 
 impl RecordLocator {
@@ -61,15 +59,13 @@ impl RecordLocator {
         Self {
             steps,
             open: Vec::new(),
+            scopes: Vec::new(),
             matched: 0,
             record: None,
             depth: 0,
             located: Vec::new(),
             ancestors: Vec::new(),
             open_changed: true,
-            scope: Arc::new([]),
-            scope_key: String::new(),
-            scope_key_buffer: String::new(),
         }
     }
 
@@ -86,19 +82,9 @@ impl RecordLocator {
         self.ancestors.extend(ancestors);
     }
 
-    /// The scope at the current element, which is usually that of the previous record.
-    fn scope(&mut self, context: &dyn Context) -> NamespaceScope {
-        self.scope_key_buffer.clear();
-        let key = &mut self.scope_key_buffer;
-        context.namespaces_in_scope(&mut |prefix, uri| {
-            // Neither can contain the separator.
-            key.extend([prefix, "\0", uri, "\0"]);
-        });
-        if self.scope_key_buffer != self.scope_key {
-            self.scope = sorted_bindings(context).into();
-            std::mem::swap(&mut self.scope_key, &mut self.scope_key_buffer);
-        }
-        self.scope.clone()
+    /// The namespaces in scope inside the innermost open element, which matches the path.
+    fn scope(&self) -> InheritedScope {
+        self.scopes.last().cloned().unwrap_or_default()
     }
 }
 
@@ -120,7 +106,10 @@ impl Handler for RecordLocator {
             && level < self.steps.len()
             && self.steps[level].accepts(context.names().get(element.name));
         if !on_path || level + 1 < self.steps.len() {
-            self.matched += usize::from(on_path);
+            if on_path {
+                self.matched += 1;
+                self.scopes.push(self.scope().with_declarations(context));
+            }
             self.open.push(element.span);
             self.open_changed = true;
             return Ok(());
@@ -138,7 +127,7 @@ impl Handler for RecordLocator {
         self.record = Some(LocatedRecord {
             start: element.span.start,
             end: element.span.end,
-            scope: self.scope(context),
+            scope: self.scope(),
             ancestors: self.ancestors.len() - 1,
         });
         Ok(())
@@ -149,6 +138,7 @@ impl Handler for RecordLocator {
         if self.record.is_none() {
             self.open.pop();
             self.matched = self.matched.min(self.open.len());
+            self.scopes.truncate(self.matched);
             self.open_changed = true;
         } else if self.depth > 0 {
             self.depth -= 1;

@@ -83,6 +83,18 @@ pub struct RecordSplitter<R> {
     excerpt: Option<Vec<u8>>,
     /// Set after the last batch.
     pub end: Option<SplitEnd>,
+    /// Index of the first located record that was not returned yet.
+    next_record: usize,
+    /// How reading the last window ended, until its records are returned.
+    last_window: Option<WindowEnd>,
+}
+
+/// How reading a window ended.
+enum WindowEnd {
+    /// The document continues.
+    More,
+    Complete,
+    Refused(Refusal),
 }
 
 impl<R: Read> RecordSplitter<R> {
@@ -104,12 +116,14 @@ impl<R: Read> RecordSplitter<R> {
             reader: Reader::new(reader),
             stream: None,
             locator: RecordLocator::new(options.steps.clone()),
-            standalone: StandaloneRecordWriter::new(&options.reader.entities),
+            standalone: StandaloneRecordWriter::new(&options.reader),
             prolog: vec![((0, declaration.len() as u64), declaration)],
             processed: 0,
             open: Vec::new(),
             excerpt: None,
             end: None,
+            next_record: 0,
+            last_window: None,
             options,
         };
         let retained = RetainingReader::new(
@@ -140,31 +154,43 @@ impl<R: Read> RecordSplitter<R> {
         };
         let mut batch = RecordBatch::default();
         let start = stream.offset();
-        self.locator.clear_located();
         loop {
-            let first = self.locator.located.len();
-            let result = self.reader.read_window(&mut stream, &mut self.locator);
-            self.record_doctype(&mut stream);
-            for at in first..self.locator.located.len() {
-                self.add_record(at, stream.source_mut(), &mut batch);
+            // Records may be much longer than in the document, so a batch may end within a window.
+            while self.next_record < self.locator.located.len() {
+                if batch.contents.len() as u64 >= bytes_wanted {
+                    self.stream = Some(stream);
+                    return Ok(Some(batch));
+                }
+                self.add_record(self.next_record, stream.source_mut(), &mut batch);
+                self.next_record += 1;
             }
-            match result {
-                Ok(false) => self.discard_processed(&mut stream),
-                Ok(true) => {
+            match self.last_window.take() {
+                None => {}
+                Some(WindowEnd::More) => self.discard_processed(&mut stream),
+                Some(WindowEnd::Complete) => {
                     self.end = Some(SplitEnd::default());
                     return Ok(Some(batch));
                 }
-                Err(ReadError::Refusal(refusal)) => {
+                Some(WindowEnd::Refused(refusal)) => {
                     self.end = Some(self.refused(refusal, stream.source_mut()));
                     return Ok(Some(batch));
                 }
-                Err(ReadError::Io(error)) => return Err(error),
             }
             let read = stream.offset() - start;
             if read >= bytes_wanted || batch.contents.len() as u64 >= bytes_wanted {
                 self.stream = Some(stream);
                 return Ok(Some(batch));
             }
+            self.locator.clear_located();
+            self.next_record = 0;
+            let result = self.reader.read_window(&mut stream, &mut self.locator);
+            self.record_doctype(&mut stream);
+            self.last_window = Some(match result {
+                Ok(false) => WindowEnd::More,
+                Ok(true) => WindowEnd::Complete,
+                Err(ReadError::Refusal(refusal)) => WindowEnd::Refused(refusal),
+                Err(ReadError::Io(error)) => return Err(error),
+            });
         }
     }
 
@@ -190,7 +216,8 @@ impl<R: Read> RecordSplitter<R> {
     fn add_record(&mut self, at: usize, retained: &mut Source<R>, batch: &mut RecordBatch) {
         let record = &self.locator.located[at];
         let number = batch.ranges.len();
-        let is_new = at == 0 || self.locator.located[at - 1].ancestors != record.ancestors;
+        let is_new =
+            number == 0 || at == 0 || self.locator.located[at - 1].ancestors != record.ancestors;
         if is_new {
             let around = &self.locator.ancestors[record.ancestors];
             let ranges = around
@@ -211,12 +238,14 @@ impl<R: Read> RecordSplitter<R> {
             batch.contents.extend(excerpt);
         } else if self.options.contents {
             let raw = retained.slice(record.start..record.end);
-            if let Err(refusal) = self
-                .standalone
-                .write(raw, &record.scope, &mut batch.contents)
+            if let Err(refusal) =
+                self.standalone
+                    .write(raw, &record.scope, record.end, &mut batch.contents)
             {
                 batch.faults.push((number, refusal.code, refusal.message));
-                batch.contents.extend_from_slice(raw);
+                // Without its last byte it is refused wherever it is read.
+                let excerpt_end = (raw.len() - 1).min(EXCERPT_BYTES as usize);
+                batch.contents.extend_from_slice(&raw[..excerpt_end]);
             }
         }
         batch.content_ends.push(batch.contents.len() as u64);

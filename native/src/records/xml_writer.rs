@@ -1,19 +1,94 @@
 //! Writes events as XML, in the same form as `documents/writing.py`.
 
-use std::collections::BTreeMap;
+use std::collections::BTreeSet;
+
+use hashbrown::HashMap;
 
 use crate::events::{Context, Handler, NameId, Names, Span, StartElement, Stop};
 
 const XML_URI: &str = "http://www.w3.org/XML/1998/namespace";
 
-type PrefixMap = BTreeMap<String, String>;
+/// The namespaces in scope. Its cost does not depend on how many there are.
+#[derive(Default)]
+struct PrefixMap {
+    /// For each prefix, the URIs that the open elements declare, innermost last.
+    uris: HashMap<String, Vec<String>>,
+    /// For each URI, the prefixes that are bound to it.
+    prefixes: HashMap<String, BTreeSet<String>>,
+}
+
+impl PrefixMap {
+    fn clear(&mut self) {
+        self.uris.clear();
+        self.prefixes.clear();
+    }
+
+    /// The URI of a prefix; empty if it is not bound.
+    fn uri(&self, prefix: &str) -> &str {
+        let uris = self.uris.get(prefix);
+        uris.and_then(|uris| uris.last()).map_or("", String::as_str)
+    }
+
+    fn bind(&mut self, prefix: &str, uri: &str) {
+        self.set_bound(prefix, false);
+        let uris = self.uris.entry(prefix.to_owned()).or_default();
+        uris.push(uri.to_owned());
+        self.set_bound(prefix, true);
+    }
+
+    fn unbind(&mut self, prefix: &str) {
+        self.set_bound(prefix, false);
+        let uris = self.uris.get_mut(prefix).expect("bound before");
+        uris.pop();
+        self.set_bound(prefix, true);
+    }
+
+    /// Adds the prefix to those of its URI, or removes it.
+    fn set_bound(&mut self, prefix: &str, is_bound: bool) {
+        let uri = self.uri(prefix).to_owned();
+        let prefixes = self.prefixes.entry(uri).or_default();
+        if is_bound {
+            prefixes.insert(prefix.to_owned());
+        } else {
+            prefixes.remove(prefix);
+        }
+    }
+
+    /// The name with a prefix for its namespace; the document used one, so one is in scope.
+    fn qualified(&self, names: &Names, name: NameId, is_attribute: bool) -> String {
+        let (uri, local) = names.get(name);
+        if uri.is_empty() {
+            return local.to_owned();
+        }
+        if uri == XML_URI {
+            return format!("xml:{local}");
+        }
+        let prefix = self
+            .prefixes
+            .get(uri)
+            .and_then(|prefixes| prefixes.iter().find(|p| !(is_attribute && p.is_empty())))
+            .expect("a namespace in scope");
+        if prefix.is_empty() {
+            local.to_owned()
+        } else {
+            format!("{prefix}:{local}")
+        }
+    }
+}
+
+/// An open element.
+struct OpenElement {
+    name: String,
+    /// The prefixes that it declares.
+    declared: Vec<String>,
+}
 
 /// Writes the events of a document as XML.
 #[derive(Default)]
 pub(super) struct XmlWriter {
     pub text: String,
-    names: Vec<String>,
-    scopes: Vec<PrefixMap>,
+    open: Vec<OpenElement>,
+    scope: PrefixMap,
     /// Whether the last node was a text node.
     is_after_text: bool,
     /// Whether a text break came after it.
@@ -24,9 +99,8 @@ impl XmlWriter {
     /// Starts a document.
     pub(super) fn begin(&mut self) {
         self.text.clear();
-        self.names.clear();
-        self.scopes.clear();
-        self.scopes.push(PrefixMap::new());
+        self.open.clear();
+        self.scope.clear();
         self.end_text();
     }
 
@@ -34,15 +108,25 @@ impl XmlWriter {
         (self.is_after_text, self.is_broken) = (false, false);
     }
 
-    /// Writes the declarations of `scope` that differ from the enclosing scope.
-    fn push_declarations(&mut self, scope: &PrefixMap) {
-        let outer = self.scopes.last().expect("a document was started");
-        let undeclared = outer.contains_key("") && !scope.contains_key("");
-        let changed = scope
-            .iter()
-            .filter(|(prefix, uri)| outer.get(*prefix) != Some(uri))
-            .map(|(prefix, uri)| (prefix.as_str(), uri.as_str()));
-        for (prefix, uri) in undeclared.then_some(("", "")).into_iter().chain(changed) {
+    /// Binds the prefixes that an element declares, except those already bound to the same URI; returns
+    /// them in order.
+    fn declare(&mut self, context: &dyn Context) -> Vec<String> {
+        let mut changed = Vec::new();
+        context.namespace_declarations(&mut |prefix, uri| {
+            if self.scope.uri(prefix) != uri {
+                changed.push((prefix.to_owned(), uri.to_owned()));
+            }
+        });
+        changed.sort_unstable();
+        for (prefix, uri) in &changed {
+            self.scope.bind(prefix, uri);
+        }
+        changed.into_iter().map(|(prefix, _)| prefix).collect()
+    }
+
+    fn push_declarations(&mut self, declared: &[String]) {
+        for prefix in declared {
+            let uri = self.scope.uri(prefix);
             self.text.push_str(if prefix.is_empty() {
                 " xmlns"
             } else {
@@ -64,34 +148,32 @@ impl Handler for XmlWriter {
         context: &dyn Context,
         element: &StartElement<'_>,
     ) -> Result<(), Stop> {
-        let mut scope = PrefixMap::new();
-        context.namespaces_in_scope(&mut |prefix, uri| {
-            scope.insert(prefix.to_owned(), uri.to_owned());
-        });
+        let declared = self.declare(context);
         let names = context.names();
-        let name = qualified(names, element.name, &scope, false);
+        let name = self.scope.qualified(names, element.name, false);
         self.text.push('<');
         self.text.push_str(&name);
-        self.push_declarations(&scope);
+        self.push_declarations(&declared);
         for attribute in element.attributes {
             self.text.push(' ');
             self.text
-                .push_str(&qualified(names, attribute.name, &scope, true));
+                .push_str(&self.scope.qualified(names, attribute.name, true));
             self.text.push_str("=\"");
             push_value(attribute.value, &mut self.text);
             self.text.push('"');
         }
         self.text.push('>');
-        self.names.push(name);
-        self.scopes.push(scope);
+        self.open.push(OpenElement { name, declared });
         self.end_text();
         Ok(())
     }
 
     fn end_element(&mut self, _: Span, _: Span) -> Result<(), Stop> {
-        let name = self.names.pop().expect("an open element");
-        self.text.extend(["</", &name, ">"]);
-        self.scopes.pop();
+        let element = self.open.pop().expect("an open element");
+        self.text.extend(["</", &element.name, ">"]);
+        for prefix in &element.declared {
+            self.scope.unbind(prefix);
+        }
         self.end_text();
         Ok(())
     }
@@ -108,27 +190,6 @@ impl Handler for XmlWriter {
     fn text_break(&mut self) -> Result<(), Stop> {
         self.is_broken = true;
         Ok(())
-    }
-}
-
-/// The name with a prefix for its namespace; the document used one, so one is in scope.
-fn qualified(names: &Names, name: NameId, scope: &PrefixMap, is_attribute: bool) -> String {
-    let (uri, local) = names.get(name);
-    if uri.is_empty() {
-        return local.to_owned();
-    }
-    if uri == XML_URI {
-        return format!("xml:{local}");
-    }
-    let prefix = scope
-        .iter()
-        .find(|(prefix, bound)| *bound == uri && !(is_attribute && prefix.is_empty()))
-        .map(|(prefix, _)| prefix.as_str())
-        .expect("a namespace in scope");
-    if prefix.is_empty() {
-        local.to_owned()
-    } else {
-        format!("{prefix}:{local}")
     }
 }
 

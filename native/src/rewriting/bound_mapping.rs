@@ -120,4 +120,10 @@ impl Context for NamesCopy {
     fn namespaces_in_scope(&self, _visit: &mut dyn FnMut(&str, &str)) {
         // Fragments are cut out of the original, where other namespaces may be in scope.
     }
+
+    fn namespace_declarations(&self, _visit: &mut dyn FnMut(&str, &str)) {}
+
+    fn scope_id(&self) -> u64 {
+        0
+    }
 }

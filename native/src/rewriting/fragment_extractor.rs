@@ -130,12 +130,12 @@ impl Handler for FragmentExtractor {
         element: &StartElement<'_>,
     ) -> Result<(), Stop> {
         self.assign_scope(element.span.start);
-        let scope = sorted_bindings(context);
-        let outer = self.scopes.last().expect("the outside scope stays");
-        let scope: NamespaceScope = if **outer == *scope {
-            NamespaceScope::clone(outer)
+        let mut has_declarations = false;
+        context.namespace_declarations(&mut |_, _| has_declarations = true);
+        let scope: NamespaceScope = if has_declarations {
+            sorted_bindings(context).into()
         } else {
-            scope.into()
+            NamespaceScope::clone(self.scopes.last().expect("the outside scope stays"))
         };
         self.scopes.push(NamespaceScope::clone(&scope));
         for attribute in element.attributes {

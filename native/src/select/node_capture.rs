@@ -14,7 +14,7 @@ use super::query_result::{ResultDetail, SelectedNode};
 /// of consecutive nodes, are shared.
 pub(super) struct NodeCapture {
     names: HashMap<NameId, ExpandedName, RandomState>,
-    last_scope: Option<NamespaceScope>,
+    last_scope: Option<(u64, NamespaceScope)>,
     /// Set if the nodes are reported with paths.
     pub paths: Option<NodePathTracker>,
 }
@@ -41,15 +41,15 @@ impl NodeCapture {
     }
 
     pub fn scope(&mut self, context: &dyn Context) -> NamespaceScope {
-        let scope = sorted_bindings(context);
-        match &self.last_scope {
-            Some(last) if **last == *scope => NamespaceScope::clone(last),
-            _ => {
-                let scope: NamespaceScope = scope.into();
-                self.last_scope = Some(NamespaceScope::clone(&scope));
-                scope
+        let id = context.scope_id();
+        if let Some((last_id, last)) = &self.last_scope {
+            if *last_id == id {
+                return NamespaceScope::clone(last);
             }
         }
+        let scope: NamespaceScope = sorted_bindings(context).into();
+        self.last_scope = Some((id, NamespaceScope::clone(&scope)));
+        scope
     }
 
     /// The innermost open node; `last_order` is the number of the last node so far.

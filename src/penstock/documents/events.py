@@ -114,7 +114,7 @@ def _event(parts: Sequence[Any]) -> Event:
                 tuple(
                     Attribute(Name(*own), value, Span(*where)) for own, value, where in attributes
                 ),
-                tuple(sorted(namespaces)),
+                namespaces,
                 Span(*span),
             )
         case ("end", span):

@@ -18,6 +18,7 @@ from xml.sax.saxutils import quoteattr
 from penstock.documents.events import Name, Span, StartElement
 from penstock.documents.limits import Limits
 from penstock.documents.reading import Summary, read_events
+from penstock.documents.used_prefixes import used_prefixes
 from penstock.documents.writing import write
 from penstock.native import native
 
@@ -40,7 +41,7 @@ ENDS_IN_TEXT = re.compile(r"(?:[^\s>]|\]\]>)\Z")
 BEGINS_WITH_TEXT = re.compile(r"[^\s<]|<!\[CDATA\[")
 SEPARATOR = "<!---->"
 """Separates texts that are not adjacent in the document."""
-INTERNAL_SUBSET = re.compile(r"\[.*\]\s*>\Z", re.DOTALL)
+DOCTYPE = re.compile(r"(?:[^\[\"']|\"[^\"]*\"|'[^']*')*+(?P<subset>\[.*)?", re.DOTALL)
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,6 +65,11 @@ class Context:
             part = content[summary.doctype.start : summary.doctype.end]
             doctype = decoded(part, summary.encoding)
         return cls(summary.encoding, doctype, tuple(sorted((entities or {}).items())))
+
+    def internal_subset(self) -> str:
+        """The internal subset, from its bracket to the end of the declaration; may be empty."""
+        declaration = DOCTYPE.match(self.doctype)
+        return (declaration and declaration["subset"]) or ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,7 +123,8 @@ class Fragment:
     def to_xml(self) -> str:
         """Convert to a well-formed, standalone piece of XML.
 
-        An element or a path is returned with the namespace declarations it inherits; in a path, an
+        An element or a path is returned with the namespace declarations it inherits and uses, also
+        in values and text; in a path, an
         empty comment separates texts between which something was omitted. Any other fragment is
         wrapped in an element ``fragment`` of the namespace :data:`WRAPPER_URI`: text and several
         ranges become its content, an attribute becomes its attribute, and a part that comes from an
@@ -157,15 +164,17 @@ class Fragment:
         tag = START_TAG.match(element)
         assert tag is not None, "an element begins with its start tag"
         own = {found or "" for found in DECLARATION.findall(QUOTED.sub("''", tag[2]))}
-        inherited = self._declarations(without=own)
+        inherited = self._declarations([element], without=own)
         return f"<{tag[1]}{inherited}{element[tag.end(1) :]}"
 
-    def _declarations(self, without: Iterable[str] = ()) -> str:
-        skipped = set(without)
+    def _declarations(self, texts: Iterable[str], without: Iterable[str] = ()) -> str:
+        """The declarations of the prefixes that the texts use."""
+        used = {""}.union(*map(used_prefixes, texts), used_prefixes(self.context.internal_subset()))
+        used.difference_update(without)
         return "".join(
             f" xmlns{':' if prefix else ''}{prefix}={quoteattr(uri)}"
             for prefix, uri in self.namespaces
-            if prefix not in skipped
+            if prefix in used
         )
 
     def _is_defaulted(self, texts: list[str]) -> bool:
@@ -177,7 +186,7 @@ class Fragment:
         taken = {prefix for prefix, _ in self.namespaces}
         prefix = next(p for p in ("ps", *(f"ps{n}" for n in range(len(taken)))) if p not in taken)
         name = f"{prefix}:fragment"
-        opening = f"{name} xmlns:{prefix}={quoteattr(WRAPPER_URI)}{self._declarations()}"
+        opening = f"{name} xmlns:{prefix}={quoteattr(WRAPPER_URI)}{self._declarations(texts)}"
         if self._is_defaulted(texts):
             tag = START_TAG.match(texts[0])
             assert tag is not None, "the range of a defaulted attribute is a start tag"
@@ -189,8 +198,8 @@ class Fragment:
 
     def _doctype(self) -> str:
         """The document's declarations, for parsing the pieces."""
-        subset = INTERNAL_SUBSET.search(self.context.doctype)
-        return f"<!DOCTYPE fragment {subset[0]}" if subset else ""
+        subset = self.context.internal_subset()
+        return f"<!DOCTYPE fragment {subset}" if subset else ""
 
 
 def _concatenated(texts: list[str]) -> str:

@@ -62,12 +62,15 @@ class Limits:
     """Nesting depth of entity references."""
 
     entity_amplification: int = 100
-    """Maximum ratio of expanded bytes to document bytes read so far; the first 64 KiB of expansions
-    are exempt."""
+    """Maximum ratio of expanded bytes to document bytes read so far, and of what records inherit
+    from the document (namespaces, expansions); the first 64 KiB are exempt."""
 
     names_bytes: int = 16 * MIB
     """Memory for the distinct names, prefixes and namespaces of one document, and for those cached
     across documents."""
+
+    namespaces: int = 1_000
+    """Namespace prefixes in scope at once."""
 
     window_bytes: int = 64 * KIB
     """Bytes read from a stream at a time."""

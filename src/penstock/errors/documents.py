@@ -204,13 +204,19 @@ ERRORS: dict[str, ErrorSpec] = {
     ),
     "limit.entity-amplification": ErrorSpec(
         DocumentError,
-        "entities expand the document by a larger factor than the limit",
+        "entities, or the namespaces that records inherit, expand the document by a larger factor"
+        " than the limit",
         "If the publisher is trusted, raise `Limits(entity_amplification=...)`.",
     ),
     "limit.names-bytes": ErrorSpec(
         DocumentError,
         "the document has more distinct names than the limit",
         "If the publisher is trusted, raise `Limits(names_bytes=...)`.",
+    ),
+    "limit.namespaces": ErrorSpec(
+        DocumentError,
+        "more namespace prefixes are in scope than the limit",
+        "If the publisher is trusted, raise `Limits(namespaces=...)`.",
     ),
     "records.from-entity": ErrorSpec(
         DocumentError,

@@ -11,16 +11,12 @@ import re
 import sys
 from dataclasses import dataclass
 
+from penstock.documents.name_characters import NAME_CHAR, NAME_START
 from penstock.errors import PenstockError, Where, error
 from penstock.schema.limits import DtdLimits
 
-NAME_START = (
-    ":A-Z_a-z\u00c0-\u00d6\u00d8-\u00f6\u00f8-\u02ff\u0370-\u037d\u037f-\u1fff\u200c-\u200d"
-    "\u2070-\u218f\u2c00-\u2fef\u3001-\ud7ff\uf900-\ufdcf\ufdf0-\ufffd\U00010000-\U000effff"
-)
-NAME_CHAR = NAME_START + "\\-.0-9\u00b7\u0300-\u036f\u203f-\u2040"
-NAME = re.compile(f"[{NAME_START}][{NAME_CHAR}]*")
-NMTOKEN = re.compile(f"[{NAME_CHAR}]+")
+NAME = re.compile(f"[:{NAME_START}][:{NAME_CHAR}]*")
+NMTOKEN = re.compile(f"[:{NAME_CHAR}]+")
 _SPACE = re.compile("[ \t\r\n]+")
 _FORBIDDEN = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 _CHARACTER = "&#(?P<digits>[0-9]{1,8}|x[0-9a-fA-F]{1,8});"

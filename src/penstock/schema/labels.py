@@ -7,11 +7,11 @@ import re
 from collections.abc import Iterable, Iterator
 
 from penstock.documents import Name
-from penstock.schema.dtd_scanner import NAME_CHAR, NAME_START
+from penstock.documents.name_characters import NAME_CHAR, NAME_START
 from penstock.schema.prefix_resolution import XML_NAMESPACE, XMLNS_NAMESPACE
 from penstock.schema.tree import NodePath, Place
 
-_PART = f"[{NAME_START.replace(':', '')}][{NAME_CHAR.replace(':', '')}]*"
+_PART = f"[{NAME_START}][{NAME_CHAR}]*"
 _LOCAL = re.compile(_PART)
 _PLAIN_URI = re.compile(r'[^\s"]\S*')
 _CHARACTERS = re.compile("[\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]*")

@@ -82,6 +82,12 @@ impl Doctype {
         self.has_external_subset = false;
     }
 
+    /// Starts another document with the same declarations.
+    pub(super) fn reuse(&mut self) {
+        self.general.close_all();
+        self.expansion = Expansion::default();
+    }
+
     /// The declarations of attributes of `element`, if there are any.
     #[inline]
     pub(super) fn rules(&self, element: &str) -> Option<&AttributeRules> {

@@ -102,6 +102,12 @@ impl Context for TestContext {
     fn namespaces_in_scope(&self, visit: &mut dyn FnMut(&str, &str)) {
         visit("u", "u");
     }
+
+    fn namespace_declarations(&self, _visit: &mut dyn FnMut(&str, &str)) {}
+
+    fn scope_id(&self) -> u64 {
+        0
+    }
 }
 
 /// Sends the events of the document to a handler. Every event has a span of ten bytes.

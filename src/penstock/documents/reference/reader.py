@@ -203,6 +203,9 @@ class _EventGenerator:
             raise self.refusal("limit.attributes", message)
         try:
             self.scope.enter({own: value for own, value, _ in given})
+            if len(self.scope.bindings()) > self.limits.namespaces:
+                message = f"more than {self.limits.namespaces} namespace prefixes are in scope"
+                raise self.refusal("limit.namespaces", message)
             name = self.scope.element(token["start"])
             attributes = tuple(
                 Attribute(self.scope.attribute(own), value, where)

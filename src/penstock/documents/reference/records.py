@@ -11,15 +11,17 @@ import re
 from array import array
 from collections.abc import Iterable, Mapping
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import groupby
 from typing import TypeAlias
 from xml.parsers import expat
 
 from penstock.documents.events import EndElement, Event, Name, Span, StartElement
-from penstock.documents.fragment import INTERNAL_SUBSET, Context, Fragment, decoded
+from penstock.documents.fragment import Context, Fragment, decoded
 from penstock.documents.limits import Limits
 from penstock.documents.reference import reader as reference
+from penstock.documents.used_prefixes import used_prefixes
+from penstock.documents.writing import write
 from penstock.errors import PenstockError, Where, error
 
 __all__ = ["Cut", "RecordCutter", "cut"]
@@ -51,7 +53,10 @@ class Cut:
 
 @dataclass(frozen=True, slots=True)
 class _Element:
-    start: StartElement
+    events: list[Event]
+    """From its start tag to its end tag."""
+    inherited: tuple[tuple[str, str], ...]
+    """The namespaces in scope around it."""
     span: Span
     ancestors: tuple[Span, ...]
 
@@ -78,7 +83,9 @@ def cut(
             good, good_end = closed
     doctype = reading.doctype
     written = decoded(content[doctype.start : doctype.end], reading.encoding) if doctype else ""
+    subset = Context(doctype=written).internal_subset()
     cuts: list[Cut] = []
+    inherited_bytes = 0
     for element in _on_path(reading.events, list(steps)):
         if element.span.end > good_end:
             break
@@ -86,16 +93,24 @@ def cut(
             where = Where(element.span.start, 1, 1)
             refusal = error("records.from-entity", "a record comes from an entity", where)
             break
-        cuts.append(
-            _record(
-                content,
-                element,
-                encoding=reading.encoding,
-                doctype=written,
-                entities=entities,
-                record_bytes=record_bytes,
-            )
+        record = _record(
+            content, element, encoding=reading.encoding, subset=subset, record_bytes=record_bytes
         )
+        if record.fault is None:
+            size = inherited_bytes + max(
+                0, len(record.content) - len(raw := _raw(content, element))
+            )
+            counted = size - reference.AMPLIFICATION_FREE_BYTES
+            times = limits.entity_amplification
+            if counted > element.span.end * times:
+                message = (
+                    f"the records inherit more than {times} times the size of the document so far"
+                )
+                fault = ("limit.entity-amplification", message)
+                record = replace(record, content=raw[:-1][:SHOWN_BYTES], fault=fault)
+            else:
+                inherited_bytes = size
+        cuts.append(record)
     if refusal is None or not cuts:
         return cuts, refusal, content, 0
     last = cuts[-1]
@@ -107,16 +122,18 @@ def cut(
 
 def _on_path(events: list[Event], steps: list[tuple[str | None, str | None]]) -> Iterable[_Element]:
     """The elements on the path, in document order."""
-    open_: list[StartElement] = []
-    for event in events:
+    open_: list[tuple[int, StartElement]] = []
+    for at, event in enumerate(events):
         if isinstance(event, StartElement):
-            open_.append(event)
+            open_.append((at, event))
         elif isinstance(event, EndElement):
             if len(open_) == len(steps) and all(
-                _accepts(step, element.name) for step, element in zip(steps, open_, strict=True)
+                _accepts(step, element.name)
+                for step, (_, element) in zip(steps, open_, strict=True)
             ):
-                around = tuple(element.span for element in open_[:-1])
-                yield _Element(open_[-1], event.span, around)
+                around = tuple(element.span for _, element in open_[:-1])
+                inherited = open_[-2][1].namespaces if len(open_) > 1 else ()
+                yield _Element(events[open_[-1][0] : at + 1], inherited, event.span, around)
             open_.pop()
 
 
@@ -124,33 +141,41 @@ def _accepts(step: tuple[str | None, str | None], name: Name) -> bool:
     return all(wanted is None or wanted == has for wanted, has in zip(step, name, strict=True))
 
 
+def _raw(content: bytes, element: _Element) -> bytes:
+    return content[element.span.start : element.span.end]
+
+
 def _record(
-    content: bytes,
-    element: _Element,
-    *,
-    encoding: str,
-    doctype: str,
-    entities: Mapping[str, str],
-    record_bytes: int,
+    content: bytes, element: _Element, *, encoding: str, subset: str, record_bytes: int
 ) -> Cut:
     span = element.span
-    raw = content[span.start : span.end]
+    raw = _raw(content, element)
     if len(raw) > record_bytes:
         fault = ("limit.record-bytes", f"the record is longer than {record_bytes} bytes")
         return Cut(span, raw[: min(record_bytes, SHOWN_BYTES)], element.ancestors, fault)
     text = decoded(raw, encoding)
-    subset = INTERNAL_SUBSET.search(doctype)
-    applies_to_all = subset is not None and ("ATTLIST" in subset[0] or "%" in subset[0])
-    refers = applies_to_all or NAMED_REFERENCE.search(text) is not None
-    context = (
-        Context(encoding, doctype if subset else "", tuple(sorted(entities.items())))
-        if refers and (subset or entities)
-        else Context(encoding)
-    )
-    xml = Fragment.cut(
-        content, "element", [span], namespaces=dict(element.start.namespaces), context=context
-    ).to_xml()
+    if "ATTLIST" in subset or "%" in subset or NAMED_REFERENCE.search(text):
+        # Written from the events: the declarations are not read again for each record.
+        used = used_prefixes(text) | used_prefixes(subset)
+        unused = {
+            (prefix, uri) for prefix, uri in element.inherited if prefix and prefix not in used
+        }
+        xml = write(_without(unused, event) for event in element.events)
+    else:
+        namespaces = dict(element.inherited)
+        cut_out = Fragment.cut(
+            content, "element", [span], namespaces=namespaces, context=Context(encoding)
+        )
+        xml = cut_out.to_xml()
     return Cut(span, xml.encode(), element.ancestors)
+
+
+def _without(bindings: set[tuple[str, str]], event: Event) -> Event:
+    """The event without these namespaces."""
+    if not isinstance(event, StartElement) or not bindings:
+        return event
+    kept = tuple(binding for binding in event.namespaces if binding not in bindings)
+    return replace(event, namespaces=kept)
 
 
 def _closed_before(content: bytes, refusal: PenstockError) -> tuple[bytes, int] | None:
