@@ -127,3 +127,22 @@ def test_the_roots_can_be_named(tmp_path: Path) -> None:
     assert "never matches" in penstock("relate", "/item", "/items", "--dtd", str(path)).out
     named = ["--dtd", str(path), "--root", "item", "--root", "items"]
     assert "never matches" not in penstock("relate", "/item", "/items", *named).out
+
+
+@pytest.mark.parametrize("query", ["/a[b]", "/a[@b = '1']", "/a[b/c][d]//e"])
+def test_equal_satisfiable_queries_overlap_for_certain(query: str) -> None:
+    (row,) = penstock("relate", query, query, "--json").rows
+    assert (row["verdict"], row["overlaps"]["holds"], row["overlaps"]["sure"]) == (
+        "equal",
+        True,
+        True,
+    )
+
+
+@pytest.mark.parametrize(
+    ("first", "second"),
+    [("/a[b]/c", "/a[c]/b"), ("/a[. = '']/text()", "/a/text()"), ("/a[b]", "/c[b]")],
+)
+def test_an_overlap_without_proof_is_not_certain(first: str, second: str) -> None:
+    (row,) = penstock("relate", first, second, "--json").rows
+    assert not (row["overlaps"]["holds"] and row["overlaps"]["sure"])

@@ -70,6 +70,7 @@ def explanation_as_dict(explanation: Explanation) -> dict[str, Any]:
                 "step": failure.step,
                 "predicate": failure.predicate,
                 "reached": failure.reached,
+                "other_namespaces": list(failure.other_namespaces),
                 "witnesses": [_witness_as_dict(witness) for witness in failure.witnesses],
             }
             for failure in explanation.failures
@@ -77,6 +78,7 @@ def explanation_as_dict(explanation: Explanation) -> dict[str, Any]:
         "namespaces": dict(explanation.namespaces),
         "answers": [answer_as_dict(answer) for answer in explanation.answers],
         "lacking": list(explanation.lacking),
+        "never_matches": explanation.never,
     }
 
 

@@ -33,7 +33,8 @@ ERRORS: dict[str, ErrorSpec] = {
     "query.prefix": ErrorSpec(
         QueryError,
         "a prefix in the query is not in its namespace map",
-        "Bind it in `namespaces` or with `--namespace p=URI`; `*:name` matches any namespace.",
+        "Bind it: `namespaces` in Python and JSON, `--namespace p=URI` on the command line,"
+        " `@namespace p=URI` in a subscription file; `*:name` matches any namespace.",
     ),
     "query.axis": ErrorSpec(
         QueryError,

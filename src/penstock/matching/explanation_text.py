@@ -11,14 +11,17 @@ from dataclasses import replace
 
 from penstock.language import to_text
 from penstock.language.xpath.ast import Axis, Expr, Kind, NameTest, Path, Query, Step
+from penstock.language.xpath.normal_form import NOTHING
+from penstock.matching.other_namespaces import OtherNamespaces
 from penstock.matching.results import Failure, StepTaken, Witness
 
 
 class ExplanationText:
     """Formats the steps and predicates of one query in normal form."""
 
-    def __init__(self, query: Query) -> None:
+    def __init__(self, query: Query, names: OtherNamespaces) -> None:
         self._query = query
+        self._names = names
         self.namespaces: Mapping[str, str] = to_text(query).namespaces
 
     def steps_taken(self, branch: int, witnesses: Sequence[Witness]) -> tuple[StepTaken, ...]:
@@ -48,7 +51,15 @@ class ExplanationText:
             predicate=None if failing is None else self._predicate_text(failing),
             reached=reached,
             witnesses=witnesses,
+            other_namespaces=()
+            if failing is not None
+            else self._names.of(steps[step].kind, steps[step].test),
         )
+
+    @property
+    def never(self) -> bool:
+        """Whether the query contradicts itself, so that its normal form is that of nothing."""
+        return self._query.branches == (NOTHING,)
 
     def _text(self, steps: Sequence[Step]) -> str:
         return to_text(Query((Path(tuple(steps)),)), self.namespaces).text

@@ -14,6 +14,12 @@ UNDECIDED_MAX: Final[int] = 1 << 20
 WITNESSES_MAX: Final[int] = 64
 """Nodes that an explanation lists; it always reports the total count."""
 
+OTHER_NAMESPACES_MAX: Final[int] = 3
+"""Namespaces that an explanation lists if a name exists only in others than the query's."""
+
+OTHER_NAMESPACES_BYTES_MAX: Final[int] = 16 << 20
+"""Size of the largest document that an explanation searches for them."""
+
 KEYWORD_WITNESSES_MAX: Final[int] = 16
 """Witness elements per keyword that an answer lists and its path return includes; the rest are
 counted, and the answer is flagged as truncated."""

@@ -3,15 +3,21 @@
 from __future__ import annotations
 
 import mmap
+import os
+import stat
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
 from os import PathLike
+from typing import Final
 
 from penstock.documents import Document, Fragment
 from penstock.errors import DocumentError, error
 from penstock.matching.batch import BatchMatches, BinaryArray, match_batch
 from penstock.matching.engine import Buffer, EngineMatcher, Outcome
 from penstock.matching.results import Counters, Explanation, Matches, ResolvedIds
+
+PIPE_CHUNK_BYTES: Final = 1 << 16
+"""Bytes read from a pipe at a time."""
 
 
 class Matcher:
@@ -45,7 +51,14 @@ class Matcher:
         return self._matches(self._engine.match(data), data if fragments else None)
 
     def match_file(self, path: str | PathLike[str], *, fragments: bool = False) -> Matches:
-        """Match a file of any size, in one streaming pass."""
+        """Match a file of any size, in one streaming pass.
+
+        The content of a pipe is spooled, because it cannot be read again.
+        """
+        if not stat.S_ISREG(os.stat(path).st_mode):
+            with open(path, "rb") as pipe:
+                chunks = iter(partial(pipe.read, PIPE_CHUNK_BYTES), b"")
+                return self.match_chunks(chunks, fragments=fragments)
         if not fragments:
             return self._matches(self._engine.match_file(path), None)
         with open(path, "rb") as file:

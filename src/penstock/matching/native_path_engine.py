@@ -6,12 +6,21 @@ from collections.abc import Iterable, Mapping, Sequence
 from os import PathLike
 from typing import TYPE_CHECKING, TypeAlias
 
-from penstock.documents import Context, Fragment, Kind, Limits, Name, Span, read_summary
+from penstock.documents import (
+    Context,
+    Fragment,
+    Kind,
+    Limits,
+    Name,
+    Span,
+    read_events,
+    read_summary,
+)
 from penstock.errors import QueryError
 from penstock.language.xpath.native_tree import query_of
 from penstock.matching.engine import Buffer
 from penstock.matching.explanation_text import ExplanationText
-from penstock.matching.limits import CACHE_BYTES_MAX, UNDECIDED_MAX
+from penstock.matching.limits import CACHE_BYTES_MAX, OTHER_NAMESPACES_BYTES_MAX, UNDECIDED_MAX
 from penstock.matching.line_numbers import Lines
 from penstock.matching.native_base import (
     NativeIndexBase,
@@ -22,6 +31,7 @@ from penstock.matching.native_base import (
     query_errors,
     summary_of,
 )
+from penstock.matching.other_namespaces import OtherNamespaces
 from penstock.matching.results import Explanation, Witness
 from penstock.native import native
 
@@ -110,7 +120,13 @@ class NativeMatcher(NativeSnapshotMatcher):
             ]
 
         tree, count, nodes, chain, failures = explained
-        formatter = ExplanationText(query_of(tree))
+        small = len(content) <= OTHER_NAMESPACES_BYTES_MAX
+        formatter = ExplanationText(
+            query_of(tree),
+            OtherNamespaces(lambda: read_events(content, limits=self.limits) if small else ()),
+        )
+        if formatter.never:
+            return Explanation(subscription, text, never=True)
         return Explanation(
             subscription,
             text,

@@ -6,7 +6,7 @@ are requested: most matches are only counted.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Protocol
@@ -259,6 +259,8 @@ class Failure:
     the first step."""
     witnesses: tuple[Witness, ...]
     """The first :data:`~penstock.matching.limits.WITNESSES_MAX` of them."""
+    other_namespaces: tuple[str, ...] = ()
+    """If no node passed the node test: namespaces in which the document uses the same name."""
 
     def __str__(self) -> str:
         position = f"step {self.step_number} of {self.branch}"
@@ -266,7 +268,13 @@ class Failure:
             text = f"{position}: {self.predicate} holds for none of {self.reached} {self.step}"
         else:
             text = f"{position}: there is no {self.step}"
+            if self.other_namespaces:
+                text += f"; the document has this name in {_either(self.other_namespaces)}"
         return f"{text}, such as {self.witnesses[0]}" if self.predicate is not None else text
+
+
+def _either(uris: Sequence[str]) -> str:
+    return " and ".join(f"the namespace {uri}" if uri else "no namespace" for uri in uris)
 
 
 @dataclass(frozen=True, slots=True)
@@ -283,7 +291,7 @@ class Explanation:
     steps: tuple[StepTaken, ...] = ()
     """The node that each step selected on the path to the first witness."""
     failures: tuple[Failure, ...] = ()
-    """If nothing was selected: one failure per branch of the union."""
+    """If nothing was selected: one failure per branch of the union, unless ``never``."""
     namespaces: Mapping[str, str] = field(default_factory=dict)
     """The namespace URIs of the prefixes in ``steps`` and ``failures``."""
     answers: tuple[Answer, ...] = ()
@@ -291,6 +299,8 @@ class Explanation:
     :data:`~penstock.matching.limits.WITNESSES_MAX`; ``witness_count`` is their total number."""
     lacking: tuple[str, ...] = ()
     """For a keyword query: the keywords that do not occur in the document."""
+    never: bool = False
+    """Whether the query contradicts itself, so that no document can match it."""
     error: DocumentError | None = field(default=None, compare=False)
     """The error of a refused document."""
 
@@ -310,5 +320,7 @@ class Explanation:
             lines.append(f"and {self.witness_count - shown} more")
         if self.lacking:
             lines.append(f"the document has no {', no '.join(self.lacking)}")
+        if self.never:
+            lines.append("no document can match this query: it contradicts itself")
         lines += [f"where {prefix} is {uri}" for prefix, uri in self.namespaces.items()]
         return "\n  ".join(lines)

@@ -53,7 +53,7 @@ class CaseContract(EngineSuite):
         explanation = self.matcher_of(case).explain(case.document, "it")
         assert explanation.matched == bool(case.selected)
         assert explanation.witness_count == len(case.selected)
-        assert bool(explanation.failures) != explanation.matched
+        assert bool(explanation.failures or explanation.never) != explanation.matched
         pointed_at = [each.span for each in explanation.witnesses]
         assert tuple(case.document[start:end] for start, end, _ in pointed_at) == case.selected
         assert [each.witness for each in explanation.steps][-1:] == [*explanation.witnesses[:1]]
@@ -174,3 +174,22 @@ class CaseContract(EngineSuite):
         assert str(explanation).endswith("and 999 more")
         (failure,) = matcher.explain(document, "not_it").failures
         assert (failure.reached, len(failure.witnesses)) == (1000, WITNESSES_MAX)
+
+    def test_the_explanation_of_a_contradiction_does_not_show_its_normal_form(self) -> None:
+        explanation = self.matcher(it="/a[. > 'x']").explain(b"<a/>", "it")
+        assert (explanation.never, explanation.failures) == (True, ())
+        assert "not(.)" not in str(explanation)
+        assert "no document can match this query" in str(explanation)
+
+    def test_an_explanation_names_the_namespaces_in_which_a_name_exists(self) -> None:
+        document = b"<a xmlns='urn:1'><b xmlns='urn:2' xmlns:p='urn:3' p:c=''/><b xmlns=''/></a>"
+        explain = self.matcher(it="/a", other="//@c", none="//d", both="//*:a/b/b").explain
+        for name, uris in (
+            ("it", ("urn:1",)),
+            ("other", ("urn:3",)),
+            ("none", ()),
+            ("both", ("urn:2",)),
+        ):
+            (failure,) = explain(document, name).failures
+            assert failure.other_namespaces == uris
+        assert "the document has this name in the namespace urn:1" in str(explain(document, "it"))

@@ -46,6 +46,7 @@ def explain(
     as_json: JsonOption = False,
 ) -> None:
     """Explain why a document matches a subscription, or at which step it fails."""
+    from penstock.language import why_never
     from penstock.mediation import MappingChooser
     from penstock.workspace import Workspace
     from penstock.workspace.document_lookup import find_document
@@ -76,6 +77,9 @@ def explain(
         print_json(row)
         return
     _print_text(explanation)
+    never = None if stored.kind == "keywords" else why_never(stored.subscription.parsed)
+    if never is not None:
+        note(f"note: this subscription never matches: {never}")
     if chosen is not None:
         note(EXPLAINS_GLOBAL_DOCUMENT)
 

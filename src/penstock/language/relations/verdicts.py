@@ -12,7 +12,7 @@ from penstock.language.relations.containment import covers_in, not_contained
 from penstock.language.relations.document_domain import DocumentDomain, domain_of
 from penstock.language.relations.overlap import meeting
 from penstock.language.relations.path_universe import Name, PathUniverse
-from penstock.language.relations.satisfiability import why_impossible
+from penstock.language.relations.satisfiability import is_satisfiable, why_impossible
 from penstock.language.xpath.ast import Query
 
 
@@ -92,18 +92,25 @@ def relate(
     exact = is_linear(p) and is_linear(q)
     contains = _contained(domain, p, q, exact)
     contained = _contained(domain, q, p, exact)
+    covers, covered = _covers(domain, p, q, exact), _covers(domain, q, p, exact)
     met = meeting(domain, p, q)
-    overlaps = Finding(
-        met is not None, met is None or (exact and bool(met)), _witness(domain, met, exact, p, q)
+    is_sure = (
+        met is None
+        or (exact and bool(met))
+        # Where every node of one lies at or under a node of the other, they overlap in any document
+        # that the former matches.
+        or (covers.holds and is_satisfiable(domain, q))
+        or (covered.holds and is_satisfiable(domain, p))
     )
+    overlaps = Finding(met is not None, is_sure, _witness(domain, met, exact, p, q))
     verdict = _verdict(contains, contained, overlaps)
     return Relation(
         verdict,
         _never(domain, p, q) or _explanation(verdict, met, exact),
         contains,
         contained,
-        _covers(domain, p, q, exact),
-        _covers(domain, q, p, exact),
+        covers,
+        covered,
         overlaps,
     )
 

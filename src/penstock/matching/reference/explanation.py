@@ -13,8 +13,9 @@ from dataclasses import dataclass, replace
 from penstock.documents.reference.reader import Reading
 from penstock.language.xpath.ast import Axis, Path, Query, Step
 from penstock.matching.explanation_text import ExplanationText
-from penstock.matching.limits import WITNESSES_MAX
+from penstock.matching.limits import OTHER_NAMESPACES_BYTES_MAX, WITNESSES_MAX
 from penstock.matching.line_numbers import Lines
+from penstock.matching.other_namespaces import OtherNamespaces
 from penstock.matching.reference.document_tree import Tree, ancestors, identity, path_to, tree_of
 from penstock.matching.reference.lxml_xpath import compile_query
 from penstock.matching.results import Explanation, Failure, Witness
@@ -26,15 +27,21 @@ class Explainer:
 
     lines: Lines
     tree: Tree
+    names: OtherNamespaces
 
     @classmethod
     def of(cls, document: bytes, reading: Reading) -> Explainer:
         """Creates an explainer from a reading of the document."""
-        return cls(Lines(document, reading.encoding), tree_of(reading.events))
+        names = OtherNamespaces(
+            lambda: reading.events if len(document) <= OTHER_NAMESPACES_BYTES_MAX else ()
+        )
+        return cls(Lines(document, reading.encoding), tree_of(reading.events), names)
 
     def explain(self, subscription: str, text: str, query: Query) -> Explanation:
         """Explains a query in normal form."""
-        formatter = ExplanationText(query)
+        formatter = ExplanationText(query, self.names)
+        if formatter.never:
+            return Explanation(subscription, text, never=True)
         selected = compile_query(query)(self.tree.root)
         if not selected:
             return Explanation(
