@@ -7,6 +7,7 @@ stays cheap.
 from __future__ import annotations
 
 import importlib
+import logging
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -122,6 +123,10 @@ __all__ = [
     "both",
     "combine_matchers",
 ]
+
+
+# A library leaves the output of log records to the application.
+logging.getLogger(__name__).addHandler(logging.NullHandler())
 
 
 def __getattr__(name: str) -> object:

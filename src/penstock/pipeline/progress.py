@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import threading
 from collections.abc import Callable
 from dataclasses import dataclass, fields
@@ -22,6 +23,8 @@ from penstock.workspace.pipeline_tables import Tables
 
 COUNT_COLUMNS: Final = tuple(field.name for field in fields(BatchCounts))
 """The columns of the counts table that :class:`BatchCounts` has."""
+
+logger = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -86,14 +89,14 @@ class ProgressListener(StreamingQueryListener):
         if progress.numInputRows == 0 or row is None:
             return
         last_sequence = row.pop("last_sequence")
-        self._on_batch(
-            BatchProgress(
-                batch=progress.batchId,
-                counts=BatchCounts(**row),
-                seconds=progress.batchDuration / 1000,
-                waiting=None if self._waiting is None else self._waiting(last_sequence),
-            )
+        done = BatchProgress(
+            batch=progress.batchId,
+            counts=BatchCounts(**row),
+            seconds=progress.batchDuration / 1000,
+            waiting=None if self._waiting is None else self._waiting(last_sequence),
         )
+        logger.info("batch %d: %s in %.3f s", done.batch, done.counts, done.seconds)
+        self._on_batch(done)
 
     def onQueryIdle(self, event: QueryIdleEvent) -> None:  # noqa: N802
         """Do nothing."""

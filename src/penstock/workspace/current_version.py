@@ -7,6 +7,7 @@ which the log is truncated up to it.
 
 from __future__ import annotations
 
+import logging
 import sqlite3
 from dataclasses import dataclass
 
@@ -16,6 +17,8 @@ from penstock.workspace.database import Database
 from penstock.workspace.index_versions import change_version, is_readable, write_version
 from penstock.workspace.limits import CHANGED_ROWS_MIN
 from penstock.workspace.stored_subscription import VERSION_COLUMNS, rows_to_table
+
+logger = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,6 +52,7 @@ class CurrentVersion:
                 uri = change_version(pending.uri, removed=pending.changed, added=pending.rows)
             else:
                 return pending.uri
+            logger.info("wrote index version %s: %d changed rows", uri, pending.rows.num_rows)
             if self._record(uri, pending.change):
                 return uri
 

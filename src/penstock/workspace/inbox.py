@@ -14,6 +14,7 @@ next process, before it publishes anything else, so that files appear in sequenc
 from __future__ import annotations
 
 import errno
+import logging
 import os
 import sqlite3
 from collections.abc import Iterable, Iterator, Sequence
@@ -36,6 +37,8 @@ from penstock.workspace.limits import (
 )
 from penstock.workspace.table_schemas import DOCUMENTS
 from penstock.workspace.timestamps import utc_now
+
+logger = logging.getLogger(__name__)
 
 _SEQUENCE_DIGITS = 19
 """Enough for any 64-bit sequence number, so that file names sort by it."""
@@ -178,6 +181,7 @@ class Inbox:
                 known.update({identity: first + offset for offset, identity in enumerate(fresh)})
         if fresh:
             self.move_staged()
+        logger.info("published %d of %d documents", len(fresh), len(chunk))
         receipts = []
         for identity in identities:
             # Of two equal documents in a chunk, only the first is new.
