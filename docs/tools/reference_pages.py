@@ -63,8 +63,11 @@ def commands_page() -> str:
         NOTE,
         "# Commands\n",
         "Commands write data to stdout, and progress, notes and errors to stderr. Every command",
-        "has `--json`. [Exit codes](exit-codes.md) are stable. `NO_COLOR` is respected, and output",
-        "to a pipe has neither colour nor wrapped lines.\n",
+        "has `--json`, which prints [JSON Lines](https://jsonlines.org): one object per line.",
+        "[Exit codes](exit-codes.md) are stable. `NO_COLOR` is respected, and output to a pipe has",
+        "neither colour nor wrapped lines. Control characters are printed as visible escapes.\n",
+        "Options of `penstock` itself come before the command, as in `penstock --verbose run`:\n",
+        *_options(typer.main.get_group(app)),
     ]
     for path, command in every_command():
         lines += _command(path, command)
@@ -93,6 +96,11 @@ def _command(path: tuple[str, ...], command: TyperCommand) -> Iterator[str]:
     yield " ".join([*path, *command.collect_usage_pieces(context)])
     yield "```\n"
     yield (command.help or "").replace("\b\n", "").strip() + "\n"
+    yield from _options(command)
+
+
+def _options(command: TyperCommand | TyperGroup) -> Iterator[str]:
+    context = typer.Context(command)
     rows = []
     for parameter in command.params:
         record = parameter.get_help_record(context)

@@ -23,8 +23,9 @@ def test_a_domain_is_added_listed_shown_and_removed(mapping_file: str) -> None:
     refused = penstock("domain", "remove", "concerts")
     assert refused.code == 3
     assert "the schema `season` of any publisher is registered" in refused.err
-    penstock("mapping", "remove", "season")
-    assert penstock("domain", "remove", "concerts", "--json").rows == [{"removed": "concerts"}]
+    penstock("mapping", "remove", "season", "--force")
+    removed = penstock("domain", "remove", "concerts", "--json", "--force")
+    assert removed.rows == [{"removed": "concerts"}]
     assert penstock("domain", "list").err == "0 domains\n"
     assert "[mediation.domain]" in penstock("domain", "remove", "concerts").err
 

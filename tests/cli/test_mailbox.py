@@ -94,7 +94,7 @@ def test_a_mailbox_outlives_its_subscriptions(process_inbox: Callable[[], None])
     penstock("subscribe", "anna", "/weather")
     penstock("publish", "c.xml", "--publisher", "me")
     process_inbox()
-    penstock("unsubscribe", "anna-1")
+    penstock("unsubscribe", "anna-1", "--force")
     assert penstock("mailbox", "anna").err == "1 delivery\n"
 
 

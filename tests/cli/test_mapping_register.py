@@ -44,7 +44,7 @@ def test_a_mapping_is_registered_listed_shown_and_removed(mapping_file: str) -> 
     refused = penstock("mapping", "show", "season")
     assert (refused.code, "[mediation.unregistered]" in refused.err) == (3, True)
     assert penstock("mapping", "remove", "season").code == 3
-    done = penstock("mapping", "remove", "season", "--publisher", "opera")
+    done = penstock("mapping", "remove", "season", "--publisher", "opera", "--force")
     assert (done.code, done.err) == (0, "removed the schema season\n")
     assert penstock("mapping", "list").err == "0 local schemas\n"
 
@@ -65,8 +65,8 @@ def test_status_lists_domains_only_if_there_are_any(mapping_file: str) -> None:
     assert "1 domain: concerts at version 1; 1 local schema\n" in penstock("status").out
     (row,) = penstock("status", "--json").rows
     assert (row["domains"], row["local_schemas"]) == ({"concerts": 1}, 1)
-    penstock("mapping", "remove", "season")
-    penstock("domain", "remove", "concerts")
+    penstock("mapping", "remove", "season", "--force")
+    penstock("domain", "remove", "concerts", "--force")
     assert "domain" not in penstock("status").out
 
 

@@ -99,6 +99,19 @@ def test_a_subscription_that_can_never_match_is_flagged(folder: Path) -> None:
     assert flagged["never_matches"]
 
 
+def test_a_skipped_check_is_noted(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("penstock.cli.never_matching.NEVER_MATCHING_CHECKS_MAX", 2)
+    done = penstock("match", "subs.txt", "good.xml")
+    assert "only the first 2 XPath subscriptions were checked" in done.err
+    summary = penstock("match", "--json", "subs.txt", "good.xml").rows[-1]
+    assert summary["subscriptions_unchecked"] == 1
+
+
+def test_an_unbound_prefix_in_a_file_names_the_directive(folder: Path) -> None:
+    (folder / "subs.txt").write_text("bad\t//p:item\n", encoding="utf-8")
+    assert "`@namespace p=URI`" in penstock("match", "subs.txt", "good.xml").err
+
+
 def test_a_malformed_subscription_file_is_refused(folder: Path) -> None:
     (folder / "subs.txt").write_text("no tab here\n", encoding="utf-8")
     done = penstock("match", "subs.txt", "good.xml")

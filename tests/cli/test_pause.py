@@ -12,7 +12,7 @@ def test_unsubscribe_pause_and_resume(workspace_folder: Path) -> None:
         penstock("subscribe", "anna", f"/a{number}")
     assert "2 subscriptions paused" in penstock("pause", "anna-1", "anna-2").err
     assert penstock("resume", "anna-2", "--json").rows == [{"resumed": ["anna-2"]}]
-    assert penstock("unsubscribe", "anna-3").code == 0
+    assert penstock("unsubscribe", "anna-3", "--force").code == 0
     unknown = penstock("unsubscribe", "anna-1", "anna-3")
     assert (unknown.code, "subscription.unknown" in unknown.err) == (3, True)
     rows = penstock("subscriptions", "list", "--json").rows

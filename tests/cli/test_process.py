@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import signal
 import subprocess
 import sys
 from pathlib import Path
@@ -52,21 +53,50 @@ def test_the_engine_option_accepts_every_engine() -> None:
     assert tuple(engine.value for engine in Engine) == ENGINES
 
 
-def test_a_closed_pipe_is_not_a_traceback() -> None:
+@pytest.mark.parametrize("copies", [1, 2_000])
+@pytest.mark.parametrize("flags", ["", "--json"])
+def test_a_closed_pipe_ends_a_command_quietly_as_sigpipe_would(copies: int, flags: str) -> None:
+    """Whether the pipe breaks while the command writes, or only when the rest is flushed."""
     example = "examples/alerts"
-    command = f"{sys.executable} -m penstock match {example}/subscriptions.txt" + (
-        f" {example}/documents/*.xml" * 200
+    command = f"{sys.executable} -m penstock match {flags} {example}/subscriptions.txt" + (
+        f" {example}/documents/*.xml" * copies
     )
+    read_one_line = "(read -r line; echo $line)" if copies > 1 else "true"
     done = subprocess.run(
-        ["bash", "-c", f"{command} | head -n 1"],
+        ["bash", "-c", f"{command} | {read_one_line}; exit ${{PIPESTATUS[0]}}"],
         cwd=ROOT,
         capture_output=True,
         text=True,
-        check=True,
+        check=False,
     )
-    assert len(done.stdout.splitlines()) == 1
+    assert done.returncode == 128 + signal.SIGPIPE
+    assert len(done.stdout.splitlines()) == (1 if copies > 1 else 0)
     assert "Traceback" not in done.stderr
     assert "Exception" not in done.stderr
+
+
+def test_completion_scripts_are_offered() -> None:
+    done = penstock_process(
+        "--show-completion", "bash", _TYPER_COMPLETE_TEST_DISABLE_SHELL_DETECTION="1"
+    )
+    assert done.code == 0
+    assert "_PENSTOCK_COMPLETE=complete_bash" in done.out
+    words = {"COMP_WORDS": "penstock subs", "COMP_CWORD": "1"}
+    completed = penstock_process(_PENSTOCK_COMPLETE="complete_bash", **words)
+    assert completed.out.split() == ["subscribe", "subscriptions"]
+
+
+@pytest.mark.parametrize("command", [[], ["match"], ["mapping"], ["mapping", "apply"]])
+def test_short_help_equals_help(command: list[str]) -> None:
+    assert penstock(*command, "-h").out == penstock(*command, "--help").out
+    assert "Usage" in penstock(*command, "-h").out
+
+
+def test_help_groups_the_commands() -> None:
+    shown = penstock("--help").out
+    headings = ["Workspace", "Queries and files", "Schemas and mappings", "Installation"]
+    places = [shown.index(heading) for heading in headings]
+    assert places == sorted(places)
 
 
 @pytest.mark.parametrize("flags", [[], ["--json"]])

@@ -174,3 +174,25 @@ def test_export_goes_to_stdout_by_default(workspace_folder: Path) -> None:
     done = penstock("subscriptions", "export")
     assert done.rows == [{"id": "anna-1", "subscriber": "anna", "query": "/a"}]
     assert done.err == "1 subscription written\n"
+
+
+def test_import_flags_subscriptions_that_can_never_match(
+    workspace_folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (workspace_folder / "subs.txt").write_text(
+        "odd\t/a[. > '2018-01-01']\ngood\t/a\n@kind keywords\nwords\tstorm\n", "utf-8"
+    )
+    done = penstock("subscriptions", "import", "subs.txt")
+    assert "note: subs.txt:1:5: odd never matches: no document meets predicate 1 of step 1" in (
+        done.err
+    )
+    assert "`>` compares numbers, and '2018-01-01' is not a number" in done.err
+    assert "3 subscriptions added, 0 refused" in done.err
+    flagged, summary = penstock("subscriptions", "import", "subs.txt", "--json").rows
+    assert (flagged["id"], summary["known"]) == ("odd", 3)
+    assert flagged["never_matches"]
+    monkeypatch.setattr("penstock.cli.never_matching.NEVER_MATCHING_CHECKS_MAX", 1)
+    limited = penstock("subscriptions", "import", "subs.txt")
+    assert "only the first 1 XPath subscriptions were checked" in limited.err
+    assert "1 were not" in limited.err
+    assert penstock("subscriptions", "import", "subs.txt", "--json").rows[-1]["unchecked"] == 1

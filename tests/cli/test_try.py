@@ -167,3 +167,15 @@ def test_options_of_the_other_kind_are_usage_errors(documents: list[str]) -> Non
         ("/a",),
     ):
         assert penstock("try", *wrong).code == 2
+
+
+def test_a_name_in_another_namespace_is_pointed_out(tmp_path: Path) -> None:
+    document = tmp_path / "a.xml"
+    document.write_text("<n xmlns='urn:n'><headline xmlns='urn:h'/></n>")
+    done = penstock("try", "//headline", str(document))
+    assert "there is no //headline; the document has this name in the namespace urn:h" in done.err
+    (_, summary) = penstock("try", "//headline", str(document), "--json").rows
+    assert "urn:h" in summary["advice"][0]
+    found = penstock("try", "//headline", "--default-namespace", "urn:h", str(document))
+    assert "this name" not in found.err
+    assert "this name" not in penstock("try", "//headlines", str(document)).err

@@ -5,9 +5,12 @@ Command modules import the library only when a command runs, which keeps ``penst
 
 from __future__ import annotations
 
+import logging
+import time
 import warnings
 from collections.abc import Callable
-from typing import Annotated, Final
+from pathlib import Path
+from typing import Annotated, Final, cast
 
 import typer
 from typer.core import TyperGroup
@@ -36,10 +39,23 @@ from penstock.cli.commands.subscribe import subscribe
 from penstock.cli.commands.subscriptions import subscriptions_app
 from penstock.cli.commands.try_ import try_
 from penstock.cli.commands.unsubscribe import unsubscribe
-from penstock.cli.console import json_wanted, show_error, show_failure, show_warning
+from penstock.cli.console import (
+    json_wanted,
+    print_line,
+    show_error,
+    show_failure,
+    show_warning,
+)
 from penstock.cli.exit_codes import ExitCode
-from penstock.cli.process_exit import immediate_exit
+from penstock.cli.log_output import configure_logging
+from penstock.cli.process_exit import BROKEN_PIPE, immediate_exit, quiet_broken_pipe
+from penstock.cli.terminal_text import visible
 from penstock.errors import PenstockError
+
+logger = logging.getLogger(__name__)
+
+UsageError: Final = cast("type[typer.BadParameter]", typer.BadParameter.__bases__[0])
+"""The class of errors in the command line, which Typer does not export."""
 
 COMMANDS: Final[dict[str, dict[str, Callable[..., None] | typer.Typer]]] = {
     "Workspace": {
@@ -86,15 +102,25 @@ class ErrorReportingGroup(TyperGroup):
 
     def invoke(self, ctx: typer.Context) -> object:  # type: ignore[override]
         """Runs a command; input that it refuses is reported on stderr with exit code 3."""
+        started = time.monotonic()
         try:
             return super().invoke(ctx)
+        except UsageError as refusal:
+            # The message may quote file names.
+            refusal.message = visible(refusal.message)
+            raise
         except PenstockError as error:
             show_error(error, as_json=json_wanted(ctx))
+        except BrokenPipeError:
+            raise SystemExit(BROKEN_PIPE) from None  # Typer would end with 1
         except OSError as failure:
             if failure.filename is None:
-                raise  # not about a file: a closed pipe, for example
+                raise  # not about a file
             message = f"{failure.filename}: {failure.strerror}"
             show_failure(message, as_json=json_wanted(ctx))
+        finally:
+            seconds = time.monotonic() - started
+            logger.info("%s ended after %.3f s", ctx.invoked_subcommand, seconds)
         raise typer.Exit(ExitCode.INPUT_REFUSED)
 
 
@@ -102,7 +128,7 @@ app = typer.Typer(
     name="penstock",
     cls=ErrorReportingGroup,
     no_args_is_help=True,
-    add_completion=False,
+    context_settings={"help_option_names": ["-h", "--help"]},
     pretty_exceptions_enable=False,
     help="""Penstock is a publish/subscribe system for XML documents.
 
@@ -121,7 +147,7 @@ for _panel, _members in COMMANDS.items():
 
 def _print_version(wanted: bool) -> None:
     if wanted:
-        typer.echo(f"penstock {__version__}")
+        print_line(f"penstock {__version__}")
         raise typer.Exit
 
 
@@ -133,12 +159,19 @@ def _penstock(
             "--version", help="Print the version and exit.", is_eager=True, callback=_print_version
         ),
     ] = False,
+    verbose: Annotated[
+        bool, typer.Option("--verbose", "-v", help="Print what Penstock does, on stderr.")
+    ] = False,
+    log_file: Annotated[
+        Path | None,
+        typer.Option(metavar="FILE", dir_okay=False, help="Append a detailed log to this file."),
+    ] = None,
 ) -> None:
-    pass
+    configure_logging(verbose=verbose, log_file=log_file)
 
 
 def main() -> None:
     """Entry point of the ``penstock`` command."""
     warnings.showwarning = show_warning
-    with immediate_exit():
-        app()
+    with immediate_exit(), quiet_broken_pipe():
+        app(prog_name="penstock")  # also as `python -m penstock`

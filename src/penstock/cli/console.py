@@ -1,24 +1,27 @@
 """Output of the commands: data goes to stdout; progress, notes and errors go to stderr.
 
 Rich adapts colour and line width to the stream and respects ``NO_COLOR``. Output to a pipe has no
-colour and is never wrapped or cut.
+colour and is never wrapped or cut. All text passes through :mod:`penstock.cli.terminal_text`; no
+other module writes to the streams.
 """
 
 from __future__ import annotations
 
 import json
+import os
 import sys
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, TextIO, TypeVar
 
 import typer
-from rich.console import Console
+from rich.console import Console, ConsoleOptions, RenderableType
 from rich.progress import track
 from rich.segment import Segment, Segments
 from rich.table import Table
 from rich.text import Text
 
+from penstock.cli.terminal_text import visible, visible_json
 from penstock.errors import PenstockError
 
 PIPE_WIDTH = 10_000
@@ -30,9 +33,23 @@ JSON_WANTED = "penstock.json"
 """Key in the Click context that records whether the command was given ``--json``."""
 
 
+class SafeConsole(Console):
+    """A console that prints control characters of the text as visible escapes."""
+
+    def render(
+        self, renderable: RenderableType, options: ConsoleOptions | None = None
+    ) -> Iterable[Segment]:
+        """Renders as Rich does; escape sequences that Rich itself adds are not part of the text."""
+        for segment in super().render(renderable, options):
+            if segment.control:
+                yield segment
+            else:
+                yield Segment(visible(segment.text), segment.style)
+
+
 def _console(stream: TextIO) -> Console:
     width = None if stream.isatty() else PIPE_WIDTH
-    return Console(file=stream, width=width, highlight=False, markup=False, emoji=False)
+    return SafeConsole(file=stream, width=width, highlight=False, markup=False, emoji=False)
 
 
 def out() -> Console:
@@ -57,9 +74,32 @@ def print_table(table: Table) -> None:
         console.print(Segments([*line, Segment.line()]), end="")
 
 
+def print_line(*parts: str | tuple[str, str]) -> None:
+    """Prints one line of data; a part is text, or text with a style.
+
+    Without colour, the text is written directly: Rich takes longer per line than matching does per
+    document.
+    """
+    if sys.stdout.isatty() or "FORCE_COLOR" in os.environ:
+        out().print(Text.assemble(*parts), soft_wrap=True)
+        return
+    text = "".join(part if isinstance(part, str) else part[0] for part in parts)
+    sys.stdout.write(visible(text) + "\n")
+
+
+def print_file(text: str) -> None:
+    """Prints the contents of a file; unchanged unless stdout is a terminal."""
+    sys.stdout.write(visible(text) if sys.stdout.isatty() else text)
+
+
 def print_json(value: Mapping[str, Any]) -> None:
     """Prints a JSON object on one line of stdout."""
-    sys.stdout.write(json.dumps(value, ensure_ascii=False) + "\n")
+    sys.stdout.write(json_line(value))
+
+
+def json_line(value: Mapping[str, Any]) -> str:
+    """A JSON object as a line of JSON Lines, safe to print on a terminal."""
+    return visible_json(json.dumps(value, ensure_ascii=False)) + "\n"
 
 
 def error_as_dict(error: PenstockError) -> dict[str, Any]:
@@ -95,7 +135,7 @@ def show_error(
         found = {"error": error_as_dict(error)}
         if place is not None:
             found["error"]["place"] = place
-        console.print(json.dumps(found, ensure_ascii=False), soft_wrap=True)
+        sys.stderr.write(json_line(found))
         return
     message = error.message if place is not None else str(error).removesuffix(f" [{error.code}]")
     console.print(
@@ -138,7 +178,8 @@ def progress(items: Sequence[T], what: str) -> Iterable[T]:
 def show_failure(message: str, *, as_json: bool) -> None:
     """Prints a failure that has no error code, such as a file that cannot be opened."""
     if as_json:
-        err().print(json.dumps({"error": {"message": message}}, ensure_ascii=False), soft_wrap=True)
+        sys.stdout.flush()
+        sys.stderr.write(json_line({"error": {"message": message}}))
     else:
         err().print(Text.assemble(("error: ", "bold red"), message), soft_wrap=True)
 

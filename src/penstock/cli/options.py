@@ -15,9 +15,10 @@ if TYPE_CHECKING:
 
 EXISTING_FILE: dict[str, Any] = {"exists": True, "dir_okay": False, "readable": True}
 
+DOCUMENTS_HELP = "XML files, folders, glob patterns or pipes; `-` is a document on standard input."
 DocumentsArgument = Annotated[
     list[Path],
-    typer.Argument(metavar="DOCUMENT", help="XML files.", show_default=False, **EXISTING_FILE),
+    typer.Argument(metavar="DOCUMENT", help=DOCUMENTS_HELP, show_default=False),
 ]
 KeywordsOption = Annotated[
     str | None,
@@ -64,7 +65,9 @@ def _remember_json(context: typer.Context, value: bool) -> bool:
 
 JsonOption = Annotated[
     bool,
-    typer.Option("--json", help="Print JSON instead of text.", callback=_remember_json),
+    typer.Option(
+        "--json", help="Print JSON Lines, one object per line, not text.", callback=_remember_json
+    ),
 ]
 """The ``--json`` of every command; it applies to errors too."""
 
@@ -109,11 +112,3 @@ def refuse_options(given: Mapping[str, object], why: str) -> None:
     for option, value in given.items():
         if value:
             raise typer.BadParameter(why, param_hint=option)
-
-
-def existing_file(name: str) -> Path:
-    """The path of a document, which must exist."""
-    path = Path(name)
-    if not path.is_file():
-        raise typer.BadParameter(f"file `{name}` does not exist", param_hint="DOCUMENT...")
-    return path

@@ -4,9 +4,29 @@ from __future__ import annotations
 
 import contextlib
 import os
+import signal
 import sys
 import threading
 from collections.abc import Iterator
+from typing import Final
+
+BROKEN_PIPE: Final = 128 + signal.SIGPIPE
+"""Exit code when the reader of stdout goes away, as shells report a process that SIGPIPE ended."""
+
+
+@contextlib.contextmanager
+def quiet_broken_pipe() -> Iterator[None]:
+    """Ends the process with :data:`BROKEN_PIPE` and no message if stdout was closed early."""
+    try:
+        yield
+    finally:
+        for stream in (sys.stdout, sys.stderr):
+            try:
+                stream.flush()  # the rest of the buffer may be the first to find the pipe closed
+            except BrokenPipeError:
+                # The interpreter flushes again when it exits.
+                os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
+                sys.exit(BROKEN_PIPE)
 
 
 @contextlib.contextmanager

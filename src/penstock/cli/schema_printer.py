@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import sys
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
-from penstock.cli.console import print_json
+from penstock.cli.console import print_file, print_json
 
 if TYPE_CHECKING:
     from penstock.schema import NodePath, SchemaNode, SchemaTree
@@ -18,7 +17,7 @@ def print_schema(tree: SchemaTree, edition: Edition | None = None, *, as_json: b
     from penstock.schema import print_tree
 
     if not as_json:
-        sys.stdout.write(print_tree(tree, edition))
+        print_file(print_tree(tree, edition))
         return
     print_json(
         {

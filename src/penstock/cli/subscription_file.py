@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any, TypeAlias, TypeVar
 
 from penstock.errors import QueryError, SubscriptionFileError, Where, error
-from penstock.language import Subscription, why_never
+from penstock.language import Subscription
 from penstock.matching import KeywordIndex, SubscriptionIndex
 from penstock.matching.query_indexes import QUERY_KINDS, QueryKind
 
@@ -106,19 +106,6 @@ def add_all(
             if entry.subscription.id in errors
         ]
     return order, sorted(refused, key=lambda each: each.entry.line)
-
-
-def never_matching(entries: Iterable[Entry]) -> Iterator[tuple[Entry, str]]:
-    """Yields subscriptions that can never match, with the reason; keywords always can."""
-    for entry in entries:
-        if entry.kind == "keywords":
-            continue
-        try:
-            reason = why_never(entry.subscription.parsed)
-        except QueryError:
-            continue  # reported as refused by the index
-        if reason is not None:
-            yield entry, reason
 
 
 def numbered_lines(

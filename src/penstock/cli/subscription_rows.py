@@ -6,7 +6,6 @@ docs/reference/subscription-files.md describes the formats.
 from __future__ import annotations
 
 import csv
-import json
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -14,6 +13,7 @@ from pathlib import Path
 from typing import Any, TextIO, get_args
 
 from penstock.cli import subscription_file
+from penstock.cli.console import json_line
 from penstock.cli.subscription_file import LineErrorHandler, bad_row, kind_of
 from penstock.errors import SubscriptionFileError
 from penstock.workspace import StoredSubscription
@@ -104,7 +104,7 @@ def write_json_lines(subscriptions: Iterator[StoredSubscription], to: TextIO) ->
     """Writes one JSON object per line; returns how many."""
     count = 0
     for subscription in subscriptions:
-        to.write(json.dumps(as_dict(subscription), ensure_ascii=False) + "\n")
+        to.write(json_line(as_dict(subscription)))
         count += 1
     return count
 

@@ -26,13 +26,13 @@ def clean(
             "--keep-days", min=0, help="Keep the documents and deliveries of this many days."
         ),
     ] = 30,
-    yes: Annotated[bool, typer.Option("--yes", help="Remove without asking.")] = False,
+    yes: Annotated[bool, typer.Option("--force", "--yes", help="Remove without asking.")] = False,
     as_json: JsonOption = False,
 ) -> None:
     """Remove old or unneeded data, after listing it and asking.
 
     Removes inbox files and index versions that nothing needs any more, and table rows older than
-    the retention period. With --json, nothing is removed unless --yes is given too.
+    the retention period. With --json, nothing is removed unless --force is given too.
     """
     from penstock.workspace import Workspace
     from penstock.workspace.retention import removals

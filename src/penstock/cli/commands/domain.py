@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from collections import Counter
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -10,7 +9,8 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 from rich.table import Table
 
-from penstock.cli.console import note, out, plural, print_json, print_table
+from penstock.cli.confirmation import ForceRemovalOption, confirm_removal
+from penstock.cli.console import note, out, plural, print_file, print_json, print_table
 from penstock.cli.input_files import errors_in
 from penstock.cli.options import JsonOption, WorkspaceOption
 from penstock.cli.schema_options import GlobalSchemaArgument
@@ -118,18 +118,25 @@ def show(
     if as_json:
         print_json({**_as_dict(schema), "schema": schema.to_text()})
     else:
-        sys.stdout.write(schema.to_text())
+        print_file(schema.to_text())
 
 
 @domain_app.command("remove")
 def remove(
-    name: DomainArgument, *, workspace: WorkspaceOption = Path(), as_json: JsonOption = False
+    name: DomainArgument,
+    *,
+    force: ForceRemovalOption = False,
+    workspace: WorkspaceOption = Path(),
+    as_json: JsonOption = False,
 ) -> None:
-    """Remove a domain that has no local schemas."""
+    """Remove a domain that has no local schemas, after asking."""
     from penstock.workspace import Workspace
 
-    with Workspace.open(workspace) as opened, opened.mediation.changing() as mediator:
-        mediator.remove(name)
+    with Workspace.open(workspace) as opened:
+        opened.mediation.read().remove(name)  # on a copy: refuses what cannot be removed
+        confirm_removal(f"the domain `{name}`", force=force, as_json=as_json)
+        with opened.mediation.changing() as mediator:
+            mediator.remove(name)
     if as_json:
         print_json({"removed": name})
     else:

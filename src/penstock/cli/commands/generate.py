@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-import json
-import sys
-from collections.abc import Iterator, Sequence
-from contextlib import AbstractContextManager, nullcontext
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, TextIO
+from typing import TYPE_CHECKING, Annotated, Any, TypeAlias
 
 import typer
 
-from penstock.cli.console import note, plural, print_json, progress
+from penstock.cli.console import json_line, note, plural, print_file, print_json, progress
 from penstock.cli.input_files import read_dtd
 from penstock.cli.options import JsonOption
 
@@ -35,6 +33,7 @@ SchemaArgument = Annotated[
     ),
 ]
 SeedOption = Annotated[int, typer.Option(help="Random seed; equal seeds give equal output.")]
+_Writer: TypeAlias = Callable[[str], object]
 _PROBABILITY: dict[str, Any] = {"min": 0.0, "max": 1.0}
 
 
@@ -93,7 +92,7 @@ def documents(
             if as_json:
                 print_json({"document": document.decode()})
             else:
-                sys.stdout.write(document.decode())
+                print_file(document.decode())
         return
     output.mkdir(parents=True, exist_ok=True)
     digits = len(str(count))
@@ -171,50 +170,53 @@ def queries(
         words_min=words_min, words_max=words_max, any_probability=any_probability
     )
     graph = _schema(schema, as_json=as_json)
-    with _target(output) as file:
+    with _writer(output) as write:
         if keywords:
             generated = KeywordsOfPaths(graph, parameters, keyword_parameters).queries(count, seed)
-            (_write_json_keywords if as_json else _write_text_keywords)(file, generated)
+            (_write_json_keywords if as_json else _write_text_keywords)(write, generated)
         else:
             generated = QueryGenerator(graph, parameters).queries(count, seed)
-            (_write_json if as_json else _write_text)(file, graph, generated)
+            (_write_json if as_json else _write_text)(write, graph, generated)
     if output is not None:
         note(f"{plural(count, 'query', 'queries')} in {output}")
 
 
-def _target(output: Path | None) -> AbstractContextManager[TextIO]:
+@contextmanager
+def _writer(output: Path | None) -> Iterator[_Writer]:
     if output is None:
-        return nullcontext(sys.stdout)
-    return output.open("w", encoding="utf-8", newline="\n")
+        yield print_file
+        return
+    with output.open("w", encoding="utf-8", newline="\n") as file:
+        yield file.write
 
 
-def _write_text(file: TextIO, graph: SchemaGraph, generated: Sequence[str]) -> None:
+def _write_text(write: _Writer, graph: SchemaGraph, generated: Sequence[str]) -> None:
     for prefix, uri in graph.namespaces.items():
-        file.write(f"@namespace {prefix}={uri}\n" if prefix else f"@default-namespace {uri}\n")
+        write(f"@namespace {prefix}={uri}\n" if prefix else f"@default-namespace {uri}\n")
     for id_, query in _numbered(generated):
-        file.write(f"{id_}\t{query}\n")
+        write(f"{id_}\t{query}\n")
 
 
-def _write_json(file: TextIO, graph: SchemaGraph, generated: Sequence[str]) -> None:
+def _write_json(write: _Writer, graph: SchemaGraph, generated: Sequence[str]) -> None:
     namespaces = {
         "namespaces": {prefix: uri for prefix, uri in graph.namespaces.items() if prefix},
         "default_namespace": graph.namespaces.get(""),
     }
     used = {key: value for key, value in namespaces.items() if value}
     for id_, query in _numbered(generated):
-        file.write(json.dumps({"id": id_, "query": query, **used}, ensure_ascii=False) + "\n")
+        write(json_line({"id": id_, "query": query, **used}))
 
 
-def _write_text_keywords(file: TextIO, generated: Sequence[str]) -> None:
-    file.write("@kind keywords\n")
+def _write_text_keywords(write: _Writer, generated: Sequence[str]) -> None:
+    write("@kind keywords\n")
     for id_, query in _numbered(generated):
-        file.write(f"{id_}\t{query}\n")
+        write(f"{id_}\t{query}\n")
 
 
-def _write_json_keywords(file: TextIO, generated: Sequence[str]) -> None:
+def _write_json_keywords(write: _Writer, generated: Sequence[str]) -> None:
     for id_, query in _numbered(generated):
         row = {"id": id_, "kind": "keywords", "query": query}
-        file.write(json.dumps(row, ensure_ascii=False) + "\n")
+        write(json_line(row))
 
 
 def _numbered(generated: Sequence[str]) -> Iterator[tuple[str, str]]:

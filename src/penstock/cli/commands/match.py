@@ -9,36 +9,29 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
-from rich.table import Table
-from rich.text import Text
 
 from penstock.cli.console import (
     error_as_dict,
     note,
-    out,
     place_of,
     plural,
     print_json,
-    print_table,
+    print_line,
     progress,
     show_error,
 )
+from penstock.cli.document_inputs import DocumentInput, document_inputs
 from penstock.cli.exit_codes import ExitCode
 from penstock.cli.input_files import errors_in, read_mapping
 from penstock.cli.mapping_report import EXPLAINS_GLOBAL_DOCUMENT, note_unknown_elements
 from penstock.cli.options import EXISTING_FILE, DocumentsArgument, JsonOption, StrictOption
 from penstock.cli.result_format import explanation_as_dict, fragment_as_dict, one_line
+from penstock.cli.terminal_text import visible
 
 if TYPE_CHECKING:
     from penstock.cli.subscription_file import Entry, Refused
     from penstock.matching import Counters, Explanation, Matches
     from penstock.mediation import Mapping
-
-NEVER_MATCHING_CHECK_MAX = 1_000
-"""Largest file whose subscriptions are checked for queries that can never match.
-
-The check takes some hundred microseconds per subscription.
-"""
 
 FRAGMENTS_OMITTED = "(the document is too large to locate these keywords in it)"
 """Printed instead of the fragments of a query with ``OR``."""
@@ -87,41 +80,49 @@ def match(
     With a mapping, fragments are still taken from the original documents.
     """
     from penstock.cli import subscription_file
+    from penstock.cli.never_matching import NeverMatchingCheck
     from penstock.matching import Counters, KeywordIndex, SubscriptionIndex, combine_matchers
     from penstock.mediation import MediatedMatcher
 
     chosen = None if mapping is None else read_mapping(mapping, as_json=as_json)
+    inputs = document_inputs(documents)
     paths = SubscriptionIndex(engine=engine)
     keywords = KeywordIndex(engine=engine if engine == "reference" else None)
     with errors_in(subscriptions, as_json=as_json):
         entries = list(subscription_file.read(subscriptions))
     order, refused = subscription_file.add_all(paths, keywords, entries)
     report: _TextReport | _JsonReport = (
-        _JsonReport(order, chosen) if as_json else _TextReport(order, documents)
+        _JsonReport(order, chosen) if as_json else _TextReport(order, inputs)
     )
-    for each in refused:
-        report.subscription(each, each.place(subscriptions))
-    if len(entries) <= NEVER_MATCHING_CHECK_MAX:
-        for entry, reason in subscription_file.never_matching(entries):
+    for refusal in refused:
+        report.subscription(refusal, refusal.place(subscriptions))
+    check = NeverMatchingCheck()
+    for entry in entries:
+        if entry.kind == "keywords":
+            continue  # keywords can always match
+        reason = check.reason(entry.subscription)
+        if reason is not None:
             report.never_matches(entry, entry.place(subscriptions), reason)
+    if check.skipped and not as_json:
+        note(check.skipped_note())
     matcher = paths.matcher()
     if len(keywords):
         matcher = combine_matchers(matcher, keywords.matcher())
     mediated = MediatedMatcher(matcher)
     counters = Counters()
-    for path in progress(documents, "matching"):
-        if chosen is None:
-            matches = matcher.match_file(path, fragments=fragments)
-        else:
-            matches = mediated.match(path.read_bytes(), chosen, fragments=fragments)
-        counters += matches.counters
+    for each in progress(inputs, "matching"):
         explanation = None
-        if explain is not None:
-            explanation = mediated.explain(path.read_bytes(), chosen, explain)
-        report.document(path, matches, explanation)
+        if explain is not None:  # before matching, which could not read a pipe again
+            explanation = mediated.explain(each.content(), chosen, explain)
+        if chosen is None:
+            matches = each.match(matcher, fragments=fragments)
+        else:
+            matches = mediated.match(each.content(), chosen, fragments=fragments)
+        counters += matches.counters
+        report.document(each.path, matches, explanation)
     if not (chosen is None or explain is None or explain in keywords or as_json):
         note(EXPLAINS_GLOBAL_DOCUMENT)
-    report.summary(counters, len(paths) + len(keywords), len(refused))
+    report.summary(counters, len(paths) + len(keywords), len(refused), check.skipped)
     if strict and (refused or counters.refused):
         raise typer.Exit(ExitCode.INPUT_REFUSED)
 
@@ -135,9 +136,9 @@ def _outcome(matches: Matches) -> str:
 class _TextReport:
     """Prints one row per document: name, number of matches, ids."""
 
-    def __init__(self, order: dict[str, int], documents: Sequence[Path]) -> None:
+    def __init__(self, order: dict[str, int], inputs: Sequence[DocumentInput]) -> None:
         self._order = order
-        self._name_width = max(len(str(path)) for path in documents)
+        self._name_width = max(len(visible(str(each))) for each in inputs)
 
     def subscription(self, refused: Refused, place: str) -> None:
         show_error(refused.reason, place=place, source=refused.entry.subscription.query)
@@ -147,35 +148,32 @@ class _TextReport:
 
     def document(self, path: Path, matches: Matches, explanation: Explanation | None) -> None:
         for error in matches.errors:
-            self._row(path, "refused", Text(error.code, style="red"))
+            self._row(path, "refused", (error.code, "red"))
             show_error(error, place=place_of(path, error))
         ids = sorted(matches.ids, key=self._order.__getitem__)
         if not matches.errors:
-            self._row(path, str(len(ids)), Text(", ".join(ids)))
+            self._row(path, str(len(ids)), ", ".join(ids))
         note_unknown_elements(path, matches.counters.work.unknown)
-        console = out()
-        for id_ in ids:
-            if id_ in matches.untold:
-                console.print(f"    {id_}: {FRAGMENTS_OMITTED}", soft_wrap=True)
-            for fragment in matches.fragments.get(id_, ()):
-                console.print(
-                    Text.assemble(f"    {id_}: ", (one_line(fragment.to_xml()), "cyan")),
-                    soft_wrap=True,
-                )
+        if matches.fragments or matches.untold:
+            for id_ in ids:
+                if id_ in matches.untold:
+                    print_line(f"    {id_}: {FRAGMENTS_OMITTED}")
+                for fragment in matches.fragments.get(id_, ()):
+                    print_line(f"    {id_}: ", (one_line(fragment.to_xml()), "cyan"))
         if explanation is not None:
             for line in str(explanation).splitlines():
-                console.print(f"    {line}", soft_wrap=True)
+                print_line(f"    {line}")
 
-    def _row(self, path: Path, count: str, rest: Text) -> None:
-        # One table per row, so that rows appear as documents are matched and still line up.
-        row = Table(box=None, show_header=False, pad_edge=False)
-        row.add_column(width=self._name_width, no_wrap=True)
-        row.add_column(width=len("refused"), justify="right")
-        row.add_column(overflow="fold")
-        row.add_row(str(path), count, rest)
-        print_table(row)
+    def _row(self, path: Path, count: str, rest: str | tuple[str, str]) -> None:
+        name = f"{visible(str(path)):<{self._name_width}}"
+        if rest:
+            print_line(f"{name}  {count:>7}  ", rest)
+        else:
+            print_line(f"{name}  {count:>7}")
 
-    def summary(self, counters: Counters, subscriptions: int, refused: int) -> None:
+    def summary(
+        self, counters: Counters, subscriptions: int, refused: int, _unchecked: int
+    ) -> None:
         note(
             f"{plural(counters.documents, 'document')}: {counters.matched} matched,"
             f" {counters.unmatched} unmatched, {counters.refused} refused;"
@@ -235,13 +233,14 @@ class _JsonReport:
             row["explanation"] = explanation_as_dict(explanation)
         print_json(row)
 
-    def summary(self, counters: Counters, subscriptions: int, refused: int) -> None:
+    def summary(self, counters: Counters, subscriptions: int, refused: int, unchecked: int) -> None:
         print_json(
             {
                 "type": "summary",
                 **asdict(counters),
                 "subscriptions": subscriptions,
                 "subscriptions_refused": refused,
+                **({"subscriptions_unchecked": unchecked} if unchecked else {}),
                 **({} if self._mapping is None else {"mapping": self._mapping.digest}),
             }
         )

@@ -8,13 +8,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
-from rich.table import Table
 
-from penstock.cli.console import note, plural, print_json, print_table, progress
+from penstock.cli.console import note, plural, print_json, print_line, progress
+from penstock.cli.document_inputs import STDIN, DocumentInput, document_inputs, paths_listed_in
 from penstock.cli.input_files import read_mapping
 from penstock.cli.options import (
+    DOCUMENTS_HELP,
     EXISTING_FILE,
-    DocumentsArgument,
     JsonOption,
     WorkspaceOption,
     bindings,
@@ -27,8 +27,20 @@ if TYPE_CHECKING:
 
 
 def publish(
-    files: DocumentsArgument,
+    files: Annotated[
+        list[Path] | None,
+        typer.Argument(metavar="DOCUMENT", help=DOCUMENTS_HELP, show_default=False),
+    ] = None,
     *,
+    from_file: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE",
+            help="Also publish the documents whose paths this file lists, one per line; `-` reads"
+            " the list, not a document, from standard input.",
+            show_default=False,
+        ),
+    ] = None,
     workspace: WorkspaceOption = Path(),
     publisher: Annotated[
         str | None, typer.Option(help="Name of the publisher (default: your login name).")
@@ -66,7 +78,13 @@ def publish(
     from penstock.mediation import carrying
     from penstock.workspace import Workspace
 
-    if id_ and len(files) > 1:
+    listed = [] if from_file is None else paths_listed_in(from_file)
+    if from_file is not None and str(from_file) == STDIN and Path(STDIN) in (files or ()):
+        raise typer.BadParameter(
+            "standard input is either a document or the list", param_hint="--from-file"
+        )
+    inputs = document_inputs([*(files or ()), *listed])
+    if id_ and len(inputs) > 1:
         raise typer.BadParameter("an identity applies to a single file", param_hint="--id")
     fields = bindings(field, "--field", "NAME=VALUE")
     carried = {} if mapping is None else carrying(read_mapping(mapping, as_json=as_json))
@@ -78,11 +96,11 @@ def publish(
     )
     new = known = 0
     with Workspace.open(workspace) as opened:
-        receipts = opened.inbox.publish_each(_documents(files, header))
-        for path, receipt in zip(progress(files, "publishing"), receipts, strict=True):
+        receipts = opened.inbox.publish_each(_documents(inputs, header))
+        for each, receipt in zip(progress(inputs, "publishing"), receipts, strict=True):
             new += receipt.new
             known += not receipt.new
-            (_print_json if as_json else _print_text)(path, receipt)
+            (_print_json if as_json else _print_text)(each.path, receipt)
         refusal = _refusal(opened, header)
     if as_json:
         refused = {} if refusal is None else {"refusal": refusal}
@@ -113,19 +131,16 @@ def login_name() -> str:
         return "anonymous"
 
 
-def _documents(files: Sequence[Path], header: Header) -> Iterator[Document]:
+def _documents(inputs: Sequence[DocumentInput], header: Header) -> Iterator[Document]:
     from penstock.documents import Document
 
-    for path in files:
-        yield Document(path.read_bytes(), header)
+    for each in inputs:
+        yield Document(each.content(), header)
 
 
 def _print_text(path: Path, receipt: Receipt) -> None:
-    row = Table(box=None, show_header=False, pad_edge=False)
-    row.add_column(no_wrap=True)
-    row.add_column(overflow="fold")
-    row.add_row(f"{receipt.sequence:>8}", str(path) + ("" if receipt.new else " (already known)"))
-    print_table(row)
+    known = "" if receipt.new else " (already known)"
+    print_line(f"{receipt.sequence:>8}  {path}{known}")
 
 
 def _print_json(path: Path, receipt: Receipt) -> None:

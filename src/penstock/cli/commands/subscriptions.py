@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
+from rich.markup import escape
 from rich.progress import Progress
 from rich.table import Table
 
@@ -115,9 +116,11 @@ def import_subscriptions(
     subscription's id is used as the subscriber's name.
     """
     from penstock.cli import subscription_rows
+    from penstock.cli.never_matching import NeverMatchingCheck
     from penstock.workspace import Workspace
 
     report = _ErrorReport(source, as_json=as_json)
+    check = NeverMatchingCheck()
     added = known = 0
     with Workspace.open(workspace) as opened:
         rows = subscription_rows.read(source, subscriber, report.line)
@@ -125,12 +128,23 @@ def import_subscriptions(
             done = opened.subscriptions.add_many([row.wanted for row in batch])
             added += len(done.new)
             known += done.known
-            for position, reason in sorted(done.refused.items()):
-                report.row(batch[position], reason)
+            for position, row in enumerate(batch):
+                if position in done.refused:
+                    report.row(row, done.refused[position])
+                    continue
+                if row.wanted.kind == "keywords":
+                    continue  # keywords can always match
+                reason = check.reason(row.wanted.subscription)
+                if reason is not None:
+                    report.never_matches(row, reason)
     report.end()
     if as_json:
-        print_json({"type": "summary", "added": added, "known": known, "refused": report.refused})
+        unchecked = {"unchecked": check.skipped} if check.skipped else {}
+        counts = {"added": added, "known": known, "refused": report.refused}
+        print_json({"type": "summary", **counts, **unchecked})
     else:
+        if check.skipped:
+            note(check.skipped_note())
         already = f", {known:,} already known" if known else ""
         note(f"{plural(added, 'subscription')} added{already}, {report.refused:,} refused")
     if strict and report.refused:
@@ -143,19 +157,21 @@ def _batches(rows: Iterator[Row], source: Path) -> Iterator[list[Row]]:
 
     console = err()
     with Progress(console=console, transient=True, disable=not console.is_terminal) as bar:
-        task = bar.add_task(f"importing {source.name}", total=None)
+        name = escape(source.name)  # the description is markup
+        task = bar.add_task(f"importing {name}", total=None)
         while batch := list(islice(rows, SUBSCRIPTIONS_AT_ONCE)):
             yield batch
-            bar.update(task, description=f"{source.name}: line {batch[-1].line:,}")
+            bar.update(task, description=f"{name}: line {batch[-1].line:,}")
 
 
 class _ErrorReport:
-    """Reports refused lines with their positions, and counts them."""
+    """Reports refused and never-matching lines with their positions, and counts them."""
 
     def __init__(self, source: Path, *, as_json: bool) -> None:
         self._source = source
         self._as_json = as_json
         self.refused = 0
+        self._never_matching = 0
 
     def line(self, reason: SubscriptionFileError) -> None:
         """Reports a malformed line."""
@@ -169,10 +185,31 @@ class _ErrorReport:
         place = f"{self._source}:{row.line}:{row.column + offset}"
         self._print(reason, place, row.wanted.query, row.wanted.id)
 
+    def never_matches(self, row: Row, reason: str) -> None:
+        """Reports a subscription that was added but can never match."""
+        place = f"{self._source}:{row.line}:{row.column}"
+        self._never_matching += 1
+        if self._as_json:
+            print_json(
+                {
+                    "type": "subscription",
+                    "id": row.wanted.id,
+                    "place": place,
+                    "never_matches": reason,
+                }
+            )
+        elif self._never_matching <= SHOWN_ERRORS_MAX:
+            named = row.wanted.id or "this subscription"
+            note(f"note: {place}: {named} never matches: {reason}")
+
     def end(self) -> None:
-        """Reports how many errors were not printed."""
-        if self.refused > SHOWN_ERRORS_MAX and not self._as_json:
-            note(f"and {self.refused - SHOWN_ERRORS_MAX:,} more lines were refused")
+        """Reports how many lines were not printed."""
+        for count, what in (
+            (self.refused, "were refused"),
+            (self._never_matching, "never match"),
+        ):
+            if count > SHOWN_ERRORS_MAX and not self._as_json:
+                note(f"and {count - SHOWN_ERRORS_MAX:,} more lines {what}")
 
     def _print(
         self, reason: PenstockError, place: str, source: str | None, id_: str | None

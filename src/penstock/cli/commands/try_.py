@@ -9,28 +9,28 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Protocol
 
 import typer
-from rich.text import Text
 
 from penstock.cli.console import (
     error_as_dict,
     note,
-    out,
     place_of,
     plural,
     print_json,
+    print_line,
     progress,
     show_error,
 )
+from penstock.cli.document_inputs import DocumentInput, document_inputs
 from penstock.cli.exit_codes import ExitCode
 from penstock.cli.input_files import read_mapping
 from penstock.cli.options import (
+    DOCUMENTS_HELP,
     EXISTING_FILE,
     DefaultNamespaceOption,
     JsonOption,
     KeywordsOption,
     NamespaceOption,
     bindings,
-    existing_file,
     refuse_options,
 )
 from penstock.cli.result_format import answer_as_dict, fragment_as_dict, one_line
@@ -58,13 +58,13 @@ def try_(
         str,
         typer.Argument(
             metavar="QUERY",
-            help="An XPath query. With --keywords leave it out: all arguments are files.",
+            help="An XPath query. With --keywords leave it out: all arguments are documents.",
             show_default=False,
         ),
     ],
     documents: Annotated[
         list[Path] | None,
-        typer.Argument(metavar="DOCUMENT", help="XML files.", show_default=False, **EXISTING_FILE),
+        typer.Argument(metavar="DOCUMENT", help=DOCUMENTS_HELP, show_default=False),
     ] = None,
     *,
     keywords: KeywordsOption = None,
@@ -107,7 +107,7 @@ def try_(
     }
     if keywords is not None:
         refuse_options(xpath_options, "applies to XPath queries, not to keywords")
-        documents = [existing_file(query), *(documents or ())]
+        documents = [Path(query), *(documents or ())]
         trial = _KeywordTrial(keywords, (form or Form.PATHS).value, limit)
     else:
         refuse_options(keyword_options, "applies to keywords, not to XPath queries")
@@ -117,9 +117,7 @@ def try_(
             default_namespace,
             None if mapping is None else read_mapping(mapping, as_json=as_json),
         )
-    if not documents:
-        raise typer.BadParameter("give at least one file", param_hint="DOCUMENT...")
-    _run(trial, documents, as_json=as_json)
+    _run(trial, document_inputs(documents or ()), as_json=as_json)
 
 
 @dataclass(frozen=True, slots=True)
@@ -150,8 +148,11 @@ class _Trial(Protocol):
             The query is refused.
         """
 
-    def result(self, path: Path) -> _Result:
+    def result(self, document: DocumentInput) -> _Result:
         """Tries the query on a document."""
+
+    def advice(self, document: DocumentInput) -> Sequence[str]:
+        """What may be wrong with the query, given a document that it does not match."""
 
 
 class _PathTrial:
@@ -182,16 +183,23 @@ class _PathTrial:
             default_namespace=self._default_namespace,
         )
 
-    def result(self, path: Path) -> _Result:
+    def result(self, document: DocumentInput) -> _Result:
         from penstock.mediation import MediatedMatcher
 
         matcher = self._index.matcher()
         if self._mapping is None:
-            matches = matcher.match_file(path, fragments=True)
+            matches = document.match(matcher, fragments=True)
         else:
             mediated = MediatedMatcher(matcher)
-            matches = mediated.match(path.read_bytes(), self._mapping, fragments=True)
+            matches = mediated.match(document.content(), self._mapping, fragments=True)
         return _Result(matches.counters, matches.errors, matches.fragments.get(_ID, ()))
+
+    def advice(self, document: DocumentInput) -> Sequence[str]:
+        from penstock.mediation import MediatedMatcher
+
+        mediated = MediatedMatcher(self._index.matcher())
+        explanation = mediated.explain(document.content(), self._mapping, _ID)
+        return [str(each) for each in explanation.failures if each.other_namespaces]
 
 
 class _KeywordTrial:
@@ -211,22 +219,27 @@ class _KeywordTrial:
         self._index.add(_ID, self.query)
         return None  # keywords can always match
 
-    def result(self, path: Path) -> _Result:
+    def result(self, document: DocumentInput) -> _Result:
         from penstock.matching import Counters
 
         matcher = self._index.matcher()
-        matches = matcher.match_file(path)
+        if document.is_pipe:
+            document.content()  # kept, because answers need a second reading
+        matches = document.match(matcher)
         if not len(matches):
             return _Result(matches.counters, matches.errors)
         try:
-            found = matcher.answers(path.read_bytes(), [_ID], form=self._form, limit=self._limit)
+            found = matcher.answers(document.content(), [_ID], form=self._form, limit=self._limit)
         except DocumentError as reason:  # locating answers has limits that matching has not
             counters = Counters.of_one(matches=0, refused=True, work=matches.counters.work)
             return _Result(counters, [reason])
         return _Result(matches.counters, matches.errors, answers=found[_ID])
 
+    def advice(self, document: DocumentInput) -> Sequence[str]:
+        return ()
 
-def _run(trial: _Trial, documents: Sequence[Path], *, as_json: bool) -> None:
+
+def _run(trial: _Trial, documents: Sequence[DocumentInput], *, as_json: bool) -> None:
     from penstock.matching import Counters
 
     try:
@@ -235,15 +248,21 @@ def _run(trial: _Trial, documents: Sequence[Path], *, as_json: bool) -> None:
         show_error(error, source=trial.query, as_json=as_json)
         raise typer.Exit(ExitCode.INPUT_REFUSED) from error
     counters = Counters()
-    for path in progress(documents, "trying"):
-        result = trial.result(path)
+    unmatched: DocumentInput | None = None
+    for document in progress(documents, "trying"):
+        result = trial.result(document)
         counters += result.counters
+        if result.counters.unmatched:
+            unmatched = unmatched or document
         if as_json:
-            print_json(_as_dict(path, trial, result))
+            print_json(_as_dict(document.path, trial, result))
         else:
-            _print_text(path, trial, result)
+            _print_text(document.path, trial, result)
     read = counters.documents - counters.refused
     rate = counters.matched / read if read else 0.0
+    advice: Sequence[str] = ()
+    if unmatched is not None and not counters.matched and never is None:
+        advice = trial.advice(unmatched)
     if as_json:
         print_json(
             {
@@ -254,6 +273,7 @@ def _run(trial: _Trial, documents: Sequence[Path], *, as_json: bool) -> None:
                 "refused": counters.refused,
                 "rate": rate,
                 "never_matches": never,
+                **({"advice": advice} if advice else {}),
             }
         )
         return
@@ -261,6 +281,8 @@ def _run(trial: _Trial, documents: Sequence[Path], *, as_json: bool) -> None:
     note(f"matched {counters.matched} of {plural(read, 'document')} ({rate:.1%}){refused}")
     if never is not None:
         note(f"this query never matches: {never}")
+    for line in advice:
+        note(f"note: {unmatched}, {line}")
 
 
 def _print_text(path: Path, trial: _Trial, result: _Result) -> None:
@@ -269,15 +291,13 @@ def _print_text(path: Path, trial: _Trial, result: _Result) -> None:
     count = len(result.fragments) + len(result.answers)
     if not count:
         return
-    console = out()
-    console.print(f"{path}: {plural(count, trial.noun)}", soft_wrap=True)
+    print_line(f"{path}: {plural(count, trial.noun)}")
     for fragment in result.fragments:
-        console.print(Text(f"    {one_line(fragment.to_xml())}", style="cyan"), soft_wrap=True)
+        print_line((f"    {one_line(fragment.to_xml())}", "cyan"))
     for answer in result.answers:
-        console.print(Text(f"    {answer}"), soft_wrap=True)
+        print_line(f"    {answer}")
         if answer.fragment is not None:
-            line = f"        {one_line(answer.fragment.to_xml())}"
-            console.print(Text(line, style="cyan"), soft_wrap=True)
+            print_line((f"        {one_line(answer.fragment.to_xml())}", "cyan"))
 
 
 def _as_dict(path: Path, trial: _Trial, result: _Result) -> dict[str, Any]:

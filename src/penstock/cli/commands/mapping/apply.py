@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from penstock.cli.console import note, place_of, print_json, show_error
+from penstock.cli.console import note, place_of, print_file, print_json, show_error
+from penstock.cli.document_inputs import document_inputs
 from penstock.cli.exit_codes import ExitCode
 from penstock.cli.input_files import read_mapping
 from penstock.cli.mapping_options import MappingArgument
@@ -39,8 +39,8 @@ def apply_mapping(
 
     found = read_mapping(mapping, as_json=as_json)
     refused = False
-    for path in documents:
-        content = path.read_bytes()
+    for each in document_inputs(documents):
+        path, content = each.path, each.content()
         try:
             rewritten = rewrite(found, read_events(content))
         except DocumentError as reason:
@@ -52,7 +52,7 @@ def apply_mapping(
             row = {"document": str(path), "xml": rewritten.to_xml(), "unknown": rewritten.unknown}
             print_json({**row, "trace": steps} if trace else row)
             continue
-        sys.stdout.write(rewritten.to_xml())
+        print_file(rewritten.to_xml())
         for step in steps:
             note(f"{path}:{step['line']}: {step['operator']}: {step['what']}")
         note_unknown_elements(path, rewritten.unknown)

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import sys
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from penstock.cli.console import note, plural, print_json
+from penstock.cli.console import note, plural, print_file, print_json
 from penstock.cli.input_files import errors_in, read_schema_tree
 from penstock.cli.mapping_report import difference_lines, differences_as_dict
 from penstock.cli.options import EXISTING_FILE, JsonOption
@@ -55,7 +54,7 @@ def derive_mapping(
             }
         )
         return
-    sys.stdout.write(found.mapping.to_text())
+    print_file(found.mapping.to_text())
     if pairs.uncertain:
         note(f"the matching has {plural(len(pairs.uncertain), 'uncertain pair')}")
     for each in unreached:

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import sys
 from pathlib import Path
 from typing import Annotated, Final
 
 import typer
 
-from penstock.cli.console import print_json
+from penstock.cli.console import print_file, print_json
 from penstock.cli.mapping_options import PublisherOption
 from penstock.cli.options import JsonOption, WorkspaceOption
 
@@ -43,4 +42,4 @@ def show_mapping(
     if as_json:
         print_json({"mapping": mapping.to_text(), "digest": mapping.digest})
     else:
-        sys.stdout.write(mapping.to_text())
+        print_file(mapping.to_text())

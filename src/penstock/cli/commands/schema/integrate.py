@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from penstock.cli.console import note, plural, print_json
+from penstock.cli.console import note, plural, print_file, print_json
 from penstock.cli.input_files import errors_in, read_abbreviations, read_schema_tree
 from penstock.cli.options import EXISTING_FILE, JsonOption
 from penstock.cli.output_files import require_new, write
@@ -89,7 +88,7 @@ def integrate_schemas(
         print_json(_as_dict(found, locals_, trees))
         return
     if output is None:
-        sys.stdout.write(found.schema.to_text())
+        print_file(found.schema.to_text())
     for line in _lines(found, before, locals_, trees):
         note(line)
     if files:

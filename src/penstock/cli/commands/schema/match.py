@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Iterator
 from dataclasses import asdict
 from pathlib import Path
@@ -10,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from penstock.cli.console import note, plural, print_json
+from penstock.cli.console import note, plural, print_file, print_json
 from penstock.cli.exit_codes import ExitCode
 from penstock.cli.input_files import read_abbreviations, read_schema_tree
 from penstock.cli.options import JsonOption
@@ -86,7 +85,7 @@ def match_schemas(
     if as_json:
         print_json(_as_dict(found))
     elif output is None:
-        sys.stdout.write(text)
+        print_file(text)
     if not as_json:
         for line in _lines(found):
             note(line)
