@@ -59,6 +59,8 @@ def _builtin_of(cls: type[Exception]) -> type:
 
 def commands_page() -> str:
     """Returns the page of all commands with arguments and options."""
+    root = typer.main.get_command(app)
+    assert isinstance(root, TyperGroup), "there are several commands"
     lines = [
         NOTE,
         "# Commands\n",
@@ -67,7 +69,7 @@ def commands_page() -> str:
         "[Exit codes](exit-codes.md) are stable. `NO_COLOR` is respected, and output to a pipe has",
         "neither colour nor wrapped lines. Control characters are printed as visible escapes.\n",
         "Options of `penstock` itself come before the command, as in `penstock --verbose run`:\n",
-        *_options(typer.main.get_group(app)),
+        *_options(root),
     ]
     for path, command in every_command():
         lines += _command(path, command)
