@@ -13,7 +13,7 @@ PARSERS = {
     "internal DTD subsets": ["doctypes"],
     "DTD files": ["dtd_files"],
     "records of huge documents": ["records"],
-    "queries": ["queries", "path_matching"],
+    "queries": ["queries", "query_parsers", "path_matching"],
     "keyword queries and text": ["keyword_queries", "keyword_matching"],
     "mappings": ["mapping", "mapping_files"],
     "schema files": ["schema_files"],
