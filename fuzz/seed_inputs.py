@@ -39,6 +39,13 @@ _QUERIES: Final = (
     "a/b[2] | //c[last()] | /d//*:e",
     '//a[b="x" and (c or @d)][-1.5 <= e]',
     "//a[. != 'it''s']",
+    "//a[count(b) > 1][string-length(.) < 9]",
+    "//b[normalize-space(.) = 'one'] | //b[lower-case(c) = 'x']",
+    "//a[translate(b, 'ON', 'on') = 'one'][ends-with(., 'x')]",
+    "//b[matches(@k, '^[0-9]+$')][matches(., 'o.*e', 'i')]",
+    "//a[b = c/d][b/@k < c]",
+    "//*[xs:date(@d) >= xs:date('2020-01-31')]",
+    "//*[xs:dateTime(.) < xs:dateTime('2020-01-31T10:00:00Z')]",
 )
 
 _KEYWORD_QUERIES: Final = (
@@ -53,6 +60,7 @@ _MATCHED: Final = (
     b"<a k='1'><b k='3'>one</b><b><c>2</c><d>x</d></b></a>",
     b"<a xmlns='urn:p'><b>one<q:c xmlns:q='urn:q' d='two'/>two</b><b/></a>",
     b"<a><a><a><b k='3'/>x</a></a><c>one two</c><c/></a>",
+    b"<a><b k='2' d='2020-02-01'> One </b><c><d>2020-01-30T00:00:00+02:00</d></c></a>",
 )
 
 _MAPPINGS: Final = (
