@@ -159,3 +159,127 @@ def test_entities_in_an_xsd_are_not_expanded() -> None:
     with pytest.raises(SchemaError) as caught:
         tree_from_xsd(text)
     assert caught.value.code == "schema.xsd"
+
+
+def test_a_symbolic_link_does_not_leave_the_folder(tmp_path: Path) -> None:
+    types = xsd('<xs:complexType name="t"/>')
+    folder = tmp_path / "schemas"
+    folder.mkdir()
+    (tmp_path / "outside.xsd").write_text(types, encoding="utf-8")
+    (folder / "inside.xsd").write_text(types, encoding="utf-8")
+    main = folder / "main.xsd"
+    body = '<xs:include schemaLocation="link.xsd"/><xs:element name="a" type="t"/>'
+    main.write_text(xsd(body), encoding="utf-8")
+    (folder / "link.xsd").symlink_to(folder / "inside.xsd")
+    assert outline(tree_from_xsd(main)) == ["a"]
+    (folder / "link.xsd").unlink()
+    (folder / "link.xsd").symlink_to(tmp_path / "outside.xsd")
+    with pytest.raises(SchemaError):
+        tree_from_xsd(main)
+    # The schema itself may be reached by a link.
+    main.write_text(xsd(body.replace("link", "inside")), encoding="utf-8")
+    (tmp_path / "main.xsd").symlink_to(main)
+    assert outline(tree_from_xsd(tmp_path / "main.xsd")) == ["a"]
+
+
+def test_a_folder_whose_name_continues_that_of_the_schema_is_outside(tmp_path: Path) -> None:
+    for folder in ("schemas", "schemas-private"):
+        (tmp_path / folder).mkdir()
+    types = xsd('<xs:complexType name="t"/>')
+    (tmp_path / "schemas-private" / "t.xsd").write_text(types, encoding="utf-8")
+    main = tmp_path / "schemas" / "main.xsd"
+    include = '<xs:include schemaLocation="../schemas-private/t.xsd"/>'
+    main.write_text(xsd(f'{include}<xs:element name="a" type="t"/>'), encoding="utf-8")
+    with pytest.raises(SchemaError):
+        tree_from_xsd(main)
+
+
+def limit_message(source: str | Path) -> str:
+    with pytest.raises(SchemaError) as caught:
+        tree_from_xsd(source)
+    assert caught.value.code == "schema.limit"
+    return caught.value.message
+
+
+def nested_groups(levels: int, references: int) -> str:
+    """Groups that refer to the next one several times each."""
+    groups = [
+        f'<xs:group name="g{n}"><xs:sequence>'
+        + f'<xs:group ref="g{n + 1}"/>' * references
+        + "</xs:sequence></xs:group>"
+        for n in range(levels)
+    ]
+    leaf = '<xs:sequence><xs:element name="x" type="xs:int"/></xs:sequence>'
+    last = f'<xs:group name="g{levels}">{leaf}</xs:group>'
+    return xsd("".join(groups) + last + element("a", '<xs:group ref="g0"/>'))
+
+
+def test_nested_groups_are_refused_before_they_are_expanded() -> None:
+    assert outline(tree_from_xsd(nested_groups(3, 3))) == ["a", "  x+ text"]
+    assert "comparisons" in limit_message(nested_groups(12, 10))
+
+
+@pytest.mark.parametrize(
+    "source",
+    [
+        xsd(
+            element(
+                "a", "<xs:choice>" + "".join(f'<xs:element name="e{n}"/>' for n in range(1500))
+            ).replace("</xs:complexType>", "</xs:choice></xs:complexType>")
+        ),
+        xsd(
+            '<xs:element name="h"/>'
+            + "".join(f'<xs:element name="s{n}" substitutionGroup="h"/>' for n in range(1000))
+            + element("a", "<xs:sequence>" + '<xs:element ref="h"/>' * 50 + "</xs:sequence>")
+        ),
+    ],
+    ids=["choice", "substitution group"],
+)
+def test_large_content_models_are_refused(source: str) -> None:
+    assert "comparisons" in limit_message(source)
+
+
+@pytest.mark.parametrize(
+    "source",
+    [
+        nested_groups(500, 1),
+        xsd(
+            '<xs:element name="e"><xs:complexType><xs:sequence>' * 300
+            + "</xs:sequence></xs:complexType></xs:element>" * 300
+        ),
+        xsd(
+            '<xs:element name="s0"/>'
+            + "".join(
+                f'<xs:element name="s{n}" substitutionGroup="s{n - 1}"/>' for n in range(1, 2000)
+            )
+        ),
+    ],
+    ids=["groups", "elements", "substitution groups"],
+)
+def test_deep_nesting_is_refused(source: str) -> None:
+    assert "nested too deeply" in limit_message(source)
+
+
+def test_the_files_of_a_schema_are_limited(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    for n in range(3):
+        next_file = f'<xs:include schemaLocation="{n + 1}.xsd"/>'
+        (tmp_path / f"{n}.xsd").write_text(xsd(next_file), encoding="utf-8")
+    (tmp_path / "3.xsd").write_text(xsd('<xs:element name="a" type="xs:int"/>'), encoding="utf-8")
+    assert outline(tree_from_xsd(tmp_path / "0.xsd")) == ["a text"]
+    with monkeypatch.context() as limited:
+        limited.setattr("penstock.schema.xsd_files.XSD_FILES_MAX", 3)
+        assert "files" in limit_message(tmp_path / "0.xsd")
+    monkeypatch.setattr("penstock.schema.xsd_files.XSD_BYTES_MAX", 300)
+    assert "bytes" in limit_message(tmp_path / "0.xsd")
+
+
+def test_an_included_file_is_read_by_the_hardened_reader(tmp_path: Path) -> None:
+    (tmp_path / "a.xsd").write_text(
+        xsd('<xs:include schemaLocation="b.xsd"/><xs:element name="a"/>'), encoding="utf-8"
+    )
+    (tmp_path / "b.xsd").write_text(
+        f"<!DOCTYPE x [<!ENTITY e SYSTEM 'file:///etc/hostname'>]>{xsd('&e;')}", encoding="utf-8"
+    )
+    with pytest.raises(DocumentError) as caught:
+        tree_from_xsd(tmp_path / "a.xsd")
+    assert caught.value.code == "entity.external"

@@ -22,8 +22,9 @@ ERRORS: dict[str, ErrorSpec] = {
     ),
     "schema.limit": ErrorSpec(
         SchemaError,
-        "the DTD exceeds a limit",
-        "If the DTD is trusted, pass `limits=DtdLimits(...)` with a higher limit.",
+        "the DTD or XSD exceeds a limit",
+        "Simplify it, or divide it; if a DTD is trusted, pass `limits=DtdLimits(...)` with a higher"
+        " limit.",
     ),
     "schema.duplicate": ErrorSpec(
         SchemaError,

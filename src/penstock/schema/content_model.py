@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from enum import Enum
 from typing import TypeAlias, TypeVar
@@ -134,12 +134,12 @@ def _names_in_particle(particle: Particle) -> Iterator[str]:
             yield from _names_in_particle(item)
 
 
-def cardinalities(content: Content, declared: Iterable[str]) -> dict[str, Occurs]:
-    """The cardinality of each child; ``declared`` lists the children of ``ANY``."""
+def cardinalities(content: Content, any_content: Mapping[str, Occurs]) -> Mapping[str, Occurs]:
+    """The cardinality of each child; ``any_content`` is that of ``ANY``, which elements share."""
     if isinstance(content, Empty):
         return {}
     if isinstance(content, AnyContent):
-        return dict.fromkeys(declared, Indicator.ANY.occurs)
+        return any_content
     if isinstance(content, Mixed):
         return dict.fromkeys(content.names, Indicator.ANY.occurs)
     return _cardinalities(content.particle)
@@ -173,11 +173,10 @@ def in_sequence(parts: list[dict[Key, Occurs]]) -> dict[Key, Occurs]:
 
 def alternatives(parts: list[dict[Key, Occurs]]) -> dict[Key, Occurs]:
     """The cardinality of each child in a choice of parts."""
-    names = dict.fromkeys(name for part in parts for name in part)
-    return {
-        name: Occurs(
-            all(name in part and part[name].required for part in parts),
-            any(name in part and part[name].many for part in parts),
-        )
-        for name in names
-    }
+    required: dict[Key, int] = {}
+    many: dict[Key, bool] = {}
+    for part in parts:
+        for name, occurs in part.items():
+            required[name] = required.get(name, 0) + occurs.required
+            many[name] = many.get(name, False) or occurs.many
+    return {name: Occurs(required[name] == len(parts), many[name]) for name in required}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Iterable, Mapping
 
 from penstock.errors import error
@@ -10,6 +11,7 @@ from penstock.schema.content_model import (
     Children,
     Choice,
     Element,
+    Indicator,
     Particle,
     cardinalities,
     names_in,
@@ -21,6 +23,7 @@ from penstock.schema.prefix_resolution import is_namespace_declaration
 def declared_elements(found: Declarations) -> dict[str, Element]:
     """Each declared element with its attributes and the cardinalities of its children."""
     elements = {}
+    any_content = dict.fromkeys(found.contents, Indicator.ANY.occurs)
     for label, content in found.contents.items():
         where = found.places[label]
         for name in names_in(content):
@@ -39,7 +42,7 @@ def declared_elements(found: Declarations) -> dict[str, Element]:
             name=label,
             content=content,
             attributes=attributes,
-            children=cardinalities(content, found.contents),
+            children=cardinalities(content, any_content),
             where=where,
         )
     return elements
@@ -66,21 +69,36 @@ def root_labels(elements: Mapping[str, Element], given: Iterable[str] | None) ->
 
 
 def minimal_heights(elements: Mapping[str, Element]) -> dict[str, int]:
-    """Minimum height of each element; refuses an element that can only be infinite."""
+    """Minimum height of each element; refuses an element that can only be infinite.
+
+    A content model is evaluated again only when one of its children is completed, so that a long
+    chain of elements does not take quadratic time.
+    """
+    parents: dict[str, list[Element]] = {}
+    for element in elements.values():
+        for name in dict.fromkeys(names_in(element.content)):
+            parents.setdefault(name, []).append(element)
     heights: dict[str, int] = {}
-    waiting = list(elements.values())
-    level = 1
-    while waiting:
-        settled = [one for one in waiting if _completable(one, heights)]
+    candidates: Iterable[Element] = elements.values()
+    for level in itertools.count(1):
+        settled = [one for one in candidates if _completable(one, heights)]
         if not settled:
+            break
+        heights.update((one.name, level) for one in settled)
+        above = {
+            parent.name: parent
+            for one in settled
+            for parent in parents.get(one.name, ())
+            if parent.name not in heights
+        }
+        candidates = above.values()
+    for element in elements.values():
+        if element.name not in heights:
             raise error(
                 "schema.endless",
-                f"{waiting[0].name!r} requires itself recursively without end",
-                waiting[0].where,
+                f"{element.name!r} requires itself recursively without end",
+                element.where,
             )
-        heights.update((one.name, level) for one in settled)
-        waiting = [one for one in waiting if one.name not in heights]
-        level += 1
     return heights
 
 

@@ -65,12 +65,17 @@ class SchemaGraph:
                     f"{label!r} and {self._labels[name]!r} are the same element",
                     elements[label].where,
                 )
-        self._children = {
-            self._names[label]: {
-                self._names[child]: occurs for child, occurs in element.children.items()
-            }
-            for label, element in elements.items()
-        }
+        # Elements with the content ANY share their children, whose number is that of all elements.
+        resolved: dict[int, Mapping[Name, Occurs]] = {}
+        self._children: dict[Name, Mapping[Name, Occurs]] = {}
+        for label, element in elements.items():
+            children = resolved.get(id(element.children))
+            if children is None:
+                children = {
+                    self._names[child]: occurs for child, occurs in element.children.items()
+                }
+                resolved[id(element.children)] = children
+            self._children[self._names[label]] = children
         self._attributes = {
             self._names[label]: self._rules(element) for label, element in elements.items()
         }

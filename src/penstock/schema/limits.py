@@ -60,6 +60,18 @@ FILE_DEPTH_MAX: Final[int] = 200
 """Levels of a tree in a schema or mapping file; a deeper one is refused with ``schema.file`` or
 ``mapping.syntax``."""
 
+XSD_BYTES_MAX: Final[int] = 8 << 20
+"""Bytes of an XSD and of the files that it includes and imports, together; beyond it, the XSD is
+refused with ``schema.limit``."""
+
+XSD_FILES_MAX: Final[int] = 200
+"""Files that an XSD consists of; beyond it, the XSD is refused with ``schema.limit``."""
+
+XSD_COMPARISONS_MAX: Final[int] = 2_000_000
+"""Comparisons of elements that checking the content models of an XSD takes, estimated in advance:
+for each model, the square of its number of elements, and more for substitution groups. 2,000,000
+take some seconds. Beyond it, the XSD is refused with ``schema.limit``."""
+
 SAMPLE_PATHS_MAX: Final[int] = 100_000
 """Distinct paths in the samples of an inferred schema; beyond it, the samples are refused with
 ``schema.samples``."""

@@ -51,12 +51,19 @@ def unfold(
     waiting = deque(drafts)
     while waiting:
         draft = waiting.popleft()
+        if draft.declared.children and len(draft.path) >= limits.depth_max:
+            cut_at.add("depth_max")
+            draft.cut = True
+            continue
         for key, occurs in draft.declared.children.items():
-            limit = _limit_reached(key, draft.path, len(drafts), limits)
-            if limit:
-                cut_at.add(limit)
+            if draft.path.count(key) >= limits.recursion_max:
+                cut_at.add("recursion_max")
                 draft.cut = True
                 continue
+            if len(drafts) >= limits.size_max:
+                cut_at.add("size_max")
+                draft.cut = True
+                break  # nor is there room for the other children
             child = _Draft(declared(key), occurs, (*draft.path, key))
             draft.children.append(child)
             drafts.append(child)
@@ -77,13 +84,3 @@ def _finished(drafts: list[_Draft[Key]]) -> SchemaNode:
             cut=draft.cut,
         )
     return nodes[id(drafts[0])]
-
-
-def _limit_reached(key: Key, path: tuple[Key, ...], size: int, limits: UnfoldLimits) -> str | None:
-    if len(path) >= limits.depth_max:
-        return "depth_max"
-    if path.count(key) >= limits.recursion_max:
-        return "recursion_max"
-    if size >= limits.size_max:
-        return "size_max"
-    return None

@@ -1,7 +1,7 @@
 """Schema trees from XML Schema definitions (XSD 1.0), which ``xmlschema`` reads and checks.
 
 A tree expresses containment and cardinality. Constraints that it cannot express become remarks.
-Only files in the schema's folder and below are loaded.
+Only files in the schema's folder and below are loaded, and the work of checking them is bounded.
 """
 
 from __future__ import annotations
@@ -20,12 +20,14 @@ from xmlschema.validators import (
 )
 
 from penstock.documents import Name, read_summary
-from penstock.errors import error
+from penstock.errors import PenstockError, error
 from penstock.language.relations.path_universe import Occurs
 from penstock.schema.content_model import alternatives, in_sequence
 from penstock.schema.limits import UNFOLD_LIMITS, UnfoldLimits
 from penstock.schema.tree import SchemaAttribute, SchemaTree
 from penstock.schema.unfolding import Declared, unfold
+from penstock.schema.xsd_cost import check_cost
+from penstock.schema.xsd_files import XsdFileOpener, check_size
 
 
 def tree_from_xsd(
@@ -46,30 +48,41 @@ def tree_from_xsd(
     >>> [(str(node.name), node.occurs.many, node.text) for node in tree.nodes().values()]
     [('shop', False, False), ('item', True, True)]
     """
-    schema, remarks = _read(source)
-    reading = _DeclarationReader(remarks)
-    top = _root(schema, root)
-    tree = unfold(reading.declared, top, limits)
+    try:
+        schema, remarks = _read(source)
+        reading = _DeclarationReader(remarks)
+        top = _root(schema, root)
+        tree = unfold(reading.declared, top, limits)
+    except RecursionError:
+        raise error("schema.limit", "the XSD is nested too deeply") from None
     return SchemaTree(tree.root, tree.cut_at, tuple(dict.fromkeys(remarks)))
 
 
 def _read(source: str | Path) -> tuple[xmlschema.XMLSchema, list[str]]:
-    is_file = isinstance(source, Path)
+    check_size(source.stat().st_size if isinstance(source, Path) else len(source))
     # Penstock's reader checks well-formedness first: its errors are more precise.
     read_summary(source.read_bytes() if isinstance(source, Path) else source.encode())
+    path = source.resolve() if isinstance(source, Path) else None
     try:
         with warnings.catch_warnings(record=True) as caught:
             warnings.simplefilter("always", category=xmlschema.XMLSchemaImportWarning)
             warnings.simplefilter("always", category=xmlschema.XMLSchemaIncludeWarning)
             schema = xmlschema.XMLSchema(
-                str(source),
-                base_url=str(source.resolve().parent) if isinstance(source, Path) else None,
-                allow="sandbox" if is_file else "none",
+                source if path is None else str(path),
+                base_url=None if path is None else str(path.parent),
+                allow="none" if path is None else "sandbox",
+                opener=None if path is None else XsdFileOpener(path.parent),
                 defuse="always",
                 use_fallback=False,
+                build=False,
             )
-    except (xmlschema.XMLSchemaException, ValueError) as failure:
-        reason = getattr(failure, "message", None) or str(failure)
+            check_cost(each.root for each in schema.maps.schemas)
+            schema.build()
+    except (PenstockError, RecursionError):
+        raise
+    except Exception as failure:
+        # The library raises exceptions of many classes for invalid schemas.
+        reason = getattr(failure, "message", None) or str(failure) or type(failure).__name__
         raise error("schema.xsd", " ".join(str(reason).split())) from failure
     return schema, [" ".join(str(each.message).split()) for each in caught]
 
@@ -87,7 +100,7 @@ def _root(schema: xmlschema.XMLSchema, wanted: str | None) -> XsdElement:
         if isinstance(each, XsdElement)
         and isinstance(each.type, XsdComplexType)
         and isinstance(each.type.content, XsdGroup)
-        for child in each.type.content.iter_elements()
+        for child in _particles(each.type.content)
         if isinstance(child, XsdElement) and child.name != each.name
     }
     # Members of a substitution group may replace its head.
@@ -107,6 +120,8 @@ class _DeclarationReader:
 
     def __init__(self, remarks: list[str]) -> None:
         self._remarks = remarks
+        # By group: a named group may be referred to any number of times.
+        self._occurs_in: dict[XsdGroup, dict[Name, Occurs]] = {}
 
     def declared(self, element: XsdElement) -> Declared[XsdElement]:
         kind = element.type
@@ -140,14 +155,55 @@ class _DeclarationReader:
         by_name: dict[Name, XsdElement] = {}
         for child in self._elements(element, content):
             by_name.setdefault(_name(child), child)
-        return {by_name[name]: occurs for name, occurs in _occurs(content).items()}
+        return {by_name[name]: occurs for name, occurs in self._occurs(content).items()}
 
     def _elements(self, element: XsdElement, content: XsdGroup) -> Iterator[XsdElement]:
-        for child in content.iter_elements():
+        for child in _particles(content):
             if isinstance(child, XsdAnyElement):
                 self._remark(element, "a tree cannot express arbitrary elements")
             else:
                 yield from _substitutes(child)
+
+    def _occurs(self, particle: XsdGroup | XsdElement | XsdAnyElement) -> dict[Name, Occurs]:
+        """The cardinality of each child."""
+        if particle.max_occurs == 0 or isinstance(particle, XsdAnyElement):
+            return {}
+        required = particle.min_occurs > 0
+        many = particle.max_occurs is None or particle.max_occurs > 1
+        if isinstance(particle, XsdElement):
+            parts = [{_name(each): Occurs(True, False)} for each in _substitutes(particle)]
+            inner = alternatives(parts)
+        else:
+            inner = self._occurs_inside(particle.ref or particle)
+        return {
+            name: Occurs(occurs.required and required, occurs.many or many)
+            for name, occurs in inner.items()
+        }
+
+    def _occurs_inside(self, group: XsdGroup) -> dict[Name, Occurs]:
+        known = self._occurs_in.get(group)
+        if known is None:
+            parts = [self._occurs(each) for each in group]
+            known = alternatives(parts) if group.model == "choice" else in_sequence(parts)
+            self._occurs_in[group] = known
+        return known
+
+
+def _particles(content: XsdGroup) -> Iterator[XsdElement | XsdAnyElement]:
+    """The elements in a group, those of named groups once."""
+    seen = {content}
+    waiting = [iter(content)]
+    while waiting:
+        particle = next(waiting[-1], None)
+        if particle is None:
+            waiting.pop()
+        elif isinstance(particle, XsdGroup):
+            group = particle.ref or particle
+            if group not in seen and particle.max_occurs != 0:
+                seen.add(group)
+                waiting.append(iter(group))
+        elif particle.max_occurs != 0:
+            yield particle
 
 
 def _substitutes(element: XsdElement) -> list[XsdElement]:
@@ -155,24 +211,6 @@ def _substitutes(element: XsdElement) -> list[XsdElement]:
     # References are resolved, so that recursion is detected.
     itself = [] if element.abstract else [element.ref or element]
     return [*itself, *sorted(set(element.iter_substitutes()), key=_name)]
-
-
-def _occurs(particle: XsdGroup | XsdElement | XsdAnyElement) -> dict[Name, Occurs]:
-    """The cardinality of each child."""
-    if particle.max_occurs == 0 or isinstance(particle, XsdAnyElement):
-        return {}
-    required = particle.min_occurs > 0
-    many = particle.max_occurs is None or particle.max_occurs > 1
-    if isinstance(particle, XsdElement):
-        parts = [{_name(each): Occurs(True, False)} for each in _substitutes(particle)]
-        inner = alternatives(parts)
-    else:
-        parts = [_occurs(each) for each in particle]
-        inner = alternatives(parts) if particle.model == "choice" else in_sequence(parts)
-    return {
-        name: Occurs(occurs.required and required, occurs.many or many)
-        for name, occurs in inner.items()
-    }
 
 
 def _name(element: XsdElement) -> Name:
