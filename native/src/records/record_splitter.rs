@@ -360,7 +360,11 @@ fn declaration_len(head: &[u8]) -> usize {
         return mark;
     }
     match (0..text.len()).find(|&at| is(at, b"?>")) {
-        Some(at) => text[at + 1].0 + 1 + usize::from(head.get(mark + 1) == Some(&0)),
+        Some(at) => {
+            let end = text[at + 1].0 + 1 + usize::from(head.get(mark + 1) == Some(&0));
+            // The second byte of the last character may be missing.
+            end.min(head.len())
+        }
         None => mark,
     }
 }

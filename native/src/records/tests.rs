@@ -65,6 +65,14 @@ fn records_get_the_namespaces_they_inherit() {
 }
 
 #[test]
+fn a_utf_16_declaration_cut_in_the_middle_of_a_character_is_refused() {
+    for document in [&b"\xff\xfe<\0?xml?>"[..], b"<\0?\0x\0m\0l\0?\0>"] {
+        let (contents, _, end) = split(document, options(&["a"], 7));
+        assert!(contents.is_empty() && end.refusal.is_some());
+    }
+}
+
+#[test]
 fn the_rest_of_an_ill_formed_document_fails_like_the_document() {
     let document = b"<?xml version='1.0'?><!DOCTYPE a><a x='1'><b/><b/><c><d></c></a>";
     for window in 1..70 {
