@@ -21,6 +21,7 @@ from penstock.language.relations.document_domain import domain_of
 from penstock.language.relations.overlap import meeting
 from penstock.language.relations.witness_documents import document
 from penstock.language.xpath.ast import Axis, Kind, NameTest, Path, Query, Step
+from support.fixtures.xpath2_functions import EXTENSIONS, NAMESPACES
 from support.strategies.queries import (
     NAMESPACED,
     Vocabulary,
@@ -66,7 +67,7 @@ def check_sound(p: Query, q: Query) -> None:
 
 @given(queries(LXML, max_branches=2))
 def test_the_definition_agrees_with_lxml(query: Query) -> None:
-    evaluate = etree.XPath(str(to_text(query)))
+    evaluate = etree.XPath(str(to_text(query)), namespaces=NAMESPACES, extensions=EXTENSIONS)
     for each in documents()[::7]:
         found = evaluate(etree.fromstring(each.to_xml()))
         assert isinstance(found, list)

@@ -13,6 +13,7 @@ from penstock.language import to_text
 from penstock.language.xpath.ast import Query
 from penstock.matching.reference.document_tree import Tree, tree_of
 from penstock.matching.reference.lxml_xpath import compile_query, lxml_name
+from support.fixtures.xpath2_functions import EXTENSIONS, NAMESPACES
 from support.strategies.documents import (
     ATTRIBUTE_NAMES,
     ELEMENT_NAMES,
@@ -82,7 +83,8 @@ def described(tree: etree._ElementTree, nodes: Sequence[object]) -> list[object]
 def test_queries_select_the_same_as_lxml(document: bytes, query: Query) -> None:
     printed = to_text(query)
     lxmls = lxml_tree(document)
-    expected = lxmls.xpath(printed.text, namespaces=dict(printed.namespaces) or None)
+    namespaces = {**NAMESPACES, **printed.namespaces}
+    expected = lxmls.xpath(printed.text, namespaces=namespaces, extensions=EXTENSIONS)
     assert isinstance(expected, list)
     ours = tree(document).root
     found = compile_query(query)(ours)

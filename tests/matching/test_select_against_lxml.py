@@ -12,6 +12,7 @@ from lxml import etree
 
 from penstock.language import to_text
 from penstock.language.xpath.ast import Query
+from support.fixtures.xpath2_functions import EXTENSIONS, NAMESPACES
 from support.strategies.placed_documents import PlacedDocument, placed_documents
 from support.strategies.queries import NAMESPACED, PLAIN, Vocabulary, queries
 
@@ -23,10 +24,12 @@ _ANY_NAMESPACE = re.compile(r"\*:(\w+)")
 def assert_alike(document: PlacedDocument, query: Query) -> None:
     printed = to_text(query)
     selected = native.select(document.data, printed.text, list(printed.namespaces.items()))
-    # lxml supports only XPath 1.0. No string of the vocabularies contains `*:`.
+    # lxml supports only XPath 1.0, here with the functions of 2.0. No string of the vocabularies
+    # contains `*:`.
     text = _ANY_NAMESPACE.sub(r"*[local-name() = '\1']", printed.text)
     tree = etree.fromstring(document.data, etree.XMLParser(huge_tree=True)).getroottree()
-    found = etree.XPath(text, namespaces=dict(printed.namespaces))(tree)
+    namespaces = {**NAMESPACES, **printed.namespaces}
+    found = etree.XPath(text, namespaces=namespaces, extensions=EXTENSIONS)(tree)
     expected = document.ranges_of(cast("list[object]", found))
     assert selected == [(kind, [placed]) for kind, placed in expected]
 

@@ -6,7 +6,7 @@
 //! conditions become one compound.
 
 use crate::path_index::branch::{Atom, AtomTest, Operand, View};
-use crate::xpath::ast::{Axis, Expr, Kind, Literal, Op, Step};
+use crate::xpath::ast::{Axis, Expr, Kind, Literal, Op, Path, Step};
 use crate::xpath::number::number;
 
 /// Maximum number of branches of a path, and of conjunctions of a predicate; past it they are
@@ -105,8 +105,26 @@ fn conjunctions_of(predicate: &Expr, node: ContextNode<'_>) -> Vec<Conjunction> 
         Expr::StartsWith(path, text) if !text.is_empty() => {
             first_node(&path.steps, View::Prefixes, text, node)
         }
+        // What cannot hold without a node of a path requires one.
+        Expr::String(test) if !test.condition.holds_for_empty() => required_node(&test.path, node),
+        Expr::Count(path, op, n) if !op.compare(0.0, *n) => required_node(path, node),
+        Expr::ComparePaths(left, _, right) => {
+            conjoin(required_node(left, node), required_node(right, node))
+        }
         _ => vec![Conjunction::UNKNOWN],
     }
+}
+
+/// The alternatives in which a path selects some node, which is all that is known about a condition.
+fn required_node(path: &Path, node: ContextNode<'_>) -> Vec<Conjunction> {
+    if path.steps.is_empty() {
+        return vec![Conjunction::UNKNOWN];
+    }
+    let mut conjunctions = some_node(&path.steps, &AtomTest::Exists, node);
+    for conjunction in &mut conjunctions {
+        conjunction.exact = false;
+    }
+    conjunctions
 }
 
 /// The alternatives in which `steps` lead from `node` to some node that passes `test`.

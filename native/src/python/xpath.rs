@@ -3,7 +3,9 @@
 use pyo3::prelude::*;
 use pyo3::types::PyTuple;
 
-use crate::xpath::ast::{Axis, Expr, Kind, Literal, Path, Query, Step};
+use crate::xpath::ast::{
+    Axis, Expr, Kind, Literal, Path, Query, Step, StringCondition, StringFunction,
+};
 use crate::xpath::{normalise, parse, Namespaces};
 
 type Outcome<'py> = (
@@ -87,9 +89,61 @@ fn expr_tuple<'py>(py: Python<'py>, expr: &Expr) -> PyResult<Bound<'py, PyTuple>
         Expr::StartsWith(path, text) => {
             ("starts-with", path_tuple(py, path)?, &**text).into_pyobject(py)
         }
+        Expr::String(test) => {
+            let path = path_tuple(py, &test.path)?;
+            let functions = tuple_of(py, &test.functions, function_tuple)?;
+            let condition = condition_tuple(py, &test.condition)?;
+            ("string", path, functions, condition).into_pyobject(py)
+        }
+        Expr::Count(path, op, number) => {
+            ("count", path_tuple(py, path)?, op.text(), number).into_pyobject(py)
+        }
+        Expr::ComparePaths(left, op, right) => (
+            "compare-paths",
+            path_tuple(py, left)?,
+            op.text(),
+            path_tuple(py, right)?,
+        )
+            .into_pyobject(py),
         Expr::Position(op, number) => ("position", op.text(), number).into_pyobject(py),
         Expr::PositionLast(op) => ("position-last", op.text()).into_pyobject(py),
         Expr::Last(op, number) => ("last", op.text(), number).into_pyobject(py),
+    }
+}
+
+fn function_tuple<'py>(
+    py: Python<'py>,
+    function: &StringFunction,
+) -> PyResult<Bound<'py, PyTuple>> {
+    match function {
+        StringFunction::NormalizeSpace => ("normalize-space",).into_pyobject(py),
+        StringFunction::LowerCase => ("lower-case",).into_pyobject(py),
+        StringFunction::UpperCase => ("upper-case",).into_pyobject(py),
+        StringFunction::Translate(from, to) => ("translate", &**from, &**to).into_pyobject(py),
+    }
+}
+
+fn condition_tuple<'py>(
+    py: Python<'py>,
+    condition: &StringCondition,
+) -> PyResult<Bound<'py, PyTuple>> {
+    match condition {
+        StringCondition::Compare(op, Literal::Text(text)) => {
+            ("compare", op.text(), &**text).into_pyobject(py)
+        }
+        StringCondition::Compare(op, Literal::Number(number)) => {
+            ("compare", op.text(), number).into_pyobject(py)
+        }
+        StringCondition::Contains(text) => ("contains", &**text).into_pyobject(py),
+        StringCondition::StartsWith(text) => ("starts-with", &**text).into_pyobject(py),
+        StringCondition::EndsWith(text) => ("ends-with", &**text).into_pyobject(py),
+        StringCondition::Matches(pattern, flags) => {
+            ("matches", &**pattern, &**flags).into_pyobject(py)
+        }
+        StringCondition::Length(op, number) => ("length", op.text(), number).into_pyobject(py),
+        StringCondition::Date(date_type, op, text) => {
+            ("date", date_type.text(), op.text(), &**text).into_pyobject(py)
+        }
     }
 }
 

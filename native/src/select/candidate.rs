@@ -1,5 +1,6 @@
 //! What nodes contribute to the bindings above them.
 
+use super::accumulator::{ComparedValue, Side};
 use super::query_result::SelectedNode;
 
 /// Number of a node in [`CandidateNodes`].
@@ -12,7 +13,7 @@ pub(super) enum Candidate {
     Existence,
     /// The path selects the node with this document-order number; whether its value passes the test.
     First(u64, bool),
-    /// The query selects this node, if every predicate above it holds.
+    /// The path selects this node, if every predicate above it holds.
     Node(CandidateId),
 }
 
@@ -38,6 +39,27 @@ impl Collected {
     }
 }
 
+/// What is known about the node of a candidate.
+#[derive(Debug)]
+pub(super) enum CandidateNode {
+    /// A branch of the query selects it.
+    Selected(SelectedNode),
+    /// It is counted; its document-order number.
+    Counted(u64),
+    /// It is compared with the nodes of another path.
+    Compared(Side, ComparedValue),
+}
+
+impl CandidateNode {
+    /// The bytes of its value, roughly.
+    fn bytes(&self) -> usize {
+        match self {
+            Self::Selected(_) | Self::Counted(_) => 0,
+            Self::Compared(_, value) => value.bytes(),
+        }
+    }
+}
+
 /// Nodes that wait for predicates above them, reference-counted by their holders.
 #[derive(Default)]
 pub(super) struct CandidateNodes {
@@ -45,20 +67,23 @@ pub(super) struct CandidateNodes {
     free: Vec<CandidateId>,
     /// Sum of all reference counts.
     held: usize,
+    /// Sum of the bytes of all values.
+    bytes: usize,
     /// Number of the current walk upwards; each node candidate makes its own.
     walk: u64,
 }
 
 struct Slot {
     /// `None` once the node is selected, and in a free slot.
-    node: Option<SelectedNode>,
+    node: Option<CandidateNode>,
     holders: u32,
 }
 
 impl CandidateNodes {
     /// Adds a node with one holder.
-    pub fn add(&mut self, node: SelectedNode) -> CandidateId {
+    pub fn add(&mut self, node: CandidateNode) -> CandidateId {
         self.held += 1;
+        self.bytes += node.bytes();
         let slot = Slot {
             node: Some(node),
             holders: 1,
@@ -84,7 +109,8 @@ impl CandidateNodes {
         let slot = &mut self.slots[id as usize];
         slot.holders -= 1;
         if slot.holders == 0 {
-            slot.node = None;
+            let node = slot.node.take();
+            self.bytes -= node.map_or(0, |node| node.bytes());
             self.free.push(id);
         }
     }
@@ -105,7 +131,23 @@ impl CandidateNodes {
 
     /// Takes the node out of its slot because it is selected; `None` if it was selected before.
     pub fn select(&mut self, id: CandidateId) -> Option<SelectedNode> {
-        self.slots[id as usize].node.take()
+        match self.slots[id as usize].node.take()? {
+            CandidateNode::Selected(node) => Some(node),
+            other => unreachable!("{other:?} belongs to a predicate"),
+        }
+    }
+
+    /// The node of a predicate's path.
+    #[inline]
+    pub fn node(&self, id: CandidateId) -> &CandidateNode {
+        let node = self.slots[id as usize].node.as_ref();
+        node.expect("a node of a predicate is never selected")
+    }
+
+    /// Sum of the bytes of all values.
+    #[inline]
+    pub fn bytes(&self) -> usize {
+        self.bytes
     }
 
     #[inline]

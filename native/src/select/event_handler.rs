@@ -3,7 +3,7 @@
 use crate::events::{Attribute, Context, Handler, Names, Span, StartElement, Stop};
 use crate::xpath::ast::Kind;
 
-use super::candidate::Candidate;
+use super::candidate::{Candidate, CandidateNode};
 use super::node_capture::NodeCapture;
 use super::open_nodes::{BindingId, Verdict, NONE};
 use super::pending_steps::{accepts, PendingSteps, ANY_NAME, TEXT};
@@ -257,6 +257,17 @@ impl<'a> Selection<'a> {
             Some(Goal::FirstPasses(test)) => {
                 Candidate::First(self.order, test.holds(attribute.value))
             }
+            Some(Goal::Count) => {
+                let node = CandidateNode::Counted(self.order);
+                self.propagation.propagate_attribute(step, target, node);
+                return;
+            }
+            Some(Goal::Compare(side, value_type)) => {
+                let value = value_type.of_text(attribute.value);
+                let node = CandidateNode::Compared(*side, value);
+                self.propagation.propagate_attribute(step, target, node);
+                return;
+            }
             Some(Goal::AnyPasses(_)) | None => return,
         };
         self.propagation.propagate(step, target, candidate);
@@ -365,7 +376,7 @@ impl Handler for Selection<'_> {
             _ => self.text.spans.push(span),
         }
         self.propagation.nodes.feed(0, text);
-        Ok(())
+        self.propagation.check_limit()
     }
 
     fn text_break(&mut self) -> Result<(), Stop> {

@@ -69,6 +69,7 @@ pub fn explain<E>(
                 SelectionOptions {
                     detail,
                     candidates_max,
+                    ..SelectionOptions::default()
                 },
             );
             read(&mut selection)?;

@@ -14,9 +14,11 @@
 //!   wherever a predicate is undecided. Once nothing is undecided, it is part of the result.
 //!
 //! Memory is bounded by depth times steps, plus the held candidates, which have a limit
-//! ([`SelectionOptions::candidates_max`]). String-values are compared while they arrive
-//! ([`crate::value_tests::StringValueWatcher`]) and never stored.
+//! ([`SelectionOptions::candidates_max`]). String-values are compared with literals while they arrive
+//! ([`crate::value_tests::StringValueWatcher`]) and not stored. Only `=` and `!=` between two paths store
+//! values ([`accumulator`]), within a limit ([`SelectionOptions::compared_bytes_max`]).
 
+mod accumulator;
 mod candidate;
 mod deferred_nodes;
 mod event_handler;

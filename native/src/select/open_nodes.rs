@@ -2,11 +2,13 @@
 
 use crate::events::{ExpandedName, NamespaceScope};
 use crate::value_tests::{StringValueWatcher, ValueTest};
+use crate::xpath::number::NumberReader;
 
+use super::accumulator::{Accumulator, ComparedValue};
 use super::candidate::Collected;
 use super::predicate::AtomValue;
 use super::query_steps::{QueryStep, StepId};
-use super::selector::{Atom, Goal};
+use super::selector::{Atom, Goal, ValueType};
 
 /// Index of a binding in [`OpenNodes`].
 pub(super) type BindingId = u32;
@@ -24,6 +26,7 @@ pub(super) struct Frame {
     pub first_binding: usize,
     first_atom: usize,
     pub first_watcher: usize,
+    first_accumulator: usize,
     /// Mark in [`super::deferred_nodes::DeferredNodes`].
     pub deferred_mark: usize,
     /// Mark in [`super::pending_steps::PendingSteps`].
@@ -48,6 +51,8 @@ pub(super) struct Binding {
     pub first_atom: usize,
     /// Index of its first watcher: one for each atom about the node's value, then one for the goal.
     pub first_watcher: usize,
+    /// Index of its first accumulator: one for each atom about several nodes.
+    pub first_accumulator: usize,
     /// Number of leading predicates known to hold.
     pub predicates_passed: usize,
     /// `position()` for the next predicate, once counted.
@@ -66,9 +71,10 @@ pub(super) enum Verdict {
     Fails,
 }
 
-struct ActiveWatcher<'a> {
-    test: &'a ValueTest,
-    watcher: StringValueWatcher,
+enum ActiveWatcher<'a> {
+    Test(&'a ValueTest, StringValueWatcher),
+    Text(String),
+    Number(Box<NumberReader>),
 }
 
 /// Open nodes and their bindings. Everything is a stack in the order of the open nodes.
@@ -77,6 +83,9 @@ pub(super) struct OpenNodes<'a> {
     bindings: Vec<Binding>,
     atoms: Vec<AtomValue>,
     watchers: Vec<ActiveWatcher<'a>>,
+    accumulators: Vec<Accumulator>,
+    /// Bytes of the values in watchers and accumulators, roughly.
+    compared_bytes: usize,
     /// For each step, its innermost binding.
     innermost: Vec<BindingId>,
 }
@@ -89,6 +98,8 @@ impl<'a> OpenNodes<'a> {
             bindings: Vec::new(),
             atoms: Vec::new(),
             watchers: Vec::new(),
+            accumulators: Vec::new(),
+            compared_bytes: 0,
             innermost: vec![NONE; steps],
         }
     }
@@ -130,6 +141,7 @@ impl<'a> OpenNodes<'a> {
             first_binding: self.bindings.len(),
             first_atom: self.atoms.len(),
             first_watcher: self.watchers.len(),
+            first_accumulator: self.accumulators.len(),
             deferred_mark,
             pending_mark,
             name: None,
@@ -144,7 +156,21 @@ impl<'a> OpenNodes<'a> {
             self.innermost[binding.step as usize] = binding.outer;
         }
         self.atoms.truncate(frame.first_atom);
-        self.watchers.truncate(frame.first_watcher);
+        self.truncate_values(frame.first_watcher, frame.first_accumulator);
+    }
+
+    fn truncate_values(&mut self, watchers: usize, accumulators: usize) {
+        if self.compared_bytes > 0 {
+            let texts = self.watchers[watchers..].iter().map(|watcher| match watcher {
+                ActiveWatcher::Text(text) => text.len(),
+                ActiveWatcher::Test(..) | ActiveWatcher::Number(_) => 0,
+            });
+            let values = self.accumulators[accumulators..].iter();
+            self.compared_bytes -=
+                texts.sum::<usize>() + values.map(Accumulator::bytes).sum::<usize>();
+        }
+        self.watchers.truncate(watchers);
+        self.accumulators.truncate(accumulators);
     }
 
     /// Binds the innermost node to a step. [`OpenNodes::publish`] makes the binding the innermost
@@ -163,6 +189,7 @@ impl<'a> OpenNodes<'a> {
             outer: self.innermost[step as usize],
             first_atom: self.atoms.len(),
             first_watcher: self.watchers.len(),
+            first_accumulator: self.accumulators.len(),
             predicates_passed: 0,
             position: None,
             verdict: Verdict::Undecided,
@@ -171,20 +198,40 @@ impl<'a> OpenNodes<'a> {
         });
         for atom in &compiled.step.atoms {
             self.atoms.push(AtomValue::Unknown);
-            if let Atom::Value(test) = atom {
-                self.push_watcher(test);
+            match atom {
+                Atom::Value(test) => self.push_watcher(test),
+                Atom::Path { .. } => {}
+                Atom::Count {
+                    op, n, may_repeat, ..
+                } => {
+                    let accumulator = Accumulator::of_count(*op, *n, *may_repeat);
+                    self.accumulators.push(accumulator);
+                }
+                Atom::Pair { op, .. } => {
+                    self.accumulators.push(Accumulator::of_comparison(*op));
+                    if let Some(value_type) = atom.own_value() {
+                        self.push_value_watcher(value_type);
+                    }
+                }
             }
         }
-        if let Some(Goal::AnyPasses(test) | Goal::FirstPasses(test)) = &compiled.step.goal {
-            self.push_watcher(test);
+        match &compiled.step.goal {
+            Some(Goal::AnyPasses(test) | Goal::FirstPasses(test)) => self.push_watcher(test),
+            Some(Goal::Compare(_, value_type)) => self.push_value_watcher(*value_type),
+            Some(Goal::Select | Goal::Exists | Goal::Count) | None => {}
         }
         id
     }
 
     fn push_watcher(&mut self, test: &'a ValueTest) {
-        self.watchers.push(ActiveWatcher {
-            test,
-            watcher: StringValueWatcher::new(test),
+        let watcher = ActiveWatcher::Test(test, StringValueWatcher::new(test));
+        self.watchers.push(watcher);
+    }
+
+    fn push_value_watcher(&mut self, value_type: ValueType) {
+        self.watchers.push(match value_type {
+            ValueType::Text => ActiveWatcher::Text(String::new()),
+            ValueType::Number => ActiveWatcher::Number(Box::default()),
         });
     }
 
@@ -199,7 +246,7 @@ impl<'a> OpenNodes<'a> {
     pub fn discard_binding(&mut self) {
         let binding = self.bindings.pop().expect("a binding was pushed");
         self.atoms.truncate(binding.first_atom);
-        self.watchers.truncate(binding.first_watcher);
+        self.truncate_values(binding.first_watcher, binding.first_accumulator);
     }
 
     #[inline]
@@ -245,14 +292,54 @@ impl<'a> OpenNodes<'a> {
     #[inline]
     pub fn feed(&mut self, first: usize, chunk: &str) {
         for active in &mut self.watchers[first..] {
-            active.watcher.feed(active.test, chunk);
+            match active {
+                ActiveWatcher::Test(test, watcher) => watcher.feed(test, chunk),
+                ActiveWatcher::Text(text) => {
+                    text.push_str(chunk);
+                    self.compared_bytes += chunk.len();
+                }
+                ActiveWatcher::Number(reader) => reader.feed(chunk),
+            }
         }
     }
 
     /// Whether the test of a watcher holds for the text fed so far, taken as the complete value.
     #[inline]
     pub fn watcher_result(&self, at: usize) -> bool {
-        let active = &self.watchers[at];
-        active.watcher.finish(active.test)
+        match &self.watchers[at] {
+            ActiveWatcher::Test(test, watcher) => watcher.finish(test),
+            ActiveWatcher::Text(_) | ActiveWatcher::Number(_) => {
+                unreachable!("the watcher stores the value")
+            }
+        }
+    }
+
+    /// Takes the value that a watcher stored.
+    pub fn take_value(&mut self, at: usize) -> ComparedValue {
+        match &mut self.watchers[at] {
+            ActiveWatcher::Text(text) => {
+                self.compared_bytes -= text.len();
+                ComparedValue::Text(std::mem::take(text).into_boxed_str())
+            }
+            ActiveWatcher::Number(reader) => ComparedValue::Number(reader.finish()),
+            ActiveWatcher::Test(..) => unreachable!("the watcher tests the value"),
+        }
+    }
+
+    #[inline]
+    pub fn accumulator(&self, at: usize) -> &Accumulator {
+        &self.accumulators[at]
+    }
+
+    /// An accumulator, and the counter of the bytes that accumulators and watchers store.
+    #[inline]
+    pub fn accumulator_mut(&mut self, at: usize) -> (&mut Accumulator, &mut usize) {
+        (&mut self.accumulators[at], &mut self.compared_bytes)
+    }
+
+    /// Bytes of the values in watchers and accumulators, roughly.
+    #[inline]
+    pub fn compared_bytes(&self) -> usize {
+        self.compared_bytes
     }
 }

@@ -92,6 +92,9 @@ impl Formula {
             | Expr::Compare(..)
             | Expr::Contains(..)
             | Expr::StartsWith(..)
+            | Expr::String(_)
+            | Expr::Count(..)
+            | Expr::ComparePaths(..)
             | Expr::Position(..) => false,
         }
     }

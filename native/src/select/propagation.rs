@@ -9,7 +9,8 @@
 use crate::events::Stop;
 use crate::xpath::ast::Axis;
 
-use super::candidate::{Candidate, CandidateId, CandidateNodes, Collected};
+use super::accumulator::Side;
+use super::candidate::{Candidate, CandidateId, CandidateNode, CandidateNodes, Collected};
 use super::deferred_nodes::{DeferredNode, DeferredNodes};
 use super::open_nodes::{BindingId, OpenNodes, Verdict, NONE};
 use super::predicate::{AtomValue, SiblingPosition};
@@ -65,10 +66,20 @@ impl<'a> Propagation<'a> {
             .collect()
     }
 
-    /// Stops the document if too many candidates are undecided.
+    /// Stops the document if too many candidates are undecided, or too many values stored.
     #[inline]
     pub fn check_limit(&self) -> Result<(), Stop> {
         let undecided = self.candidates.held() + self.deferred.len();
+        let compared_bytes = self.candidates.bytes() + self.nodes.compared_bytes();
+        if compared_bytes > self.options.compared_bytes_max {
+            return Err(Stop {
+                code: "limit.comparison",
+                message: format!(
+                    "counting and comparing nodes takes more than {} bytes",
+                    self.options.compared_bytes_max
+                ),
+            });
+        }
         if undecided <= self.options.candidates_max {
             return Ok(());
         }
@@ -98,7 +109,10 @@ impl<'a> Propagation<'a> {
         match goal {
             Some(Goal::Exists) => true,
             Some(Goal::Select) => self.options.detail == ResultDetail::MatchOnly,
-            Some(Goal::AnyPasses(_) | Goal::FirstPasses(_)) | None => false,
+            Some(
+                Goal::AnyPasses(_) | Goal::FirstPasses(_) | Goal::Count | Goal::Compare(..),
+            )
+            | None => false,
         }
     }
 
@@ -211,25 +225,60 @@ impl<'a> Propagation<'a> {
         if binding.verdict != Verdict::Undecided {
             return true;
         }
-        let Atom::Path { in_order, .. } = self.steps[binding.step].step.atoms[atom] else {
-            unreachable!("only nested paths contribute to atoms");
-        };
         let at = binding.first_atom + atom;
-        let value = match (self.nodes.atom(at), candidate) {
-            (AtomValue::Known(_), _) => return false,
+        let known = self.nodes.atom(at);
+        if let AtomValue::Known(_) = known {
+            return false;
+        }
+        if let Candidate::Node(node) = candidate {
+            return self.accumulate(id, atom, node);
+        }
+        let Atom::Path { in_order, .. } = self.steps[binding.step].step.atoms[atom] else {
+            unreachable!("other atoms receive nodes");
+        };
+        let value = match (known, candidate) {
             (AtomValue::Provisional(first, _), Candidate::First(order, _)) if first <= order => {
                 return false
             }
             (_, Candidate::Existence) => AtomValue::Known(true),
             (_, Candidate::First(_, passes)) if in_order => AtomValue::Known(passes),
             (_, Candidate::First(order, passes)) => AtomValue::Provisional(order, passes),
-            (_, Candidate::Node(_)) => unreachable!("nested paths report no nodes"),
+            (_, Candidate::Node(_)) => unreachable!("nodes are accumulated"),
         };
         self.nodes.set_atom(at, value);
         if matches!(value, AtomValue::Known(_)) {
             self.evaluate_predicates(id);
         }
         true
+    }
+
+    /// Adds a node to the accumulator of an atom; whether it is new there.
+    ///
+    /// An outer binding has received every node that an inner one has, so a result that is final for
+    /// the inner one is final for the outer one, too.
+    fn accumulate(&mut self, id: BindingId, atom: usize, node: CandidateId) -> bool {
+        let binding = self.nodes.binding(id);
+        let at = binding.first_atom + atom;
+        let step = self.steps[binding.step].step;
+        let accumulator = binding.first_accumulator + step.accumulator_of(atom);
+        let (accumulator, stored) = self.nodes.accumulator_mut(accumulator);
+        let (is_new, decided) = match self.candidates.node(node) {
+            CandidateNode::Counted(order) => {
+                let (is_new, bytes) = accumulator.count(*order);
+                *stored += bytes;
+                (is_new, accumulator.decided(None))
+            }
+            CandidateNode::Compared(side, value) => {
+                *stored += accumulator.add(*side, value);
+                (true, accumulator.decided(Some((*side, value))))
+            }
+            CandidateNode::Selected(_) => unreachable!("predicates select no nodes"),
+        };
+        if let Some(value) = decided {
+            self.nodes.set_atom(at, AtomValue::Known(value));
+            self.evaluate_predicates(id);
+        }
+        is_new
     }
 
     /// Evaluates the predicates of an undecided binding after an atom became known.
@@ -341,14 +390,44 @@ impl<'a> Propagation<'a> {
     pub fn settle_start_tag_atoms(&mut self, id: BindingId) {
         let binding = self.nodes.binding(id);
         let (step, first_atom) = (self.steps[binding.step].step, binding.first_atom);
+        let mut accumulator = binding.first_accumulator;
         for (number, atom) in step.atoms.iter().enumerate() {
-            if let Atom::Path {
-                at_start_tag: true,
-                default,
-                ..
-            } = atom
-            {
-                self.settle_path_atom(first_atom + number, *default);
+            match atom {
+                Atom::Value(_) => {}
+                Atom::Path {
+                    at_start_tag,
+                    default,
+                    ..
+                } => {
+                    if *at_start_tag {
+                        self.settle_path_atom(first_atom + number, *default);
+                    }
+                }
+                Atom::Count { at_start_tag, .. } | Atom::Pair { at_start_tag, .. } => {
+                    if *at_start_tag {
+                        self.settle_accumulator_atom(first_atom + number, accumulator);
+                    }
+                    accumulator += 1;
+                }
+            }
+        }
+    }
+
+    /// Settles an atom about several nodes when no further one can arrive.
+    fn settle_accumulator_atom(&mut self, at: usize, accumulator: usize) {
+        if !matches!(self.nodes.atom(at), AtomValue::Known(_)) {
+            let holds = self.nodes.accumulator(accumulator).holds();
+            self.nodes.set_atom(at, AtomValue::Known(holds));
+        }
+    }
+
+    /// Settles an atom about two paths, one or both of which are the node itself, when it ends.
+    fn settle_own_value(&mut self, accumulator: usize, watcher: usize, is_self: [bool; 2]) {
+        let value = self.nodes.take_value(watcher);
+        let (accumulator, stored) = self.nodes.accumulator_mut(accumulator);
+        for (side, is_self) in [Side::Left, Side::Right].into_iter().zip(is_self) {
+            if is_self {
+                *stored += accumulator.add(side, &value);
             }
         }
     }
@@ -374,6 +453,7 @@ impl<'a> Propagation<'a> {
         let (step, target, first_atom) = (binding.step, binding.target, binding.first_atom);
         let linked = self.steps[step];
         let mut watcher = binding.first_watcher;
+        let mut accumulator = binding.first_accumulator;
         for (number, atom) in linked.step.atoms.iter().enumerate() {
             match atom {
                 Atom::Value(_) => {
@@ -384,6 +464,16 @@ impl<'a> Propagation<'a> {
                 }
                 Atom::Path { default, .. } => {
                     self.settle_path_atom(first_atom + number, *default);
+                }
+                Atom::Count { .. } | Atom::Pair { .. } => {
+                    if let Atom::Pair { is_self, .. } = atom {
+                        if is_self.contains(&true) {
+                            self.settle_own_value(accumulator, watcher, *is_self);
+                            watcher += 1;
+                        }
+                    }
+                    self.settle_accumulator_atom(first_atom + number, accumulator);
+                    accumulator += 1;
                 }
             }
         }
@@ -404,7 +494,16 @@ impl<'a> Propagation<'a> {
                 self.nodes.watcher_result(watcher),
             )),
             (_, Some(Goal::Exists | Goal::Select)) => {
-                Some(Candidate::Node(self.candidates.add(capture(&self.nodes))))
+                let node = CandidateNode::Selected(capture(&self.nodes));
+                Some(Candidate::Node(self.candidates.add(node)))
+            }
+            (_, Some(Goal::Count)) => {
+                let node = CandidateNode::Counted(self.nodes.top().order);
+                Some(Candidate::Node(self.candidates.add(node)))
+            }
+            (_, Some(Goal::Compare(side, _))) => {
+                let node = CandidateNode::Compared(*side, self.nodes.take_value(watcher));
+                Some(Candidate::Node(self.candidates.add(node)))
             }
         };
         if self.nodes.binding(id).verdict == Verdict::Undecided {
@@ -417,6 +516,13 @@ impl<'a> Propagation<'a> {
                 self.candidates.release(node);
             }
         }
+    }
+
+    /// Propagates an attribute that a predicate counts or compares.
+    pub fn propagate_attribute(&mut self, step: StepId, target: BindingId, node: CandidateNode) {
+        let node = self.candidates.add(node);
+        self.propagate(step, target, Candidate::Node(node));
+        self.candidates.release(node);
     }
 
     /// Defers a binding whose node ends but whose step tests `last()`.

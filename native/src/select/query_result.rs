@@ -9,6 +9,9 @@ use crate::xpath::ast::Kind;
 /// Default of [`SelectionOptions::candidates_max`].
 pub const CANDIDATES_MAX: usize = 1_000_000;
 
+/// Default of [`SelectionOptions::compared_bytes_max`].
+pub const COMPARED_BYTES_MAX: usize = 64 * 1024 * 1024;
+
 /// What to report about the nodes that a query selects.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ResultDetail {
@@ -31,6 +34,9 @@ pub struct SelectionOptions {
     /// undecided. A candidate held by several bindings counts once per binding. A document that
     /// exceeds the limit is stopped with `limit.candidates`.
     pub candidates_max: usize,
+    /// How many bytes may be stored to compare the string-values of two paths and to count nodes. A document that exceeds the
+    /// limit is stopped with `limit.comparison`.
+    pub compared_bytes_max: usize,
 }
 
 impl Default for SelectionOptions {
@@ -38,6 +44,7 @@ impl Default for SelectionOptions {
         Self {
             detail: ResultDetail::MatchOnly,
             candidates_max: CANDIDATES_MAX,
+            compared_bytes_max: COMPARED_BYTES_MAX,
         }
     }
 }

@@ -7,7 +7,9 @@
 
 use crate::value_tests::ValueTest;
 use crate::xpath::ast::{Axis, Expr, Kind, NameTest, Op, Path, Query};
+use crate::xpath::number::number;
 
+use super::accumulator::{ComparedValue, Side};
 use super::predicate::{Formula, Predicate};
 
 /// A compiled query. It is immutable, so threads and documents can share it.
@@ -83,6 +85,14 @@ impl Step {
     }
 }
 
+impl Step {
+    /// The number of the accumulator of an atom among those of the step.
+    pub fn accumulator_of(&self, atom: usize) -> usize {
+        let accumulates = |atom: &&Atom| matches!(atom, Atom::Count { .. } | Atom::Pair { .. });
+        self.atoms[..atom].iter().filter(accumulates).count()
+    }
+}
+
 /// What the nodes of a step contribute to the nodes of its context step.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum StepRole {
@@ -103,6 +113,34 @@ pub(super) enum Goal {
     AnyPasses(ValueTest),
     /// Whether the value of the first node passes.
     FirstPasses(ValueTest),
+    /// The number of nodes.
+    Count,
+    /// The values of the nodes, which are compared with those of another path.
+    Compare(Side, ValueType),
+}
+
+/// As what values of two paths are compared.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum ValueType {
+    Text,
+    Number,
+}
+
+impl ValueType {
+    fn of(op: Op) -> Self {
+        match op {
+            Op::Eq | Op::Ne => Self::Text,
+            Op::Lt | Op::Le | Op::Gt | Op::Ge => Self::Number,
+        }
+    }
+
+    /// A complete value.
+    pub fn of_text(self, text: &str) -> ComparedValue {
+        match self {
+            Self::Text => ComparedValue::Text(text.into()),
+            Self::Number => ComparedValue::Number(number(text)),
+        }
+    }
 }
 
 /// A test in a predicate whose value becomes known while the node is read.
@@ -119,6 +157,31 @@ pub(super) enum Atom {
         /// Whether nodes become certain in document order, so that the first to arrive decides.
         in_order: bool,
     },
+    /// Compares the number of nodes of a nested path.
+    Count {
+        op: Op,
+        n: f64,
+        at_start_tag: bool,
+        /// Whether a node may arrive more than once: by several ways through nested elements.
+        may_repeat: bool,
+    },
+    /// Compares the nodes of two nested paths.
+    Pair {
+        op: Op,
+        at_start_tag: bool,
+        /// For each path, whether it is the node itself.
+        is_self: [bool; 2],
+    },
+}
+
+impl Atom {
+    /// Whether the node's own value is compared with that of a path, and how.
+    pub fn own_value(&self) -> Option<ValueType> {
+        match self {
+            Self::Pair { op, is_self, .. } if is_self.contains(&true) => Some(ValueType::of(*op)),
+            _ => None,
+        }
+    }
 }
 
 impl Selector {
@@ -144,6 +207,13 @@ impl Selector {
             branches: query.branches.len(),
         }
     }
+}
+
+/// Whether a path starts at the attributes of its context node.
+fn is_at_start_tag(path: &Path) -> bool {
+    path.steps
+        .first()
+        .is_some_and(|first| first.axis == Axis::Child && first.kind == Kind::Attribute)
 }
 
 struct Compiler {
@@ -228,7 +298,63 @@ impl Compiler {
                 text.is_empty(),
                 Goal::FirstPasses(ValueTest::starts_with(text)),
             ),
+            Expr::String(test) => {
+                let value_test = ValueTest::of_string(&test.functions, &test.condition);
+                let default = value_test.holds("");
+                self.atom(
+                    &test.path,
+                    owner,
+                    atoms,
+                    default,
+                    Goal::FirstPasses(value_test),
+                )
+            }
+            Expr::Count(path, op, n) => self.count(path, *op, *n, owner, atoms),
+            Expr::ComparePaths(left, op, right) => self.pair([left, right], *op, owner, atoms),
         }
+    }
+
+    fn count(
+        &mut self,
+        path: &Path,
+        op: Op,
+        n: f64,
+        owner: u32,
+        atoms: &mut Vec<Atom>,
+    ) -> Formula {
+        if path.steps.is_empty() {
+            // `.` is one node.
+            let parts = Vec::new();
+            return if op.compare(1.0, n) {
+                Formula::And(parts)
+            } else {
+                Formula::Or(parts)
+            };
+        }
+        let is_descendant = |step: &&crate::xpath::ast::Step| step.axis == Axis::Descendant;
+        let id = atoms.len();
+        atoms.push(Atom::Count {
+            op,
+            n,
+            at_start_tag: is_at_start_tag(path),
+            may_repeat: path.steps.iter().filter(is_descendant).count() > 1,
+        });
+        self.path(path, owner, StepRole::Atom(id), Goal::Count);
+        Formula::Atom(id)
+    }
+
+    fn pair(&mut self, paths: [&Path; 2], op: Op, owner: u32, atoms: &mut Vec<Atom>) -> Formula {
+        let id = atoms.len();
+        atoms.push(Atom::Pair {
+            op,
+            at_start_tag: paths.iter().all(|path| is_at_start_tag(path)),
+            is_self: paths.map(|path| path.steps.is_empty()),
+        });
+        for (path, side) in paths.into_iter().zip([Side::Left, Side::Right]) {
+            let goal = Goal::Compare(side, ValueType::of(op));
+            self.path(path, owner, StepRole::Atom(id), goal);
+        }
+        Formula::Atom(id)
     }
 
     fn atom(
@@ -240,21 +366,23 @@ impl Compiler {
         goal: Goal,
     ) -> Formula {
         let id = atoms.len();
-        match (path.steps.first(), goal) {
-            (Some(first), goal) => {
+        match (path.steps.is_empty(), goal) {
+            (false, goal) => {
                 atoms.push(Atom::Path {
                     default,
-                    at_start_tag: first.axis == Axis::Child && first.kind == Kind::Attribute,
+                    at_start_tag: is_at_start_tag(path),
                     in_order: path.steps.iter().all(|step| {
                         step.axis == Axis::Child && !step.predicates.iter().any(Formula::uses_last)
                     }),
                 });
                 self.path(path, owner, StepRole::Atom(id), goal);
             }
-            (None, Goal::AnyPasses(test) | Goal::FirstPasses(test)) => {
+            (true, Goal::AnyPasses(test) | Goal::FirstPasses(test)) => {
                 atoms.push(Atom::Value(test))
             }
-            (None, Goal::Select | Goal::Exists) => unreachable!("`.` alone is not an atom"),
+            (true, Goal::Select | Goal::Exists | Goal::Count | Goal::Compare(..)) => {
+                unreachable!("`.` alone is not an atom")
+            }
         }
         Formula::Atom(id)
     }

@@ -148,6 +148,7 @@ fn a_node_is_selected_as_soon_as_nothing_is_undecided() {
     let none = SelectionOptions {
         detail: ResultDetail::AllNodes,
         candidates_max: 0,
+        ..SelectionOptions::default()
     };
     let document = "<feed><title>t</title><item id='1'><name>n</name></item><item id='2'/></feed>";
     for query in [
@@ -169,6 +170,7 @@ fn only_one_sibling_is_deferred_for_last() {
     let two = SelectionOptions {
         detail: ResultDetail::AllNodes,
         candidates_max: 2,
+        ..SelectionOptions::default()
     };
     let document = "<feed><item>1<item>2</item></item><item>3</item><item>4</item></feed>";
     let nodes = result(document, "/feed/item[last()]", two).unwrap().nodes;
@@ -191,6 +193,7 @@ fn too_many_undecided_candidates_stop_the_document() {
         let options = SelectionOptions {
             detail: ResultDetail::AllNodes,
             candidates_max,
+            ..SelectionOptions::default()
         };
         let result = result(document, "/feed/item[last]/text()", options);
         assert_eq!(result.err(), stopped.then_some("limit.candidates"));
@@ -199,6 +202,7 @@ fn too_many_undecided_candidates_stop_the_document() {
     let options = SelectionOptions {
         detail: ResultDetail::MatchOnly,
         candidates_max: 0,
+        ..SelectionOptions::default()
     };
     assert!(
         result(document, "/feed/item[last]/text()", options)
@@ -240,4 +244,110 @@ fn first_nodes_stores_only_the_first_and_counts_all() {
             .collect::<Vec<_>>(),
         [3, 7]
     );
+}
+
+#[test]
+fn a_node_reached_by_several_paths_is_counted_once() {
+    let document = "<r><a><a><a><b/></a></a></a><b/></r>";
+    assert_eq!(selected(document, "/r[count(.//a//b) = 1]").len(), 1);
+    assert_eq!(selected(document, "/r[count(.//a//a) = 2]").len(), 1);
+    assert_eq!(selected(document, "/r[count(.//*) = 5]").len(), 1);
+    // With a predicate that is undecided until each end tag, nodes wait in every binding.
+    let document = "<r><a><a><a><b/><k/></a><k/></a><k/></a></r>";
+    assert_eq!(selected(document, "/r[count(.//a[k]//b) = 1]").len(), 1);
+    assert_eq!(selected(document, "/r[count(.//a[k]//k) = 3]").len(), 1);
+    assert_eq!(selected(document, "//a[count(.//a[k]//k) = 1]").len(), 1);
+}
+
+#[test]
+fn a_count_of_no_nodes_is_zero() {
+    let document = "<r><a/></r>";
+    assert_eq!(selected(document, "/r[count(b) = 0]").len(), 1);
+    assert_eq!(selected(document, "/r[not(count(b) > 0)]/a").len(), 1);
+    assert_eq!(selected(document, "//*[count(*) < 2][count(@*) <= 1]").len(), 2);
+    assert_eq!(selected(document, "/r[count(a) != 1]").len(), 0);
+}
+
+#[test]
+fn two_paths_compare_if_some_pair_of_nodes_does() {
+    let document = "<r x='2'><a>1</a><a>3</a><b>3</b><b>5</b><c>x</c><d/></r>";
+    for (query, matches) in [
+        ("/r[a = b]", true),
+        ("/r[a = @x]", false),
+        ("/r[a != b]", true),
+        ("/r[@x != @x]", false),
+        ("/r[c != c]", false),
+        ("/r[a != a]", true),
+        ("/r[a > b]", false),
+        ("/r[a >= b]", true),
+        ("/r[b > a]", true),
+        ("/r[@x < a]", true),
+        ("/r[c < a]", false),
+        ("/r[c <= c]", false),
+        ("/r[d = e]", false),
+        ("/r[e != a]", false),
+        ("/r[not(e != a)]", true),
+        ("//a[. = .]", true),
+        ("//a[. < .]", false),
+        ("/r[. = .//text()]", false),
+        ("/r/a[. = text()]", true),
+        ("/r/d[. = text()]", false),
+    ] {
+        assert_eq!(!selected(document, query).is_empty(), matches, "{query}");
+    }
+}
+
+#[test]
+fn comparing_two_large_sets_of_nodes_takes_one_look_up_a_node() {
+    // All pairs would be 4 * 10^10.
+    let left: String = (0..200_000).map(|n| format!("<a>{n}</a>")).collect();
+    let right: String = (0..200_000).map(|n| format!("<b>x{n}</b>")).collect();
+    let document = format!("<r>{left}{right}</r>");
+    for (query, matches) in [("/r[a = b]", false), ("/r[a != b]", true), ("/r[a < b]", false)] {
+        assert_eq!(!selected(&document, query).is_empty(), matches, "{query}");
+    }
+}
+
+#[test]
+fn the_values_of_compared_paths_are_limited() {
+    let document = format!("<r><a>{}</a><b>y</b><c/></r>", "x".repeat(10_000));
+    let options = SelectionOptions {
+        compared_bytes_max: 5_000,
+        ..SelectionOptions::default()
+    };
+    for query in ["/r[a = b]", "/r[a != b]", "/r[. = b]", "/r[c]/a[. = b]", "//*[b[c] = a]"] {
+        let outcome = result(&document, query, options);
+        assert_eq!(outcome.err(), Some("limit.comparison"), "{query}");
+    }
+    // Numbers and literals are compared without storing the value.
+    for query in ["/r[a < b]", "/r[a = 'x']", "/r[lower-case(a) = 'x']", "/r[count(a) = 2]"] {
+        assert!(result(&document, query, options).is_ok(), "{query}");
+    }
+    // Values that are no longer needed do not count.
+    let document = format!("<r>{}</r>", "<e><a>12345678</a><b>1</b></e>".repeat(1_000));
+    assert!(!result(&document, "/r/e[a = b]", options).unwrap().matched);
+}
+
+#[test]
+fn a_string_function_of_no_nodes_is_the_empty_string() {
+    let document = "<r><a> X  y </a></r>";
+    for (query, matches) in [
+        ("/r[lower-case(b) = '']", true),
+        ("/r[lower-case(b) != 'x']", true),
+        ("/r[normalize-space(a) = 'X y']", true),
+        ("/r[normalize-space() = 'X y']", true),
+        ("/r[normalize-space(b)]", false),
+        ("/r[lower-case(normalize-space(a)) = 'x y']", true),
+        ("/r[string-length(a) = 6]", true),
+        ("/r[string-length(normalize-space(a)) = 3]", true),
+        ("/r[string-length(b) = 0]", true),
+        ("/r[ends-with(a, 'y ')]", true),
+        ("/r[matches(a, '^ x', 'i')]", true),
+        ("/r[matches(b, '^$')]", true),
+        ("/r[translate(a, 'Xy ', 'yX') = 'yX']", true),
+        ("/r[xs:date(b) != xs:date('2018-01-01')]", false),
+        ("/r[not(xs:date(b) = xs:date('2018-01-01'))]", true),
+    ] {
+        assert_eq!(!selected(document, query).is_empty(), matches, "{query}");
+    }
 }

@@ -5,11 +5,14 @@
 //! results. A watcher stores no more than its test needs, however long the value is.
 
 mod string_value_watcher;
+mod transform;
 
+use crate::xpath::ast::{DateType, Literal, Op, StringCondition, StringFunction};
+use crate::xpath::date::milliseconds;
 use crate::xpath::number::{number, NumberReader};
+use crate::xpath::regex::Pattern;
 pub use string_value_watcher::StringValueWatcher;
-
-use crate::xpath::ast::{Literal, Op};
+use transform::Transform;
 
 /// A test of one string-value.
 #[derive(Clone, Debug)]
@@ -22,6 +25,16 @@ pub enum ValueTest {
     Contains(Box<Needle>),
     /// The value starts with the text.
     StartsWith(Box<str>),
+    /// The value ends with the text.
+    EndsWith(Box<Needle>),
+    /// The pattern matches a part of the value.
+    Matches(Pattern),
+    /// Compares the number of characters.
+    Length(Op, f64),
+    /// Compares the point in time, in milliseconds; never true for a value that is none.
+    Date(DateType, Op, f64),
+    /// The test of the transformed value.
+    Transformed(Box<(Transform, ValueTest)>),
 }
 
 impl ValueTest {
@@ -45,9 +58,40 @@ impl ValueTest {
         Self::StartsWith(text.into())
     }
 
+    /// The test of a value after `functions`.
+    pub fn of_string(functions: &[StringFunction], condition: &StringCondition) -> Self {
+        let test = match condition {
+            StringCondition::Compare(op, literal) => Self::compare(*op, literal),
+            StringCondition::Contains(text) => Self::contains(text),
+            StringCondition::StartsWith(text) => Self::starts_with(text),
+            StringCondition::EndsWith(text) => Self::EndsWith(Box::new(Needle::new(text))),
+            StringCondition::Matches(pattern, flags) => Self::Matches(
+                Pattern::compile(pattern, flags).expect("patterns of queries are valid"),
+            ),
+            StringCondition::Length(op, n) => Self::Length(*op, *n),
+            StringCondition::Date(date_type, op, text) => {
+                let instant = milliseconds(*date_type, text).expect("dates of queries are valid");
+                Self::Date(*date_type, *op, instant)
+            }
+        };
+        functions.iter().rev().fold(test, |test, function| {
+            Self::Transformed(Box::new((Transform::new(function), test)))
+        })
+    }
+
     /// Whether it holds for a complete value.
     pub fn holds(&self, value: &str) -> bool {
         match self {
+            Self::EndsWith(needle) => value.as_bytes().ends_with(needle.bytes()),
+            Self::Matches(pattern) => pattern.is_match(value),
+            Self::Length(op, n) => compare_numbers(value.chars().count() as f64, *op, *n),
+            Self::Date(date_type, op, n) => {
+                milliseconds(*date_type, value).is_some_and(|instant| op.compare(instant, *n))
+            }
+            Self::Transformed(transformed) => {
+                let (transform, test) = &**transformed;
+                test.holds(&transform.apply(value))
+            }
             Self::Text(text, equal) => (value == &**text) == *equal,
             Self::Number(op, n) => compare_numbers(number(value), *op, *n),
             Self::Contains(needle) => needle.finder.find(value.as_bytes()).is_some(),
@@ -69,14 +113,7 @@ pub fn compare(value: &str, op: Op, literal: &Literal) -> bool {
 
 /// `left op right` as in IEEE 754: with NaN, only `!=` is true.
 pub fn compare_numbers(left: f64, op: Op, right: f64) -> bool {
-    match op {
-        Op::Eq => left == right,
-        Op::Ne => left != right,
-        Op::Lt => left < right,
-        Op::Le => left <= right,
-        Op::Gt => left > right,
-        Op::Ge => left >= right,
-    }
+    op.compare(left, right)
 }
 
 /// A text to search for, prepared for complete values and for values that arrive in chunks.
@@ -113,6 +150,9 @@ impl Needle {
     /// How many bytes of the text match after `byte`, if `matched` bytes matched before it.
     fn step(&self, mut matched: usize, byte: u8) -> usize {
         let bytes = self.bytes();
+        if matched == bytes.len() {
+            matched = self.borders.last().map_or(0, |&border| border as usize);
+        }
         while matched > 0 && bytes[matched] != byte {
             matched = self.borders[matched - 1] as usize;
         }

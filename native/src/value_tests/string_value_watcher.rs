@@ -1,6 +1,9 @@
 //! Tests a string-value that arrives in chunks.
 
+use super::transform::TransformedWatcher;
 use super::{compare_numbers, NumberReader, ValueTest};
+use crate::xpath::date::DateReader;
+use crate::xpath::regex::PatternMatcher;
 
 /// The state of a [`ValueTest`] while its value arrives.
 #[derive(Clone, Debug)]
@@ -13,6 +16,14 @@ pub enum StringValueWatcher {
     Searching(usize),
     /// The number so far.
     Number(Box<NumberReader>),
+    /// The number of characters so far.
+    Length(u64),
+    /// The states of a pattern after the value so far.
+    Pattern(Box<PatternMatcher>),
+    /// The date so far.
+    Date(Box<DateReader>),
+    /// The test of the transformed value.
+    Transformed(Box<TransformedWatcher>),
 }
 
 impl StringValueWatcher {
@@ -25,12 +36,20 @@ impl StringValueWatcher {
             ValueTest::Contains(_) => Self::Searching(0),
             ValueTest::StartsWith(text) if text.is_empty() => Self::Decided(true),
             ValueTest::StartsWith(_) => Self::Matched(0),
+            ValueTest::EndsWith(needle) if needle.bytes().is_empty() => Self::Decided(true),
+            ValueTest::EndsWith(_) => Self::Searching(0),
+            ValueTest::Matches(_) => Self::Pattern(Box::default()),
+            ValueTest::Length(..) => Self::Length(0),
+            ValueTest::Date(..) => Self::Date(Box::default()),
+            ValueTest::Transformed(transformed) => {
+                Self::Transformed(Box::new(TransformedWatcher::new(&transformed.1)))
+            }
         }
     }
 
     /// Adds the next chunk; `test` is the test that the watcher was created for.
-    pub fn feed(&mut self, test: &ValueTest, chunk: &str) {
-        let chunk = chunk.as_bytes();
+    pub fn feed(&mut self, test: &ValueTest, text: &str) {
+        let chunk = text.as_bytes();
         match (&mut *self, test) {
             (Self::Matched(matched), ValueTest::Text(text, equal)) => {
                 let rest = &text.as_bytes()[*matched..];
@@ -77,8 +96,34 @@ impl StringValueWatcher {
                     .iter()
                     .fold(0, |matched, &byte| needle.step(matched, byte));
             }
-            (Self::Number(reader), _) => {
-                reader.feed(std::str::from_utf8(chunk).expect("it was a str"))
+            (Self::Searching(matched), ValueTest::EndsWith(needle)) => {
+                // Only the last bytes of a long chunk can be part of the end.
+                let skipped = chunk.len().saturating_sub(needle.bytes().len());
+                let before = if skipped == 0 { *matched } else { 0 };
+                *matched = chunk[skipped..]
+                    .iter()
+                    .fold(before, |matched, &byte| needle.step(matched, byte));
+            }
+            (Self::Number(reader), _) => reader.feed(text),
+            (Self::Length(length), ValueTest::Length(op, n)) => {
+                *length += text.chars().count() as u64;
+                if *length as f64 > *n {
+                    // A longer value compares in the same way.
+                    *self = Self::Decided(compare_numbers(*length as f64, *op, *n));
+                }
+            }
+            (Self::Pattern(matcher), ValueTest::Matches(pattern)) => {
+                if matcher.feed(pattern, text) {
+                    *self = Self::Decided(true);
+                }
+            }
+            (Self::Date(reader), _) => reader.feed(text),
+            (Self::Transformed(watcher), ValueTest::Transformed(transformed)) => {
+                let (transform, test) = &**transformed;
+                watcher.feed(transform, test, text);
+                if let Some(holds) = watcher.decided() {
+                    *self = Self::Decided(holds);
+                }
             }
             _ => {}
         }
@@ -94,6 +139,19 @@ impl StringValueWatcher {
             (Self::Number(reader), ValueTest::Number(op, n)) => {
                 compare_numbers(reader.finish(), *op, *n)
             }
+            (Self::Searching(matched), ValueTest::EndsWith(needle)) => {
+                *matched == needle.bytes().len()
+            }
+            (Self::Length(length), ValueTest::Length(op, n)) => {
+                compare_numbers(*length as f64, *op, *n)
+            }
+            (Self::Pattern(matcher), ValueTest::Matches(pattern)) => matcher.finish(pattern),
+            (Self::Date(reader), ValueTest::Date(date_type, op, n)) => reader
+                .finish(*date_type)
+                .is_some_and(|instant| op.compare(instant, *n)),
+            (Self::Transformed(watcher), ValueTest::Transformed(transformed)) => {
+                watcher.finish(&transformed.1)
+            }
             _ => false,
         }
     }
@@ -103,7 +161,7 @@ impl StringValueWatcher {
 mod tests {
     use super::super::compare;
     use super::*;
-    use crate::xpath::ast::{Literal, Op};
+    use crate::xpath::ast::{Literal, Op, StringCondition, StringFunction};
     use proptest::prelude::*;
 
     fn watched(test: &ValueTest, chunks: &[String]) -> bool {
@@ -117,6 +175,29 @@ mod tests {
     fn chunks() -> impl Strategy<Value = Vec<String>> {
         // Few letters, one of them two bytes long, so that matches, near misses and overlaps are common.
         prop::collection::vec("[abé1]{0,5}", 0..5)
+    }
+
+    #[test]
+    fn a_final_sigma_depends_on_what_follows() {
+        let lower = |text: &str| {
+            let condition = StringCondition::Compare(Op::Eq, Literal::Text(text.into()));
+            ValueTest::of_string(&[StringFunction::LowerCase], &condition)
+        };
+        for (chunks, expected) in [
+            (&["ΑΣ"][..], "ας"),
+            (&["ΑΣ", "Α"], "ασα"),
+            (&["ΑΣ", "'", ".", "Α"], "ασ'.α"),
+            (&["ΑΣ", "'", "."], "ας'."),
+            (&["ΑΣ", "' ", "Α"], "ας' α"),
+            (&["Α", "'", "ΣΣ"], "α'σς"),
+            (&["Σ", " ", "ΣΑΣ"], "σ σας"),
+            (&["1Σ", "1ʰΣ"], "1σ1ʰσ"),
+            (&["Α\u{301}Σ", "\u{301}", "日"], "α\u{301}ς\u{301}日"),
+        ] {
+            let chunks: Vec<String> = chunks.iter().map(|&chunk| chunk.into()).collect();
+            assert_eq!(chunks.concat().to_lowercase(), expected);
+            assert!(watched(&lower(expected), &chunks), "{chunks:?}");
+        }
     }
 
     #[test]
@@ -147,7 +228,45 @@ mod tests {
         ));
     }
 
+    fn functions() -> impl Strategy<Value = Vec<StringFunction>> {
+        let function = prop_oneof![
+            Just(StringFunction::NormalizeSpace),
+            Just(StringFunction::LowerCase),
+            Just(StringFunction::UpperCase),
+            Just(StringFunction::Translate("aΣ b".into(), "é'x".into())),
+        ];
+        prop::collection::vec(function, 0..4)
+    }
+
     proptest! {
+        #[test]
+        fn transformed_chunks_and_complete_values_agree(
+            chunks in prop::collection::vec("[aBéΣ' .ß\t1\u{301}]{0,4}", 0..6),
+            functions in functions(),
+            text in "[aéσς' .s]{0,3}",
+            n in 0_u8..8,
+            op in 0_usize..6,
+        ) {
+            let op = [Op::Eq, Op::Ne, Op::Lt, Op::Le, Op::Gt, Op::Ge][op];
+            let complete = chunks.concat();
+            let result = functions.iter().fold(complete.clone(), |value, function| {
+                crate::xpath::string_functions::apply(function, &value)
+            });
+            let text: Box<str> = text.into();
+            for (condition, expected) in [
+                (StringCondition::Compare(Op::Eq, Literal::Text(result.as_str().into())), true),
+                (StringCondition::Compare(op, Literal::Text(text.clone())), compare(&result, op, &Literal::Text(text.clone()))),
+                (StringCondition::Contains(text.clone()), result.contains(&*text)),
+                (StringCondition::StartsWith(text.clone()), result.starts_with(&*text)),
+                (StringCondition::EndsWith(text.clone()), result.ends_with(&*text)),
+                (StringCondition::Length(op, f64::from(n)), op.compare(result.chars().count() as f64, f64::from(n))),
+            ] {
+                let test = ValueTest::of_string(&functions, &condition);
+                prop_assert_eq!(test.holds(&complete), expected, "{:?} of {:?}", condition, result);
+                prop_assert_eq!(watched(&test, &chunks), expected, "{:?} of {:?} in chunks", condition, result);
+            }
+        }
+
         #[test]
         fn chunks_and_complete_values_agree(chunks in chunks(), text in "[abé1]{0,6}", op in 0_usize..6) {
             let op = [Op::Eq, Op::Ne, Op::Lt, Op::Le, Op::Gt, Op::Ge][op];

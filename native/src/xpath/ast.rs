@@ -77,12 +77,73 @@ pub enum Expr {
     Contains(Path, Box<str>),
     /// `starts-with(path, text)`, likewise.
     StartsWith(Path, Box<str>),
+    /// Another test of a string, or one of a transformed string.
+    String(Box<StringTest>),
+    /// `count(path) op n`.
+    Count(Path, Op, f64),
+    /// `path op path`: true if some node of the first compares with some node of the second.
+    ComparePaths(Path, Op, Path),
     /// `position() op n`; `[n]` is `position() = n`.
     Position(Op, f64),
     /// `position() op last()`; `[last()]` is `position() = last()`.
     PositionLast(Op),
     /// `last() op n`.
     Last(Op, f64),
+}
+
+/// A test of one string: the string-value of the first node of a path, or `""` if there is none, after
+/// string functions. Without a function, the condition is none of the first three: other variants of
+/// [`Expr`] express these, and a comparison without a function would be one of all nodes.
+#[derive(Clone, Debug, PartialEq)]
+pub struct StringTest {
+    /// The path; the empty one is `.`.
+    pub path: Path,
+    /// The functions, in the order in which they are applied.
+    pub functions: Vec<StringFunction>,
+    /// What the result is tested for.
+    pub condition: StringCondition,
+}
+
+/// A function from strings to strings.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum StringFunction {
+    /// `normalize-space(s)`
+    NormalizeSpace,
+    /// `lower-case(s)`
+    LowerCase,
+    /// `upper-case(s)`
+    UpperCase,
+    /// `translate(s, from, to)`
+    Translate(Box<str>, Box<str>),
+}
+
+/// A test of a string.
+#[derive(Clone, Debug, PartialEq)]
+pub enum StringCondition {
+    /// `s op literal`
+    Compare(Op, Literal),
+    /// `contains(s, text)`
+    Contains(Box<str>),
+    /// `starts-with(s, text)`
+    StartsWith(Box<str>),
+    /// `ends-with(s, text)`
+    EndsWith(Box<str>),
+    /// `matches(s, pattern, flags)`; the pattern is valid.
+    Matches(Box<str>, Box<str>),
+    /// `string-length(s) op n`
+    Length(Op, f64),
+    /// `xs:date(s) op xs:date(text)`, or the same with `xs:dateTime`; the text is valid. Never true if
+    /// the string is not.
+    Date(DateType, Op, Box<str>),
+}
+
+/// A type of points in time.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum DateType {
+    /// `xs:date`
+    Date,
+    /// `xs:dateTime`
+    DateTime,
 }
 
 /// A comparison operator.
@@ -119,9 +180,23 @@ impl Expr {
             Expr::Position(..) | Expr::PositionLast(_) | Expr::Last(..) => true,
             Expr::And(items) | Expr::Or(items) => items.iter().any(Expr::is_positional),
             Expr::Not(item) => item.is_positional(),
-            Expr::Exists(_) | Expr::Compare(..) | Expr::Contains(..) | Expr::StartsWith(..) => {
-                false
-            }
+            Expr::Exists(_)
+            | Expr::Compare(..)
+            | Expr::Contains(..)
+            | Expr::StartsWith(..)
+            | Expr::String(_)
+            | Expr::Count(..)
+            | Expr::ComparePaths(..) => false,
+        }
+    }
+}
+
+impl DateType {
+    /// The name of its constructor function.
+    pub fn text(self) -> &'static str {
+        match self {
+            DateType::Date => "xs:date",
+            DateType::DateTime => "xs:dateTime",
         }
     }
 }
@@ -136,6 +211,18 @@ impl Op {
             Op::Le => "<=",
             Op::Gt => ">",
             Op::Ge => ">=",
+        }
+    }
+
+    /// `left op right` as in IEEE 754: with NaN, only `!=` is true.
+    pub fn compare(self, left: f64, right: f64) -> bool {
+        match self {
+            Op::Eq => left == right,
+            Op::Ne => left != right,
+            Op::Lt => left < right,
+            Op::Le => left <= right,
+            Op::Gt => left > right,
+            Op::Ge => left >= right,
         }
     }
 

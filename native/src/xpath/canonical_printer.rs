@@ -6,7 +6,10 @@
 
 use std::fmt::Write;
 
-use super::ast::{Axis, Expr, Kind, Literal, NameTest, Op, Path, Query, Step};
+use super::ast::{
+    Axis, Expr, Kind, Literal, NameTest, Op, Path, Query, Step, StringCondition, StringFunction,
+    StringTest,
+};
 
 /// The query as canonical text. Two trees have the same text if and only if they are equal.
 pub fn canonical_text(query: &Query) -> String {
@@ -94,13 +97,23 @@ fn write_expr(out: &mut String, expr: &Expr) {
         Expr::Compare(path, op, literal) => {
             write_nested(out, path);
             out.push_str(op.text());
-            match literal {
-                Literal::Text(text) => write_string(out, text),
-                Literal::Number(number) => write_number(out, *number),
-            }
+            write_literal(out, literal);
         }
         Expr::Contains(path, text) => write_text_test(out, "contains(", path, text),
         Expr::StartsWith(path, text) => write_text_test(out, "starts-with(", path, text),
+        Expr::String(test) => write_string_test(out, test),
+        Expr::Count(path, op, number) => {
+            out.push_str("count(");
+            write_nested(out, path);
+            out.push(')');
+            out.push_str(op.text());
+            write_number(out, *number);
+        }
+        Expr::ComparePaths(left, op, right) => {
+            write_nested(out, left);
+            out.push_str(op.text());
+            write_nested(out, right);
+        }
         Expr::Position(op, number) => {
             out.push_str("position()");
             out.push_str(op.text());
@@ -140,6 +153,75 @@ fn write_text_test(out: &mut String, call: &str, path: &Path, text: &str) {
     out.push(',');
     write_string(out, text);
     out.push(')');
+}
+
+fn write_string_test(out: &mut String, test: &StringTest) {
+    let call = |out: &mut String, name: &str, texts: &[&str]| {
+        out.push_str(name);
+        out.push('(');
+        write_transformed(out, &test.path, &test.functions);
+        for text in texts {
+            out.push(',');
+            write_string(out, text);
+        }
+        out.push(')');
+    };
+    match &test.condition {
+        StringCondition::Compare(op, literal) => {
+            write_transformed(out, &test.path, &test.functions);
+            out.push_str(op.text());
+            write_literal(out, literal);
+        }
+        StringCondition::Contains(text) => call(out, "contains", &[text]),
+        StringCondition::StartsWith(text) => call(out, "starts-with", &[text]),
+        StringCondition::EndsWith(text) => call(out, "ends-with", &[text]),
+        StringCondition::Matches(pattern, flags) if flags.is_empty() => {
+            call(out, "matches", &[pattern]);
+        }
+        StringCondition::Matches(pattern, flags) => call(out, "matches", &[pattern, flags]),
+        StringCondition::Length(op, number) => {
+            call(out, "string-length", &[]);
+            out.push_str(op.text());
+            write_number(out, *number);
+        }
+        StringCondition::Date(date_type, op, text) => {
+            call(out, date_type.text(), &[]);
+            out.push_str(op.text());
+            out.push_str(date_type.text());
+            out.push('(');
+            write_string(out, text);
+            out.push(')');
+        }
+    }
+}
+
+/// Writes the calls of string functions around a path; the last function is the outermost call.
+fn write_transformed(out: &mut String, path: &Path, functions: &[StringFunction]) {
+    let Some((last, before)) = functions.split_last() else {
+        write_nested(out, path);
+        return;
+    };
+    out.push_str(match last {
+        StringFunction::NormalizeSpace => "normalize-space(",
+        StringFunction::LowerCase => "lower-case(",
+        StringFunction::UpperCase => "upper-case(",
+        StringFunction::Translate(..) => "translate(",
+    });
+    write_transformed(out, path, before);
+    if let StringFunction::Translate(from, to) = last {
+        out.push(',');
+        write_string(out, from);
+        out.push(',');
+        write_string(out, to);
+    }
+    out.push(')');
+}
+
+fn write_literal(out: &mut String, literal: &Literal) {
+    match literal {
+        Literal::Text(text) => write_string(out, text),
+        Literal::Number(number) => write_number(out, *number),
+    }
 }
 
 fn write_string(out: &mut String, text: &str) {

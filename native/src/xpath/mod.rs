@@ -2,7 +2,9 @@
 
 pub(crate) mod ast;
 mod canonical_printer;
+pub(crate) mod date;
 mod lexical_rules;
+mod function_calls;
 pub(crate) mod limits;
 mod namespaces;
 mod normal_form;
@@ -11,7 +13,9 @@ mod operands;
 mod parser;
 mod path_parser;
 mod query_refusal;
+pub(crate) mod regex;
 mod scanner;
+pub(crate) mod string_functions;
 mod tree_order;
 
 #[cfg(test)]

@@ -8,18 +8,25 @@
 //! * the predicates between two positional ones are sorted and have no duplicates;
 //! * nested paths are flattened: `[a[b]]` becomes `[a/b]`, `[a[. = 'x']]` becomes `[a = 'x']`;
 //! * `<`, `<=`, `>` and `>=` compare with numbers; positions use only `=`, `!=`, `<=` and `>=`;
+//! * `count()` and `string-length()` use the same operators, and `count()` never says whether there is a
+//!   node: `count(a) > 0` becomes `a`;
+//! * of two compared paths, the first comes first in the order of trees;
 //! * predicates that are always true are omitted; those that are never true become `[not(.)]`, as the only
 //!   predicate of the step.
 //!
 //! A comparison holds if *some* node compares, so `not(a = 'x')` and `a != 'x'` remain different.
 //! `normal_form.py` is the same in Python.
 
-use super::ast::{Axis, Expr, Kind, Literal, NameTest, Op, Path, Query, Step};
+use super::ast::{
+    Axis, Expr, Kind, Literal, NameTest, Op, Path, Query, Step, StringCondition, StringTest,
+};
+use super::regex::Pattern;
 use super::tree_order::{compare_exprs, compare_paths};
 use crate::xpath::number::number;
 
-/// An upper bound on positions: no document has that many nodes. Beyond it, doubles skip integers.
-const POSITION_BOUND: f64 = 9_007_199_254_740_992.0;
+/// An upper bound on positions, counts and lengths: no document has that many nodes or characters. Beyond
+/// it, doubles skip integers.
+const INTEGER_BOUND: f64 = 9_007_199_254_740_992.0;
 
 /// The normal form of a query. It selects the same nodes and is its own normal form.
 pub fn normalise(query: Query) -> Query {
@@ -192,6 +199,14 @@ fn normal_expr(expr: Expr, negated: bool, kind: Kind) -> Expr {
         Expr::Or(items) => normal_items(items, negated, negated, kind),
         Expr::Position(op, number) => normal_position(op, number, negated, Expr::Position),
         Expr::Last(op, number) => normal_position(op, number, negated, Expr::Last),
+        Expr::Count(path, op, number) => {
+            let op = if negated { op.negated() } else { op };
+            normal_count(path, op, number, kind)
+        }
+        Expr::String(test) if negated && test.condition.negated().is_some() => {
+            let condition = test.condition.negated().expect("just tested");
+            normal_string_test(StringTest { condition, ..*test }, kind)
+        }
         Expr::PositionLast(op) => match if negated { op.negated() } else { op } {
             Op::Eq | Op::Ge => Expr::PositionLast(Op::Eq),
             Op::Ne | Op::Lt => Expr::PositionLast(Op::Lt),
@@ -264,6 +279,10 @@ fn normal_condition(condition: Expr, kind: Kind) -> Expr {
             }
             (op, literal) => normal_existence(path, Some((op, literal))),
         },
+        Expr::String(test) => normal_string_test(*test, kind),
+        Expr::ComparePaths(left, ..) if dead_end(&left) => never(),
+        Expr::ComparePaths(_, _, right) if dead_end(&right) => never(),
+        Expr::ComparePaths(left, op, right) => normal_path_comparison(left, op, right),
         Expr::Contains(path, text) => normal_text_test(path, text, Expr::Contains),
         Expr::StartsWith(path, text) => normal_text_test(path, text, Expr::StartsWith),
         other => unreachable!("{other:?} is not a condition on a path"),
@@ -281,46 +300,182 @@ fn normal_text_test(path: Path, text: Box<str>, make: fn(Path, Box<str>) -> Expr
     make(path, text)
 }
 
-/// Normalises a condition on a position, which is an integer from 1 on, to `=`, `!=`, `<=` or `>=`.
+impl StringCondition {
+    /// The negation, if it is a condition too; not for numbers and dates, because of NaN and strings
+    /// that are no dates.
+    fn negated(&self) -> Option<Self> {
+        match self {
+            Self::Compare(op @ (Op::Eq | Op::Ne), Literal::Text(text)) => {
+                Some(Self::Compare(op.negated(), Literal::Text(text.clone())))
+            }
+            Self::Length(op, number) => Some(Self::Length(op.negated(), *number)),
+            _ => None,
+        }
+    }
+
+    /// Whether it holds for the empty string.
+    pub(crate) fn holds_for_empty(&self) -> bool {
+        match self {
+            Self::Compare(op @ (Op::Eq | Op::Ne), Literal::Text(text)) => {
+                text.is_empty() == (*op == Op::Eq)
+            }
+            Self::Compare(op, Literal::Text(text)) => op.compare(f64::NAN, number(text)),
+            Self::Compare(op, Literal::Number(n)) => op.compare(f64::NAN, *n),
+            Self::Contains(text) | Self::StartsWith(text) | Self::EndsWith(text) => text.is_empty(),
+            Self::Matches(pattern, flags) => Pattern::compile(pattern, flags)
+                .expect("patterns of queries are valid")
+                .is_match(""),
+            Self::Length(op, n) => op.compare(0.0, *n),
+            Self::Date(..) => false,
+        }
+    }
+}
+
+fn constant(holds: bool) -> Expr {
+    if holds {
+        always()
+    } else {
+        never()
+    }
+}
+
+fn normal_string_test(test: StringTest, kind: Kind) -> Expr {
+    let StringTest {
+        path,
+        functions,
+        mut condition,
+    } = test;
+    let holds_for_empty = condition.holds_for_empty();
+    match &mut condition {
+        StringCondition::Contains(text)
+        | StringCondition::StartsWith(text)
+        | StringCondition::EndsWith(text)
+            if text.is_empty() =>
+        {
+            return always();
+        }
+        StringCondition::Compare(Op::Lt | Op::Le | Op::Gt | Op::Ge, literal) => {
+            if let Literal::Text(text) = literal {
+                let number = number(text);
+                if number.is_nan() {
+                    return never();
+                }
+                // Adding 0 turns -0 into 0.
+                *literal = Literal::Number(number + 0.0);
+            }
+        }
+        StringCondition::Length(op, number) => match whole_number(*op, *number, 0.0) {
+            WholeNumber::Constant(holds) => return constant(holds),
+            WholeNumber::Compare(normal_op, normal_number) => {
+                (*op, *number) = (normal_op, normal_number);
+            }
+        },
+        StringCondition::Date(_, _, text) => {
+            let bare = text.trim_matches(['\u{20}', '\u{9}', '\u{D}', '\u{A}']);
+            *text = bare.into();
+        }
+        _ => {}
+    }
+    // Attributes and text have no children.
+    if kind != Kind::Element && !path.steps.is_empty() {
+        return constant(holds_for_empty);
+    }
+    let path = normal_path(path);
+    if selects_nothing(&path) {
+        return constant(holds_for_empty);
+    }
+    Expr::String(Box::new(StringTest {
+        path,
+        functions,
+        condition,
+    }))
+}
+
+fn normal_count(path: Path, op: Op, number: f64, kind: Kind) -> Expr {
+    if path.steps.is_empty() {
+        return constant(op.compare(1.0, number));
+    }
+    let (op, number) = match whole_number(op, number, 0.0) {
+        WholeNumber::Constant(holds) => return constant(holds),
+        WholeNumber::Compare(op, number) => (op, number),
+    };
+    let path = normal_path(path);
+    if kind != Kind::Element || selects_nothing(&path) {
+        return constant(op.compare(0.0, number));
+    }
+    match (op, number) {
+        (Op::Ge, 1.0) => normal_existence(path, None),
+        (Op::Eq, 0.0) => match normal_existence(path, None) {
+            Expr::Not(item) => *item,
+            exists => Expr::Not(Box::new(exists)),
+        },
+        _ => Expr::Count(path, op, number),
+    }
+}
+
+fn normal_path_comparison(left: Path, op: Op, right: Path) -> Expr {
+    let (left, right) = (normal_path(left), normal_path(right));
+    if selects_nothing(&left) || selects_nothing(&right) {
+        return never();
+    }
+    if compare_paths(&right, &left).is_lt() {
+        Expr::ComparePaths(right, op.flipped(), left)
+    } else {
+        Expr::ComparePaths(left, op, right)
+    }
+}
+
+/// Normalises a condition on a position, which is an integer from 1 on.
 fn normal_position(op: Op, number: f64, negated: bool, make: fn(Op, f64) -> Expr) -> Expr {
     let op = if negated { op.negated() } else { op };
-    if number.abs() >= POSITION_BOUND {
-        let holds = match op {
+    match whole_number(op, number, 1.0) {
+        WholeNumber::Constant(holds) => constant(holds),
+        WholeNumber::Compare(op, number) => make(op, number),
+    }
+}
+
+/// A condition on an integer.
+enum WholeNumber {
+    Constant(bool),
+    /// With `=`, `!=`, `<=` or `>=`, and an integer that is possible.
+    Compare(Op, f64),
+}
+
+/// Normalises a condition on an integer from `least` on.
+fn whole_number(op: Op, number: f64, least: f64) -> WholeNumber {
+    if number.abs() >= INTEGER_BOUND {
+        return WholeNumber::Constant(match op {
             Op::Eq => false,
             Op::Ne => true,
             Op::Lt | Op::Le => number > 0.0,
             Op::Gt | Op::Ge => number < 0.0,
-        };
-        return if holds { always() } else { never() };
+        });
     }
-    let is_integer = number.floor() == number;
+    let is_possible = number.floor() == number && number >= least;
+    let at_most = |number: f64| {
+        if number < least {
+            WholeNumber::Constant(false)
+        } else if number == least {
+            WholeNumber::Compare(Op::Eq, least)
+        } else {
+            WholeNumber::Compare(Op::Le, number)
+        }
+    };
+    let at_least = |number: f64| {
+        if number <= least {
+            WholeNumber::Constant(true)
+        } else {
+            WholeNumber::Compare(Op::Ge, number)
+        }
+    };
     match op {
-        Op::Eq if !is_integer || number < 1.0 => never(),
-        Op::Ne if !is_integer || number < 1.0 => always(),
-        Op::Eq => make(Op::Eq, number),
-        Op::Ne if number == 1.0 => make(Op::Ge, 2.0),
-        Op::Ne => make(Op::Ne, number),
-        Op::Lt => at_most(number.ceil() - 1.0, make),
-        Op::Le => at_most(number.floor(), make),
-        Op::Gt => at_least(number.floor() + 1.0, make),
-        Op::Ge => at_least(number.ceil(), make),
-    }
-}
-
-fn at_most(number: f64, make: fn(Op, f64) -> Expr) -> Expr {
-    if number < 1.0 {
-        never()
-    } else if number == 1.0 {
-        make(Op::Eq, 1.0)
-    } else {
-        make(Op::Le, number)
-    }
-}
-
-fn at_least(number: f64, make: fn(Op, f64) -> Expr) -> Expr {
-    if number <= 1.0 {
-        always()
-    } else {
-        make(Op::Ge, number)
+        Op::Eq | Op::Ne if !is_possible => WholeNumber::Constant(op == Op::Ne),
+        Op::Ne if number == least => at_least(least + 1.0),
+        // Adding 0 turns -0 into 0.
+        Op::Eq | Op::Ne => WholeNumber::Compare(op, number + 0.0),
+        Op::Lt => at_most(number.ceil() - 1.0),
+        Op::Le => at_most(number.floor()),
+        Op::Gt => at_least(number.floor() + 1.0),
+        Op::Ge => at_least(number.ceil()),
     }
 }

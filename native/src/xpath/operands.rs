@@ -1,6 +1,6 @@
 //! Operands of expressions, and comparisons of two operands.
 
-use super::ast::{Expr, Literal, Op, Path};
+use super::ast::{DateType, Expr, Literal, Op, Path, StringCondition, StringFunction};
 use super::query_refusal::{refuse, Parsed};
 
 /// The value of an operand.
@@ -12,7 +12,22 @@ pub(super) enum Value {
     Number(f64),
     Position,
     Last,
+    String(StringOf),
+    /// `string-length()`
+    Length(StringOf),
+    /// `count()`
+    Count(Path),
+    /// `xs:date()` or `xs:dateTime()` of a path
+    Date(DateType, StringOf),
+    /// The same of a string in quotes, which is valid.
+    DateLiteral(DateType, Box<str>),
     Truth(Expr),
+}
+
+/// The string-value of the first node of a path, after functions.
+pub(super) struct StringOf {
+    pub path: Path,
+    pub functions: Vec<StringFunction>,
 }
 
 /// A value and the offset where it starts.
@@ -23,12 +38,48 @@ pub(super) struct Operand {
 
 /// The condition `left op right` with the operator at `at`; refuses unsupported operands.
 pub(super) fn compare(left: Operand, op: Op, right: Operand, at: usize) -> Parsed<Expr> {
-    use Value::{Last, Nodes, Number, Position, Text, Truth, Union};
+    use Value::{
+        Count, Date, DateLiteral, Last, Length, Nodes, Number, Position, String, Text, Truth, Union,
+    };
     let problem = match (left.value, right.value) {
         (Truth(_), _) | (_, Truth(_)) => "a condition cannot be compared",
-        (Nodes(_) | Union(_), Nodes(_) | Union(_)) => {
-            "two paths cannot be compared with each other"
+        (Date(one, string), DateLiteral(two, text)) if one == two => {
+            return Ok(string.test(StringCondition::Date(one, op, text)))
         }
+        (DateLiteral(one, text), Date(two, string)) if one == two => {
+            return Ok(string.test(StringCondition::Date(one, op.flipped(), text)))
+        }
+        (Date(..) | DateLiteral(..), _) | (_, Date(..) | DateLiteral(..)) => {
+            "a date of a path can only be compared with a date of the same type of a string"
+        }
+        (Count(path), Number(n)) => return Ok(Expr::Count(path, op, n)),
+        (Number(n), Count(path)) => return Ok(Expr::Count(path, op.flipped(), n)),
+        (Length(string), Number(n)) => return Ok(string.test(StringCondition::Length(op, n))),
+        (Number(n), Length(string)) => {
+            return Ok(string.test(StringCondition::Length(op.flipped(), n)))
+        }
+        (Count(_) | Length(_), _) | (_, Count(_) | Length(_)) => {
+            "`count()` and `string-length()` can only be compared with numbers"
+        }
+        (String(string), Text(text)) => {
+            return Ok(string.test(StringCondition::Compare(op, Literal::Text(text))))
+        }
+        (String(string), Number(n)) => {
+            return Ok(string.test(StringCondition::Compare(op, Literal::Number(n))))
+        }
+        (Text(text), String(string)) => {
+            let literal = Literal::Text(text);
+            return Ok(string.test(StringCondition::Compare(op.flipped(), literal)));
+        }
+        (Number(n), String(string)) => {
+            let literal = Literal::Number(n);
+            return Ok(string.test(StringCondition::Compare(op.flipped(), literal)));
+        }
+        (String(_), _) | (_, String(_)) => {
+            "the result of a string function can only be compared with a string or a number"
+        }
+        (Nodes(left), Nodes(right)) => return Ok(Expr::ComparePaths(left, op, right)),
+        (Union(_), Nodes(_) | Union(_)) | (Nodes(_), Union(_)) => "a union cannot be compared",
         (Nodes(path), Text(text)) => return Ok(Expr::Compare(path, op, Literal::Text(text))),
         (Nodes(path), Number(n)) => return Ok(Expr::Compare(path, op, Literal::Number(n))),
         (Text(text), Nodes(path)) => {

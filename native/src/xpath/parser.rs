@@ -5,7 +5,7 @@
 //! allowed. The parser in Python (`xpath/reference`) is the reference: trees, codes, messages and offsets
 //! are the same.
 
-use super::ast::{Expr, Op, Path, Query};
+use super::ast::{Expr, Op, Path, Query, StringCondition};
 use super::lexical_rules::find_forbidden;
 use super::limits::{MAX_CANONICAL_NESTING, MAX_NESTING, MAX_QUERY_CHARACTERS};
 use super::namespaces::Namespaces;
@@ -94,7 +94,7 @@ impl Parser<'_> {
 
     // Expressions, in order of increasing precedence.
 
-    fn or(&mut self) -> Parsed<Operand> {
+    pub(super) fn or(&mut self) -> Parsed<Operand> {
         self.joined("or", Self::and, Expr::Or)
     }
 
@@ -255,57 +255,9 @@ impl Parser<'_> {
         Ok(inner.value)
     }
 
-    // Functions.
-
-    fn call(&mut self, name: &str) -> Parsed<Value> {
-        let start = self.scanner.at;
-        if !matches!(
-            name,
-            "not" | "contains" | "starts-with" | "position" | "last"
-        ) {
-            let message = format!("the function `{name}()` is not supported");
-            return refuse("query.function", message, start);
-        }
-        self.scanner.at += name.len();
-        self.scanner.skip();
-        self.scanner.enter()?;
-        self.scanner.at += 1;
-        let value = match name {
-            "not" => {
-                let item = self.or()?;
-                Value::Truth(Expr::Not(Box::new(self.condition_of(item)?)))
-            }
-            "position" => Value::Position,
-            "last" => Value::Last,
-            _ => Value::Truth(self.text_test(name, start)?),
-        };
-        self.scanner.expect(")")?;
-        self.scanner.leave();
-        Ok(value)
-    }
-
-    fn text_test(&mut self, name: &str, start: usize) -> Parsed<Expr> {
-        let haystack = self.or()?;
-        self.scanner.expect(",")?;
-        let needle = self.or()?;
-        let Value::Nodes(path) = haystack.value else {
-            let message = format!("the first argument of `{name}()` must be one path");
-            return refuse("query.function", message, haystack.start);
-        };
-        let Value::Text(text) = needle.value else {
-            let message = format!("the second argument of `{name}()` must be a string in quotes");
-            return refuse("query.function", message, needle.start);
-        };
-        self.scanner.count_conditions(start, 1)?;
-        Ok(match name {
-            "contains" => Expr::Contains(path, text),
-            _ => Expr::StartsWith(path, text),
-        })
-    }
-
     // Conditions.
 
-    fn condition_of(&mut self, operand: Operand) -> Parsed<Expr> {
+    pub(super) fn condition_of(&mut self, operand: Operand) -> Parsed<Expr> {
         match operand.value {
             Value::Truth(expr) => Ok(expr),
             Value::Nodes(path) => {
@@ -316,6 +268,23 @@ impl Parser<'_> {
                 self.scanner.count_conditions(operand.start, paths.len())?;
                 Ok(Expr::Or(paths.into_iter().map(Expr::Exists).collect()))
             }
+            Value::String(string) => {
+                self.scanner.count_conditions(operand.start, 1)?;
+                Ok(string.is_not_empty())
+            }
+            Value::Length(string) => {
+                self.scanner.count_conditions(operand.start, 1)?;
+                Ok(string.test(StringCondition::Length(Op::Ne, 0.0)))
+            }
+            Value::Count(path) => {
+                self.scanner.count_conditions(operand.start, 1)?;
+                Ok(Expr::Count(path, Op::Ne, 0.0))
+            }
+            Value::Date(..) | Value::DateLiteral(..) => refuse(
+                "query.comparison",
+                "a date is not a condition",
+                operand.start,
+            ),
             Value::Text(_) | Value::Number(_) | Value::Position | Value::Last => refuse(
                 "query.constant",
                 "the predicate has the same value for every node",
@@ -336,6 +305,10 @@ impl Parser<'_> {
         let positional = match operand.value {
             Value::Number(number) => Expr::Position(Op::Eq, number),
             Value::Last => Expr::PositionLast(Op::Eq),
+            Value::Count(_) | Value::Length(_) => {
+                let message = "a number in a predicate would be compared with the position";
+                return refuse("query.comparison", message, operand.start);
+            }
             _ => return self.condition_of(operand),
         };
         self.scanner.count_conditions(operand.start, 1)?;

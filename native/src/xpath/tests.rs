@@ -3,7 +3,10 @@
 
 use proptest::prelude::*;
 
-use super::ast::{Axis, Expr, Kind, Literal, NameTest, Op, Path, Query, Step};
+use super::ast::{
+    Axis, DateType, Expr, Kind, Literal, NameTest, Op, Path, Query, Step, StringCondition,
+    StringFunction, StringTest,
+};
 use super::{canonical_text, limits, normalise, parse, parse_canonical, Namespaces};
 
 fn parsed(text: &str) -> Query {
@@ -134,9 +137,12 @@ fn exprs(path: BoxedStrategy<Path>) -> BoxedStrategy<Expr> {
     ];
     let condition = prop_oneof![
         path.clone().prop_map(Expr::Exists),
-        (path.clone(), op.clone(), literal).prop_map(|(p, op, l)| Expr::Compare(p, op, l)),
+        (path.clone(), op.clone(), literal.clone()).prop_map(|(p, op, l)| Expr::Compare(p, op, l)),
         (path.clone(), text.clone()).prop_map(|(p, t)| Expr::Contains(p, t)),
-        (path, text).prop_map(|(p, t)| Expr::StartsWith(p, t)),
+        (path.clone(), text.clone()).prop_map(|(p, t)| Expr::StartsWith(p, t)),
+        string_tests(path.clone(), text.boxed(), literal.boxed()),
+        (path.clone(), op.clone(), number.clone()).prop_map(|(p, op, n)| Expr::Count(p, op, n)),
+        (path.clone(), op.clone(), path).prop_map(|(l, op, r)| Expr::ComparePaths(l, op, r)),
         (op.clone(), number.clone()).prop_map(|(op, n)| Expr::Position(op, n)),
         op.clone().prop_map(Expr::PositionLast),
         (op, number).prop_map(|(op, n)| Expr::Last(op, n)),
@@ -148,6 +154,48 @@ fn exprs(path: BoxedStrategy<Path>) -> BoxedStrategy<Expr> {
                 prop::collection::vec(inner.clone(), 2..4).prop_map(Expr::Or),
                 inner.prop_map(|item| Expr::Not(Box::new(item))),
             ]
+        })
+        .boxed()
+}
+
+fn string_tests(
+    path: BoxedStrategy<Path>,
+    text: BoxedStrategy<Box<str>>,
+    literal: BoxedStrategy<Literal>,
+) -> BoxedStrategy<Expr> {
+    let op = prop::sample::select(vec![Op::Eq, Op::Ne, Op::Lt, Op::Le, Op::Gt, Op::Ge]);
+    let function = prop_oneof![
+        Just(StringFunction::NormalizeSpace),
+        Just(StringFunction::LowerCase),
+        Just(StringFunction::UpperCase),
+        (text.clone(), text.clone()).prop_map(|(from, to)| StringFunction::Translate(from, to)),
+    ];
+    let with_function = prop_oneof![
+        (op.clone(), literal).prop_map(|(op, literal)| StringCondition::Compare(op, literal)),
+        text.clone().prop_map(StringCondition::Contains),
+        text.clone().prop_map(StringCondition::StartsWith),
+    ];
+    let pattern = prop::sample::select(vec!["", "a|b", "^[a-z-['x]]*$", r"\p{Lu}'"]);
+    let date = prop::sample::select(vec!["2018-01-01", " 2018-01-01Z\t"]);
+    let without = prop_oneof![
+        text.prop_map(StringCondition::EndsWith),
+        (pattern, prop::sample::select(vec!["", "i", "smx"]))
+            .prop_map(|(pattern, flags)| StringCondition::Matches(pattern.into(), flags.into())),
+        (op.clone(), any::<f64>().prop_filter("a number", |n| !n.is_nan()))
+            .prop_map(|(op, n)| StringCondition::Length(op, n)),
+        (op, date).prop_map(|(op, text)| StringCondition::Date(DateType::Date, op, text.into())),
+    ];
+    let test = prop_oneof![
+        (prop::collection::vec(function.clone(), 1..3), with_function),
+        (prop::collection::vec(function, 0..3), without),
+    ];
+    (path, test)
+        .prop_map(|(path, (functions, condition))| {
+            Expr::String(Box::new(StringTest {
+                path,
+                functions,
+                condition,
+            }))
         })
         .boxed()
 }
@@ -183,6 +231,32 @@ fn equivalent_queries_have_the_same_canonical_text() {
         normal("p:d | /a[c][b] | p:d[.]")
     );
     assert_ne!(normal("a[not(b = 'x')]"), normal("a[b != 'x']"));
+    for (one, two) in [
+        ("a[count(b) > 0]", "a[b]"),
+        ("a[not(count(b))]", "a[not(b)]"),
+        ("a[count(b) < 1 or count(b[1]/c) >= 1.5]", "a[not(2 > count(b[1]/c)) or not(b)]"),
+        ("a[count(b) >= 0][count(.) = 1]", "a"),
+        ("a[b < c]", "a[c > b]"),
+        ("a[not(lower-case(b) = 'x')]", "a['x' != lower-case(./b)]"),
+        ("a[not(string-length() > 4.5)]", "a[string-length(.) <= 4]"),
+        ("a[normalize-space(b)]", "a[normalize-space(b) != '']"),
+        ("a[b = lower-case('X')]", "a[b = 'x']"),
+        ("a[ends-with(b, '')]", "a"),
+        ("a[@b[lower-case(c) = '']]", "a[@b]"),
+        ("a[@b[lower-case(c) = 'x']]", "a[not(.)]"),
+        ("a[upper-case(b) < 'x']", "a[not(.)]"),
+        (
+            "a[xs:date(b) < xs:date(' 2018-01-01 ')]",
+            "a[xs:date('2018-01-01') > xs:date(b)]",
+        ),
+    ] {
+        assert_eq!(normal(one), normal(two), "{one}");
+    }
+    assert_ne!(
+        normal("a[not(xs:date(b) < xs:date('2018-01-01'))]"),
+        normal("a[xs:date(b) >= xs:date('2018-01-01')]")
+    );
+    assert_ne!(normal("a[not(upper-case(b) < 1)]"), normal("a[upper-case(b) >= 1]"));
 }
 
 #[test]

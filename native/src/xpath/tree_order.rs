@@ -3,10 +3,13 @@
 
 use std::cmp::Ordering;
 
-use super::ast::{Expr, Literal, Path, Step};
+use super::ast::{Expr, Literal, Path, Step, StringCondition, StringTest};
 
 pub(super) fn compare_exprs(left: &Expr, right: &Expr) -> Ordering {
-    use Expr::{And, Compare, Contains, Exists, Last, Not, Or, Position, PositionLast, StartsWith};
+    use Expr::{
+        And, Compare, ComparePaths, Contains, Count, Exists, Last, Not, Or, Position, PositionLast,
+        StartsWith, String,
+    };
     match (left, right) {
         (And(left), And(right)) | (Or(left), Or(right)) => {
             compare_lists(left, right, compare_exprs)
@@ -21,6 +24,17 @@ pub(super) fn compare_exprs(left: &Expr, right: &Expr) -> Ordering {
         (Contains(left, left_text), Contains(right, right_text))
         | (StartsWith(left, left_text), StartsWith(right, right_text)) => {
             compare_paths(left, right).then_with(|| left_text.cmp(right_text))
+        }
+        (String(left), String(right)) => compare_string_tests(left, right),
+        (Count(left, left_op, left_number), Count(right, right_op, right_number)) => {
+            compare_paths(left, right)
+                .then_with(|| left_op.cmp(right_op))
+                .then_with(|| compare_numbers(*left_number, *right_number))
+        }
+        (ComparePaths(left, left_op, left_other), ComparePaths(right, right_op, right_other)) => {
+            compare_paths(left, right)
+                .then_with(|| left_op.cmp(right_op))
+                .then_with(|| compare_paths(left_other, right_other))
         }
         (Position(left, left_number), Position(right, right_number))
         | (Last(left, left_number), Last(right, right_number)) => left
@@ -41,6 +55,47 @@ fn compare_steps(left: &Step, right: &Step) -> Ordering {
         .then_with(|| left.kind.cmp(&right.kind))
         .then_with(|| left.test.cmp(&right.test))
         .then_with(|| compare_lists(&left.predicates, &right.predicates, compare_exprs))
+}
+
+fn compare_string_tests(left: &StringTest, right: &StringTest) -> Ordering {
+    compare_paths(&left.path, &right.path)
+        .then_with(|| left.functions.cmp(&right.functions))
+        .then_with(|| compare_conditions(&left.condition, &right.condition))
+}
+
+fn compare_conditions(left: &StringCondition, right: &StringCondition) -> Ordering {
+    use StringCondition::{Compare, Contains, Date, EndsWith, Length, Matches, StartsWith};
+    match (left, right) {
+        (Compare(left, left_literal), Compare(right, right_literal)) => left
+            .cmp(right)
+            .then_with(|| compare_literals(left_literal, right_literal)),
+        (Contains(left), Contains(right))
+        | (StartsWith(left), StartsWith(right))
+        | (EndsWith(left), EndsWith(right)) => left.cmp(right),
+        (Matches(left, left_flags), Matches(right, right_flags)) => {
+            left.cmp(right).then_with(|| left_flags.cmp(right_flags))
+        }
+        (Length(left, left_number), Length(right, right_number)) => left
+            .cmp(right)
+            .then_with(|| compare_numbers(*left_number, *right_number)),
+        (Date(left, left_op, left_text), Date(right, right_op, right_text)) => left
+            .cmp(right)
+            .then_with(|| left_op.cmp(right_op))
+            .then_with(|| left_text.cmp(right_text)),
+        _ => condition_rank(left).cmp(&condition_rank(right)),
+    }
+}
+
+fn condition_rank(condition: &StringCondition) -> u8 {
+    match condition {
+        StringCondition::Compare(..) => 0,
+        StringCondition::Contains(_) => 1,
+        StringCondition::StartsWith(_) => 2,
+        StringCondition::EndsWith(_) => 3,
+        StringCondition::Matches(..) => 4,
+        StringCondition::Length(..) => 5,
+        StringCondition::Date(..) => 6,
+    }
 }
 
 fn compare_literals(left: &Literal, right: &Literal) -> Ordering {
@@ -75,8 +130,11 @@ fn rank(expr: &Expr) -> u8 {
         Expr::Compare(..) => 4,
         Expr::Contains(..) => 5,
         Expr::StartsWith(..) => 6,
-        Expr::Position(..) => 7,
-        Expr::PositionLast(_) => 8,
-        Expr::Last(..) => 9,
+        Expr::String(_) => 7,
+        Expr::Count(..) => 8,
+        Expr::ComparePaths(..) => 9,
+        Expr::Position(..) => 10,
+        Expr::PositionLast(_) => 11,
+        Expr::Last(..) => 12,
     }
 }

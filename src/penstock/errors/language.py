@@ -82,7 +82,21 @@ ERRORS: dict[str, ErrorSpec] = {
     "query.function": ErrorSpec(
         QueryError,
         "the query calls a function that is not supported, or with wrong arguments",
-        "Use `not(a)`, `contains(a, 'x')`, `starts-with(a, 'x')`, `position()` or `last()`.",
+        "Use `not(a)`, `count(a)`, `position()`, `last()`, `contains(a, 'x')`,"
+        " `starts-with(a, 'x')`, `ends-with(a, 'x')`, `matches(a, 'x')`, `string-length(a)`,"
+        " `normalize-space(a)`, `lower-case(a)`, `upper-case(a)`, `translate(a, 'x', 'y')`,"
+        " `xs:date(a)` or `xs:dateTime(a)`.",
+    ),
+    "query.pattern": ErrorSpec(
+        QueryError,
+        "the pattern of `matches()` is not a regular expression of XPath 2.0, or not supported",
+        "See the position; back-references and Unicode blocks are not supported, and the flags are"
+        " `i`, `s`, `m` and `x`.",
+    ),
+    "query.date": ErrorSpec(
+        QueryError,
+        "a string in the query is not a date",
+        "Write `xs:date('2018-01-31')` or `xs:dateTime('2018-01-31T12:00:00Z')`.",
     ),
     "query.variable": ErrorSpec(
         QueryError,
@@ -97,7 +111,8 @@ ERRORS: dict[str, ErrorSpec] = {
     "query.comparison": ErrorSpec(
         QueryError,
         "the query compares operands that cannot be compared",
-        "Compare one path with a string or a number; for several, use `a = 'x' or b = 'x'`.",
+        "Compare a path with a path, a string or a number, `count(a)` with a number, `xs:date(a)`"
+        " with `xs:date('2018-01-01')`; instead of a union, use `a = 'x' or b = 'x'`.",
     ),
     "query.constant": ErrorSpec(
         QueryError,

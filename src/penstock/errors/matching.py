@@ -18,6 +18,12 @@ ERRORS: dict[str, ErrorSpec] = {
         "Narrow the query, or raise the limit; conditions on later nodes leave earlier ones"
         " undecided.",
     ),
+    "limit.comparison": ErrorSpec(
+        DocumentError,
+        "a document has more text in compared or counted nodes than the limit",
+        "Narrow the query: compare values of smaller elements, such as `@id = ref` instead of"
+        " `. = //ref`.",
+    ),
     "subscription.duplicate": ErrorSpec(
         QueryError,
         "the subscription id is already in use",

@@ -19,6 +19,13 @@ MAX_PREDICATES: Final = 512
 MAX_NESTING: Final = 32
 """Nesting depth of brackets and parentheses."""
 
+MAX_PATTERN_STATES: Final = 2_000
+"""States of the automaton of a pattern of ``matches()``. Repetitions are written out: ``a{3}`` has
+as many states as ``aaa``."""
+
+MAX_DATE_CHARACTERS: Final = 64
+"""Characters of a date, without the white space around it; a longer one is invalid."""
+
 # Relations between queries
 
 MAX_PROOF_STEPS: Final = 20_000

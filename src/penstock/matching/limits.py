@@ -11,6 +11,10 @@ UNDECIDED_MAX: Final[int] = 1 << 20
 """Undecided candidate nodes per document; beyond it, the document is refused with the code
 `limit.candidates`."""
 
+COMPARED_BYTES_MAX: Final[int] = 64 << 20
+"""Bytes of string-values per document that are stored to compare two paths (``[a = b]``) and to
+count nodes; beyond it, the document is refused with the code `limit.comparison`."""
+
 WITNESSES_MAX: Final[int] = 64
 """Nodes that an explanation lists; it always reports the total count."""
 

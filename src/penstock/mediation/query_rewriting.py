@@ -21,7 +21,9 @@ from penstock.language.xpath.ast import (
     And,
     Axis,
     Compare,
+    ComparePaths,
     Contains,
+    Count,
     Exists,
     Expr,
     Kind,
@@ -33,7 +35,9 @@ from penstock.language.xpath.ast import (
     Query,
     StartsWith,
     Step,
+    StringTest,
 )
+from penstock.language.xpath.string_functions import holds as string_holds
 from penstock.mediation.limits import QUERY_PLACES_MAX
 from penstock.mediation.mapping import Mapping
 from penstock.mediation.query_alternatives import (
@@ -147,7 +151,12 @@ class QueryRewriter:
             case Compare(path, op, literal):
                 return self._path(node, path.steps, Compare(_ITSELF, op, literal))
             case Contains(path, text) | StartsWith(path, text):
-                return self._first(node, path.steps, type(expr), text)
+                return self._first(node, path.steps, expr, holds_for_nothing=not text)
+            case StringTest(path, functions, condition):
+                holds_for_nothing = string_holds(functions, condition, "")
+                return self._first(node, path.steps, expr, holds_for_nothing=holds_for_nothing)
+            case Count() | ComparePaths():
+                raise inexpressible("a mapping can change how many nodes there are")
             case _:
                 raise inexpressible("a mapping can change positions")
 
@@ -175,7 +184,12 @@ class QueryRewriter:
         return here == before and all(map(self._is_unchanged, draft.children))
 
     def _first(
-        self, node: _Node, steps: tuple[Step, ...], kind: type[Contains | StartsWith], text: str
+        self,
+        node: _Node,
+        steps: tuple[Step, ...],
+        expr: Contains | StartsWith | StringTest,
+        *,
+        holds_for_nothing: bool,
     ) -> Alternatives:
         """A condition on the first node of a path, which must select at most one node."""
         local: list[Step] = []
@@ -184,13 +198,13 @@ class QueryRewriter:
                 raise inexpressible("the mapping can change which node is first")
             children = list(_children(node, step))
             if not children:
-                return NEVER if text else ALWAYS
+                return ALWAYS if holds_for_nothing else NEVER
             if len(children) > 1:
                 raise inexpressible("the mapping can change which node is first")
             local += self._only_way(node, children[0])
             node = children[0]
         self._require_unchanged(node)
-        return (Alternative((kind(Path(tuple(local)), text),)),)
+        return (Alternative((replace(expr, path=Path(tuple(local))),)),)
 
     def _only_way(self, node: _Node, child: _Node) -> tuple[Step, ...]:
         """The local steps from a node to an only child."""

@@ -49,8 +49,42 @@ CATALOGUE: Final = (
     b"<stock><count>9</count></stock></entry></catalogue>"
 )
 
+LIBRARY: Final = (
+    "<l><k d='2018-03-01' p='Ärzte'><t>  The  Storm\n</t><y>7</y><z>9</z><a/><a/></k>"
+    "<k d='2017-12-31Z' p='x'><t>calm</t><y>9</y><z>9</z><a/></k>"
+    "<k d='soon' p='ΣΑΣ'><y>10</y><z>9</z></k></l>"
+).encode()
+ONE, TWO, THREE = (b"<k" + each for each in LIBRARY.removesuffix(b"</l>").split(b"<k")[1:])
+
 # fmt: off
 CASES: Final = (
+    Case("lower case of the first node", LIBRARY, "//k[contains(lower-case(t), 'storm')]", (ONE,)),
+    Case("lower case beyond ASCII", LIBRARY, "//k[lower-case(@p) = 'ärzte']", (ONE,)),
+    Case("a final sigma", LIBRARY, "//k[lower-case(@p) = 'σας']", (THREE,)),
+    Case("upper case", LIBRARY, "//k[upper-case(@p) = 'ÄRZTE']", (ONE,)),
+    Case("normalised white space", LIBRARY, "//k[normalize-space(t) = 'The Storm']", (ONE,)),
+    Case("a string that is not empty", LIBRARY, "//k[normalize-space(t)]", (ONE, TWO)),
+    Case("an empty string without a node", LIBRARY, "//k[normalize-space(t) = '']", (THREE,)),
+    Case("translated characters", LIBRARY, "//k[translate(t, 'clm', 'x') = 'xa']", (TWO,)),
+    Case("the end of a string", LIBRARY, "//k[ends-with(t, 'lm')]", (TWO,)),
+    Case("a pattern", LIBRARY, "//k[matches(t, '^\\s*the\\s+\\w+', 'i')]", (ONE,)),
+    Case("a pattern that matches no node", LIBRARY, "//k[matches(t, '^$')]", (THREE,)),
+    Case("the length in characters", LIBRARY, "//k[string-length(@p) = 5]", (ONE,)),
+    Case("the length of no node", LIBRARY, "//k[string-length(t) < 4]", (THREE,)),
+    Case("a number of nodes", LIBRARY, "//k[count(a) >= 2]", (ONE,)),
+    Case("no nodes", LIBRARY, "//k[count(.//a) = 0]", (THREE,)),
+    Case("not so many nodes", LIBRARY, "//k[not(count(a) > 1)]", (TWO, THREE)),
+    Case("two equal paths", LIBRARY, "//k[y = z]", (TWO,)),
+    Case("two different paths", LIBRARY, "//k[y != z]", (ONE, THREE)),
+    Case("two paths in order", LIBRARY, "//k[y < z]", (ONE,)),
+    Case("a node and its own content", LIBRARY, "//t[. = ./text()]",
+         (b"<t>  The  Storm\n</t>", b"<t>calm</t>")),
+    Case("dates", LIBRARY, "//k[xs:date(@d) >= xs:date('2018-01-01')]", (ONE,)),
+    Case("a date with a time zone", LIBRARY, "//k[xs:date(@d) < xs:date('2018-01-01+14:00')]",
+         (TWO,)),
+    Case("what is no date", LIBRARY, "//k[not(xs:date(@d) < xs:date('2019-01-01'))]", (THREE,)),
+    Case("what is no point in time", LIBRARY,
+         "//k[xs:dateTime(@d) != xs:dateTime('2018-03-01T00:00:00')]"),
     Case("a relative path starts at the document", NEWS, "news/item/price",
          (b"<price>7</price>", b"<price>12</price>")),
     Case("a path that starts too low", NEWS, "/item"),

@@ -15,12 +15,23 @@ from penstock.language.xpath.ast import (
     And,
     Axis,
     Compare,
+    ComparePaths,
+    ComparesWith,
     Contains,
+    ContainsText,
+    Count,
+    DateType,
+    EndsWithText,
     Exists,
     Expr,
+    HasLength,
+    IsDate,
     Kind,
     Last,
+    LowerCase,
+    MatchesPattern,
     NameTest,
+    NormalizeSpace,
     Not,
     Op,
     Or,
@@ -29,7 +40,11 @@ from penstock.language.xpath.ast import (
     PositionLast,
     Query,
     StartsWith,
+    StartsWithText,
     Step,
+    StringTest,
+    Translate,
+    UpperCase,
 )
 
 
@@ -41,12 +56,17 @@ class Vocabulary:
     attributes: tuple[str, ...] = ("p", "q")
     uris: tuple[str, ...] = ("",)
     texts: tuple[str, ...] = ("", "x", "y", "xy", "1", "2", "10")
+    patterns: tuple[str, ...] = ("x", "^x?y?$", "^[^x]+$", r"\d{2}", "Y|^$", "(x|y)+?1*")
+    dates: tuple[str, ...] = ("2018-01-01", "2018-02-01Z", "2018-02-01+02:00")
     numbers: tuple[float, ...] = (-1.0, 0.0, 1.0, 1.5, 2.0, 10.0)
     positions: tuple[float, ...] = (-1.0, 0.0, 1.0, 1.5, 2.0, 3.0)
     any_namespace: bool = True
     """Whether there are name tests of the form ``*:n``."""
     positional: bool = True
     """Whether there are ``[n]``, ``position()`` and ``last()``."""
+    functions: bool = True
+    """Whether there are functions besides ``contains()`` and ``starts-with()``, and comparisons of
+    two paths."""
 
 
 PLAIN = Vocabulary()
@@ -154,6 +174,12 @@ def conditions(vocabulary: Vocabulary, *, depth: int) -> st.SearchStrategy[Expr]
         st.builds(Contains, nested, texts),
         st.builds(StartsWith, nested, texts),
     ]
+    if vocabulary.functions:
+        choices += [
+            st.builds(Count, nested, ops, st.sampled_from(vocabulary.positions)),
+            st.builds(ComparePaths, nested, ops, nested),
+            string_tests(vocabulary, nested),
+        ]
     if vocabulary.positional:
         positions = st.sampled_from(vocabulary.positions)
         choices += [
@@ -162,6 +188,39 @@ def conditions(vocabulary: Vocabulary, *, depth: int) -> st.SearchStrategy[Expr]
             st.builds(Last, ops, positions),
         ]
     return st.one_of(choices)
+
+
+def string_tests(
+    vocabulary: Vocabulary, nested: st.SearchStrategy[Path]
+) -> st.SearchStrategy[StringTest]:
+    """Tests of strings, most of them transformed."""
+    texts = st.sampled_from(vocabulary.texts)
+    ops = st.sampled_from(Op)
+    functions = st.one_of(
+        st.just(NormalizeSpace()),
+        st.just(LowerCase()),
+        st.just(UpperCase()),
+        st.builds(Translate, texts, texts),
+    )
+    with_function = st.one_of(
+        st.builds(ComparesWith, ops, texts | st.sampled_from(vocabulary.numbers)),
+        st.builds(ContainsText, texts),
+        st.builds(StartsWithText, texts),
+    )
+    dates = st.sampled_from(vocabulary.dates)
+    without = st.one_of(
+        st.builds(EndsWithText, texts),
+        st.builds(
+            MatchesPattern, st.sampled_from(vocabulary.patterns), st.sampled_from(("", "i", "ms"))
+        ),
+        st.builds(HasLength, ops, st.sampled_from(vocabulary.positions)),
+        st.builds(IsDate, st.just(DateType.DATE), ops, dates),
+    )
+    some = st.lists(functions, min_size=1, max_size=2).map(tuple)
+    any_number = st.lists(functions, max_size=1).map(tuple)
+    return st.builds(StringTest, nested, some, with_function) | st.builds(
+        StringTest, nested, any_number, without
+    )
 
 
 @st.composite
@@ -184,6 +243,8 @@ TOKENS = (
     *("/", "//", ".", "..", "|", "::", ":", "child::", "self::", "attribute::", "descendant::"),
     *("descendant-or-self::", "parent::", "node()", "text()", "comment()", "[", "]", "(", ")"),
     *("not(", "contains(", "starts-with(", "position()", "last()", "count(", ",", "$", "+", "-"),
+    *("ends-with(", "matches(", "string-length(", "normalize-space(", "lower-case(", "translate("),
+    *("upper-case(", "xs:date(", "xs:dateTime(", "p:date(", "'2018-01-01'", "'^[a-c]*$'", "'i'"),
     *("=", "!=", "<", "<=", ">", ">=", "!", "'x'", '"y"', "'", '"', "0", "1", "2.50", ".5", "5."),
     *("\x00", "\u0301", "\ufffe", "\U0001f600", "Q{", "}"),
 )

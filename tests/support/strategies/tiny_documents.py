@@ -9,8 +9,10 @@ from __future__ import annotations
 import math
 import operator
 import random
+import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
+from datetime import datetime
 from xml.sax.saxutils import escape, quoteattr
 
 from lxml import etree
@@ -19,12 +21,23 @@ from penstock.language.xpath.ast import (
     And,
     Axis,
     Compare,
+    ComparePaths,
+    ComparesWith,
     Contains,
+    ContainsText,
+    Count,
+    DateType,
+    EndsWithText,
     Exists,
     Expr,
+    HasLength,
+    IsDate,
     Kind,
     Last,
+    LowerCase,
+    MatchesPattern,
     NameTest,
+    NormalizeSpace,
     Not,
     Op,
     Or,
@@ -33,7 +46,13 @@ from penstock.language.xpath.ast import (
     PositionLast,
     Query,
     StartsWith,
+    StartsWithText,
     Step,
+    StringCondition,
+    StringFunction,
+    StringTest,
+    Translate,
+    UpperCase,
 )
 
 OPS: dict[Op, Callable[[float | str, float | str], bool]] = {
@@ -178,6 +197,16 @@ def holds(expr: Expr, node: TinyNode, position: int, last: int) -> bool:
             return text in _first(path, node)
         case StartsWith(path, text):
             return _first(path, node).startswith(text)
+        case StringTest(path, functions, condition):
+            return _string_holds(condition, _transformed(functions, _first(path, node)))
+        case Count(path, op, value):
+            return OPS[op](len(walk(path, node)), value)
+        case ComparePaths(left, op, right):
+            return any(
+                _compare_values(one.string_value(), op, two.string_value())
+                for one in walk(left, node)
+                for two in walk(right, node)
+            )
         case Position(op, value):
             return OPS[op](position, value)
         case PositionLast(op):
@@ -185,6 +214,60 @@ def holds(expr: Expr, node: TinyNode, position: int, last: int) -> bool:
         case Last(op, value):
             return OPS[op](last, value)
     raise AssertionError(expr)
+
+
+def _transformed(functions: tuple[StringFunction, ...], text: str) -> str:
+    for function in functions:
+        match function:
+            case NormalizeSpace():
+                text = re.sub("[ \t\r\n]+", " ", text).strip(" ")
+            case LowerCase():
+                text = text.lower()
+            case UpperCase():
+                text = text.upper()
+            case Translate(source, target):
+                text = "".join(
+                    target[source.index(each) : source.index(each) + 1] if each in source else each
+                    for each in text
+                )
+    return text
+
+
+def _string_holds(condition: StringCondition, text: str) -> bool:
+    match condition:
+        case ComparesWith(op, literal):
+            return _compare(text, op, literal)
+        case ContainsText(part):
+            return part in text
+        case StartsWithText(part):
+            return text.startswith(part)
+        case EndsWithText(part):
+            return text.endswith(part)
+        case MatchesPattern(pattern, flags):
+            # Python's expressions are the same for the generated patterns.
+            python = f"(?{flags}){pattern}" if flags else pattern
+            return re.search(python.replace("$", r"\Z"), text) is not None
+        case HasLength(op, value):
+            return OPS[op](len(text), value)
+        case IsDate(DateType.DATE, op, literal):
+            left, right = _date(text), _date(literal)
+            return left is not None and right is not None and OPS[op](left, right)
+    raise AssertionError(condition)
+
+
+def _date(text: str) -> float | None:
+    """The seconds of a date, with Python's own parser."""
+    date, zone = text.strip(" ")[:10], text.strip(" ")[10:].replace("Z", "+00:00") or "+00:00"
+    try:
+        return datetime.fromisoformat(f"{date}T00:00:00{zone}").timestamp()
+    except ValueError:
+        return None
+
+
+def _compare_values(left: str, op: Op, right: str) -> bool:
+    if op in (Op.EQ, Op.NE):
+        return OPS[op](left, right)
+    return OPS[op](_number(left), _number(right))
 
 
 def _first(path: Path, node: TinyNode) -> str:
@@ -228,7 +311,7 @@ def random_document(
     *,
     labels: str = "abc",
     attributes: str = "pq",
-    values: tuple[str, ...] = ("", "x", "xy", "y", "1", "2", "10"),
+    values: tuple[str, ...] = ("", "x", "xy", "y", "1", "2", "10", "X Y", "2018-01-15"),
     depth: int = 4,
 ) -> str:
     """A document with attributes and text."""

@@ -4,7 +4,10 @@
 use proptest::prelude::*;
 
 use crate::select::{QueryResult, ResultDetail, Selection, SelectionOptions, Selector};
-use crate::xpath::ast::{Axis, Expr, Kind, Literal, NameTest, Op, Path, Query, Step};
+use crate::xpath::ast::{
+    Axis, DateType, Expr, Kind, Literal, NameTest, Op, Path, Query, Step, StringCondition,
+    StringFunction, StringTest,
+};
 
 use super::document::{read, tree, Item, Name};
 use super::reference;
@@ -14,7 +17,10 @@ fn name() -> impl Strategy<Value = Name> {
 }
 
 fn value() -> impl Strategy<Value = String> {
-    prop::sample::select(vec!["", "1", "2", "a", "ab", " 1 ", "b"]).prop_map(str::to_owned)
+    prop::sample::select(vec![
+        "", "1", "2", "a", "ab", " 1 ", "b", "A", "aΣ", "2018-01-02",
+    ])
+    .prop_map(str::to_owned)
 }
 
 fn attributes() -> impl Strategy<Value = Vec<(Name, String)>> {
@@ -126,6 +132,39 @@ fn positional() -> BoxedStrategy<Expr> {
     .boxed()
 }
 
+fn function() -> impl Strategy<Value = StringFunction> {
+    prop_oneof![
+        Just(StringFunction::NormalizeSpace),
+        Just(StringFunction::LowerCase),
+        Just(StringFunction::UpperCase),
+        Just(StringFunction::Translate("ab1".into(), "bA".into())),
+    ]
+}
+
+/// The functions and the condition of a string test.
+fn string_test() -> BoxedStrategy<(Vec<StringFunction>, StringCondition)> {
+    let text = || value().prop_map(Box::<str>::from);
+    let with_function = prop_oneof![
+        (op(), literal()).prop_map(|(op, literal)| StringCondition::Compare(op, literal)),
+        text().prop_map(StringCondition::Contains),
+        text().prop_map(StringCondition::StartsWith),
+    ];
+    let pattern = prop::sample::select(vec!["a|1", "^a?b?$", "^[^a]", "A$", "^.{2}$", ""]);
+    let date = prop::sample::select(vec!["2018-01-01", "2018-01-02", "2018-01-03+01:00"]);
+    let without = prop_oneof![
+        text().prop_map(StringCondition::EndsWith),
+        (pattern, prop::sample::select(vec!["", "i"]))
+            .prop_map(|(pattern, flags)| StringCondition::Matches(pattern.into(), flags.into())),
+        (op(), count()).prop_map(|(op, n)| StringCondition::Length(op, n)),
+        (op(), date).prop_map(|(op, text)| StringCondition::Date(DateType::Date, op, text.into())),
+    ];
+    prop_oneof![
+        (prop::collection::vec(function(), 1..3), with_function),
+        (prop::collection::vec(function(), 0..2), without),
+    ]
+    .boxed()
+}
+
 /// A predicate with paths nested up to `depth`.
 pub fn predicate(depth: u32) -> BoxedStrategy<Expr> {
     let target = if depth == 0 {
@@ -138,7 +177,17 @@ pub fn predicate(depth: u32) -> BoxedStrategy<Expr> {
         (target.clone(), op(), literal())
             .prop_map(|(path, op, literal)| Expr::Compare(path, op, literal)),
         (target.clone(), value()).prop_map(|(path, text)| Expr::Contains(path, text.into())),
-        (target, value()).prop_map(|(path, text)| Expr::StartsWith(path, text.into())),
+        (target.clone(), value()).prop_map(|(path, text)| Expr::StartsWith(path, text.into())),
+        (target.clone(), string_test()).prop_map(|(path, (functions, condition))| {
+            Expr::String(Box::new(StringTest {
+                path,
+                functions,
+                condition,
+            }))
+        }),
+        (target.clone(), op(), count()).prop_map(|(path, op, n)| Expr::Count(path, op, n)),
+        (target.clone(), op(), target)
+            .prop_map(|(left, op, right)| Expr::ComparePaths(left, op, right)),
     ];
     prop_oneof![1 => positional(), 2 => about_path]
         .prop_recursive(2, 6, 2, |inner| {

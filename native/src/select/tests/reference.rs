@@ -3,7 +3,11 @@
 use std::collections::BTreeSet;
 
 use crate::value_tests::{compare, compare_numbers};
-use crate::xpath::ast::{Axis, Expr, Kind, Path, Query, Step};
+use crate::xpath::ast::{Axis, Expr, Kind, Op, Path, Query, Step, StringCondition};
+use crate::xpath::date::milliseconds;
+use crate::xpath::number::number;
+use crate::xpath::regex::Pattern;
+use crate::xpath::string_functions::apply;
 
 use super::document::{NodeKind, TreeNode};
 
@@ -98,9 +102,53 @@ fn holds(tree: &[TreeNode], expr: &Expr, node: usize, position: usize, last: usi
             .any(|node| compare(&string_value(tree, node), *op, literal)),
         Expr::Contains(path, text) => first_value(tree, path, node).contains(&**text),
         Expr::StartsWith(path, text) => first_value(tree, path, node).starts_with(&**text),
+        Expr::String(test) => {
+            let value = test
+                .functions
+                .iter()
+                .fold(first_value(tree, &test.path, node), |value, function| {
+                    apply(function, &value)
+                });
+            holds_for_string(&test.condition, &value)
+        }
+        Expr::Count(path, op, n) => {
+            compare_numbers(nodes_of(tree, path, node).len() as f64, *op, *n)
+        }
+        Expr::ComparePaths(left, op, right) => nodes_of(tree, left, node).into_iter().any(|one| {
+            nodes_of(tree, right, node).into_iter().any(|two| {
+                let (one, two) = (string_value(tree, one), string_value(tree, two));
+                match op {
+                    Op::Eq => one == two,
+                    Op::Ne => one != two,
+                    _ => compare_numbers(number(&one), *op, number(&two)),
+                }
+            })
+        }),
         Expr::Position(op, n) => compare_numbers(position_f, *op, *n),
         Expr::PositionLast(op) => compare_numbers(position_f, *op, last_f),
         Expr::Last(op, n) => compare_numbers(last_f, *op, *n),
+    }
+}
+
+fn holds_for_string(condition: &StringCondition, value: &str) -> bool {
+    match condition {
+        StringCondition::Compare(op, literal) => compare(value, *op, literal),
+        StringCondition::Contains(text) => value.contains(&**text),
+        StringCondition::StartsWith(text) => value.starts_with(&**text),
+        StringCondition::EndsWith(text) => value.ends_with(&**text),
+        StringCondition::Matches(pattern, flags) => {
+            Pattern::compile(pattern, flags).unwrap().is_match(value)
+        }
+        StringCondition::Length(op, n) => compare_numbers(value.chars().count() as f64, *op, *n),
+        StringCondition::Date(date_type, op, text) => {
+            match (
+                milliseconds(*date_type, value),
+                milliseconds(*date_type, text),
+            ) {
+                (Some(value), Some(literal)) => compare_numbers(value, *op, literal),
+                _ => false,
+            }
+        }
     }
 }
 

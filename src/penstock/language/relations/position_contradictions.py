@@ -13,6 +13,7 @@ from penstock.language.xpath.ast import (
     And,
     Axis,
     Compare,
+    ComparePaths,
     Contains,
     Exists,
     Expr,
@@ -65,6 +66,8 @@ def _never(expr: Expr, count_max: float) -> bool:
             return _nested_miscounts(path)
         case Contains(path, text) | StartsWith(path, text):
             return bool(text) and _nested_miscounts(path)
+        case ComparePaths(left, _, right):
+            return _nested_miscounts(left) or _nested_miscounts(right)
         case Position() | PositionLast() | Last():
             return _excluded([expr], count_max)
     return False

@@ -26,6 +26,7 @@ from penstock.language.relations.schema_obligations import Unavoidable
 from penstock.language.relations.tree_patterns import (
     NO_COUNTING,
     Node,
+    Opaque,
     assemble,
     facts_of,
     with_condition,
@@ -34,7 +35,9 @@ from penstock.language.xpath.ast import (
     And,
     Axis,
     Compare,
+    ComparePaths,
     Contains,
+    Count,
     Exists,
     Expr,
     Kind,
@@ -43,6 +46,7 @@ from penstock.language.xpath.ast import (
     Path,
     StartsWith,
     Step,
+    StringTest,
 )
 from penstock.language.xpath.value_tests import NOT_EMPTY, SELF, ValueTest, implies, unsatisfiable
 
@@ -134,6 +138,8 @@ class Prover:
             return not expr.path.steps or self.missed(node, place, (expr.path,)) is None
         if isinstance(expr, Compare | Contains | StartsWith):
             return self._proves_value(node, place, expr)
+        if isinstance(expr, StringTest | Count | ComparePaths):
+            return Opaque(expr) in node.facts.opaque
         return _proves_position(node, Placed(counting, expr))
 
     def _proves_value(
@@ -188,6 +194,7 @@ class Prover:
                 self._value_impossible(node, place, parent)
                 or (node.kind is not Kind.ELEMENT and bool(node.facts.children))
                 or clash(node.facts.placed)
+                or _contradict(node.facts.opaque)
                 or any(self.child_impossible(child, place) for child in node.facts.children)
                 or self._content_impossible(node, place)
                 or any(
@@ -236,6 +243,10 @@ def _values(node: Node) -> tuple[ValueTest, ...]:
     if node.kind is Kind.TEXT:
         return (*node.facts.values, NOT_EMPTY)
     return node.facts.values
+
+
+def _contradict(opaque: tuple[Opaque, ...]) -> bool:
+    return any(replace(each, holds=not each.holds) in opaque for each in opaque)
 
 
 def _proves_position(node: Node, goal: Placed) -> bool:

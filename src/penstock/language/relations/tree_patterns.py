@@ -21,7 +21,9 @@ from penstock.language.xpath.ast import (
     And,
     Axis,
     Compare,
+    ComparePaths,
     Contains,
+    Count,
     Exists,
     Expr,
     Kind,
@@ -31,8 +33,18 @@ from penstock.language.xpath.ast import (
     Path,
     StartsWith,
     Step,
+    StringTest,
 )
-from penstock.language.xpath.value_tests import SELF, ValueTest
+from penstock.language.xpath.string_functions import holds as string_holds
+from penstock.language.xpath.value_tests import SELF, ValueTest, compare
+
+
+@dataclass(frozen=True, slots=True)
+class Opaque:
+    """A condition that the relations do not look into, and whether it holds."""
+
+    expr: StringTest | Count | ComparePaths
+    holds: bool = True
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,6 +58,8 @@ class Facts:
     firsts: tuple[Contains | StartsWith, ...] = ()
     """Conditions on the first nodes of nested paths that hold."""
     placed: tuple[Placed, ...] = ()
+    opaque: tuple[Opaque, ...] = ()
+    """Conditions of which only their own truth is known."""
 
     def __add__(self, other: Facts) -> Facts:
         return Facts(
@@ -54,6 +68,7 @@ class Facts:
             self.absent + other.absent,
             self.firsts + other.firsts,
             self.placed + other.placed,
+            self.opaque + other.opaque,
         )
 
 
@@ -74,9 +89,8 @@ class Node:
     def bare(self) -> bool:
         """Whether the node has no facts besides its name and its spine child."""
         facts = self.facts
-        return not (facts.values or facts.absent or facts.firsts or facts.placed) and all(
-            child.spine for child in facts.children
-        )
+        own = facts.values or facts.absent or facts.firsts or facts.placed or facts.opaque
+        return not own and all(child.spine for child in facts.children)
 
     def spine_nodes(self) -> tuple[Node, ...]:
         """The spine nodes below this one."""
@@ -130,6 +144,7 @@ def assemble(node: Node, place: Place, facts: Facts, domain: DocumentDomain) -> 
             tuple(dict.fromkeys(facts.absent)),
             tuple(dict.fromkeys(facts.firsts)),
             tuple(dict.fromkeys(facts.placed)),
+            tuple(dict.fromkeys(facts.opaque)),
         ),
     )
 
@@ -182,6 +197,8 @@ def facts_of(
         return _follow(expr.path.steps, domain, spine=False) if holds else [Facts(absent=(expr,))]
     if isinstance(expr, Compare | Contains | StartsWith):
         return _value_facts(expr, domain, holds)
+    if isinstance(expr, StringTest | Count | ComparePaths):
+        return _opaque_facts(expr, domain, holds)
     placed = Placed(counting, expr)
     return [Facts(placed=(placed if holds else placed.opposite(),))]
 
@@ -201,6 +218,26 @@ def _value_facts(
     some = with_condition(expr.path, replace(expr, path=SELF))
     first = Facts(firsts=(expr,))
     return [facts + first for facts in _follow(some.steps, domain, spine=False)]
+
+
+def _opaque_facts(
+    expr: StringTest | Count | ComparePaths, domain: DocumentDomain, holds: bool
+) -> list[Facts]:
+    """The truth of the condition, and the nodes without which it could not hold."""
+    own = Facts(opaque=(Opaque(expr, holds),))
+    match expr:
+        case StringTest(path, functions, condition) if holds != string_holds(
+            functions, condition, ""
+        ):
+            needed = [path]
+        case Count(path, op, value) if holds != compare(0, op, value):
+            needed = [path]
+        case ComparePaths(left, _, right) if holds:
+            needed = [left, right]
+        case _:
+            needed = []
+    ways = [_follow(path.steps, domain, spine=False) for path in needed if path.steps]
+    return _all_of([*ways, [own]])
 
 
 NO_COUNTING = Counting(Kind.ELEMENT, ANY, ())

@@ -39,6 +39,13 @@ class Op(Enum):
     GE = ">="
 
 
+class DateType(Enum):
+    """A type of points in time; the value is the name of its constructor function."""
+
+    DATE = "xs:date"
+    DATE_TIME = "xs:dateTime"
+
+
 @dataclass(frozen=True, slots=True)
 class NameTest:
     """``n``, ``p:n``, ``*``, ``p:*``, ``*:n``; ``None`` matches anything, the URI ``""`` no
@@ -126,6 +133,134 @@ class StartsWith:
 
 
 @dataclass(frozen=True, slots=True)
+class NormalizeSpace:
+    """``normalize-space(s)``"""
+
+
+@dataclass(frozen=True, slots=True)
+class LowerCase:
+    """``lower-case(s)``"""
+
+
+@dataclass(frozen=True, slots=True)
+class UpperCase:
+    """``upper-case(s)``"""
+
+
+@dataclass(frozen=True, slots=True)
+class Translate:
+    """``translate(s, source, target)``"""
+
+    source: str
+    target: str
+
+
+StringFunction: TypeAlias = NormalizeSpace | LowerCase | UpperCase | Translate
+"""A function from strings to strings."""
+
+
+@dataclass(frozen=True, slots=True)
+class ComparesWith:
+    """``s op literal``"""
+
+    op: Op
+    literal: str | float
+
+
+@dataclass(frozen=True, slots=True)
+class ContainsText:
+    """``contains(s, text)``"""
+
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class StartsWithText:
+    """``starts-with(s, text)``"""
+
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class EndsWithText:
+    """``ends-with(s, text)``"""
+
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class MatchesPattern:
+    """``matches(s, pattern, flags)``; the pattern is valid."""
+
+    pattern: str
+    flags: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class HasLength:
+    """``string-length(s) op value``"""
+
+    op: Op
+    value: float
+
+
+@dataclass(frozen=True, slots=True)
+class IsDate:
+    """``xs:date(s) op xs:date(text)``, or the same with ``xs:dateTime``; the text is valid.
+
+    Never true if the string is not.
+    """
+
+    date_type: DateType
+    op: Op
+    text: str
+
+
+StringCondition: TypeAlias = (
+    ComparesWith
+    | ContainsText
+    | StartsWithText
+    | EndsWithText
+    | MatchesPattern
+    | HasLength
+    | IsDate
+)
+"""A test of a string."""
+
+
+@dataclass(frozen=True, slots=True)
+class StringTest:
+    """A test of the string-value of the path's first node, ``""`` without a node, after functions.
+
+    The functions are in the order of application. Without a function, the condition is none of the
+    first three: other expressions exist for these, and a comparison without a function would be one
+    of all nodes.
+    """
+
+    path: Path
+    functions: tuple[StringFunction, ...]
+    condition: StringCondition
+
+
+@dataclass(frozen=True, slots=True)
+class Count:
+    """``count(path) op value``"""
+
+    path: Path
+    op: Op
+    value: float
+
+
+@dataclass(frozen=True, slots=True)
+class ComparePaths:
+    """``left op right``, existential over the nodes of both paths."""
+
+    left: Path
+    op: Op
+    right: Path
+
+
+@dataclass(frozen=True, slots=True)
 class Position:
     """``position() op value``; ``[3]`` is ``position() = 3``."""
 
@@ -149,7 +284,19 @@ class Last:
 
 
 Expr: TypeAlias = (
-    And | Or | Not | Exists | Compare | Contains | StartsWith | Position | PositionLast | Last
+    And
+    | Or
+    | Not
+    | Exists
+    | Compare
+    | Contains
+    | StartsWith
+    | StringTest
+    | Count
+    | ComparePaths
+    | Position
+    | PositionLast
+    | Last
 )
 
 

@@ -11,6 +11,9 @@ from penstock.language.xpath.lexical import NCNAME
 XML_NAMESPACE: Final = "http://www.w3.org/XML/1998/namespace"
 """The namespace of the prefix ``xml``."""
 
+XML_SCHEMA_NAMESPACE: Final = "http://www.w3.org/2001/XMLSchema"
+"""The namespace of the functions ``xs:date()`` and ``xs:dateTime()``."""
+
 _XMLNS_NAMESPACE: Final = "http://www.w3.org/2000/xmlns/"
 
 

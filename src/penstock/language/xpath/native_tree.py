@@ -8,12 +8,23 @@ from penstock.language.xpath.ast import (
     And,
     Axis,
     Compare,
+    ComparePaths,
+    ComparesWith,
     Contains,
+    ContainsText,
+    Count,
+    DateType,
+    EndsWithText,
     Exists,
     Expr,
+    HasLength,
+    IsDate,
     Kind,
     Last,
+    LowerCase,
+    MatchesPattern,
     NameTest,
+    NormalizeSpace,
     Not,
     Op,
     Or,
@@ -22,7 +33,13 @@ from penstock.language.xpath.ast import (
     PositionLast,
     Query,
     StartsWith,
+    StartsWithText,
     Step,
+    StringCondition,
+    StringFunction,
+    StringTest,
+    Translate,
+    UpperCase,
 )
 
 
@@ -58,6 +75,13 @@ def _expr(tag: str, *parts: Any) -> Expr:  # noqa: ANN401 - each tag has parts o
             return Contains(_path(steps), text)
         case "starts-with", (steps, text):
             return StartsWith(_path(steps), text)
+        case "string", (steps, functions, condition):
+            transforms = tuple(_function(*function) for function in functions)
+            return StringTest(_path(steps), transforms, _condition(*condition))
+        case "count", (steps, op, value):
+            return Count(_path(steps), Op(op), value)
+        case "compare-paths", (left, op, right):
+            return ComparePaths(_path(left), Op(op), _path(right))
         case "position", (op, value):
             return Position(Op(op), value)
         case "position-last", (op,):
@@ -65,3 +89,35 @@ def _expr(tag: str, *parts: Any) -> Expr:  # noqa: ANN401 - each tag has parts o
         case "last", (op, value):
             return Last(Op(op), value)
     raise AssertionError(f"unknown tag {tag!r} from the native core")
+
+
+def _function(tag: str, *parts: str) -> StringFunction:
+    match tag, parts:
+        case "normalize-space", ():
+            return NormalizeSpace()
+        case "lower-case", ():
+            return LowerCase()
+        case "upper-case", ():
+            return UpperCase()
+        case "translate", (source, target):
+            return Translate(source, target)
+    raise AssertionError(f"unknown function {tag!r} from the native core")
+
+
+def _condition(tag: str, *parts: Any) -> StringCondition:  # noqa: ANN401 - likewise
+    match tag, parts:
+        case "compare", (op, literal):
+            return ComparesWith(Op(op), literal)
+        case "contains", (text,):
+            return ContainsText(text)
+        case "starts-with", (text,):
+            return StartsWithText(text)
+        case "ends-with", (text,):
+            return EndsWithText(text)
+        case "matches", (pattern, flags):
+            return MatchesPattern(pattern, flags)
+        case "length", (op, value):
+            return HasLength(Op(op), value)
+        case "date", (date_type, op, text):
+            return IsDate(DateType(date_type), Op(op), text)
+    raise AssertionError(f"unknown condition {tag!r} from the native core")

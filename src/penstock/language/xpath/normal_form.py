@@ -9,6 +9,9 @@ The rewrites, all valid in XPath 1.0 on every document:
 * nested paths are flattened: ``[a[b]]`` is ``[a/b]``, ``[a[. = 'x']]`` is ``[a = 'x']``;
 * order comparisons use numbers, and positions use ``=``, ``!=``, ``<=`` and
   ``>=``;
+* ``count()`` and ``string-length()`` use the same operators, and ``count()`` never says whether
+  there is a node: ``count(a) > 0`` is ``a``;
+* of two compared paths, the first comes first in the order of trees;
 * tautologies are removed; a contradiction becomes ``[not(.)]``, alone in its step.
 
 Comparisons are existential, so ``not(a = 'x')`` and ``a != 'x'`` remain different. The native
@@ -27,9 +30,16 @@ from penstock.language.xpath.ast import (
     And,
     Axis,
     Compare,
+    ComparePaths,
+    ComparesWith,
     Contains,
+    ContainsText,
+    Count,
+    EndsWithText,
     Exists,
     Expr,
+    HasLength,
+    IsDate,
     Kind,
     Last,
     NameTest,
@@ -41,11 +51,15 @@ from penstock.language.xpath.ast import (
     PositionLast,
     Query,
     StartsWith,
+    StartsWithText,
     Step,
+    StringCondition,
+    StringTest,
     is_positional,
 )
+from penstock.language.xpath.string_functions import holds
 from penstock.language.xpath.tree_order import expr_key, path_key
-from penstock.language.xpath.value_tests import OPPOSITE, number
+from penstock.language.xpath.value_tests import FLIPPED, OPPOSITE, compare, number
 
 ALWAYS: Final = Exists(Path())
 """``.``, which holds for every node."""
@@ -56,8 +70,9 @@ NEVER: Final = Not(ALWAYS)
 NOTHING: Final = Path((Step(Axis.CHILD, Kind.ELEMENT, NameTest(), (NEVER,)),))
 """``/*[not(.)]``, the query that selects nothing."""
 
-_MORE_THAN_ANY_POSITION: Final = 2.0**53
-"""Upper bound of positions: no document has that many nodes, and beyond it doubles are inexact."""
+_INTEGER_BOUND: Final = 2.0**53
+"""Upper bound of positions, counts and lengths: no document has that many nodes or characters, and
+beyond it doubles are inexact."""
 
 
 def normalise(query: Query) -> Query:
@@ -174,6 +189,12 @@ def _expr(expr: Expr, kind: Kind, *, negated: bool) -> Expr:
             return _position(OPPOSITE[op] if negated else op, value, Last)
         case PositionLast(op):
             return _position_last(OPPOSITE[op] if negated else op)
+        case Count(path, op, value):
+            return _count(path, OPPOSITE[op] if negated else op, value, kind)
+        case StringTest(condition=condition) if negated:
+            opposite = _opposite(condition)
+            if opposite is not None:
+                return _string_test(replace(expr, condition=opposite), kind)
     normal = _condition(expr, kind)
     if not negated:
         return normal
@@ -198,7 +219,81 @@ def _items(items: Iterable[Expr], kind: Kind, *, negated: bool, join: type[And] 
     return ordered[0] if len(ordered) == 1 else join(tuple(ordered))
 
 
-def _condition(expr: Exists | Compare | Contains | StartsWith, kind: Kind) -> Expr:
+def _opposite(condition: StringCondition) -> StringCondition | None:
+    """The negation, if it is a condition too.
+
+    Numbers and dates have none, because of NaN and of strings that are no dates.
+    """
+    match condition:
+        case ComparesWith(Op.EQ | Op.NE, str()) | HasLength():
+            return replace(condition, op=OPPOSITE[condition.op])
+    return None
+
+
+def _constant(holds: bool) -> Expr:
+    return ALWAYS if holds else NEVER
+
+
+def _string_test(test: StringTest, kind: Kind) -> Expr:
+    condition = test.condition
+    match condition:
+        case ContainsText("") | StartsWithText("") | EndsWithText(""):
+            return ALWAYS
+        case ComparesWith(op, str(text)) if op not in (Op.EQ, Op.NE):
+            value = number(text)
+            if math.isnan(value):
+                return NEVER
+            condition = ComparesWith(op, value + 0.0)  # 0, not -0
+        case HasLength(op, value):
+            whole = _whole_number(op, value, 0)
+            if isinstance(whole, bool):
+                return _constant(whole)
+            condition = HasLength(*whole)
+        case IsDate(text=text):
+            condition = replace(condition, text=text.strip(" \t\r\n"))
+    normal = _path(test.path)
+    if (kind is not Kind.ELEMENT and normal.steps) or _is_dead(normal):
+        return _constant(holds((), condition, ""))
+    return StringTest(normal, test.functions, condition)
+
+
+def _count(path: Path, op: Op, value: float, kind: Kind) -> Expr:
+    if not path.steps:
+        return _constant(compare(1, op, value))
+    whole = _whole_number(op, value, 0)
+    if isinstance(whole, bool):
+        return _constant(whole)
+    op, value = whole
+    normal = _path(path)
+    if kind is not Kind.ELEMENT or _is_dead(normal):
+        return _constant(compare(0, op, value))
+    match op, value:
+        case Op.GE, 1:
+            return _existence(normal)
+        case Op.EQ, 0:
+            exists = _existence(normal)
+            return exists.item if isinstance(exists, Not) else Not(exists)
+    return Count(normal, op, value)
+
+
+def _compare_paths(left: Path, op: Op, right: Path) -> Expr:
+    left, right = _path(left), _path(right)
+    if _is_dead(left) or _is_dead(right):
+        return NEVER
+    if path_key(right) < path_key(left):
+        return ComparePaths(right, FLIPPED[op], left)
+    return ComparePaths(left, op, right)
+
+
+def _condition(
+    expr: Exists | Compare | Contains | StartsWith | StringTest | ComparePaths, kind: Kind
+) -> Expr:
+    if isinstance(expr, StringTest):
+        return _string_test(expr, kind)
+    if isinstance(expr, ComparePaths):
+        if kind is not Kind.ELEMENT and (expr.left.steps or expr.right.steps):
+            return NEVER
+        return _compare_paths(expr.left, expr.op, expr.right)
     if kind is not Kind.ELEMENT and expr.path.steps:  # attributes and text have no descendants
         return ALWAYS if isinstance(expr, Contains | StartsWith) and not expr.text else NEVER
     match expr:
@@ -231,33 +326,38 @@ def _position_last(op: Op) -> Expr:
 
 
 def _position(op: Op, value: float, make: Callable[[Op, float], Expr]) -> Expr:
-    """A condition on a positive integer, with ``=``, ``!=``, ``<=`` or ``>=``."""
-    if abs(value) >= _MORE_THAN_ANY_POSITION:
-        holds = op is Op.NE or (op in (Op.LT, Op.LE) if value > 0 else op in (Op.GT, Op.GE))
-        return ALWAYS if holds else NEVER
-    possible = value >= 1 and value == math.floor(value)
+    """A condition on a position, which is an integer from 1 on."""
+    whole = _whole_number(op, value, 1)
+    return _constant(whole) if isinstance(whole, bool) else make(*whole)
+
+
+def _whole_number(op: Op, value: float, least: int) -> bool | tuple[Op, float]:
+    """A condition on an integer from ``least`` on: its value if that is constant, else ``=``,
+    ``!=``, ``<=`` or ``>=`` and an integer that is possible."""
+    if abs(value) >= _INTEGER_BOUND:
+        return op is Op.NE or (op in (Op.LT, Op.LE) if value > 0 else op in (Op.GT, Op.GE))
     match op:
-        case Op.EQ:
-            return make(op, value) if possible else NEVER
-        case Op.NE if value == 1:
-            return make(Op.GE, 2.0)
-        case Op.NE:
-            return make(op, value) if possible else ALWAYS
+        case Op.EQ | Op.NE if value < least or value != math.floor(value):
+            return op is Op.NE
+        case Op.NE if value == least:
+            return _at_least(least + 1, least)
+        case Op.EQ | Op.NE:
+            return op, value + 0.0  # 0, not -0
         case Op.LT:
-            return _at_most(math.ceil(value) - 1, make)
+            return _at_most(math.ceil(value) - 1, least)
         case Op.LE:
-            return _at_most(math.floor(value), make)
+            return _at_most(math.floor(value), least)
         case Op.GT:
-            return _at_least(math.floor(value) + 1, make)
+            return _at_least(math.floor(value) + 1, least)
         case Op.GE:
-            return _at_least(math.ceil(value), make)
+            return _at_least(math.ceil(value), least)
 
 
-def _at_most(count: int, make: Callable[[Op, float], Expr]) -> Expr:
-    if count < 1:
-        return NEVER
-    return make(Op.EQ, 1.0) if count == 1 else make(Op.LE, float(count))
+def _at_most(count: int, least: int) -> bool | tuple[Op, float]:
+    if count < least:
+        return False
+    return (Op.EQ if count == least else Op.LE), float(count)
 
 
-def _at_least(count: int, make: Callable[[Op, float], Expr]) -> Expr:
-    return ALWAYS if count <= 1 else make(Op.GE, float(count))
+def _at_least(count: int, least: int) -> bool | tuple[Op, float]:
+    return True if count <= least else (Op.GE, float(count))

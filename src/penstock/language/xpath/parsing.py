@@ -43,11 +43,10 @@ def parse(
     >>> from penstock.language import parse
     >>> parse("a//b[@c = 'x']") == parse("/child::a//b[ 'x' = @c ]")
     True
-    >>> parse("/a[b = c]")
+    >>> parse("/a[(b | c) = 'x']")
     Traceback (most recent call last):
     ...
-    penstock.errors.QueryError: two paths cannot be compared with each other at line 1, column 6 \
-[query.comparison]
+    penstock.errors.QueryError: a union cannot be compared at line 1, column 12 [query.comparison]
     """
     return _parsed(text, namespaces, default_namespace, normal=False)
 

@@ -12,12 +12,22 @@ from penstock.language.xpath.ast import (
     And,
     Axis,
     Compare,
+    ComparePaths,
+    ComparesWith,
     Contains,
+    ContainsText,
+    Count,
+    EndsWithText,
     Exists,
     Expr,
+    HasLength,
+    IsDate,
     Kind,
     Last,
+    LowerCase,
+    MatchesPattern,
     NameTest,
+    NormalizeSpace,
     Not,
     Op,
     Or,
@@ -26,9 +36,18 @@ from penstock.language.xpath.ast import (
     PositionLast,
     Query,
     StartsWith,
+    StartsWithText,
     Step,
+    StringFunction,
+    StringTest,
+    Translate,
+    UpperCase,
 )
-from penstock.language.xpath.namespaces import XML_NAMESPACE, check_namespaces
+from penstock.language.xpath.namespaces import (
+    XML_NAMESPACE,
+    XML_SCHEMA_NAMESPACE,
+    check_namespaces,
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,7 +65,8 @@ def to_text(query: Query, namespaces: Mapping[str, str] | None = None) -> Printe
     """Print a query.
 
     Parsing the text with the returned namespaces yields the same tree, unless the printed text
-    exceeds a limit. The text is XPath 1.0 except for name tests of the form ``*:n``.
+    exceeds a limit. The text is XPath 1.0 except for name tests of the form ``*:n`` and functions
+    of XPath 2.0.
 
     Parameters
     ----------
@@ -80,6 +100,7 @@ class _Printer:
         known = check_namespaces(namespaces, None)
         self._prefix_of = {uri: prefix for prefix, uri in reversed(known.items())}
         self._taken = set(known)
+        self._xs_is_schema = known.get("xs", XML_SCHEMA_NAMESPACE) == XML_SCHEMA_NAMESPACE
         self.used: dict[str, str] = {}
 
     def query(self, query: Query) -> str:
@@ -127,6 +148,10 @@ class _Printer:
             self.used[prefix] = uri
         return prefix
 
+    def _schema_prefix(self) -> str:
+        """The prefix of the constructors of dates; ``xs`` needs no binding."""
+        return "xs" if self._xs_is_schema else self._prefix(XML_SCHEMA_NAMESPACE)
+
     def _new_prefix(self) -> str:
         number = 1
         while f"ns{number}" in self._taken:
@@ -154,12 +179,17 @@ class _Printer:
             case Exists(path):
                 return self._nested_path(path)
             case Compare(path, op, literal):
-                text = quoted(literal) if isinstance(literal, str) else number_text(literal)
-                return f"{self._nested_path(path)} {op.value} {text}"
+                return f"{self._nested_path(path)} {op.value} {_literal(literal)}"
             case Contains(path, text):
                 return f"contains({self._nested_path(path)}, {quoted(text)})"
             case StartsWith(path, text):
                 return f"starts-with({self._nested_path(path)}, {quoted(text)})"
+            case StringTest():
+                return self._string_test(expr)
+            case Count(path, op, value):
+                return f"count({self._nested_path(path)}) {op.value} {number_text(value)}"
+            case ComparePaths(left, op, right):
+                return f"{self._nested_path(left)} {op.value} {self._nested_path(right)}"
             case Position(op, value):
                 return f"position() {op.value} {number_text(value)}"
             case PositionLast(op):
@@ -167,11 +197,50 @@ class _Printer:
             case Last(op, value):
                 return f"last() {op.value} {number_text(value)}"
 
+    def _string_test(self, test: StringTest) -> str:
+        string = self._nested_path(test.path)
+        for function in test.functions:
+            string = _call(function, string)
+        match test.condition:
+            case ComparesWith(op, literal):
+                return f"{string} {op.value} {_literal(literal)}"
+            case ContainsText(text):
+                return f"contains({string}, {quoted(text)})"
+            case StartsWithText(text):
+                return f"starts-with({string}, {quoted(text)})"
+            case EndsWithText(text):
+                return f"ends-with({string}, {quoted(text)})"
+            case MatchesPattern(pattern, ""):
+                return f"matches({string}, {quoted(pattern)})"
+            case MatchesPattern(pattern, flags):
+                return f"matches({string}, {quoted(pattern)}, {quoted(flags)})"
+            case HasLength(op, value):
+                return f"string-length({string}) {op.value} {number_text(value)}"
+            case IsDate(date_type, op, text):
+                constructor = date_type.value.replace("xs", self._schema_prefix(), 1)
+                return f"{constructor}({string}) {op.value} {constructor}({quoted(text)})"
+
     def _items(self, items: Iterable[Expr], *wrapped: type[Expr]) -> list[str]:
         return [
             f"({self._expr(item)})" if isinstance(item, wrapped) else self._expr(item)
             for item in items
         ]
+
+
+def _call(function: StringFunction, argument: str) -> str:
+    match function:
+        case NormalizeSpace():
+            return f"normalize-space({argument})"
+        case LowerCase():
+            return f"lower-case({argument})"
+        case UpperCase():
+            return f"upper-case({argument})"
+        case Translate(source, target):
+            return f"translate({argument}, {quoted(source)}, {quoted(target)})"
+
+
+def _literal(literal: str | float) -> str:
+    return quoted(literal) if isinstance(literal, str) else number_text(literal)
 
 
 def quoted(text: str) -> str:

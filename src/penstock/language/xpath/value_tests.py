@@ -37,6 +37,9 @@ OPPOSITE = {
 }
 """The negation of each comparison, except for NaN."""
 
+FLIPPED = {Op.EQ: Op.EQ, Op.NE: Op.NE, Op.LT: Op.GT, Op.LE: Op.GE, Op.GT: Op.LT, Op.GE: Op.LE}
+"""``a op b`` is ``b FLIPPED[op] a``."""
+
 _SPACE = " \t\r\n"
 _NUMBER = re.compile(r"-?([0-9]+(\.[0-9]*)?|\.[0-9]+)")
 _NUMERIC = frozenset("0123456789.-" + _SPACE)

@@ -3,28 +3,41 @@
 lxml supports neither ``*:n`` nor default namespaces, accepts only names of XML's fourth edition and
 only some strings as namespaces, and its numbers differ from XPath's: it accepts ``1e3`` and rounds
 ``8.4013`` twice. Therefore unsupported names become ``*[local-name() = ...]``, namespaces are
-escaped, literals become variables, and Penstock converts strings to numbers itself.
+escaped, literals become variables, and Penstock converts strings to numbers itself. Functions of
+XPath 2.0, which lxml lacks, are extension functions.
 """
 
 from __future__ import annotations
 
+import math
 import re
 import urllib.parse
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from typing import TypeAlias
+from typing import Final, TypeAlias
 
 from lxml import etree
 
 from penstock.language.xpath.ast import (
     And,
     Compare,
+    ComparePaths,
+    ComparesWith,
     Contains,
+    ContainsText,
+    Count,
+    DateType,
+    EndsWithText,
     Exists,
     Expr,
+    HasLength,
+    IsDate,
     Kind,
     Last,
+    LowerCase,
+    MatchesPattern,
     NameTest,
+    NormalizeSpace,
     Not,
     Op,
     Or,
@@ -33,9 +46,16 @@ from penstock.language.xpath.ast import (
     PositionLast,
     Query,
     StartsWith,
+    StartsWithText,
     Step,
+    StringFunction,
+    StringTest,
+    Translate,
+    UpperCase,
 )
-from penstock.language.xpath.value_tests import number
+from penstock.language.xpath.dates import milliseconds
+from penstock.language.xpath.pattern import pattern_of
+from penstock.language.xpath.value_tests import compare, number
 
 Value: TypeAlias = str | float
 
@@ -114,6 +134,12 @@ class _Printer:
                 return f"contains({self.nested(path)}, {self.variable(text)})"
             case StartsWith(path, text):
                 return f"starts-with({self.nested(path)}, {self.variable(text)})"
+            case StringTest():
+                return self.string_test(expression)
+            case Count(path, op, value):
+                return f"count({self.nested(path)}) {op.value} {self.variable(value)}"
+            case ComparePaths(left, op, right):
+                return self.path_comparison(left, op, right)
             case Position(op, value):
                 return f"position() {op.value} {self.variable(value)}"
             case PositionLast(op):
@@ -129,6 +155,52 @@ class _Printer:
         compared = f"{_EXTENSION_PREFIX}:number(string(.)) {op.value} {self.variable(value)}"
         return f"{self.nested(path)}[{compared}]" if path.steps else compared
 
+    def string_test(self, test: StringTest) -> str:
+        string = f"string({self.nested(test.path)})"
+        for function in test.functions:
+            string = self.call(function, string)
+        match test.condition:
+            case ComparesWith(Op.EQ | Op.NE as op, str(literal)):
+                return f"{string} {op.value} {self.variable(literal)}"
+            case ComparesWith(op, literal):
+                value = number(literal) if isinstance(literal, str) else literal
+                return f"{_EXTENSION_PREFIX}:number({string}) {op.value} {self.variable(value)}"
+            case ContainsText(text):
+                return f"contains({string}, {self.variable(text)})"
+            case StartsWithText(text):
+                return f"starts-with({string}, {self.variable(text)})"
+            case EndsWithText(text):
+                return f"{_EXTENSION_PREFIX}:ends-with({string}, {self.variable(text)})"
+            case MatchesPattern(pattern, flags):
+                arguments = f"{string}, {self.variable(pattern)}, {self.variable(flags)}"
+                return f"{_EXTENSION_PREFIX}:matches({arguments})"
+            case HasLength(op, value):
+                return f"string-length({string}) {op.value} {self.variable(value)}"
+            case IsDate(date_type, op, text):
+                date = milliseconds(date_type, text)
+                assert date is not None, "dates of queries are valid"
+                extension = f"{_EXTENSION_PREFIX}:{date_type.name.lower()}"
+                # The extension returns an empty node-set for what is no date.
+                return f"{extension}({string}) {op.value} {self.variable(float(date))}"
+
+    def call(self, function: StringFunction, argument: str) -> str:
+        match function:
+            case NormalizeSpace():
+                return f"normalize-space({argument})"
+            case LowerCase():
+                return f"{_EXTENSION_PREFIX}:lower-case({argument})"
+            case UpperCase():
+                return f"{_EXTENSION_PREFIX}:upper-case({argument})"
+            case Translate(source, target):
+                return f"translate({argument}, {self.variable(source)}, {self.variable(target)})"
+
+    def path_comparison(self, left: Path, op: Op, right: Path) -> str:
+        """True if some pair of nodes satisfies the comparison; order comparisons are numeric."""
+        if op in (Op.EQ, Op.NE):
+            return f"{self.nested(left)} {op.value} {self.nested(right)}"
+        nodes = f"{self.nested(left)}, {self.nested(right)}"
+        return f"{_EXTENSION_PREFIX}:compare({nodes}, {self.variable(op.value)})"
+
     def variable(self, value: Value) -> str:
         name = f"v{len(self.variables)}"
         self.variables[name] = value
@@ -139,17 +211,54 @@ def _number_of_lxml(_context: object, text: str) -> float:
     return number(text)
 
 
+def _numbers(nodes: Sequence[etree._Element | str]) -> list[float]:
+    values = (node if isinstance(node, str) else node.xpath("string()") for node in nodes)
+    return [value for value in map(number, map(str, values)) if not math.isnan(value)]
+
+
+def _compare_nodes(
+    _context: object,
+    left: Sequence[etree._Element | str],
+    right: Sequence[etree._Element | str],
+    op: str,
+) -> bool:
+    # Some pair is in order exactly if the extremes are.
+    first, second = _numbers(left), _numbers(right)
+    if not first or not second:
+        return False
+    least, greatest = (min(first), max(second)) if op in ("<", "<=") else (max(first), min(second))
+    return compare(least, Op(op), greatest)
+
+
+def _milliseconds(date_type: DateType, text: str) -> float | list[object]:
+    date = milliseconds(date_type, text)
+    return [] if date is None else float(date)
+
+
+_EXTENSIONS: Final = {
+    (_EXTENSION_URI, "number"): _number_of_lxml,
+    (_EXTENSION_URI, "lower-case"): lambda _, text: text.lower(),
+    (_EXTENSION_URI, "upper-case"): lambda _, text: text.upper(),
+    (_EXTENSION_URI, "ends-with"): lambda _, text, end: text.endswith(end),
+    (_EXTENSION_URI, "matches"): lambda _, text, pattern, flags: pattern_of(pattern, flags).matches(
+        text
+    ),
+    (_EXTENSION_URI, "date"): lambda _, text: _milliseconds(DateType.DATE, text),
+    (_EXTENSION_URI, "date_time"): lambda _, text: _milliseconds(DateType.DATE_TIME, text),
+    (_EXTENSION_URI, "compare"): _compare_nodes,
+}
+
+
 def compile_query(query: Query) -> Callable[[etree._ElementTree], list[object]]:
     """Compiles to a function from a tree to the selected nodes, in document order."""
     printer = _Printer()
     text = printer.query(query)
     namespaces = {prefix: uri for uri, prefix in printer.prefixes.items()}
     namespaces[_EXTENSION_PREFIX] = _EXTENSION_URI
-    extensions = {(_EXTENSION_URI, "number"): _number_of_lxml}
 
     def select(tree: etree._ElementTree) -> list[object]:
         # A precompiled expression holds a lock that a fork could leave locked forever.
-        evaluate = etree.XPathDocumentEvaluator(tree, namespaces=namespaces, extensions=extensions)
+        evaluate = etree.XPathDocumentEvaluator(tree, namespaces=namespaces, extensions=_EXTENSIONS)
         nodes = evaluate(text, **printer.variables)
         assert isinstance(nodes, list)
         return list[object](nodes)

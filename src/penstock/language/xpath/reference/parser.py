@@ -8,42 +8,46 @@ an operator after an operand) needs no tokens: each is only expected where it is
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import Final, NoReturn
+from typing import NoReturn
 
 from penstock.errors import error
 from penstock.language.limits import MAX_QUERY_CHARACTERS
 from penstock.language.source_position import position_of
 from penstock.language.xpath.ast import (
     And,
-    Contains,
+    ComparesWith,
+    Count,
     Exists,
     Expr,
-    Not,
+    HasLength,
     Op,
     Or,
     Path,
     Position,
     PositionLast,
     Query,
-    StartsWith,
+    StringTest,
 )
 from penstock.language.xpath.lexical import NOT_A_CHARACTER, NUMBER
 from penstock.language.xpath.namespaces import check_namespaces
+from penstock.language.xpath.reference.function_calls import FunctionParser
 from penstock.language.xpath.reference.operands import (
+    CountCall,
+    DateLiteral,
+    DateOf,
     LastCall,
+    LengthCall,
     Nodes,
     Number,
     Operand,
-    PositionCall,
     Refused,
+    StringOf,
     Text,
     Truth,
-    Value,
     compare,
 )
-from penstock.language.xpath.reference.path_parser import NODE_TYPES, PathParser
+from penstock.language.xpath.reference.path_parser import NODE_TYPES
 
-_FUNCTIONS: Final = ("not", "contains", "starts-with", "position", "last")
 _EQUALITY = (("!=", Op.NE), ("=", Op.EQ))
 _RELATIONAL = (("<=", Op.LE), (">=", Op.GE), ("<", Op.LT), (">", Op.GT))
 
@@ -63,7 +67,7 @@ def parse(
         raise error(refused.code, refused.message, where) from None
 
 
-class _Parser(PathParser):
+class _Parser(FunctionParser):
     def query(self) -> Query:
         if len(self.text) > MAX_QUERY_CHARACTERS:
             message = f"more than {MAX_QUERY_CHARACTERS} characters"
@@ -76,7 +80,7 @@ class _Parser(PathParser):
         self.skip()
         if self.at == len(self.text):
             raise Refused("query.empty", "the query is empty", 0)
-        operand = self._or()
+        operand = self.expression()
         self.skip()
         if self.at < len(self.text):
             self.unexpected()
@@ -86,7 +90,7 @@ class _Parser(PathParser):
 
     # Expressions, loosest binding first.
 
-    def _or(self) -> Operand:
+    def expression(self) -> Operand:
         return self._joined("or", self._and, Or)
 
     def _and(self) -> Operand:
@@ -96,9 +100,9 @@ class _Parser(PathParser):
         first = part()
         if not self.take_word(word):
             return first
-        items = [self._condition_of(first), self._condition_of(part())]
+        items = [self.condition_of(first), self.condition_of(part())]
         while self.take_word(word):
-            items.append(self._condition_of(part()))
+            items.append(self.condition_of(part()))
         return Operand(Truth(join(tuple(items))), first.start)
 
     def _equality(self) -> Operand:
@@ -182,7 +186,7 @@ class _Parser(PathParser):
         elif self.next_is("$"):
             raise Refused("query.variable", "variables are not supported", start)
         elif (called := self.name_before("(")) and called not in NODE_TYPES:
-            operand = Operand(self._call(called), start)
+            operand = Operand(self.call(called), start)
         else:
             return Operand(Nodes((self.path(),)), start)
         self.skip()
@@ -194,7 +198,7 @@ class _Parser(PathParser):
         start = self.at
         with self.nested():
             self.at += 1
-            inner = self._or()
+            inner = self.expression()
             self.expect(")")
         return Operand(inner.value, start)
 
@@ -206,45 +210,9 @@ class _Parser(PathParser):
         self.at = end + 1
         return value
 
-    # Functions.
-
-    def _call(self, name: str) -> Value:
-        start = self.at
-        if name not in _FUNCTIONS:
-            message = f"the function `{name}()` is not supported"
-            raise Refused("query.function", message, start)
-        self.at += len(name)
-        self.skip()
-        with self.nested():
-            self.at += 1
-            if name == "not":
-                value: Value = Truth(Not(self._condition_of(self._or())))
-            elif name == "position":
-                value = PositionCall()
-            elif name == "last":
-                value = LastCall()
-            else:
-                value = Truth(self._text_test(name, start))
-            self.expect(")")
-        return value
-
-    def _text_test(self, name: str, start: int) -> Contains | StartsWith:
-        searched = self._or()
-        self.expect(",")
-        sought = self._or()
-        if not isinstance(searched.value, Nodes) or len(searched.value.paths) > 1:
-            message = f"the first argument of `{name}()` must be one path"
-            raise Refused("query.function", message, searched.start)
-        if not isinstance(sought.value, Text):
-            message = f"the second argument of `{name}()` must be a string in quotes"
-            raise Refused("query.function", message, sought.start)
-        self.count_conditions(start)
-        make = Contains if name == "contains" else StartsWith
-        return make(searched.value.paths[0], sought.value.value)
-
     # Conditions.
 
-    def _condition_of(self, operand: Operand) -> Expr:
+    def condition_of(self, operand: Operand) -> Expr:
         match operand.value:
             case Truth(expr):
                 return expr
@@ -252,6 +220,17 @@ class _Parser(PathParser):
                 self.count_conditions(operand.start, len(paths))
                 items = tuple(Exists(path) for path in paths)
                 return items[0] if len(items) == 1 else Or(items)
+            case StringOf(path, functions):
+                self.count_conditions(operand.start)
+                return StringTest(path, functions, ComparesWith(Op.NE, ""))
+            case LengthCall(StringOf(path, functions)):
+                self.count_conditions(operand.start)
+                return StringTest(path, functions, HasLength(Op.NE, 0.0))
+            case CountCall(path):
+                self.count_conditions(operand.start)
+                return Count(path, Op.NE, 0.0)
+            case DateOf() | DateLiteral():
+                raise Refused("query.comparison", "a date is not a condition", operand.start)
         raise Refused(
             "query.constant", "the predicate has the same value for every node", operand.start
         )
@@ -260,7 +239,7 @@ class _Parser(PathParser):
         with self.nested():
             self.at += 1
             self.predicates_open += 1
-            operand = self._or()
+            operand = self.expression()
             self.expect("]")
             self.predicates_open -= 1
         match operand.value:
@@ -270,4 +249,7 @@ class _Parser(PathParser):
             case LastCall():
                 self.count_conditions(operand.start)
                 return PositionLast(Op.EQ)
-        return self._condition_of(operand)
+            case CountCall() | LengthCall():
+                message = "a number in a predicate would be compared with the position"
+                raise Refused("query.comparison", message, operand.start)
+        return self.condition_of(operand)

@@ -26,6 +26,10 @@ class PathParser(Scanner):
     def predicate(self) -> Expr:
         """Parses a predicate with its brackets."""
 
+    def namespace_of(self, prefix: str, default: str | None = None) -> str | None:
+        """The namespace of a prefix."""
+        return self._prefixes.get(prefix, default)
+
     def path(self) -> Path:
         """Parses a location path."""
         start = self.at
@@ -148,7 +152,7 @@ class PathParser(Scanner):
             return NameTest("" if attribute else self._default_namespace, name)
         self.at += 1
         local = None if self.take("*") else self.ncname()
-        uri = self._prefixes.get(name)
+        uri = self.namespace_of(name)
         if uri is None:
             raise Refused("query.prefix", f"the prefix `{name}` is not bound", start)
         return NameTest(uri, local)
