@@ -163,11 +163,7 @@ impl Accumulator {
         let of_text = |text: &str| text.len() + VALUE_BYTES;
         match self {
             Self::Equal(values) => values.iter().flatten().map(|text| of_text(text)).sum(),
-            Self::Unequal(values) => values
-                .iter()
-                .flatten()
-                .map(|(text, _)| of_text(text))
-                .sum(),
+            Self::Unequal(values) => values.iter().flatten().map(|(text, _)| of_text(text)).sum(),
             Self::Count { seen, .. } => seen.as_ref().map_or(0, |seen| seen.len() * VALUE_BYTES),
             Self::Ordered(..) => 0,
         }

@@ -161,10 +161,12 @@ impl<'a> OpenNodes<'a> {
 
     fn truncate_values(&mut self, watchers: usize, accumulators: usize) {
         if self.compared_bytes > 0 {
-            let texts = self.watchers[watchers..].iter().map(|watcher| match watcher {
-                ActiveWatcher::Text(text) => text.len(),
-                ActiveWatcher::Test(..) | ActiveWatcher::Number(_) => 0,
-            });
+            let texts = self.watchers[watchers..]
+                .iter()
+                .map(|watcher| match watcher {
+                    ActiveWatcher::Text(text) => text.len(),
+                    ActiveWatcher::Test(..) | ActiveWatcher::Number(_) => 0,
+                });
             let values = self.accumulators[accumulators..].iter();
             self.compared_bytes -=
                 texts.sum::<usize>() + values.map(Accumulator::bytes).sum::<usize>();

@@ -109,9 +109,7 @@ impl<'a> Propagation<'a> {
         match goal {
             Some(Goal::Exists) => true,
             Some(Goal::Select) => self.options.detail == ResultDetail::MatchOnly,
-            Some(
-                Goal::AnyPasses(_) | Goal::FirstPasses(_) | Goal::Count | Goal::Compare(..),
-            )
+            Some(Goal::AnyPasses(_) | Goal::FirstPasses(_) | Goal::Count | Goal::Compare(..))
             | None => false,
         }
     }

@@ -314,14 +314,7 @@ impl Compiler {
         }
     }
 
-    fn count(
-        &mut self,
-        path: &Path,
-        op: Op,
-        n: f64,
-        owner: u32,
-        atoms: &mut Vec<Atom>,
-    ) -> Formula {
+    fn count(&mut self, path: &Path, op: Op, n: f64, owner: u32, atoms: &mut Vec<Atom>) -> Formula {
         if path.steps.is_empty() {
             // `.` is one node.
             let parts = Vec::new();

@@ -264,7 +264,10 @@ fn a_count_of_no_nodes_is_zero() {
     let document = "<r><a/></r>";
     assert_eq!(selected(document, "/r[count(b) = 0]").len(), 1);
     assert_eq!(selected(document, "/r[not(count(b) > 0)]/a").len(), 1);
-    assert_eq!(selected(document, "//*[count(*) < 2][count(@*) <= 1]").len(), 2);
+    assert_eq!(
+        selected(document, "//*[count(*) < 2][count(@*) <= 1]").len(),
+        2
+    );
     assert_eq!(selected(document, "/r[count(a) != 1]").len(), 0);
 }
 
@@ -303,7 +306,11 @@ fn comparing_two_large_sets_of_nodes_takes_one_look_up_a_node() {
     let left: String = (0..200_000).map(|n| format!("<a>{n}</a>")).collect();
     let right: String = (0..200_000).map(|n| format!("<b>x{n}</b>")).collect();
     let document = format!("<r>{left}{right}</r>");
-    for (query, matches) in [("/r[a = b]", false), ("/r[a != b]", true), ("/r[a < b]", false)] {
+    for (query, matches) in [
+        ("/r[a = b]", false),
+        ("/r[a != b]", true),
+        ("/r[a < b]", false),
+    ] {
         assert_eq!(!selected(&document, query).is_empty(), matches, "{query}");
     }
 }
@@ -315,12 +322,23 @@ fn the_values_of_compared_paths_are_limited() {
         compared_bytes_max: 5_000,
         ..SelectionOptions::default()
     };
-    for query in ["/r[a = b]", "/r[a != b]", "/r[. = b]", "/r[c]/a[. = b]", "//*[b[c] = a]"] {
+    for query in [
+        "/r[a = b]",
+        "/r[a != b]",
+        "/r[. = b]",
+        "/r[c]/a[. = b]",
+        "//*[b[c] = a]",
+    ] {
         let outcome = result(&document, query, options);
         assert_eq!(outcome.err(), Some("limit.comparison"), "{query}");
     }
     // Numbers and literals are compared without storing the value.
-    for query in ["/r[a < b]", "/r[a = 'x']", "/r[lower-case(a) = 'x']", "/r[count(a) = 2]"] {
+    for query in [
+        "/r[a < b]",
+        "/r[a = 'x']",
+        "/r[lower-case(a) = 'x']",
+        "/r[count(a) = 2]",
+    ] {
         assert!(result(&document, query, options).is_ok(), "{query}");
     }
     // Values that are no longer needed do not count.

@@ -113,7 +113,8 @@ impl StringValueWatcher {
                 }
             }
             (Self::Pattern(matcher), ValueTest::Matches(pattern)) => {
-                if matcher.feed(pattern, text) {
+                let has_matched = matcher.feed(pattern, text);
+                if has_matched {
                     *self = Self::Decided(true);
                 }
             }

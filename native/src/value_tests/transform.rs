@@ -108,7 +108,10 @@ impl TransformedWatcher {
     }
 
     pub fn finish(&self, test: &ValueTest) -> bool {
-        self.at_word_end.as_ref().unwrap_or(&self.inner).finish(test)
+        self.at_word_end
+            .as_ref()
+            .unwrap_or(&self.inner)
+            .finish(test)
     }
 
     fn normalize_space(&mut self, chunk: &str) -> String {

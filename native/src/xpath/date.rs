@@ -75,7 +75,9 @@ fn time_of_day(rest: &mut &[u8]) -> Option<i64> {
         }
         has_fraction = fraction.iter().any(|&digit| digit != b'0');
         for place in 0..3 {
-            let digit = fraction.get(place).map_or(0, |digit| i64::from(digit - b'0'));
+            let digit = fraction
+                .get(place)
+                .map_or(0, |digit| i64::from(digit - b'0'));
             millisecond = millisecond * 10 + digit;
         }
         *rest = after;

@@ -111,11 +111,7 @@ impl Parser<'_> {
         let mut arguments = self.arguments()?.into_iter();
         let (min, max, arity) = function.arity();
         if !(min..=max).contains(&arguments.len()) {
-            return refuse(
-                "query.function",
-                format!("`{name}()` takes {arity}"),
-                start,
-            );
+            return refuse("query.function", format!("`{name}()` takes {arity}"), start);
         }
         let first = arguments.next().unwrap_or(Operand {
             value: Value::Nodes(Path::default()),
@@ -150,7 +146,8 @@ impl Parser<'_> {
             Function::Translate => StringFunction::Translate(text(), text()),
             Function::Date(date_type) => return date_value(date_type, string, first_start),
             _ => {
-                let string = string.expect("only functions with a constant result accept constants");
+                let string =
+                    string.expect("only functions with a constant result accept constants");
                 if function == Function::Length {
                     return Ok(Value::Length(string));
                 }
@@ -202,7 +199,9 @@ impl Parser<'_> {
             Function::StartsWith => StringCondition::StartsWith(text),
             Function::EndsWith => StringCondition::EndsWith(text),
             _ => {
-                let flags = texts.get(1).map_or_else(Box::default, |flags| flags.0.clone());
+                let flags = texts
+                    .get(1)
+                    .map_or_else(Box::default, |flags| flags.0.clone());
                 if let Err(refusal) = Pattern::compile(&text, &flags) {
                     let argument = texts[usize::from(refusal.in_flags)].1;
                     // A literal has no escapes, so an offset in it is one in the query.
@@ -227,7 +226,7 @@ impl StringOf {
     }
 
     /// The condition that the string is not empty.
-    pub(super) fn is_not_empty(self) -> Expr {
+    pub(super) fn not_empty(self) -> Expr {
         self.test(StringCondition::Compare(
             Op::Ne,
             super::ast::Literal::Text("".into()),

@@ -3,8 +3,8 @@
 pub(crate) mod ast;
 mod canonical_printer;
 pub(crate) mod date;
-mod lexical_rules;
 mod function_calls;
+mod lexical_rules;
 pub(crate) mod limits;
 mod namespaces;
 mod normal_form;

@@ -270,7 +270,7 @@ impl Parser<'_> {
             }
             Value::String(string) => {
                 self.scanner.count_conditions(operand.start, 1)?;
-                Ok(string.is_not_empty())
+                Ok(string.not_empty())
             }
             Value::Length(string) => {
                 self.scanner.count_conditions(operand.start, 1)?;

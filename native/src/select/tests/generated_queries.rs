@@ -18,7 +18,16 @@ fn name() -> impl Strategy<Value = Name> {
 
 fn value() -> impl Strategy<Value = String> {
     prop::sample::select(vec![
-        "", "1", "2", "a", "ab", " 1 ", "b", "A", "aΣ", "2018-01-02",
+        "",
+        "1",
+        "2",
+        "a",
+        "ab",
+        " 1 ",
+        "b",
+        "A",
+        "aΣ",
+        "2018-01-02",
     ])
     .prop_map(str::to_owned)
 }

@@ -156,6 +156,9 @@ fn case_groups() -> &'static [Vec<char>] {
                 groups.entry((true, upper)).or_default().push(character);
             }
         }
-        groups.into_values().filter(|group| group.len() > 1).collect()
+        groups
+            .into_values()
+            .filter(|group| group.len() > 1)
+            .collect()
     })
 }

@@ -191,7 +191,9 @@ impl Parser<'_> {
                     Escape::Set(set) => set,
                 }))
             }
-            '*' | '+' | '?' | '{' => self.refuse_at(format!("nothing to repeat before `{next}`"), start),
+            '*' | '+' | '?' | '{' => {
+                self.refuse_at(format!("nothing to repeat before `{next}`"), start)
+            }
             '}' | ']' => self.refuse_at(format!("unexpected `{next}` in the pattern"), start),
             _ => Ok(Node::Class(self.literal(next))),
         }
@@ -376,7 +378,9 @@ impl Parser<'_> {
                 let escaped = self.peek_raw();
                 match self.escape(escaped, end)? {
                     Escape::Character(character) => character,
-                    Escape::Set(_) => return self.refuse_at("a range must end with a character", end),
+                    Escape::Set(_) => {
+                        return self.refuse_at("a range must end with a character", end)
+                    }
                 }
             }
             '-' => return self.refuse_at("unexpected `-` in the pattern", end),

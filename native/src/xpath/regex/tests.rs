@@ -102,18 +102,29 @@ fn refusals_have_an_offset() {
         (r"(a)\1", "back-references are not supported", 3),
         (r"\b", "the escape `\\b` is not supported", 0),
         ("a\\", "a character must follow `\\`", 1),
-        (r"\p{IsGreek}", "the Unicode block `IsGreek` is not supported", 0),
+        (
+            r"\p{IsGreek}",
+            "the Unicode block `IsGreek` is not supported",
+            0,
+        ),
         (r"\p{Xx}", "the category `Xx` does not exist", 0),
         (r"\pL", "a category in braces must follow `\\p`", 0),
         ("(?=a)", "only `(?:` can follow a parenthesis", 0),
     ] {
         let refusal = Pattern::compile(text, "").expect_err(text);
-        assert_eq!((&*refusal.message, refusal.offset), (message, offset), "{text}");
+        assert_eq!(
+            (&*refusal.message, refusal.offset),
+            (message, offset),
+            "{text}"
+        );
         assert_eq!(refusal.code, "query.pattern");
     }
     let refusal = Pattern::compile("a", "iq").unwrap_err();
     assert!(refusal.in_flags);
-    assert_eq!((&*refusal.message, refusal.offset), ("the flag `q` is not supported", 1));
+    assert_eq!(
+        (&*refusal.message, refusal.offset),
+        ("the flag `q` is not supported", 1)
+    );
 }
 
 #[test]
