@@ -19,6 +19,7 @@
 //! * `combined`: both kinds of subscriptions matched in one reading;
 //! * `baselines` (feature `baselines`): the papers' algorithms and rival engines, for measurements;
 //! * [`engine_selection`]: engines selected at run time;
+//! * [`index_file_exercise`]: uses everything in an index file, for tests and fuzzing;
 //! * `python` (feature `python`): the Python binding, the only module that knows Python.
 
 // Without the binding, much of the crate has no caller.
@@ -30,6 +31,7 @@ mod combined;
 pub mod dispatch;
 pub mod engine_selection;
 pub mod events;
+pub mod index_file_exercise;
 pub mod keywords;
 pub mod matching;
 pub mod path_index;

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 from pathlib import Path
 
 import pytest
 
-from penstock import IndexFileError, SubscriptionIndex
-from penstock.matching.reference.index_file import MAGIC, VERSION
+from penstock import IndexFileError, KeywordIndex, SubscriptionIndex
+from penstock.matching.reference.index_file import KEYWORD_MAGIC, MAGIC, VERSION
 from support.contracts.native_engines import needs_native
 
 ENGINES = ["reference", pytest.param("shared", marks=needs_native)]
@@ -85,3 +86,30 @@ def test_a_failed_save_preserves_the_old_file(saved: Path) -> None:
         SubscriptionIndex.load(saved).save(folder)
     assert saved.read_bytes() == before
     assert sorted(path.name for path in saved.parent.iterdir()) == ["folder", "index"]
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        b"[]\n",
+        b"7\n",
+        b"{}\n",
+        b"{\n",
+        b"\xff\n",
+        b'{"id": "a"}\n',
+        b'{"id": "a", "query": 7}\n',
+        b'{"id": "a", "query": "/["}\n',
+        b'{"id": "a", "query": "/a", "namespaces": 7}\n',
+        b"[" * 100_000 + b"\n",
+    ],
+)
+def test_a_manipulated_file_of_the_reference(tmp_path: Path, body: bytes) -> None:
+    header = json.dumps({"version": VERSION, "sha256": hashlib.sha256(body).hexdigest()})
+    content = header.encode() + b"\n" + body
+    (tmp_path / "index").write_bytes(MAGIC + content)
+    assert refusal(tmp_path / "index") == "index.damaged"
+    if b"/" not in body:
+        (tmp_path / "keywords").write_bytes(KEYWORD_MAGIC + content)
+        with pytest.raises(IndexFileError) as caught:
+            KeywordIndex.load(tmp_path / "keywords")
+        assert caught.value.code == "index.damaged"

@@ -61,6 +61,16 @@ MAY_USE: dict[str, set[str]] = {
         "path_index",
         "reader",
     },
+    "index_file_exercise": {
+        "dispatch",
+        "engine_selection",
+        "keywords",
+        "matching",
+        "path_index",
+        "reader",
+        "subscription_store",
+        "xpath",
+    },
     "python": {
         "baselines",
         "dispatch",

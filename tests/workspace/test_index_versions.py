@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import multiprocessing
 import os
 from concurrent.futures import ProcessPoolExecutor
@@ -112,6 +113,97 @@ def test_shards_together_hold_every_subscription_once(folder: str) -> None:
     again = write_shards(folder, table_of([*rows, subscription("new", "/news")]), 3)
     changed = [number for number in range(3) if again[number] != uris[number]]
     assert changed == [bucket_of("new", 3)]
+
+
+def write_table_file(folder: Path, table: pa.Table, metadata: dict[bytes, bytes]) -> str:
+    """Writes a table under its digest, as someone would who can write to the folder."""
+    folder.mkdir(exist_ok=True)
+    path = folder / "table"
+    schema = table.schema.with_metadata({b"penstock.format": b"2", **metadata})
+    with pa.ipc.new_file(str(path), schema) as writer:
+        writer.write_table(table.replace_schema_metadata(schema.metadata))
+    digest = hashlib.sha256(path.read_bytes()).hexdigest()
+    path.rename(folder / f"{digest}.arrow")
+    return f"{folder}/{digest}"
+
+
+@pytest.mark.parametrize(
+    "metadata",
+    [
+        {b"penstock.format": b"two"},
+        {b"penstock.base": b"../../elsewhere"},
+        {b"penstock.base": b"\xff"},
+        {b"penstock.removed": b"1,x"},
+        {b"penstock.removed": b"-1"},
+    ],
+)
+def test_a_table_with_invalid_metadata_is_refused(
+    tmp_path: Path, metadata: dict[bytes, bytes]
+) -> None:
+    uri = write_table_file(tmp_path, table_of(THREE), metadata)
+    with pytest.raises(IndexFileError):
+        open_version(uri)
+
+
+def test_a_table_with_missing_values_is_refused(tmp_path: Path) -> None:
+    table = table_of(THREE)
+    queries = pa.array(["/a", None, "/b"], pa.string())
+    at = table.schema.get_field_index("query")
+    uri = write_table_file(tmp_path, table.set_column(at, table.schema.field(at), queries), {})
+    with pytest.raises(IndexFileError) as caught:
+        open_version(uri)
+    assert caught.value.code in {"index.damaged", "index.not-an-index"}
+
+
+def test_the_cache_evicts_only_its_own_files(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    remote = fs.SubTreeFileSystem(str(tmp_path / "remote"), fs.LocalFileSystem())
+    monkeypatch.setattr(file_store, "resolve_uri", lambda uri: (remote, uri.partition("://")[2]))
+    monkeypatch.setattr(file_store, "CACHED_FILES_MAX", 2)
+    cache, outside = tmp_path / "cache", tmp_path / "outside"
+    cache.mkdir()
+    outside.write_bytes(b"not Penstock's")
+    foreign = ["thesis.odt", "notes.index", f"{'0' * 64}.txt", f"{'0' * 64}.index.part"]
+    for name in foreign:
+        (cache / name).write_bytes(b"not Penstock's")
+    (cache / f"{'1' * 64}.index").symlink_to(outside)
+    (cache / "folder").mkdir()
+    for path in [*cache.iterdir(), outside]:
+        os.utime(path, (0, 0), follow_symlinks=False)
+    for name in ("a", "b", "c"):
+        matched_names(write_version("store://indexes", table_of([subscription(name, "/news")])))
+    left = {path.name for path in cache.iterdir()}
+    assert left >= {*foreign, "folder", f"{'1' * 64}.index"}
+    assert len(left) == len(foreign) + 2 + 2
+    assert outside.stat().st_mtime == 0
+
+
+def test_a_link_in_the_cache_is_not_followed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    remote = fs.SubTreeFileSystem(str(tmp_path / "remote"), fs.LocalFileSystem())
+    monkeypatch.setattr(file_store, "resolve_uri", lambda uri: (remote, uri.partition("://")[2]))
+    uri = write_version("store://indexes", table_of(THREE))
+    outside = tmp_path / "outside"
+    outside.write_bytes(b"not Penstock's")
+    name = f"{uri.rpartition('/')[2]}.index"
+    (tmp_path / "cache" / name).unlink(missing_ok=True)
+    (tmp_path / "cache" / name).symlink_to(outside)
+    assert matched_names(uri) == ["anna-en"]
+    assert outside.read_bytes() == b"not Penstock's"
+    assert not (tmp_path / "cache" / name).is_symlink()
+
+
+def test_a_cache_in_the_temporary_directory_is_no_link(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv("PENSTOCK_CACHE")
+    monkeypatch.setattr(file_store.tempfile, "gettempdir", lambda: str(tmp_path))
+    (tmp_path / "home").mkdir()
+    (tmp_path / f"penstock-{os.getuid()}").symlink_to(tmp_path / "home")
+    with pytest.raises(PermissionError):
+        file_store.cache_directory()
 
 
 # Both query kinds.

@@ -50,7 +50,8 @@ impl SharedNfa {
             states: vec![State::default()],
         };
         for class in 0..segment.class_count() as u32 {
-            for path in &segment.query_of(class).branches {
+            let query = segment.query_of(class).expect("the file is undamaged");
+            for path in &query.branches {
                 nfa.add(class, path);
             }
         }

@@ -25,11 +25,11 @@ pub struct Batch {
 }
 
 /// Matches each document by calling `match_row` with its row. A refused document matches nothing
-/// and does not stop the batch.
+/// and does not stop the batch; a damaged index does.
 pub fn match_all<'a>(
     match_row: impl Fn(usize, &mut DocumentSource<'_>) -> Result<Matched, MatchError>,
     documents: impl Iterator<Item = &'a [u8]>,
-) -> Batch {
+) -> Result<Batch, MatchError> {
     let mut batch = Batch {
         starts: vec![0],
         ..Batch::default()
@@ -51,11 +51,11 @@ pub fn match_all<'a>(
                 }
             }
             Err(MatchError::Refused(refusal)) => batch.refusals.push((row, refusal)),
-            Err(MatchError::Io(_)) => unreachable!("reading bytes in memory does no I/O"),
+            Err(error) => return Err(error),
         }
         batch
             .starts
             .push(i32::try_from(batch.indices.len()).expect("a batch has fewer than 2^31 matches"));
     }
-    batch
+    Ok(batch)
 }

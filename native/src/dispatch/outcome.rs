@@ -5,6 +5,7 @@ use std::io;
 use crate::dispatch::event_reader::ReadSummary;
 use crate::events::Refusal;
 use crate::reader::ReadError;
+use crate::subscription_store::file_format::OpenError;
 
 /// Why a document has no matches.
 #[derive(Debug)]
@@ -13,6 +14,14 @@ pub enum MatchError {
     Refused(Refusal),
     /// The document could not be read.
     Io(io::Error),
+    /// A part of the index file that is checked only when it is used is damaged.
+    Index(OpenError),
+}
+
+impl From<OpenError> for MatchError {
+    fn from(error: OpenError) -> MatchError {
+        MatchError::Index(error)
+    }
 }
 
 impl From<ReadError> for MatchError {

@@ -5,6 +5,7 @@
 
 use bytemuck::{Pod, Zeroable};
 
+use crate::subscription_store::file_format::is_partition;
 use crate::subscription_store::flat_layout::{prefetch, FlatArray};
 
 use crate::keywords::adaptive_reindex::ObservedFrequencies;
@@ -235,6 +236,76 @@ impl ConjunctionIndex {
         }
         &to[..count]
     }
+}
+
+impl ConjunctionIndex {
+    /// Whether the index contains each AND query once, under words of its own.
+    pub fn is_valid(&self, queries: &dyn QuerySet) -> bool {
+        let (Some(lists), Some(entry_count)) = (
+            self.second_words.len().checked_sub(SECOND_WORDS_UNROLLED),
+            self.entries.len().checked_sub(ENTRIES_UNROLLED),
+        ) else {
+            return false;
+        };
+        let (second_words, padding) = self.second_words.split_at(lists);
+        let (entries, entry_padding) = self.entries.split_at(entry_count);
+        let none = SecondWord {
+            word: 0,
+            entries: entry_count as u32,
+        };
+        let starts = self.second_words[..=lists]
+            .iter()
+            .map(|second| second.entries);
+        let has_valid_lists = self.starts.len() == queries.word_count() + 1
+            && lists < u32::MAX as usize
+            && entry_count < u32::MAX as usize
+            && is_partition(self.starts.iter().copied(), lists as u32)
+            && is_partition(starts, entry_count as u32)
+            && padding.iter().all(|second| *second == none)
+            && entry_padding
+                .iter()
+                .all(|entry| *entry == QueryEntry::zeroed());
+        if !has_valid_lists {
+            return false;
+        }
+        let mut is_indexed = vec![false; queries.count()];
+        let are_valid = (0..queries.word_count() as WordId).all(|first| {
+            let ends = &self.starts[first as usize..first as usize + 2];
+            (ends[0]..ends[1]).all(|at| {
+                let second = second_words[at as usize];
+                let end = self.second_words[at as usize + 1].entries;
+                entries[second.entries as usize..end as usize]
+                    .iter()
+                    .all(|entry| {
+                        is_entry_valid(entry, queries, first, second.word)
+                            && !std::mem::replace(&mut is_indexed[entry.query as usize], true)
+                    })
+            })
+        });
+        let is_all = |query: &u32| queries.mode(*query) == Mode::All;
+        are_valid && (0..queries.count() as u32).filter(is_all).count() == entry_count
+    }
+}
+
+/// Whether an entry contains the rarest words of its query, the first two being those it is listed under.
+fn is_entry_valid(
+    entry: &QueryEntry,
+    queries: &dyn QuerySet,
+    first: WordId,
+    second: WordId,
+) -> bool {
+    if entry.query as usize >= queries.count() || queries.mode(entry.query) != Mode::All {
+        return false;
+    }
+    let words = queries.words(entry.query);
+    let (own, padding) = entry.words.split_at(words.len().min(ENTRY_WORDS));
+    let are_distinct = || (1..own.len()).all(|at| !own[..at].contains(&own[at]));
+    entry.count as usize == words.len()
+        && own.first() == Some(&first)
+        && own[own.len().min(2) - 1] == second
+        && own.iter().all(|word| words.binary_search(word).is_ok())
+        && are_distinct()
+        && padding.iter().all(|&word| word == second)
 }
 
 /// Total length of lists.

@@ -1,5 +1,6 @@
 //! Posting lists from words to the OR queries that contain them.
 
+use crate::subscription_store::file_format::is_partition;
 use crate::subscription_store::flat_layout::FlatArray;
 
 use crate::keywords::token_sink::{Mode, QuerySet, WordId};
@@ -45,6 +46,27 @@ impl DisjunctionIndex {
     pub fn get(&self, word: WordId) -> &[u32] {
         let start = self.starts[word as usize] as usize;
         &self.queries[start..self.starts[word as usize + 1] as usize]
+    }
+
+    /// Whether each OR query is listed under each of its words.
+    pub fn is_valid(&self, queries: &dyn QuerySet) -> bool {
+        let disjunctions =
+            (0..queries.count() as u32).filter(|&query| queries.mode(query) == Mode::Any);
+        let word_count: usize = disjunctions.map(|query| queries.words(query).len()).sum();
+        let is_listed_under = |word: WordId, query: u32| {
+            (query as usize) < queries.count()
+                && queries.mode(query) == Mode::Any
+                && queries.words(query).binary_search(&word).is_ok()
+        };
+        self.starts.len() == queries.word_count() + 1
+            && self.queries.len() == word_count
+            && word_count < u32::MAX as usize
+            && is_partition(self.starts.iter().copied(), word_count as u32)
+            && (0..queries.word_count() as WordId).all(|word| {
+                let listed = self.get(word);
+                listed.is_sorted_by(|a, b| a < b)
+                    && listed.iter().all(|&query| is_listed_under(word, query))
+            })
     }
 
     /// Whether there are no OR queries.

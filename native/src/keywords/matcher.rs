@@ -103,7 +103,7 @@ impl<E: KeywordEngine> KeywordMatcher<E> {
         let mut builder = KeywordBuilder::default();
         for &handle in handles {
             let (view, own) = self.numbered.locate(handle);
-            builder.copy(&self.numbered.snapshot.views[view].segment, own);
+            builder.copy(&self.numbered.snapshot.views[view].segment, own)?;
         }
         let requested = builder.finish();
         let options = AnswerOptions {

@@ -29,6 +29,7 @@ mod postings;
 pub mod query;
 pub(crate) mod segment;
 mod segment_builder;
+mod segment_validation;
 pub mod store;
 mod subtree_summary;
 #[cfg(test)]

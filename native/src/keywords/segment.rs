@@ -7,6 +7,7 @@ use crate::keywords::adaptive_reindex::{AdaptiveIndex, ObservedFrequencies};
 use crate::keywords::answer_engine::QueryIndexes;
 use crate::keywords::conjunction_index::ConjunctionIndex;
 use crate::keywords::disjunction_index::DisjunctionIndex;
+use crate::keywords::segment_validation::validate;
 use crate::keywords::token_sink::{Mode, QuerySet, WordId};
 use crate::keywords::vocabulary::Vocabulary;
 use crate::subscription_store::file_format::{
@@ -107,12 +108,13 @@ impl IndexSegment for KeywordSegment {
 
 impl StoredSegment for KeywordSegment {
     const MAGIC: &'static [u8; 16] = b"penstock-words\r\n";
-    const VERSION: u32 = 4;
+    const VERSION: u32 = 5;
 
     fn sections(&self) -> Vec<&[u8]> {
         let own = [
             self.vocabulary.words.ends.as_bytes(),
             self.vocabulary.words.bytes.as_bytes(),
+            bytemuck::bytes_of(&self.vocabulary.hash_key),
             self.vocabulary.multipliers.as_bytes(),
             self.vocabulary.slots.as_bytes(),
             self.queries.starts.as_bytes(),
@@ -132,6 +134,7 @@ impl StoredSegment for KeywordSegment {
     fn from_sections(sections: &mut SectionReader<'_>) -> Result<KeywordSegment, OpenError> {
         let vocabulary = Vocabulary {
             words: sections.strings()?,
+            hash_key: sections.value()?,
             multipliers: sections.array()?,
             slots: sections.array()?,
         };
@@ -155,18 +158,7 @@ impl StoredSegment for KeywordSegment {
             },
             subscriptions: sections.subscription_table()?,
         };
-        let classes = segment.queries.count();
-        let words = segment.vocabulary.count();
-        let sound = !segment.vocabulary.multipliers.is_empty()
-            && !segment.vocabulary.slots.is_empty()
-            && segment.queries.starts.len() == classes + 1
-            && segment.subscriptions.class_count() == classes
-            && segment.conjunctions.starts.len() == words + 1
-            && segment.disjunctions.starts.len() == words + 1;
-        if sound {
-            Ok(segment)
-        } else {
-            Err(damaged("its parts do not fit together"))
-        }
+        validate(&segment).map_err(damaged)?;
+        Ok(segment)
     }
 }

@@ -8,6 +8,7 @@ use crate::keywords::disjunction_index::DisjunctionIndex;
 use crate::keywords::segment::{ClassWords, KeywordSegment};
 use crate::keywords::token_sink::{Mode, QuerySet, WordId};
 use crate::keywords::vocabulary::Vocabulary;
+use crate::subscription_store::file_format::OpenError;
 use crate::subscription_store::flat_layout::StringArrayBuilder;
 use crate::subscription_store::store::BuildSegment;
 use crate::subscription_store::subscription_table::SubscriptionTableBuilder;
@@ -65,7 +66,7 @@ impl BuildSegment for KeywordBuilder {
         self.subscriptions.count()
     }
 
-    fn copy(&mut self, segment: &KeywordSegment, row: u32) {
+    fn copy(&mut self, segment: &KeywordSegment, row: u32) -> Result<(), OpenError> {
         let class = segment.subscriptions.row_classes[row as usize];
         self.add(
             segment.subscriptions.ids.get(row),
@@ -73,6 +74,7 @@ impl BuildSegment for KeywordBuilder {
             segment.queries.mode(class),
             segment.class_words(class),
         );
+        Ok(())
     }
 
     fn finish(self) -> KeywordSegment {

@@ -3,14 +3,15 @@
 //! A word of up to sixteen bytes is its own key; longer words use a hash as key. Each key has
 //! exactly one possible slot, so a lookup needs no branch. The table is built by hash-and-displace:
 //! words are hashed into buckets, and each bucket has a multiplier that maps its words to slots of
-//! their own.
+//! their own. The hash function is keyed: subscribers choose the words, and whoever can predict the
+//! hashes can choose words that all fall into one bucket.
 
 use std::cmp::Ordering;
 
 use bytemuck::{Pod, Zeroable};
 
 use crate::keywords::token_sink::WordId;
-use crate::subscription_store::flat_layout::{prefetch, FlatArray, StringArray};
+use crate::subscription_store::flat_layout::{prefetch, random_seed, FlatArray, StringArray};
 use crate::tokenizer::byte_classes::{load_16, load_8};
 
 /// Table size; a larger table makes multipliers easier to find.
@@ -18,6 +19,9 @@ const SLOTS_PER_100_WORDS: usize = 125;
 
 /// Average number of words in a bucket.
 const BUCKET_WORDS: usize = 3;
+
+/// Larger buckets get no multiplier. They do not occur by chance.
+const BUCKET_WORDS_MAX: usize = 32;
 
 /// Number of multipliers tried for a bucket, far more than needed if the hashes differ.
 const MULTIPLIERS_MAX: u32 = 1 << 16;
@@ -33,6 +37,8 @@ const LONG_MARKER: u64 = u64::MAX;
 pub struct Vocabulary {
     /// Folded, ascending, distinct.
     pub words: StringArray,
+    /// Of the hash function.
+    pub hash_key: [u64; 2],
     /// One per bucket; not empty.
     pub multipliers: FlatArray<u32>,
     /// Not empty.
@@ -53,15 +59,25 @@ pub struct Slot {
 impl Vocabulary {
     /// Builds the vocabulary of these folded, ascending, distinct words.
     pub fn new(words: StringArray) -> Vocabulary {
-        Vocabulary::with_multipliers(words, MULTIPLIERS_MAX)
+        let hash_key = [random_seed(), random_seed()];
+        Vocabulary::with_multipliers(words, hash_key, MULTIPLIERS_MAX)
     }
 
-    fn with_multipliers(words: StringArray, multipliers_max: u32) -> Vocabulary {
+    fn with_multipliers(
+        words: StringArray,
+        hash_key: [u64; 2],
+        multipliers_max: u32,
+    ) -> Vocabulary {
         let count = WordId::try_from(words.count()).expect("fewer than 2^32 words");
         let bucket_count = words.count() / BUCKET_WORDS + 1;
         let key_of = |word| Key::of(words.get(word).as_bytes());
         let mut order: Vec<(u32, WordId)> = (0..count)
-            .map(|word| (bucket(mix(key_of(word).0), bucket_count), word))
+            .map(|word| {
+                (
+                    bucket(keyed_hash(hash_key, key_of(word)), bucket_count),
+                    word,
+                )
+            })
             .collect();
         order.sort_unstable();
         let mut buckets: Vec<&[(u32, WordId)]> = order.chunk_by(|a, b| a.0 == b.0).collect();
@@ -71,7 +87,9 @@ impl Vocabulary {
         let mut slots = vec![Slot::default(); words.count() * SLOTS_PER_100_WORDS / 100 + 1];
         for bucket in buckets {
             let keys: Vec<Key> = bucket.iter().map(|&(_, word)| key_of(word)).collect();
-            let Some((multiplier, positions)) = place_bucket(&keys, &slots, multipliers_max) else {
+            let hashes: Vec<u64> = keys.iter().map(|&key| keyed_hash(hash_key, key)).collect();
+            let Some((multiplier, positions)) = place_bucket(&hashes, &slots, multipliers_max)
+            else {
                 slots[0].has_unplaced = 1;
                 continue;
             };
@@ -83,6 +101,7 @@ impl Vocabulary {
         }
         Vocabulary {
             words,
+            hash_key,
             multipliers: multipliers.into(),
             slots: slots.into(),
         }
@@ -107,7 +126,7 @@ impl Vocabulary {
     /// Returns the slot of a key and prefetches it.
     #[inline(always)]
     pub fn prefetch(&self, key: Key) -> u32 {
-        let hash = mix(key.0);
+        let hash = keyed_hash(self.hash_key, key);
         let multiplier = self.multipliers[bucket(hash, self.multipliers.len()) as usize];
         let slot = slot(hash, multiplier, self.slots.len());
         prefetch(&self.slots, slot as usize);
@@ -157,8 +176,38 @@ impl Vocabulary {
     }
 
     fn bytes(&self, word: WordId) -> &[u8] {
-        let ends = &self.words.ends[word as usize..word as usize + 2];
-        &self.words.bytes[ends[0] as usize..ends[1] as usize]
+        self.words.bytes_of(word)
+    }
+
+    /// Whether the words are ascending and the table finds each of them and nothing else.
+    pub fn is_valid(&self) -> bool {
+        let count = self.count();
+        let words = || (0..count as WordId).map(|word| (word, Key::of(self.bytes(word))));
+        let are_ascending = count < WordId::MAX as usize
+            && (1..count as WordId).all(|word| self.bytes(word - 1) < self.bytes(word));
+        let has_unplaced = |slot: &Slot| slot.has_unplaced != 0;
+        if !are_ascending || self.multipliers.is_empty() || self.slots.is_empty() {
+            return false;
+        }
+        let is_own = |&(word, key): &(WordId, Key)| {
+            let slot = &self.slots[self.prefetch(key) as usize];
+            (slot.key, slot.word) == (key, word)
+        };
+        let placed = words().filter(is_own).count();
+        let is_used = |slot: &&Slot| slot.key != Key::default();
+        let unplaced_are_searched = placed == count
+            || words().filter(|word| !is_own(word)).all(|(_, key)| {
+                // Such words are looked up in the first slot.
+                self.prefetch(key) == 0 && has_unplaced(&self.slots[0])
+            });
+        unplaced_are_searched
+            && self.slots.iter().filter(is_used).count() == placed
+            && self
+                .slots
+                .iter()
+                .filter(|slot| !is_used(slot))
+                .all(|slot| slot.word == 0)
+            && !self.slots[1..].iter().any(has_unplaced)
     }
 }
 
@@ -175,16 +224,19 @@ fn slot(hash: u64, multiplier: u32, slots: usize) -> u32 {
     ((u128::from(spread) * slots as u128) >> 64) as u32
 }
 
-/// Finds a multiplier that maps all keys of a bucket to distinct free slots. Returns it with the
+/// Finds a multiplier that maps all hashes of a bucket to distinct free slots. Returns it with the
 /// slots.
-fn place_bucket(keys: &[Key], slots: &[Slot], multipliers_max: u32) -> Option<(u32, Vec<u32>)> {
+fn place_bucket(hashes: &[u64], slots: &[Slot], multipliers_max: u32) -> Option<(u32, Vec<u32>)> {
+    if hashes.len() > BUCKET_WORDS_MAX {
+        return None;
+    }
     let mut positions = Vec::new();
     'multipliers: for number in 1..=multipliers_max {
         // Odd, and far apart.
         let multiplier = number.wrapping_mul(0x9e37_79b9) | 1;
         positions.clear();
-        for key in keys {
-            let position = slot(mix(key.0), multiplier, slots.len());
+        for &hash in hashes {
+            let position = slot(hash, multiplier, slots.len());
             if slots[position as usize].key != Key::default() || positions.contains(&position) {
                 continue 'multipliers;
             }
@@ -246,6 +298,12 @@ impl Key {
     }
 }
 
+/// The hash of a key in one vocabulary.
+#[inline(always)]
+fn keyed_hash(hash_key: [u64; 2], key: Key) -> u64 {
+    mix([key.0[0] ^ hash_key[0], key.0[1] ^ hash_key[1]])
+}
+
 #[inline(always)]
 fn mix(numbers: [u64; 2]) -> u64 {
     let first = u128::from(numbers[0] ^ 0x9e37_79b9_7f4a_7c15);
@@ -266,7 +324,23 @@ mod tests {
         for word in words {
             texts.push(word);
         }
-        Vocabulary::with_multipliers(texts.finish(), multipliers_max)
+        Vocabulary::with_multipliers(texts.finish(), [1, 2], multipliers_max)
+    }
+
+    #[test]
+    fn chosen_words_share_a_bucket_only_under_the_hash_key_they_were_chosen_for() {
+        // The buckets of 30,000 words, as many words in each of a few buckets as an attacker likes.
+        let buckets = 30_000 / BUCKET_WORDS + 1;
+        let of = |word: &String| bucket(keyed_hash([1, 2], Key::of(word.as_bytes())), buckets);
+        let chosen: BTreeSet<String> = (0u64..)
+            .map(|number| number.to_string())
+            .filter(|word| of(word) < 100)
+            .take(30_000)
+            .collect();
+        let predictable = vocabulary(&chosen, MULTIPLIERS_MAX);
+        assert!(predictable.is_valid() && predictable.slots[0].has_unplaced != 0);
+        let keyed = Vocabulary::new(predictable.words);
+        assert!(keyed.is_valid() && keyed.slots[0].has_unplaced == 0);
     }
 
     #[test]
@@ -285,6 +359,7 @@ mod tests {
         ) {
             let vocabulary = vocabulary(&words, multipliers_max);
             prop_assert!(multipliers_max < MULTIPLIERS_MAX || vocabulary.slots[0].has_unplaced == 0);
+            prop_assert!(vocabulary.is_valid());
             for word in words.iter().chain(&queried) {
                 let number = words.iter().position(|known| known == word);
                 let number = number.map(|number| number as WordId);

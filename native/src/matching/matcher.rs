@@ -6,6 +6,8 @@
 
 use std::sync::Arc;
 
+use hashbrown::hash_map::Entry;
+
 use crate::dispatch::document_source::DocumentSource;
 use crate::dispatch::event_reader::{EventReader, Fragment, ReadSummary};
 use crate::dispatch::event_source::EventSource;
@@ -147,15 +149,17 @@ impl<E: PathEngine> PathMatcher<E> {
         if worker.selectors.len() > SELECTORS_CACHED_MAX {
             worker.selectors.clear();
         }
-        let selectors: Vec<Arc<Selector>> = classes
-            .iter()
-            .map(|&(at, class)| {
-                let segment = &self.numbered.snapshot.views[at].segment;
-                let key = (segment.serial, class);
-                let compile = || Arc::new(Selector::compile(&segment.query_of(class)));
-                Arc::clone(worker.selectors.entry(key).or_insert_with(compile))
-            })
-            .collect();
+        let mut selectors: Vec<Arc<Selector>> = Vec::with_capacity(classes.len());
+        for &(at, class) in classes {
+            let segment = &self.numbered.snapshot.views[at].segment;
+            selectors.push(match worker.selectors.entry((segment.serial, class)) {
+                Entry::Occupied(known) => Arc::clone(known.get()),
+                Entry::Vacant(new) => {
+                    let query = segment.query_of(class)?;
+                    Arc::clone(new.insert(Arc::new(Selector::compile(&query))))
+                }
+            });
+        }
         let borrowed: Vec<&Selector> = selectors.iter().map(|selector| &**selector).collect();
         worker.reader.evaluate(source, &borrowed, options)
     }
@@ -210,7 +214,7 @@ impl<E: PathEngine> PathMatcher<E> {
         handle: u32,
     ) -> Result<(Query, Explanation), MatchError> {
         let (view, class) = self.numbered.class_of(handle);
-        let query = self.numbered.snapshot.views[view].segment.query_of(class);
+        let query = self.numbered.snapshot.views[view].segment.query_of(class)?;
         let mut worker = self.pool.take();
         let explanation = explain(&query, CANDIDATES_MAX, |selection| {
             worker.reader.read_original(document, selection).map(drop)

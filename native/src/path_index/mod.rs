@@ -7,5 +7,6 @@ mod flatten;
 pub(crate) mod segment;
 mod segment_builder;
 mod segment_file;
+mod segment_validation;
 pub mod subscription_index;
 pub(crate) mod substring_search;

@@ -17,6 +17,7 @@ use bytemuck::{Pod, Zeroable};
 
 use crate::path_index::branch::View;
 use crate::path_index::substring_search::{PrefixSearch, SubstringSearch};
+use crate::subscription_store::file_format::{damaged, OpenError};
 use crate::subscription_store::flat_layout::{FlatArray, StringArray, StringTable};
 use crate::subscription_store::subscription_table::SubscriptionTable;
 use crate::xpath::ast::{NameTest, Op, Query};
@@ -62,7 +63,7 @@ impl TrieNode {
 }
 
 /// The edge that leads to a trie node.
-#[derive(Clone, Copy, Debug, Default, Pod, Zeroable)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Pod, Zeroable)]
 #[repr(C)]
 pub struct ParentLink {
     /// The parent node.
@@ -328,9 +329,10 @@ impl Segment {
         self.subscriptions.class_count()
     }
 
-    /// The query of a class.
-    pub fn query_of(&self, class: u32) -> Query {
-        parse_canonical(self.queries.get(class)).expect("an index holds canonical queries")
+    /// The query of a class. Queries of a file are first checked here.
+    pub fn query_of(&self, class: u32) -> Result<Query, OpenError> {
+        parse_canonical(self.queries.get(class))
+            .map_err(|_| damaged("one of its queries is not canonical"))
     }
 
     /// The name tests that an expanded name passes, most specific first.

@@ -1,14 +1,15 @@
 //! The index file of a segment.
 
 use crate::path_index::segment::{next_serial, Segment};
+use crate::path_index::segment_validation::validate;
 use crate::path_index::substring_search::{PrefixSearch, SubstringSearch};
 use crate::subscription_store::file_format::{
-    subscription_table_sections, OpenError, SectionReader, StoredSegment,
+    damaged, subscription_table_sections, OpenError, SectionReader, StoredSegment,
 };
 
 impl StoredSegment for Segment {
     const MAGIC: &'static [u8; 16] = b"penstock-index\r\n";
-    const VERSION: u32 = 4;
+    const VERSION: u32 = 5;
 
     fn sections(&self) -> Vec<&[u8]> {
         let Segment {
@@ -36,6 +37,7 @@ impl StoredSegment for Segment {
         let own = [
             tests.ends.as_bytes(),
             tests.bytes.as_bytes(),
+            bytemuck::bytes_of(&test_table.seed),
             test_table.buckets.as_bytes(),
             nodes.as_bytes(),
             parent_links.as_bytes(),
@@ -47,6 +49,7 @@ impl StoredSegment for Segment {
             operands.as_bytes(),
             literals.ends.as_bytes(),
             literals.bytes.as_bytes(),
+            bytemuck::bytes_of(&literal_table.seed),
             literal_table.buckets.as_bytes(),
             substring_literals.as_bytes(),
             prefix_literals.as_bytes(),
@@ -60,28 +63,40 @@ impl StoredSegment for Segment {
     }
 
     fn from_sections(sections: &mut SectionReader<'_>) -> Result<Segment, OpenError> {
+        let tests = sections.strings()?;
+        let test_table = sections.string_table(&tests)?;
+        let nodes = sections.array()?;
+        let parent_links = sections.array()?;
+        let child_edges = sections.array()?;
+        let descendant_edges = sections.array()?;
+        let conditions = sections.array()?;
+        let accepts = sections.array()?;
+        let required = sections.array()?;
+        let operands = sections.array()?;
+        let literals = sections.strings()?;
         let mut segment = Segment {
             serial: next_serial(),
             substrings: SubstringSearch::default(),
             prefixes: PrefixSearch::default(),
-            tests: sections.strings()?,
-            test_table: sections.string_table()?,
-            nodes: sections.array()?,
-            parent_links: sections.array()?,
-            child_edges: sections.array()?,
-            descendant_edges: sections.array()?,
-            conditions: sections.array()?,
-            accepts: sections.array()?,
-            required: sections.array()?,
-            operands: sections.array()?,
-            literals: sections.strings()?,
-            literal_table: sections.string_table()?,
+            tests,
+            test_table,
+            nodes,
+            parent_links,
+            child_edges,
+            descendant_edges,
+            conditions,
+            accepts,
+            required,
+            operands,
+            literal_table: sections.string_table(&literals)?,
+            literals,
             substring_literals: sections.array()?,
             prefix_literals: sections.array()?,
             numbers: sections.array()?,
             queries: sections.strings()?,
             subscriptions: sections.subscription_table()?,
         };
+        validate(&segment).map_err(damaged)?;
         segment.substrings = SubstringSearch::new(&segment.literals, &segment.substring_literals);
         segment.prefixes = PrefixSearch::new(&segment.literals, &segment.prefix_literals);
         Ok(segment)

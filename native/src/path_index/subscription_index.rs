@@ -2,6 +2,7 @@
 
 use super::segment::Segment;
 use super::segment_builder::SegmentBuilder;
+use crate::subscription_store::file_format::OpenError;
 use crate::subscription_store::store::{
     AddError, BuildSegment, IndexSegment, Snapshot, SubscriptionStore,
 };
@@ -47,14 +48,15 @@ impl BuildSegment for SegmentBuilder {
         self.subscription_count()
     }
 
-    fn copy(&mut self, segment: &Segment, row: u32) {
+    fn copy(&mut self, segment: &Segment, row: u32) -> Result<(), OpenError> {
         let class = segment.subscriptions.row_classes[row as usize];
         self.add(
             segment.subscriptions.ids.get(row),
             segment.source_of(row),
-            &segment.query_of(class),
+            &segment.query_of(class)?,
             segment.queries.get(class),
         );
+        Ok(())
     }
 
     fn finish(self) -> Segment {

@@ -82,7 +82,7 @@ impl DocumentMatcher {
                 self.matcher.match_document(source)
             };
             with_ids(&*self.matcher, match_all(match_row, documents.iter()))
-        });
+        })?;
         batch_tuple(py, batch, ids)
     }
 }

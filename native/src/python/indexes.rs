@@ -10,6 +10,20 @@ use crate::subscription_store::store::{AddError, IndexSegment};
 /// An index, or the code and message of the error.
 pub(super) type LoadedTuple<I> = (Option<I>, Option<(&'static str, String)>);
 
+/// The exception for a damaged index that was open already.
+pub(super) fn index_error(error: OpenError) -> PyErr {
+    match error {
+        OpenError::Io(error) => error.into(),
+        OpenError::Refused(code, message) => Python::attach(|py| {
+            let raised = py
+                .import("penstock.errors")
+                .and_then(|errors| errors.getattr("IndexFileError"))
+                .and_then(|class| class.call1((code, message)));
+            raised.map_or_else(|error| error, PyErr::from_value)
+        }),
+    }
+}
+
 /// Converts the result of opening an index file.
 pub(super) fn loaded_tuple<I>(opened: Result<I, OpenError>) -> PyResult<LoadedTuple<I>> {
     match opened {

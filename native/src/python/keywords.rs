@@ -13,7 +13,9 @@ use super::answers::{answer_tuple, AnswerTuple};
 use super::baseline_missing;
 use super::buffers::bytes_of;
 use super::document_matcher::DocumentMatcher;
-use super::indexes::{add_each, handles_of, loaded_tuple, LoadedTuple, QueryErrorTuple};
+use super::indexes::{
+    add_each, handles_of, index_error, loaded_tuple, LoadedTuple, QueryErrorTuple,
+};
 use super::outcomes::or_refusal;
 use super::reader::{options, summary_tuple, RefusalTuple, SummaryTuple};
 #[cfg(feature = "baselines")]
@@ -131,10 +133,10 @@ impl KeywordIndex {
     /// Writes an index file.
     fn save(&self, py: Python<'_>, path: PathBuf) -> PyResult<()> {
         py.detach(|| {
-            let segment = self.lock().compacted();
-            file_format::write(&*segment, &path)
-        })?;
-        Ok(())
+            let segment = self.lock().compacted()?;
+            Ok(file_format::write(&*segment, &path)?)
+        })
+        .map_err(index_error)
     }
 
     /// Adds all valid queries; returns `(position, code, message, offset in characters)` of the others.

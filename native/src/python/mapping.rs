@@ -142,7 +142,7 @@ pub fn match_batch_mapped<'py>(
             })
         };
         with_ids(&*matcher, match_all(match_row, documents.iter()))
-    });
+    })?;
     let unknown = std::mem::take(&mut batch.unknown);
     Ok((batch_tuple(py, batch, ids)?, unknown))
 }

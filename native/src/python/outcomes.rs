@@ -5,6 +5,7 @@ use std::sync::Arc;
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict};
 
+use super::indexes::index_error;
 use super::reader::{io_error, refusal_tuple, summary_tuple, RefusalTuple, SummaryTuple};
 use crate::dispatch::batch::Batch;
 use crate::dispatch::outcome::{Counters, MatchError, Matched};
@@ -34,7 +35,16 @@ pub(super) fn or_refusal<T>(
     match found {
         Ok(value) => Ok((Some(value), None)),
         Err(MatchError::Refused(refusal)) => Ok((None, Some(refusal_tuple(refusal)))),
-        Err(MatchError::Io(error)) => Err(io_error(error)),
+        Err(error) => Err(match_error(error)),
+    }
+}
+
+/// The exception for an error that is not the document's.
+fn match_error(error: MatchError) -> PyErr {
+    match error {
+        MatchError::Io(error) => io_error(error),
+        MatchError::Index(error) => index_error(error),
+        MatchError::Refused(_) => unreachable!("a refusal is a result"),
     }
 }
 
@@ -82,10 +92,14 @@ pub(super) type BatchTuple<'py> = (
 );
 
 /// A batch and the ids of its handles.
-pub(super) fn with_ids(matcher: &dyn DocumentMatcher, batch: Batch) -> (Batch, Vec<String>) {
+pub(super) fn with_ids(
+    matcher: &dyn DocumentMatcher,
+    batch: Result<Batch, MatchError>,
+) -> PyResult<(Batch, Vec<String>)> {
+    let batch = batch.map_err(match_error)?;
     let id = |&handle: &u32| matcher.id(handle).to_owned();
     let ids = batch.handles.iter().map(id).collect();
-    (batch, ids)
+    Ok((batch, ids))
 }
 
 /// Converts the outcome of matching a batch.

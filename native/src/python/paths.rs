@@ -13,7 +13,9 @@ use super::baseline_missing;
 use super::buffers::bytes_of;
 use super::document_matcher::DocumentMatcher;
 use super::explanations::{explanation_tuple, ExplanationTuple};
-use super::indexes::{add_each, handles_of, loaded_tuple, LoadedTuple, QueryErrorTuple};
+use super::indexes::{
+    add_each, handles_of, index_error, loaded_tuple, LoadedTuple, QueryErrorTuple,
+};
 use super::outcomes::{found_tuple, or_refusal, FoundTuple};
 use super::reader::{options, RefusalTuple};
 use crate::dispatch::document_source::DocumentSource;
@@ -64,10 +66,10 @@ impl Index {
     /// Writes an index file.
     fn save(&self, py: Python<'_>, path: PathBuf) -> PyResult<()> {
         py.detach(|| {
-            let segment = self.lock().compacted();
-            file_format::write(&*segment, &path)
-        })?;
-        Ok(())
+            let segment = self.lock().compacted()?;
+            Ok(file_format::write(&*segment, &path)?)
+        })
+        .map_err(index_error)
     }
 
     /// Adds the valid subscriptions; returns `(position, code, message, offset in characters)` of

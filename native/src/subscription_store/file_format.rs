@@ -1,8 +1,11 @@
 //! The index file: a header, a table of sections, the sections in their memory layout, a checksum.
 //!
 //! All numbers are little-endian. A file is written under a temporary name in its folder,
-//! synchronized and renamed; it never changes afterwards. Opening maps the file and verifies the
-//! checksum; nothing is copied.
+//! synchronized and renamed; it never changes afterwards. Opening maps the file, verifies the checksum
+//! and validates the structure, so that no lookup leaves its section or runs forever; nothing is copied.
+//! The checksum detects damage, not manipulation: whoever can write the file can recompute it. The
+//! validation therefore checks every offset and every order that a search relies on, but not that the
+//! queries mean what their ids claim.
 
 use std::fs::File;
 use std::io::{self, Write};
@@ -12,7 +15,7 @@ use std::sync::Arc;
 use memmap2::Mmap;
 use xxhash_rust::xxh3::{xxh3_128, Xxh3};
 
-use crate::subscription_store::flat_layout::{FlatArray, StringArray, StringTable};
+use crate::subscription_store::flat_layout::{FileContent, FlatArray, StringArray, StringTable};
 use crate::subscription_store::subscription_table::SubscriptionTable;
 
 /// A segment that can be written to an index file and mapped from it.
@@ -23,7 +26,8 @@ pub trait StoredSegment: Sized {
     const VERSION: u32;
     /// The sections in file order.
     fn sections(&self) -> Vec<&[u8]>;
-    /// The segment whose sections are read in that order.
+    /// The segment whose sections are read in that order; refuses sections that are invalid or do not
+    /// fit together.
     fn from_sections(sections: &mut SectionReader<'_>) -> Result<Self, OpenError>;
 }
 
@@ -78,6 +82,16 @@ pub fn write<S: StoredSegment>(segment: &S, path: &Path) -> io::Result<()> {
 }
 
 fn write_to<S: StoredSegment>(segment: &S, path: &Path) -> io::Result<()> {
+    let file = io::BufWriter::new(File::create(path)?);
+    write_content(segment, file)?.into_inner()?.sync_all()
+}
+
+/// The content of the index file of a segment.
+pub fn to_bytes<S: StoredSegment>(segment: &S) -> Vec<u8> {
+    write_content(segment, Vec::new()).expect("writing to memory does not fail")
+}
+
+fn write_content<S: StoredSegment, W: Write>(segment: &S, output: W) -> io::Result<W> {
     let sections = segment.sections();
     let mut header = Vec::new();
     header.extend_from_slice(S::MAGIC);
@@ -90,23 +104,32 @@ fn write_to<S: StoredSegment>(segment: &S, path: &Path) -> io::Result<()> {
         header.extend_from_slice(&(section.len() as u64).to_le_bytes());
         offset += section.len();
     }
-    let mut file = ChecksumWriter {
-        file: io::BufWriter::new(File::create(path)?),
+    let mut writer = ChecksumWriter {
+        output,
         sum: Xxh3::new(),
         bytes: 0,
     };
-    file.put(&header)?;
+    writer.put(&header)?;
     for section in sections {
-        file.put(&[0; ALIGNMENT][..file.bytes.next_multiple_of(ALIGNMENT) - file.bytes])?;
-        file.put(section)?;
+        let padding = writer.bytes.next_multiple_of(ALIGNMENT) - writer.bytes;
+        writer.put(&[0; ALIGNMENT][..padding])?;
+        writer.put(section)?;
     }
-    let checksum = file.sum.digest128().to_le_bytes();
-    file.file.write_all(&checksum)?;
-    file.file.into_inner()?.sync_all()
+    let checksum = writer.sum.digest128().to_le_bytes();
+    writer.output.write_all(&checksum)?;
+    Ok(writer.output)
+}
+
+/// Replaces the checksum by that of the content, for tests of manipulated files.
+pub fn recompute_checksum(content: &mut [u8]) {
+    if let Some(end) = content.len().checked_sub(CHECKSUM_BYTES) {
+        let (body, checksum) = content.split_at_mut(end);
+        checksum.copy_from_slice(&xxh3_128(body).to_le_bytes());
+    }
 }
 
 /// The sections of a subscription table, in the order of [`SectionReader::subscription_table`].
-pub fn subscription_table_sections(table: &SubscriptionTable) -> [&[u8]; 8] {
+pub fn subscription_table_sections(table: &SubscriptionTable) -> [&[u8]; 9] {
     let SubscriptionTable {
         class_starts,
         slot_rows,
@@ -121,23 +144,24 @@ pub fn subscription_table_sections(table: &SubscriptionTable) -> [&[u8]; 8] {
         row_classes.as_bytes(),
         ids.ends.as_bytes(),
         ids.bytes.as_bytes(),
+        bytemuck::bytes_of(&id_table.seed),
         id_table.buckets.as_bytes(),
         sources.ends.as_bytes(),
         sources.bytes.as_bytes(),
     ]
 }
 
-struct ChecksumWriter {
-    file: io::BufWriter<File>,
+struct ChecksumWriter<W> {
+    output: W,
     sum: Xxh3,
     bytes: usize,
 }
 
-impl ChecksumWriter {
+impl<W: Write> ChecksumWriter<W> {
     fn put(&mut self, bytes: &[u8]) -> io::Result<()> {
         self.sum.update(bytes);
         self.bytes += bytes.len();
-        self.file.write_all(bytes)
+        self.output.write_all(bytes)
     }
 }
 
@@ -149,14 +173,26 @@ pub fn open<S: StoredSegment>(path: &Path) -> Result<S, OpenError> {
     }
     // SAFETY: index files are immutable by contract: they are written under a temporary name and
     // renamed.
-    let map = Arc::new(unsafe { Mmap::map(&file)? });
-    if &map[..16] != S::MAGIC {
+    let map = unsafe { Mmap::map(&file)? };
+    from_content(FileContent::Mapped(map))
+}
+
+/// The segment in the content of an index file.
+pub fn from_bytes<S: StoredSegment>(content: &[u8]) -> Result<S, OpenError> {
+    from_content(FileContent::copied(content))
+}
+
+fn from_content<S: StoredSegment>(content: FileContent) -> Result<S, OpenError> {
+    let content = Arc::new(content);
+    if content.len() < HEADER_BYTES + CHECKSUM_BYTES || &content[..16] != S::MAGIC {
         return Err(not_an_index());
     }
-    let version = number_at::<4>(&map, 16)
-        .map(u32::from_le_bytes)
-        .expect("the header is there");
-    let known = S::VERSION;
+    let header_number = |at| {
+        number_at(&content, at)
+            .map(u32::from_le_bytes)
+            .expect("the header is there")
+    };
+    let (version, known) = (header_number(16), S::VERSION);
     if version > known {
         let message =
             format!("the index has format {version}, and this Penstock reads up to {known}");
@@ -166,14 +202,20 @@ pub fn open<S: StoredSegment>(path: &Path) -> Result<S, OpenError> {
         let message = format!("the index has format {version}, and this Penstock reads {known}");
         return Err(OpenError::Refused("index.too-old", message));
     }
-    let (body, checksum) = map.split_at(map.len() - CHECKSUM_BYTES);
+    let (body, checksum) = content.split_at(content.len() - CHECKSUM_BYTES);
     if xxh3_128(body).to_le_bytes() != checksum {
         return Err(damaged("its checksum does not match its content"));
     }
-    S::from_sections(&mut SectionReader {
-        map: &map,
+    let mut sections = SectionReader {
+        content: &content,
         next: HEADER_BYTES,
-    })
+        remaining: header_number(20),
+    };
+    let segment = S::from_sections(&mut sections)?;
+    if sections.remaining > 0 {
+        return Err(damaged("it has too many sections"));
+    }
+    Ok(segment)
 }
 
 fn number_at<const N: usize>(bytes: &[u8], at: usize) -> Option<[u8; N]> {
@@ -182,8 +224,11 @@ fn number_at<const N: usize>(bytes: &[u8], at: usize) -> Option<[u8; N]> {
 
 /// Reads the sections of a file in order.
 pub struct SectionReader<'a> {
-    map: &'a Arc<Mmap>,
+    content: &'a Arc<FileContent>,
+    /// Offset of the next entry in the table of sections.
     next: usize,
+    /// Number of sections that were not read.
+    remaining: u32,
 }
 
 impl SectionReader<'_> {
@@ -191,15 +236,24 @@ impl SectionReader<'_> {
     pub fn array<T: bytemuck::Pod>(&mut self) -> Result<FlatArray<T>, OpenError> {
         let wrong = || damaged("its table of sections is invalid");
         let number = |at| {
-            number_at::<8>(self.map, at)
+            number_at(self.content, at)
                 .map(u64::from_le_bytes)
-                .map(|number| number as usize)
+                .and_then(|number| usize::try_from(number).ok())
         };
+        self.remaining = self.remaining.checked_sub(1).ok_or_else(wrong)?;
         let start = number(self.next).ok_or_else(wrong)?;
         let len = number(self.next + 8).ok_or_else(wrong)?;
         self.next += ENTRY_BYTES;
         let end = start.checked_add(len).ok_or_else(wrong)?;
-        FlatArray::mapped(self.map, start..end).ok_or_else(wrong)
+        FlatArray::in_file(self.content, start..end).ok_or_else(wrong)
+    }
+
+    /// The next section as one value.
+    pub fn value<T: bytemuck::Pod>(&mut self) -> Result<T, OpenError> {
+        match *self.array()? {
+            [value] => Ok(value),
+            _ => Err(damaged("its table of sections is invalid")),
+        }
     }
 
     /// The next two sections as strings.
@@ -208,31 +262,68 @@ impl SectionReader<'_> {
             ends: self.array()?,
             bytes: self.array()?,
         };
-        let ascending = texts.ends.windows(2).all(|ends| ends[0] <= ends[1]);
-        let complete = texts.ends.last() == Some(&(texts.bytes.len() as u64));
-        let valid = simdutf8::basic::from_utf8(&texts.bytes).is_ok();
-        if !(ascending && complete && valid) {
-            return Err(damaged("its strings are invalid"));
-        }
-        Ok(texts)
+        let valid = is_partition(texts.ends.iter().copied(), texts.bytes.len() as u64)
+            && are_valid_texts(&texts);
+        valid
+            .then_some(texts)
+            .ok_or_else(|| damaged("its strings are invalid"))
     }
 
-    /// The next section as a hash table of strings.
-    pub fn string_table(&mut self) -> Result<StringTable, OpenError> {
-        Ok(StringTable {
+    /// The next sections as a hash table of `texts`, which are distinct.
+    pub fn string_table(&mut self, texts: &StringArray) -> Result<StringTable, OpenError> {
+        let table = StringTable {
+            seed: self.value()?,
             buckets: self.array()?,
-        })
+        };
+        table
+            .is_valid(texts)
+            .then_some(table)
+            .ok_or_else(|| damaged("a hash table of strings is invalid"))
     }
 
     /// The next sections as a subscription table.
     pub fn subscription_table(&mut self) -> Result<SubscriptionTable, OpenError> {
-        Ok(SubscriptionTable {
-            class_starts: self.array()?,
-            slot_rows: self.array()?,
-            row_classes: self.array()?,
-            ids: self.strings()?,
-            id_table: self.string_table()?,
+        let class_starts = self.array()?;
+        let slot_rows = self.array()?;
+        let row_classes = self.array()?;
+        let ids = self.strings()?;
+        let table = SubscriptionTable {
+            class_starts,
+            slot_rows,
+            row_classes,
+            id_table: self.string_table(&ids)?,
+            ids,
             sources: self.strings()?,
-        })
+        };
+        table
+            .is_valid()
+            .then_some(table)
+            .ok_or_else(|| damaged("its table of subscriptions is invalid"))
     }
+}
+
+/// Whether `starts` are those of consecutive, possibly empty parts of `0..end`, followed by `end`.
+pub fn is_partition<T: Copy + PartialOrd + Default>(
+    starts: impl ExactSizeIterator<Item = T> + Clone,
+    end: T,
+) -> bool {
+    let mut previous = T::default();
+    let mut ascending = true;
+    let (first, last) = (starts.clone().next(), starts.clone().last());
+    for start in starts {
+        ascending &= previous <= start;
+        previous = start;
+    }
+    ascending && first == Some(T::default()) && last == Some(end)
+}
+
+/// Whether each string is UTF-8: the bytes are, and no string begins within a character.
+fn are_valid_texts(texts: &StringArray) -> bool {
+    let Ok(all) = simdutf8::basic::from_utf8(&texts.bytes) else {
+        return false;
+    };
+    texts
+        .ends
+        .iter()
+        .all(|&end| all.is_char_boundary(end as usize))
 }

@@ -1,11 +1,12 @@
 //! Flat arrays and tables, read the same way from memory and from a mapped file.
 
+use std::hash::{BuildHasher, Hasher, RandomState};
 use std::ops::{Deref, Range};
 use std::sync::Arc;
 
 use bytemuck::Pod;
 use memmap2::Mmap;
-use xxhash_rust::xxh3::xxh3_64;
+use xxhash_rust::xxh3::xxh3_64_with_seed;
 
 /// An immutable array of plain values, in memory or in a mapped file.
 pub struct FlatArray<T: Pod> {
@@ -17,7 +18,43 @@ pub struct FlatArray<T: Pod> {
 
 enum Owner<T> {
     Memory { _values: Vec<T> },
-    File { _map: Arc<Mmap> },
+    File { _content: Arc<FileContent> },
+}
+
+/// The bytes of an index file, aligned for every section.
+pub enum FileContent {
+    /// Mapped from a file.
+    Mapped(Mmap),
+    /// Copied from bytes in memory.
+    Copied {
+        /// The bytes, padded to whole words.
+        words: Vec<u64>,
+        /// Number of bytes.
+        len: usize,
+    },
+}
+
+impl FileContent {
+    /// Copies bytes.
+    pub fn copied(bytes: &[u8]) -> FileContent {
+        let mut words = vec![0; bytes.len().div_ceil(size_of::<u64>())];
+        bytemuck::cast_slice_mut(&mut words)[..bytes.len()].copy_from_slice(bytes);
+        FileContent::Copied {
+            words,
+            len: bytes.len(),
+        }
+    }
+}
+
+impl Deref for FileContent {
+    type Target = [u8];
+
+    fn deref(&self) -> &[u8] {
+        match self {
+            FileContent::Mapped(map) => map,
+            FileContent::Copied { words, len } => &bytemuck::cast_slice(words)[..*len],
+        }
+    }
 }
 
 // SAFETY: the memory behind `first` is owned by `_owner` and never written to.
@@ -27,13 +64,13 @@ unsafe impl<T: Pod + Send + Sync> Sync for FlatArray<T> {}
 
 impl<T: Pod> FlatArray<T> {
     /// The array in the bytes `range` of a file; `None` if the range or its alignment is invalid.
-    pub fn mapped(map: &Arc<Mmap>, range: Range<usize>) -> Option<FlatArray<T>> {
-        let values: &[T] = bytemuck::try_cast_slice(map.get(range)?).ok()?;
+    pub fn in_file(content: &Arc<FileContent>, range: Range<usize>) -> Option<FlatArray<T>> {
+        let values: &[T] = bytemuck::try_cast_slice(content.get(range)?).ok()?;
         Some(FlatArray {
             first: values.as_ptr(),
             len: values.len(),
             _owner: Owner::File {
-                _map: Arc::clone(map),
+                _content: Arc::clone(content),
             },
         })
     }
@@ -93,9 +130,15 @@ impl StringArray {
 
     /// The string at an index.
     pub fn get(&self, at: u32) -> &str {
-        let range = self.ends[at as usize] as usize..self.ends[at as usize + 1] as usize;
         // The strings of a file are validated when it is opened.
-        std::str::from_utf8(&self.bytes[range]).expect("strings are UTF-8")
+        std::str::from_utf8(self.bytes_of(at)).expect("strings are UTF-8")
+    }
+
+    /// The bytes of the string at an index.
+    #[inline]
+    pub fn bytes_of(&self, at: u32) -> &[u8] {
+        let ends = &self.ends[at as usize..at as usize + 2];
+        &self.bytes[ends[0] as usize..ends[1] as usize]
     }
 }
 
@@ -137,10 +180,23 @@ impl StringArrayBuilder {
     }
 }
 
+/// A seed that nobody can predict.
+///
+/// Whoever knows the seed of a hash table can choose strings that all have the same hash.
+pub fn random_seed() -> u64 {
+    RandomState::new().build_hasher().finish()
+}
+
 const EMPTY: u32 = u32::MAX;
+
+/// Maximum distance of a string from the bucket that its hash selects. In a table that is at most half
+/// full, distances above 100 do not occur by chance.
+const DISPLACEMENT_MAX: usize = 512;
 
 /// A hash table from strings to their indexes: open addressing, at most half full.
 pub struct StringTable {
+    /// Of the hash function; random, because the strings come from subscribers.
+    pub seed: u64,
     /// Indexes of strings, or [`EMPTY`]; their number is a power of two.
     pub buckets: FlatArray<u32>,
 }
@@ -148,12 +204,16 @@ pub struct StringTable {
 impl StringTable {
     /// A table of `texts`; of equal strings it finds the first.
     pub fn build(texts: &StringArray) -> StringTable {
-        let size = (texts.count() * 2).max(2).next_power_of_two();
+        StringTable::with_seed(texts, random_seed())
+    }
+
+    fn with_seed(texts: &StringArray, seed: u64) -> StringTable {
+        let size = bucket_count(texts);
         let mut buckets = vec![EMPTY; size];
         for at in 0..texts.count() as u32 {
-            let text = texts.get(at);
-            let mut bucket = xxh3_64(text.as_bytes()) as usize & (size - 1);
-            while buckets[bucket] != EMPTY && texts.get(buckets[bucket]) != text {
+            let text = texts.bytes_of(at);
+            let mut bucket = xxh3_64_with_seed(text, seed) as usize & (size - 1);
+            while buckets[bucket] != EMPTY && texts.bytes_of(buckets[bucket]) != text {
                 bucket = (bucket + 1) & (size - 1);
             }
             if buckets[bucket] == EMPTY {
@@ -161,6 +221,7 @@ impl StringTable {
             }
         }
         StringTable {
+            seed,
             buckets: buckets.into(),
         }
     }
@@ -169,19 +230,37 @@ impl StringTable {
     #[inline]
     pub fn find(&self, texts: &StringArray, text: &[u8]) -> Option<u32> {
         let mask = self.buckets.len() - 1;
-        let mut bucket = xxh3_64(text) as usize & mask;
+        let mut bucket = xxh3_64_with_seed(text, self.seed) as usize & mask;
         loop {
             let at = self.buckets[bucket];
             if at == EMPTY {
                 return None;
             }
-            let range = texts.ends[at as usize] as usize..texts.ends[at as usize + 1] as usize;
-            if &texts.bytes[range] == text {
+            if texts.bytes_of(at) == text {
                 return Some(at);
             }
             bucket = (bucket + 1) & mask;
         }
     }
+
+    /// Whether the table finds each of the strings, which are distinct, and nothing else.
+    pub fn is_valid(&self, texts: &StringArray) -> bool {
+        let mask = self.buckets.len().wrapping_sub(1);
+        let is_empty = |&&bucket: &&u32| bucket == EMPTY;
+        self.buckets.len() == bucket_count(texts)
+            && self.buckets.iter().filter(is_empty).count() == self.buckets.len() - texts.count()
+            && (0..texts.count() as u32).all(|at| {
+                let home = xxh3_64_with_seed(texts.bytes_of(at), self.seed) as usize;
+                (home..home.saturating_add(DISPLACEMENT_MAX))
+                    .map(|bucket| self.buckets[bucket & mask])
+                    .take_while(|&other| other != EMPTY)
+                    .any(|other| other == at)
+            })
+    }
+}
+
+fn bucket_count(texts: &StringArray) -> usize {
+    (texts.count() * 2).max(2).next_power_of_two()
 }
 
 #[cfg(test)]
@@ -201,6 +280,50 @@ mod tests {
         assert_eq!(table.find(&texts, "ünï".as_bytes()), Some(2));
         assert_eq!(table.find(&texts, b"bb"), Some(4));
         assert_eq!(table.find(&texts, b"b"), None);
+    }
+
+    #[test]
+    fn the_hash_of_a_string_differs_from_table_to_table() {
+        let mut builder = StringArrayBuilder::default();
+        // With the seed 0, all of these are found at or after the same bucket.
+        let chosen = (0..).map(|number: u64| number.to_string());
+        let chosen = chosen.filter(|text| xxh3_64_with_seed(text.as_bytes(), 0) & 0xfff == 0);
+        chosen.take(2_000).for_each(|text| {
+            builder.push(&text);
+        });
+        let texts = builder.finish();
+        assert!(!StringTable::with_seed(&texts, 0).is_valid(&texts));
+        for _ in 0..3 {
+            assert!(StringTable::build(&texts).is_valid(&texts));
+        }
+    }
+
+    #[test]
+    fn a_table_that_does_not_find_each_string_is_invalid() {
+        let mut builder = StringArrayBuilder::default();
+        for number in 0..100 {
+            builder.push(&format!("s{number}"));
+        }
+        let texts = builder.finish();
+        let table = StringTable::build(&texts);
+        assert!(table.is_valid(&texts));
+        let changed = |change: &dyn Fn(&mut Vec<u32>)| {
+            let mut buckets = table.buckets.to_vec();
+            change(&mut buckets);
+            let changed = StringTable {
+                seed: table.seed,
+                buckets: buckets.into(),
+            };
+            changed.is_valid(&texts)
+        };
+        let used = table.buckets.iter().position(|&at| at != EMPTY).unwrap();
+        let free = table.buckets.iter().position(|&at| at == EMPTY).unwrap();
+        assert!(!changed(&|buckets| buckets[used] = EMPTY));
+        assert!(!changed(&|buckets| buckets[used] = 100));
+        assert!(!changed(&|buckets| buckets[free] = 0));
+        assert!(!changed(&|buckets| buckets.fill(7)));
+        assert!(!changed(&|buckets| buckets.truncate(128)));
+        assert!(!changed(&|buckets| buckets.clear()));
     }
 
     #[test]

@@ -8,6 +8,7 @@ use std::sync::Arc;
 
 use hashbrown::HashSet;
 
+use crate::subscription_store::file_format::OpenError;
 use crate::subscription_store::subscription_table::SubscriptionTable;
 use crate::xpath::QueryRefusal;
 
@@ -29,7 +30,7 @@ pub trait BuildSegment: Default {
     /// How many subscriptions were added.
     fn count(&self) -> usize;
     /// Adds a subscription of another segment.
-    fn copy(&mut self, segment: &Self::Segment, row: u32);
+    fn copy(&mut self, segment: &Self::Segment, row: u32) -> Result<(), OpenError>;
     /// The finished segment.
     fn finish(self) -> Self::Segment;
 }
@@ -230,27 +231,32 @@ impl<B: BuildSegment> SubscriptionStore<B> {
         while self.views.len() > SEGMENTS_MAX {
             self.views
                 .sort_by_key(|view| std::cmp::Reverse(view.count()));
-            let smallest = self.views.split_off(self.views.len() - 2);
-            self.views.push(SegmentView::new(merge::<B>(&smallest)));
+            let others = self.views.len() - 2;
+            let Ok(merged) = merge::<B>(&self.views[others..]) else {
+                // Part of a damaged file cannot be copied; merging only makes matching faster.
+                break;
+            };
+            self.views.truncate(others);
+            self.views.push(SegmentView::new(merged));
         }
     }
 
     /// All subscriptions in one segment, without the removed ones.
-    pub fn compacted(&mut self) -> Arc<B::Segment> {
+    pub fn compacted(&mut self) -> Result<Arc<B::Segment>, OpenError> {
         self.flush();
         match self.views.as_slice() {
-            [view] if view.removed.is_empty() => Arc::clone(&view.segment),
-            views => Arc::new(merge::<B>(views)),
+            [view] if view.removed.is_empty() => Ok(Arc::clone(&view.segment)),
+            views => merge::<B>(views).map(Arc::new),
         }
     }
 }
 
-fn merge<B: BuildSegment>(views: &[SegmentView<B::Segment>]) -> B::Segment {
+fn merge<B: BuildSegment>(views: &[SegmentView<B::Segment>]) -> Result<B::Segment, OpenError> {
     let mut builder = B::default();
     for view in views {
         for row in view.live_rows() {
-            builder.copy(&view.segment, row);
+            builder.copy(&view.segment, row)?;
         }
     }
-    builder.finish()
+    Ok(builder.finish())
 }

@@ -6,6 +6,7 @@
 
 use std::ops::Range;
 
+use crate::subscription_store::file_format::is_partition;
 use crate::subscription_store::flat_layout::{
     FlatArray, StringArray, StringArrayBuilder, StringTable,
 };
@@ -54,6 +55,24 @@ impl SubscriptionTable {
         let rows = &self.slot_rows[slots.start as usize..slots.end as usize];
         // The rows of a class ascend.
         slots.start + rows.partition_point(|&other| other < row) as u32
+    }
+
+    /// Whether the arrays fit together: each class has subscriptions, and each row is in the slots of
+    /// its class, in ascending order.
+    pub fn is_valid(&self) -> bool {
+        let count = self.count();
+        let starts = &self.class_starts;
+        let has_valid_sizes = count < u32::MAX as usize
+            && self.slot_rows.len() == count
+            && self.ids.count() == count
+            && self.sources.count() == count
+            && is_partition(starts.iter().copied(), count as u32);
+        has_valid_sizes
+            && (0u32..).zip(starts.windows(2)).all(|(class, ends)| {
+                let rows = &self.slot_rows[ends[0] as usize..ends[1] as usize];
+                let is_own = |&row: &u32| self.row_classes.get(row as usize) == Some(&class);
+                !rows.is_empty() && rows.is_sorted_by(|a, b| a < b) && rows.iter().all(is_own)
+            })
     }
 
     /// The row of an id.

@@ -7,7 +7,7 @@ from collections.abc import Mapping as Mapped
 from dataclasses import dataclass, field
 from typing import Final, Literal, TypeAlias, get_args
 
-from penstock.errors import error
+from penstock.errors import IndexFileError, error
 
 UnknownSchema: TypeAlias = Literal["refuse", "as-is"]
 """Treatment of documents with an unregistered schema: refuse them, or match them without a
@@ -77,14 +77,19 @@ class MappingTable:
         Raises
         ------
         IndexFileError
-            ``index.too-new``
+            ``index.too-new`` or ``index.damaged``
         """
-        found = json.loads(text)
-        if found["format"] > FORMAT:
-            raise error("index.too-new", "the mapping table has a newer format version")
-        return cls(
-            {(publisher, schema): digest for publisher, schema, digest in found["schemas"]},
-            frozenset(found["domains"]),
-            found["mappings"],
-            found["unknown_schema"],
-        )
+        try:
+            found = json.loads(text)
+            if found["format"] > FORMAT:
+                raise error("index.too-new", "the mapping table has a newer format version")
+            return cls(
+                {(publisher, schema): digest for publisher, schema, digest in found["schemas"]},
+                frozenset(found["domains"]),
+                dict(found["mappings"]),
+                found["unknown_schema"],
+            )
+        except IndexFileError:
+            raise
+        except (ValueError, LookupError, TypeError, RecursionError) as reason:
+            raise error("index.damaged", "the content of the mapping table is invalid") from reason

@@ -7,7 +7,9 @@ processes of the machine share; a copy appears under its final name only when it
 from __future__ import annotations
 
 import os
+import re
 import shutil
+import stat
 import tempfile
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -17,11 +19,14 @@ from urllib.parse import unquote, urlsplit
 from pyarrow import fs
 
 from penstock.errors import error
-from penstock.workspace.atomic_files import TEMPORARY_SUFFIX, sync_directory, temporary_path
+from penstock.workspace.atomic_files import sync_directory, temporary_path
 from penstock.workspace.limits import CACHED_FILES_MAX
 
 CACHE_VARIABLE = "PENSTOCK_CACHE"
 """Environment variable that names another cache directory."""
+
+_CACHED_NAME = re.compile(r"[0-9a-f]{64}\.(arrow|index|keywords|mappings)")
+"""Names of the files that the cache holds: a digest and a suffix. Others are not Penstock's."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,8 +102,8 @@ class FileStore:
                 raise _missing(f"{self.uri}/{name}")
             return path
         path = cache_directory() / name
-        if path.exists():
-            path.touch()
+        if _last_used(path) is not None:
+            os.utime(path, follow_symlinks=False)
             return path
         self._copy(name, path, verify)
         _evict_least_recently_used(path.parent)
@@ -143,25 +148,35 @@ def cache_directory() -> Path:
     else:
         directory = Path(tempfile.gettempdir()) / f"penstock-{os.getuid()}"
     directory.mkdir(mode=0o700, parents=True, exist_ok=True)
-    if directory.stat().st_uid != os.getuid():
-        # Another user could plant files in it.
-        raise PermissionError(1, "the cache belongs to another user", str(directory))
+    # Another user could plant files in a directory of theirs, or a link in the temporary directory.
+    owner = directory.stat() if configured else directory.lstat()
+    if owner.st_uid != os.getuid() or not stat.S_ISDIR(owner.st_mode):
+        raise PermissionError(1, "the cache is not a directory of this user", str(directory))
     return directory
 
 
 def _evict_least_recently_used(directory: Path) -> None:
-    """Enforce the limit of the cache. A removed file stays readable where it is mapped."""
-    files = [path for path in directory.iterdir() if not path.name.endswith(TEMPORARY_SUFFIX)]
-    files.sort(key=_last_used, reverse=True)
+    """Enforce the limit of the cache. A removed file stays readable where it is mapped.
+
+    The user may have chosen a directory that also holds other files, which are left alone.
+    """
+    last_used = {
+        path: used
+        for path in directory.iterdir()
+        if _CACHED_NAME.fullmatch(path.name) and (used := _last_used(path)) is not None
+    }
+    files = sorted(last_used, key=lambda path: last_used[path], reverse=True)
     for path in files[CACHED_FILES_MAX:]:
         path.unlink(missing_ok=True)
 
 
-def _last_used(path: Path) -> float:
+def _last_used(path: Path) -> float | None:
+    """When a cached file was last used; ``None`` if there is no regular file of that name."""
     try:
-        return path.stat().st_mtime
-    except FileNotFoundError:  # evicted by another process
-        return 0.0
+        found = path.lstat()
+    except FileNotFoundError:  # not copied yet, or evicted by another process
+        return None
+    return found.st_mtime if stat.S_ISREG(found.st_mode) else None
 
 
 def _missing(uri: str) -> Exception:

@@ -49,6 +49,7 @@ _BASE_KEY = b"penstock.base"
 _REMOVED_KEY = b"penstock.removed"
 
 _DIGEST = re.compile("[0-9a-f]{64}")
+_NUMBER = re.compile(rb"[0-9]{1,18}")
 
 _SUFFIXES: Final[Mapping[QueryKind, str]] = {"xpath": ".index", "keywords": ".keywords"}
 
@@ -221,10 +222,14 @@ def _read(store: FileStore, digest: str) -> StoredVersion:
     verify(path)
     try:
         table = pa.ipc.open_file(pa.memory_map(str(path))).read_all()
-    except pa.ArrowInvalid as fault:
+        # The file's name is its digest, but whoever wrote the file may have chosen both.
+        table.validate(full=True)
+    except (pa.ArrowException, OSError) as fault:
         raise error("index.not-an-index", f"{path} is not an Arrow file") from fault
     metadata = table.schema.metadata or {}
-    stored_format = int(metadata.get(_FORMAT_KEY, b"0"))
+    stored_format = _number(metadata.get(_FORMAT_KEY, b"0"))
+    if stored_format is None:
+        raise error("index.not-an-index", f"{path} is not a table of subscriptions")
     if stored_format > FORMAT:
         raise error("index.too-new", f"{path} has format {stored_format}, newer than {FORMAT}")
     table = table.replace_schema_metadata(None)
@@ -233,15 +238,20 @@ def _read(store: FileStore, digest: str) -> StoredVersion:
         table = table.add_column(_KIND_COLUMN, SUBSCRIPTIONS.field(_KIND_COLUMN), kind)
     if not table.schema.equals(SUBSCRIPTIONS):
         raise error("index.not-an-index", f"{path} is not a table of subscriptions")
-    base = metadata.get(_BASE_KEY)
-    removed = metadata.get(_REMOVED_KEY, b"").decode()
-    return StoredVersion(
-        store,
-        digest,
-        table,
-        digest if base is None else base.decode(),
-        frozenset(int(number) for number in removed.split(",") if number),
+    base = metadata.get(_BASE_KEY, digest.encode()).decode(errors="replace")
+    removed = [_number(part) for part in metadata.get(_REMOVED_KEY, b"").split(b",") if part]
+    has_nulls = any(
+        table.column(column.name).null_count for column in SUBSCRIPTIONS if not column.nullable
     )
+    if has_nulls or None in removed or not _DIGEST.fullmatch(base):
+        raise error("index.damaged", f"the content of {path} is invalid")
+    numbers = frozenset(number for number in removed if number is not None)
+    return StoredVersion(store, digest, table, base, numbers)
+
+
+def _number(text: bytes) -> int | None:
+    """A number of the metadata; ``None`` if it is none."""
+    return int(text) if _NUMBER.fullmatch(text) else None
 
 
 def _load_indexes(store: FileStore, digest: str, table: pa.Table) -> QueryIndexes:

@@ -191,12 +191,20 @@ fn a_rejected_document_leaves_no_state_behind() {
 fn a_file_of_another_kind_is_rejected() {
     let folder = tempfile::tempdir().expect("a folder");
     let path = folder.path().join("index");
-    file_format::write(&*PathIndex::default().compacted(), &path).expect("written");
+    file_format::write(
+        &*PathIndex::default().compacted().expect("undamaged"),
+        &path,
+    )
+    .expect("written");
     assert!(matches!(
         file_format::open::<KeywordSegment>(&path),
         Err(OpenError::Refused("index.not-an-index", _))
     ));
-    file_format::write(&*index_of(&[("a", "b")]).compacted(), &path).expect("written");
+    file_format::write(
+        &*index_of(&[("a", "b")]).compacted().expect("undamaged"),
+        &path,
+    )
+    .expect("written");
     let mut bytes = std::fs::read(&path).expect("read");
     for (at, code) in [(16, "index.too-new"), (100, "index.damaged")] {
         bytes[at] ^= 0x40;

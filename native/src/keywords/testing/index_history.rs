@@ -61,7 +61,7 @@ impl IndexHistory {
         }
         let folder = tempfile::tempdir().expect("a folder");
         let path = folder.path().join("words");
-        file_format::write(&*index.compacted(), &path).expect("written");
+        file_format::write(&*index.compacted().expect("undamaged"), &path).expect("written");
         let loaded = KeywordIndex::from_segment(file_format::open(&path).expect("read"));
         assert_eq!([index.count(), loaded.count()], [live.len(); 2]);
         BuiltIndexes {

@@ -9,12 +9,14 @@ from __future__ import annotations
 import hashlib
 import json
 import os
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from os import PathLike
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from penstock.errors import error
+
+Entry = TypeVar("Entry")
 
 MAGIC = b"penstock reference index\n"
 """The first line of every file of XPath subscriptions, whatever its version."""
@@ -46,8 +48,10 @@ def write_index(
     _sync_folder(path.parent)
 
 
-def read_index(path: str | PathLike[str], magic: bytes) -> list[dict[str, Any]]:
-    """The subscriptions of a file that starts with ``magic``.
+def read_index(
+    path: str | PathLike[str], magic: bytes, entry_of: Callable[[dict[str, Any]], Entry]
+) -> list[Entry]:
+    """The subscriptions of a file that starts with ``magic``, converted by ``entry_of``.
 
     Raises
     ------
@@ -65,7 +69,11 @@ def read_index(path: str | PathLike[str], magic: bytes) -> list[dict[str, Any]]:
         )
     if version < 1 or hashlib.sha256(body).hexdigest() != digest:
         raise error("index.damaged", f"the content of {path} does not match its checksum")
-    return [json.loads(line) for line in body.splitlines()]
+    # Whoever can write the file can compute its checksum.
+    try:
+        return [entry_of(json.loads(line)) for line in body.splitlines()]
+    except (ValueError, LookupError, TypeError, AttributeError, RecursionError) as reason:
+        raise error("index.damaged", f"the content of {path} is invalid") from reason
 
 
 def _header(line: bytes, path: str | PathLike[str]) -> tuple[int, str]:

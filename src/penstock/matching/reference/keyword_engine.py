@@ -38,7 +38,7 @@ class ReferenceKeywordIndex(ReferenceIndexBase[_Entry]):
     @classmethod
     def load(cls, path: str | PathLike[str]) -> ReferenceKeywordIndex:
         """Read a saved index."""
-        return cls(_entry(row["id"], row["query"]) for row in read_index(path, KEYWORD_MAGIC))
+        return cls(read_index(path, KEYWORD_MAGIC, lambda row: _entry(row["id"], row["query"])))
 
     def add_many(self, ids: Sequence[str], queries: Sequence[str]) -> Mapping[int, QueryError]:
         """Add all valid queries; returns the errors of the others by position."""

@@ -52,7 +52,7 @@ class ReferenceIndex(ReferenceIndexBase[_Entry]):
     @classmethod
     def load(cls, path: str | PathLike[str]) -> ReferenceIndex:
         """Read a saved index."""
-        return cls(_Entry.of(Subscription(**row)) for row in read_index(path, MAGIC))
+        return cls(read_index(path, MAGIC, lambda row: _Entry.of(Subscription(**row))))
 
     def add_many(
         self,
