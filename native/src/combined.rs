@@ -9,6 +9,7 @@ use crate::keywords::engine::KeywordEngine;
 use crate::keywords::matcher::KeywordMatcher;
 use crate::matching::engine::PathEngine;
 use crate::matching::matcher::PathMatcher;
+use crate::subscription_store::subscription_table::SubscriptionTable;
 
 /// A matcher of paths and a matcher of keywords over the same documents.
 ///
@@ -50,5 +51,12 @@ impl<P: PathEngine, K: KeywordEngine> DocumentMatcher for CombinedMatcher<P, K> 
             Some(of_keywords) => base + self.keywords.numbered().added_before(of_keywords),
             None => self.paths.numbered().added_before(handle),
         }
+    }
+
+    fn subscription_tables(&self) -> Vec<&SubscriptionTable> {
+        let paths = self.paths.numbered().subscription_tables();
+        paths
+            .chain(self.keywords.numbered().subscription_tables())
+            .collect()
     }
 }

@@ -42,7 +42,7 @@ MAY_USE: dict[str, set[str]] = {
         "tokenizer",
         "xpath",
     },
-    "combined": {"dispatch", "keywords", "matching"},
+    "combined": {"dispatch", "keywords", "matching", "subscription_store"},
     "baselines": {
         "dispatch",
         "events",

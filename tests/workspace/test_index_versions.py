@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import multiprocessing
 import os
+import tempfile
 from concurrent.futures import ProcessPoolExecutor
 from pathlib import Path
 
@@ -199,7 +200,7 @@ def test_a_cache_in_the_temporary_directory_is_no_link(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.delenv("PENSTOCK_CACHE")
-    monkeypatch.setattr(file_store.tempfile, "gettempdir", lambda: str(tmp_path))
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
     (tmp_path / "home").mkdir()
     (tmp_path / f"penstock-{os.getuid()}").symlink_to(tmp_path / "home")
     with pytest.raises(PermissionError):

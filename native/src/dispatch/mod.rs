@@ -15,6 +15,8 @@ pub mod worker_pool;
 use event_source::EventSource;
 use outcome::{MatchError, Matched};
 
+use crate::subscription_store::subscription_table::SubscriptionTable;
+
 /// Matches documents against the subscriptions of a snapshot, of any kind.
 pub trait DocumentMatcher: Send + Sync {
     /// The subscriptions that match a document.
@@ -23,6 +25,10 @@ pub trait DocumentMatcher: Send + Sync {
     /// The id of the subscription with this handle.
     fn id(&self, handle: u32) -> &str;
 
-    /// Sort key that puts handles in the order in which their subscriptions were added.
+    /// How many subscriptions were added before that of a handle.
     fn added_before(&self, handle: u32) -> u32;
+
+    /// The tables of subscriptions, in the order in which [`DocumentMatcher::added_before`] counts their
+    /// rows.
+    fn subscription_tables(&self) -> Vec<&SubscriptionTable>;
 }

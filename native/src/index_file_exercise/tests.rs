@@ -111,7 +111,9 @@ fn mutate(content: &mut [u8], random: &mut Random) {
     recompute_checksum(content);
 }
 
-fn use_mutated(original: &[u8], exercise: fn(&[u8], &[&[u8]]) -> Result<MatchedIds, OpenError>) {
+type Exercise = fn(&[u8], &[&[u8]]) -> Result<MatchedIds, OpenError>;
+
+fn use_mutated(original: &[u8], exercise: Exercise) {
     let expected = exercise(original, &DOCUMENTS).expect("undamaged");
     assert!(expected[0].is_some() && expected[4].is_none());
     let (mut refused, mut same) = (0, 0);

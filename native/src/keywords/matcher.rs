@@ -20,6 +20,7 @@ use crate::reader::Summary;
 use crate::subscription_store::class_set::{ClassSet, OrderedClassSet};
 use crate::subscription_store::numbering::NumberedSnapshot;
 use crate::subscription_store::store::BuildSegment;
+use crate::subscription_store::subscription_table::SubscriptionTable;
 
 /// Matches documents against a snapshot of an index of keyword subscriptions.
 pub struct KeywordMatcher<E: KeywordEngine = PostingsEngine> {
@@ -189,6 +190,10 @@ impl<E: KeywordEngine> DocumentMatcher for KeywordMatcher<E> {
 
     fn added_before(&self, handle: u32) -> u32 {
         self.numbered.added_before(handle)
+    }
+
+    fn subscription_tables(&self) -> Vec<&SubscriptionTable> {
+        self.numbered.subscription_tables().collect()
     }
 }
 

@@ -5,6 +5,9 @@ use crate::tokenizer::case_folding::SHRINKING_MAX;
 use crate::tokenizer::word_tokenizer::{TokenCollector, Tokenizer, WORD_BYTES_MAX};
 use crate::xpath::QueryRefusal;
 
+/// Maximum number of characters in a query.
+pub const QUERY_CHARACTERS_MAX: usize = 65_536;
+
 /// Maximum number of distinct words in a query.
 pub const KEYWORDS_MAX: usize = 1_000;
 
@@ -22,6 +25,12 @@ pub struct KeywordQuery {
 
 /// Parses a query.
 pub fn parse(text: &str) -> Result<KeywordQuery, QueryRefusal> {
+    if text.len() > QUERY_CHARACTERS_MAX {
+        if let Some((at, _)) = text.char_indices().nth(QUERY_CHARACTERS_MAX) {
+            let message = format!("more than {QUERY_CHARACTERS_MAX} characters");
+            return Err(refusal("keywords.too-long", message, text, at));
+        }
+    }
     let mut tokenizer = Tokenizer::new(usize::MAX / SHRINKING_MAX);
     let mut query = KeywordQuery {
         words: Vec::new(),

@@ -26,6 +26,7 @@ use crate::select::{
 };
 use crate::subscription_store::class_set::ClassSet;
 use crate::subscription_store::numbering::NumberedSnapshot;
+use crate::subscription_store::subscription_table::SubscriptionTable;
 use crate::xpath::ast::Query;
 
 /// Compiled selectors that a worker caches; past it the cache is flushed.
@@ -237,5 +238,9 @@ impl<E: PathEngine> DocumentMatcher for PathMatcher<E> {
 
     fn added_before(&self, handle: u32) -> u32 {
         self.numbered.added_before(handle)
+    }
+
+    fn subscription_tables(&self) -> Vec<&SubscriptionTable> {
+        self.numbered.subscription_tables().collect()
     }
 }

@@ -1,19 +1,69 @@
 //! Python buffers and iterables as Rust slices and streams.
 
 use std::io::{self, Read};
+use std::ops::Deref;
 
 use pyo3::buffer::PyBuffer;
 use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
-use pyo3::types::PyIterator;
+use pyo3::types::{PyBytes, PyIterator, PyMemoryView};
 
-/// The bytes of a contiguous buffer, which the caller must not change meanwhile.
-pub(super) fn bytes_of(buffer: &PyBuffer<u8>) -> PyResult<&[u8]> {
-    if !buffer.is_c_contiguous() {
-        return Err(PyTypeError::new_err("the buffer must be contiguous"));
+/// The bytes of a Python object that supports the buffer protocol. Bytes that another thread could
+/// change meanwhile are copied: the reader relies on what it has validated.
+pub(super) enum BufferBytes {
+    Shared(PyBuffer<u8>),
+    Copied(Vec<u8>),
+}
+
+impl<'a, 'py> FromPyObject<'a, 'py> for BufferBytes {
+    type Error = PyErr;
+
+    fn extract(object: Borrowed<'a, 'py, PyAny>) -> PyResult<BufferBytes> {
+        let buffer = PyBuffer::<u8>::get(&object)?;
+        if !buffer.is_c_contiguous() {
+            return Err(PyTypeError::new_err("the buffer must be contiguous"));
+        }
+        if buffer.readonly() && is_immutable(&object)? {
+            return Ok(BufferBytes::Shared(buffer));
+        }
+        Ok(BufferBytes::Copied(buffer.to_vec(object.py())?))
     }
-    // SAFETY: the exporter keeps the memory alive and in place while `buffer` lives.
-    Ok(unsafe { std::slice::from_raw_parts(buffer.buf_ptr().cast(), buffer.len_bytes()) })
+}
+
+/// Whether nobody changes the memory behind a read-only buffer. That it is read-only does not suffice:
+/// a view may be read-only while its exporter, such as a `bytearray`, is not.
+fn is_immutable(object: &Bound<'_, PyAny>) -> PyResult<bool> {
+    if object.is_exact_instance_of::<PyBytes>() {
+        return Ok(true);
+    }
+    let exporter = match object.cast::<PyMemoryView>() {
+        Ok(view) => view.getattr("obj")?,
+        Err(_) => object.clone(),
+    };
+    let class = exporter.get_type();
+    let name = class.qualname()?;
+    let is_known = match class.module()?.to_str()? {
+        // A file that is mapped read-only; it must not change while it is matched.
+        "mmap" => name == "mmap",
+        "pyarrow.lib" => name == "Buffer",
+        _ => exporter.is_exact_instance_of::<PyBytes>(),
+    };
+    Ok(is_known && PyBuffer::<u8>::get(&exporter)?.readonly())
+}
+
+impl Deref for BufferBytes {
+    type Target = [u8];
+
+    fn deref(&self) -> &[u8] {
+        match self {
+            // SAFETY: the buffer is contiguous, its exporter keeps the memory alive and in place while
+            // `buffer` lives, and nobody changes it ([`is_immutable`]).
+            BufferBytes::Shared(buffer) => unsafe {
+                std::slice::from_raw_parts(buffer.buf_ptr().cast(), buffer.len_bytes())
+            },
+            BufferBytes::Copied(bytes) => bytes,
+        }
+    }
 }
 
 /// A Python iterable of bytes as a stream that any thread can read.
@@ -66,9 +116,8 @@ pub(super) struct Documents<'a> {
 
 impl<'a> Documents<'a> {
     /// The documents at `offsets`, which are 64-bit, one more than documents.
-    pub fn new(bytes: &'a PyBuffer<u8>, offsets: &PyBuffer<u8>) -> PyResult<Documents<'a>> {
-        let bytes = bytes_of(bytes)?;
-        let offsets: Vec<usize> = bytes_of(offsets)?
+    pub fn new(bytes: &'a [u8], offsets: &[u8]) -> PyResult<Documents<'a>> {
+        let offsets: Vec<usize> = offsets
             .chunks_exact(8)
             .map(|offset| i64::from_le_bytes(offset.try_into().expect("eight bytes")) as usize)
             .collect();

@@ -4,12 +4,11 @@
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use pyo3::buffer::PyBuffer;
 use pyo3::prelude::*;
 use pyo3::PyClassInitializer;
 
-use super::buffers::{bytes_of, Chunks, Documents};
-use super::outcomes::{batch_tuple, outcome, with_ids, BatchTuple, OutcomeTuple};
+use super::buffers::{BufferBytes, Chunks, Documents};
+use super::outcomes::{batch_tuple, of_file, outcome, with_ids, BatchTuple, OutcomeTuple};
 use crate::dispatch::batch::match_all;
 use crate::dispatch::document_source::DocumentSource;
 use crate::dispatch::event_source::EventSource;
@@ -44,14 +43,17 @@ impl DocumentMatcher {
     fn match_bytes<'py>(
         &self,
         py: Python<'py>,
-        document: PyBuffer<u8>,
+        document: BufferBytes,
     ) -> PyResult<OutcomeTuple<'py>> {
-        self.outcome(py, &mut DocumentSource::Bytes(bytes_of(&document)?))
+        self.outcome(py, &mut DocumentSource::Bytes(&document))
     }
 
     /// Matches a file.
     fn match_file<'py>(&self, py: Python<'py>, path: PathBuf) -> PyResult<OutcomeTuple<'py>> {
-        self.outcome(py, &mut DocumentSource::File(&path))
+        let document = &mut DocumentSource::File(&path);
+        let source = &mut EventSource::unmapped(document);
+        let matched = py.detach(|| self.matcher.match_document(source));
+        outcome(py, self.matcher.clone(), of_file(&path, matched)?)
     }
 
     /// Matches a document that arrives in chunks.
@@ -72,8 +74,8 @@ impl DocumentMatcher {
     fn match_batch<'py>(
         &self,
         py: Python<'py>,
-        documents: PyBuffer<u8>,
-        offsets: PyBuffer<u8>,
+        documents: BufferBytes,
+        offsets: BufferBytes,
     ) -> PyResult<BatchTuple<'py>> {
         let documents = Documents::new(&documents, &offsets)?;
         let (batch, ids) = py.detach(|| {

@@ -1,10 +1,9 @@
 //! Rewrites documents for Python: global documents as XML, and fragments of originals.
 
-use pyo3::buffer::PyBuffer;
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict};
 
-use super::buffers::bytes_of;
+use super::buffers::BufferBytes;
 use super::mapping::{fragment_tuple, FragmentTuple, Mapping};
 use super::outcomes::or_refusal;
 use super::reader::{options, summary_tuple, RefusalTuple, SummaryTuple};
@@ -96,11 +95,11 @@ impl DocumentRewriter {
     fn write<'py>(
         &self,
         py: Python<'py>,
-        document: PyBuffer<u8>,
+        document: BufferBytes,
         mapping: &Mapping,
         table: bool,
     ) -> PyResult<WrittenTuple<'py>> {
-        let bytes = bytes_of(&document)?;
+        let bytes: &[u8] = &document;
         let own = &*mapping.mapping;
         let written = py.detach(|| {
             if table {
@@ -127,14 +126,14 @@ impl DocumentRewriter {
     fn cut(
         &self,
         py: Python<'_>,
-        document: PyBuffer<u8>,
+        document: BufferBytes,
         requests: Vec<RequestTuple>,
     ) -> PyResult<(
         Vec<FragmentTuple>,
         Option<SummaryTuple>,
         Option<RefusalTuple>,
     )> {
-        let bytes = bytes_of(&document)?;
+        let bytes: &[u8] = &document;
         let requests = requests
             .into_iter()
             .map(|(kind, span, name)| FragmentRequest {

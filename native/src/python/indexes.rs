@@ -1,7 +1,11 @@
 //! Shared by the index classes of all kinds of subscriptions.
 
+use std::path::Path;
+
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
+
+use super::reader::file_error;
 
 use crate::subscription_store::file_format::OpenError;
 use crate::subscription_store::numbering::NumberedSnapshot;
@@ -9,6 +13,14 @@ use crate::subscription_store::store::{AddError, IndexSegment};
 
 /// An index, or the code and message of the error.
 pub(super) type LoadedTuple<I> = (Option<I>, Option<(&'static str, String)>);
+
+/// The exception for an index file that could not be written.
+pub(super) fn write_error(path: &Path, error: OpenError) -> PyErr {
+    match error {
+        OpenError::Io(error) => file_error(path, error),
+        damaged => index_error(damaged),
+    }
+}
 
 /// The exception for a damaged index that was open already.
 pub(super) fn index_error(error: OpenError) -> PyErr {
@@ -25,10 +37,13 @@ pub(super) fn index_error(error: OpenError) -> PyErr {
 }
 
 /// Converts the result of opening an index file.
-pub(super) fn loaded_tuple<I>(opened: Result<I, OpenError>) -> PyResult<LoadedTuple<I>> {
+pub(super) fn loaded_tuple<I>(
+    path: &Path,
+    opened: Result<I, OpenError>,
+) -> PyResult<LoadedTuple<I>> {
     match opened {
         Ok(index) => Ok((Some(index), None)),
-        Err(OpenError::Io(error)) => Err(error.into()),
+        Err(OpenError::Io(error)) => Err(file_error(path, error)),
         Err(OpenError::Refused(code, message)) => Ok((None, Some((code, message)))),
     }
 }

@@ -1,20 +1,19 @@
 //! Keyword subscriptions for Python. Whatever takes time runs with the interpreter released.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use pyo3::buffer::PyBuffer;
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
-use pyo3::types::PyDict;
+use pyo3::types::{PyBytes, PyDict};
 
 use super::answers::{answer_tuple, AnswerTuple};
 #[cfg(not(feature = "baselines"))]
 use super::baseline_missing;
-use super::buffers::bytes_of;
+use super::buffers::BufferBytes;
 use super::document_matcher::DocumentMatcher;
 use super::indexes::{
-    add_each, handles_of, index_error, loaded_tuple, LoadedTuple, QueryErrorTuple,
+    add_each, handles_of, index_error, loaded_tuple, write_error, LoadedTuple, QueryErrorTuple,
 };
 use super::outcomes::or_refusal;
 use super::reader::{options, summary_tuple, RefusalTuple, SummaryTuple};
@@ -32,7 +31,7 @@ use crate::engine_selection::{
 };
 use crate::keywords::answer_engine::{ANSWERS_MAX, WINDOW_MAX, WITNESSES_MAX};
 use crate::keywords::element_metadata::TEXT_RANGES_MAX;
-use crate::keywords::query::{parse, KEYWORDS_MAX};
+use crate::keywords::query::{parse, KEYWORDS_MAX, QUERY_CHARACTERS_MAX};
 use crate::keywords::segment::KeywordSegment;
 use crate::keywords::store::KeywordIndex as NativeIndex;
 use crate::keywords::token_sink::Mode;
@@ -84,6 +83,7 @@ pub fn parse_keywords(text: &str) -> ParsedTuple {
 #[pyfunction]
 pub fn keyword_limits() -> Vec<(&'static str, usize)> {
     vec![
+        ("KEYWORD_QUERY_CHARACTERS_MAX", QUERY_CHARACTERS_MAX),
         ("KEYWORDS_MAX", KEYWORDS_MAX),
         ("WORD_BYTES_MAX", WORD_BYTES_MAX),
         ("KEYWORD_WINDOW_MAX", WINDOW_MAX),
@@ -108,6 +108,13 @@ pub struct KeywordIndex {
 }
 
 impl KeywordIndex {
+    fn of_segment(segment: KeywordSegment) -> KeywordIndex {
+        KeywordIndex {
+            index: Mutex::new(NativeIndex::from_segment(segment)),
+            pools: KeywordPools::default(),
+        }
+    }
+
     fn lock(&self) -> MutexGuard<'_, NativeIndex> {
         self.index.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -124,10 +131,21 @@ impl KeywordIndex {
     #[staticmethod]
     fn load(py: Python<'_>, path: PathBuf) -> PyResult<LoadedTuple<KeywordIndex>> {
         let opened = py.detach(|| file_format::open(&path));
-        loaded_tuple(opened.map(|segment| KeywordIndex {
-            index: Mutex::new(NativeIndex::from_segment(segment)),
-            pools: KeywordPools::default(),
-        }))
+        loaded_tuple(&path, opened.map(KeywordIndex::of_segment))
+    }
+
+    /// The index in the content of an index file; or the code and message of the error.
+    #[staticmethod]
+    fn from_bytes(py: Python<'_>, content: BufferBytes) -> PyResult<LoadedTuple<KeywordIndex>> {
+        let content: &[u8] = &content;
+        let opened = py.detach(|| file_format::from_bytes(content));
+        loaded_tuple(Path::new(""), opened.map(KeywordIndex::of_segment))
+    }
+
+    /// The content of the index file.
+    fn to_bytes<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyBytes>> {
+        let content = py.detach(|| Ok(file_format::to_bytes(&*self.lock().compacted()?)));
+        Ok(PyBytes::new(py, &content.map_err(index_error)?))
     }
 
     /// Writes an index file.
@@ -136,7 +154,7 @@ impl KeywordIndex {
             let segment = self.lock().compacted()?;
             Ok(file_format::write(&*segment, &path)?)
         })
-        .map_err(index_error)
+        .map_err(|error| write_error(&path, error))
     }
 
     /// Adds all valid queries; returns `(position, code, message, offset in characters)` of the others.
@@ -239,11 +257,11 @@ impl KeywordMatcher {
     fn answers(
         &self,
         py: Python<'_>,
-        document: PyBuffer<u8>,
+        document: BufferBytes,
         ids: Vec<String>,
         limit: Option<usize>,
     ) -> PyResult<AnswersTuple> {
-        let bytes = bytes_of(&document)?;
+        let bytes: &[u8] = &document;
         let handles = handles_of(self.numbered(), &ids)?;
         let limit = limit.unwrap_or(usize::MAX);
         let found = py.detach(|| {
@@ -274,9 +292,9 @@ impl KeywordMatcher {
     fn baseline_answers<'py>(
         &self,
         py: Python<'py>,
-        document: PyBuffer<u8>,
+        document: BufferBytes,
     ) -> PyResult<(Bound<'py, PyDict>, Option<RefusalTuple>)> {
-        let bytes = bytes_of(&document)?;
+        let bytes: &[u8] = &document;
         let found = py.detach(|| {
             let document = &mut DocumentSource::Bytes(bytes);
             self.matcher.baseline_answers(document)

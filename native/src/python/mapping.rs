@@ -3,12 +3,11 @@
 
 use std::sync::Arc;
 
-use pyo3::buffer::PyBuffer;
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::PyTuple;
 
-use super::buffers::{bytes_of, Documents};
+use super::buffers::{BufferBytes, Documents};
 use super::indexes::handles_of;
 use super::keywords::KeywordMatcher;
 use super::outcomes::{
@@ -95,11 +94,11 @@ fn operator_of(tuple: &Bound<'_, PyTuple>) -> PyResult<Operator> {
 pub fn match_mapped<'py>(
     py: Python<'py>,
     matcher: &Matcher,
-    document: PyBuffer<u8>,
+    document: BufferBytes,
     mapping: &Mapping,
     memoize_repeated: bool,
 ) -> PyResult<OutcomeTuple<'py>> {
-    let bytes = bytes_of(&document)?;
+    let bytes: &[u8] = &document;
     let matcher = matcher.matcher.document_matcher();
     let matched = py.detach(|| {
         matcher.match_document(&mut EventSource {
@@ -121,8 +120,8 @@ pub fn match_batch_mapped<'py>(
     py: Python<'py>,
     matcher: &Matcher,
     keywords: Option<&KeywordMatcher>,
-    documents: PyBuffer<u8>,
-    offsets: PyBuffer<u8>,
+    documents: BufferBytes,
+    offsets: BufferBytes,
     mappings: Vec<PyRef<'py, Mapping>>,
     rows: Vec<Option<usize>>,
     memoize_repeated: bool,
@@ -161,11 +160,11 @@ pub(super) type FragmentTuple = (
 pub fn select_mapped(
     py: Python<'_>,
     matcher: &Matcher,
-    document: PyBuffer<u8>,
+    document: BufferBytes,
     mapping: &Mapping,
     ids: Vec<String>,
 ) -> PyResult<FoundTuple<FragmentTuple>> {
-    let bytes = bytes_of(&document)?;
+    let bytes: &[u8] = &document;
     let handles = handles_of(matcher.numbered(), &ids)?;
     found_tuple(py.detach(|| {
         let source = &mut EventSource {

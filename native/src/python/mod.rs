@@ -8,6 +8,7 @@ mod combined;
 mod document_matcher;
 mod document_rewriter;
 mod explanations;
+mod id_strings;
 mod indexes;
 mod keywords;
 mod mapping;

@@ -1,12 +1,16 @@
 //! Match outcomes as Python tuples, for any kind of subscription.
 
+use std::path::Path;
 use std::sync::Arc;
 
 use pyo3::prelude::*;
-use pyo3::types::{PyBytes, PyDict};
+use pyo3::types::{PyBytes, PyDict, PyTuple};
 
+use super::id_strings::ids_of;
 use super::indexes::index_error;
-use super::reader::{io_error, refusal_tuple, summary_tuple, RefusalTuple, SummaryTuple};
+use super::reader::{
+    file_error, io_error, refusal_tuple, summary_tuple, RefusalTuple, SummaryTuple,
+};
 use crate::dispatch::batch::Batch;
 use crate::dispatch::outcome::{Counters, MatchError, Matched};
 use crate::dispatch::DocumentMatcher;
@@ -26,6 +30,17 @@ fn counters_dict<'py>(py: Python<'py>, counters: &Counters) -> PyResult<Bound<'p
     dict.set_item("held_bytes", counters.held_bytes)?;
     dict.set_item("copies_known", counters.copies_known)?;
     Ok(dict)
+}
+
+/// Adds the name of the file to an I/O error.
+pub(super) fn of_file<T>(
+    path: &Path,
+    found: Result<T, MatchError>,
+) -> PyResult<Result<T, MatchError>> {
+    match found {
+        Err(MatchError::Io(error)) => Err(file_error(path, error)),
+        found => Ok(found),
+    }
 }
 
 /// Splits a result into its value and the refusal of the document.
@@ -136,14 +151,7 @@ impl Handles {
     }
 
     /// The ids, in the order in which the subscriptions were added.
-    fn ids(&self, py: Python<'_>) -> Vec<String> {
-        py.detach(|| {
-            let mut handles = self.handles.clone();
-            handles.sort_by_cached_key(|&handle| self.matcher.added_before(handle));
-            handles
-                .into_iter()
-                .map(|handle| self.matcher.id(handle).to_owned())
-                .collect()
-        })
+    fn ids<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyTuple>> {
+        ids_of(py, &*self.matcher, &self.handles)
     }
 }

@@ -1,20 +1,19 @@
 //! Index and matcher of path subscriptions. Long operations release the GIL.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use pyo3::buffer::PyBuffer;
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
-use pyo3::types::PyDict;
+use pyo3::types::{PyBytes, PyDict};
 
 #[cfg(not(feature = "baselines"))]
 use super::baseline_missing;
-use super::buffers::bytes_of;
+use super::buffers::BufferBytes;
 use super::document_matcher::DocumentMatcher;
 use super::explanations::{explanation_tuple, ExplanationTuple};
 use super::indexes::{
-    add_each, handles_of, index_error, loaded_tuple, LoadedTuple, QueryErrorTuple,
+    add_each, handles_of, index_error, loaded_tuple, write_error, LoadedTuple, QueryErrorTuple,
 };
 use super::outcomes::{found_tuple, or_refusal, FoundTuple};
 use super::reader::{options, RefusalTuple};
@@ -38,6 +37,13 @@ pub struct Index {
 }
 
 impl Index {
+    fn of_segment(segment: Segment) -> Index {
+        Index {
+            index: Mutex::new(NativeIndex::from_segment(segment)),
+            pools: PathPools::default(),
+        }
+    }
+
     fn lock(&self) -> MutexGuard<'_, NativeIndex> {
         self.index.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -57,10 +63,21 @@ impl Index {
     #[staticmethod]
     fn load(py: Python<'_>, path: PathBuf) -> PyResult<LoadedTuple<Index>> {
         let opened = py.detach(|| file_format::open(&path));
-        loaded_tuple(opened.map(|segment| Index {
-            index: Mutex::new(NativeIndex::from_segment(segment)),
-            pools: PathPools::default(),
-        }))
+        loaded_tuple(&path, opened.map(Index::of_segment))
+    }
+
+    /// The index in the content of an index file; or the code and message of the error.
+    #[staticmethod]
+    fn from_bytes(py: Python<'_>, content: BufferBytes) -> PyResult<LoadedTuple<Index>> {
+        let content: &[u8] = &content;
+        let opened = py.detach(|| file_format::from_bytes(content));
+        loaded_tuple(Path::new(""), opened.map(Index::of_segment))
+    }
+
+    /// The content of the index file.
+    fn to_bytes<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyBytes>> {
+        let content = py.detach(|| Ok(file_format::to_bytes(&*self.lock().compacted()?)));
+        Ok(PyBytes::new(py, &content.map_err(index_error)?))
     }
 
     /// Writes an index file.
@@ -69,7 +86,7 @@ impl Index {
             let segment = self.lock().compacted()?;
             Ok(file_format::write(&*segment, &path)?)
         })
-        .map_err(index_error)
+        .map_err(|error| write_error(&path, error))
     }
 
     /// Adds the valid subscriptions; returns `(position, code, message, offset in characters)` of
@@ -240,10 +257,10 @@ impl Matcher {
     fn select(
         &self,
         py: Python<'_>,
-        document: PyBuffer<u8>,
+        document: BufferBytes,
         ids: Vec<String>,
     ) -> PyResult<FoundTuple<NodeTuple>> {
-        let bytes = bytes_of(&document)?;
+        let bytes: &[u8] = &document;
         let handles = handles_of(self.numbered(), &ids)?;
         found_tuple(py.detach(|| {
             let document = &mut DocumentSource::Bytes(bytes);
@@ -259,10 +276,10 @@ impl Matcher {
     fn explain<'py>(
         &self,
         py: Python<'py>,
-        document: PyBuffer<u8>,
+        document: BufferBytes,
         id: &str,
     ) -> PyResult<(Option<ExplanationTuple<'py>>, Option<RefusalTuple>)> {
-        let bytes = bytes_of(&document)?;
+        let bytes: &[u8] = &document;
         let Some(handle) = self.numbered().handle(id) else {
             return Ok((None, None));
         };

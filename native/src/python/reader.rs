@@ -1,9 +1,10 @@
 //! The reader for Python. Events are tuples, which `events.py` turns into dataclasses.
 
 use std::io::{self, Read};
+use std::path::Path;
 use std::sync::Arc;
 
-use pyo3::exceptions::PyValueError;
+use pyo3::exceptions::{PyOSError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::pybacked::PyBackedBytes;
 use pyo3::types::{PyBytes, PyDict, PyIterator, PyList, PyTuple};
@@ -239,6 +240,24 @@ pub fn io_error(error: io::Error) -> PyErr {
         Ok(raised) => raised,
         Err(error) => error.into(),
     }
+}
+
+/// An I/O error of a file, as Python's `open` would raise it: with the number and the file's name.
+pub fn file_error(path: &Path, error: io::Error) -> PyErr {
+    let Some(number) = error.raw_os_error() else {
+        return error.into();
+    };
+    Python::attach(|py| {
+        let message = py
+            .import("os")
+            .and_then(|os| os.call_method1("strerror", (number,)))
+            .and_then(|text| text.extract::<String>());
+        match message {
+            // The constructor selects the subclass by the number.
+            Ok(message) => PyOSError::new_err((number, message, path.to_path_buf())),
+            Err(error) => error,
+        }
+    })
 }
 
 fn read<H: Handler>(

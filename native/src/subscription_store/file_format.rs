@@ -10,7 +10,7 @@
 use std::fs::File;
 use std::io::{self, Write};
 use std::path::Path;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use memmap2::Mmap;
 use xxhash_rust::xxh3::{xxh3_128, Xxh3};
@@ -137,6 +137,7 @@ pub fn subscription_table_sections(table: &SubscriptionTable) -> [&[u8]; 9] {
         ids,
         id_table,
         sources,
+        binding_cache: _,
     } = table;
     [
         class_starts.as_bytes(),
@@ -245,6 +246,9 @@ impl SectionReader<'_> {
         let len = number(self.next + 8).ok_or_else(wrong)?;
         self.next += ENTRY_BYTES;
         let end = start.checked_add(len).ok_or_else(wrong)?;
+        if end > self.content.len() - CHECKSUM_BYTES {
+            return Err(wrong());
+        }
         FlatArray::in_file(self.content, start..end).ok_or_else(wrong)
     }
 
@@ -269,7 +273,7 @@ impl SectionReader<'_> {
             .ok_or_else(|| damaged("its strings are invalid"))
     }
 
-    /// The next sections as a hash table of `texts`, which are distinct.
+    /// The next sections as a hash table of `texts`.
     pub fn string_table(&mut self, texts: &StringArray) -> Result<StringTable, OpenError> {
         let table = StringTable {
             seed: self.value()?,
@@ -294,6 +298,7 @@ impl SectionReader<'_> {
             id_table: self.string_table(&ids)?,
             ids,
             sources: self.strings()?,
+            binding_cache: OnceLock::new(),
         };
         table
             .is_valid()

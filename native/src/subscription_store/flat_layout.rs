@@ -243,7 +243,7 @@ impl StringTable {
         }
     }
 
-    /// Whether the table finds each of the strings, which are distinct, and nothing else.
+    /// Whether the table contains each of the strings and nothing else.
     pub fn is_valid(&self, texts: &StringArray) -> bool {
         let mask = self.buckets.len().wrapping_sub(1);
         let is_empty = |&&bucket: &&u32| bucket == EMPTY;

@@ -63,6 +63,14 @@ impl<S: IndexSegment> NumberedSnapshot<S> {
         self.bases[view] + row
     }
 
+    /// The subscriptions of each view, in the order of [`NumberedSnapshot::added_before`].
+    pub fn subscription_tables(&self) -> impl Iterator<Item = &SubscriptionTable> {
+        self.snapshot
+            .views
+            .iter()
+            .map(|view| view.segment.subscriptions())
+    }
+
     /// The view and the class of a handle.
     pub fn class_of(&self, handle: u32) -> (usize, u32) {
         let (view, row) = self.locate(handle);

@@ -4,7 +4,9 @@
 //! segment: its *row*, in the order in which subscriptions were added, and its *slot*, which groups
 //! the subscriptions of a class.
 
+use std::any::Any;
 use std::ops::Range;
+use std::sync::OnceLock;
 
 use crate::subscription_store::file_format::is_partition;
 use crate::subscription_store::flat_layout::{
@@ -25,6 +27,9 @@ pub struct SubscriptionTable {
     pub id_table: StringTable,
     /// By row: the query as it was submitted; empty where the segment can derive it.
     pub sources: StringArray,
+    /// What a language binding has derived from the table, such as the ids as strings of that language;
+    /// not in files.
+    pub binding_cache: OnceLock<Box<dyn Any + Send + Sync>>,
 }
 
 impl SubscriptionTable {
@@ -113,6 +118,7 @@ impl SubscriptionTableBuilder {
             id_table: StringTable::build(&ids),
             ids,
             sources: self.sources.finish(),
+            binding_cache: OnceLock::new(),
         }
     }
 }

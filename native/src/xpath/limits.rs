@@ -3,6 +3,12 @@
 /// Characters in a query.
 pub const MAX_QUERY_CHARACTERS: usize = 16_384;
 
+/// Prefixes in a namespace map.
+pub const MAX_NAMESPACES: usize = 256;
+
+/// Bytes of a prefix, and of a namespace URI, in a namespace map.
+pub const MAX_NAMESPACE_BYTES: usize = 4_096;
+
 /// Steps in a query, including nested paths and all branches.
 pub const MAX_STEPS: usize = 512;
 

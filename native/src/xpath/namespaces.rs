@@ -1,6 +1,7 @@
 //! The namespace prefixes of queries.
 
 use super::lexical_rules::is_ncname;
+use super::limits::{MAX_NAMESPACES, MAX_NAMESPACE_BYTES};
 
 /// The namespace of the prefix `xml`.
 pub const XML_NAMESPACE: &str = "http://www.w3.org/XML/1998/namespace";
@@ -29,7 +30,13 @@ impl Namespaces {
             if let Some(problem) = problem(prefix, uri) {
                 return Err(problem);
             }
+            if prefixes.len() == MAX_NAMESPACES {
+                return Err(format!("more than {MAX_NAMESPACES} prefixes"));
+            }
             prefixes.push((prefix.into(), uri.into()));
+        }
+        if default.len() > MAX_NAMESPACE_BYTES {
+            return Err(too_long());
         }
         if default == XMLNS_NAMESPACE {
             return Err("the default namespace must not be that of `xmlns`".into());
@@ -57,8 +64,14 @@ impl Namespaces {
     }
 }
 
+fn too_long() -> String {
+    format!("a prefix or namespace has more than {MAX_NAMESPACE_BYTES} bytes")
+}
+
 fn problem(prefix: &str, uri: &str) -> Option<String> {
-    if !is_ncname(prefix) {
+    if prefix.len().max(uri.len()) > MAX_NAMESPACE_BYTES {
+        Some(too_long())
+    } else if !is_ncname(prefix) {
         Some(format!("`{prefix}` is not a valid prefix"))
     } else if prefix == "xmlns" || uri == XMLNS_NAMESPACE {
         Some("`xmlns` and its namespace cannot be bound".into())

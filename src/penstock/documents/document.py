@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from urllib.parse import quote
 
-from penstock.errors import PenstockError, Where
+from penstock.errors import PenstockError, Where, error
 
 __all__ = ["DeadLetter", "Document", "Header"]
 
@@ -31,6 +31,23 @@ class Header:
     def __post_init__(self) -> None:
         # Copied, so that later changes of the caller's mapping do not affect the header.
         object.__setattr__(self, "fields", dict(self.fields))
+        for name, value in (
+            ("publisher", self.publisher),
+            ("schema", self.schema),
+            ("id", self.id),
+            *((f"field {name!a}", name + value) for name, value in self.fields.items()),
+        ):
+            if not value.isascii() and not _is_text(value):
+                raise error("document.header", f"the {name} of the header has a lone surrogate")
+
+
+def _is_text(value: str) -> bool:
+    """Whether a string has an encoding: a lone surrogate has none."""
+    try:
+        value.encode()
+    except UnicodeEncodeError:
+        return False
+    return True
 
 
 @dataclass(frozen=True, slots=True)

@@ -29,14 +29,24 @@ class PenstockError(Exception):
         self.code = code
         self.message = message
         self.where = where
+        if hint := self._hint():
+            # Tracebacks show notes, so the hint of an error that nobody catches is seen, too.
+            self.add_note(f"Hint: {hint}")
 
     @property
     def hint(self) -> str:
         """How to fix the problem."""
+        hint = self._hint()
+        if hint is None:
+            raise KeyError(self.code)
+        return hint
+
+    def _hint(self) -> str | None:
         # The table imports these classes.
         from penstock.errors import ERRORS  # noqa: PLC0415
 
-        return ERRORS[self.code].hint
+        spec = ERRORS.get(self.code)
+        return None if spec is None else spec.hint
 
     def __str__(self) -> str:
         place = f" at line {self.where.line}, column {self.where.column}" if self.where else ""
@@ -91,6 +101,10 @@ class SubscriptionFileError(PenstockError, ValueError):
 
 class IndexFileError(PenstockError, ValueError):
     """An index file is missing, damaged, of another kind, or of another version."""
+
+
+class MissingIndexError(IndexFileError, FileNotFoundError):
+    """A file of an index version does not exist."""
 
 
 class UnknownSubscriptionError(PenstockError, KeyError):

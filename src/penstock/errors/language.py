@@ -135,6 +135,11 @@ ERRORS: dict[str, ErrorSpec] = {
         "Write `storm warning` for both words or `storm OR warning` for either; for a mixture,"
         " subscribe twice.",
     ),
+    "keywords.too-long": ErrorSpec(
+        QueryError,
+        "the text of the query has more characters than the limit",
+        "Keep the most specific words, or split the query into several subscriptions.",
+    ),
     "keywords.word-too-long": ErrorSpec(
         QueryError,
         "a word of the query exceeds the length limit",

@@ -7,6 +7,7 @@ from penstock.errors.classes import (
     EngineError,
     ErrorSpec,
     IndexFileError,
+    MissingIndexError,
     QueryError,
     UnknownSubscriptionError,
 )
@@ -29,6 +30,12 @@ ERRORS: dict[str, ErrorSpec] = {
         "the subscription id is already in use",
         "Remove that subscription first, or choose another id.",
     ),
+    "subscription.id": ErrorSpec(
+        QueryError,
+        "the subscription id is too long, or is not text",
+        "Use a short string; a lone surrogate, which Python makes of an undecodable byte, is no"
+        " character.",
+    ),
     "subscription.uneven": ErrorSpec(
         QueryError,
         "the numbers of ids and queries differ",
@@ -39,6 +46,11 @@ ERRORS: dict[str, ErrorSpec] = {
         "there is no subscription with that id",
         "`penstock subscriptions list` shows those of a workspace; a matcher knows those that its"
         " index held when it was created.",
+    ),
+    "document.header": ErrorSpec(
+        DocumentError,
+        "a value in the header of a document is not text",
+        "Decode the value correctly: Python makes a lone surrogate of an undecodable byte.",
     ),
     "document.missing": ErrorSpec(
         DocumentError,
@@ -52,7 +64,7 @@ ERRORS: dict[str, ErrorSpec] = {
         " or `reference`. An index built for `reference` supports no other engine.",
     ),
     "index.missing": ErrorSpec(
-        IndexFileError,
+        MissingIndexError,
         "a file of an index version is missing",
         "Build the version again from the subscriptions; `penstock run` does so automatically.",
     ),
@@ -75,7 +87,7 @@ ERRORS: dict[str, ErrorSpec] = {
     ),
     "index.damaged": ErrorSpec(
         IndexFileError,
-        "the index fails its checksum or is truncated",
+        "the index fails its checksum, is truncated, or has an invalid structure",
         "Copy the file again, or build it again from the subscriptions.",
     ),
 }

@@ -25,6 +25,15 @@ as many states as ``aaa``."""
 
 MAX_DATE_CHARACTERS: Final = 64
 """Characters of a date, without the white space around it; a longer one is invalid."""
+MAX_NAMESPACES: Final = 256
+"""Prefixes in the namespace map of a query."""
+
+MAX_NAMESPACE_BYTES: Final = 4_096
+"""Bytes of a prefix, and of a namespace URI, in the namespace map of a query."""
+
+MAX_ID_BYTES: Final = 1_024
+"""Bytes of a subscription's id in UTF-8; beyond it, the subscription is refused with the code
+``subscription.id``."""
 
 # Relations between queries
 
@@ -50,6 +59,10 @@ MAX_GENERALISED_NODES: Final = 24
 """Nodes below any node of a generalised pattern; beyond it, the least specific ones are omitted."""
 
 # Keyword queries
+
+KEYWORD_QUERY_CHARACTERS_MAX: Final = 65_536
+"""Characters in the text of a keyword query; beyond it, the query is refused with the code
+``keywords.too-long``."""
 
 KEYWORDS_MAX: Final = 1_000
 """Distinct words of a keyword query; beyond it, the query is refused with ``keywords.too-many``."""

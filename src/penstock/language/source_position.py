@@ -13,6 +13,28 @@ def position_of(text: str, offset: int) -> Where:
     return Where(offset, before.count("\n") + 1, offset - before.rfind("\n"))
 
 
+def utf8_size(text: str) -> int | None:
+    """Bytes of a text in UTF-8; ``None`` if it contains a lone surrogate, which has no encoding.
+
+    Python decodes a byte that is invalid in file names and arguments to a lone surrogate.
+    """
+    if text.isascii():
+        return len(text)
+    try:
+        return len(text.encode())
+    except UnicodeEncodeError:
+        return None
+
+
+def surrogate_position(text: str) -> Where:
+    """The position of the first lone surrogate."""
+    try:
+        text.encode()
+    except UnicodeEncodeError as reason:
+        return position_of(text, reason.start)
+    raise AssertionError("the text has no lone surrogate")
+
+
 def with_caret(text: str, where: Where) -> str:
     """The line of the query that contains the error, with a caret below the position.
 

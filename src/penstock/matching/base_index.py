@@ -8,9 +8,14 @@ from os import PathLike
 from typing import Self
 
 from penstock.errors import PenstockError, QueryError, error
+from penstock.language.limits import MAX_ID_BYTES
+from penstock.language.source_position import surrogate_position, utf8_size
 from penstock.matching.engine import EngineSubscriptions
 from penstock.matching.results import IndexStats
 from penstock.native import native
+
+_SHOWN_CHARACTERS = 80
+"""Characters of an invalid id that a message shows."""
 
 
 class BaseIndex(ABC):
@@ -37,27 +42,39 @@ class BaseIndex(ABC):
     def _opened(path: str | PathLike[str]) -> tuple[str, EngineSubscriptions]:
         """Returns the engine that wrote the file, and the index stored in it."""
 
+    @staticmethod
+    @abstractmethod
+    def _decoded(engine: str, content: bytes) -> EngineSubscriptions:
+        """Returns the index in the content of an index file of this engine."""
+
     def remove(self, id: str) -> None:  # noqa: A002
         """Remove a subscription; matchers created earlier still match it."""
-        if not self._index.remove(id):
+        if id not in self or not self._index.remove(id):
             raise _unknown(id)
 
     def query(self, id: str) -> str:  # noqa: A002
         """The text of a subscription's query, as the caller wrote it."""
-        text = self._index.query(id)
+        text = self._index.query(id) if id in self else None
         if text is None:
             raise _unknown(id)
         return text
 
     def __contains__(self, id: object) -> bool:  # noqa: A002
-        return isinstance(id, str) and self._index.contains(id)
+        return isinstance(id, str) and utf8_size(id) is not None and self._index.contains(id)
 
     def __len__(self) -> int:
         return len(self._index)
 
     def __repr__(self) -> str:
-        count = "1 subscription" if len(self) == 1 else f"{len(self)} subscriptions"
-        return f"<{type(self).__name__}: {count}, engine {self._engine}>"
+        return f"<{type(self).__name__}: {self._description(self._engine)}>"
+
+    def _description(self, engine: str) -> str:
+        count = len(self)
+        return f"{count:,} subscription{'' if count == 1 else 's'}, engine {engine}"
+
+    def __reduce__(self) -> tuple[object, ...]:
+        # The content of the index file; a copy has the same subscriptions, in the same order.
+        return _restored, (type(self), self._engine, self._index.to_bytes())
 
     def stats(self) -> IndexStats:
         """Sizes of the index."""
@@ -68,6 +85,13 @@ class BaseIndex(ABC):
         self._index.save(path)
 
 
+def _restored(cls: type[BaseIndex], engine: str, content: bytes) -> BaseIndex:
+    """A pickled index."""
+    restored = cls.__new__(cls)
+    restored._engine, restored._index = engine, cls._decoded(engine, content)
+    return restored
+
+
 def add_checked(
     ids: Sequence[str],
     queries: Sequence[str],
@@ -76,7 +100,35 @@ def add_checked(
     """Adds queries after checking that each has an id; returns the errors by id."""
     if len(ids) != len(queries):
         raise error("subscription.uneven", f"{len(ids)} ids for {len(queries)} queries")
-    return {ids[position]: reason for position, reason in add(ids, queries).items()}
+    problems = {
+        position: problem
+        for position, (name, query) in enumerate(zip(ids, queries, strict=True))
+        if (problem := _problem(name, query)) is not None
+    }
+    if not problems:
+        return {ids[position]: reason for position, reason in add(ids, queries).items()}
+    valid = [position for position in range(len(ids)) if position not in problems]
+    refused = add([ids[at] for at in valid], [queries[at] for at in valid])
+    problems |= {valid[position]: reason for position, reason in refused.items()}
+    return {ids[position]: problems[position] for position in sorted(problems)}
+
+
+def _problem(name: str, query: str) -> QueryError | None:
+    """Why a subscription is refused whatever its query means: it is no text that can be stored."""
+    size = utf8_size(name)
+    if size is None or size > MAX_ID_BYTES:
+        problem = "contains a lone surrogate" if size is None else f"has {size} bytes"
+        limit = "" if size is None else f", more than {MAX_ID_BYTES}"
+        return QueryError("subscription.id", f"the id {_shown(name)} {problem}{limit}")
+    if not query.isascii() and utf8_size(query) is None:
+        message = "the query contains a lone surrogate"
+        return QueryError("query.character", message, where=surrogate_position(query))
+    return None
+
+
+def _shown(name: str) -> str:
+    """An id in a message: quoted, and shortened."""
+    return ascii(name) if len(name) <= _SHOWN_CHARACTERS else f"{name[:_SHOWN_CHARACTERS]!a}…"
 
 
 def choose_engine(engine: str | None, engines: Sequence[str]) -> str:

@@ -36,9 +36,10 @@ def combine_matchers(paths: Matcher, keywords: Matcher) -> Matcher:
     ['coastguard', 'english']
     """
     path_engine, keyword_engine = paths.engine, keywords.engine
+    description = f"XPath ({paths.description}) and keywords ({keywords.description})"
     if isinstance(path_engine, NativeMatcher) and isinstance(keyword_engine, NativeKeywordMatcher):
-        return Matcher(SinglePassMatcher(path_engine, keyword_engine))
-    return Matcher(SequentialMatcher(path_engine, keyword_engine))
+        return Matcher(SinglePassMatcher(path_engine, keyword_engine), description=description)
+    return Matcher(SequentialMatcher(path_engine, keyword_engine), description=description)
 
 
 def both(paths: Matcher, keywords: Matcher) -> Matcher:

@@ -133,6 +133,9 @@ class EngineSubscriptions(Protocol):
     def save(self, path: str | PathLike[str]) -> None:
         """Write the index to a new file, atomically."""
 
+    def to_bytes(self) -> bytes:
+        """The content of the index file."""
+
 
 class EngineIndex(EngineSubscriptions, Protocol):
     """Stores XPath subscriptions."""

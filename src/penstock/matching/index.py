@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from os import PathLike
 
 from penstock.documents import Limits
 from penstock.errors import QueryError
 from penstock.language import parse, why_never
 from penstock.language.relations.path_universe import PathUniverse
+from penstock.language.xpath.namespaces import check_namespaces
 from penstock.matching.base_index import (
     BaseIndex,
     add_checked,
@@ -115,11 +116,15 @@ class SubscriptionIndex(BaseIndex):
         ``subscription.duplicate``. A query that can never match is not an error: see
         :func:`penstock.language.why_never`.
         """
-        return add_checked(
-            list(ids),
-            list(queries),
-            lambda ids, queries: self._index.add_many(ids, queries, namespaces, default_namespace),
-        )
+
+        def add(ids: Sequence[str], queries: Sequence[str]) -> Mapping[int, QueryError]:
+            try:
+                check_namespaces(namespaces, default_namespace)
+            except QueryError as refused:
+                return dict.fromkeys(range(len(ids)), refused)
+            return self._index.add_many(ids, queries, namespaces, default_namespace)
+
+        return add_checked(list(ids), list(queries), add)
 
     def matcher(self, *, limits: Limits | None = None, engine: str | None = None) -> Matcher:
         """Create a matcher: a snapshot of the subscriptions.
@@ -133,10 +138,16 @@ class SubscriptionIndex(BaseIndex):
         """
         wanted = choose_engine_for_index(engine, self._engine, ENGINES)
         limits = Limits() if limits is None else limits
-        return Matcher(self._index.matcher(wanted, limits))
+        return Matcher(self._index.matcher(wanted, limits), description=self._description(wanted))
 
     @staticmethod
     def _opened(path: str | PathLike[str]) -> tuple[str, EngineIndex]:
         if read_magic(path, (NATIVE_MAGIC, REFERENCE_MAGIC)) == REFERENCE_MAGIC:
             return "reference", ReferenceIndex.load(path)
         return choose_engine("shared", ENGINES), NativeIndex.load(path)
+
+    @staticmethod
+    def _decoded(engine: str, content: bytes) -> EngineIndex:
+        if choose_engine(engine, ENGINES) == "reference":
+            return ReferenceIndex.from_bytes(content)
+        return NativeIndex.from_bytes(content)

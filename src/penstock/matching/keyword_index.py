@@ -99,10 +99,19 @@ class KeywordIndex(BaseIndex):
         """
         wanted = choose_engine_for_index(engine, self._engine, KEYWORD_ENGINES)
         limits = Limits() if limits is None else limits
-        return KeywordMatcher(self._index.matcher(wanted, limits, discard=discard))
+        return KeywordMatcher(
+            self._index.matcher(wanted, limits, discard=discard),
+            description=self._description(wanted),
+        )
 
     @staticmethod
     def _opened(path: str | PathLike[str]) -> tuple[str, KeywordEngineIndex]:
         if read_magic(path, (NATIVE_MAGIC, KEYWORD_MAGIC)) == KEYWORD_MAGIC:
             return "reference", ReferenceKeywordIndex.load(path)
         return choose_engine("postings", KEYWORD_ENGINES), NativeKeywordIndex.load(path)
+
+    @staticmethod
+    def _decoded(engine: str, content: bytes) -> KeywordEngineIndex:
+        if choose_engine(engine, KEYWORD_ENGINES) == "reference":
+            return ReferenceKeywordIndex.from_bytes(content)
+        return NativeKeywordIndex.from_bytes(content)

@@ -20,8 +20,8 @@ class KeywordMatcher(Matcher):
 
     _engine: KeywordEngineMatcher
 
-    def __init__(self, engine: KeywordEngineMatcher) -> None:
-        super().__init__(engine)
+    def __init__(self, engine: KeywordEngineMatcher, *, description: str = "") -> None:
+        super().__init__(engine, description=description)
 
     def engine_counters(self) -> dict[str, int]:
         """Counters of the engine ``kemb`` by name, accumulated over all documents.

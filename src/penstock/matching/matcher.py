@@ -12,6 +12,7 @@ from typing import Final
 
 from penstock.documents import Document, Fragment
 from penstock.errors import DocumentError, error
+from penstock.language.source_position import utf8_size
 from penstock.matching.batch import BatchMatches, BinaryArray, match_batch
 from penstock.matching.engine import Buffer, EngineMatcher, Outcome
 from penstock.matching.results import Counters, Explanation, Matches, ResolvedIds
@@ -28,8 +29,10 @@ class Matcher:
     for failures unrelated to the document, such as a missing file.
     """
 
-    def __init__(self, engine: EngineMatcher) -> None:
+    def __init__(self, engine: EngineMatcher, *, description: str = "") -> None:
         self._engine = engine
+        self.description = description or type(engine).__name__
+        """What it matches: the number of subscriptions and the engine."""
 
     @property
     def engine(self) -> EngineMatcher:
@@ -90,6 +93,9 @@ class Matcher:
         Omits subscriptions whose fragments cannot be computed in bounded memory: keywords with
         ``OR`` in a document beyond :data:`~penstock.matching.limits.KEYWORD_WINDOW_MAX`.
         """
+        for name in ids:
+            if utf8_size(name) is None:
+                raise error("subscription.unknown", f"unknown subscription {name!a}")
         return self._engine.select(bytes_of(document), ids)
 
     def explain(self, document: Buffer | Document, id: str) -> Explanation:  # noqa: A002
@@ -104,6 +110,9 @@ class Matcher:
         if explanation is None:
             raise error("subscription.unknown", f"unknown subscription `{id}`")
         return explanation
+
+    def __repr__(self) -> str:
+        return f"<{type(self).__name__}: {self.description}>"
 
     def _matches(self, outcome: Outcome, to_select_in: Buffer | None) -> Matches:
         if to_select_in is None:
@@ -141,5 +150,20 @@ def matches_of(
 
 
 def bytes_of(document: Buffer | Document) -> Buffer:
-    """The bytes of a document with or without a header."""
-    return document.content if isinstance(document, Document) else document
+    """The bytes of a document with or without a header.
+
+    Bytes that another thread could change while the document is matched are copied.
+    """
+    content = document.content if isinstance(document, Document) else document
+    if isinstance(content, bytes) or _is_mapped_file(content):
+        return content
+    if isinstance(content, str):
+        raise TypeError("a document is bytes, not str: encode it as its XML declaration says")
+    return bytes(content)
+
+
+def _is_mapped_file(content: Buffer) -> bool:
+    """Whether this is a view of a file that is mapped read-only; copying it would read it all."""
+    return (
+        isinstance(content, memoryview) and content.readonly and isinstance(content.obj, mmap.mmap)
+    )

@@ -10,7 +10,7 @@ import pyarrow as pa
 
 from penstock.documents import Context, Span, Summary
 from penstock.errors import DocumentError, IndexFileError, QueryError, Where
-from penstock.language.source_position import position_of
+from penstock.language.source_position import position_of, utf8_size
 from penstock.matching.engine import BatchOutcome, Buffer, Outcome
 from penstock.matching.results import Handles, IndexStats, Work
 
@@ -53,6 +53,10 @@ class NativeIndexBase:
         """Write the index to a new file, atomically."""
         self._index.save(path)
 
+    def to_bytes(self) -> bytes:
+        """The content of the index file."""
+        return self._index.to_bytes()
+
 
 class NativeMatcherBase:
     """A matcher of the native core; releases the GIL while matching."""
@@ -83,7 +87,12 @@ class NativeSnapshotMatcher(NativeMatcherBase):
 
     def contains(self, subscription: str) -> bool:
         """Whether the subscription exists."""
-        return self.core.query(subscription) is not None
+        return self.query(subscription) is not None
+
+    def query(self, subscription: str) -> str | None:
+        """The text of a subscription's query; ``None`` for an unknown one."""
+        # No subscription has an id that cannot be encoded.
+        return None if utf8_size(subscription) is None else self.core.query(subscription)
 
 
 def batch_outcome(

@@ -60,6 +60,11 @@ class NativeKeywordIndex(NativeIndexBase):
         """Map a saved index into memory."""
         return cls(loaded_index(path, native.KeywordIndex.load(path)))
 
+    @classmethod
+    def from_bytes(cls, content: bytes) -> NativeKeywordIndex:
+        """The index in the content of an index file."""
+        return cls(loaded_index("a pickled index", native.KeywordIndex.from_bytes(content)))
+
     def add_many(self, ids: Sequence[str], queries: Sequence[str]) -> Mapping[int, QueryError]:
         """Add all valid queries; returns the errors of the others by position."""
         return query_errors(queries, self._index.add_many(list(ids), list(queries)))
@@ -128,12 +133,12 @@ class NativeKeywordMatcher(NativeSnapshotMatcher):
         return path_returns(found)
 
     def _is_any(self, subscription: str) -> bool:
-        text = self.core.query(subscription)
+        text = self.query(subscription)
         return text is not None and parse_keywords(text).mode is Mode.ANY
 
     def explain(self, document: Buffer, subscription: str) -> Explanation | None:
         """Explain why the document matches or not; ``None`` for an unknown subscription."""
-        text = self.core.query(subscription)
+        text = self.query(subscription)
         if text is None:
             return None
         # A temporary index holds the query under an empty id, and each of its words as a query.

@@ -55,6 +55,11 @@ class NativeIndex(NativeIndexBase):
         """Map a saved index into memory."""
         return cls(loaded_index(path, native.Index.load(path)))
 
+    @classmethod
+    def from_bytes(cls, content: bytes) -> NativeIndex:
+        """The index in the content of an index file."""
+        return cls(loaded_index("a pickled index", native.Index.from_bytes(content)))
+
     def add_many(
         self,
         ids: Sequence[str],
@@ -102,7 +107,7 @@ class NativeMatcher(NativeSnapshotMatcher):
 
     def explain(self, document: Buffer, subscription: str) -> Explanation | None:
         """Explain why the document matches or not; ``None`` for an unknown subscription."""
-        text = self.core.query(subscription)
+        text = self.query(subscription)
         if text is None:
             return None
         explained, refusal = self.core.explain(document, subscription)

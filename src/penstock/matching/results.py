@@ -123,8 +123,8 @@ class Handles(Protocol):
     def __len__(self) -> int:
         """The number of matches."""
 
-    def ids(self) -> list[str]:
-        """The distinct ids."""
+    def ids(self) -> Sequence[str]:
+        """The distinct ids; as a tuple, where the engine keeps them as Python strings."""
 
 
 class Matches:

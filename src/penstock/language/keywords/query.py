@@ -9,7 +9,11 @@ from typing import Final
 
 from penstock.errors import error
 from penstock.language.keywords.reference import tokenizer as reference_words
-from penstock.language.limits import KEYWORDS_MAX, WORD_BYTES_MAX
+from penstock.language.limits import (
+    KEYWORD_QUERY_CHARACTERS_MAX,
+    KEYWORDS_MAX,
+    WORD_BYTES_MAX,
+)
 from penstock.language.source_position import position_of
 from penstock.native import native
 
@@ -70,8 +74,8 @@ def parse_keywords(text: str) -> KeywordQuery:
     Raises
     ------
     QueryError
-        ``keywords.none``, ``keywords.mixed``, ``keywords.word-too-long`` or ``keywords.too-many``;
-        ``where`` is the position.
+        ``keywords.none``, ``keywords.mixed``, ``keywords.too-long``, ``keywords.word-too-long`` or
+        ``keywords.too-many``; ``where`` is the position.
 
     Examples
     --------
@@ -98,6 +102,9 @@ column 15 [keywords.mixed]
 
 def parse_reference(text: str) -> KeywordQuery:
     """:func:`parse_keywords` without the native core."""
+    if len(text) > KEYWORD_QUERY_CHARACTERS_MAX:
+        message = f"more than {KEYWORD_QUERY_CHARACTERS_MAX} characters"
+        raise error("keywords.too-long", message, position_of(text, KEYWORD_QUERY_CHARACTERS_MAX))
     found: list[str] = []
     any_will_do = False
     unjoined: int | None = None  # the first word without an `OR` before it

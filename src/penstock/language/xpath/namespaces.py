@@ -6,6 +6,8 @@ from collections.abc import Mapping
 from typing import Final
 
 from penstock.errors import error
+from penstock.language.limits import MAX_NAMESPACE_BYTES, MAX_NAMESPACES
+from penstock.language.source_position import utf8_size
 from penstock.language.xpath.lexical import NCNAME
 
 XML_NAMESPACE: Final = "http://www.w3.org/XML/1998/namespace"
@@ -27,16 +29,33 @@ def check_namespaces(
     QueryError
         ``query.namespaces`` if a prefix is not a name, or XML forbids the binding.
     """
+    if len(namespaces or {}) > MAX_NAMESPACES:
+        raise error("query.namespaces", f"more than {MAX_NAMESPACES} prefixes")
     for prefix, uri in (namespaces or {}).items():
         problem = _problem(prefix, uri)
         if problem:
             raise error("query.namespaces", problem)
+    problem = _text_problem(default_namespace or "")
+    if problem:
+        raise error("query.namespaces", problem)
     if default_namespace == _XMLNS_NAMESPACE:
         raise error("query.namespaces", "the default namespace must not be that of `xmlns`")
     return {**(namespaces or {}), "xml": XML_NAMESPACE}
 
 
+def _text_problem(text: str) -> str | None:
+    size = utf8_size(text)
+    if size is None:
+        return "a prefix or namespace contains a lone surrogate"
+    if size > MAX_NAMESPACE_BYTES:
+        return f"a prefix or namespace has more than {MAX_NAMESPACE_BYTES} bytes"
+    return None
+
+
 def _problem(prefix: str, uri: str) -> str | None:
+    problem = _text_problem(prefix) or _text_problem(uri)
+    if problem:
+        return problem
     if not NCNAME.fullmatch(prefix):
         return f"`{prefix}` is not a valid prefix"
     if prefix == "xmlns" or uri == _XMLNS_NAMESPACE:

@@ -33,12 +33,11 @@ def write_index(
 ) -> None:
     """Write a temporary file, sync it, then rename it."""
     path = Path(path)
-    body = b"".join(json.dumps(each).encode() + b"\n" for each in subscriptions)
-    header = {"version": VERSION, "sha256": hashlib.sha256(body).hexdigest()}
+    content = encode_index(magic, subscriptions)
     unfinished = path.with_name(f".{path.name}.{os.getpid()}.unfinished")
     try:
         with open(unfinished, "wb") as file:
-            file.write(magic + json.dumps(header).encode() + b"\n" + body)
+            file.write(content)
             file.flush()
             os.fsync(file.fileno())
         os.replace(unfinished, path)
@@ -48,18 +47,35 @@ def write_index(
     _sync_folder(path.parent)
 
 
+def encode_index(magic: bytes, subscriptions: Iterable[Mapping[str, object]]) -> bytes:
+    """The content of an index file."""
+    body = b"".join(json.dumps(each).encode() + b"\n" for each in subscriptions)
+    header = {"version": VERSION, "sha256": hashlib.sha256(body).hexdigest()}
+    return magic + json.dumps(header).encode() + b"\n" + body
+
+
 def read_index(
     path: str | PathLike[str], magic: bytes, entry_of: Callable[[dict[str, Any]], Entry]
 ) -> list[Entry]:
-    """The subscriptions of a file that starts with ``magic``, converted by ``entry_of``.
+    """The subscriptions of a file, as :func:`decode_index` returns them."""
+    return decode_index(Path(path).read_bytes(), path, magic, entry_of)
+
+
+def decode_index(
+    content: bytes,
+    path: str | PathLike[str],
+    magic: bytes,
+    entry_of: Callable[[dict[str, Any]], Entry],
+) -> list[Entry]:
+    """The subscriptions in the content of a file, converted by ``entry_of``.
 
     Raises
     ------
     IndexFileError
-        ``index.too-new`` or ``index.damaged``.
+        ``index.not-an-index``, ``index.too-new`` or ``index.damaged``.
     """
-    content = Path(path).read_bytes()
-    assert content.startswith(magic)
+    if not content.startswith(magic):
+        raise error("index.not-an-index", f"{path} is not an index file of this kind of query")
     header_line, _, body = content.removeprefix(magic).partition(b"\n")
     version, digest = _header(header_line, path)
     if version > VERSION:

@@ -14,7 +14,13 @@ from penstock.matching.answers import Answer, Form, path_returns
 from penstock.matching.engine import Buffer, Outcome
 from penstock.matching.limits import WITNESSES_MAX
 from penstock.matching.reference import keyword_semantics
-from penstock.matching.reference.index_file import KEYWORD_MAGIC, read_index, write_index
+from penstock.matching.reference.index_file import (
+    KEYWORD_MAGIC,
+    decode_index,
+    encode_index,
+    read_index,
+    write_index,
+)
 from penstock.matching.reference.keyword_answers import AnswerBuilder
 from penstock.matching.reference.keyword_tree import keyword_tree
 from penstock.matching.reference.reference_base import ReferenceIndexBase, ReferenceMatcherBase
@@ -32,13 +38,23 @@ def _entry(name: str, text: str) -> _Entry:
     return _Entry(name, text, parse_keywords(text))
 
 
+def _entry_of(row: Mapping[str, str]) -> _Entry:
+    """The subscription of a row of an index file."""
+    return _entry(row["id"], row["query"])
+
+
 class ReferenceKeywordIndex(ReferenceIndexBase[_Entry]):
     """Keyword subscriptions by id, in insertion order."""
 
     @classmethod
     def load(cls, path: str | PathLike[str]) -> ReferenceKeywordIndex:
         """Read a saved index."""
-        return cls(read_index(path, KEYWORD_MAGIC, lambda row: _entry(row["id"], row["query"])))
+        return cls(read_index(path, KEYWORD_MAGIC, _entry_of))
+
+    @classmethod
+    def from_bytes(cls, content: bytes) -> ReferenceKeywordIndex:
+        """The index in the content of an index file."""
+        return cls(decode_index(content, "a pickled index", KEYWORD_MAGIC, _entry_of))
 
     def add_many(self, ids: Sequence[str], queries: Sequence[str]) -> Mapping[int, QueryError]:
         """Add all valid queries; returns the errors of the others by position."""
@@ -55,8 +71,14 @@ class ReferenceKeywordIndex(ReferenceIndexBase[_Entry]):
 
     def save(self, path: str | PathLike[str]) -> None:
         """Write the index to a new file, atomically."""
-        rows = [{"id": each.id, "query": each.text} for each in self._snapshot()]
-        write_index(path, KEYWORD_MAGIC, rows)
+        write_index(path, KEYWORD_MAGIC, self._rows())
+
+    def to_bytes(self) -> bytes:
+        """The content of the index file."""
+        return encode_index(KEYWORD_MAGIC, self._rows())
+
+    def _rows(self) -> list[dict[str, object]]:
+        return [{"id": each.id, "query": each.text} for each in self._snapshot()]
 
     def matcher(self, engine: str, limits: Limits, *, discard: bool) -> ReferenceKeywordMatcher:
         """Create a matcher of the current subscriptions; ``discard`` has no effect."""

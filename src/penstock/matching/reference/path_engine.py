@@ -10,6 +10,7 @@ from collections.abc import Callable, Mapping, Sequence
 from copy import copy
 from dataclasses import asdict, dataclass
 from os import PathLike
+from typing import Any
 
 from lxml import etree
 
@@ -20,7 +21,13 @@ from penstock.language.xpath.ast import Query
 from penstock.matching.engine import Buffer, Outcome
 from penstock.matching.reference.document_tree import tree_of
 from penstock.matching.reference.explanation import Explainer
-from penstock.matching.reference.index_file import MAGIC, read_index, write_index
+from penstock.matching.reference.index_file import (
+    MAGIC,
+    decode_index,
+    encode_index,
+    read_index,
+    write_index,
+)
 from penstock.matching.reference.lxml_xpath import compile_query
 from penstock.matching.reference.reference_base import ReferenceIndexBase, ReferenceMatcherBase
 from penstock.matching.results import Explanation, IndexStats, ResolvedIds, Work
@@ -37,6 +44,11 @@ class _Entry:
         query = given.parsed
         return cls(given, query, compile_query(query))
 
+    @classmethod
+    def of_row(cls, row: Mapping[str, Any]) -> _Entry:
+        """The subscription of a row of an index file."""
+        return cls.of(Subscription(**row))
+
     @property
     def id(self) -> str:
         return self.given.id
@@ -52,7 +64,12 @@ class ReferenceIndex(ReferenceIndexBase[_Entry]):
     @classmethod
     def load(cls, path: str | PathLike[str]) -> ReferenceIndex:
         """Read a saved index."""
-        return cls(read_index(path, MAGIC, lambda row: _Entry.of(Subscription(**row))))
+        return cls(read_index(path, MAGIC, _Entry.of_row))
+
+    @classmethod
+    def from_bytes(cls, content: bytes) -> ReferenceIndex:
+        """The index in the content of an index file."""
+        return cls(decode_index(content, "a pickled index", MAGIC, _Entry.of_row))
 
     def add_many(
         self,
@@ -82,7 +99,14 @@ class ReferenceIndex(ReferenceIndexBase[_Entry]):
 
     def save(self, path: str | PathLike[str]) -> None:
         """Write the index to a new file, atomically."""
-        write_index(path, MAGIC, [asdict(each.given) for each in self._snapshot()])
+        write_index(path, MAGIC, self._rows())
+
+    def to_bytes(self) -> bytes:
+        """The content of the index file."""
+        return encode_index(MAGIC, self._rows())
+
+    def _rows(self) -> list[dict[str, object]]:
+        return [asdict(each.given) for each in self._snapshot()]
 
     def matcher(self, engine: str, limits: Limits) -> ReferenceMatcher:
         """Create a matcher of the current subscriptions."""
