@@ -101,6 +101,8 @@ class Index:
         self, engine: str, limits: dict[str, int], cache_bytes_max: int, undecided_max: int
     ) -> Matcher: ...
 
+def process_cache_bytes() -> int: ...
+
 _Outcome: TypeAlias = tuple[Handles, dict[str, int], _Refusal | None]
 _Batch: TypeAlias = tuple[bytes, bytes, list[str], list[tuple[int, _Refusal]], dict[str, int]]
 

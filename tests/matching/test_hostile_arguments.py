@@ -112,6 +112,18 @@ def test_every_kind_of_buffer_is_a_document(engine: str, wrap: Callable[[bytes],
 
 
 @pytest.mark.parametrize("engine", ENGINES)
+def test_batches_of_every_kind_of_buffer(engine: str) -> None:
+    matcher = paths(engine).matcher()
+    offsets = pa.array([0, len(NEWS)], pa.int64()).buffers()[1]
+    for content in (NEWS, bytearray(NEWS)):
+        documents = pa.LargeBinaryArray.from_buffers(
+            pa.large_binary(), 1, [None, offsets, pa.py_buffer(content)]
+        )
+        (ids,) = matcher.match_batch(documents).ids.to_pylist()
+        assert sorted(ids) == ["any", "english"]
+
+
+@pytest.mark.parametrize("engine", ENGINES)
 def test_text_is_no_document(engine: str) -> None:
     with pytest.raises(TypeError, match="bytes"):
         paths(engine).matcher().match("<a/>")  # type: ignore[arg-type]

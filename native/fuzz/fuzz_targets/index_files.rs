@@ -6,25 +6,14 @@
 
 #![no_main]
 
-use std::fs;
-use std::path::{Path, PathBuf};
 use std::sync::LazyLock;
 
 use libfuzzer_sys::fuzz_target;
 use penstock_fuzz::matching_input::namespaces;
-use penstock_native::dispatch::document_source::DocumentSource;
-use penstock_native::dispatch::event_source::EventSource;
-use penstock_native::dispatch::DocumentMatcher;
-use penstock_native::engine_selection::{
-    KeywordEngineKind, KeywordPools, PathEngineKind, PathPools,
-};
+use penstock_native::index_file_exercise::{exercise_keywords, exercise_paths};
 use penstock_native::keywords::store::KeywordIndex;
-use penstock_native::matching::segment_run::RunLimits;
-use penstock_native::matching::worker::MatcherOptions;
 use penstock_native::path_index::subscription_index::PathIndex;
-use penstock_native::reader::ReaderOptions;
-use penstock_native::subscription_store::file_format::{open, write};
-use xxhash_rust::xxh3::xxh3_128;
+use penstock_native::subscription_store::file_format::{recompute_checksum, to_bytes, OpenError};
 
 /// Kind, position (32 bits), value (32 bits).
 const CHANGE_BYTES: usize = 9;
@@ -83,43 +72,28 @@ const DOCUMENT: &[u8] = "<a><b k='1'><c>one</c></b><b k='2' x=''>two <c>on three
 struct Files {
     paths: Vec<u8>,
     keywords: Vec<u8>,
-    /// Holds the changed file, in memory where the system offers that.
-    folder: tempfile::TempDir,
 }
 
 static FILES: LazyLock<Files> = LazyLock::new(|| {
-    let memory = Path::new("/dev/shm");
-    let folder = if memory.is_dir() {
-        tempfile::tempdir_in(memory)
-    } else {
-        tempfile::tempdir()
-    };
-    let folder = folder.expect("a temporary folder");
-    let file = folder.path().join("valid");
-    let mut index = PathIndex::default();
+    let mut paths = PathIndex::default();
     for (number, query) in QUERIES.iter().enumerate() {
-        index
+        paths
             .add(&number.to_string(), query, &namespaces())
             .expect("a valid query");
     }
     // Two ids of one query class.
-    index
+    paths
         .add("again", QUERIES[0], &namespaces())
         .expect("a valid query");
-    write(&*index.compacted(), &file).expect("can be written");
-    let paths = fs::read(&file).expect("was written");
-    let mut index = KeywordIndex::default();
+    let mut keywords = KeywordIndex::default();
     for (number, query) in KEYWORDS.iter().enumerate() {
-        index
+        keywords
             .add(&number.to_string(), query)
             .expect("a valid query");
     }
-    write(&*index.compacted(), &file).expect("can be written");
-    let keywords = fs::read(&file).expect("was written");
     Files {
-        paths,
-        keywords,
-        folder,
+        paths: to_bytes(&*paths.compacted().expect("undamaged")),
+        keywords: to_bytes(&*keywords.compacted().expect("undamaged")),
     }
 });
 
@@ -162,87 +136,21 @@ fn changed(valid: &[u8], changes: &[u8]) -> Vec<u8> {
     for change in changes.chunks_exact(CHANGE_BYTES) {
         apply(change, &mut body);
     }
-    let mut file = [fixed, &body].concat();
-    let checksum = xxh3_128(&file).to_le_bytes();
-    file.extend_from_slice(&checksum);
+    let mut file = [fixed, &body, &[0; CHECKSUM_BYTES]].concat();
+    recompute_checksum(&mut file);
     file
-}
-
-fn try_matching(matcher: &dyn DocumentMatcher) {
-    // With a cold cache, then with a warm one.
-    for _ in 0..2 {
-        let source = &mut DocumentSource::Bytes(DOCUMENT);
-        if let Ok(matched) = matcher.match_document(&mut EventSource::unmapped(source)) {
-            for handle in matched.handles {
-                matcher.id(handle);
-                matcher.added_before(handle);
-            }
-        }
-    }
-}
-
-fn try_paths(file: &Path, copy: &Path) {
-    let Ok(segment) = open(file) else { return };
-    let mut index = PathIndex::from_segment(segment);
-    let run = RunLimits {
-        cache_bytes_max: 1 << 20,
-        undecided_max: 1 << 16,
-    };
-    let options = MatcherOptions {
-        reader: ReaderOptions::default(),
-        run,
-    };
-    let pools = PathPools::default();
-    try_matching(
-        &*pools
-            .matcher(index.snapshot(), PathEngineKind::Automaton, options)
-            .document_matcher(),
-    );
-    for id in ["0", "again", "missing"] {
-        index.contains(id);
-        index.query(id);
-    }
-    index.remove("1");
-    let _ = write(&*index.compacted(), copy);
-}
-
-fn try_keywords(file: &Path, copy: &Path) {
-    let Ok(segment) = open(file) else { return };
-    let mut index = KeywordIndex::from_segment(segment);
-    let pools = KeywordPools::default();
-    let matcher = pools.matcher(
-        index.snapshot(),
-        KeywordEngineKind::Postings,
-        ReaderOptions::default(),
-    );
-    try_matching(&*matcher.document_matcher());
-    for id in ["0", "missing"] {
-        index.contains(id);
-        index.query(id);
-    }
-    index.remove("1");
-    let _ = write(&*index.compacted(), copy);
 }
 
 fuzz_target!(|input: &[u8]| {
     let [choice, changes @ ..] = input else {
         return;
     };
-    let is_paths = choice % 2 == 0;
-    let file: PathBuf = FILES
-        .folder
-        .path()
-        .join(format!("changed-{}", std::process::id()));
-    let copy = file.with_extension("copy");
-    let valid = if is_paths {
-        &FILES.paths
+    let used = if choice % 2 == 0 {
+        exercise_paths(&changed(&FILES.paths, changes), &[DOCUMENT])
     } else {
-        &FILES.keywords
+        exercise_keywords(&changed(&FILES.keywords, changes), &[DOCUMENT])
     };
-    fs::write(&file, changed(valid, changes)).expect("can be written");
-    if is_paths {
-        try_paths(&file, &copy);
-    } else {
-        try_keywords(&file, &copy);
+    if let Err(OpenError::Io(error)) = used {
+        panic!("reading memory does no I/O: {error}");
     }
 });

@@ -5,6 +5,7 @@
 //! into that handler, and collects the [`outcome::Matched`] subscriptions.
 
 pub(crate) mod batch;
+pub(crate) mod cache_budget;
 pub mod document_source;
 pub mod event_reader;
 pub mod event_source;

@@ -3,6 +3,7 @@
 use std::ops::{Deref, DerefMut};
 use std::sync::{Arc, Mutex, PoisonError};
 
+use crate::dispatch::cache_budget::{self, IdleWorkers};
 use crate::subscription_store::store::Snapshot;
 
 /// The working memory of one thread.
@@ -41,6 +42,20 @@ impl<W: WorkerState> Pool<W> {
             pool: self,
             worker: Some(idle.unwrap_or_else(|| W::new(&self.options))),
         }
+    }
+}
+
+impl<W: WorkerState + Send> IdleWorkers for Pool<W>
+where
+    W::Options: Send + Sync,
+{
+    fn discard(&self) {
+        // Dropped after the lock is released: dropping a worker may take time.
+        let discarded = self
+            .idle
+            .try_lock()
+            .map(|mut idle| std::mem::take(&mut *idle));
+        drop(discarded);
     }
 }
 
@@ -89,7 +104,10 @@ impl<W: WorkerState> Default for Pools<W> {
     }
 }
 
-impl<W: WorkerState> Pools<W> {
+impl<W: WorkerState + Send + 'static> Pools<W>
+where
+    W::Options: Send + Sync,
+{
     /// The pool with these options.
     pub fn get(&self, options: W::Options) -> Arc<Pool<W>> {
         let mut pools = self.0.lock().unwrap_or_else(PoisonError::into_inner);
@@ -97,6 +115,7 @@ impl<W: WorkerState> Pools<W> {
             return Arc::clone(pool);
         }
         let pool = Arc::new(Pool::new(options));
+        cache_budget::register(&pool);
         if pools.len() == POOLS_MAX {
             pools.remove(0);
         }

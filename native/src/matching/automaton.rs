@@ -14,6 +14,7 @@ use hashbrown::HashMap;
 
 use crate::matching::alphabet::Alphabet;
 use crate::matching::condition_table::PathConditions;
+use crate::matching::digest::digest_of_number;
 use crate::matching::match_bitmap::{Mask, MatchBitmap};
 use crate::matching::required_values::{RequiredValues, RequiredValuesTable, NO_VALUES};
 use crate::matching::transition_table::{TransitionArena, TransitionTable};
@@ -218,16 +219,17 @@ impl Automaton {
         automaton
     }
 
-    /// Removes everything but the document node, the alphabet and the matches.
+    /// Removes everything but the document node, the alphabet and the matches, and releases the memory:
+    /// other workers of the process may need it.
     pub fn clear(&mut self, segment: &Segment) {
-        self.states.clear();
-        self.paths.clear();
-        self.required_values.clear();
-        self.arena.clear();
-        self.masks.clear();
-        self.path_transitions.clear();
-        self.state_transitions.clear();
-        self.states_by_digest.clear();
+        self.states = Vec::new();
+        self.paths = Vec::new();
+        self.required_values = RequiredValuesTable::new(segment);
+        self.arena = Vec::new();
+        self.masks = Vec::new();
+        self.path_transitions = TransitionArena::default();
+        self.state_transitions = StateTransitions::default();
+        self.states_by_digest = HashTable::default();
         self.determinizer.reached.clear();
         self.determinizer.reached.push(ROOT);
         let state = self.intern_state(segment, ArenaList::default());
@@ -385,14 +387,14 @@ impl Automaton {
         for at in inherited.range() {
             let node = self.arena[at];
             descendant_sources.insert(node, ());
-            digest = digest.wrapping_add(spread(u64::from(node) << 1 | 1));
+            digest = digest.wrapping_add(digest_of_number(u64::from(node) << 1 | 1));
         }
         for &node in &*reached {
-            digest = digest.wrapping_add(spread(u64::from(node) << 1));
+            digest = digest.wrapping_add(digest_of_number(u64::from(node) << 1));
             let is_source = !segment.descendants_of(node).is_empty();
             if is_source && descendant_sources.insert(node, ()).is_none() {
                 new_descendant_sources.push(node);
-                digest = digest.wrapping_add(spread(u64::from(node) << 1 | 1));
+                digest = digest.wrapping_add(digest_of_number(u64::from(node) << 1 | 1));
             }
         }
         // The sum does not depend on the order of nodes, so they need no sorting; 128 bits do not
@@ -483,18 +485,4 @@ fn follow_edges(edges: &[StepEdge], tests: &[u32], reached: &mut Vec<u32>) {
             }
         }
     }
-}
-
-/// Spreads a number over 128 bits.
-#[inline]
-fn spread(number: u64) -> u128 {
-    let half = |seed: u64| {
-        let mut bits = number
-            .wrapping_add(seed)
-            .wrapping_mul(0x9e37_79b9_7f4a_7c15);
-        bits = (bits ^ (bits >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        bits = (bits ^ (bits >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        bits ^ (bits >> 31)
-    };
-    u128::from(half(0x243f_6a88_85a3_08d3)) << 64 | u128::from(half(0x1319_8a2e_0370_7344))
 }

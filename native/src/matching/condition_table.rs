@@ -10,11 +10,11 @@
 
 use bytemuck::{Pod, Zeroable};
 use hashbrown::HashMap;
-use xxhash_rust::xxh3::xxh3_128;
 
 use crate::matching::alignment::PathAlignment;
 use crate::matching::automaton::Automaton;
 use crate::matching::condition_lookup::{equal_runs, satisfied_by, LiteralRange};
+use crate::matching::digest::digest_of;
 use crate::matching::match_bitmap::{masks, Mask, MatchBitmap};
 use crate::matching::operand_value::OperandValue;
 use crate::path_index::segment::{Comparison, Segment, DIRECT_CLASS};
@@ -157,19 +157,6 @@ impl PathConditions {
 pub(super) struct EntryId(u32);
 
 impl ConditionTable {
-    /// Removes all entries.
-    pub fn clear(&mut self) {
-        self.path_levels.clear();
-        self.levels.clear();
-        self.probes.clear();
-        self.node_probes.clear();
-        self.literal_runs.clear();
-        self.literal_nodes.clear();
-        self.large.clear();
-        self.known_levels.clear();
-        self.known_entries.clear();
-    }
-
     /// Approximate memory in use.
     pub fn bytes(&self) -> usize {
         (self.path_levels.len() + self.levels.len()) * 4
@@ -366,7 +353,7 @@ impl ConditionTable {
         }
         level.extend(entries.iter().map(|(_, entry)| entry));
         let levels = &mut self.levels;
-        let digest = xxh3_128(bytemuck::cast_slice(level));
+        let digest = digest_of(bytemuck::cast_slice(level));
         *self.known_levels.entry(digest).or_insert_with(|| {
             let start = levels.len() as u32;
             levels.extend_from_slice(level);
@@ -435,7 +422,7 @@ impl ConditionTable {
         let last = buffers.probes.last_mut();
         last.expect("an entry has conditions").head |= Probe::LAST;
         let probes = &mut self.probes;
-        let digest = xxh3_128(bytemuck::cast_slice(&buffers.probes));
+        let digest = digest_of(bytemuck::cast_slice(&buffers.probes));
         *self.known_entries.entry(digest).or_insert_with(|| {
             let start = probes.len() as u32;
             probes.extend_from_slice(&buffers.probes);

@@ -12,6 +12,7 @@ pub(crate) mod automaton_engine;
 mod compound_conditions;
 mod condition_lookup;
 mod condition_table;
+mod digest;
 mod element_stack;
 pub(crate) mod engine;
 mod existence_cache;

@@ -1,5 +1,6 @@
 //! The bounded cache of label paths: the automaton and the condition table, evicted together.
 
+use crate::dispatch::cache_budget::CacheShare;
 use crate::matching::automaton::{Automaton, ROOT_PATH};
 use crate::matching::condition_table::ConditionTable;
 use crate::matching::NONE;
@@ -11,6 +12,8 @@ pub(super) struct PathCache {
     pub automaton: Automaton,
     pub conditions: ConditionTable,
     bytes_max: usize,
+    /// Its part in the caches of the process.
+    share: CacheShare,
     counters: CacheCounters,
     /// The numbers of paths and states when counting began.
     counted_from: (usize, usize),
@@ -34,22 +37,25 @@ impl PathCache {
             automaton: Automaton::new(segment),
             conditions: ConditionTable::default(),
             bytes_max,
+            share: CacheShare::default(),
             counters: CacheCounters::default(),
             counted_from: (0, 0),
         }
     }
 
     /// Begins a document whose names are numbered by the table `names_table`. Evicts the cache if
-    /// it is past its limit.
+    /// it is past its limit, or the caches of the process are past theirs.
     pub fn begin(&mut self, segment: &Segment, names_table: u64) {
         self.automaton.alphabet.use_names(names_table);
         self.automaton.matches.clear();
         self.counters = CacheCounters::default();
-        if self.is_full() {
+        self.share.set(self.bytes());
+        if self.bytes() > self.bytes_max || self.share.must_be_evicted() {
             self.automaton.clear(segment);
             self.automaton.matches.reset();
-            self.conditions.clear();
+            self.conditions = ConditionTable::default();
             self.counters.evictions += 1;
+            self.share.set(self.bytes());
         }
         self.automaton.paths[ROOT_PATH as usize].first_child = NONE;
         self.counted_from = self.sizes();
@@ -60,13 +66,16 @@ impl PathCache {
         self.counters = self.counters();
         self.counters.evictions += 1;
         self.automaton.clear(segment);
-        self.conditions.clear();
+        self.conditions = ConditionTable::default();
+        self.share.set(self.bytes());
         self.counted_from = (0, 0);
     }
 
-    /// Whether the cache is past its limit.
-    pub fn is_full(&self) -> bool {
-        self.bytes() > self.bytes_max
+    /// Whether the cache must be evicted within a document: it is past its limit, or it is a large part
+    /// of the caches of the process and these are past theirs.
+    pub fn is_full(&mut self) -> bool {
+        self.share.set(self.bytes());
+        self.bytes() > self.bytes_max || self.share.must_be_evicted_at_once()
     }
 
     /// Approximate memory in use.

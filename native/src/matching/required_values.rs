@@ -8,9 +8,9 @@
 
 use bytemuck::{Pod, Zeroable};
 use hashbrown::HashMap;
-use xxhash_rust::xxh3::xxh3_128;
 
 use crate::matching::condition_table::has_few_operands;
+use crate::matching::digest::digest_of;
 use crate::path_index::segment::{Comparison, OperandRecord, Segment};
 
 /// An operand that an element records, and its uses.
@@ -129,17 +129,6 @@ impl RequiredValuesTable {
             known: HashTable::default(),
             buffers: BuildBuffers::default(),
         }
-    }
-
-    /// Removes all entries but [`NO_VALUES`].
-    pub fn clear(&mut self) {
-        self.entries.truncate(1);
-        self.operands.clear();
-        self.propagations.clear();
-        self.uses.truncate(self.operand_count);
-        self.lists.clear();
-        self.by_digest.clear();
-        self.known.clear();
     }
 
     /// Approximate memory in use.
@@ -314,9 +303,9 @@ impl RequiredValuesTable {
             Some(list) => list,
             None => self.intern_list(&buffers.deep),
         };
-        let digest = xxh3_128(bytemuck::bytes_of(&inherited))
-            ^ xxh3_128(bytemuck::cast_slice(&buffers.own)).rotate_left(1)
-            ^ xxh3_128(bytemuck::cast_slice(&buffers.propagations)).rotate_left(2);
+        let digest = digest_of(bytemuck::bytes_of(&inherited))
+            ^ digest_of(bytemuck::cast_slice(&buffers.own)).rotate_left(1)
+            ^ digest_of(bytemuck::cast_slice(&buffers.propagations)).rotate_left(2);
         if let Some(&required) = self.by_digest.get(&digest) {
             return required;
         }
@@ -366,7 +355,7 @@ impl RequiredValuesTable {
         let operands = &mut self.operands;
         *self
             .lists
-            .entry(xxh3_128(bytemuck::cast_slice(list)))
+            .entry(digest_of(bytemuck::cast_slice(list)))
             .or_insert_with(|| append(operands, list))
     }
 }

@@ -41,11 +41,6 @@ impl Default for TransitionArena {
 }
 
 impl TransitionArena {
-    /// Removes all transitions.
-    pub fn clear(&mut self) {
-        self.buckets.truncate(1);
-    }
-
     /// Size of the arena.
     pub fn bytes(&self) -> usize {
         (self.buckets.len() - 1) * size_of::<Transition>()
@@ -123,7 +118,7 @@ mod tests {
                 assert_eq!(arena.find(table, symbol), expected);
             }
         }
-        arena.clear();
+        let arena = TransitionArena::default();
         assert_eq!(
             (arena.bytes(), arena.find(TransitionTable::default(), 7)),
             (0, None)

@@ -48,7 +48,11 @@ fn is_immutable(object: &Bound<'_, PyAny>) -> PyResult<bool> {
         "pyarrow.lib" => name == "Buffer",
         _ => exporter.is_exact_instance_of::<PyBytes>(),
     };
-    Ok(is_known && PyBuffer::<u8>::get(&exporter)?.readonly())
+    // The exporter may have another item type, such as that of Arrow's buffers.
+    Ok(is_known
+        && PyMemoryView::from(&exporter)?
+            .getattr("readonly")?
+            .extract()?)
 }
 
 impl Deref for BufferBytes {

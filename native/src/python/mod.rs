@@ -42,6 +42,7 @@ fn _native(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<document_matcher::DocumentMatcher>()?;
     module.add_class::<paths::Index>()?;
     module.add_class::<paths::Matcher>()?;
+    module.add_function(wrap_pyfunction!(paths::process_cache_bytes, module)?)?;
     module.add_class::<outcomes::Handles>()?;
     module.add_function(wrap_pyfunction!(keywords::words, module)?)?;
     module.add_function(wrap_pyfunction!(keywords::parse_keywords, module)?)?;

@@ -17,6 +17,7 @@ use super::indexes::{
 };
 use super::outcomes::{found_tuple, or_refusal, FoundTuple};
 use super::reader::{options, RefusalTuple};
+use crate::dispatch::cache_budget;
 use crate::dispatch::document_source::DocumentSource;
 use crate::engine_selection::{with_path_matcher, AnyPathMatcher, PathEngineKind, PathPools};
 use crate::matching::segment_run::RunLimits;
@@ -168,6 +169,7 @@ impl Index {
             "yfilter" => return Err(baseline_missing(engine)),
             other => return Err(PyValueError::new_err(format!("unknown engine {other:?}"))),
         };
+        cache_budget::set_limit(cache_bytes_max);
         let run = RunLimits {
             cache_bytes_max,
             undecided_max,
@@ -182,6 +184,12 @@ impl Index {
         });
         Matcher::new(py, matcher)
     }
+}
+
+/// Bytes of the caches of all matchers of the process.
+#[pyfunction]
+pub fn process_cache_bytes() -> usize {
+    cache_budget::total_bytes()
 }
 
 /// Matches documents against a snapshot of an index.

@@ -7,6 +7,7 @@ from penstock.matching.index import SubscriptionIndex
 from penstock.matching.keyword_index import KeywordIndex
 from penstock.matching.keyword_matcher import KeywordMatcher
 from penstock.matching.matcher import Matcher
+from penstock.matching.native_base import process_cache_bytes
 from penstock.matching.results import (
     Counters,
     Explanation,
@@ -36,4 +37,5 @@ __all__ = [
     "Work",
     "both",
     "combine_matchers",
+    "process_cache_bytes",
 ]

@@ -5,7 +5,9 @@ from __future__ import annotations
 from typing import Final
 
 CACHE_BYTES_MAX: Final[int] = 256 << 20
-"""Bytes of cached automaton states; when exceeded, the cache is evicted and rebuilt on demand."""
+"""Bytes of cached automaton states, for all matchers and threads of a process together. When
+exceeded, idle caches are discarded; then the cache in use is evicted and rebuilt on demand. Each
+thread may exceed it by a sixteenth during a document."""
 
 UNDECIDED_MAX: Final[int] = 1 << 20
 """Undecided candidate nodes per document; beyond it, the document is refused with the code

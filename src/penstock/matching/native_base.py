@@ -13,6 +13,7 @@ from penstock.errors import DocumentError, IndexFileError, QueryError, Where
 from penstock.language.source_position import position_of, utf8_size
 from penstock.matching.engine import BatchOutcome, Buffer, Outcome
 from penstock.matching.results import Handles, IndexStats, Work
+from penstock.native import native
 
 if TYPE_CHECKING:
     from penstock._native import DocumentMatcher, Index, KeywordIndex, KeywordMatcher, Matcher
@@ -111,6 +112,15 @@ def batch_outcome(
         errors={row: document_error(refusal) for row, refusal in refusals},
         work=Work(**counters),
     )
+
+
+def process_cache_bytes() -> int:
+    """Bytes of cached automaton states of all matchers of this process.
+
+    At most :data:`~penstock.matching.limits.CACHE_BYTES_MAX`, but for documents being matched. The
+    reference engines cache nothing.
+    """
+    return 0 if native is None else native.process_cache_bytes()
 
 
 def loaded_index(

@@ -56,6 +56,14 @@ BUDGETS: tuple[Budget, ...] = (
     ),
     Budget(
         "paths",
+        "dense_ids",
+        "the same: time per id in `Matches.ids`",
+        Bound.AT_MOST,
+        30,
+        "ns",
+    ),
+    Budget(
+        "paths",
         "dense_speedup",
         "the same: speedup over the YFilter-like engine on the same reader",
         Bound.AT_LEAST,

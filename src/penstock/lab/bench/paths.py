@@ -17,7 +17,7 @@ from penstock.lab.bench.bench_workload import BenchWorkload, Setting, draw
 from penstock.lab.bench.process_memory import matching_memory
 from penstock.lab.bench.reader_baseline import reader_pass
 from penstock.lab.bench.report import BenchResults, Progress, Report
-from penstock.lab.bench.timing import interleaved, once
+from penstock.lab.bench.timing import Work, interleaved, once
 from penstock.matching import Matcher, SubscriptionIndex
 
 GROWTH_SMALL = 1_000
@@ -83,6 +83,11 @@ def run(*, quick: bool, progress: Progress) -> Report:
 def match_all(matcher: Matcher, documents: Sequence[bytes]) -> int:
     """Match every document; return the number of matches."""
     return sum(len(matcher.match(document)) for document in documents)
+
+
+def match_for_ids(matcher: Matcher, documents: Sequence[bytes]) -> int:
+    """Match every document and resolve the ids; return the number of matches."""
+    return sum(len(matcher.match(document).ids) for document in documents)
 
 
 @contextmanager
@@ -177,15 +182,19 @@ def _dense(
     counts = {side: match_all(matcher, documents) for side, matcher in matchers.items()}
     matches = counts["once"]
     assert counts == {"once": matches, "crowded": (1 + EXTRA_SUBSCRIBERS) * matches, "idle": 0}
-    times = interleaved(
-        {"reader": reader_pass(documents)}
-        | {side: partial(match_all, matcher, documents) for side, matcher in matchers.items()},
-        repeats=setting.repeats,
-    )
-    reader, single, several, idle_seconds = (
-        times[side].median for side in ("reader", "once", "crowded", "idle")
+    assert match_for_ids(matchers["once"], documents) == matches
+    sides: dict[str, Work] = {
+        "reader": reader_pass(documents),
+        "ids": partial(match_for_ids, matchers["once"], documents),
+    }
+    for side, matcher in matchers.items():
+        sides[side] = partial(match_all, matcher, documents)
+    times = interleaved(sides, repeats=setting.repeats)
+    reader, ids, single, several, idle_seconds = (
+        times[side].median for side in ("reader", "ids", "once", "crowded", "idle")
     )
     results.values["dense_match"] = (single - reader) / matches * 1e9
+    results.values["dense_ids"] = (ids - single) / matches * 1e9
     progress("bench paths: dense, the YFilter-like engine")
     results.values["dense_speedup"] = _speedup(index, documents, setting.repeats)
     results.figure("dense: matches per document", matches / len(documents), "")
