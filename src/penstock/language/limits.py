@@ -25,6 +25,7 @@ as many states as ``aaa``."""
 
 MAX_DATE_CHARACTERS: Final = 64
 """Characters of a date, without the white space around it; a longer one is invalid."""
+
 MAX_NAMESPACES: Final = 256
 """Prefixes in the namespace map of a query."""
 

@@ -83,11 +83,12 @@ def parse_keywords(text: str) -> KeywordQuery:
     'coast storm warning'
     >>> str(parse_keywords("storm OR gale"))
     'gale OR storm'
-    >>> parse_keywords("storm OR gale warning")
-    Traceback (most recent call last):
-    ...
-    penstock.errors.QueryError: `OR` must join all words of a query or none at line 1, \
-column 15 [keywords.mixed]
+    >>> from penstock.errors import QueryError
+    >>> try:
+    ...     parse_keywords("storm OR gale warning")
+    ... except QueryError as refused:
+    ...     print(refused)
+    `OR` must join all words of a query or none at line 1, column 15 [keywords.mixed]
     """
     if native is not None:
         with suppress(UnicodeEncodeError):
