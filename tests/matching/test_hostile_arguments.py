@@ -119,8 +119,8 @@ def test_batches_of_every_kind_of_buffer(engine: str) -> None:
         documents = pa.LargeBinaryArray.from_buffers(
             pa.large_binary(), 1, [None, offsets, pa.py_buffer(content)]
         )
-        (ids,) = matcher.match_batch(documents).ids.to_pylist()
-        assert sorted(ids) == ["any", "english"]
+        ids = matcher.match_batch(documents).ids.flatten().to_pylist()
+        assert set(ids) == {"any", "english"}
 
 
 @pytest.mark.parametrize("engine", ENGINES)
