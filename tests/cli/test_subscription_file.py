@@ -8,6 +8,7 @@ import pytest
 
 from penstock.cli.subscription_file import Entry, add_all, read
 from penstock.errors import SubscriptionFileError
+from penstock.language.limits import MAX_NAMESPACES
 from penstock.matching import KeywordIndex, SubscriptionIndex
 
 
@@ -143,6 +144,19 @@ def test_json_beyond_the_limits_of_its_parser_is_an_error_of_its_line(tmp_path: 
         ("subscription-file.not-json", 1),
         ("subscription-file.not-json", 2),
     ]
+
+
+def test_the_number_of_namespace_directives_is_limited(tmp_path: Path) -> None:
+    path = tmp_path / "subs.txt"
+    many = "".join(f"@namespace p{n}=urn:{n}\n" for n in range(MAX_NAMESPACES + 1))
+    path.write_text(f"{many}one\t//p1:a\n@namespace p0=urn:new\ntwo\t//p0:a\n")
+    reasons: list[SubscriptionFileError] = []
+    found = list(read(path, reasons.append))
+    assert [(each.code, each.where and each.where.line) for each in reasons] == [
+        ("subscription-file.directive", MAX_NAMESPACES + 1)
+    ]
+    assert [len(each.subscription.namespaces) for each in found] == [MAX_NAMESPACES] * 2
+    assert found[1].subscription.namespaces["p0"] == "urn:new"
 
 
 def test_refused_entries_have_positions_and_the_others_are_added(tmp_path: Path) -> None:

@@ -14,6 +14,7 @@ from typing import Any, TypeAlias, TypeVar
 
 from penstock.errors import QueryError, SubscriptionFileError, Where, error
 from penstock.language import Subscription
+from penstock.language.limits import MAX_NAMESPACES
 from penstock.matching import KeywordIndex, SubscriptionIndex
 from penstock.matching.query_indexes import QUERY_KINDS, QueryKind
 
@@ -186,7 +187,12 @@ class _TextParser:
         elif word == "@kind":
             self._kind = _kind(rest.strip(), number)
         else:
-            self._namespaces = {**self._namespaces, **_binding(word, rest, number)}
+            namespaces = {**self._namespaces, **_binding(word, rest, number)}
+            # Each subscription has its own map, so a longer one would cost quadratic time.
+            if len(namespaces) > MAX_NAMESPACES:
+                message = f"more than {MAX_NAMESPACES} prefixes"
+                raise error("subscription-file.directive", message, Where(0, number, 1))
+            self._namespaces = namespaces
 
 
 def _kind(word: str, number: int) -> QueryKind:
