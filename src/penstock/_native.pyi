@@ -33,6 +33,13 @@ class DocumentReader:
     ) -> Self: ...
     def read(self, source: bytes | Iterable[bytes]) -> tuple[_Summary | None, _Refusal | None]: ...
 
+@final
+class PartReader:
+    def __new__(
+        cls, doctype: str, limits: dict[str, int], entities: list[tuple[str, str]]
+    ) -> Self: ...
+    def read_events(self, part: bytes) -> tuple[list[tuple[Any, ...]], _Refusal | None]: ...
+
 _Ranges: TypeAlias = list[tuple[int, int]]
 
 @final

@@ -18,6 +18,9 @@ from penstock.documents import (
     read_events,
     read_summary,
 )
+from penstock.errors import DocumentError
+from penstock.native import native
+from support.fixtures.bounded_process import run_bounded
 from support.fixtures.canonical import canonical
 
 
@@ -211,3 +214,29 @@ def test_a_path_return_from_an_entity_is_wrapped() -> None:
     document = b"<!DOCTYPE a [<!ENTITY e '<b>1</b>'>]><a>&e;</a>"
     part = path(document, b"&e;")
     assert canonical(read_events(part.to_xml().encode()))[1:-1] == [(Name("", "b"), ()), "1", None]
+
+
+@pytest.mark.skipif(native is None, reason="the reference reads the declarations each time")
+def test_the_declarations_are_read_once_for_many_fragments() -> None:
+    program = """
+from penstock.documents import Context, Fragment, Span, read_summary
+
+declared = "".join(f"<!ENTITY e{n} '{'x' * 30}'>" for n in range(18_000))
+document = f"<!DOCTYPE a [{declared}]><a><b>&e1;</b></a>".encode()
+at = document.index(b"<b>")
+context = Context.of(document, read_summary(document))
+part = Fragment.cut(document, "element", [Span(at, len(document) - 4)], context=context)
+report(len({part.to_xml() for _ in range(20_000)}))
+"""
+    assert run_bounded(program) == 1
+
+
+def test_a_refused_fragment_does_not_affect_the_next_one() -> None:
+    document = b"<!DOCTYPE a [<!ENTITY e '<b>&f;</b>'><!ENTITY f '1'>]><a>&e;</a>"
+    context = Context.of(document, read_summary(document))
+    broken = Fragment("content", (Span(0, 1),), (b"&e;&x;",), context=context)
+    whole = Fragment("content", (Span(0, 1),), (b"&e;",), context=context)
+    for _ in range(3):
+        with pytest.raises(DocumentError):
+            broken.to_xml()
+        assert "<b>1</b>" in whole.to_xml()

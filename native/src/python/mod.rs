@@ -37,6 +37,7 @@ fn _native(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(reader::decode, module)?)?;
     module.add_function(wrap_pyfunction!(reader::read_events, module)?)?;
     module.add_class::<reader::DocumentReader>()?;
+    module.add_class::<reader::PartReader>()?;
     module.add_class::<records::RecordCutter>()?;
     module.add_function(wrap_pyfunction!(xpath::parse_query, module)?)?;
     module.add_class::<document_matcher::DocumentMatcher>()?;

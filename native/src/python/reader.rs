@@ -88,6 +88,9 @@ fn span_tuple(span: Span) -> SpanTuple {
     (span.start, span.end, span.from_entity)
 }
 
+/// Events as tuples, and why the document was refused, if it was.
+type EventsTuple<'py> = (Bound<'py, PyList>, Option<RefusalTuple>);
+
 /// Collects events as Python objects.
 struct Collector<'py> {
     events: Bound<'py, PyList>,
@@ -104,6 +107,14 @@ impl<'py> Collector<'py> {
             namespaces: PyTuple::empty(py),
             scope_id: 0,
             failed: None,
+        }
+    }
+
+    /// The events, and the refusal, if any.
+    fn finish(self, result: Result<Summary, Refusal>) -> PyResult<EventsTuple<'py>> {
+        match self.failed {
+            Some(error) => Err(error),
+            None => Ok((self.events, result.err().map(refusal_tuple))),
         }
     }
 
@@ -283,14 +294,11 @@ pub fn read_events<'py>(
     limits: &Bound<'py, PyDict>,
     entities: Vec<(String, String)>,
     refuse_declarations: bool,
-) -> PyResult<(Bound<'py, PyList>, Option<RefusalTuple>)> {
+) -> PyResult<EventsTuple<'py>> {
     let mut reader = Reader::new(options(limits, entities, refuse_declarations)?);
     let mut collector = Collector::new(py);
     let result = read(&mut reader, source, &mut collector)?;
-    if let Some(error) = collector.failed {
-        return Err(error);
-    }
-    Ok((collector.events, result.err().map(refusal_tuple)))
+    collector.finish(result)
 }
 
 /// Elements, attributes, bytes, encoding, span of the document type declaration.
@@ -345,5 +353,42 @@ impl DocumentReader {
             Ok(summary) => (Some(summary_tuple(summary)), None),
             Err(refusal) => (None, Some(refusal_tuple(refusal))),
         })
+    }
+}
+
+/// Reads parts of a document with its document type declaration, which is parsed only once.
+#[pyclass(module = "penstock._native")]
+pub struct PartReader {
+    reader: Reader,
+    /// Why the declaration was refused, if it was.
+    refusal: Option<Refusal>,
+}
+
+#[pymethods]
+impl PartReader {
+    #[new]
+    fn new(
+        py: Python<'_>,
+        doctype: &str,
+        limits: &Bound<'_, PyDict>,
+        entities: Vec<(String, String)>,
+    ) -> PyResult<Self> {
+        let mut reader = Reader::new(options(limits, entities, false)?);
+        let document = format!("{doctype}<part/>");
+        let result = py.detach(|| reader.read_slice(document.as_bytes(), &mut NullHandler));
+        Ok(Self {
+            reader,
+            refusal: result.err(),
+        })
+    }
+
+    /// The events of a part up to its end or refusal, and the refusal, if any.
+    fn read_events<'py>(&mut self, py: Python<'py>, part: &[u8]) -> PyResult<EventsTuple<'py>> {
+        if let Some(refusal) = &self.refusal {
+            return Ok((PyList::empty(py), Some(refusal_tuple(refusal.clone()))));
+        }
+        let mut collector = Collector::new(py);
+        let result = self.reader.read_part(part, &mut collector);
+        collector.finish(result)
     }
 }

@@ -12,12 +12,13 @@ import itertools
 import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from typing import Literal, TypeAlias
+from functools import lru_cache
+from typing import Literal, NamedTuple, TypeAlias
 from xml.sax.saxutils import quoteattr
 
 from penstock.documents.events import Name, Span, StartElement
 from penstock.documents.limits import Limits
-from penstock.documents.reading import Summary, read_events
+from penstock.documents.reading import PartReader, Summary
 from penstock.documents.used_prefixes import used_prefixes
 from penstock.documents.writing import write
 from penstock.native import native
@@ -33,6 +34,9 @@ WRAPPER_URI = "urn:penstock:fragment"
 """The namespace of the wrapper element ``fragment``, used for parts that are not an element."""
 
 UNLIMITED = 1 << 62
+
+CONTEXTS_CACHED_MAX = 4
+"""Documents whose parsed declarations are kept for further fragments."""
 
 START_TAG = re.compile(r"<([^\s/>]+)((?:[^\"'>]|\"[^\"]*\"|'[^']*')*?)/?>", re.DOTALL)
 DECLARATION = re.compile(r"\sxmlns(?::([^\s=]+))?\s*=")
@@ -138,12 +142,7 @@ class Fragment:
         piece = self._declared(texts[0]) if self._stands_alone(texts) else self._wrapped(texts)
         if not self.context.doctype and not self.context.entities:
             return piece
-        events = read_events(
-            f"{self._doctype()}{piece}".encode(),
-            # The document met the limit; the ratio of a short fragment may be worse.
-            limits=Limits(entity_amplification=UNLIMITED),
-            entities=dict(self.context.entities),
-        )
+        events = _declarations_of(self.context).reader.events(piece)
         if self._is_defaulted(texts):
             owner = next(e for e in events[1:] if isinstance(e, StartElement))
             kept = [a for a in owner.attributes if a.name == self.name]
@@ -169,7 +168,9 @@ class Fragment:
 
     def _declarations(self, texts: Iterable[str], without: Iterable[str] = ()) -> str:
         """The declarations of the prefixes that the texts use."""
-        used = {""}.union(*map(used_prefixes, texts), used_prefixes(self.context.internal_subset()))
+        used = {""}.union(*map(used_prefixes, texts))
+        if self.context.doctype:
+            used |= _declarations_of(self.context).prefixes
         used.difference_update(without)
         return "".join(
             f" xmlns{':' if prefix else ''}{prefix}={quoteattr(uri)}"
@@ -196,10 +197,24 @@ class Fragment:
             return f"<{opening} {texts[0]}/>"
         return f"<{opening}>{''.join(texts)}</{name}>"
 
-    def _doctype(self) -> str:
-        """The document's declarations, for parsing the pieces."""
-        subset = self.context.internal_subset()
-        return f"<!DOCTYPE fragment {subset}" if subset else ""
+
+class _Declarations(NamedTuple):
+    """The declarations of a document, for its fragments."""
+
+    reader: PartReader
+    prefixes: frozenset[str]
+    """The namespace prefixes that they use."""
+
+
+@lru_cache(maxsize=CONTEXTS_CACHED_MAX)
+def _declarations_of(context: Context) -> _Declarations:
+    """The declarations, which are parsed once for all fragments of a document."""
+    subset = context.internal_subset()
+    # The document met the limits; the ratio of a short fragment may be worse.
+    limits = Limits(entity_amplification=UNLIMITED, doctype_bytes=UNLIMITED)
+    doctype = f"<!DOCTYPE fragment {subset}" if subset else ""
+    reader = PartReader(doctype, limits, dict(context.entities))
+    return _Declarations(reader, frozenset(used_prefixes(subset)))
 
 
 def _concatenated(texts: list[str]) -> str:

@@ -12,7 +12,7 @@ from penstock.documents.reference import reader as reference
 from penstock.errors import Where, error
 from penstock.native import native
 
-__all__ = ["Declarations", "Source", "Summary", "read_events", "read_summary"]
+__all__ = ["Declarations", "PartReader", "Source", "Summary", "read_events", "read_summary"]
 
 Source: TypeAlias = bytes | bytearray | memoryview | Iterable[bytes]
 """The bytes of a document, as one buffer or in chunks of any size."""
@@ -82,6 +82,34 @@ def read_events(
     )
     _raise(refusal)
     return from_native(tuples)
+
+
+class PartReader:
+    """Reads parts of a document with its document type declaration.
+
+    The native core parses the declaration once, whatever the number of parts.
+
+    >>> reader = PartReader("<!DOCTYPE a [<!ENTITY e '1'>]>", Limits(), {})
+    >>> reader.events("<b>&e;</b>")[1].text
+    '1'
+    """
+
+    def __init__(self, doctype: str, limits: Limits, entities: Mapping[str, str]) -> None:
+        self._doctype = doctype
+        self._limits = limits
+        self._entities = entities
+        self._native = native and native.PartReader(
+            doctype, limits.by_name(), list(entities.items())
+        )
+
+    def events(self, part: str) -> list[Event]:
+        """The events of a part; raises the error of a refused one."""
+        if self._native is None:
+            document = f"{self._doctype}{part}".encode()
+            return read_events(document, limits=self._limits, entities=self._entities)
+        tuples, refusal = self._native.read_events(part.encode())
+        _raise(refusal)
+        return from_native(tuples)
 
 
 def read_summary(

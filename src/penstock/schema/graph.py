@@ -25,6 +25,9 @@ from penstock.schema.prefix_resolution import Resolver, fixed_namespaces
 from penstock.schema.tree import SchemaAttribute, SchemaTree
 from penstock.schema.unfolding import Declared, unfold
 
+CHARACTER_BYTES_MAX = 4
+"""Bytes of the longest character, in UTF-8 and in UTF-16."""
+
 
 class SchemaGraph:
     """The elements of a schema by label, and its possible roots; immutable, compared by identity.
@@ -109,7 +112,10 @@ class SchemaGraph:
         limits: DtdLimits = DTD_LIMITS,
     ) -> SchemaGraph:
         """Read a DTD from a file in its declared encoding."""
-        text = decode_dtd(FilePath(path).read_bytes())
+        path = FilePath(path)
+        if path.stat().st_size > limits.size_max * CHARACTER_BYTES_MAX:
+            raise error("schema.limit", f"the DTD is longer than {limits.size_max} characters")
+        text = decode_dtd(path.read_bytes())
         return cls.from_dtd(text, roots=roots, namespaces=namespaces, limits=limits)
 
     # By label

@@ -57,7 +57,11 @@ def require_positive(limits: DtdLimits | UnfoldLimits) -> None:
 
 
 FILE_DEPTH_MAX: Final[int] = 200
-"""Levels of a tree in a schema or mapping file; a deeper one is refused with ``schema.file`` or
+"""Levels of a tree in a schema or mapping file, or of a sample document; a deeper one is refused
+with ``schema.file``, ``mapping.syntax`` or ``schema.samples``."""
+
+FILE_BYTES_MAX: Final[int] = 64 << 20
+"""Bytes of a schema or mapping file; a longer one is refused with ``schema.file`` or
 ``mapping.syntax``."""
 
 XSD_BYTES_MAX: Final[int] = 8 << 20

@@ -6,14 +6,19 @@ they can be computed in parallel and combined by tree reduction.
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Mapping, Sized
 from dataclasses import dataclass, field
 
 from penstock.documents import EndElement, Event, Name, StartElement, Text
 from penstock.errors import error
 from penstock.language.relations.path_universe import Occurs
-from penstock.schema.limits import SAMPLE_PATHS_MAX, UNFOLD_LIMITS, UnfoldLimits
+from penstock.schema.limits import (
+    FILE_DEPTH_MAX,
+    SAMPLE_PATHS_MAX,
+    UNFOLD_LIMITS,
+    UnfoldLimits,
+)
 from penstock.schema.tree import NodePath, SchemaAttribute, SchemaTree
 from penstock.schema.unfolding import Declared, unfold
 
@@ -66,7 +71,7 @@ class SampleSummary:
         counting = _PathCounter()
         for event in events:
             counting.handle(event)
-        return cls(counting.paths)
+        return cls(counting.counts())
 
     def merged(self, other: SampleSummary) -> SampleSummary:
         """Merges two summaries."""
@@ -120,7 +125,7 @@ class SampleSummary:
         return Occurs(required=counts.parents == parents, many=counts.most > 1)
 
 
-def _require_few(paths: Mapping[NodePath, PathCounts]) -> None:
+def _require_few(paths: Sized) -> None:
     if len(paths) > SAMPLE_PATHS_MAX:
         raise error("schema.samples", f"the samples have more than {SAMPLE_PATHS_MAX} paths")
 
@@ -133,36 +138,57 @@ class _Open:
     children: Counter[Name] = field(default_factory=Counter)
 
 
+@dataclass(slots=True)
+class _Counts:
+    """Counts of one document at one path, while it is read."""
+
+    elements: int = 0
+    parents: int = 0
+    most: int = 0
+    with_text: int = 0
+    attributes: Counter[Name] = field(default_factory=Counter)
+
+
 class _PathCounter:
     """Counts the paths of one document."""
 
     def __init__(self) -> None:
-        self.paths: dict[NodePath, PathCounts] = {}
+        self._counts: dict[NodePath, _Counts] = defaultdict(_Counts)
         self._open = [_Open((), ())]
+
+    def counts(self) -> dict[NodePath, PathCounts]:
+        """The counts of the elements that have ended."""
+        return {
+            path: PathCounts(
+                each.elements, each.parents, each.most, each.with_text, dict(each.attributes)
+            )
+            for path, each in self._counts.items()
+        }
 
     def handle(self, event: Event) -> None:
         here = self._open[-1]
         if isinstance(event, StartElement):
             here.children[event.name] += 1
             names = tuple(attribute.name for attribute in event.attributes)
+            if len(self._open) > FILE_DEPTH_MAX:
+                message = f"a sample has more than {FILE_DEPTH_MAX} levels"
+                raise error("schema.samples", message)
             self._open.append(_Open((*here.path, event.name), names))
         elif isinstance(event, Text):
             here.has_text = here.has_text or bool(event.text.strip(XML_SPACE))
         elif isinstance(event, EndElement):
             self._open.pop()
-            self._add(
-                here.path,
-                PathCounts(1, 0, 0, int(here.has_text), dict.fromkeys(here.attributes, 1)),
-            )
+            counts = self._counts[here.path]
+            counts.elements += 1
+            counts.with_text += here.has_text
+            counts.attributes.update(here.attributes)
             self._add_children(here)
             if len(self._open) == 1:
                 self._add_children(self._open[0])
 
     def _add_children(self, parent: _Open) -> None:
         for name, number in parent.children.items():
-            self._add((*parent.path, name), PathCounts(0, 1, number))
-
-    def _add(self, path: NodePath, counts: PathCounts) -> None:
-        known = self.paths.get(path)
-        self.paths[path] = counts if known is None else known.merged(counts)
-        _require_few(self.paths)
+            counts = self._counts[*parent.path, name]
+            counts.parents += 1
+            counts.most = max(counts.most, number)
+        _require_few(self._counts)

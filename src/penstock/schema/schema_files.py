@@ -6,7 +6,7 @@ from pathlib import Path
 
 from penstock.errors import Where, error
 from penstock.schema.graph import SchemaGraph
-from penstock.schema.limits import UNFOLD_LIMITS, UnfoldLimits
+from penstock.schema.limits import FILE_BYTES_MAX, UNFOLD_LIMITS, UnfoldLimits
 from penstock.schema.outline import read_tree
 from penstock.schema.tree import SchemaTree
 
@@ -35,6 +35,8 @@ def read_schema_file(
 
 def read_text(path: Path, code: str) -> str:
     """The text of a UTF-8 file; raises an error with this code for other encodings."""
+    if path.stat().st_size > FILE_BYTES_MAX:
+        raise error(code, f"the file is longer than {FILE_BYTES_MAX} bytes", Where(0, 1, 1))
     data = path.read_bytes()
     try:
         return data.decode("utf-8")
