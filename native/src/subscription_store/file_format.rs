@@ -9,6 +9,7 @@
 
 use std::fs::File;
 use std::io::{self, Write};
+use std::panic::{catch_unwind, AssertUnwindSafe};
 use std::path::Path;
 use std::sync::{Arc, OnceLock};
 
@@ -183,7 +184,13 @@ pub fn from_bytes<S: StoredSegment>(content: &[u8]) -> Result<S, OpenError> {
     from_content(FileContent::copied(content))
 }
 
+/// Validation leaves nothing to panic about; should it miss something, the file is refused.
 fn from_content<S: StoredSegment>(content: FileContent) -> Result<S, OpenError> {
+    catch_unwind(AssertUnwindSafe(|| validated(content)))
+        .unwrap_or_else(|_| Err(damaged("it cannot be read")))
+}
+
+fn validated<S: StoredSegment>(content: FileContent) -> Result<S, OpenError> {
     let content = Arc::new(content);
     if content.len() < HEADER_BYTES + CHECKSUM_BYTES || &content[..16] != S::MAGIC {
         return Err(not_an_index());

@@ -15,7 +15,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from penstock.errors import error
-from penstock.workspace.limits import BUSY_SECONDS_MAX
+from penstock.workspace.limits import BUSY_SECONDS_MAX, NAME_CHARACTERS_MAX
 from penstock.workspace.migrations import MIGRATIONS
 
 APPLICATION_ID = 0x50454E53
@@ -97,6 +97,10 @@ class Database:
             if translated is None:
                 raise
             raise translated from failure
+        except UnicodeEncodeError as failure:
+            # SQLite stores text in UTF-8; Python makes a lone surrogate of an undecodable byte.
+            text = failure.object[:NAME_CHARACTERS_MAX]
+            raise error("workspace.name", f"{text!a} contains a lone surrogate") from failure
 
 
 def translate_error(failure: sqlite3.DatabaseError, path: Path) -> Exception | None:

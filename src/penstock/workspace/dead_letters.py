@@ -22,7 +22,7 @@ from penstock.workspace.database import Database
 from penstock.workspace.inbox import Inbox
 from penstock.workspace.limits import CONTENTS_AT_ONCE
 from penstock.workspace.pipeline_tables import Tables
-from penstock.workspace.table_reader import read_rows, sequences_in
+from penstock.workspace.table_reader import document_condition, read_rows, sequences_in
 from penstock.workspace.table_schemas import DEAD_LETTERS
 from penstock.workspace.timestamps import from_microseconds, to_microseconds, utc_now
 
@@ -91,10 +91,8 @@ class DeadLetters:
         WorkspaceError
             ``dead-letter.unknown``
         """
-        condition = pc.field("document") == name
-        if name.isdecimal():
-            condition = condition | (pc.field("sequence") == int(name))
-        found = self._find(condition)
+        condition = document_condition(name)
+        found = [] if condition is None else self._find(condition)
         if not found:
             raise error("dead-letter.unknown", f"there is no dead letter `{name}`")
         return found[-1]

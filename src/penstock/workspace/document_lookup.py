@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from typing import Any, Final
 
-import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from penstock.documents import Document, Header
 from penstock.errors import error
-from penstock.workspace.table_reader import read_rows
+from penstock.workspace.table_reader import document_condition, read_rows
 from penstock.workspace.workspace import Workspace
 
 _COLUMNS: Final = ["sequence", "publisher", "schema", "fields", "content"]
@@ -30,9 +29,9 @@ def find_document(workspace: Workspace, name: str) -> Document:
     WorkspaceError
         ``document.unknown``
     """
-    condition = pc.field("document") == name
-    if name.isdecimal():
-        condition = condition | (pc.field("sequence") == int(name))
+    condition = document_condition(name)
+    if condition is None:
+        raise error("document.unknown", f"there is no document {name!a}")
     for table in (workspace.tables.documents, workspace.tables.dead_letters):
         found = read_rows(table, condition, _COLUMNS)
         if found is not None and found.num_rows:

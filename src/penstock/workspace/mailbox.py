@@ -16,6 +16,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from deltalake import DeltaTable
 
+from penstock.errors import error
+from penstock.language.source_position import utf8_size
 from penstock.workspace.limits import CONTENTS_AT_ONCE, FOLLOW_HOURS
 from penstock.workspace.pipeline_tables import Tables
 from penstock.workspace.subscriber_buckets import bucket_of
@@ -74,6 +76,8 @@ class Mailbox:
     """The deliveries of one subscriber, in publishing order."""
 
     def __init__(self, tables: Tables, subscriber: str) -> None:
+        if utf8_size(subscriber) is None:
+            raise error("workspace.name", f"{subscriber!a} contains a lone surrogate")
         self._tables = tables
         self.subscriber = subscriber
 

@@ -10,9 +10,13 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from deltalake import DeltaTable
 
+from penstock.language.source_position import utf8_size
 from penstock.workspace.delta import open_dataset
 from penstock.workspace.limits import CONTENTS_AT_ONCE
 from penstock.workspace.pipeline_tables import Tables
+
+SEQUENCE_DIGITS_MAX = 18
+"""Digits of a sequence number, which has 64 bits."""
 
 
 def read_rows(
@@ -63,3 +67,16 @@ def read_contents(tables: Tables, sequences: Sequence[int]) -> Iterator[tuple[in
 def _values(table: pa.Table, column: str) -> list[Any]:
     values: list[Any] = table.column(column).to_pylist()
     return values
+
+
+def document_condition(name: str) -> pc.Expression | None:
+    """Selects the rows of a document by its identity or sequence number; ``None`` if it has none.
+
+    No document has an identity with a lone surrogate, which Python makes of an undecodable byte.
+    """
+    if utf8_size(name) is None:
+        return None
+    condition: pc.Expression = pc.field("document") == name
+    if name.isdecimal() and len(name) <= SEQUENCE_DIGITS_MAX:
+        condition = condition | (pc.field("sequence") == int(name))
+    return condition
