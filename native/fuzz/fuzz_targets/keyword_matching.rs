@@ -51,7 +51,7 @@ fn outcome(
 ) -> Result<Vec<(u32, Vec<u32>)>, &'static str> {
     let code = |error| match error {
         MatchError::Refused(refusal) => refusal.code,
-        MatchError::Io(_) => unreachable!("bytes in memory"),
+        MatchError::Io(_) | MatchError::Index(_) => unreachable!("all of it is in memory"),
     };
     let source = &mut DocumentSource::Bytes(document);
     let matching = &mut EventSource::unmapped(source);

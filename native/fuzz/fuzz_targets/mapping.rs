@@ -286,7 +286,7 @@ fn written(mapping: &Mapping, document: &[u8]) -> Result<Vec<String>, &'static s
 fn code(error: MatchError) -> &'static str {
     match error {
         MatchError::Refused(refusal) => refusal.code,
-        MatchError::Io(_) => unreachable!("bytes in memory"),
+        MatchError::Io(_) | MatchError::Index(_) => unreachable!("all of it is in memory"),
     }
 }
 
