@@ -49,6 +49,10 @@ def matched(shape: str) -> Matches:
         ("//item[body/p[@id = 'x{}'][. = 'x{}']]", set()),
         ("//item[body[p = 'x{}'][p/b]/p/@id]", {"3", "11", "19"}),
         ("//item[contains(.//@id, '{}') or head/title = 'x{}']", {"5", "17", "9"}),
+        ("//p[contains(lower-case(.), 'x{}')]", {"3", "1", "11", "19"}),
+        ("//item[contains(lower-case(body/p), 'x{}')]", {"3"}),
+        ("//title[string-length() = {}]", {"2", "3"}),
+        ("//p[string-length(.) = {}]", {"2", "3"}),
     ],
 )
 def test_constants_are_looked_up(shape: str, found: set[str]) -> None:
@@ -62,3 +66,37 @@ def test_only_queries_found_by_their_constant_are_verified() -> None:
     matches = matched("//item[head/title[. = 'x{}'][not(b)]]")
     assert set(matches) == {"17", "9"}
     assert matches.counters.work.verified == 2
+
+
+@pytest.mark.parametrize(
+    ("shape", "found", "verified"),
+    [
+        ("//title[lower-case(.) = 'x{}']", {"17", "9"}, 3),
+        ("//item[lower-case(head/title) = 'x{}']", {"17"}, 2),
+        ("//title[translate(., 'XYZ', 'xyz') = 'x{}']", {"17", "9"}, 3),
+        ("//title[normalize-space() = 'x{}']", {"17", "9"}, 3),
+        ("//title[ends-with(., 'x{}')]", {"17", "9"}, 3),
+        ("//title[matches(., '^x{}$')]", {"17", "9"}, 3),
+        ("//title[matches(., '^X{}$', 'i')]", {"17", "9"}, 3),
+        ("//p[string-length(@id) = {}]", {"0", "2"}, 1),
+    ],
+)
+def test_string_functions_are_looked_up_before_they_are_verified(
+    shape: str, found: set[str], verified: int
+) -> None:
+    """Of many queries, only those are verified whose constant occurs in the text."""
+    matches = matched(shape)
+    assert set(matches) == found
+    assert matches.counters.work.verified == verified
+
+
+def test_dates_are_looked_up() -> None:
+    index = SubscriptionIndex(engine="shared")
+    for day in range(1, 29):
+        for month in range(1, 13):
+            date = f"2018-{month:02}-{day:02}"
+            index.add(date, f"/a[xs:date(@d) = xs:date('{date}')]")
+            index.add(f"{date}T", f"/a/b[xs:dateTime(.) > xs:dateTime('{date}T00:00:00Z')]")
+    matches = index.matcher().match(b"<a d=' 2018-02-03Z'><b>2018-01-03T12:00:00</b><b/></a>")
+    assert set(matches) == {"2018-02-03", "2018-01-01T", "2018-01-02T", "2018-01-03T"}
+    assert matches.counters.work.verified == 0

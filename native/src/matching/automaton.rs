@@ -143,8 +143,9 @@ impl LabelPath {
 
     fn actions_of(state: &State, required: &RequiredValues) -> u32 {
         let when = |holds: bool, action: u32| if holds { action } else { 0 };
-        let [whole, substrings, prefixes] = required.string_value_uses;
-        let compared = whole & (Comparison::TEXTUAL | Comparison::NUMERIC) | substrings | prefixes;
+        let [whole, views @ ..] = required.string_value_uses;
+        let compared = whole & (Comparison::TEXTUAL | Comparison::NUMERIC)
+            | views.iter().fold(0, |all, uses| all | uses);
         let unused = [0; OperandRecord::VIEWS];
         when(
             !state.accepts.is_empty() || !state.candidates.is_empty(),

@@ -11,7 +11,7 @@ use crate::matching::automaton::{Automaton, LabelPath};
 use crate::matching::compound_conditions::compound_values;
 use crate::matching::existence_cache::ExistenceCache;
 use crate::matching::first_node::{FirstNode, FirstNodes};
-use crate::matching::operand_value::{compact, resolve, OperandValue};
+use crate::matching::operand_value::{compact, number_in_view, resolve, OperandValue};
 use crate::matching::required_values::{RequiredValuesTable, FIRST_NODE, NO_VALUES, USED_HERE};
 use crate::matching::string_values::find_literals;
 use crate::matching::subtree_memo::SubtreeMemo;
@@ -276,6 +276,9 @@ impl ElementStack {
         let view = segment.source_operand(operand).view as usize;
         if view == OperandRecord::WHOLE {
             let value = OperandValue::new(operand, resolve(segment, text, uses));
+            self.add_value(segment, value, uses);
+        } else if OperandRecord::is_numeric_view(view) {
+            let value = OperandValue::new(operand, (NONE, number_in_view(view, text)));
             self.add_value(segment, value, uses);
         } else {
             let order = self.innermost().number;

@@ -1,7 +1,9 @@
 //! Values of operands, reduced to what conditions can distinguish.
 
 use crate::matching::NONE;
-use crate::path_index::segment::{Comparison, Segment};
+use crate::path_index::segment::{Comparison, OperandRecord, Segment};
+use crate::xpath::ast::DateType;
+use crate::xpath::date::milliseconds;
 use crate::xpath::number::number;
 
 /// One value of an operand.
@@ -67,6 +69,16 @@ pub(super) fn resolve_bytes<'a>(
         is_textual.then(literal).flatten().unwrap_or(NONE),
         if is_numeric { number(text()) } else { f64::NAN },
     )
+}
+
+/// The number of a text in a numeric view other than that of the text itself.
+pub(super) fn number_in_view(view: usize, text: &str) -> f64 {
+    match view {
+        OperandRecord::LENGTH => text.chars().count() as f64,
+        OperandRecord::DATE => milliseconds(DateType::Date, text).unwrap_or(f64::NAN),
+        OperandRecord::DATE_TIME => milliseconds(DateType::DateTime, text).unwrap_or(f64::NAN),
+        _ => unreachable!("the view is not numeric"),
+    }
 }
 
 /// Removes redundant values of one element, whose values begin at `start`. For each operand it

@@ -4,7 +4,10 @@ use crate::matching::operand_value::resolve;
 use crate::matching::NONE;
 use crate::path_index::segment::{Comparison, OperandRecord, Segment};
 use crate::path_index::substring_search::SubstringScan;
+use crate::xpath::ast::DateType;
+use crate::xpath::date::DateReader;
 use crate::xpath::number::NumberReader;
+use crate::xpath::string_functions::fold_case;
 
 /// A string-value that is being collected.
 #[derive(Default)]
@@ -15,12 +18,27 @@ pub(super) struct StringValueBuffer {
     long_number: Option<NumberReader>,
     /// Set if some condition searches the value for literals.
     scan: Option<SubstringScan>,
+    /// Set if some condition searches the folded value for literals.
+    caseless_scan: Option<SubstringScan>,
+    /// Set if some condition compares the number of characters.
+    length: Option<u64>,
+    /// Set if some condition compares the value as a date.
+    date: Option<DateReader>,
 }
 
 impl StringValueBuffer {
     fn feed(&mut self, segment: &Segment, piece: &str, bytes_max: usize) {
         if let Some(scan) = &mut self.scan {
             segment.substrings.feed(scan, piece);
+        }
+        if let Some(scan) = &mut self.caseless_scan {
+            segment.substrings.feed(scan, &fold_case(piece));
+        }
+        if let Some(length) = &mut self.length {
+            *length += piece.chars().count() as u64;
+        }
+        if let Some(reader) = &mut self.date {
+            reader.feed(piece);
         }
         match &mut self.long_number {
             Some(reader) => reader.feed(piece),
@@ -49,11 +67,28 @@ impl StringValueBuffer {
         }
     }
 
+    /// The number of the value in a numeric view other than that of the text itself.
+    pub fn number_in_view(&self, view: usize) -> f64 {
+        let date = |date_type| {
+            let reader = self.date.as_ref();
+            reader.and_then(|reader| reader.finish(date_type))
+        };
+        match view {
+            OperandRecord::LENGTH => self.length.map_or(f64::NAN, |length| length as f64),
+            OperandRecord::DATE => date(DateType::Date).unwrap_or(f64::NAN),
+            OperandRecord::DATE_TIME => date(DateType::DateTime).unwrap_or(f64::NAN),
+            _ => unreachable!("the view is not numeric"),
+        }
+    }
+
     /// Appends the literals that occur in the value, in that view.
     pub fn find_literals(&mut self, segment: &Segment, view: usize, found: &mut Vec<u32>) {
-        match (view, &mut self.scan) {
-            (OperandRecord::SUBSTRINGS, Some(scan)) => found.extend_from_slice(scan.found()),
-            (OperandRecord::PREFIXES, _) => {
+        match (view, &mut self.scan, &mut self.caseless_scan) {
+            (OperandRecord::SUBSTRINGS, Some(scan), _)
+            | (OperandRecord::CASELESS_SUBSTRINGS, _, Some(scan)) => {
+                found.extend_from_slice(scan.found());
+            }
+            (OperandRecord::PREFIXES, ..) => {
                 segment.prefixes.find(&segment.literals, &self.text, found);
             }
             _ => unreachable!("a value is scanned if some condition searches it for literals"),
@@ -67,7 +102,11 @@ pub(super) fn find_literals(segment: &Segment, text: &str, view: usize, found: &
         segment.prefixes.find(&segment.literals, text, found);
     } else {
         let mut scan = SubstringScan::default();
-        segment.substrings.feed(&mut scan, text);
+        if view == OperandRecord::CASELESS_SUBSTRINGS {
+            segment.substrings.feed(&mut scan, &fold_case(text));
+        } else {
+            segment.substrings.feed(&mut scan, text);
+        }
         found.extend_from_slice(scan.found());
     }
 }
@@ -104,17 +143,22 @@ impl StringValueStack {
         self.open
     }
 
-    /// Begins a value inside those being collected; `is_scanned` if some condition searches it for
-    /// literals.
+    /// Begins a value inside those being collected; `uses` are its uses by view.
     #[inline]
-    pub fn begin(&mut self, is_scanned: bool) {
+    pub fn begin(&mut self, uses: &[u32; OperandRecord::VIEWS]) {
         if self.open == self.buffers.len() {
             self.buffers.push(StringValueBuffer::default());
         }
         let buffer = &mut self.buffers[self.open];
         buffer.text.clear();
         buffer.long_number = None;
-        buffer.scan = is_scanned.then(SubstringScan::default);
+        let is_used = |view: usize| uses[view] != 0;
+        buffer.scan = is_used(OperandRecord::SUBSTRINGS).then(SubstringScan::default);
+        buffer.caseless_scan =
+            is_used(OperandRecord::CASELESS_SUBSTRINGS).then(SubstringScan::default);
+        buffer.length = is_used(OperandRecord::LENGTH).then_some(0);
+        let is_date = is_used(OperandRecord::DATE) || is_used(OperandRecord::DATE_TIME);
+        buffer.date = is_date.then(DateReader::default);
         self.open += 1;
     }
 

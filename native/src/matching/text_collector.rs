@@ -74,7 +74,7 @@ impl TextCollector {
             let stack = &mut self.text_node.stack;
             if stack.count() == 0 {
                 let uses = automaton.required_values.get(path.required).text_node_uses;
-                stack.begin(uses[OperandRecord::SUBSTRINGS] != 0);
+                stack.begin(&uses);
             }
             stack.feed(segment, piece);
         }
@@ -109,8 +109,7 @@ impl TextCollector {
     #[inline(never)]
     pub fn begin_string_value(&mut self, required_values: &RequiredValuesTable, required: u32) {
         let uses = required_values.get(required).string_value_uses;
-        let is_scanned = uses[OperandRecord::SUBSTRINGS] != 0;
-        self.string_values.stack.begin(is_scanned);
+        self.string_values.stack.begin(&uses);
     }
 
     /// Ends the string-value of the innermost element.
@@ -182,6 +181,13 @@ impl NodeCollector {
                     (NONE, f64::NAN)
                 };
                 elements.add_value(segment, OperandValue::new(operand, resolved), uses);
+            } else if OperandRecord::is_numeric_view(view) {
+                let number = if is_collected {
+                    self.stack.ended().number_in_view(view)
+                } else {
+                    f64::NAN
+                };
+                elements.add_value(segment, OperandValue::new(operand, (NONE, number)), uses);
             } else {
                 let buffer = self.stack.ended();
                 elements.add_literals(segment, operand, uses, order, |literals| {

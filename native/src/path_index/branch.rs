@@ -41,6 +41,15 @@ pub enum View {
     Substrings,
     /// Each literal that the string-value starts with.
     Prefixes,
+    /// Each literal that the folded string-value contains; see
+    /// [`fold_case`](crate::xpath::string_functions::fold_case).
+    CaselessSubstrings,
+    /// The number of characters.
+    Length,
+    /// The point in time of a date; none is NaN.
+    Date,
+    /// The point in time of a date with a time; none is NaN.
+    DateTime,
 }
 
 /// A comparison of an operand; it holds if it holds for any value of the operand.

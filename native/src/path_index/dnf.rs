@@ -6,8 +6,14 @@
 //! conditions become one compound.
 
 use crate::path_index::branch::{Atom, AtomTest, Operand, View};
-use crate::xpath::ast::{Axis, Expr, Kind, Literal, Op, Path, Step};
+use crate::xpath::ast::{
+    Axis, DateType, Expr, Kind, Literal, Op, Path, Step, StringCondition, StringFunction,
+    StringTest,
+};
+use crate::xpath::date::milliseconds;
 use crate::xpath::number::number;
+use crate::xpath::regex;
+use crate::xpath::string_functions::fold_case;
 
 /// Maximum number of branches of a path, and of conjunctions of a predicate; past it they are
 /// verified.
@@ -69,7 +75,7 @@ pub fn conjunctions_of_predicates(predicates: &[Expr]) -> Vec<Conjunction> {
 
 /// The alternatives in which `steps` lead from an element to some node.
 pub fn conjunctions_of_existence(steps: &[Step]) -> Vec<Conjunction> {
-    some_node(steps, &AtomTest::Exists, ContextNode::Element)
+    some_node(steps, &AtomTest::Exists, View::Whole, ContextNode::Element)
 }
 
 fn all_of(predicates: &[Expr], node: ContextNode<'_>) -> Vec<Conjunction> {
@@ -93,9 +99,9 @@ fn conjunctions_of(predicate: &Expr, node: ContextNode<'_>) -> Vec<Conjunction> 
             }
         }
         Expr::Exists(path) if path.steps.is_empty() => vec![Conjunction::TRUE],
-        Expr::Exists(path) => some_node(&path.steps, &AtomTest::Exists, node),
+        Expr::Exists(path) => some_node(&path.steps, &AtomTest::Exists, View::Whole, node),
         Expr::Compare(path, op, literal) => match comparison(*op, literal) {
-            Some(test) => some_node(&path.steps, &test, node),
+            Some(test) => some_node(&path.steps, &test, View::Whole, node),
             None => Vec::new(),
         },
         // The string-value of an empty node-set contains and starts with "" only.
@@ -106,7 +112,7 @@ fn conjunctions_of(predicate: &Expr, node: ContextNode<'_>) -> Vec<Conjunction> 
             first_node(&path.steps, View::Prefixes, text, node)
         }
         // What cannot hold without a node of a path requires one.
-        Expr::String(test) if !test.condition.holds_for_empty() => required_node(&test.path, node),
+        Expr::String(test) => string_test(test, node),
         Expr::Count(path, op, n) if !op.compare(0.0, *n) => required_node(path, node),
         Expr::ComparePaths(left, _, right) => {
             conjoin(required_node(left, node), required_node(right, node))
@@ -115,22 +121,135 @@ fn conjunctions_of(predicate: &Expr, node: ContextNode<'_>) -> Vec<Conjunction> 
     }
 }
 
+/// The alternatives in which a test of a string may hold.
+fn string_test(test: &StringTest, node: ContextNode<'_>) -> Vec<Conjunction> {
+    let steps = &test.path.steps;
+    let is_one_node = match &steps[..] {
+        [] => true,
+        [step] => selects_one_node(step) && step.predicates.is_empty(),
+        _ => false,
+    };
+    let needs_node = !test.condition.holds_for_empty();
+    if !needs_node && !steps.is_empty() {
+        return vec![Conjunction::UNKNOWN];
+    }
+    if let Some((view, op, number)) = numeric_view(test) {
+        let Some(number_test) = number_test(op, number) else {
+            return Vec::new();
+        };
+        let mut conjunctions = some_node(steps, &number_test, view, node);
+        for conjunction in &mut conjunctions {
+            // If the first node passes, some node does.
+            conjunction.exact &= is_one_node;
+        }
+        return conjunctions;
+    }
+    match required_text(test) {
+        Some((text, view, is_exact)) => {
+            let mut conjunctions = first_node(steps, view, &text, node);
+            for conjunction in &mut conjunctions {
+                conjunction.exact &= is_exact;
+            }
+            conjunctions
+        }
+        None => required_node(&test.path, node),
+    }
+}
+
+/// The view, operator and number of a test that compares numbers, except those of texts.
+fn numeric_view(test: &StringTest) -> Option<(View, Op, f64)> {
+    if !test.functions.is_empty() {
+        return None;
+    }
+    match &test.condition {
+        StringCondition::Length(op, n) => Some((View::Length, *op, *n)),
+        // NaN would satisfy `!=`, but a text that is no date does not.
+        StringCondition::Date(_, Op::Ne, _) => None,
+        StringCondition::Date(date_type, op, text) => {
+            let view = match date_type {
+                DateType::Date => View::Date,
+                DateType::DateTime => View::DateTime,
+            };
+            Some((view, *op, milliseconds(*date_type, text)?))
+        }
+        _ => None,
+    }
+}
+
+/// A text that the string-value must contain, in that view, and whether this suffices.
+fn required_text(test: &StringTest) -> Option<(String, View, bool)> {
+    let (text, mut is_caseless) = match &test.condition {
+        StringCondition::Compare(Op::Eq, Literal::Text(text))
+        | StringCondition::Contains(text)
+        | StringCondition::StartsWith(text)
+        | StringCondition::EndsWith(text) => (text.to_string(), false),
+        StringCondition::Matches(pattern, flags) => regex::required_text(pattern, flags),
+        _ => return None,
+    };
+    let mut keeps_space = true;
+    for function in &test.functions {
+        match function {
+            StringFunction::NormalizeSpace => keeps_space = false,
+            StringFunction::LowerCase => is_caseless = true,
+            StringFunction::Translate(from, to) if changes_only_case(from, to) => {
+                is_caseless = true;
+            }
+            // The upper case of some characters is several characters.
+            StringFunction::UpperCase | StringFunction::Translate(..) => return None,
+        }
+    }
+    let text = if keeps_space {
+        text
+    } else {
+        // The original white space is not known.
+        let words = text.split([' ', '\t', '\r', '\n']);
+        words.max_by_key(|word| word.len())?.to_owned()
+    };
+    if text.is_empty() {
+        return None;
+    }
+    if !is_caseless {
+        return Some((text, View::Substrings, false));
+    }
+    let folded = fold_case(&text);
+    let is_exact = test.functions == [StringFunction::LowerCase]
+        && matches!(test.condition, StringCondition::Contains(_))
+        && folded == text
+        && !text.contains('σ');
+    Some((folded, View::CaselessSubstrings, is_exact))
+}
+
+/// Whether `translate()` replaces each character by one that differs only in case.
+fn changes_only_case(from: &str, to: &str) -> bool {
+    let fold = |character: char| fold_case(character.encode_utf8(&mut [0; 4]));
+    from.chars().count() <= to.chars().count()
+        && from
+            .chars()
+            .zip(to.chars())
+            .all(|(one, other)| fold(one) == fold(other))
+}
+
 /// The alternatives in which a path selects some node, which is all that is known about a condition.
 fn required_node(path: &Path, node: ContextNode<'_>) -> Vec<Conjunction> {
     if path.steps.is_empty() {
         return vec![Conjunction::UNKNOWN];
     }
-    let mut conjunctions = some_node(&path.steps, &AtomTest::Exists, node);
+    let mut conjunctions = some_node(&path.steps, &AtomTest::Exists, View::Whole, node);
     for conjunction in &mut conjunctions {
         conjunction.exact = false;
     }
     conjunctions
 }
 
-/// The alternatives in which `steps` lead from `node` to some node that passes `test`.
-fn some_node(steps: &[Step], test: &AtomTest, node: ContextNode<'_>) -> Vec<Conjunction> {
+/// The alternatives in which `steps` lead from `node` to some node that passes `test` in that view.
+fn some_node(
+    steps: &[Step],
+    test: &AtomTest,
+    view: View,
+    node: ContextNode<'_>,
+) -> Vec<Conjunction> {
     let Some((step, rest)) = steps.split_first() else {
-        return vec![Conjunction::of(node.operand(View::Whole), test.clone())];
+        return vec![Conjunction::of(node.operand(view), test.clone())];
     };
     let next = match step.kind {
         Kind::Element => ContextNode::Element,
@@ -139,7 +258,7 @@ fn some_node(steps: &[Step], test: &AtomTest, node: ContextNode<'_>) -> Vec<Conj
     let mut conjunctions = all_of(&step.predicates, next);
     // The last node needs no condition that it exists.
     if !rest.is_empty() || *test != AtomTest::Exists {
-        conjunctions = conjoin(conjunctions, some_node(rest, test, next));
+        conjunctions = conjoin(conjunctions, some_node(rest, test, view, next));
     }
     for conjunction in &mut conjunctions {
         lift(step, next, conjunction);
@@ -189,7 +308,7 @@ fn lift(step: &Step, node: ContextNode<'_>, conjunction: &mut Conjunction) {
 fn first_node(steps: &[Step], view: View, text: &str, node: ContextNode<'_>) -> Vec<Conjunction> {
     if steps.iter().any(|step| !step.predicates.is_empty()) {
         // The predicates decide which node is first; all that is known is that there must be one.
-        let mut conjunctions = some_node(steps, &AtomTest::Exists, node);
+        let mut conjunctions = some_node(steps, &AtomTest::Exists, View::Whole, node);
         for conjunction in &mut conjunctions {
             conjunction.exact = false;
         }

@@ -206,13 +206,26 @@ impl OperandRecord {
     pub const COMPOUND: u32 = 6;
 
     /// Number of views.
-    pub const VIEWS: usize = 3;
+    pub const VIEWS: usize = 7;
     /// [`View::Whole`] as a number.
     pub const WHOLE: usize = View::Whole as usize;
     /// [`View::Substrings`] as a number.
     pub const SUBSTRINGS: usize = View::Substrings as usize;
     /// [`View::Prefixes`] as a number.
     pub const PREFIXES: usize = View::Prefixes as usize;
+    /// [`View::CaselessSubstrings`] as a number.
+    pub const CASELESS_SUBSTRINGS: usize = View::CaselessSubstrings as usize;
+    /// [`View::Length`] as a number.
+    pub const LENGTH: usize = View::Length as usize;
+    /// [`View::Date`] as a number.
+    pub const DATE: usize = View::Date as usize;
+    /// [`View::DateTime`] as a number.
+    pub const DATE_TIME: usize = View::DateTime as usize;
+
+    /// Whether a view is a number other than that of the text.
+    pub const fn is_numeric_view(view: usize) -> bool {
+        matches!(view, Self::LENGTH | Self::DATE | Self::DATE_TIME)
+    }
 }
 
 /// An immutable set of subscriptions.

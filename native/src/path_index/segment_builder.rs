@@ -219,13 +219,14 @@ impl SegmentBuilder {
     /// The index of a literal that values equal, contain or start with; `None` if the limit of
     /// substring literals is reached.
     fn viewed_literal(&mut self, text: &str, view: View) -> Option<u32> {
-        if view == View::Substrings && self.substring_bytes + text.len() > SUBSTRING_BYTES_MAX {
+        let is_substring = matches!(view, View::Substrings | View::CaselessSubstrings);
+        if is_substring && self.substring_bytes + text.len() > SUBSTRING_BYTES_MAX {
             return None;
         }
         let number = self.literal_index(text);
         match view {
-            View::Whole => {}
-            View::Substrings => {
+            View::Whole | View::Length | View::Date | View::DateTime => {}
+            View::Substrings | View::CaselessSubstrings => {
                 if self.substring_literals.insert(number, ()).is_none() {
                     self.substring_bytes += text.len();
                 }

@@ -26,3 +26,15 @@ pub fn apply(function: &StringFunction, text: &str) -> String {
         }
     }
 }
+
+/// Removes differences of case, character by character. If a text contains another one after
+/// `lower-case()`, it does after folding both; only the forms of `σ` make a difference.
+pub fn fold_case(text: &str) -> String {
+    if text.is_ascii() {
+        return text.to_ascii_lowercase();
+    }
+    text.chars()
+        .flat_map(char::to_lowercase)
+        .map(|each| if each == 'ς' { 'σ' } else { each })
+        .collect()
+}

@@ -11,9 +11,11 @@
 mod automaton;
 mod character_class;
 mod compiler;
+mod required_text;
 mod syntax;
 
 pub use automaton::{Pattern, PatternMatcher};
+pub use required_text::required_text;
 pub(super) use syntax::PatternRefusal;
 
 use super::limits::MAX_PATTERN_STATES;

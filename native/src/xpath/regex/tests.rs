@@ -2,8 +2,9 @@
 
 use proptest::prelude::*;
 
-use super::{Pattern, PatternMatcher};
+use super::{required_text, Pattern, PatternMatcher};
 use crate::xpath::limits::MAX_PATTERN_STATES;
+use crate::xpath::string_functions::fold_case;
 
 fn pattern(text: &str, flags: &str) -> Pattern {
     Pattern::compile(text, flags).unwrap_or_else(|refusal| panic!("{text}: {refusal:?}"))
@@ -77,6 +78,27 @@ fn flags() {
     check("a b\t[ ]", "x", &["ab "], &["ab"]);
     check("a {2}", "x", &["aa"], &["a {2}"]);
     check("A b", "xi", &["aB"], &[]);
+}
+
+#[test]
+fn every_match_contains_the_required_text() {
+    for (text, flags, required) in [
+        ("storm", "", "storm"),
+        ("^storm[0-9]+warning$", "", "warning"),
+        ("a|b", "", ""),
+        ("(gale)+s?", "", "gale"),
+        ("x(yz)w", "", "xyzw"),
+        ("ab{0,1}", "", "a"),
+        (r"\.\d", "", "."),
+        ("[a][bc]", "", "a"),
+        ("MOTOR", "i", "motor"),
+        // The long s is a case variant of s, but is not folded to it.
+        ("Storm", "i", "torm"),
+        ("s t o r m", "x", "storm"),
+    ] {
+        let found = required_text(text, flags);
+        assert_eq!(found, (required.to_owned(), flags.contains('i')), "{text}");
+    }
 }
 
 #[test]
@@ -164,7 +186,11 @@ proptest! {
             for chunk in &chunks {
                 matcher.feed(&pattern, chunk);
             }
-            prop_assert_eq!(matcher.finish(&pattern), pattern.is_match(&chunks.concat()));
+            let complete = chunks.concat();
+            prop_assert_eq!(matcher.finish(&pattern), pattern.is_match(&complete));
+            let (required, is_caseless) = required_text(&text, &flags);
+            let searched = if is_caseless { fold_case(&complete) } else { complete.clone() };
+            prop_assert!(searched.contains(&required) || !pattern.is_match(&complete));
         }
     }
 }
