@@ -298,8 +298,12 @@ impl EdgeValidation<'_> {
                     condition.literal != root && self.roots.get(literal) == Some(&root)
                 }
                 Leaf::Text { view } => {
+                    let is_searched = matches!(
+                        view,
+                        OperandRecord::SUBSTRINGS | OperandRecord::CASELESS_SUBSTRINGS
+                    );
                     is_literal
-                        && (view != OperandRecord::SUBSTRINGS || self.substrings[literal])
+                        && (!is_searched || self.substrings[literal])
                         && (view != OperandRecord::PREFIXES || self.prefixes[literal])
                 }
             },
