@@ -18,6 +18,7 @@ from penstock.mediation import (
     Rename,
     ToElement,
     Upgrade,
+    limits,
 )
 from penstock.mediation.schema_transformation import transform
 from penstock.schema import (
@@ -303,6 +304,31 @@ def test_an_invalid_namespace_is_refused(uri: str) -> None:
     with pytest.raises(MappingError, match="expected `namespace PREFIX URI`") as caught:
         Mapping.from_text(f"penstock mapping 1\nnamespace p {uri}\n\np:a\n")
     assert caught.value.code == "mapping.syntax"
+
+
+LEVELS = [f"n{number}" for number in range(limits.TRANSFORMED_DEPTH_MAX)]
+
+
+def test_a_long_inserted_path_is_refused_at_its_line() -> None:
+    # `a` and `c` are levels too.
+    path = "/".join(LEVELS[:-2])
+    text = "penstock mapping 1\n\na\n  => insert {} (c)\n  c* text\n"
+    deepest = Mapping.from_text(text.format(path))
+    assert max(len(place.path) for place in deepest.transformed.tree.places()) == len(LEVELS)
+    for longer in (f"{path}/n", "/".join(["n"] * 600)):
+        with pytest.raises(MappingError, match="more than 200 levels") as caught:
+            Mapping.from_text(text.format(longer))
+        assert caught.value.code == "mapping.levels"
+    assert caught.value.where is not None
+    assert caught.value.where[1:] == (4, 3)
+
+
+def test_operators_that_deepen_the_schema_together_are_refused() -> None:
+    lines = [f"{'  ' * depth}{name}" for depth, name in enumerate(LEVELS)]
+    assert Mapping.from_text("\n".join(["penstock mapping 1", *lines, ""]))
+    with pytest.raises(MappingError, match="more than 200 levels") as caught:
+        Mapping.from_text("\n".join(["penstock mapping 1", "=> insert top (n0)", *lines, ""]))
+    assert caught.value.code == "mapping.levels"
 
 
 class CountedName(Name):

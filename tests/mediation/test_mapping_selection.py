@@ -73,6 +73,11 @@ def test_the_header_selects_the_mapping(given: Header, chosen: Mapping | None) -
             "the mapping in the header: expected `namespace PREFIX URI`",
         ),
         (
+            header(mapping=f"penstock mapping 1\n\na\n  => insert n{'/n' * 599} (c)\n  c* text\n"),
+            "mediation.carried",
+            "the mapping in the header: .* at line 4, column 3 .mapping.levels",
+        ),
+        (
             header(mapping=CARRIED.to_text(), mapping_digest=REGISTERED.digest),
             "mediation.digest",
             f"has digest {CARRIED.digest}, not {REGISTERED.digest}",

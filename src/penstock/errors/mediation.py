@@ -45,6 +45,12 @@ ERRORS: dict[str, ErrorSpec] = {
         "Names consist of letters, digits, `-`, `_` and `.`; `xmlns` cannot be an attribute, and"
         " its namespace has no names.",
     ),
+    "mapping.levels": ErrorSpec(
+        MappingError,
+        "the transformed schema has more levels than the limit",
+        "Insert shorter paths: every inserted element, and every node that Exchange or Downgrade"
+        " moves down, adds a level.",
+    ),
     "mapping.copies": ErrorSpec(
         DocumentError,
         "rewriting would copy more of a document than the limit",

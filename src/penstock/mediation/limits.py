@@ -54,3 +54,7 @@ ALTERNATIVES_MAX: Final[int] = 256
 QUERY_PLACES_MAX: Final[int] = 20_000
 """Places of the transformed schema tried for the steps of one query; beyond it, the query is
 refused with ``mapping.query``."""
+
+TRANSFORMED_DEPTH_MAX: Final[int] = 200
+"""Levels of a transformed local schema, inserted paths included: as many as a schema file may have;
+beyond it, the mapping is refused with ``mapping.levels``."""

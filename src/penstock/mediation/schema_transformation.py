@@ -9,10 +9,12 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import Final
 
 from penstock.documents import Name
 from penstock.errors import PenstockError, Where, error
 from penstock.language.relations.path_universe import Occurs
+from penstock.mediation.limits import TRANSFORMED_DEPTH_MAX
 from penstock.mediation.operators import (
     Downgrade,
     Exchange,
@@ -27,6 +29,8 @@ from penstock.schema.labels import is_attribute_name, is_element_name
 
 ABOVE = Name("", "")
 """The name of the virtual node above the root; not a valid element name."""
+
+_LEVELS: Final = f"the transformed schema has more than {TRANSFORMED_DEPTH_MAX} levels"
 
 
 @dataclass(slots=True)
@@ -165,6 +169,7 @@ class Transformation:
 
     def result(self) -> Transformed:
         """The transformed schema."""
+        self._require_depth()
         places: dict[Place, Place] = {}
         for place, draft in self._by_place.items():
             if place.path:
@@ -176,6 +181,15 @@ class Transformation:
         return Transformed(SchemaTree(root, self._local.cut_at), places, tuple(self._remarks))
 
     # Refusals
+
+    def _require_depth(self) -> None:
+        """Checks the depth of the result, whose nodes are processed recursively."""
+        level, depth = self.above.children, 0
+        while level:
+            depth += 1
+            if depth > TRANSFORMED_DEPTH_MAX:
+                raise error("mapping.levels", _LEVELS)
+            level = [child for draft in level for child in draft.children]
 
     def _refuse(self, code: str, operator: Operator, message: str) -> PenstockError:
         kind = type(operator).__name__
@@ -308,6 +322,8 @@ class Transformation:
         moved = self._children(operator, draft, operator.children)
         if not operator.path:
             raise self._refuse("mapping.children", operator, "there is no path to insert")
+        if len(draft.path) + len(operator.path) >= TRANSFORMED_DEPTH_MAX:
+            raise self._refuse("mapping.levels", operator, _LEVELS)
         occurs = Occurs(required=any(each.occurs.required for each in moved), many=False)
         inner = draft
         for name in operator.path:
