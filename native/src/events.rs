@@ -69,6 +69,8 @@ pub struct Refusal {
     pub line: u64,
     /// In characters, from 1.
     pub column: u64,
+    /// The open elements, from the root down, as `/a/p:b`; empty outside the root element.
+    pub path: String,
 }
 
 impl fmt::Display for Refusal {

@@ -13,7 +13,7 @@ def parse_query(
     text: str, namespaces: list[tuple[str, str]], default_namespace: str, normal: bool
 ) -> tuple[tuple[Any, ...] | None, tuple[str, str, int | None] | None]: ...
 
-_Refusal: TypeAlias = tuple[str, str, int, int, int]
+_Refusal: TypeAlias = tuple[str, str, int, int, int, str]
 _Summary: TypeAlias = tuple[int, int, int, str, tuple[int, int, bool] | None]
 
 def reader_codes() -> list[str]: ...

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from base64 import b64decode
 from collections.abc import Callable
 from pathlib import Path
 
@@ -9,6 +10,7 @@ import pytest
 
 from penstock.cli.commands.dead_letters import LINE_CHARACTERS_MAX, source_line
 from penstock.errors import Where
+from penstock.matching import Matcher
 from penstock.workspace import Workspace
 from support.fixtures.commands import penstock
 from support.spark.reference_pipeline import process
@@ -41,10 +43,11 @@ def states(*more: str) -> dict[int, str]:
 def test_list_prints_one_row_per_dead_letter(run: Callable[[], None]) -> None:
     done = penstock("dead-letters", "list")
     lines = done.out.splitlines()
-    assert lines[0].split() == ["number", "refused", "publisher", "place", "code", "state"]
+    columns = ["number", "refused", "publisher", "file", "place", "element", "code", "state"]
+    assert lines[0].split() == columns
     assert [line.split()[3:] for line in lines[1:]] == [
-        ["me", "2:9", "xml.unclosed", "open"],
-        ["me", "1:13", "xml.attribute-twice", "open"],
+        ["me", "cut.xml", "2:9", "/news/item", "xml.unclosed", "open"],
+        ["me", "twice.xml", "1:13", "xml.attribute-twice", "open"],
     ]
     assert done.err == "2 dead letters\n"
     assert states("--code", "xml.unclosed") == {1: "open"}
@@ -62,15 +65,41 @@ def test_show_prints_reason_source_line_and_history(run: Callable[[], None]) -> 
     assert lines[1:3] == ["    <news a='1' a='2'/>", "                ^"]
     assert lines[3].startswith("hint: ")
     assert lines[4].startswith("document:  me/sha256:")
-    assert lines[5] == "size:      19 bytes"
-    assert lines[6].startswith("history:   ")
-    assert lines[6].endswith("refused: xml.attribute-twice (number 3)")
+    assert lines[5:7] == ["file:      twice.xml", "size:      19 bytes"]
+    assert lines[7].startswith("history:   ")
+    assert lines[7].endswith("refused: xml.attribute-twice (number 3)")
+    assert "element:   /news/item" in penstock("dead-letters", "show", "1").out.splitlines()
     row = penstock("dead-letters", "show", "3", "--json").rows[0]
     assert row["schema"] == "n"
     assert (row["line"], row["column"]) == (1, 13)
+    assert (row["file"], row["path"], row["report"]) == ("twice.xml", None, None)
     assert [step["what"] for step in row["history"]] == ["refused: xml.attribute-twice"]
     unknown = penstock("dead-letters", "show", "2")
     assert (unknown.code, "dead-letter.unknown" in unknown.err) == (3, True)
+
+
+def test_show_prints_the_report_of_an_internal_error(
+    run: Callable[[], None], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    none = penstock("dead-letters", "show", "3", "--report")
+    assert (none.code, "dead-letter.report" in none.err) == (3, True)
+    (tmp_path / "hidden.xml").write_text("<secret/>")
+    penstock("publish", "hidden.xml")
+
+    def fail(*_arguments: object, **_options: object) -> None:
+        raise RecursionError("too deep")
+
+    with monkeypatch.context() as failing:
+        failing.setattr(Matcher, "match", fail)
+        run()
+    row = penstock("dead-letters", "show", "4", "--json").rows[0]
+    assert (row["code"], row["file"], row["path"]) == ("internal.error", "hidden.xml", None)
+    (report,) = penstock("dead-letters", "show", "4", "--report").rows
+    assert report == {"code": "internal.error", **row["report"]}
+    assert report["type"] == "RecursionError"
+    assert "secret" not in str(report)
+    (report,) = penstock("dead-letters", "show", "4", "--report", "--with-content").rows
+    assert b64decode(report["document"]["content_base64"]) == b"<secret/>"
 
 
 def test_replay_with_a_corrected_document(run: Callable[[], None], tmp_path: Path) -> None:

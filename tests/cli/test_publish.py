@@ -41,7 +41,8 @@ def test_header_fields_are_published(publish_folder: Path) -> None:
     summary = {"type": "summary", "published": 1, "known": 0, "refusal": refusal}
     assert done.rows[1] == summary
     (row,) = pq.read_table(publish_folder / "inbox").to_pylist()
-    assert (row["schema"], row["fields"]) == ("news", [("region", "north"), ("kind", "x=y")])
+    fields = [("file", "a.xml"), ("region", "north"), ("kind", "x=y")]
+    assert (row["schema"], row["fields"]) == ("news", fields)
 
 
 def test_an_identity_is_for_one_file(publish_folder: Path) -> None:

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import pickle
+
 import pytest
 
 from penstock.documents import Limits, read_events
+from penstock.documents.reference import reader as reference
 from penstock.errors import ERRORS, DocumentError
 from penstock.native import native
 
@@ -184,3 +187,32 @@ def test_lines_and_columns_count_characters_and_offsets_bytes() -> None:
     assert (refused.where.line, refused.where.column) == (4, 3)
     assert refused.where.offset == 2 + 2 * len("<a>é\r\né\ré\n日é")
     assert refused.hint
+
+
+DEEP = [f"e{number}" for number in range(40)]
+PATHS = [
+    (b"<a><b>text", "/a/b"),
+    (b"<a><b/><p:c xmlns:p='u'><d></p:c></a>", "/a/p:c/d"),
+    (b"<a><b></b><c><d x='1' x='2'/></c></a>", "/a/c"),  # its start tag is not complete
+    (b"<a><b/>&missing;</a>", "/a"),
+    (b"<a><b><p:c/></b></a>", "/a/b"),
+    (b"<!DOCTYPE a [<!ENTITY e '<b><c></b>'>]><a>&e;</a>", "/a/b/c"),
+    (b"<1/>", None),
+    (b"<a/><b/>", None),
+    (
+        "".join(f"<{name}>" for name in DEEP).encode(),
+        f"/{'/'.join([*DEEP[:16], '…', *DEEP[-16:]])}",
+    ),
+]
+
+
+@pytest.mark.parametrize(("document", "path"), PATHS)
+def test_an_error_names_the_open_elements(document: bytes, path: str | None) -> None:
+    for read in (read_events, lambda content: reference.read(content, Limits(), {}, False)):
+        with pytest.raises(DocumentError) as refused:
+            read(document)
+        assert refused.value.path == path
+    with pytest.raises(DocumentError) as refused:
+        read_events([bytes([byte]) for byte in document], limits=Limits(window_bytes=1))
+    assert refused.value.path == path
+    assert pickle.loads(pickle.dumps(refused.value)).path == path

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import json
+from collections.abc import Callable, Mapping, Sequence
+from hashlib import sha256
 from pathlib import Path
+from typing import Any
 
-import numpy as np
 import pyarrow as pa
 import pytest
 
@@ -38,7 +40,8 @@ def fragments_of(matcher: BatchMatcher) -> dict[str, list[str] | None]:
     """The fragments of the first document, by subscription."""
     outcomes = matcher.match(DOCUMENTS)
     (names,) = matcher.subscription_columns(outcomes, ["subscription"])
-    given = matcher.fragments(CONTENTS, outcomes, wanted=np.full(len(names), True))
+    kept, given = matcher.with_fragments(CONTENTS, outcomes, "all")
+    assert kept is outcomes
     assert len(given) == 2 * len(QUERIES)
     rows = zip(names.to_pylist(), given.to_pylist(), strict=True)
     return {
@@ -81,7 +84,7 @@ def test_omitted_fragments_are_counted(
     contents = pa.array([document, b"<news><item/><item/></news>"])
     outcomes = matcher.match(pa.RecordBatch.from_arrays([contents], names=["content"]))
     (names,) = matcher.subscription_columns(outcomes, ["subscription"])
-    given = matcher.fragments(contents, outcomes, wanted=np.full(len(names), True))
+    _, given = matcher.with_fragments(contents, outcomes, "all")
     path_fragments = [
         [(part["kind"], part["xml"]) for part in parts or ()]
         for name, parts in zip(names.to_pylist(), given.to_pylist(), strict=True)
@@ -91,12 +94,79 @@ def test_omitted_fragments_are_counted(
     assert path_fragments == [[item, item, (MORE_FRAGMENTS, "<!-- 2 more -->")], [item, item]]
 
 
-def test_unexpected_errors_are_raised(
-    matcher: BatchMatcher, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    def refuse(*_arguments: object) -> None:
-        raise DocumentError("xml.unclosed", "unexpected")
+class PanicException(BaseException):
+    """Stands for a panic of the native core, which derives from ``BaseException``."""
 
-    monkeypatch.setattr(Matcher, "select", refuse)
-    with pytest.raises(DocumentError):
+
+FAILURES = [
+    RecursionError("too deep"),
+    MemoryError(),
+    PanicException("index out of bounds"),
+    ValueError("x" * 5_000),
+]
+
+
+@pytest.fixture(params=["match_batch", "select"])
+def fail(
+    request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch
+) -> Callable[[BaseException], None]:
+    """Makes a method of the matcher raise if a document contains ``storm``."""
+    method = request.param
+    process = getattr(Matcher, method)
+
+    def install(failure: BaseException) -> None:
+        def failing(self: Matcher, documents: bytes | pa.Array[Any], *arguments: object) -> object:
+            batch: Any = [documents] if isinstance(documents, bytes) else documents.to_pylist()
+            if any(b"storm" in document for document in batch):
+                raise failure
+            return process(self, documents, *arguments)
+
+        monkeypatch.setattr(Matcher, method, failing)
+
+    return install
+
+
+@pytest.mark.parametrize("failure", FAILURES, ids=lambda failure: type(failure).__name__)
+def test_a_failure_refuses_its_document_and_no_other(
+    matcher: BatchMatcher, failure: BaseException, fail: Callable[[BaseException], None]
+) -> None:
+    before, _ = matcher.with_fragments(CONTENTS, matcher.match(DOCUMENTS), "all")
+    fail(failure)
+    outcomes, fragments = matcher.with_fragments(CONTENTS, matcher.match(DOCUMENTS), "all")
+    kept = before.document_rows != 2
+    assert outcomes.document_rows.tolist() == before.document_rows[kept].tolist()
+    assert outcomes.subscription_rows.tolist() == before.subscription_rows[kept].tolist()
+    assert len(fragments) == len(outcomes.document_rows)
+    assert outcomes.match_counts.tolist() == [len(QUERIES), 0, 0]
+    errors: Any = outcomes.errors
+    *others, error = errors.to_pylist()
+    assert others == [None, None]
+    assert error["code"] == "internal.error"
+    assert type(failure).__name__ in error["message"]
+    assert len(error["message"]) < 1_100
+    report = json.loads(error["report"])
+    assert report["type"] == type(failure).__name__
+    assert "in failing" in report["traceback"]
+    content: Any = CONTENTS[2].as_py()
+    assert report["document"] == {"sha256": sha256(content).hexdigest(), "bytes": len(content)}
+    assert set(report["versions"]) == {"penstock", "native", "python", "platform"}
+    assert "storm" not in error["report"]
+
+
+def test_the_end_of_the_process_is_no_failure_of_a_document(
+    matcher: BatchMatcher, fail: Callable[[BaseException], None]
+) -> None:
+    fail(KeyboardInterrupt())
+    with pytest.raises(KeyboardInterrupt):
         fragments_of(matcher)
+
+
+def test_a_refusal_while_matching_or_selecting_keeps_its_code(
+    matcher: BatchMatcher, fail: Callable[[BaseException], None]
+) -> None:
+    fail(DocumentError("xml.unclosed", "unexpected"))
+    outcomes, _ = matcher.with_fragments(CONTENTS, matcher.match(DOCUMENTS), "all")
+    errors: Any = outcomes.errors
+    assert [error and error["code"] for error in errors.to_pylist()] == [
+        *(None, None, "xml.unclosed")
+    ]

@@ -128,7 +128,7 @@ def test_a_batch_through_a_connect_server(server: str, tmp_path: Path) -> None:
     assert matched == delivered_pairs == EXPECTED
 
 
-def test_subscriptions_change_during_a_stream_through_a_connect_server(
+def test_subscriptions_change_and_a_worker_dies_during_a_stream_through_a_connect_server(
     server: str, workspace: Workspace, tmp_path: Path
 ) -> None:
     first, then = ("anna.all", "ben.even", "dora.words"), ("anna.all", "carl.late", "dora.any")
@@ -140,13 +140,14 @@ def test_subscriptions_change_during_a_stream_through_a_connect_server(
         wait_until(lambda: counts.documents() == 6, run)
         workspace.subscriptions.remove(["ben.even", "dora.words"])
         subscribe(workspace, "carl.late", "dora.any")
-        publish(workspace, CONTENTS[6:])
-        wait_until(lambda: counts.documents() == 12, run)
+        publish(workspace, [*CONTENTS[6:], b"<news><kill/></news>"])
+        wait_until(lambda: counts.documents() == 13, run)
         # The listener runs in the client, not in the server.
-        wait_until(lambda: run.output().count("batch ") == 6, run)
+        wait_until(lambda: run.output().count("batch ") == 7, run)
         assert run.terminate() == 0, run.output()
     expected = [
         expected_matches({name: QUERIES[name] for name in names}, document_table(contents))
         for names, contents in ((first, CONTENTS[:6]), (then, CONTENTS[6:]))
     ]
     assert delivered(workspace) == sorted(expected[0] | expected[1])
+    assert [letter.code for letter in workspace.dead_letters.all()] == ["internal.worker"]

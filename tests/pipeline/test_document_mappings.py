@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pyarrow as pa
 import pytest
 
 from penstock.documents import Header
-from penstock.mediation import MappingChooser, carrying
+from penstock.mediation import Mapping, MappingChooser, carrying
 from penstock.pipeline.batch_matcher import BatchMatcher
 from penstock.pipeline.document_mappings import NO_MAPPINGS, choose_mappings
 from penstock.workspace.index_versions import OpenVersion, open_version, write_version
@@ -133,15 +133,35 @@ def test_fragments_of_mapped_documents_are_original_bytes(version: OpenVersion) 
     batch = batch_of([(header("berlin", "nachrichten"), MELDUNG), (header(), ITEM)])
     matcher = BatchMatcher(version, chooser=chooser())
     outcomes = matcher.match(batch)
-    wanted = np.full(len(outcomes.document_rows), True)
-    given = matcher.fragments(batch.column("content"), outcomes, wanted=wanted).to_pylist()
+    _, fragments = matcher.with_fragments(batch.column("content"), outcomes, "all")
     (names,) = matcher.subscription_columns(outcomes, ["subscription"])
     found = {
         (int(row), name): [part["xml"] for part in parts or ()]
-        for row, name, parts in zip(outcomes.document_rows, names.to_pylist(), given, strict=True)
+        for row, name, parts in zip(
+            outcomes.document_rows, names.to_pylist(), fragments.to_pylist(), strict=True
+        )
     }
     assert found == {
         (0, "anna.price"): ["<meldung preis='7'/>"],
         (0, "anna.word"): ["<meldung preis='7'/>"],
         (1, "anna.price"): ["<price>7</price>"],
     }
+
+
+def test_a_failure_while_choosing_a_mapping_refuses_the_documents_with_that_header(
+    version: OpenVersion, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    choose = MappingChooser.choose
+
+    def failing(self: MappingChooser, given: Header) -> Mapping | None:
+        if given.publisher == "hamburg":
+            raise RecursionError("too deep")
+        return choose(self, given)
+
+    monkeypatch.setattr(MappingChooser, "choose", failing)
+    batch = batch_of(
+        [(header("hamburg", "nachrichten"), ITEM), (header("berlin", "nachrichten"), MELDUNG)]
+    )
+    assert matched(version, batch, chooser()) == ["internal.error", {"anna.price", "anna.word"}]
+    errors: Any = BatchMatcher(version, chooser=chooser()).match(batch).errors
+    assert json.loads(errors[0].as_py()["report"])["document"]["bytes"] == len(ITEM)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import socket
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -15,6 +16,7 @@ from support.spark.session import require_java
 from support.spark.subprocess_clients import (
     KilledOnce,
     pythons_of_default_session,
+    reason_of_no_session,
     run_in_subprocess,
 )
 
@@ -49,3 +51,12 @@ def test_the_default_session_survives_a_lost_worker_and_runs_this_python(tmp_pat
     require_java()
     assert run_in_subprocess(pythons_of_default_session, tmp_path) == {sys.executable}
     assert (tmp_path / "killed").exists()
+
+
+def test_an_unreachable_connect_server_is_an_error(tmp_path: Path) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as silent:
+        port = silent.getsockname()[1]
+        reason = run_in_subprocess(reason_of_no_session, f"sc://127.0.0.1:{port}", tmp_path)
+    assert reason.endswith("no answer in 1 seconds [pipeline.unreachable]")
+    reason = run_in_subprocess(reason_of_no_session, f"sc://127.0.0.1:{port}", tmp_path)
+    assert reason.endswith("Connection refused [pipeline.unreachable]")

@@ -10,10 +10,12 @@ from pathlib import Path
 
 import pytest
 from deltalake import DeltaTable
-from pyspark.sql import SparkSession
+from pyspark.sql import DataFrame, SparkSession
 
 from penstock.documents import Document, Header
 from penstock.errors import PenstockError
+from penstock.pipeline.delivery_stream import BatchDelivery
+from penstock.pipeline.inbox_stream import run_workspace
 from penstock.pipeline.progress import BatchProgress
 from penstock.pipeline.run import run
 from penstock.pipeline.run_config import RunConfig
@@ -164,9 +166,40 @@ def test_documents_of_unknown_schemas_can_be_matched_as_is(
 
 
 def test_concurrent_runs_are_refused(spark: SparkSession, workspace: Workspace) -> None:
+    publish(workspace, [0])
     with workspace.lock("run"), pytest.raises(PenstockError) as refused:
-        drain(spark, workspace)
+        run_workspace(spark, workspace)
     assert refused.value.code == "workspace.running"
+    query = run_workspace(spark, workspace, RunConfig(follow=True))
+    with pytest.raises(PenstockError) as refused:
+        run_workspace(spark, workspace)
+    assert refused.value.code == "workspace.running"
+    query.stop()
+    run_workspace(spark, workspace).awaitTermination()  # released at once
+    assert delivered(workspace) == pairs("all", [0])
+
+
+def test_a_stream_whose_workers_start_too_late_is_started_again(
+    spark: SparkSession, workspace: Workspace, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    publish(workspace, [0])
+    deliver_batch = BatchDelivery.__call__
+    monkeypatch.setattr("penstock.pipeline.run.WORKER_START_RETRIES_MAX", 2)
+    failures_left = 3
+
+    def fail_at_first(delivery: BatchDelivery, documents: DataFrame, batch: int) -> None:
+        nonlocal failures_left
+        if failures_left:
+            failures_left -= 1
+            raise RuntimeError("Python worker failed to connect back.")
+        deliver_batch(delivery, documents, batch)
+
+    monkeypatch.setattr(BatchDelivery, "__call__", fail_at_first)
+    with pytest.raises(PenstockError, match="failed to connect back"):
+        drain(spark, workspace)
+    failures_left = 2
+    drain(spark, workspace)
+    assert delivered(workspace) == pairs("all", [0])
 
 
 def test_a_failed_run_gives_the_reason_and_loses_nothing(

@@ -116,6 +116,20 @@ def test_names_are_generated_where_none_are_given(workspace: Workspace) -> None:
     assert [each.id for each in many.new] == ["anna-4", "ben-1", "anna-5"]
 
 
+def test_no_name_is_generated_twice(workspace: Workspace) -> None:
+    store = workspace.subscriptions
+    for number in (1, 2, 3):
+        assert store.add(wanted()).id == f"anna-{number}"
+        store.remove([f"anna-{number}"])
+    # Nor one that someone else had.
+    store.add(wanted(id="anna-7", subscriber="ben"))
+    store.remove(["anna-7"])
+    given = [wanted(id="anna-9"), wanted(), wanted(id="anna-09"), wanted()]
+    assert [each.id for each in store.add_many(given).new] == [
+        *("anna-9", "anna-10", "anna-09", "anna-11")
+    ]
+
+
 def test_an_equal_subscription_is_known_and_a_different_one_of_the_name_is_refused(
     workspace: Workspace,
 ) -> None:

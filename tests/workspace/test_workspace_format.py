@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import os
 import sqlite3
+import stat
 from pathlib import Path
 
 import pytest
@@ -10,6 +12,7 @@ import pytest
 from penstock.errors import PenstockError
 from penstock.workspace import StoredSubscription, Workspace, database, open_version
 from penstock.workspace.migrations import MIGRATIONS
+from penstock.workspace.workspace import FOLDERS, PRIVATE_SINCE
 
 
 def code_of_opening(path: Path) -> str:
@@ -95,6 +98,75 @@ def test_a_workspace_without_query_kinds_is_migrated(
         words = StoredSubscription(subscriber="ben", kind="keywords", query="a b")
         assert workspace.subscriptions.add(words).kind == "keywords"
         assert len(open_version(workspace.current_version()).matcher.match(b"<a>b</a>")) == 2
+
+
+def modes(folder: Path) -> dict[str, int]:
+    """The permissions of everything at the top of a workspace."""
+    return {path.name: stat.S_IMODE(path.stat().st_mode) for path in folder.iterdir()}
+
+
+@pytest.mark.skipif(os.name != "posix", reason="permissions of POSIX")
+def test_a_workspace_is_accessible_to_its_owner_only(tmp_path: Path) -> None:
+    before = os.umask(0o022)
+    try:
+        with Workspace.create(tmp_path / "new") as workspace:
+            workspace.subscriptions.add(StoredSubscription(subscriber="anna", query="/a"))
+            with workspace.lock("run"):
+                found = modes(workspace.path)
+    finally:
+        os.umask(before)
+    assert stat.S_IMODE((tmp_path / "new").stat().st_mode) == 0o700
+    assert {found.pop(name) for name in FOLDERS} == {0o700}
+    database_files = {f"penstock.sqlite{suffix}" for suffix in ("", "-wal", "-shm")}
+    assert set(found) == {*database_files, "run.lock"}
+    assert set(found.values()) == {0o600}
+    # What an administrator has extended stays so, also in an existing folder.
+    shared = tmp_path / "shared"
+    shared.mkdir(mode=0o750)
+    Workspace.create(shared).close()
+    (shared / "tables").chmod(0o770)
+    Workspace.open(shared).close()
+    assert modes(shared)["tables"] == 0o770
+    assert stat.S_IMODE(shared.stat().st_mode) == 0o750
+
+
+@pytest.mark.skipif(os.name != "posix", reason="permissions of POSIX")
+def test_an_older_workspace_becomes_private(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with monkeypatch.context() as patch:
+        patch.setattr(database, "MIGRATIONS", MIGRATIONS[: PRIVATE_SINCE - 1])
+        Workspace.create(tmp_path).close()
+    (tmp_path / "notes.txt").touch(0o644)
+    for path in tmp_path.iterdir():
+        path.chmod(0o755 if path.is_dir() else 0o644)
+    Workspace.open(tmp_path).close()
+    found = modes(tmp_path)
+    assert found.pop("notes.txt") == 0o644, "not a part of the workspace"
+    assert {found.pop(name) for name in FOLDERS} == {0o700}
+    assert set(found.values()) == {0o600}
+
+
+def test_names_of_older_workspaces_are_not_given_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with monkeypatch.context() as patch:
+        patch.setattr(database, "MIGRATIONS", MIGRATIONS[:3])
+        Workspace.create(tmp_path).close()
+    older = sqlite3.connect(tmp_path / "penstock.sqlite")
+    older.execute("INSERT INTO subscribers VALUES ('anna', 0)")
+    for name in ("anna-2", "anna-7", "other"):
+        older.execute(
+            "INSERT INTO subscriptions VALUES"
+            " (?, 'anna', '/a', '{}', NULL, 'document', 0, NULL, NULL, 'none', 0, 'xpath')",
+            (name,),
+        )
+    older.execute("DELETE FROM subscriptions WHERE id = 'anna-7'")
+    older.commit()
+    older.close()
+    with Workspace.open(tmp_path) as workspace:
+        added = workspace.subscriptions.add(StoredSubscription(subscriber="anna", query="/a"))
+        assert added.id == "anna-8"
 
 
 def test_a_failed_migration_changes_nothing(

@@ -16,8 +16,8 @@ use crate::reader::{
     self, error_codes, DoctypePolicy, Limits, ReadError, Reader, ReaderOptions, Summary,
 };
 
-/// Code, message, offset, line, column.
-pub type RefusalTuple = (&'static str, String, u64, u64, u64);
+/// Code, message, offset, line, column, path of the open elements.
+pub type RefusalTuple = (&'static str, String, u64, u64, u64, String);
 
 /// A refusal for Python, which raises an error by its code.
 pub fn refusal_tuple(refusal: Refusal) -> RefusalTuple {
@@ -27,8 +27,9 @@ pub fn refusal_tuple(refusal: Refusal) -> RefusalTuple {
         offset,
         line,
         column,
+        path,
     } = refusal;
-    (code, message, offset, line, column)
+    (code, message, offset, line, column, path)
 }
 
 /// Reader options from Python: limits by name, entities by name, and whether to refuse document type

@@ -29,6 +29,9 @@ pub(super) enum Phase {
     Done,
 }
 
+/// Names in the path of an error; those in the middle of a longer path are omitted.
+const PATH_NAMES_MAX: usize = 32;
+
 /// An open element.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct OpenElement {
@@ -95,6 +98,23 @@ impl DocumentParser {
         };
         self.phase = Phase::Declaration;
         self.encoding = encoding;
+    }
+
+    /// The open elements as a path of names as written, for errors: `/a/p:b`. If there are more than
+    /// [`PATH_NAMES_MAX`], those in the middle are omitted.
+    pub(super) fn path(&self) -> String {
+        let omitted = self.open.len().saturating_sub(PATH_NAMES_MAX);
+        let first = PATH_NAMES_MAX / 2;
+        let mut path = String::new();
+        for (number, open) in self.open.iter().enumerate() {
+            if omitted == 0 || number < first || number >= first + omitted {
+                path.push('/');
+                path.push_str(self.name_table.text(open.name));
+            } else if number == first {
+                path.push_str("/…");
+            }
+        }
+        path
     }
 
     /// Parses as much of the window as possible; returns how many bytes that is.

@@ -48,10 +48,13 @@ impl<R: Read> DocumentStream<R> {
         let wanted = self.bytes_wanted.max(window_bytes);
         self.input.fill(wanted).map_err(ReadError::Io)?;
         let window = self.input.window();
-        let refused = |fault: Fault| ReadError::Refusal(refusal_in(fault, &window, self.position));
-        let consumed = parser
-            .advance(&window, handler)
-            .map_err(|fault| refused(*fault))?;
+        let consumed = match parser.advance(&window, handler) {
+            Ok(consumed) => consumed,
+            Err(fault) => {
+                let refusal = refusal_in(*fault, &window, self.position, parser);
+                return Err(ReadError::Refusal(refusal));
+            }
+        };
         if window.complete {
             return Ok(true);
         }
@@ -69,6 +72,7 @@ impl<R: Read> DocumentStream<R> {
                 fault,
                 &window,
                 self.position,
+                parser,
             )));
         }
         self.position = after;

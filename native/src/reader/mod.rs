@@ -194,7 +194,12 @@ impl Reader {
                     Err(fault) => Some(fault),
                 };
                 match result {
-                    Some(fault) => Err(refusal_in(*fault, &window, TextPosition::default())),
+                    Some(fault) => Err(refusal_in(
+                        *fault,
+                        &window,
+                        TextPosition::default(),
+                        &self.parser,
+                    )),
                     None => Ok(bytes.len() as u64),
                 }
             }
@@ -267,13 +272,21 @@ impl Reader {
 }
 
 /// The refusal for a fault in a window that starts at `position`.
-fn refusal_in(fault: Fault, window: &InputWindow<'_>, position: TextPosition) -> Refusal {
+fn refusal_in(
+    fault: Fault,
+    window: &InputWindow<'_>,
+    position: TextPosition,
+    parser: &DocumentParser,
+) -> Refusal {
     let at = floor_char_boundary(window.text, fault.at);
-    refusal(
-        fault,
-        window.original(at),
-        position.after(&window.text[..at]),
-    )
+    Refusal {
+        path: parser.path(),
+        ..refusal(
+            fault,
+            window.original(at),
+            position.after(&window.text[..at]),
+        )
+    }
 }
 
 fn refusal(fault: Fault, offset: u64, position: TextPosition) -> Refusal {
@@ -283,5 +296,6 @@ fn refusal(fault: Fault, offset: u64, position: TextPosition) -> Refusal {
         offset,
         line: position.line,
         column: position.column,
+        path: String::new(),
     }
 }

@@ -124,6 +124,7 @@ impl StandaloneRecordWriter {
             offset: end,
             line: 1,
             column: 1,
+            path: String::new(),
         }))
     }
 

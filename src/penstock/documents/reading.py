@@ -9,7 +9,7 @@ from typing import Literal, TypeAlias
 from penstock.documents.events import Event, Span, from_native
 from penstock.documents.limits import Limits
 from penstock.documents.reference import reader as reference
-from penstock.errors import Where, error
+from penstock.errors import DocumentError, Where
 from penstock.native import native
 
 __all__ = ["Declarations", "PartReader", "Source", "Summary", "read_events", "read_summary"]
@@ -148,7 +148,8 @@ def _refuses(declarations: Declarations) -> bool:
     return declarations == "refuse"
 
 
-def _raise(refusal: tuple[str, str, int, int, int] | None) -> None:
+def _raise(refusal: tuple[str, str, int, int, int, str] | None) -> None:
     if refusal is not None:
-        code, message, offset, line, column = refusal
-        raise error(code, message, Where(offset, line, column))
+        code, message, offset, line, column, path = refusal
+        where = Where(offset, line, column)
+        raise DocumentError(code, message, where=where, path=path or None)

@@ -17,7 +17,7 @@ from typing import Final, NamedTuple, TypeAlias
 from penstock.documents.limits import MIB, RECORD_BYTES, Limits
 from penstock.documents.reading import Source
 from penstock.documents.reference import records as reference_records
-from penstock.errors import PenstockError, Where, error
+from penstock.errors import DocumentError, PenstockError, Where, error
 from penstock.native import native
 
 __all__ = [
@@ -176,8 +176,10 @@ class RecordCutter:
         refusal, content, start = end
         if refusal is None:
             return None
-        code, message, offset, line, column = refusal
+        code, message, offset, line, column, path = refusal
         fault = error(code, message, Where(offset, line, column))
+        if isinstance(fault, DocumentError):
+            fault.path = path or None
         return Record(start, max(offset, start), content, fault)
 
     def prolog(self) -> tuple[Range, ...]:

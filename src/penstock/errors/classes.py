@@ -66,6 +66,26 @@ def _recreate(
 class DocumentError(PenstockError, ValueError):
     """A document was refused; the pipeline makes it a dead letter."""
 
+    def __init__(
+        self,
+        code: str,
+        message: str,
+        *,
+        where: Where | None = None,
+        path: str | None = None,
+        report: str | None = None,
+    ) -> None:
+        super().__init__(code, message, where=where)
+        self.path = path
+        """The elements that are open at the position, from the root down, such as ``/news/item``;
+        ``None`` if unknown."""
+        self.report = report
+        """For the codes ``internal.*``, what to send to the maintainers, as JSON."""
+
+    def __reduce__(self) -> tuple[object, ...]:
+        state = {"path": self.path, "report": self.report}
+        return (_recreate, (type(self), self.code, self.message, self.where), state)
+
 
 class QueryError(PenstockError, ValueError):
     """A query was refused."""

@@ -5,6 +5,18 @@ from __future__ import annotations
 from penstock.errors.classes import DocumentError, ErrorSpec, QueryError
 
 ERRORS: dict[str, ErrorSpec] = {
+    "internal.error": ErrorSpec(
+        DocumentError,
+        "processing the document failed unexpectedly: a defect of Penstock, not of the document",
+        "Send the maintainers the report, which `penstock dead-letters show NUMBER --report` prints"
+        " without the document's content. Replay the dead letter after an update.",
+    ),
+    "internal.worker": ErrorSpec(
+        DocumentError,
+        "processing the document ended a worker process twice, by a crash or for lack of memory",
+        "Send the maintainers the report, which `penstock dead-letters show NUMBER --report` prints"
+        " without the document's content. If memory was short, give workers more and replay it.",
+    ),
     "xml.character": ErrorSpec(
         DocumentError,
         "the document contains a character that XML does not allow",

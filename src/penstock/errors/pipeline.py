@@ -32,6 +32,11 @@ ERRORS: dict[str, ErrorSpec] = {
         "Install a JDK (Debian and Ubuntu: apt install openjdk-17-jre-headless), or set JAVA_HOME"
         " to one.",
     ),
+    "pipeline.unreachable": ErrorSpec(
+        PipelineFailure,
+        "the Spark Connect server cannot be reached, or does not answer",
+        "Check the address given with `--remote` (sc://HOST:PORT), and that the server is running.",
+    ),
     "pipeline.failed": ErrorSpec(
         PipelineFailure,
         "the pipeline stopped; committed work is safe, and the remaining documents wait in the"

@@ -56,6 +56,11 @@ ERRORS: dict[str, ErrorSpec] = {
         "there is no such dead letter",
         "`penstock dead-letters list --all` shows them by number.",
     ),
+    "dead-letter.report": ErrorSpec(
+        WorkspaceError,
+        "the dead letter has no report, because it is not due to an internal error",
+        "`penstock dead-letters show NUMBER` explains why the document was refused.",
+    ),
     "document.unknown": ErrorSpec(
         WorkspaceError,
         "there is no file or published document with that name",

@@ -25,9 +25,12 @@ ERROR_TYPE = pa.struct(
         pa.field("line", pa.int64()),
         pa.field("column", pa.int64()),
         pa.field("hint", pa.string(), nullable=False),
+        pa.field("path", pa.string()),
+        pa.field("report", pa.string()),
     ]
 )
-"""The reason of a refusal; the position is null if the row holds no document."""
+"""The reason of a refusal; the position is null if the row holds no document. ``path`` are the open
+elements at the position, ``report`` is only present for the codes ``internal.*``."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -117,6 +120,8 @@ def error_array(errors: Mapping[int, DocumentError], length: int) -> pa.StructAr
             "line": line,
             "column": column,
             "hint": reason.hint,
+            "path": reason.path,
+            "report": reason.report,
         }
     array: object = pa.array(rows, ERROR_TYPE)
     assert isinstance(array, pa.StructArray)

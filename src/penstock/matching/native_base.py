@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 _OFFSET_BYTES = 8
 """Size of an offset in an Arrow array of large binaries."""
 
-Refusal: TypeAlias = tuple[str, str, int, int, int]
+Refusal: TypeAlias = tuple[str, str, int, int, int, str]
 BatchTuple: TypeAlias = tuple[bytes, bytes, list[str], list[tuple[int, Refusal]], dict[str, int]]
 Loaded = TypeVar("Loaded")
 
@@ -151,8 +151,8 @@ def query_errors(
 
 def document_error(refusal: Refusal) -> DocumentError:
     """Converts a refusal to an error."""
-    code, message, offset, line, column = refusal
-    return DocumentError(code, message, where=Where(offset, line, column))
+    code, message, offset, line, column, path = refusal
+    return DocumentError(code, message, where=Where(offset, line, column), path=path or None)
 
 
 def summary_of(

@@ -7,9 +7,9 @@ options are looked up by position instead of a join.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
-from typing import Any, Final
+from typing import Any, Final, Literal, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -17,11 +17,11 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from penstock.documents import Fragment
+from penstock.documents.failure_report import PROCESS_EXITS, internal_error
 from penstock.errors import DocumentError
-from penstock.matching import BatchMatches
 from penstock.matching.batch import error_array
 from penstock.mediation import MappingChooser
-from penstock.pipeline.document_mappings import BatchMappings, choose_mappings
+from penstock.pipeline.document_mappings import NO_MAPPINGS, BatchMappings, choose_mappings
 from penstock.workspace.index_versions import OpenVersion
 from penstock.workspace.limits import DELIVERY_FRAGMENTS_MAX
 from penstock.workspace.table_schemas import FRAGMENTS, MORE_FRAGMENTS, TIME
@@ -30,6 +30,10 @@ SLICE_BYTES: Final = 4 << 20
 """Approximate bytes of documents that are matched at a time."""
 
 Numbers = npt.NDArray[np.int64]
+
+FragmentChoice: TypeAlias = Literal["none", "requested", "all"]
+"""The matches whose fragments are computed: none, those whose subscription requests fragments, or
+all."""
 
 
 def split_by_bytes(batch: pa.RecordBatch, content: str = "content") -> Iterator[pa.RecordBatch]:
@@ -103,11 +107,42 @@ class BatchMatcher:
         self._chooser = chooser
         self._active = None if at is None else _active_mask(version.subscriptions, at)
 
-    def match(self, batch: pa.RecordBatch) -> BatchOutcomes:
-        """Match each document of a batch, with the mapping that its header selects."""
+    def match(
+        self, batch: pa.RecordBatch, refused: Mapping[int, DocumentError] | None = None
+    ) -> BatchOutcomes:
+        """Match each document of a batch, with the mapping that its header selects.
+
+        A document whose processing fails unexpectedly is refused with ``internal.error``.
+
+        Parameters
+        ----------
+        batch
+            The documents.
+        refused
+            Errors of documents that are not to be read, by row.
+        """
         contents = batch.column("content")
         mappings = choose_mappings(batch, self._chooser)
-        matches = self._match_contents(contents, mappings)
+        if refused:
+            mappings = replace(mappings, refused={**mappings.refused, **refused})
+        if mappings.refused:  # a null is not read
+            compute: Any = pc
+            null = pa.scalar(None, contents.type)
+            contents = compute.if_else(_mask(mappings.refused, len(contents)), null, contents)
+        try:
+            matched = self._match(contents, mappings)
+        except PROCESS_EXITS:
+            raise
+        except BaseException:
+            matched = self._match_individually(contents, mappings)
+        errors = _with_errors(matched.errors, mappings.refused)
+        return replace(matched, errors=errors, mappings=mappings)
+
+    def _match(self, contents: pa.Array[Any], mappings: BatchMappings) -> BatchOutcomes:
+        if mappings.mappings:
+            matches = self.version.mediated.match_batch(contents, mappings.mappings)
+        else:
+            matches = self.version.matcher.match_batch(contents)
         ids: Any = matches.ids.values
         rows_of_ids = pc.cast(ids.dictionary, pa.int64()).to_numpy(zero_copy_only=False)
         subscription_rows = rows_of_ids[ids.indices.to_numpy(zero_copy_only=False)]
@@ -116,19 +151,44 @@ class BatchMatcher:
         if self._active is not None:
             kept = self._active[subscription_rows]
             document_rows, subscription_rows = document_rows[kept], subscription_rows[kept]
-        errors = _with_header_errors(matches.errors, mappings.refused)
         unknown_elements = np.zeros(len(contents), np.int64)
         unknown_elements[list(matches.unknown)] = list(matches.unknown.values())
-        return BatchOutcomes(document_rows, subscription_rows, errors, mappings, unknown_elements)
+        return BatchOutcomes(
+            document_rows, subscription_rows, matches.errors, mappings, unknown_elements
+        )
 
-    def _match_contents(self, contents: pa.Array[Any], mappings: BatchMappings) -> BatchMatches:
-        if not mappings.mappings:
-            return self.version.matcher.match_batch(contents)
-        if mappings.refused:  # a null is not read
-            compute: Any = pc
-            null = pa.scalar(None, contents.type)
-            contents = compute.if_else(_mask(mappings.refused, len(contents)), null, contents)
-        return self.version.mediated.match_batch(contents, mappings.mappings)
+    def _match_individually(
+        self, contents: pa.Array[Any], mappings: BatchMappings
+    ) -> BatchOutcomes:
+        """Match documents one at a time, because one of them failed unexpectedly."""
+        parts = []
+        for row in range(len(contents)):
+            content = contents.slice(row, 1)
+            mapping = mappings.mappings[row : row + 1]
+            try:
+                part = self._match(content, BatchMappings(mapping))
+            except PROCESS_EXITS:
+                raise
+            except BaseException as failure:
+                document: Any = content[0]
+                reason = internal_error(failure, document.as_py())
+                nothing = np.zeros(0, np.int64)
+                part = BatchOutcomes(
+                    nothing,
+                    nothing,
+                    error_array({0: reason}, 1),
+                    NO_MAPPINGS,
+                    np.zeros(1, np.int64),
+                )
+            parts.append(replace(part, document_rows=part.document_rows + row))
+        errors: Any = pa.concat_arrays([part.errors for part in parts])
+        return BatchOutcomes(
+            np.concatenate([part.document_rows for part in parts]),
+            np.concatenate([part.subscription_rows for part in parts]),
+            errors,
+            mappings,
+            np.concatenate([part.unknown_elements for part in parts]),
+        )
 
     def subscription_columns(
         self, outcomes: BatchOutcomes, columns: Sequence[str]
@@ -138,18 +198,24 @@ class BatchMatcher:
         taken = self.version.rows(numbers, columns)
         return [_combined(taken.column(name)) for name in columns]
 
-    def fragments(
-        self, contents: pa.Array[Any], outcomes: BatchOutcomes, *, wanted: npt.NDArray[np.bool_]
-    ) -> pa.Array[Any]:
-        """The fragments of each match; null where ``wanted`` is false.
+    def with_fragments(
+        self, contents: pa.Array[Any], outcomes: BatchOutcomes, choice: FragmentChoice
+    ) -> tuple[BatchOutcomes, pa.Array[Any]]:
+        """The fragments of each match; null where they are not wanted.
 
         Also null where they cannot be determined in bounded memory: the answers of a keyword query
         with OR in a document that is too large. The complete document is delivered instead. Past
         :data:`~penstock.workspace.limits.DELIVERY_FRAGMENTS_MAX` fragments, a last one states how
         many are omitted.
+
+        Returns
+        -------
+        The outcomes, in which a document whose fragments cannot be determined because of an error
+        is refused with it; and the fragments, one row per match of these outcomes.
         """
-        rows: list[list[dict[str, Any]] | None] = [None] * len(wanted)
-        matches = np.flatnonzero(wanted)
+        rows: list[list[dict[str, Any]] | None] = [None] * len(outcomes.document_rows)
+        refused: dict[int, DocumentError] = {}
+        matches = np.flatnonzero(self._wanted(outcomes, choice))
         for of_document in np.split(matches, _boundaries(outcomes.document_rows[matches])):
             if len(of_document) == 0:
                 continue
@@ -157,24 +223,55 @@ class BatchMatcher:
             document: Any = contents[row]
             ids = [str(number) for number in outcomes.subscription_rows[of_document]]
             mapping = outcomes.mappings.of(row)
-            selected = self.version.mediated.select(document.as_py(), mapping, ids)
-            for match, id_ in zip(of_document, ids, strict=True):
-                if id_ in selected:
-                    rows[match] = _fragment_rows(selected[id_])
+            content = document.as_py()
+            try:
+                selected = self.version.mediated.select(content, mapping, ids)
+                for match, id_ in zip(of_document, ids, strict=True):
+                    if id_ in selected:
+                        rows[match] = _fragment_rows(selected[id_])
+            except PROCESS_EXITS:
+                raise
+            except BaseException as failure:
+                refused[row] = internal_error(failure, content)
+        if refused:
+            is_kept = ~np.isin(outcomes.document_rows, list(refused))
+            rows = [row for row, kept in zip(rows, is_kept, strict=True) if kept]
+            outcomes = replace(
+                outcomes,
+                document_rows=outcomes.document_rows[is_kept],
+                subscription_rows=outcomes.subscription_rows[is_kept],
+                errors=_with_errors(outcomes.errors, refused),
+            )
         fragments: pa.Array[Any] = pa.array(rows, FRAGMENTS)
-        return fragments
+        return outcomes, fragments
+
+    def _wanted(self, outcomes: BatchOutcomes, choice: FragmentChoice) -> npt.NDArray[np.bool_]:
+        """Whether the fragments of each match are wanted."""
+        if choice != "requested":
+            return np.full(len(outcomes.document_rows), choice == "all")
+        compute: Any = pc
+        (returns,) = self.subscription_columns(outcomes, ["returns"])
+        wanted: npt.NDArray[np.bool_] = compute.equal(returns, "fragments").to_numpy(
+            zero_copy_only=False
+        )
+        return wanted
 
 
-def _with_header_errors(
-    errors: pa.StructArray, refused: Mapping[int, DocumentError]
-) -> pa.StructArray:
-    """The errors of a batch, with those of refused headers in their rows."""
+def _with_errors(errors: pa.StructArray, refused: Mapping[int, DocumentError]) -> pa.StructArray:
+    """The errors of a batch, with those of refused documents in their rows."""
     if not refused:
         return errors
     compute: Any = pc
-    header_errors = error_array(refused, len(errors))
-    merged: pa.StructArray = compute.if_else(_mask(refused, len(errors)), header_errors, errors)
+    added = error_array(refused, len(errors))
+    merged: pa.StructArray = compute.if_else(_mask(refused, len(errors)), added, errors)
     return merged
+
+
+def _refused(reason: DocumentError) -> BatchOutcomes:
+    """The outcome of one document that is refused."""
+    nothing = np.zeros(0, np.int64)
+    errors = error_array({0: reason}, 1)
+    return BatchOutcomes(nothing, nothing, errors, NO_MAPPINGS, np.zeros(1, np.int64))
 
 
 def _mask(rows: Mapping[int, object], length: int) -> pa.BooleanArray:

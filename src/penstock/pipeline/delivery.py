@@ -6,6 +6,10 @@ second writes the deliveries of each bucket, sorted by subscriber, and sums up t
 stages report the files they wrote; if a task had several attempts, only the report of the
 successful one arrives. The driver then commits documents, dead letters, deliveries and counts, in
 this order, each with the batch number: a batch that is replayed after a failure is committed once.
+
+If a document ends its worker process, the job fails. The documents that do so are then found and
+quarantined, and the job is run again without reading them: see
+:mod:`penstock.pipeline.document_probe`.
 """
 
 from __future__ import annotations
@@ -13,7 +17,7 @@ from __future__ import annotations
 import json
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from datetime import UTC, datetime
 from typing import Any
 
@@ -22,9 +26,15 @@ from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as f
 from pyspark.sql.pandas.types import from_arrow_schema
 
+from penstock.errors import error
+from penstock.pipeline.batch_progress_files import BatchProgressFiles
+from penstock.pipeline.document_probe import FAILED, ProbeStage
+from penstock.pipeline.limits import QUARANTINE_ROUNDS_MAX
 from penstock.pipeline.match_stage import STAGE_ROWS, MatchStage
 from penstock.pipeline.partition_matcher import PartitionMatcher
+from penstock.pipeline.quarantine import FailedDocument, Quarantine, QuarantineFile
 from penstock.pipeline.run_config import RunConfig
+from penstock.pipeline.session import JAVA_FAILURES, is_worker_loss
 from penstock.pipeline.shards import ROW, check_versions, with_shards
 from penstock.pipeline.write_stage import REPORT, WriteStage
 from penstock.workspace.delta import TableWriter, WrittenFile, commit_batch, last_committed_batch
@@ -110,21 +120,95 @@ def deliver(
     if last is not None and batch <= last:
         return None
     matcher = PartitionMatcher(
-        shards=shards, mappings=mappings, at=at, config=config or RunConfig()
+        shards=shards,
+        mappings=mappings,
+        at=at,
+        config=config or RunConfig(),
+        fragments="requested",
     )
-    match_stage = MatchStage(matcher=matcher, tables=tables, batch=batch, log=log)
-    write_stage = WriteStage(tables=tables, batch=batch, at=at)
-    reports = (
-        with_shards(documents, len(shards))
-        .mapInArrow(match_stage, from_arrow_schema(STAGE_ROWS))
-        .withColumn("delivery", delivery_column())
-        .withColumn("bucket", bucket_column())
-        .repartition("bucket")
-        .sortWithinPartitions("bucket", "subscriber", "publisher", "sequence", ROW)
-        .mapInArrow(write_stage, from_arrow_schema(REPORT))
-        .collect()
+    progress = BatchProgressFiles.beside(tables, stream)
+    job = _Job(with_shards(documents, len(shards)), matcher, tables, batch, log, progress)
+    file = QuarantineFile(tables, stream=stream, batch=batch)
+    with progress.of_batch():
+        reports = _run_with_quarantine(job, file, stream)
+    counts = _commit(reports, shards, tables, stream, batch)
+    file.delete()
+    return counts
+
+
+@dataclass(frozen=True, slots=True)
+class _Job:
+    """The Spark job of a batch."""
+
+    documents: DataFrame
+    matcher: PartitionMatcher
+    tables: Tables
+    batch: int
+    log: bool
+    progress: BatchProgressFiles
+
+    def run(self, quarantine: Quarantine) -> list[dict[str, Any]]:
+        """Match and write the documents; returns the reports of the tasks."""
+        matcher = replace(self.matcher, quarantine=quarantine)
+        assert matcher.at is not None
+        match_stage = MatchStage(
+            matcher=matcher,
+            tables=self.tables,
+            batch=self.batch,
+            log=self.log,
+            progress=self.progress,
+        )
+        write_stage = WriteStage(tables=self.tables, batch=self.batch, at=matcher.at)
+        rows = (
+            self.documents.mapInArrow(match_stage, from_arrow_schema(STAGE_ROWS))
+            .withColumn("delivery", delivery_column())
+            .withColumn("bucket", bucket_column())
+            .repartition("bucket")
+            .sortWithinPartitions("bucket", "subscriber", "publisher", "sequence", ROW)
+            .mapInArrow(write_stage, from_arrow_schema(REPORT))
+            .collect()
+        )
+        return [json.loads(row.report) for row in rows]
+
+    def probe(self, quarantine: Quarantine) -> list[FailedDocument]:
+        """The documents that end the processes they are matched in."""
+        stage = ProbeStage(matcher=replace(self.matcher, quarantine=quarantine))
+        rows = self.documents.mapInArrow(stage, from_arrow_schema(FAILED)).collect()
+        return [FailedDocument(**json.loads(row.failed)) for row in rows]
+
+
+def _run_with_quarantine(job: _Job, file: QuarantineFile, stream: str) -> list[dict[str, Any]]:
+    """Run a job; repeat it without the documents that end its workers or fail in some shard."""
+    quarantine = file.read()
+    for _ in range(QUARANTINE_ROUNDS_MAX):
+        failed: list[FailedDocument] = []
+        try:
+            reports = job.run(quarantine)
+        except JAVA_FAILURES as failure:
+            if not is_worker_loss(failure) or not _is_extensible(job, stream):
+                raise
+            failed = job.probe(quarantine)
+            if quarantine.extended(failed) == quarantine:
+                raise
+        else:
+            # With shards, a document may have failed in some of them and been accepted by others.
+            failed = [FailedDocument(**each["failed"]) for each in reports if "failed" in each]
+            if quarantine.extended(failed) == quarantine:
+                return [each for each in reports if "failed" not in each]
+            if not _is_extensible(job, stream):
+                break
+        quarantine = quarantine.extended(failed)
+        file.write(quarantine)
+    raise error(
+        "pipeline.failed",
+        f"documents of batch {job.batch} keep failing: {len(quarantine.documents)} are quarantined",
     )
-    return _commit([json.loads(row.report) for row in reports], shards, tables, stream, batch)
+
+
+def _is_extensible(job: _Job, stream: str) -> bool:
+    """Whether the quarantine may still change: nothing of the batch is committed yet."""
+    last = last_committed_batch(job.tables.documents, stream)
+    return last is None or last < job.batch
 
 
 def delivery_column() -> Column:

@@ -11,6 +11,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from penstock.documents import Header
+from penstock.documents.failure_report import PROCESS_EXITS, internal_error
 from penstock.errors import DocumentError
 from penstock.mediation import Mapping, MappingChooser
 from penstock.mediation.mapping_selection import DIGEST_FIELD, MAPPING_FIELD
@@ -52,23 +53,27 @@ def choose_mappings(documents: pa.RecordBatch, chooser: MappingChooser | None) -
         return NO_MAPPINGS
     columns = [documents.column("publisher"), schemas, *carried]
     # Headers repeat within a batch, so each distinct one is decided once.
-    decided: dict[_MappingHeader, Mapping | DocumentError | None] = {}
+    decided: dict[_MappingHeader, Mapping | BaseException | None] = {}
     mappings: list[Mapping | None] = []
     refused: dict[int, DocumentError] = {}
     for row, header in enumerate(zip(*(column.to_pylist() for column in columns), strict=True)):
         if header not in decided:
             decided[header] = _choose(chooser, header)
         choice = decided[header]
-        if isinstance(choice, DocumentError):
-            refused[row] = choice
+        if isinstance(choice, BaseException):
+            content: Any = documents.column("content")[row]
+            refused[row] = internal_error(choice, content.as_py())
         mappings.append(choice if isinstance(choice, Mapping) else None)
     return BatchMappings(mappings, refused)
 
 
-def _choose(chooser: MappingChooser, header: _MappingHeader) -> Mapping | DocumentError | None:
+def _choose(chooser: MappingChooser, header: _MappingHeader) -> Mapping | BaseException | None:
+    """The mapping, or why there is none."""
     publisher, schema, *carried = header
     fields = {name: text for name, text in zip(_FIELDS, carried, strict=True) if text is not None}
     try:
         return chooser.choose(Header(publisher=publisher, schema=schema, fields=fields))
-    except DocumentError as reason:
-        return reason
+    except PROCESS_EXITS:
+        raise
+    except BaseException as failure:
+        return failure

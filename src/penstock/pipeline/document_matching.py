@@ -73,8 +73,8 @@ def match_documents(
     Returns
     -------
     One row per document, in no particular order, with its header, ``matches`` (subscription and
-    fragments), ``error`` (code, message, offset, line, column, hint) and ``unknown_elements``: the
-    number of elements that its mapping's schema does not define.
+    fragments), ``error`` (code, message, offset, line, column, hint, path, report) and
+    ``unknown_elements``: the number of elements that its mapping's schema does not define.
 
     Examples
     --------
@@ -94,11 +94,17 @@ def match_documents(
     """
     shards = check_versions(versions)
     config = RunConfig(mode=mode, limits=limits)
-    matcher = PartitionMatcher(shards=shards, mappings=mappings, at=at, config=config)
+    matcher = PartitionMatcher(
+        shards=shards,
+        mappings=mappings,
+        at=at,
+        config=config,
+        fragments="all" if fragments else "none",
+    )
 
     def match(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         for matched in matcher.match(batches):
-            yield _outcome_rows(matched, fragments=fragments, mode=mode)
+            yield _outcome_rows(matched, mode=mode)
 
     schema = from_arrow_schema(OUTCOMES)
     if len(shards) == 1:
@@ -115,13 +121,12 @@ def matches_of(outcomes: DataFrame) -> DataFrame:
     return each.select("document", "match.subscription", "match.fragments")
 
 
-def _outcome_rows(matched: MatchedSlice, *, fragments: bool, mode: Mode) -> pa.RecordBatch:
+def _outcome_rows(matched: MatchedSlice, *, mode: Mode) -> pa.RecordBatch:
     documents, matcher, outcomes = matched.documents, matched.matcher, matched.outcomes
-    wanted = np.full(len(outcomes.document_rows), fragments)
     matches = pa.StructArray.from_arrays(
         [
             *matcher.subscription_columns(outcomes, ["subscription"]),
-            matcher.fragments(documents.column("content"), outcomes, wanted=wanted),
+            matched.fragments,
         ],
         fields=list(_MATCH),
     )

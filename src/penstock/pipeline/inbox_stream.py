@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import contextlib
+import threading
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -69,6 +71,12 @@ def run_workspace(
     config
         How documents are matched and delivered. By default the stream ends when the inbox is empty.
 
+    Raises
+    ------
+    WorkspaceError
+        ``workspace.running``: another stream delivers this workspace's inbox, here or in another
+        process.
+
     Examples
     --------
     >>> import tempfile
@@ -82,7 +90,54 @@ def run_workspace(
     ...     workspace.mailbox("anna").deliveries().num_rows
     1
     """
-    config = config or RunConfig()
+    lock = contextlib.ExitStack()
+    path = str(workspace.path)
+    _release_if_ended(path)
+    lock.enter_context(workspace.lock("run", wait=False))
+    try:
+        query = start_inbox_stream(spark, workspace, config or RunConfig())
+    except BaseException:
+        lock.close()
+        raise
+    _running[path] = query, lock
+    thread = threading.Thread(target=_release_at_end, args=(path, query), daemon=True)
+    thread.start()
+    return query
+
+
+_running: dict[str, tuple[StreamingQuery, contextlib.ExitStack]] = {}
+"""The streams that :func:`run_workspace` started in this process, with their locks."""
+
+_running_lock = threading.Lock()
+
+
+def _release_at_end(path: str, query: StreamingQuery) -> None:
+    """Release the lock of a stream when it ends, so that other processes can run the workspace."""
+    with contextlib.suppress(Exception):  # its failure is the caller's to handle
+        query.awaitTermination()
+    with _running_lock:
+        if path in _running and _running[path][0] is query:
+            _running.pop(path)[1].close()
+
+
+def _release_if_ended(path: str) -> None:
+    """Release the lock of a stream that has ended just now."""
+    with _running_lock:
+        if path not in _running:
+            return
+        query, lock = _running[path]
+        is_active = False
+        with contextlib.suppress(Exception):  # its session may be gone
+            is_active = query.isActive
+        if not is_active:
+            del _running[path]
+            lock.close()
+
+
+def start_inbox_stream(
+    spark: SparkSession, workspace: Workspace, config: RunConfig
+) -> StreamingQuery:
+    """Start delivering a workspace's inbox; the caller holds the workspace's lock ``run``."""
     tables = workspace.tables
     tables.create()
     stream = inbox_stream(workspace)

@@ -45,3 +45,12 @@ it, the archive is refused with ``archive.damaged``."""
 INFERRED_ROWS_MAX: Final[int] = 1_000_000
 """Distinct paths and attributes in the documents that a schema is inferred from; past it inference
 fails with ``schema.samples``."""
+
+QUARANTINE_ROUNDS_MAX: Final[int] = 8
+"""Runs of a batch's job, each without the documents that were found to end worker processes before;
+then the batch fails. One further run is the rule, since all such documents are searched for at
+once."""
+
+WORKER_START_RETRIES_MAX: Final[int] = 5
+"""Restarts of a stream whose Python workers did not start in time, as on a busy machine; then the
+run ends with ``pipeline.failed``."""

@@ -5,9 +5,10 @@ Deliveries and outcomes are passed on as rows to :mod:`penstock.pipeline.write_s
 
 from __future__ import annotations
 
+import contextlib
 import json
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import Any, Final
 
 import numpy as np
@@ -15,7 +16,9 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from penstock.pipeline.batch_matcher import BatchOutcomes, byte_lengths
+from penstock.pipeline.batch_progress_files import BatchProgressFiles, TaskProgress
 from penstock.pipeline.partition_matcher import MatchedSlice, PartitionMatcher
+from penstock.pipeline.quarantine import failed_documents
 from penstock.pipeline.shards import ROW
 from penstock.workspace.delta import TableWriter
 from penstock.workspace.pipeline_tables import Tables
@@ -50,7 +53,8 @@ STAGE_ROWS: Final = pa.schema(
     ]
 )
 """The rows between the stages, of three types: a delivery has a ``subscriber``, the outcome of a
-document an ``outcome``, and a written file a ``file``."""
+document an ``outcome``, and a report in JSON a ``file``: a written file, or a document that failed
+in a shard."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -62,21 +66,36 @@ class MatchStage:
     batch: int
     log: bool
     """Whether to write the documents; false if they come from the documents table."""
+    progress: BatchProgressFiles
 
     def __call__(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         """The rows of :data:`STAGE_ROWS` for the documents of a partition."""
         log = TableWriter(self.tables.documents, DOCUMENT_LOG)
         dead_letters = TableWriter(self.tables.dead_letters, DEAD_LETTERS)
-        for matched in self.matcher.match(batches):
-            # All shards see the same documents and errors, so only the first one writes them.
-            if matched.shard == 0 and self.log:
-                self._write(matched.documents, matched.outcomes, log, dead_letters)
-            yield _delivery_rows(matched)
-            yield _outcome_rows(matched.documents, matched.outcomes)
+        with contextlib.closing(self.progress.task()) as progress:
+            yield from self._rows(batches, log, dead_letters, progress)
         for table, writer in (("documents", log), ("dead_letters", dead_letters)):
             for file in writer.close():
                 report = json.dumps({"table": table, **file.as_dict()})
                 yield _stage_rows({"file": pa.array([report])})
+
+    def _rows(
+        self,
+        batches: Iterator[pa.RecordBatch],
+        log: TableWriter,
+        dead_letters: TableWriter,
+        progress: TaskProgress,
+    ) -> Iterator[pa.RecordBatch]:
+        for matched in self.matcher.match(batches):
+            # All shards see the same documents and errors, so only the first one writes them.
+            if matched.shard == 0 and self.log:
+                self._write(matched.documents, matched.outcomes, log, dead_letters)
+            yield delivery_rows(matched)
+            yield _outcome_rows(matched.documents, matched.outcomes)
+            if len(self.matcher.shards) > 1:
+                yield from _failure_rows(matched)
+            if matched.shard == 0:
+                progress.add(matched.documents.num_rows)
 
     def _write(
         self,
@@ -99,13 +118,17 @@ class MatchStage:
             dead_letters.write(pa.table(columns).filter(pc.invert(is_accepted)))
 
 
-def _delivery_rows(matched: MatchedSlice) -> pa.RecordBatch:
+def _failure_rows(matched: MatchedSlice) -> Iterator[pa.RecordBatch]:
+    """Reports of documents that failed unexpectedly, and perhaps only in this shard."""
+    for failed in failed_documents(matched.documents, matched.outcomes.errors):
+        yield _stage_rows({"file": pa.array([json.dumps({"failed": asdict(failed)})])})
+
+
+def delivery_rows(matched: MatchedSlice) -> pa.RecordBatch:
     """One row per match."""
     documents, matcher, outcomes = matched.documents, matched.matcher, matched.outcomes
-    columns = ("subscriber", "subscription", "returns")
-    subscriber, subscription, returns = matcher.subscription_columns(outcomes, columns)
-    compute: Any = pc
-    wanted = compute.equal(returns, "fragments").to_numpy(zero_copy_only=False)
+    columns = ("subscriber", "subscription")
+    subscriber, subscription = matcher.subscription_columns(outcomes, columns)
     document_rows: Any = pa.array(outcomes.document_rows)
     header = ("document", "publisher", "sequence", "published_at")
     return _stage_rows(
@@ -113,7 +136,7 @@ def _delivery_rows(matched: MatchedSlice) -> pa.RecordBatch:
             "subscriber": subscriber,
             "subscription": subscription,
             **{name: documents.column(name).take(document_rows) for name in header},
-            "fragments": matcher.fragments(documents.column("content"), outcomes, wanted=wanted),
+            "fragments": matched.fragments,
         }
     )
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any, NamedTuple
 
@@ -11,7 +11,13 @@ import numpy as np
 import pyarrow as pa
 
 from penstock.errors import DocumentError, Where
-from penstock.pipeline.batch_matcher import BatchMatcher, BatchOutcomes, split_by_bytes
+from penstock.pipeline.batch_matcher import (
+    BatchMatcher,
+    BatchOutcomes,
+    FragmentChoice,
+    split_by_bytes,
+)
+from penstock.pipeline.quarantine import Quarantine
 from penstock.pipeline.run_config import RunConfig
 from penstock.pipeline.shards import split_by_shard
 from penstock.pipeline.worker_cache import cached_mappings, cached_version
@@ -24,6 +30,8 @@ class MatchedSlice(NamedTuple):
     documents: pa.RecordBatch
     matcher: BatchMatcher
     outcomes: BatchOutcomes
+    fragments: pa.Array[Any]
+    """The fragments of each match."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -37,6 +45,9 @@ class PartitionMatcher:
     at: datetime | None
     """Decides which subscriptions have started and not expired; ``None`` to match all."""
     config: RunConfig
+    fragments: FragmentChoice
+    quarantine: Quarantine = field(default_factory=Quarantine)
+    """Documents that are refused without being read."""
 
     def match(self, batches: Iterator[pa.RecordBatch]) -> Iterator[MatchedSlice]:
         """Match the documents of a partition, a bounded number of bytes at a time.
@@ -52,10 +63,12 @@ class PartitionMatcher:
                     version = cached_version(self.shards[shard], limits=self.config.limits)
                     chooser = None if self.mappings is None else cached_mappings(self.mappings)
                     matcher = BatchMatcher(version, self.at, chooser)
-                    outcomes = matcher.match(documents)
+                    outcomes = matcher.match(documents, self.quarantine.refusals(documents))
+                    contents = documents.column("content")
+                    outcomes, fragments = matcher.with_fragments(contents, outcomes, self.fragments)
                     if self.config.mode == "FAILFAST":
                         _raise_first_error(documents, outcomes)
-                    yield MatchedSlice(shard, documents, matcher, outcomes)
+                    yield MatchedSlice(shard, documents, matcher, outcomes, fragments)
 
 
 def _raise_first_error(documents: pa.RecordBatch, outcomes: BatchOutcomes) -> None:

@@ -6,8 +6,9 @@ import contextlib
 import errno
 import itertools
 import os
+import threading
 from collections.abc import Callable, Iterator
-from typing import Final
+from typing import Final, NamedTuple
 
 from deltalake.exceptions import DeltaError
 from pyspark.sql import SparkSession
@@ -15,10 +16,17 @@ from pyspark.sql.streaming.query import StreamingQuery
 
 from penstock.errors import PenstockError, error
 from penstock.pipeline.backfill import Backfill
-from penstock.pipeline.inbox_stream import inbox_stream, run_workspace
+from penstock.pipeline.batch_progress_files import BatchProgressFiles
+from penstock.pipeline.inbox_stream import inbox_stream, start_inbox_stream
+from penstock.pipeline.limits import WORKER_START_RETRIES_MAX
 from penstock.pipeline.progress import BatchProgress, ProgressListener
 from penstock.pipeline.run_config import RunConfig
-from penstock.pipeline.session import JAVA_FAILURES, JVM_LOST, java_message
+from penstock.pipeline.session import (
+    JAVA_FAILURES,
+    JVM_LOST,
+    is_worker_start_failure,
+    java_message,
+)
 from penstock.workspace import Workspace
 from penstock.workspace.compaction import compact
 
@@ -37,34 +45,78 @@ def run(
     workspace: Workspace,
     config: RunConfig,
     on_batch: Callable[[BatchProgress], None],
+    *,
+    on_progress: Callable[[int], None] | None = None,
+    stop: threading.Event | None = None,
 ) -> None:
-    """Deliver the documents in the inbox and, if following, new ones until interrupted.
+    """Deliver the documents in the inbox and, if following, new ones until stopped.
+
+    The caller holds the workspace's lock ``run``, which it takes before it starts Spark.
+
+    Parameters
+    ----------
+    spark, workspace, config
+        As for :func:`~penstock.pipeline.run_workspace`.
+    on_batch
+        Called for each committed batch.
+    on_progress
+        Called every second with the number of documents matched in the current batch.
+    stop
+        Ends the run: a batch in progress is abandoned, and repeated by the next run.
 
     Raises
     ------
     WorkspaceError
-        ``workspace.running``: another process runs this workspace; ``workspace.full``: the disk is
-        full.
+        ``workspace.full``: the disk is full.
     PipelineFailure
         ``pipeline.failed``: the stream failed for another reason.
     """
-    with workspace.lock("run", wait=False), _translate_failures():
+    with _translate_failures():
         workspace.tables.create()
-        stream = inbox_stream(workspace)
-        backfill = Backfill(str(workspace.path), stream.stream, config.limits)
-        listener = ProgressListener(
-            workspace.tables, stream.stream, on_batch, waiting=workspace.inbox.count_after
-        )
-        with _registered(spark, listener):
-            query = run_workspace(spark, workspace, config)
-            with _stopped_at_exit(query, listener):
-                for check in itertools.count(1):
-                    ended = query.awaitTermination(CHECK_SECONDS)
-                    backfill(spark)
-                    if ended or check % CHECKS_PER_COMPACTION == 0:
-                        compact(workspace.tables)
-                    if ended:
-                        return
+        observers = _Observers(on_batch, on_progress or (lambda _: None))
+        for attempt in itertools.count(1):
+            try:
+                _run_once(spark, workspace, config, observers, stop or threading.Event())
+                return
+            except JAVA_FAILURES as failure:
+                # Nothing is lost by starting again: the stream continues with the same batch.
+                if attempt > WORKER_START_RETRIES_MAX or not is_worker_start_failure(failure):
+                    raise
+
+
+class _Observers(NamedTuple):
+    """What is called while a stream runs."""
+
+    on_batch: Callable[[BatchProgress], None]
+    on_progress: Callable[[int], None]
+
+
+def _run_once(
+    spark: SparkSession,
+    workspace: Workspace,
+    config: RunConfig,
+    observers: _Observers,
+    stop: threading.Event,
+) -> None:
+    stream = inbox_stream(workspace)
+    backfill = Backfill(str(workspace.path), stream.stream, config.limits)
+    listener = ProgressListener(
+        workspace.tables, stream.stream, observers.on_batch, waiting=workspace.inbox.count_after
+    )
+    progress = BatchProgressFiles.beside(workspace.tables, stream.stream)
+    with _registered(spark, listener):
+        query = start_inbox_stream(spark, workspace, config)
+        with _stopped_at_exit(query, listener):
+            for check in itertools.count(1):
+                ended = query.awaitTermination(CHECK_SECONDS)
+                if stop.is_set():
+                    return
+                observers.on_progress(progress.documents())
+                backfill(spark)
+                if ended or check % CHECKS_PER_COMPACTION == 0:
+                    compact(workspace.tables)
+                if ended:
+                    return
 
 
 @contextlib.contextmanager

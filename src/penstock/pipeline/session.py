@@ -4,16 +4,19 @@ from __future__ import annotations
 
 import contextlib
 import os
+import socket
 import sys
+import threading
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Final, TypeAlias
+from urllib.parse import urlsplit
 
 from py4j.protocol import Py4JError, Py4JJavaError  # type: ignore[import-untyped]
 from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, SparkSession
 
-from penstock.errors import error
+from penstock.errors import PenstockError, error
 
 Session: TypeAlias = SparkSession
 Rows: TypeAlias = DataFrame
@@ -25,9 +28,21 @@ JVM_LOST: Final = (Py4JError, ConnectionError)
 JAVA_FAILURES: Final = (PySparkException, Py4JJavaError)
 """Exceptions of the JVM or a Connect server; pyspark converts those it knows."""
 
+_WORKER_START_FAILURE: Final = "Python worker failed to connect back"
+"""Message of a job whose Python workers did not start in time, as on a busy machine."""
+
+_WORKER_LOSS: Final = ("Python worker exited unexpectedly", "ExecutorLostFailure")
+"""Messages of a job that failed because the processes of its tasks ended."""
+
 DEFAULT_MASTER: Final = "local[*,4]"
 """All cores of this machine, and four attempts per task. With ``local[*]`` tasks are not retried,
 and one lost Python worker would end the run."""
+
+CONNECT_PORT: Final = 15002
+"""The default port of a Spark Connect server."""
+
+CONNECT_SECONDS_MAX: Final = 30
+"""Seconds to wait for the connection to a Spark Connect server, and then for its first answer."""
 
 SQL_SETTINGS: Final = {
     # A batch may have a thousand times as many matches as rows, so bound the bytes too.
@@ -72,7 +87,8 @@ def session(
     Raises
     ------
     PipelineFailure
-        ``pipeline.failed``: Java is missing, the master or server is unreachable, ...
+        ``pipeline.unreachable``: the Connect server does not answer in time; ``pipeline.failed``:
+        Java is missing, the master is unreachable, ...
     """
     with _translate_failures():
         created = _create(master, remote, settings, log)
@@ -92,7 +108,7 @@ def _create(
         # A client cannot change the server's other settings.
         for name, value in {**SQL_SETTINGS, **settings}.items():
             builder = builder.config(name, value)
-        return builder.remote(remote).getOrCreate()
+        return _connect(builder.remote(remote), remote)
     # Otherwise workers may run another Python, without Penstock or of another version.
     os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
     master = master or DEFAULT_MASTER
@@ -101,6 +117,42 @@ def _create(
         builder = builder.config(name, value)
     with _stderr_to(log):
         return builder.master(master).getOrCreate()
+
+
+def _connect(builder: SparkSession.Builder, remote: str) -> SparkSession:
+    """A session of a Spark Connect server.
+
+    The client itself retries for ten minutes, and cannot be interrupted meanwhile.
+    """
+    address = urlsplit(remote)
+    host, port = address.hostname or "", address.port or CONNECT_PORT
+    try:
+        socket.create_connection((host, port), CONNECT_SECONDS_MAX).close()
+    except OSError as failure:
+        raise _unreachable(remote, failure.strerror or str(failure)) from failure
+    connected: list[SparkSession | Exception] = []
+
+    def connect() -> None:
+        try:
+            session = builder.getOrCreate()
+            session.conf.get("spark.sql.session.timeZone")  # the first answer of the server
+            connected.append(session)
+        except Exception as failure:
+            connected.append(failure)
+
+    thread = threading.Thread(target=connect, name="spark-connect", daemon=True)
+    thread.start()
+    thread.join(CONNECT_SECONDS_MAX)
+    if not connected:
+        raise _unreachable(remote, f"no answer in {CONNECT_SECONDS_MAX} seconds")
+    (result,) = connected
+    if isinstance(result, Exception):
+        raise result
+    return result
+
+
+def _unreachable(remote: str, reason: str) -> PenstockError:
+    return error("pipeline.unreachable", f"the Spark Connect server {remote}: {reason}")
 
 
 @contextlib.contextmanager
@@ -120,6 +172,16 @@ def java_message(failure: Exception) -> str:
     return text
 
 
+def is_worker_loss(failure: Exception) -> bool:
+    """Whether a job failed because its worker processes ended, not because of an exception."""
+    return any(message in str(failure) for message in _WORKER_LOSS)
+
+
+def is_worker_start_failure(failure: Exception) -> bool:
+    """Whether a job failed because its worker processes did not start in time."""
+    return _WORKER_START_FAILURE in str(failure)
+
+
 _LOCAL_SETTINGS: Final = {
     # Listen on the loopback interface only, and resolve no host name.
     "spark.driver.host": "127.0.0.1",
@@ -132,13 +194,22 @@ _LOCAL_SETTINGS: Final = {
 
 @contextlib.contextmanager
 def _stderr_to(log: Path) -> Iterator[None]:
-    """Redirect the stderr of child processes that are started in the block to a file."""
+    """Redirect the stderr of child processes that are started in the block to a file.
+
+    The stderr of this process still goes where it went, so that progress stays visible.
+    """
     sys.stderr.flush()
     saved = os.dup(2)
+    own = sys.stderr
     with log.open("ab") as file:
         os.dup2(file.fileno(), 2)
+    sys.stderr = os.fdopen(
+        os.dup(saved), "w", buffering=1, encoding=own.encoding, errors=own.errors
+    )
     try:
         yield
     finally:
+        sys.stderr.close()
+        sys.stderr = own
         os.dup2(saved, 2)
         os.close(saved)

@@ -138,8 +138,12 @@ def create(path: Path) -> Database:
     return database
 
 
-def open_existing(path: Path) -> Database:
+def open_existing(path: Path) -> tuple[Database, int]:
     """Open the database of a workspace, and apply missing migrations.
+
+    Returns
+    -------
+    The database, and the format that it had before.
 
     Raises
     ------
@@ -167,7 +171,7 @@ def open_existing(path: Path) -> Database:
     except BaseException:
         database.close()
         raise
-    return database
+    return database, version
 
 
 def _migrate(connection: sqlite3.Connection, version: int) -> None:

@@ -12,7 +12,7 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 from enum import StrEnum
-from typing import Any
+from typing import Any, Final
 
 import pyarrow.compute as pc
 
@@ -25,6 +25,9 @@ from penstock.workspace.pipeline_tables import Tables
 from penstock.workspace.table_reader import document_condition, read_rows, sequences_in
 from penstock.workspace.table_schemas import DEAD_LETTERS
 from penstock.workspace.timestamps import from_microseconds, to_microseconds, utc_now
+
+FILE_FIELD: Final = "file"
+"""The header field that names the file of a document; `publish` and the readers of files set it."""
 
 
 class ReplayOutcome(StrEnum):
@@ -56,9 +59,18 @@ class DeadLetter:
     where: Where | None
     hint: str
     refused_at: datetime
+    path: str | None = None
+    """The open elements at the position, from the root down; ``None`` if unknown."""
+    report: str | None = None
+    """What to send to the maintainers, as JSON, for the codes ``internal.*``."""
     outcome: ReplayOutcome = ReplayOutcome.OPEN
     replay: int | None = None
     """The sequence number of its replay."""
+
+    @property
+    def file(self) -> str | None:
+        """The name of the published file; ``None`` if the document was not read from a file."""
+        return self.fields.get(FILE_FIELD)
 
 
 @dataclass(frozen=True, slots=True)
@@ -198,7 +210,7 @@ class DeadLetters:
 
     def _find(self, condition: pc.Expression | None) -> list[DeadLetter]:
         columns = [name for name in DEAD_LETTERS.names if name not in ("content", "batch")]
-        found = read_rows(self._tables.dead_letters, condition, columns)
+        found = read_rows(self._tables.dead_letters, condition, columns, schema=DEAD_LETTERS)
         if found is None:
             return []
         rows: list[dict[str, Any]] = found.sort_by("sequence").to_pylist()
@@ -263,6 +275,8 @@ def _from_row(row: Mapping[str, Any], outcome: ReplayOutcome, replay: int | None
         where=where,
         hint=row["hint"],
         refused_at=row["refused_at"],
+        path=row["path"],
+        report=row["report"],
         outcome=outcome,
         replay=replay,
     )

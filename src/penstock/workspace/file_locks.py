@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from penstock.errors import error
+from penstock.workspace.private_files import open_private
 
 
 @contextlib.contextmanager
@@ -19,7 +20,7 @@ def file_lock(path: Path, *, wait: bool) -> Iterator[None]:
     WorkspaceError
         ``workspace.running``: another process holds the lock, and ``wait`` is false.
     """
-    with path.open("a") as file:
+    with open(path, "a", opener=open_private) as file:
         try:
             fcntl.flock(file, fcntl.LOCK_EX | (0 if wait else fcntl.LOCK_NB))
         except BlockingIOError as held:

@@ -10,6 +10,8 @@ import sqlite3
 from collections.abc import Callable
 from typing import Final
 
+from penstock.workspace.subscription_numbers import record_numbers
+
 _TABLES = """
 CREATE TABLE subscribers (
     name TEXT PRIMARY KEY,
@@ -122,6 +124,16 @@ CREATE TABLE mappings (
 """
 
 
+_SUBSCRIPTION_NUMBERS = """
+-- The largest number that a subscription named `prefix-number` has ever had, so that no name is
+-- given twice.
+CREATE TABLE subscription_numbers (
+    prefix TEXT PRIMARY KEY,
+    last INTEGER NOT NULL
+) STRICT, WITHOUT ROWID;
+"""
+
+
 def _create_tables(connection: sqlite3.Connection) -> None:
     _execute(connection, _TABLES)
 
@@ -132,6 +144,15 @@ def _add_query_kinds(connection: sqlite3.Connection) -> None:
 
 def _add_mediation(connection: sqlite3.Connection) -> None:
     _execute(connection, _MEDIATION)
+
+
+def _add_subscription_numbers(connection: sqlite3.Connection) -> None:
+    _execute(connection, _SUBSCRIPTION_NUMBERS)
+    # Names of removed subscriptions are only known since the last index version.
+    names = connection.execute(
+        "SELECT id FROM subscriptions UNION SELECT subscription FROM changes"
+    )
+    record_numbers(connection, (name for (name,) in names.fetchall()))
 
 
 def _execute(connection: sqlite3.Connection, script: str) -> None:
@@ -148,5 +169,6 @@ MIGRATIONS: Final[tuple[Callable[[sqlite3.Connection], None], ...]] = (
     _create_tables,
     _add_query_kinds,
     _add_mediation,
+    _add_subscription_numbers,
 )
 """Migration ``n`` leads from format ``n`` to ``n + 1``; format 0 is an empty file."""

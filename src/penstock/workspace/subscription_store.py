@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import sqlite3
-from collections import Counter
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
@@ -13,6 +12,7 @@ from penstock.matching.query_indexes import QueryIndexes
 from penstock.workspace.database import Database
 from penstock.workspace.limits import SUBSCRIPTIONS_AT_ONCE
 from penstock.workspace.stored_subscription import COLUMNS, StoredSubscription, from_row, to_row
+from penstock.workspace.subscription_numbers import NameGenerator
 from penstock.workspace.timestamps import to_microseconds, utc_now
 
 
@@ -59,7 +59,7 @@ class SubscriptionStore:
         added = Added()
         valid = self._validate(subscriptions, added)
         with self._database.write_transaction() as connection:
-            names = _NameGenerator(connection)
+            names = NameGenerator(connection)
             at = utc_now()
             _insert_subscribers(connection, {subscriptions[one].subscriber for one in valid}, at)
             for position in valid:
@@ -69,10 +69,12 @@ class SubscriptionStore:
                     subscription = replace(subscription, id=name)
                 if _insert(connection, subscription):
                     added.new.append(subscription)
+                    names.record(subscription.id)
                 elif _require(connection, subscription.id).is_equivalent_to(subscription):
                     added.known += 1
                 else:
                     added.refused[position] = _duplicate(subscription.id)
+            names.store()
         return added
 
     def _validate(self, subscriptions: Sequence[StoredSubscription], added: Added) -> list[int]:
@@ -193,26 +195,6 @@ class SubscriptionStore:
                 "UPDATE subscriptions SET backfill = 'done' WHERE id = ? AND backfill = 'wanted'",
                 (id,),
             )
-
-
-class _NameGenerator:
-    """Generates subscription names within a write transaction."""
-
-    def __init__(self, connection: sqlite3.Connection) -> None:
-        self._connection = connection
-        self._last: Counter[str] = Counter()
-
-    def next(self, subscriber: str) -> str:
-        if subscriber not in self._last:
-            (count,) = self._connection.execute(
-                "SELECT count(*) FROM subscriptions WHERE subscriber = ?", (subscriber,)
-            ).fetchone()
-            self._last[subscriber] = count
-        while True:
-            self._last[subscriber] += 1
-            name = f"{subscriber}-{self._last[subscriber]}"
-            if _get(self._connection, name) is None:
-                return name
 
 
 def _insert_subscribers(

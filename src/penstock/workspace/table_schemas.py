@@ -121,9 +121,13 @@ DEAD_LETTERS: Final = pa.schema(
         _required("hint", pa.string()),
         _required("batch", pa.int64()),
         _required("refused_at", TIME),
+        pa.field("path", pa.string()),
+        pa.field("report", pa.string()),
     ]
 )
-"""Refused documents, with the error and its position."""
+"""Refused documents, with the error and its position. ``path`` are the open elements at the
+position; ``report`` is a JSON object for the codes ``internal.*``. Both are null in rows that are
+older than the columns."""
 
 COUNTS: Final = pa.schema(
     [

@@ -18,6 +18,7 @@ from penstock.workspace.inbox import Inbox, Published
 from penstock.workspace.mailbox import Mailbox
 from penstock.workspace.mediation_store import MediationStore
 from penstock.workspace.pipeline_tables import Tables
+from penstock.workspace.private_files import create_private, make_private, make_private_folder
 from penstock.workspace.status import Status, deliveries_by_subscriber, sum_counts, sum_strays
 from penstock.workspace.subscription_store import SubscriptionStore
 
@@ -33,6 +34,20 @@ FOLDERS: Final = (
     "batches",
 )
 """The folders in a workspace; ``tables`` contains the Delta tables."""
+
+LOG: Final = "spark.log"
+"""The file that Spark's messages are appended to."""
+
+PRIVATE_SINCE: Final = 4
+"""The format since which a workspace is created without access for others."""
+
+_PRIVATE_NAMES: Final = frozenset(
+    [
+        *FOLDERS,
+        *(f"{DATABASE}{suffix}" for suffix in ("", "-wal", "-shm")),
+        *(LOG, "run.lock", "backfill.lock"),
+    ]
+)
 
 
 class Workspace:
@@ -53,7 +68,7 @@ class Workspace:
     def __init__(self, path: Path, opened: Database) -> None:
         self.path = path
         for name in FOLDERS:
-            (path / name).mkdir(exist_ok=True)
+            make_private_folder(path / name)
         self._database = opened
         self._current_version = CurrentVersion(opened, str(self.indexes))
         self.subscriptions = SubscriptionStore(opened)
@@ -76,7 +91,9 @@ class Workspace:
             ``workspace.exists``
         """
         folder = Path(path).absolute()
-        folder.mkdir(parents=True, exist_ok=True)
+        make_private_folder(folder)
+        if not (folder / DATABASE).exists():
+            create_private(folder / DATABASE)
         return cls(folder, database.create(folder / DATABASE))
 
     @classmethod
@@ -89,7 +106,10 @@ class Workspace:
             ``workspace.missing``, ``workspace.too-new`` or ``workspace.damaged``.
         """
         folder = Path(path).absolute()
-        return cls(folder, database.open_existing(folder / DATABASE))
+        opened, old_format = database.open_existing(folder / DATABASE)
+        if old_format < PRIVATE_SINCE:
+            make_private(folder, _PRIVATE_NAMES)
+        return cls(folder, opened)
 
     def close(self) -> None:
         """Close the database."""

@@ -74,7 +74,14 @@ class ResultContract(MatcherSuite):
         (alone,) = matcher.match(NOT_WELL_FORMED).errors
         (row,) = rows(matcher.match_batch(pa.array([NOT_WELL_FORMED])).errors)
         assert alone.where is not None
-        expected = {"code": alone.code, "message": alone.message, "hint": alone.hint}
+        assert alone.path is not None
+        expected: dict[str, object] = {
+            "code": alone.code,
+            "message": alone.message,
+            "hint": alone.hint,
+            "path": alone.path,
+            "report": None,
+        }
         assert row == expected | alone.where._asdict()
 
     def test_slices_and_chunks_are_read_in_place(self) -> None:

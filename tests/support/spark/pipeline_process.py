@@ -85,6 +85,11 @@ class PipelineProcess:
         self._process.send_signal(signal.SIGTERM)
         return self.wait()
 
+    def interrupt(self) -> int:
+        """Send SIGINT to all processes of the group, as Ctrl-C does; returns the exit code."""
+        os.killpg(self._process.pid, signal.SIGINT)
+        return self.wait()
+
     def pids(self, victim: Victim) -> Sequence[int]:
         """The processes to kill, in this order; none if some of them do not exist (yet)."""
         if victim == "driver":

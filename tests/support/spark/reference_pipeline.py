@@ -10,6 +10,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from penstock.documents import Fragment
+from penstock.documents.failure_report import internal_error
 from penstock.errors import DocumentError
 from penstock.workspace import Workspace, bucket_of, open_version
 from penstock.workspace.delta import TableWriter, commit_batch, last_committed_batch
@@ -36,9 +37,13 @@ def process(workspace: Workspace) -> None:
     version = open_version(uri)
     rows: dict[str, list[dict[str, Any]]] = {"documents": [], "dead_letters": [], "deliveries": []}
     for row in documents:
-        matches = version.matcher.match(row["content"], fragments=True)
-        if matches.errors:
-            rows["dead_letters"].append(_dead_letter(row, matches.errors[0], batch))
+        try:
+            matches = version.matcher.match(row["content"], fragments=True)
+            reason = matches.errors[0] if matches.errors else None
+        except Exception as failure:
+            reason = internal_error(failure, row["content"])
+        if reason is not None:
+            rows["dead_letters"].append(_dead_letter(row, reason, batch))
             continue
         rows["documents"].append({**row, "batch": batch})
         for number in matches.ids:
@@ -78,15 +83,17 @@ def _processed(workspace: Workspace) -> set[int]:
 
 
 def _dead_letter(row: dict[str, Any], error: DocumentError, batch: int) -> dict[str, Any]:
-    assert error.where is not None
+    offset, line, column = error.where or (None, None, None)
     return {
         **row,
         "code": error.code,
         "message": error.message,
-        "offset": error.where.offset,
-        "line": error.where.line,
-        "column": error.where.column,
+        "offset": offset,
+        "line": line,
+        "column": column,
         "hint": error.hint,
+        "path": error.path,
+        "report": error.report,
         "batch": batch,
         "refused_at": utc_now(),
     }

@@ -14,6 +14,8 @@ from typing import ParamSpec, TypeVar
 import pyarrow as pa
 from deltalake import DeltaTable
 
+from penstock.errors import PenstockError
+from penstock.pipeline import session as connection
 from penstock.pipeline.delivery import deliver
 from penstock.pipeline.document_matching import match_documents, matches_of
 from penstock.pipeline.session import SQL_SETTINGS, session
@@ -61,6 +63,16 @@ def match_and_deliver(
         {(row.document, row.subscription) for row in found},
         {(row["document"], row["subscription"]) for row in rows},
     )
+
+
+def reason_of_no_session(remote: str, folder: Path) -> str:
+    """Why there is no session through a Spark Connect server, after a second."""
+    setattr(connection, "CONNECT_SECONDS_MAX", 1)  # noqa: B010 - final, to mypy
+    try:
+        with session(master=None, remote=remote, settings={}, log=folder / "log"):
+            return ""
+    except PenstockError as reason:
+        return str(reason)
 
 
 def pythons_of_default_session(folder: Path) -> set[str]:

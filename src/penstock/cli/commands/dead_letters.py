@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import base64
+import json
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -14,7 +16,7 @@ from penstock.cli.console import note, out, plural, print_json, print_table
 from penstock.cli.document_text import decode_for_display
 from penstock.cli.input_files import read_mapping
 from penstock.cli.options import EXISTING_FILE, JsonOption, WorkspaceOption
-from penstock.errors import Where
+from penstock.errors import Where, error
 
 if TYPE_CHECKING:
     from penstock.workspace.dead_letters import DeadLetter, DeadLetters
@@ -58,14 +60,16 @@ def list_letters(
         return
     table = Table(box=None, pad_edge=False)
     table.add_column("number", justify="right")
-    for column in ("refused", "publisher", "place", "code", "state"):
+    for column in ("refused", "publisher", "file", "place", "element", "code", "state"):
         table.add_column(column, no_wrap=True)
     for letter in shown:
         table.add_row(
             str(letter.sequence),
             f"{letter.refused_at:%Y-%m-%d %H:%M}",
             letter.publisher,
+            letter.file or "",
             "" if letter.where is None else f"{letter.where.line}:{letter.where.column}",
+            letter.path or "",
             letter.code,
             _state(letter),
         )
@@ -88,6 +92,17 @@ def show(
     ],
     *,
     workspace: WorkspaceOption = Path(),
+    report: Annotated[
+        bool,
+        typer.Option(
+            "--report",
+            help="Print the report of an internal error as JSON, to be sent to the maintainers.",
+        ),
+    ] = False,
+    with_content: Annotated[
+        bool,
+        typer.Option("--with-content", help="Include the document in the report, in Base64."),
+    ] = False,
     as_json: JsonOption = False,
 ) -> None:
     """Show why and where a document was refused, and its history."""
@@ -97,6 +112,9 @@ def show(
         found = opened.dead_letters.get(letter)
         content = opened.dead_letters.content(found)
         history = opened.dead_letters.history(found)
+    if report or with_content:
+        _print_report(found, content if with_content else None)
+        return
     steps = [(step.what, step.sequence, step.at) for step in history]
     if as_json:
         row = _as_dict(found)
@@ -118,6 +136,10 @@ def show(
         console.print(f"    {line}", soft_wrap=True)
     console.print(Text.assemble(("hint: ", "bold cyan"), found.hint), soft_wrap=True)
     console.print(f"document:  {found.document}", soft_wrap=True)
+    if found.file is not None:
+        console.print(f"file:      {found.file}", soft_wrap=True)
+    if found.path is not None:
+        console.print(f"element:   {found.path}", soft_wrap=True)
     console.print(f"size:      {plural(len(content), 'byte')}")
     for number, (what, sequence, at) in enumerate(steps):
         when = "" if at is None else f"{at:%Y-%m-%d %H:%M:%S}  "
@@ -198,6 +220,19 @@ def _chosen(
     return [letters.get(name) for name in names]
 
 
+def _print_report(letter: DeadLetter, content: bytes | None) -> None:
+    if letter.report is None:
+        raise error(
+            "dead-letter.report",
+            f"dead letter {letter.sequence} was refused with {letter.code}, which is no internal"
+            " error",
+        )
+    row = {"code": letter.code, **json.loads(letter.report)}
+    if content is not None:
+        row["document"]["content_base64"] = base64.b64encode(content).decode()
+    print_json(row)
+
+
 def _state(letter: DeadLetter) -> str:
     if letter.replay is None:
         return letter.outcome.value
@@ -216,6 +251,9 @@ def _as_dict(letter: DeadLetter) -> dict[str, Any]:
         "code": letter.code,
         "message": letter.message,
         **({} if letter.where is None else letter.where._asdict()),
+        "file": letter.file,
+        "path": letter.path,
+        "report": None if letter.report is None else json.loads(letter.report),
         "state": letter.outcome.value,
         "replay": letter.replay,
     }

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import getpass
+import os
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -133,9 +135,13 @@ def login_name() -> str:
 
 def _documents(inputs: Sequence[DocumentInput], header: Header) -> Iterator[Document]:
     from penstock.documents import Document
+    from penstock.workspace.dead_letters import FILE_FIELD
 
     for each in inputs:
-        yield Document(each.content(), header)
+        # Dead letters name the file. A header holds text, a name on disk any bytes.
+        name = os.fsencode(each.path).decode("utf-8", "replace")
+        fields = {FILE_FIELD: name, **header.fields}
+        yield Document(each.content(), replace(header, fields=fields))
 
 
 def _print_text(path: Path, receipt: Receipt) -> None:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import contextlib
-import signal
+import logging
+import os
 import sys
 import threading
 import time
@@ -11,14 +12,16 @@ from collections.abc import Iterator
 from dataclasses import asdict
 from enum import StrEnum
 from pathlib import Path
-from types import FrameType, TracebackType
+from types import TracebackType
 from typing import TYPE_CHECKING, Annotated, Any, Protocol
 
 import typer
+from rich.console import Console
 from rich.live import Live
 from rich.table import Table
 
 from penstock.cli.console import err, note, out, plural, print_json
+from penstock.cli.exit_codes import ExitCode
 from penstock.cli.options import JsonOption, WorkspaceOption
 from penstock.cli.spark_options import (
     ConfOption,
@@ -27,11 +30,15 @@ from penstock.cli.spark_options import (
     check_java,
     spark_options,
 )
+from penstock.cli.stop_signals import BackgroundWork, StopSignals, exit_at_once
 
 if TYPE_CHECKING:
     from penstock.pipeline.progress import BatchProgress
 
 VIEW_REFRESHES_PER_SECOND = 4
+
+LINE_SECONDS = 10
+"""Seconds between two lines about a batch in progress."""
 
 
 class RunMode(StrEnum):
@@ -85,7 +92,9 @@ def run(
     from penstock.pipeline.run_config import RunConfig
     from penstock.pipeline.session import session
     from penstock.workspace import Workspace
+    from penstock.workspace.private_files import create_private
     from penstock.workspace.status import past_deliveries
+    from penstock.workspace.workspace import LOG
 
     for_spark = spark_options(master, remote, conf)
     config = RunConfig(
@@ -96,43 +105,75 @@ def run(
     )
     check_java(for_spark)
     totals = _Totals()
-    with Workspace.open(workspace) as opened, _interruptible():
+    # The lock comes first: starting Spark takes seconds.
+    with Workspace.open(workspace) as opened, opened.lock("run", wait=False), StopSignals() as stop:
         past_before = past_deliveries(opened.tables)
+        log = opened.path / LOG
+        create_private(log)
         view: _View = _LiveView(totals) if err().is_terminal else _LineView()
-        with contextlib.suppress(KeyboardInterrupt), view:
+
+        def on_batch(progress: BatchProgress) -> None:
+            totals.add(progress)
+            view.batch(progress)
+
+        has_started = threading.Event()
+
+        def work() -> None:
             view.activity("starting Spark")
             with session(
                 master=for_spark.master,
                 remote=for_spark.remote,
                 settings=for_spark.settings,
-                log=opened.path / "spark.log",
+                log=log,
             ) as spark:
+                if stop.requested.is_set():
+                    return
                 view.activity(
                     "following the inbox; stop with Ctrl-C" if follow else "reading the inbox"
                 )
-
-                def on_batch(progress: BatchProgress) -> None:
-                    totals.add(progress)
-                    view.batch(progress)
-
                 totals.start_clock()
-                run_pipeline(spark, opened, config, on_batch)
+                has_started.set()
+                run_pipeline(
+                    spark,
+                    opened,
+                    config,
+                    on_batch,
+                    on_progress=view.progress,
+                    stop=stop.requested,
+                )
+
+        with spark_messages_to(log), view:
+            running = BackgroundWork(work)
+            # While Spark starts, it cannot be stopped, and nothing would be lost.
+            has_ended = running.wait(stop, is_stoppable=has_started.is_set)
+        if has_ended and not stop.requested.is_set():
+            running.result()
         totals.past = past_deliveries(opened.tables) - past_before
-    totals.show(as_json=as_json)
+        if stop.requested.is_set():
+            waiting = opened.status().waiting
+            note(f"stopped; {plural(waiting, 'document')} waiting for the next run")
+        totals.show(as_json=as_json)
+        code = ExitCode.SUCCESS if follow else ExitCode.CHECK_FAILED
+        if not has_ended:
+            exit_at_once(code)  # what Spark still does must not delay the end
+        if stop.requested.is_set():
+            raise typer.Exit(code)
 
 
 @contextlib.contextmanager
-def _interruptible() -> Iterator[None]:
-    """Makes SIGTERM, which service managers send, end a run as Ctrl-C does."""
-
-    def interrupt(_number: int, _frame: FrameType | None) -> None:
-        raise KeyboardInterrupt
-
-    before = signal.signal(signal.SIGTERM, interrupt)
+def spark_messages_to(log: Path) -> Iterator[None]:
+    """Redirects what Spark's client logs, such as the traces of an abandoned batch, to a file."""
+    handler = logging.FileHandler(log, encoding="utf-8", delay=True)
+    loggers = [logging.getLogger(name) for name in ("py4j", "pyspark", "SQLQueryContextLogger")]
+    before = [(logger.handlers, logger.propagate) for logger in loggers]
+    for logger in loggers:
+        logger.handlers, logger.propagate = [handler], False
     try:
         yield
     finally:
-        signal.signal(signal.SIGTERM, before)
+        for logger, (handlers, propagate) in zip(loggers, before, strict=True):
+            logger.handlers, logger.propagate = handlers, propagate
+        handler.close()
 
 
 class _Totals:
@@ -201,6 +242,9 @@ class _View(Protocol):
     def activity(self, text: str) -> None:
         """Shows the current activity."""
 
+    def progress(self, documents: int) -> None:
+        """Shows how many documents of the current batch are matched."""
+
     def batch(self, progress: BatchProgress) -> None:
         """Shows a committed batch."""
 
@@ -217,12 +261,21 @@ class _View(Protocol):
 
 
 class _LineView(contextlib.AbstractContextManager["_LineView"]):
-    """Prints one line per batch, for pipes and logs."""
+    """Prints one line per batch, and now and then one within a long batch, for pipes and logs."""
+
+    def __init__(self) -> None:
+        self._shown_at = time.monotonic()
+
+    def progress(self, documents: int) -> None:
+        if documents and time.monotonic() - self._shown_at > LINE_SECONDS:
+            self._shown_at = time.monotonic()
+            note(f"batch in progress: {plural(documents, 'document')} matched")
 
     def activity(self, text: str) -> None:
         note(text)
 
     def batch(self, progress: BatchProgress) -> None:
+        self._shown_at = time.monotonic()
         counts = progress.counts
         note(
             f"batch {progress.batch}: {plural(counts.documents, 'document')},"
@@ -241,8 +294,11 @@ class _LiveView(contextlib.AbstractContextManager["_LiveView"]):
     def __init__(self, totals: _Totals) -> None:
         self._totals = totals
         self._activity = ""
+        self._in_progress = 0
+        # A stream of its own: while Spark starts, the one of this process is redirected.
+        self._stream = os.fdopen(os.dup(sys.stderr.fileno()), "w", encoding=sys.stderr.encoding)
         self._live = Live(
-            console=err(),
+            console=Console(file=self._stream, highlight=False, markup=False, emoji=False),
             get_renderable=self._table,
             refresh_per_second=VIEW_REFRESHES_PER_SECOND,
         )
@@ -250,7 +306,11 @@ class _LiveView(contextlib.AbstractContextManager["_LiveView"]):
     def activity(self, text: str) -> None:
         self._activity = text
 
+    def progress(self, documents: int) -> None:
+        self._in_progress = documents
+
     def batch(self, _progress: BatchProgress) -> None:
+        self._in_progress = 0
         self._live.refresh()
 
     def _table(self) -> Table:
@@ -259,6 +319,7 @@ class _LiveView(contextlib.AbstractContextManager["_LiveView"]):
         table = Table(box=None, title=self._activity, title_justify="left")
         row: dict[str, Any] = {
             "documents": counts["documents"],
+            "in progress": self._in_progress,
             "matched": counts["matched"],
             "unmatched": counts["unmatched"],
             "dead letters": counts["dead"],
@@ -278,4 +339,4 @@ class _LiveView(contextlib.AbstractContextManager["_LiveView"]):
 
     def __exit__(self, *_: object) -> None:
         self._live.stop()
-        sys.stderr.flush()
+        self._stream.close()

@@ -27,10 +27,11 @@ from penstock.documents.events import (
     joined,
 )
 from penstock.documents.limits import Limits
+from penstock.documents.reference.element_path import element_path
 from penstock.documents.reference.namespace_scope import Scope
 from penstock.documents.reference.source_text import OriginalText, original_text
 from penstock.documents.reference.well_formedness import Declared, check
-from penstock.errors import PenstockError, Where, error
+from penstock.errors import DocumentError, PenstockError, Where, error
 
 __all__ = ["Reading", "read"]
 
@@ -113,7 +114,7 @@ class _EventGenerator:
         self.limits = limits
         self.entities = entities
         self.scope = Scope()
-        self.open: list[int] = []  # start of each open element's start tag
+        self.open: list[tuple[int, str]] = []  # start and name of each open element's start tag
         self.at = 0  # position for errors
         self.expanded_bytes = 0
         self.entity_depth = 0
@@ -123,7 +124,8 @@ class _EventGenerator:
         return self.content(self.text.text[: self.declared.root_end], self.declared.root, None)
 
     def refusal(self, code: str, message: str) -> PenstockError:
-        return error(code, message, self.text.where(self.at))
+        path = element_path([name for _, name in self.open])
+        return DocumentError(code, message, where=self.text.where(self.at), path=path)
 
     def charge(self, size: int) -> None:
         """Counts bytes of expansions against the limits."""
@@ -171,7 +173,7 @@ class _EventGenerator:
 
     def end_tag(self, reference: Span | None, end: int) -> EndElement:
         self.scope.leave()
-        start = self.open.pop()
+        start, _ = self.open.pop()
         return EndElement(reference or self.text.span(start, end))
 
     def start_tag(self, token: re.Match[str], span: Span, in_entity: bool) -> Iterator[Event]:
@@ -218,7 +220,7 @@ class _EventGenerator:
             message = "two attributes have the same expanded name"
             raise self.refusal("namespace.attribute-twice", message)
         yield StartElement(name, attributes, self.scope.bindings(), span)
-        self.open.append(token.start())
+        self.open.append((token.start(), token["start"]))
         if token["empty"]:
             yield self.end_tag(span if in_entity else None, token.end())
 

@@ -30,7 +30,7 @@ Range: TypeAlias = tuple[int, int]
 Batch: TypeAlias = tuple[
     bytes, bytes, bytes, bytes, list[tuple[int, list[Range]]], list[tuple[int, str, str]]
 ]
-End: TypeAlias = tuple[tuple[str, str, int, int, int] | None, bytes, int]
+End: TypeAlias = tuple[tuple[str, str, int, int, int, str] | None, bytes, int]
 
 NAMED_REFERENCE = re.compile(r"&(?!#|(?:amp|lt|gt|quot|apos);)")
 SHOWN_BYTES = 64 << 10
@@ -303,7 +303,8 @@ class RecordCutter:
         where = self._refusal.where
         assert where is not None, "refusals have a position"
         at = self._original((where.offset, where.offset))[0]
-        refusal = (self._refusal.code, self._refusal.message, at, where.line, where.column)
+        path = getattr(self._refusal, "path", None) or ""
+        refusal = (self._refusal.code, self._refusal.message, at, where.line, where.column, path)
         return refusal, self._rest, self._original((self._rest_start, self._rest_start))[0]
 
     def prolog(self) -> list[Range]:

@@ -10,9 +10,10 @@ from xml.parsers import expat
 from xml.sax.saxutils import escape
 
 from penstock.documents.limits import Limits
+from penstock.documents.reference.element_path import element_path
 from penstock.documents.reference.namespace_scope import split
 from penstock.documents.reference.source_text import OriginalText
-from penstock.errors import PenstockError, Where, error
+from penstock.errors import DocumentError, PenstockError, Where, error
 
 __all__ = ["Declared", "check"]
 
@@ -97,13 +98,19 @@ def check(
     handler = _ExpatHandler(parser, text, limits, entities)
     try:
         parser.Parse(content, True)
+    except DocumentError as problem:  # of a handler
+        problem.path = element_path(handler.open)
+        raise
     except expat.ExpatError as problem:
         message = expat.ErrorString(problem.code)
         where = Where(parser.ErrorByteIndex, problem.lineno, problem.offset + 1)
-        if handler.depth and message == expat.errors.XML_ERROR_NO_ELEMENTS:
+        path = element_path(handler.open)
+        if handler.open and message == expat.errors.XML_ERROR_NO_ELEMENTS:
             # Expat reports this for any premature end, even inside an element.
-            raise error("xml.unclosed", "the text ends inside an element", where) from None
-        raise error(CODES.get(message, "xml.tag"), message, where) from None
+            message = "the text ends inside an element"
+            raise DocumentError("xml.unclosed", message, where=where, path=path) from None
+        code = CODES.get(message, "xml.tag")
+        raise DocumentError(code, message, where=where, path=path) from None
     declared = handler.declared
     if declared.doctype and declared.doctype[1] - declared.doctype[0] > limits.doctype_bytes:
         message = f"the document type declaration is longer than {limits.doctype_bytes} bytes"
@@ -127,7 +134,7 @@ class _ExpatHandler:
         self.entities = entities
         self.declared = Declared()
         self.declarations = 0
-        self.depth = 0
+        self.open: list[str] = []  # names of the open elements
         self.doctype_start = 0
         self.is_supplying = False
         self.external_subset: str | None = None
@@ -250,14 +257,14 @@ class _ExpatHandler:
         end = self.text.text.index(">", self.here()) + 1
         self.declared.doctype = (self.doctype_start, end)
 
-    def start(self, _name: str, _attributes: object) -> None:
-        if self.depth == 0:
+    def start(self, name: str, _attributes: object) -> None:
+        if not self.open:
             self.declared.root = self.here()
-        self.depth += 1
+        self.open.append(name)
 
     def end(self, _name: str) -> None:
-        self.depth -= 1
-        if self.depth == 0:
+        self.open.pop()
+        if not self.open:
             here = self.here()
             # After an empty-element tag, Expat is already past it.
             at_end_tag = self.text.text.startswith("</", here)

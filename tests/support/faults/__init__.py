@@ -1,0 +1,1 @@
+"""A folder for the path of Python processes that are subject to injected faults."""
