@@ -11,6 +11,11 @@ import threading
 from collections.abc import Callable
 from pathlib import Path
 
+import pytest
+
+from penstock.documents import Document, Header
+from penstock.workspace import Workspace
+from penstock.workspace.atomic_files import AtomicFiles
 from support.fixtures.commands import penstock
 from support.fixtures.repository import ROOT
 
@@ -119,6 +124,38 @@ def test_export_writes_original_bytes_and_only_new_files(
     process_inbox()
     again = penstock("mailbox", "anna", "--export", "out", "--json")
     assert [row["sequence"] for row in again.rows] == [2, 2]
+
+
+def test_an_export_flushes_many_files_at_once_and_leaves_nothing_behind(
+    process_inbox: Callable[[], None], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    penstock("subscribe", "anna", "/news")
+    with Workspace.open(tmp_path) as workspace:
+        workspace.publish(
+            Document(b"<news>%d</news>" % number, Header(publisher="me")) for number in range(250)
+        )
+    process_inbox()
+    monkeypatch.setattr("penstock.workspace.limits.EXPORTED_FILES_AT_ONCE", 100)
+    commits: list[int] = []
+    commit = AtomicFiles.commit
+
+    def counted(files: AtomicFiles) -> None:
+        commits.append(len(files))
+        commit(files)
+
+    def stop(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as interrupted:
+        interrupted.setattr(AtomicFiles, "commit", stop)
+        penstock("mailbox", "anna", "--export", "out")
+    assert list((tmp_path / "out").iterdir()) == []
+    monkeypatch.setattr(AtomicFiles, "commit", counted)
+    done = penstock("mailbox", "anna", "--export", "out")
+    assert done.err == "250 deliveries: 250 new files in out\n"
+    assert commits == [100, 100, 50]
+    contents = {path.read_bytes() for path in (tmp_path / "out").iterdir()}
+    assert contents == {b"<news>%d</news>" % number for number in range(250)}
 
 
 def test_follow_prints_later_deliveries(process_inbox: Callable[[], None], tmp_path: Path) -> None:

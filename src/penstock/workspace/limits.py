@@ -39,7 +39,17 @@ DOCUMENT_BYTES_MAX: Final[int] = 1 << 30
 """Bytes of a published document; a larger one is refused by `publish`."""
 
 CONTENTS_AT_ONCE: Final[int] = 100
-"""Documents whose bytes are read from a table at a time."""
+"""Documents whose bytes are read from a table at a time, or first: as long as they are small, a
+mailbox reads twice as many the next time."""
+
+CONTENTS_AT_ONCE_MAX: Final[int] = 1_000
+"""Documents of a mailbox whose bytes are read from a table at a time."""
+
+CONTENT_BYTES_AT_ONCE: Final[int] = 8 << 20
+"""Bytes of documents up to which a mailbox reads more of them the next time."""
+
+EXPORTED_FILES_AT_ONCE: Final[int] = 1_000
+"""Files that an export writes before it flushes them to disk together."""
 
 FOLLOW_HOURS: Final[int] = 1
 """Hours that following a mailbox looks back for deliveries that were committed out of order."""

@@ -18,7 +18,12 @@ from deltalake import DeltaTable
 
 from penstock.errors import error
 from penstock.language.source_position import utf8_size
-from penstock.workspace.limits import CONTENTS_AT_ONCE, FOLLOW_HOURS
+from penstock.workspace.limits import (
+    CONTENT_BYTES_AT_ONCE,
+    CONTENTS_AT_ONCE,
+    CONTENTS_AT_ONCE_MAX,
+    FOLLOW_HOURS,
+)
 from penstock.workspace.pipeline_tables import Tables
 from penstock.workspace.subscriber_buckets import bucket_of
 from penstock.workspace.table_reader import read_contents, read_rows
@@ -93,8 +98,17 @@ class Mailbox:
 
     def opened(self, deliveries: pa.Table) -> Iterator[Delivery]:
         """Deliveries with their content; only a few are in memory at a time."""
-        for start in range(0, deliveries.num_rows, CONTENTS_AT_ONCE):
-            yield from self._opened(deliveries.slice(start, CONTENTS_AT_ONCE))
+        start, count = 0, CONTENTS_AT_ONCE
+        while start < deliveries.num_rows:
+            opened = list(self._opened(deliveries.slice(start, count)))
+            yield from opened
+            start += count
+            # Each read scans the table, so small documents are read in larger numbers.
+            size = sum(len(each.content or b"") for each in opened)
+            if 2 * size <= CONTENT_BYTES_AT_ONCE:
+                count = min(2 * count, CONTENTS_AT_ONCE_MAX)
+            elif size > CONTENT_BYTES_AT_ONCE:
+                count = max(count // 2, 1)
 
     def follow(self, *, seconds: float) -> Iterator[pa.Table]:
         """New deliveries as they are committed, polled at an interval, without end.
@@ -127,7 +141,7 @@ class Mailbox:
         assert found is not None, "the headers were read from this table"
         fragments = {row["delivery"]: row["fragments"] for row in found.to_pylist()}
         complete = [row["sequence"] for row in rows if fragments.get(row["delivery"]) is None]
-        contents = dict(read_contents(self._tables, complete))
+        contents = read_contents(self._tables, complete)
         for row in rows:
             parts = fragments.get(row["delivery"])
             yield Delivery(

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Sequence
-from itertools import islice
+from collections.abc import Collection, Sequence
 from typing import Any
 
 import pyarrow as pa
@@ -12,7 +11,6 @@ from deltalake import DeltaTable
 
 from penstock.language.source_position import utf8_size
 from penstock.workspace.delta import open_dataset
-from penstock.workspace.limits import CONTENTS_AT_ONCE
 from penstock.workspace.pipeline_tables import Tables
 
 SEQUENCE_DIGITS_MAX = 18
@@ -48,20 +46,15 @@ def sequences_in(table: str, sequences: Collection[int]) -> set[int]:
     return set() if found is None else {int(each) for each in _values(found, "sequence")}
 
 
-def read_contents(tables: Tables, sequences: Sequence[int]) -> Iterator[tuple[int, bytes | None]]:
-    """The documents of sequence numbers, in the given order; ``None`` if removed by retention."""
-    remaining = iter(sequences)
-    while chunk := list(islice(remaining, CONTENTS_AT_ONCE)):
-        found = read_rows(
-            tables.documents,
-            pc.field("sequence").isin(sorted(set(chunk))),
-            ["sequence", "content"],
-        )
-        contents: dict[int, bytes] = {}
-        if found is not None:
-            contents = dict(zip(_values(found, "sequence"), _values(found, "content"), strict=True))
-        for sequence in chunk:
-            yield sequence, contents.get(sequence)
+def read_contents(tables: Tables, sequences: Collection[int]) -> dict[int, bytes]:
+    """The documents of sequence numbers, without those that retention has removed."""
+    if not sequences:
+        return {}
+    condition = pc.field("sequence").isin(sorted(set(sequences)))
+    found = read_rows(tables.documents, condition, ["sequence", "content"])
+    if found is None:
+        return {}
+    return dict(zip(_values(found, "sequence"), _values(found, "content"), strict=True))
 
 
 def _values(table: pa.Table, column: str) -> list[Any]:

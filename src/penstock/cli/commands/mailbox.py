@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import base64
+import contextlib
+from abc import abstractmethod
 from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Protocol
+from typing import TYPE_CHECKING, Annotated, Any
 from urllib.parse import quote
 
 import typer
@@ -79,15 +81,18 @@ def mailbox(
             raise error("subscriber.unknown", f"there is no subscriber `{subscriber}`")
         count = first.num_rows
         shown = count if limit is None else min(limit, count)
-        for delivery in box.opened(first.slice(count - shown)):
-            sink.delivery(delivery)
-        sink.end(shown, count)
-        try:
-            for batch in batches:
-                for delivery in box.opened(batch):
-                    sink.delivery(delivery)
-        except KeyboardInterrupt:
-            note("stopped")  # the normal end of --follow
+        with sink:
+            for delivery in box.opened(first.slice(count - shown)):
+                sink.delivery(delivery)
+            sink.flush()
+            sink.end(shown, count)
+            try:
+                for batch in batches:
+                    for delivery in box.opened(batch):
+                        sink.delivery(delivery)
+                    sink.flush()
+            except KeyboardInterrupt:
+                note("stopped")  # the normal end of --follow
 
 
 def _batches(box: Mailbox, *, follow: bool) -> Iterator[pa.Table]:
@@ -97,17 +102,24 @@ def _batches(box: Mailbox, *, follow: bool) -> Iterator[pa.Table]:
     return iter([box.deliveries()])
 
 
-class _Sink(Protocol):
+class _Sink(contextlib.AbstractContextManager["_Sink"]):
     """Receives deliveries."""
 
+    @abstractmethod
     def delivery(self, delivery: Delivery) -> None:
         """Handles a delivery."""
+
+    def flush(self) -> None:
+        """Called after all deliveries that are available."""
 
     def end(self, shown: int, count: int) -> None:
         """Called once, after the deliveries so far: ``shown`` of ``count`` were handled."""
 
+    def __exit__(self, *_: object) -> None:
+        pass
 
-class _TextSink:
+
+class _TextSink(_Sink):
     """Prints one line per delivery and, below it, one line per delivered fragment."""
 
     def delivery(self, delivery: Delivery) -> None:
@@ -130,28 +142,29 @@ class _TextSink:
             note(plural(count, "delivery", "deliveries"))
 
 
-class _JsonSink:
+class _JsonSink(_Sink):
     """Prints one object per delivery, with its content."""
 
     def delivery(self, delivery: Delivery) -> None:
         print_json(_as_dict(delivery))
 
-    def end(self, shown: int, count: int) -> None:
-        pass
 
-
-class _ExportSink:
+class _ExportSink(_Sink):
     """Writes one file per delivery, with the published bytes, or one file per fragment."""
 
     def __init__(self, folder: Path, *, as_json: bool) -> None:
+        from penstock.workspace.atomic_files import AtomicFiles
+        from penstock.workspace.limits import EXPORTED_FILES_AT_ONCE
+
+        self._files_max = EXPORTED_FILES_AT_ONCE
         self._folder = folder
         self._as_json = as_json
         folder.mkdir(parents=True, exist_ok=True)
         self._written = 0
+        self._files = AtomicFiles()
+        self._rows: list[dict[str, Any]] = []
 
     def delivery(self, delivery: Delivery) -> None:
-        from penstock.workspace.atomic_files import atomic_write
-
         parts: list[bytes]
         if delivery.fragments is not None:
             parts = [fragment.xml.encode() for fragment in delivery.fragments]
@@ -165,11 +178,21 @@ class _ExportSink:
             path = self._folder / name
             if path.exists():  # exported earlier
                 continue
-            with atomic_write(path) as file:
-                file.write(part)
-            self._written += 1
-            if self._as_json:
-                print_json({**_header(delivery), "file": str(path)})
+            self._files.write(path, part)
+            self._rows.append({**_header(delivery), "file": str(path)})
+        if len(self._files) >= self._files_max:
+            self.flush()
+
+    def flush(self) -> None:
+        self._files.commit()
+        self._written += len(self._rows)
+        if self._as_json:
+            for row in self._rows:
+                print_json(row)
+        self._rows.clear()
+
+    def __exit__(self, *_: object) -> None:
+        self._files.discard()
 
     def end(self, shown: int, count: int) -> None:
         if not self._as_json:
