@@ -72,6 +72,33 @@ def test_a_refused_document_does_not_stop_the_others(folder: Path) -> None:
     assert "1 matched, 0 unmatched, 1 refused" in done.err
 
 
+class PanicException(BaseException):
+    """Stands for a panic of the native core."""
+
+
+@pytest.mark.parametrize("command", [["match", "subs.txt"], ["try", "//item"]])
+def test_a_failure_refuses_its_document_and_no_other(
+    folder: Path, command: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    match_file = Matcher.match_file
+
+    def failing(matcher: Matcher, path: Path, *, fragments: bool = False) -> Matches:
+        if path.name == "other.xml":
+            raise PanicException("index out of bounds")
+        return match_file(matcher, path, fragments=fragments)
+
+    monkeypatch.setattr(Matcher, "match_file", failing)
+    done = penstock(*command, "good.xml", "other.xml", "good.xml", "--json")
+    first, failed, last, summary = done.rows
+    assert (first["document"], last["document"]) == ("good.xml", "good.xml")
+    assert "error" not in first
+    assert failed["error"]["code"] == "internal.error"
+    assert failed["error"]["report"]["type"] == "PanicException"
+    assert (summary["documents"], summary["matched"], summary["refused"]) == (3, 2, 1)
+    done = penstock(*command, "good.xml", "other.xml")
+    assert "raised PanicException: index out of bounds" in done.err
+
+
 def test_strict_makes_a_refusal_a_failure(folder: Path) -> None:
     assert penstock("match", "--strict", "subs.txt", "good.xml").code == 0
     assert penstock("match", "--strict", "subs.txt", "good.xml", "broken.xml").code == 3

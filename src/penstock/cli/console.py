@@ -22,7 +22,7 @@ from rich.table import Table
 from rich.text import Text
 
 from penstock.cli.terminal_text import visible, visible_json
-from penstock.errors import PenstockError
+from penstock.errors import DocumentError, PenstockError
 
 PIPE_WIDTH = 10_000
 """Columns assumed for a stream that is not a terminal, so that Rich never wraps or cuts."""
@@ -108,8 +108,17 @@ def error_as_dict(error: PenstockError) -> dict[str, Any]:
         "code": error.code,
         "message": error.message,
         **({} if error.where is None else error.where._asdict()),
+        **_details(error),
         "hint": error.hint,
     }
+
+
+def _details(error: PenstockError) -> dict[str, Any]:
+    """What is known of a refused document besides the position."""
+    if not isinstance(error, DocumentError):
+        return {}
+    path = {} if error.path is None else {"path": error.path}
+    return path if error.report is None else {**path, "report": json.loads(error.report)}
 
 
 def place_of(path: Path, error: PenstockError) -> str:

@@ -8,8 +8,8 @@ ERRORS: dict[str, ErrorSpec] = {
     "internal.error": ErrorSpec(
         DocumentError,
         "processing the document failed unexpectedly: a defect of Penstock, not of the document",
-        "Send the maintainers the report, which `penstock dead-letters show NUMBER --report` prints"
-        " without the document's content. Replay the dead letter after an update.",
+        "Send the maintainers the report, which `penstock dead-letters show NUMBER --report` and"
+        " `--json` print without the document's content. Replay the dead letter after an update.",
     ),
     "internal.worker": ErrorSpec(
         DocumentError,

@@ -161,6 +161,12 @@ class Matches:
         """Ids whose requested fragments cannot be computed in bounded memory: keywords with ``OR``
         in a large document."""
 
+    @classmethod
+    def of_refused(cls, reason: DocumentError) -> Matches:
+        """The result of a document that is refused."""
+        counters = Counters.of_one(matches=0, refused=True, work=Work())
+        return cls(ResolvedIds(), counters=counters, errors=(reason,))
+
     @property
     def ids(self) -> tuple[str, ...]:
         """The ids, resolved at first access, in no particular order."""

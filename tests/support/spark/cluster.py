@@ -17,15 +17,12 @@ from typing import Self
 
 import pyspark
 
-from support.faults import sitecustomize
+from support.faults.sitecustomize import FOLDER as FAULTS
 from support.fixtures.processes import kill_session
 from support.fixtures.repository import SOURCE, TESTS
 from support.spark.jvm_options import JVM_OPTIONS
 
 SPARK_HOME = Path(pyspark.__file__).parent
-
-FAULTS = Path(sitecustomize.__file__).parent
-"""Subjects Python workers to the faults of documents."""
 
 START_SECONDS_MAX = 600
 """Seconds until a process must be ready; generous for busy machines."""
@@ -82,7 +79,7 @@ def environment(folder: Path, memory: str) -> dict[str, str]:
         "SPARK_DAEMON_MEMORY": memory,
         "SPARK_DAEMON_JAVA_OPTS": f"{JVM_OPTIONS} -Djava.io.tmpdir={folder}",
         "PYSPARK_PYTHON": sys.executable,
-        # On a real cluster Penstock is installed on each machine.
+        # On a real cluster Penstock is installed on each machine. Documents can inject faults.
         "PYTHONPATH": os.pathsep.join([str(FAULTS), str(SOURCE), str(TESTS)]),
         "TMPDIR": str(folder),
     }

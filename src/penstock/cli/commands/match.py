@@ -27,6 +27,7 @@ from penstock.cli.mapping_report import EXPLAINS_GLOBAL_DOCUMENT, note_unknown_e
 from penstock.cli.options import EXISTING_FILE, DocumentsArgument, JsonOption, StrictOption
 from penstock.cli.result_format import explanation_as_dict, fragment_as_dict, one_line
 from penstock.cli.terminal_text import visible
+from penstock.errors import PenstockError
 
 if TYPE_CHECKING:
     from penstock.cli.subscription_file import Entry, Refused
@@ -81,7 +82,14 @@ def match(
     """
     from penstock.cli import subscription_file
     from penstock.cli.never_matching import NeverMatchingCheck
-    from penstock.matching import Counters, KeywordIndex, SubscriptionIndex, combine_matchers
+    from penstock.documents.failure_report import PROCESS_EXITS, internal_error
+    from penstock.matching import (
+        Counters,
+        KeywordIndex,
+        Matches,
+        SubscriptionIndex,
+        combine_matchers,
+    )
     from penstock.mediation import MediatedMatcher
 
     chosen = None if mapping is None else read_mapping(mapping, as_json=as_json)
@@ -112,12 +120,17 @@ def match(
     counters = Counters()
     for each in progress(inputs, "matching"):
         explanation = None
-        if explain is not None:  # before matching, which could not read a pipe again
-            explanation = mediated.explain(each.content(), chosen, explain)
-        if chosen is None:
-            matches = each.match(matcher, fragments=fragments)
-        else:
-            matches = mediated.match(each.content(), chosen, fragments=fragments)
+        try:
+            if explain is not None:  # before matching, which could not read a pipe again
+                explanation = mediated.explain(each.content(), chosen, explain)
+            if chosen is None:
+                matches = each.match(matcher, fragments=fragments)
+            else:
+                matches = mediated.match(each.content(), chosen, fragments=fragments)
+        except (*PROCESS_EXITS, PenstockError, OSError):
+            raise
+        except BaseException as failure:  # of this document only
+            matches = Matches.of_refused(internal_error(failure, None))
         counters += matches.counters
         report.document(each.path, matches, explanation)
     if not (chosen is None or explain is None or explain in keywords or as_json):

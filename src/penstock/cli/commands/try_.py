@@ -34,7 +34,7 @@ from penstock.cli.options import (
     refuse_options,
 )
 from penstock.cli.result_format import answer_as_dict, fragment_as_dict, one_line
-from penstock.errors import DocumentError, QueryError
+from penstock.errors import DocumentError, PenstockError, QueryError
 
 if TYPE_CHECKING:
     from penstock.documents import Fragment
@@ -240,7 +240,8 @@ class _KeywordTrial:
 
 
 def _run(trial: _Trial, documents: Sequence[DocumentInput], *, as_json: bool) -> None:
-    from penstock.matching import Counters
+    from penstock.documents.failure_report import PROCESS_EXITS, internal_error
+    from penstock.matching import Counters, Matches
 
     try:
         never = trial.prepare()
@@ -250,7 +251,13 @@ def _run(trial: _Trial, documents: Sequence[DocumentInput], *, as_json: bool) ->
     counters = Counters()
     unmatched: DocumentInput | None = None
     for document in progress(documents, "trying"):
-        result = trial.result(document)
+        try:
+            result = trial.result(document)
+        except (*PROCESS_EXITS, PenstockError, OSError):
+            raise
+        except BaseException as failure:  # of this document only
+            matches = Matches.of_refused(internal_error(failure, None))
+            result = _Result(matches.counters, matches.errors)
         counters += result.counters
         if result.counters.unmatched:
             unmatched = unmatched or document
