@@ -15,7 +15,7 @@ const DOCUMENTS: [&[u8]; 5] = [
     b"<a><b></a>",
 ];
 
-const QUERIES: [&str; 24] = [
+const QUERIES: [&str; 26] = [
     "/a",
     "/a/b",
     "//b",
@@ -40,6 +40,8 @@ const QUERIES: [&str; 24] = [
     "//n:item[@n < 4]",
     "//n:*/@n",
     "//c[. >= 7]",
+    "/a | /a | //c[k]",
+    "//a[b][b] | //a[b]",
 ];
 
 const KEYWORD_QUERIES: [&str; 10] = [

@@ -32,7 +32,7 @@ MAX_NAMESPACES: Final = 256
 MAX_NAMESPACE_BYTES: Final = 4_096
 """Bytes of a prefix, and of a namespace URI, in the namespace map of a query."""
 
-MAX_ID_BYTES: Final = 1_024
+MAX_ID_BYTES: Final = 65_536
 """Bytes of a subscription's id in UTF-8; beyond it, the subscription is refused with the code
 ``subscription.id``."""
 
