@@ -27,8 +27,10 @@ impl<P: PathEngine, K: KeywordEngine> DocumentMatcher for CombinedMatcher<P, K> 
         let CombinedMatcher { paths, keywords } = self;
         let (mut path_worker, mut keyword_worker) = (paths.pool().take(), keywords.pool().take());
         let (reader, path_handler) = paths.begin(&mut path_worker, source.memoize_repeated);
-        let mut pass = keywords.begin(&mut keyword_worker, reader.names_table());
-        let read = reader.read(source, path_handler, Some(&mut pass.handler()))?;
+        let mut pass = keywords.begin(&mut keyword_worker, reader.names_table(), source.header);
+        let header = paths.tested(source.header);
+        let second = &mut pass.handler();
+        let read = reader.read_with_header(source, &header, path_handler, Some(second))?;
         let keyword_handles = pass.finish();
         let mut matched = paths.finish(&mut path_worker, source, &read)?;
         let base = paths.numbered().count();

@@ -349,6 +349,7 @@ fuzz_target!(|input: &[u8]| {
             document,
             mapping: Some(&mapping),
             memoize_repeated,
+            header: &[],
         };
         let found = matcher.match_document(source).map_err(code).map(|matched| {
             let mut handles = matched.handles;

@@ -5,13 +5,15 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use crate::dispatch::document_source::DocumentSource;
 use crate::dispatch::event_source::EventSource;
 use crate::dispatch::fanout::{DynHandler, Fanout};
+use crate::dispatch::header_injector::HeaderInjector;
 use crate::dispatch::outcome::MatchError;
 use crate::dispatch::worker_pool::WorkerState;
-use crate::events::{ExpandedName, Handler};
+use crate::events::{ExpandedName, Handler, NameId};
 use crate::reader::{Reader, ReaderOptions, Summary};
 use crate::rewriting::fragment_extractor::{fragments_for, FragmentExtractor, FragmentRequest};
 use crate::rewriting::{ForestSelection, Mapping, Rewriter, RewriterBuffers, Rewritten};
 use crate::select::{QueryResult, SelectedNode, Selection, SelectionOptions, Selector};
+use crate::subscription_store::header_tests::{HeaderField, HEADER_URI};
 use crate::xpath::ast::Kind;
 
 pub use crate::rewriting::fragment_extractor::Fragment;
@@ -69,9 +71,28 @@ impl EventReader {
         self.number << 32 | (self.reader.names_generation() + 1)
     }
 
-    /// Reads a document into a handler, through its mapping if it has one. A second handler may
-    /// receive the events of the original document from the same reading.
-    pub(crate) fn read<H: Handler>(
+    /// Reads a document into a handler, through its mapping if it has one. The handler also receives
+    /// these header fields, as attributes of the root element. A second handler may receive the
+    /// events of the original document, without them, from the same reading.
+    pub(crate) fn read_with_header<H: Handler>(
+        &mut self,
+        source: &mut EventSource<'_, '_>,
+        header: &[&HeaderField],
+        handler: H,
+        original: Option<&mut dyn DynHandler>,
+    ) -> Result<ReadSummary, MatchError> {
+        if header.is_empty() {
+            return self.read(source, handler, original);
+        }
+        let names = self.reader.names_mut();
+        let fields: Vec<(NameId, &str)> = header
+            .iter()
+            .map(|(field, value)| (names.intern(HEADER_URI, field), value.as_str()))
+            .collect();
+        self.read(source, HeaderInjector::new(handler, &fields), original)
+    }
+
+    fn read<H: Handler>(
         &mut self,
         source: &mut EventSource<'_, '_>,
         handler: H,

@@ -2,6 +2,7 @@
 
 use crate::dispatch::document_source::DocumentSource;
 use crate::rewriting::Mapping;
+use crate::subscription_store::header_tests::HeaderField;
 
 /// A document, optionally rewritten by a mapping. An [`EventReader`] reads it into a handler.
 ///
@@ -15,6 +16,8 @@ pub struct EventSource<'a, 's> {
     /// Whether the engine runs a subtree that the mapping repeats only once and replays the result
     /// for its copies.
     pub memoize_repeated: bool,
+    /// The header fields of the document.
+    pub header: &'a [HeaderField],
 }
 
 impl<'a, 's> EventSource<'a, 's> {
@@ -24,6 +27,7 @@ impl<'a, 's> EventSource<'a, 's> {
             document,
             mapping: None,
             memoize_repeated: false,
+            header: &[],
         }
     }
 }

@@ -10,6 +10,7 @@ pub mod document_source;
 pub mod event_reader;
 pub mod event_source;
 mod fanout;
+mod header_injector;
 pub mod outcome;
 pub mod worker_pool;
 

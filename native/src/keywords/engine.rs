@@ -3,7 +3,7 @@
 
 use crate::keywords::segment::KeywordSegment;
 use crate::keywords::store::KeywordSnapshot;
-use crate::keywords::token_sink::TokenSink;
+use crate::keywords::token_sink::{TokenSink, WordId};
 use crate::keywords::word_presence::WordPresence;
 use crate::subscription_store::class_set::OrderedClassSet;
 
@@ -29,6 +29,10 @@ pub trait KeywordEngine: Send + Sync + 'static {
         segment: &'a KeywordSegment,
         state: &'a mut Self::State,
     ) -> Self::MatchSink<'a>;
+
+    /// The header of the document has a field for which a word of the vocabulary stands. An engine that
+    /// ignores these words cannot match subscriptions with header tests.
+    fn add_header_word(_sink: &mut Self::MatchSink<'_>, _word: WordId) {}
 
     /// Ends a document; adds the classes that match.
     fn finish_matches(
@@ -63,6 +67,10 @@ impl KeywordEngine for PostingsEngine {
     ) -> &'a mut WordPresence {
         state.clear();
         state
+    }
+
+    fn add_header_word(sink: &mut &mut WordPresence, word: WordId) {
+        sink.add_word(word);
     }
 
     fn finish_matches(

@@ -18,6 +18,7 @@ use crate::keywords::token_dispatcher::{PendingText, RouteBuffers, TokenDispatch
 use crate::keywords::worker::{KeywordWorker, MatchingState, SegmentState};
 use crate::reader::Summary;
 use crate::subscription_store::class_set::{ClassSet, OrderedClassSet};
+use crate::subscription_store::header_tests::{word_of, HeaderField};
 use crate::subscription_store::numbering::NumberedSnapshot;
 use crate::subscription_store::store::BuildSegment;
 use crate::subscription_store::subscription_table::SubscriptionTable;
@@ -53,6 +54,12 @@ impl<E: KeywordEngine> KeywordMatcher<E> {
         &self.numbered
     }
 
+    /// Whether some subscription tests header fields.
+    pub fn tests_headers(&self) -> bool {
+        let views = &self.numbered.snapshot.views;
+        views.iter().any(|view| view.segment.tests_headers())
+    }
+
     /// The workers.
     pub(crate) fn pool(&self) -> &Pool<KeywordWorker<E>> {
         &self.pool
@@ -63,14 +70,16 @@ impl<E: KeywordEngine> KeywordMatcher<E> {
         &'w self,
         worker: &'w mut KeywordWorker<E>,
         names_table: u64,
+        header: &[HeaderField],
     ) -> KeywordPass<'w, E> {
-        self.begin_matching(&mut worker.state, names_table)
+        self.begin_matching(&mut worker.state, names_table, header)
     }
 
     fn begin_matching<'w>(
         &'w self,
         state: &'w mut MatchingState<E>,
         names_table: u64,
+        header: &[HeaderField],
     ) -> KeywordPass<'w, E> {
         self.align(state);
         let count = state.segments.len();
@@ -83,10 +92,18 @@ impl<E: KeywordEngine> KeywordMatcher<E> {
         };
         for (at, (segment, state)) in state.segments.iter_mut().enumerate() {
             state.matched.clear();
+            let mut sink = self.engine.match_sink(at, segment, &mut state.engine);
+            if segment.tests_headers() {
+                for (field, value) in header {
+                    if let Some(word) = segment.vocabulary.find(word_of(field, value).as_bytes()) {
+                        E::add_header_word(&mut sink, word);
+                    }
+                }
+            }
             pass.routes.push(TokenRoute {
                 vocabulary: &segment.vocabulary,
                 buffers: &mut state.buffers,
-                sink: self.engine.match_sink(at, segment, &mut state.engine),
+                sink,
             });
             pass.segments.push((&**segment, &mut state.matched));
         }
@@ -104,7 +121,7 @@ impl<E: KeywordEngine> KeywordMatcher<E> {
         let mut builder = KeywordBuilder::default();
         for &handle in handles {
             let (view, own) = self.numbered.locate(handle);
-            builder.copy(&self.numbered.snapshot.views[view].segment, own)?;
+            builder.copy_content(&self.numbered.snapshot.views[view].segment, own);
         }
         let requested = builder.finish();
         let options = AnswerOptions {
@@ -176,7 +193,7 @@ impl<E: KeywordEngine> DocumentMatcher for KeywordMatcher<E> {
     fn match_document(&self, source: &mut EventSource<'_, '_>) -> Result<Matched, MatchError> {
         let mut worker = self.pool.take();
         let KeywordWorker { reader, state } = &mut *worker;
-        let mut pass = self.begin_matching(state, reader.names_table());
+        let mut pass = self.begin_matching(state, reader.names_table(), source.header);
         let summary = reader.read_original(source.document, &mut pass.handler())?;
         Ok(Matched {
             handles: pass.finish(),

@@ -14,6 +14,7 @@ use crate::subscription_store::file_format::{
     damaged, subscription_table_sections, OpenError, SectionReader, StoredSegment,
 };
 use crate::subscription_store::flat_layout::FlatArray;
+use crate::subscription_store::header_tests::{is_header_word, HeaderTests};
 use crate::subscription_store::store::IndexSegment;
 use crate::subscription_store::subscription_table::SubscriptionTable;
 
@@ -27,6 +28,8 @@ pub struct ClassWords {
     pub modes: FlatArray<u8>,
     /// Number of words in the vocabulary.
     pub word_count: usize,
+    /// Number of words that stand for header fields.
+    pub header_words: WordId,
 }
 
 impl QuerySet for ClassWords {
@@ -50,6 +53,11 @@ impl QuerySet for ClassWords {
 
     fn word_count(&self) -> usize {
         self.word_count
+    }
+
+    #[inline]
+    fn header_words(&self) -> WordId {
+        self.header_words
     }
 }
 
@@ -89,11 +97,30 @@ impl KeywordSegment {
         }
     }
 
-    /// The words of a class, ascending.
+    /// Whether some query tests header fields.
+    pub fn tests_headers(&self) -> bool {
+        self.queries.header_words > 0
+    }
+
+    /// The words of a class, ascending; those of header tests come first.
     pub fn class_words(&self, class: u32) -> impl Iterator<Item = &str> + '_ {
         let words = self.queries.words(class).iter();
         words.map(|&word| self.vocabulary.words.get(word))
     }
+}
+
+/// The number of words that stand for header fields; they sort before all others.
+fn count_header_words(vocabulary: &Vocabulary) -> WordId {
+    let (mut low, mut high) = (0, vocabulary.count() as WordId);
+    while low < high {
+        let middle = low + (high - low) / 2;
+        if is_header_word(vocabulary.words.get(middle)) {
+            low = middle + 1;
+        } else {
+            high = middle;
+        }
+    }
+    low
 }
 
 impl IndexSegment for KeywordSegment {
@@ -103,6 +130,10 @@ impl IndexSegment for KeywordSegment {
 
     fn source_of(&self, row: u32) -> &str {
         self.subscriptions.sources.get(row)
+    }
+
+    fn header_tests_of(&self, class: u32) -> HeaderTests {
+        HeaderTests::split_words(self.class_words(class)).0
     }
 }
 
@@ -144,6 +175,7 @@ impl StoredSegment for KeywordSegment {
                 words: sections.array()?,
                 modes: sections.array()?,
                 word_count: vocabulary.count(),
+                header_words: count_header_words(&vocabulary),
             },
             vocabulary,
             conjunctions: ConjunctionIndex {

@@ -10,6 +10,7 @@ use crate::keywords::token_sink::{Mode, QuerySet, WordId};
 use crate::keywords::vocabulary::Vocabulary;
 use crate::subscription_store::file_format::OpenError;
 use crate::subscription_store::flat_layout::StringArrayBuilder;
+use crate::subscription_store::header_tests::{is_header_word, HeaderTests};
 use crate::subscription_store::store::BuildSegment;
 use crate::subscription_store::subscription_table::SubscriptionTableBuilder;
 
@@ -49,6 +50,18 @@ impl KeywordBuilder {
         self.subscriptions.add(id, source, class);
     }
 
+    /// Adds a subscription of another segment without its header tests.
+    pub fn copy_content(&mut self, segment: &KeywordSegment, row: u32) {
+        let class = segment.subscriptions.row_classes[row as usize];
+        let (_, words) = HeaderTests::split_words(segment.class_words(class));
+        self.add(
+            segment.subscriptions.ids.get(row),
+            segment.subscriptions.sources.get(row),
+            segment.queries.mode(class),
+            words.into_iter(),
+        );
+    }
+
     fn number(&mut self, word: &str) -> WordId {
         if let Some(&number) = self.words.get(word) {
             return number;
@@ -80,12 +93,13 @@ impl BuildSegment for KeywordBuilder {
     fn finish(self) -> KeywordSegment {
         let mut words: Vec<(Box<str>, WordId)> = self.words.into_iter().collect();
         words.sort_unstable();
+        let header_words = words.partition_point(|(word, _)| is_header_word(word)) as WordId;
         let mut texts = StringArrayBuilder::default();
         let mut ranks = vec![0; words.len()];
         for (word, number) in words {
             ranks[number as usize] = texts.push(&word);
         }
-        let queries = flatten_classes(&self.classes, &ranks);
+        let queries = flatten_classes(&self.classes, &ranks, header_words);
         KeywordSegment {
             conjunctions: ConjunctionIndex::build(&queries, &[]),
             adaptive: AdaptiveIndex::default(),
@@ -98,7 +112,11 @@ impl BuildSegment for KeywordBuilder {
 }
 
 /// Flattens the words of the classes, renumbering them.
-fn flatten_classes(classes: &[(Mode, Box<[WordId]>)], ranks: &[WordId]) -> ClassWords {
+fn flatten_classes(
+    classes: &[(Mode, Box<[WordId]>)],
+    ranks: &[WordId],
+    header_words: WordId,
+) -> ClassWords {
     let mut starts = vec![0];
     let mut words: Vec<WordId> = Vec::new();
     for (_, own) in classes {
@@ -117,5 +135,6 @@ fn flatten_classes(classes: &[(Mode, Box<[WordId]>)], ranks: &[WordId]) -> Class
         words: words.into(),
         modes: modes.into(),
         word_count: ranks.len(),
+        header_words,
     }
 }

@@ -7,6 +7,7 @@ use crate::keywords::query::KEYWORDS_MAX;
 use crate::keywords::segment::{ClassWords, KeywordSegment};
 use crate::keywords::token_sink::QuerySet;
 use crate::subscription_store::file_format::is_partition;
+use crate::subscription_store::header_tests::HEADER_TESTS_MAX;
 
 /// Checks a segment; the error says which part is invalid.
 pub(super) fn validate(segment: &KeywordSegment) -> Result<(), &'static str> {
@@ -36,7 +37,9 @@ fn are_queries_valid(queries: &ClassWords) -> bool {
         && queries.modes.iter().all(|&mode| mode <= 1)
         && starts.windows(2).all(|ends| {
             let words = &queries.words[ends[0] as usize..ends[1] as usize];
-            (1..=KEYWORDS_MAX).contains(&words.len())
+            let header_words = words.partition_point(|&word| word < queries.header_words);
+            header_words <= HEADER_TESTS_MAX
+                && (1..=KEYWORDS_MAX).contains(&(words.len() - header_words))
                 && words.is_sorted_by(|a, b| a < b)
                 && words
                     .last()

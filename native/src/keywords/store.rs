@@ -3,6 +3,7 @@
 use crate::keywords::query::parse;
 use crate::keywords::segment::KeywordSegment;
 use crate::keywords::segment_builder::KeywordBuilder;
+use crate::subscription_store::header_tests::{word_of, HeaderTests};
 use crate::subscription_store::store::{AddError, Snapshot, SubscriptionStore};
 
 /// A mutable set of keyword subscriptions.
@@ -14,14 +15,21 @@ pub type KeywordSnapshot = Snapshot<KeywordSegment>;
 impl KeywordIndex {
     /// Adds a subscription.
     pub fn add(&mut self, id: &str, query: &str) -> Result<(), AddError> {
+        self.add_where(id, query, &HeaderTests::default())
+    }
+
+    /// Adds a subscription that also requires tests of header fields.
+    pub fn add_where(
+        &mut self,
+        id: &str,
+        query: &str,
+        header: &HeaderTests,
+    ) -> Result<(), AddError> {
         self.add_with(id, |builder| {
             let parsed = parse(query)?;
-            builder.add(
-                id,
-                query,
-                parsed.mode,
-                parsed.words.iter().map(String::as_str),
-            );
+            let of_header: Vec<String> = header.iter().map(|(f, v)| word_of(f, v)).collect();
+            let words = of_header.iter().chain(&parsed.words).map(String::as_str);
+            builder.add(id, query, parsed.mode, words);
             Ok(())
         })
     }

@@ -25,6 +25,10 @@ pub trait QuerySet {
     fn mode(&self, query: u32) -> Mode;
     /// Number of words in the vocabulary.
     fn word_count(&self) -> usize;
+    /// Number of words that stand for header fields; they are the first of the vocabulary.
+    fn header_words(&self) -> WordId {
+        0
+    }
 }
 
 /// Receives the elements of a document and the words they directly contain.

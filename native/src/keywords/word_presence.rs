@@ -5,7 +5,7 @@ use crate::subscription_store::class_set::OrderedClassSet;
 
 use crate::keywords::adaptive_reindex::ObservedFrequencies;
 use crate::keywords::conjunction_index::{ConjunctionIndex, Presence, SearchBuffers};
-use crate::keywords::disjunction_index::DisjunctionIndex;
+use crate::keywords::disjunction_index::{is_met, DisjunctionIndex};
 use crate::keywords::token_batch::TokenBatch;
 use crate::keywords::token_sink::{QuerySet, TokenSink, WordId};
 
@@ -49,8 +49,12 @@ impl WordPresence {
             matched.insert(query);
         });
         if !disjunctions.is_empty() {
+            let header_words = queries.header_words();
+            let is_present = |word: WordId| present[word as usize] != 0;
             for &query in words.iter().flat_map(|&word| disjunctions.get(word)) {
-                matched.insert(query);
+                if header_words == 0 || is_met(queries.words(query), header_words, is_present) {
+                    matched.insert(query);
+                }
             }
         }
         self.clear();
@@ -67,6 +71,11 @@ impl WordPresence {
             self.present[word as usize] = 0;
         }
         self.word_count = 0;
+    }
+
+    /// Adds a word that the document contains.
+    pub fn add_word(&mut self, word: WordId) {
+        self.add_words([word].iter());
     }
 
     #[inline(always)]

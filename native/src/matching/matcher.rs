@@ -25,6 +25,7 @@ use crate::select::{
     CANDIDATES_MAX,
 };
 use crate::subscription_store::class_set::ClassSet;
+use crate::subscription_store::header_tests::HeaderField;
 use crate::subscription_store::numbering::NumberedSnapshot;
 use crate::subscription_store::subscription_table::SubscriptionTable;
 use crate::xpath::ast::Query;
@@ -37,12 +38,21 @@ pub struct PathMatcher<E: PathEngine = AutomatonEngine> {
     numbered: NumberedSnapshot<Segment>,
     engine: E,
     pool: Arc<Pool<PathWorker<E>>>,
+    /// The header fields that some subscription tests; ascending, distinct.
+    header_fields: Vec<String>,
 }
 
 impl<E: PathEngine> PathMatcher<E> {
     /// A matcher of `snapshot`.
     pub fn new(snapshot: PathSnapshot, pool: Arc<Pool<PathWorker<E>>>) -> PathMatcher<E> {
+        let segments = snapshot.views.iter().map(|view| &view.segment);
+        let mut header_fields: Vec<String> = segments
+            .flat_map(|segment| segment.header_fields())
+            .collect();
+        header_fields.sort_unstable();
+        header_fields.dedup();
         PathMatcher {
+            header_fields,
             engine: E::new(&snapshot),
             numbered: NumberedSnapshot::new(snapshot),
             pool,
@@ -65,6 +75,17 @@ impl<E: PathEngine> PathMatcher<E> {
     /// The workers.
     pub(crate) fn pool(&self) -> &Pool<PathWorker<E>> {
         &self.pool
+    }
+
+    /// Whether some subscription tests header fields.
+    pub fn tests_headers(&self) -> bool {
+        !self.header_fields.is_empty()
+    }
+
+    /// The fields of a header that some subscription tests.
+    pub(crate) fn tested<'h>(&self, header: &'h [HeaderField]) -> Vec<&'h HeaderField> {
+        let is_tested = |(field, _): &&HeaderField| self.header_fields.binary_search(field).is_ok();
+        header.iter().filter(is_tested).collect()
     }
 
     /// Begins a document: the reader to read it with, and the handler of its events.
@@ -228,7 +249,8 @@ impl<E: PathEngine> DocumentMatcher for PathMatcher<E> {
     fn match_document(&self, source: &mut EventSource<'_, '_>) -> Result<Matched, MatchError> {
         let mut worker = self.pool.take();
         let (reader, handler) = self.begin(&mut worker, source.memoize_repeated);
-        let read = reader.read(source, handler, None)?;
+        let header = self.tested(source.header);
+        let read = reader.read_with_header(source, &header, handler, None)?;
         self.finish(&mut worker, source, &read)
     }
 

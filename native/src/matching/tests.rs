@@ -21,6 +21,7 @@ use crate::matching::worker::MatcherOptions;
 use crate::path_index::subscription_index::PathIndex;
 use crate::reader::{Reader, ReaderOptions};
 use crate::select::{Selection, SelectionOptions, Selector};
+use crate::subscription_store::header_tests::HeaderTests;
 use crate::xpath::{normalise, parse, Namespaces};
 
 mod lazy_attributes;
@@ -203,6 +204,43 @@ fn matcher_by<E: PathEngine>(index: &mut PathIndex, run: RunLimits) -> PathMatch
 fn match_bytes(matcher: &dyn DocumentMatcher, document: &[u8]) -> Result<Matched, MatchError> {
     let document = &mut DocumentSource::Bytes(document);
     matcher.match_document(&mut EventSource::unmapped(document))
+}
+
+#[test]
+fn header_tests_share_their_conditions_and_ignore_wildcards() {
+    let field = |name: &str, value: &str| (name.to_owned(), value.to_owned());
+    let mut index = PathIndex::default();
+    let none = Namespaces::default();
+    for number in 0..100 {
+        let tests = HeaderTests::new(vec![field("p", &format!("v{number}"))]);
+        for (kind, query) in [("deep", "//b"), ("root", "//a"), ("last", "/a/b[last()]")] {
+            let id = format!("{kind}{number}");
+            assert!(index.add_where(&id, query, &none, &tests).is_ok());
+        }
+    }
+    assert!(index.add("any", "//@*", &none).is_ok());
+    let matcher = matcher(&mut index, LARGE_CACHE);
+    let matched = |header: &[(String, String)]| {
+        let document = &mut DocumentSource::Bytes(b"<a><b/></a>");
+        let source = &mut EventSource {
+            header,
+            ..EventSource::unmapped(document)
+        };
+        let handles = matcher.match_document(source).expect("well-formed").handles;
+        let mut ids: Vec<String> = handles
+            .iter()
+            .map(|&at| matcher.id(at).to_owned())
+            .collect();
+        ids.sort();
+        ids
+    };
+    assert_eq!(matched(&[]), [""; 0]);
+    assert_eq!(matched(&[field("p", "v100"), field("q", "v7")]), [""; 0]);
+    assert_eq!(matched(&[field("p", "v7")]), ["deep7", "last7", "root7"]);
+    let deep7 = matcher.numbered().handle("deep7").expect("it was added");
+    assert_eq!(matcher.numbered().source(deep7), "//b");
+    let tests = matcher.numbered().header_tests(deep7);
+    assert_eq!(tests.iter().collect::<Vec<_>>(), [("p", "v7")]);
 }
 
 proptest! {

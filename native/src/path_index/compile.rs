@@ -8,15 +8,53 @@
 
 use std::slice;
 
-use crate::path_index::branch::{Branch, BranchStep};
+use crate::path_index::branch::{Atom, AtomTest, Branch, BranchStep, Operand, View};
 use crate::path_index::dnf::{
     conjunctions_of_existence, conjunctions_of_predicates, Conjunction, CONJUNCTIONS_MAX,
 };
+use crate::subscription_store::header_tests::{attribute_test, HeaderTests};
 use crate::xpath::ast::{Axis, Kind, NameTest, Path, Query, Step};
 
 /// The branches of a query, without those that can never match.
 pub fn compile(query: &Query) -> Vec<Branch> {
     query.branches.iter().flat_map(compile_path).collect()
+}
+
+/// Requires tests of header fields in each branch, as conditions on attributes of the root element.
+///
+/// A branch that begins with `//` selects the root element or something below it, which makes two
+/// branches.
+pub fn require_header(branches: Vec<Branch>, header: &HeaderTests) -> Vec<Branch> {
+    if header.is_empty() {
+        return branches;
+    }
+    let atoms: Vec<Atom> = header
+        .iter()
+        .map(|(field, value)| Atom {
+            operand: Operand::Attribute(attribute_test(field), View::Whole),
+            test: AtomTest::EqText(value.into()),
+        })
+        .collect();
+    let mut required = Vec::with_capacity(branches.len());
+    for mut branch in branches {
+        if branch.steps[0].axis == Axis::Descendant {
+            let mut below = branch.clone();
+            below.steps.insert(
+                0,
+                BranchStep {
+                    axis: Axis::Child,
+                    test: NameTest::default(),
+                    atoms: atoms.clone(),
+                },
+            );
+            required.push(below);
+        }
+        let first = &mut branch.steps[0];
+        first.axis = Axis::Child;
+        first.atoms.extend(atoms.iter().cloned());
+        required.push(branch);
+    }
+    required
 }
 
 fn compile_path(path: &Path) -> Vec<Branch> {

@@ -19,6 +19,7 @@ use crate::path_index::branch::View;
 use crate::path_index::substring_search::{PrefixSearch, SubstringSearch};
 use crate::subscription_store::file_format::{damaged, OpenError};
 use crate::subscription_store::flat_layout::{FlatArray, StringArray, StringTable};
+use crate::subscription_store::header_tests::{HeaderTests, HEADER_URI};
 use crate::subscription_store::subscription_table::SubscriptionTable;
 use crate::xpath::ast::{NameTest, Op, Query};
 use crate::xpath::parse_canonical;
@@ -342,14 +343,27 @@ impl Segment {
         self.subscriptions.class_count()
     }
 
-    /// The query of a class. Queries of a file are first checked here.
+    /// The query of a class, without its header tests. Queries of a file are first checked here.
     pub fn query_of(&self, class: u32) -> Result<Query, OpenError> {
-        parse_canonical(self.queries.get(class))
-            .map_err(|_| damaged("one of its queries is not canonical"))
+        let (_, query) = HeaderTests::split(self.queries.get(class));
+        parse_canonical(query).map_err(|_| damaged("one of its queries is not canonical"))
+    }
+
+    /// The header fields that some class tests.
+    pub fn header_fields(&self) -> Vec<String> {
+        let prefix = test_key(Some(HEADER_URI), Some(""));
+        (0..self.tests.count() as u32)
+            .filter_map(|test| self.tests.get(test).strip_prefix(prefix.as_str()))
+            .map(str::to_owned)
+            .collect()
     }
 
     /// The name tests that an expanded name passes, most specific first.
     pub fn matching_tests(&self, uri: &str, local: &str) -> Vec<u32> {
+        if uri == HEADER_URI {
+            // Wildcards of queries are about the document.
+            return self.find_test(Some(uri), Some(local)).into_iter().collect();
+        }
         [
             (Some(uri), Some(local)),
             (None, Some(local)),

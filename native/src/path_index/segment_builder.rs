@@ -3,7 +3,7 @@
 use std::cmp::Reverse;
 
 use crate::path_index::branch::{Atom, AtomTest, Branch, Operand, View};
-use crate::path_index::compile::compile;
+use crate::path_index::compile::{compile, require_header};
 use crate::path_index::flatten::{sort_by_text, Edge, FlatEdges, HashTable};
 use crate::path_index::segment::{
     key_of, next_serial, Comparison, OperandRecord, ParentLink, Segment, ANY, OPERANDS_MAX, ROOT,
@@ -11,6 +11,7 @@ use crate::path_index::segment::{
 };
 use crate::path_index::substring_search::{PrefixSearch, SubstringSearch, SUBSTRING_BYTES_MAX};
 use crate::subscription_store::flat_layout::{StringArrayBuilder, StringTable};
+use crate::subscription_store::header_tests::HeaderTests;
 use crate::subscription_store::subscription_table::SubscriptionTableBuilder;
 use crate::xpath::ast::{Axis, NameTest, Query};
 
@@ -78,20 +79,32 @@ impl SegmentBuilder {
 
     /// Adds a subscription; `canonical` is the canonical text of `query`, which is in normal form,
     /// and `source` is the query as it was submitted.
-    pub fn add(&mut self, id: &str, source: &str, query: &Query, canonical: &str) {
-        let class = match self.class_numbers.get(canonical) {
-            Some(&class) => class,
-            None => self.add_class(query, canonical),
+    pub fn add(
+        &mut self,
+        id: &str,
+        source: &str,
+        query: &Query,
+        header: &HeaderTests,
+        canonical: &str,
+    ) {
+        let class = if header.is_empty() {
+            self.class_number(query, header, canonical)
+        } else {
+            self.class_number(query, header, &header.prefixed(canonical))
         };
         let source = if source == canonical { "" } else { source };
         self.subscriptions.add(id, source, class);
     }
 
-    fn add_class(&mut self, query: &Query, canonical: &str) -> u32 {
-        let class = self.queries.push(canonical);
+    /// The number of the class with this text, which is added if it is new.
+    fn class_number(&mut self, query: &Query, header: &HeaderTests, text: &str) -> u32 {
+        if let Some(&class) = self.class_numbers.get(text) {
+            return class;
+        }
+        let class = self.queries.push(text);
         assert!(class < VERIFY, "a segment has fewer than 2^31 classes");
-        self.class_numbers.insert(canonical.into(), class);
-        for branch in compile(query) {
+        self.class_numbers.insert(text.into(), class);
+        for branch in require_header(compile(query), header) {
             self.insert_branch(class, branch);
         }
         class

@@ -3,6 +3,7 @@
 use super::segment::Segment;
 use super::segment_builder::SegmentBuilder;
 use crate::subscription_store::file_format::OpenError;
+use crate::subscription_store::header_tests::HeaderTests;
 use crate::subscription_store::store::{
     AddError, BuildSegment, IndexSegment, Snapshot, SubscriptionStore,
 };
@@ -18,9 +19,20 @@ pub type PathSnapshot = Snapshot<Segment>;
 impl PathIndex {
     /// Adds a subscription.
     pub fn add(&mut self, id: &str, query: &str, namespaces: &Namespaces) -> Result<(), AddError> {
+        self.add_where(id, query, namespaces, &HeaderTests::default())
+    }
+
+    /// Adds a subscription that also requires tests of header fields.
+    pub fn add_where(
+        &mut self,
+        id: &str,
+        query: &str,
+        namespaces: &Namespaces,
+        header: &HeaderTests,
+    ) -> Result<(), AddError> {
         self.add_with(id, |builder| {
             let parsed = normalise(parse(query, namespaces)?);
-            builder.add(id, query, &parsed, &canonical_text(&parsed));
+            builder.add(id, query, &parsed, header, &canonical_text(&parsed));
             Ok(())
         })
     }
@@ -33,11 +45,16 @@ impl IndexSegment for Segment {
 
     fn source_of(&self, row: u32) -> &str {
         match self.subscriptions.sources.get(row) {
-            "" => self
-                .queries
-                .get(self.subscriptions.row_classes[row as usize]),
+            "" => {
+                let class = self.subscriptions.row_classes[row as usize];
+                HeaderTests::split(self.queries.get(class)).1
+            }
             source => source,
         }
+    }
+
+    fn header_tests_of(&self, class: u32) -> HeaderTests {
+        HeaderTests::split(self.queries.get(class)).0
     }
 }
 
@@ -50,11 +67,13 @@ impl BuildSegment for SegmentBuilder {
 
     fn copy(&mut self, segment: &Segment, row: u32) -> Result<(), OpenError> {
         let class = segment.subscriptions.row_classes[row as usize];
+        let (header, canonical) = HeaderTests::split(segment.queries.get(class));
         self.add(
             segment.subscriptions.ids.get(row),
             segment.source_of(row),
             &segment.query_of(class)?,
-            segment.queries.get(class),
+            &header,
+            canonical,
         );
         Ok(())
     }

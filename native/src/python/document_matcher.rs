@@ -13,6 +13,7 @@ use crate::dispatch::batch::match_all;
 use crate::dispatch::document_source::DocumentSource;
 use crate::dispatch::event_source::EventSource;
 use crate::dispatch::DocumentMatcher as NativeMatcher;
+use crate::subscription_store::header_tests::HeaderField;
 
 /// Matches documents; the matcher classes for each kind of subscription extend it.
 #[pyclass(frozen, subclass, module = "penstock._native")]
@@ -30,8 +31,12 @@ impl DocumentMatcher {
         &self,
         py: Python<'py>,
         document: &mut DocumentSource<'_>,
+        header: &[HeaderField],
     ) -> PyResult<OutcomeTuple<'py>> {
-        let source = &mut EventSource::unmapped(document);
+        let source = &mut EventSource {
+            header,
+            ..EventSource::unmapped(document)
+        };
         let matched = py.detach(|| self.matcher.match_document(source));
         outcome(py, self.matcher.clone(), matched)
     }
@@ -40,51 +45,75 @@ impl DocumentMatcher {
 #[pymethods]
 impl DocumentMatcher {
     /// Matches a document in memory.
+    #[pyo3(signature = (document, header=Vec::new()))]
     fn match_bytes<'py>(
         &self,
         py: Python<'py>,
         document: BufferBytes,
+        header: Vec<HeaderField>,
     ) -> PyResult<OutcomeTuple<'py>> {
-        self.outcome(py, &mut DocumentSource::Bytes(&document))
+        self.outcome(py, &mut DocumentSource::Bytes(&document), &header)
     }
 
     /// Matches a file.
-    fn match_file<'py>(&self, py: Python<'py>, path: PathBuf) -> PyResult<OutcomeTuple<'py>> {
+    #[pyo3(signature = (path, header=Vec::new()))]
+    fn match_file<'py>(
+        &self,
+        py: Python<'py>,
+        path: PathBuf,
+        header: Vec<HeaderField>,
+    ) -> PyResult<OutcomeTuple<'py>> {
         let document = &mut DocumentSource::File(&path);
-        let source = &mut EventSource::unmapped(document);
+        let source = &mut EventSource {
+            header: &header,
+            ..EventSource::unmapped(document)
+        };
         let matched = py.detach(|| self.matcher.match_document(source));
         outcome(py, self.matcher.clone(), of_file(&path, matched)?)
     }
 
     /// Matches a document that arrives in chunks.
+    #[pyo3(signature = (chunks, header=Vec::new()))]
     fn match_chunks<'py>(
         &self,
         py: Python<'py>,
         chunks: &Bound<'py, PyAny>,
+        header: Vec<HeaderField>,
     ) -> PyResult<OutcomeTuple<'py>> {
         self.outcome(
             py,
             &mut DocumentSource::stream(Box::new(Chunks::new(chunks)?)),
+            &header,
         )
     }
 
-    /// Matches documents stored in one buffer at `offsets` (64-bit, one more than documents).
+    /// Matches documents stored in one buffer at `offsets` (64-bit, one more than documents), with
+    /// their headers, or without if there are none.
     /// Returns `(starts, indices, ids, refusals by row, counters)`, the first two as 32-bit
     /// integers.
+    #[pyo3(signature = (documents, offsets, headers=Vec::new()))]
     fn match_batch<'py>(
         &self,
         py: Python<'py>,
         documents: BufferBytes,
         offsets: BufferBytes,
+        headers: Vec<Vec<HeaderField>>,
     ) -> PyResult<BatchTuple<'py>> {
         let documents = Documents::new(&documents, &offsets)?;
         let (batch, ids) = py.detach(|| {
-            let match_row = |_, document: &mut DocumentSource<'_>| {
-                let source = &mut EventSource::unmapped(document);
-                self.matcher.match_document(source)
+            let match_row = |row, document: &mut DocumentSource<'_>| {
+                self.matcher.match_document(&mut EventSource {
+                    header: header_of(&headers, row),
+                    ..EventSource::unmapped(document)
+                })
             };
             with_ids(&*self.matcher, match_all(match_row, documents.iter()))
         })?;
         batch_tuple(py, batch, ids)
     }
+}
+
+/// The header of a row; there is none if the caller passed no headers.
+pub(super) fn header_of(headers: &[Vec<HeaderField>], row: usize) -> &[HeaderField] {
+    headers.get(row).map_or(&[], Vec::as_slice)
 }

@@ -8,6 +8,7 @@ use pyo3::prelude::*;
 use super::reader::file_error;
 
 use crate::subscription_store::file_format::OpenError;
+use crate::subscription_store::header_tests::{HeaderField, HeaderTests};
 use crate::subscription_store::numbering::NumberedSnapshot;
 use crate::subscription_store::store::{AddError, IndexSegment};
 
@@ -51,16 +52,20 @@ pub(super) fn loaded_tuple<I>(
 /// `(position, code, message, offset in characters)`
 pub(super) type QueryErrorTuple = (usize, &'static str, String, Option<usize>);
 
-/// Adds the valid subscriptions; returns the errors of the others.
+/// Adds the valid subscriptions, with the header tests of each, if there are any; returns the errors of
+/// the others.
 pub(super) fn add_each(
     ids: &[String],
     queries: &[String],
-    mut add: impl FnMut(&str, &str) -> Result<(), AddError>,
+    header_tests: Vec<Vec<HeaderField>>,
+    mut add: impl FnMut(&str, &str, &HeaderTests) -> Result<(), AddError>,
 ) -> Vec<QueryErrorTuple> {
+    let mut tests = header_tests.into_iter().map(HeaderTests::new);
     let pairs = ids.iter().zip(queries).enumerate();
     pairs
         .filter_map(|(position, (id, query))| {
-            let error = add(id, query).err()?;
+            let header = tests.next().unwrap_or_default();
+            let error = add(id, query, &header).err()?;
             Some(query_error(position, id, error))
         })
         .collect()
@@ -90,4 +95,16 @@ pub(super) fn handles_of<S: IndexSegment>(
     let unknown = |id: &String| PyValueError::new_err(format!("unknown subscription `{id}`"));
     let handle = |id: &String| numbered.handle(id).ok_or_else(|| unknown(id));
     ids.iter().map(handle).collect()
+}
+
+/// The header tests of a subscription: fields and values; none for an unknown one.
+pub(super) fn header_tests_of<S: IndexSegment>(
+    numbered: &NumberedSnapshot<S>,
+    id: &str,
+) -> Vec<HeaderField> {
+    let tests = numbered
+        .handle(id)
+        .map(|handle| numbered.header_tests(handle));
+    let owned = |(field, value): (&str, &str)| (field.to_owned(), value.to_owned());
+    tests.map_or_else(Vec::new, |tests| tests.iter().map(owned).collect())
 }

@@ -13,7 +13,8 @@ use super::baseline_missing;
 use super::buffers::BufferBytes;
 use super::document_matcher::DocumentMatcher;
 use super::indexes::{
-    add_each, handles_of, index_error, loaded_tuple, write_error, LoadedTuple, QueryErrorTuple,
+    add_each, handles_of, header_tests_of, index_error, loaded_tuple, write_error, LoadedTuple,
+    QueryErrorTuple,
 };
 use super::outcomes::or_refusal;
 use super::reader::{options, summary_tuple, RefusalTuple, SummaryTuple};
@@ -36,6 +37,7 @@ use crate::keywords::segment::KeywordSegment;
 use crate::keywords::store::KeywordIndex as NativeIndex;
 use crate::keywords::token_sink::Mode;
 use crate::subscription_store::file_format;
+use crate::subscription_store::header_tests::HeaderField;
 use crate::subscription_store::numbering::NumberedSnapshot;
 use crate::tokenizer::word_tokenizer::{tokens_of, WORD_BYTES_MAX};
 
@@ -158,11 +160,13 @@ impl KeywordIndex {
     }
 
     /// Adds all valid queries; returns `(position, code, message, offset in characters)` of the others.
+    #[pyo3(signature = (ids, queries, header_tests=Vec::new()))]
     fn add_many(
         &self,
         py: Python<'_>,
         ids: Vec<String>,
         queries: Vec<String>,
+        header_tests: Vec<Vec<HeaderField>>,
     ) -> PyResult<Vec<QueryErrorTuple>> {
         if ids.len() != queries.len() {
             return Err(PyValueError::new_err(
@@ -171,7 +175,9 @@ impl KeywordIndex {
         }
         Ok(py.detach(|| {
             let mut index = self.lock();
-            add_each(&ids, &queries, |id, query| index.add(id, query))
+            add_each(&ids, &queries, header_tests, |id, query, header| {
+                index.add_where(id, query, header)
+            })
         }))
     }
 
@@ -319,6 +325,16 @@ impl KeywordMatcher {
             kemb_counters(&dict, matcher.engine())?;
         }
         Ok(dict)
+    }
+
+    /// Whether some subscription tests header fields.
+    fn tests_headers(&self) -> bool {
+        with_keyword_matcher!(&self.matcher, matcher => matcher.tests_headers())
+    }
+
+    /// The header tests of a subscription: fields and values.
+    fn header_tests(&self, id: &str) -> Vec<HeaderField> {
+        header_tests_of(self.numbered(), id)
     }
 
     /// The original query text of a subscription.

@@ -8,6 +8,7 @@ use pyo3::prelude::*;
 use pyo3::types::PyTuple;
 
 use super::buffers::{BufferBytes, Documents};
+use super::document_matcher::header_of;
 use super::indexes::handles_of;
 use super::keywords::KeywordMatcher;
 use super::outcomes::{
@@ -20,6 +21,7 @@ use crate::dispatch::event_source::EventSource;
 use crate::engine_selection::with_path_matcher;
 use crate::rewriting::fragment_extractor::Fragment;
 use crate::rewriting::{Limits, LocalNode, Mapping as NativeMapping, Operator};
+use crate::subscription_store::header_tests::HeaderField;
 use crate::xpath::ast::Kind;
 
 /// A mapping from a local schema to the global one.
@@ -91,12 +93,14 @@ fn operator_of(tuple: &Bound<'_, PyTuple>) -> PyResult<Operator> {
 
 /// Matches a document in memory after rewriting it by a mapping.
 #[pyfunction]
+#[pyo3(signature = (matcher, document, mapping, memoize_repeated, header=Vec::new()))]
 pub fn match_mapped<'py>(
     py: Python<'py>,
     matcher: &Matcher,
     document: BufferBytes,
     mapping: &Mapping,
     memoize_repeated: bool,
+    header: Vec<HeaderField>,
 ) -> PyResult<OutcomeTuple<'py>> {
     let bytes: &[u8] = &document;
     let matcher = matcher.matcher.document_matcher();
@@ -105,6 +109,7 @@ pub fn match_mapped<'py>(
             document: &mut DocumentSource::Bytes(bytes),
             mapping: Some(&mapping.mapping),
             memoize_repeated,
+            header: &header,
         })
     });
     outcome(py, matcher, matched)
@@ -114,7 +119,7 @@ pub fn match_mapped<'py>(
 /// Keyword subscriptions, if given, are matched against the original documents. Also returns, by row, the
 /// number of elements that the schema of the mapping does not have, if it is not zero.
 #[pyfunction]
-#[pyo3(signature = (matcher, keywords, documents, offsets, mappings, rows, memoize_repeated))]
+#[pyo3(signature = (matcher, keywords, documents, offsets, mappings, rows, memoize_repeated, headers=Vec::new()))]
 #[allow(clippy::too_many_arguments)]
 pub fn match_batch_mapped<'py>(
     py: Python<'py>,
@@ -125,6 +130,7 @@ pub fn match_batch_mapped<'py>(
     mappings: Vec<PyRef<'py, Mapping>>,
     rows: Vec<Option<usize>>,
     memoize_repeated: bool,
+    headers: Vec<Vec<HeaderField>>,
 ) -> PyResult<(BatchTuple<'py>, Vec<(usize, u64)>)> {
     let documents = Documents::new(&documents, &offsets)?;
     let mappings: Vec<&NativeMapping> = mappings.iter().map(|each| &*each.mapping).collect();
@@ -138,6 +144,7 @@ pub fn match_batch_mapped<'py>(
                 document,
                 mapping: rows[row].map(|number| mappings[number]),
                 memoize_repeated,
+                header: header_of(&headers, row),
             })
         };
         with_ids(&*matcher, match_all(match_row, documents.iter()))
@@ -171,6 +178,7 @@ pub fn select_mapped(
             document: &mut DocumentSource::Bytes(bytes),
             mapping: Some(&mapping.mapping),
             memoize_repeated: false,
+            header: &[],
         };
         let (selected, summary) = with_path_matcher!(
             &matcher.matcher,

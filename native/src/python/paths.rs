@@ -13,7 +13,8 @@ use super::buffers::BufferBytes;
 use super::document_matcher::DocumentMatcher;
 use super::explanations::{explanation_tuple, ExplanationTuple};
 use super::indexes::{
-    add_each, handles_of, index_error, loaded_tuple, write_error, LoadedTuple, QueryErrorTuple,
+    add_each, handles_of, header_tests_of, index_error, loaded_tuple, write_error, LoadedTuple,
+    QueryErrorTuple,
 };
 use super::outcomes::{found_tuple, or_refusal, FoundTuple};
 use super::reader::{options, RefusalTuple};
@@ -26,6 +27,7 @@ use crate::path_index::segment::Segment;
 use crate::path_index::subscription_index::PathIndex as NativeIndex;
 use crate::select::SelectedNode;
 use crate::subscription_store::file_format;
+use crate::subscription_store::header_tests::HeaderField;
 use crate::subscription_store::numbering::NumberedSnapshot;
 use crate::xpath::ast::Kind;
 use crate::xpath::Namespaces;
@@ -92,6 +94,7 @@ impl Index {
 
     /// Adds the valid subscriptions; returns `(position, code, message, offset in characters)` of
     /// the others.
+    #[pyo3(signature = (ids, queries, namespaces, default_namespace, header_tests=Vec::new()))]
     fn add_many(
         &self,
         py: Python<'_>,
@@ -99,6 +102,7 @@ impl Index {
         queries: Vec<String>,
         namespaces: Vec<(String, String)>,
         default_namespace: &str,
+        header_tests: Vec<Vec<HeaderField>>,
     ) -> PyResult<Vec<QueryErrorTuple>> {
         if ids.len() != queries.len() {
             return Err(PyValueError::new_err(
@@ -117,8 +121,8 @@ impl Index {
         };
         Ok(py.detach(|| {
             let mut index = self.lock();
-            add_each(&ids, &queries, |id, query| {
-                index.add(id, query, &namespaces)
+            add_each(&ids, &queries, header_tests, |id, query, header| {
+                index.add_where(id, query, &namespaces, header)
             })
         }))
     }
@@ -299,6 +303,16 @@ impl Matcher {
         let tuple =
             explained.map(|(query, explanation)| explanation_tuple(py, &query, &explanation));
         Ok((tuple.transpose()?, refusal))
+    }
+
+    /// Whether some subscription tests header fields.
+    fn tests_headers(&self) -> bool {
+        with_path_matcher!(&self.matcher, matcher => matcher.tests_headers())
+    }
+
+    /// The header tests of a subscription: fields and values.
+    fn header_tests(&self, id: &str) -> Vec<HeaderField> {
+        header_tests_of(self.numbered(), id)
     }
 
     /// The query of a subscription as it was submitted.

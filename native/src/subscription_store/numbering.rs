@@ -4,6 +4,7 @@
 //! are contiguous and expanding a class costs one range, however many subscribe to it. The order in
 //! which subscriptions were added is looked up on demand.
 
+use crate::subscription_store::header_tests::HeaderTests;
 use crate::subscription_store::store::{IndexSegment, RemovedRows, Snapshot};
 use crate::subscription_store::subscription_table::SubscriptionTable;
 
@@ -98,6 +99,12 @@ impl<S: IndexSegment> NumberedSnapshot<S> {
                 let row = view.find(id)?;
                 Some(base + view.segment.subscriptions().slot_of(row))
             })
+    }
+
+    /// The header tests of a handle.
+    pub fn header_tests(&self, handle: u32) -> HeaderTests {
+        let (view, class) = self.class_of(handle);
+        self.snapshot.views[view].segment.header_tests_of(class)
     }
 
     /// The query of a handle as it was submitted.

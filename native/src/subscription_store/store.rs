@@ -9,6 +9,7 @@ use std::sync::Arc;
 use hashbrown::HashSet;
 
 use crate::subscription_store::file_format::OpenError;
+use crate::subscription_store::header_tests::HeaderTests;
 use crate::subscription_store::subscription_table::SubscriptionTable;
 use crate::xpath::QueryRefusal;
 
@@ -21,6 +22,8 @@ pub trait IndexSegment {
     fn subscriptions(&self) -> &SubscriptionTable;
     /// The query of a row as it was submitted.
     fn source_of(&self, row: u32) -> &str;
+    /// The header tests of a class.
+    fn header_tests_of(&self, class: u32) -> HeaderTests;
 }
 
 /// Builds an [`IndexSegment`].
