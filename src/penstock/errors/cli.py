@@ -18,7 +18,8 @@ ERRORS: dict[str, ErrorSpec] = {
     "subscription-file.directive": ErrorSpec(
         SubscriptionFileError,
         "a directive in a subscription file is unknown or incomplete",
-        "Write `@namespace PREFIX=URI`, `@default-namespace URI` or `@kind keywords`.",
+        "Write `@namespace PREFIX=URI`, `@default-namespace URI`, `@kind keywords` or"
+        " `@where FIELD=VALUE`.",
     ),
     "subscription-file.not-json": ErrorSpec(
         SubscriptionFileError,

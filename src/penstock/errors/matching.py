@@ -36,6 +36,16 @@ ERRORS: dict[str, ErrorSpec] = {
         "Use a short string; a lone surrogate, which Python makes of an undecodable byte, is no"
         " character.",
     ),
+    "subscription.where": ErrorSpec(
+        QueryError,
+        "the tests of header fields of a subscription are invalid",
+        "Write `field=value` with printable characters; `lang=en`, for example.",
+    ),
+    "engine.where": ErrorSpec(
+        EngineError,
+        "the engine cannot match subscriptions that test header fields",
+        "Use the default engine, or `reference`.",
+    ),
     "subscription.uneven": ErrorSpec(
         QueryError,
         "the numbers of ids and queries differ",

@@ -11,6 +11,7 @@ from penstock.errors import PenstockError, QueryError, error
 from penstock.language.limits import MAX_ID_BYTES
 from penstock.language.source_position import surrogate_position, utf8_size
 from penstock.matching.engine import EngineSubscriptions
+from penstock.matching.header_tests import HeaderFields, header_test_error, tests_per_query
 from penstock.matching.results import IndexStats
 from penstock.native import native
 
@@ -95,20 +96,30 @@ def _restored(cls: type[BaseIndex], engine: str, content: bytes) -> BaseIndex:
 def add_checked(
     ids: Sequence[str],
     queries: Sequence[str],
-    add: Callable[[Sequence[str], Sequence[str]], Mapping[int, QueryError]],
+    where: HeaderFields | Sequence[HeaderFields] | None,
+    add: Callable[[Sequence[str], Sequence[str], Sequence[HeaderFields]], Mapping[int, QueryError]],
 ) -> dict[str, QueryError]:
     """Adds queries after checking that each has an id; returns the errors by id."""
-    if len(ids) != len(queries):
+    tests = tests_per_query(where, len(queries))
+    if len(ids) != len(queries) or (tests and len(tests) != len(queries)):
         raise error("subscription.uneven", f"{len(ids)} ids for {len(queries)} queries")
     problems = {
         position: problem
         for position, (name, query) in enumerate(zip(ids, queries, strict=True))
         if (problem := _problem(name, query)) is not None
     }
+    for position, each in enumerate(tests):
+        problem = header_test_error(each)
+        if problem is not None:
+            problems.setdefault(position, problem)
     if not problems:
-        return {ids[position]: reason for position, reason in add(ids, queries).items()}
+        return {ids[position]: reason for position, reason in add(ids, queries, tests).items()}
     valid = [position for position in range(len(ids)) if position not in problems]
-    refused = add([ids[at] for at in valid], [queries[at] for at in valid])
+    refused = add(
+        [ids[at] for at in valid],
+        [queries[at] for at in valid],
+        [tests[at] for at in valid] if tests else (),
+    )
     problems |= {valid[position]: reason for position, reason in refused.items()}
     return {ids[position]: problems[position] for position in sorted(problems)}
 

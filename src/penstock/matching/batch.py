@@ -12,6 +12,7 @@ import pyarrow.compute as pc
 
 from penstock.errors import DocumentError
 from penstock.matching.engine import BatchOutcome
+from penstock.matching.header_tests import HeaderFields
 from penstock.matching.results import Counters, Work
 
 BinaryArray: TypeAlias = "pa.Array[Any] | pa.ChunkedArray[Any]"
@@ -57,15 +58,23 @@ class BatchMatches:
 class BatchEngine(Protocol):
     """An engine that matches batches without nulls."""
 
-    def match_batch(self, documents: pa.LargeBinaryArray) -> BatchOutcome:
-        """Match each document of an array without nulls."""
+    def match_batch(
+        self, documents: pa.LargeBinaryArray, headers: Sequence[HeaderFields] = ()
+    ) -> BatchOutcome:
+        """Match each document of an array without nulls; ``headers`` has one per row, or none."""
 
 
-def match_batch(matcher: BatchEngine, documents: BinaryArray) -> BatchMatches:
+def match_batch(
+    matcher: BatchEngine, documents: BinaryArray, headers: Sequence[HeaderFields] = ()
+) -> BatchMatches:
     """Match each document of an array; a null or refused document becomes an error of its row."""
+    if headers and len(headers) != len(documents):
+        raise ValueError(f"{len(headers)} headers for {len(documents)} documents")
     array = _one_array(documents)
     present = array.drop_null() if array.null_count else array
-    outcome = matcher.match_batch(present)
+    if headers and array.null_count:
+        headers = [headers[row] for row in _rows(array.is_valid())]
+    outcome = matcher.match_batch(present, headers)
     rows = _rows(array.is_valid()) if array.null_count else range(len(array))
     errors = {rows[position]: reason for position, reason in outcome.errors.items()}
     for row in _rows(array.is_null()) if array.null_count else ():

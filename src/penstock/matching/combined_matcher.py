@@ -12,6 +12,7 @@ import pyarrow as pa
 
 from penstock.documents import Fragment
 from penstock.matching.engine import BatchOutcome, Buffer, EngineMatcher, Outcome
+from penstock.matching.header_tests import NO_FIELDS, HeaderFields
 from penstock.matching.matcher import Matcher
 from penstock.matching.native_base import NativeMatcherBase
 from penstock.matching.native_keyword_engine import NativeKeywordMatcher
@@ -60,22 +61,34 @@ class SequentialMatcher:
         self.keywords = keywords
         self.limits = paths.limits
 
-    def match(self, document: Buffer) -> Outcome:
+    @property
+    def tests_headers(self) -> bool:
+        """Whether some subscription tests header fields."""
+        return self.paths.tests_headers or self.keywords.tests_headers
+
+    def match(self, document: Buffer, header: HeaderFields = NO_FIELDS) -> Outcome:
         """Match a document in memory."""
-        return combine_outcomes(self.paths.match(document), self.keywords.match(document))
+        return combine_outcomes(
+            self.paths.match(document, header), self.keywords.match(document, header)
+        )
 
-    def match_file(self, path: str | PathLike[str]) -> Outcome:
+    def match_file(self, path: str | PathLike[str], header: HeaderFields = NO_FIELDS) -> Outcome:
         """Match a file; it is read twice."""
-        return combine_outcomes(self.paths.match_file(path), self.keywords.match_file(path))
+        return combine_outcomes(
+            self.paths.match_file(path, header), self.keywords.match_file(path, header)
+        )
 
-    def match_chunks(self, chunks: Iterable[Buffer]) -> Outcome:
+    def match_chunks(self, chunks: Iterable[Buffer], header: HeaderFields = NO_FIELDS) -> Outcome:
         """Match a document that arrives in chunks, buffering it."""
-        return self.match(b"".join(chunks))
+        return self.match(b"".join(chunks), header)
 
-    def match_batch(self, documents: pa.LargeBinaryArray) -> BatchOutcome:
-        """Match each document of an array without nulls."""
+    def match_batch(
+        self, documents: pa.LargeBinaryArray, headers: Sequence[HeaderFields] = ()
+    ) -> BatchOutcome:
+        """Match each document of an array without nulls; ``headers`` has one per row, or none."""
         return combine_batches(
-            self.paths.match_batch(documents), self.keywords.match_batch(documents)
+            self.paths.match_batch(documents, headers),
+            self.keywords.match_batch(documents, headers),
         )
 
     def select(
@@ -98,6 +111,11 @@ class SequentialMatcher:
     def contains(self, subscription: str) -> bool:
         """Whether the subscription exists."""
         return self.paths.contains(subscription) or self.keywords.contains(subscription)
+
+    def where(self, subscription: str) -> HeaderFields:
+        """The header fields and values that a subscription requires."""
+        engine = self.keywords if self.keywords.contains(subscription) else self.paths
+        return engine.where(subscription)
 
 
 class SinglePassMatcher(NativeMatcherBase, SequentialMatcher):

@@ -18,6 +18,7 @@ import pyarrow as pa
 from penstock.documents import Fragment, Limits
 from penstock.errors import DocumentError, QueryError
 from penstock.matching.answers import Answer, Form
+from penstock.matching.header_tests import NO_FIELDS, HeaderFields
 from penstock.matching.results import NO_WORK, Explanation, Handles, IndexStats, Work
 
 Buffer: TypeAlias = bytes | bytearray | memoryview
@@ -84,17 +85,23 @@ class EngineMatcher(Protocol):
     def limits(self) -> Limits:
         """The limits of the reader."""
 
-    def match(self, document: Buffer) -> Outcome:
+    @property
+    def tests_headers(self) -> bool:
+        """Whether some subscription tests header fields; if not, no header needs to be passed."""
+
+    def match(self, document: Buffer, header: HeaderFields = NO_FIELDS) -> Outcome:
         """Match a document in memory."""
 
-    def match_file(self, path: str | PathLike[str]) -> Outcome:
+    def match_file(self, path: str | PathLike[str], header: HeaderFields = NO_FIELDS) -> Outcome:
         """Match a file."""
 
-    def match_chunks(self, chunks: Iterable[Buffer]) -> Outcome:
+    def match_chunks(self, chunks: Iterable[Buffer], header: HeaderFields = NO_FIELDS) -> Outcome:
         """Match a document that arrives in chunks."""
 
-    def match_batch(self, documents: pa.LargeBinaryArray) -> BatchOutcome:
-        """Match each document of an array without nulls."""
+    def match_batch(
+        self, documents: pa.LargeBinaryArray, headers: Sequence[HeaderFields] = ()
+    ) -> BatchOutcome:
+        """Match each document of an array without nulls; ``headers`` has one per row, or none."""
 
     def select(
         self, document: Buffer, subscriptions: Sequence[str]
@@ -110,6 +117,9 @@ class EngineMatcher(Protocol):
 
     def contains(self, subscription: str) -> bool:
         """Whether the subscription exists."""
+
+    def where(self, subscription: str) -> HeaderFields:
+        """The header fields and values that an existing subscription requires."""
 
 
 class EngineSubscriptions(Protocol):
@@ -146,8 +156,12 @@ class EngineIndex(EngineSubscriptions, Protocol):
         queries: Sequence[str],
         namespaces: Mapping[str, str] | None,
         default_namespace: str | None,
+        where: Sequence[HeaderFields] = (),
     ) -> Mapping[int, QueryError]:
-        """Add all valid queries; returns the errors of the others by position."""
+        """Add all valid queries; returns the errors of the others by position.
+
+        ``where`` has the header tests of each query, or is empty if there are none.
+        """
 
     def matcher(self, engine: str, limits: Limits) -> EngineMatcher:
         """Create a matcher of the current subscriptions."""
@@ -168,7 +182,9 @@ class KeywordEngineMatcher(EngineMatcher, Protocol):
 class KeywordEngineIndex(EngineSubscriptions, Protocol):
     """Stores keyword subscriptions."""
 
-    def add_many(self, ids: Sequence[str], queries: Sequence[str]) -> Mapping[int, QueryError]:
+    def add_many(
+        self, ids: Sequence[str], queries: Sequence[str], where: Sequence[HeaderFields] = ()
+    ) -> Mapping[int, QueryError]:
         """Add all valid queries; returns the errors of the others by position."""
 
     def matcher(self, engine: str, limits: Limits, *, discard: bool) -> KeywordEngineMatcher:

@@ -18,6 +18,7 @@ from penstock.matching.base_index import (
     read_magic,
 )
 from penstock.matching.engine import ENGINES, EngineIndex
+from penstock.matching.header_tests import HeaderFields
 from penstock.matching.matcher import Matcher
 from penstock.matching.native_path_engine import NativeIndex
 from penstock.matching.reference.index_file import MAGIC as REFERENCE_MAGIC
@@ -60,6 +61,7 @@ class SubscriptionIndex(BaseIndex):
         *,
         namespaces: Mapping[str, str] | None = None,
         default_namespace: str | None = None,
+        where: HeaderFields | None = None,
         schema: PathUniverse | None = None,
     ) -> str | None:
         """Add one subscription, and report if it can never match.
@@ -74,6 +76,9 @@ class SubscriptionIndex(BaseIndex):
             The namespace URIs of the query's prefixes.
         default_namespace
             The namespace of element names without a prefix; none by default.
+        where
+            Header fields and the values that they must have, in addition to the query. They are
+            indexed with the query: see the parameter ``header`` of :meth:`Matcher.match`.
         schema
             The schema of the documents. It affects only the returned reason.
 
@@ -94,7 +99,7 @@ class SubscriptionIndex(BaseIndex):
         'no document meets predicate 2 of step 2'
         """
         for reason in self.add_many(
-            [id], [query], namespaces=namespaces, default_namespace=default_namespace
+            [id], [query], namespaces=namespaces, default_namespace=default_namespace, where=where
         ).values():
             raise reason
         parsed = parse(query, namespaces=namespaces, default_namespace=default_namespace)
@@ -107,8 +112,11 @@ class SubscriptionIndex(BaseIndex):
         *,
         namespaces: Mapping[str, str] | None = None,
         default_namespace: str | None = None,
+        where: HeaderFields | Sequence[HeaderFields] | None = None,
     ) -> dict[str, QueryError]:
         """Add many subscriptions; an invalid one does not affect the others.
+
+        ``where`` applies to all queries, or is a sequence with the header tests of each.
 
         Returns
         -------
@@ -117,14 +125,16 @@ class SubscriptionIndex(BaseIndex):
         :func:`penstock.language.why_never`.
         """
 
-        def add(ids: Sequence[str], queries: Sequence[str]) -> Mapping[int, QueryError]:
+        def add(
+            ids: Sequence[str], queries: Sequence[str], tests: Sequence[HeaderFields]
+        ) -> Mapping[int, QueryError]:
             try:
                 check_namespaces(namespaces, default_namespace)
             except QueryError as refused:
                 return dict.fromkeys(range(len(ids)), refused)
-            return self._index.add_many(ids, queries, namespaces, default_namespace)
+            return self._index.add_many(ids, queries, namespaces, default_namespace, tests)
 
-        return add_checked(list(ids), list(queries), add)
+        return add_checked(list(ids), list(queries), where, add)
 
     def matcher(self, *, limits: Limits | None = None, engine: str | None = None) -> Matcher:
         """Create a matcher: a snapshot of the subscriptions.

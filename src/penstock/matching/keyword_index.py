@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from os import PathLike
 
 from penstock.documents import Limits
@@ -15,6 +15,7 @@ from penstock.matching.base_index import (
     read_magic,
 )
 from penstock.matching.engine import KEYWORD_ENGINES, KeywordEngineIndex
+from penstock.matching.header_tests import HeaderFields
 from penstock.matching.keyword_matcher import KeywordMatcher
 from penstock.matching.native_keyword_engine import NativeKeywordIndex
 from penstock.matching.reference.index_file import KEYWORD_MAGIC
@@ -54,7 +55,13 @@ class KeywordIndex(BaseIndex):
         is_reference = self._engine == "reference"
         self._index = ReferenceKeywordIndex() if is_reference else NativeKeywordIndex()
 
-    def add(self, id: str, query: str) -> None:  # noqa: A002
+    def add(
+        self,
+        id: str,  # noqa: A002
+        query: str,
+        *,
+        where: HeaderFields | None = None,
+    ) -> None:
         """Add one subscription.
 
         Parameters
@@ -63,24 +70,34 @@ class KeywordIndex(BaseIndex):
             The subscription's id, unique in this index.
         query
             Words; see :func:`penstock.language.keywords.query.parse_keywords`.
+        where
+            Header fields and the values that they must have, in addition to the query.
 
         Raises
         ------
         QueryError
             The query is invalid, or the id is taken (``subscription.duplicate``).
         """
-        for reason in self.add_many([id], [query]).values():
+        for reason in self.add_many([id], [query], where=where).values():
             raise reason
 
-    def add_many(self, ids: Iterable[str], queries: Iterable[str]) -> dict[str, QueryError]:
+    def add_many(
+        self,
+        ids: Iterable[str],
+        queries: Iterable[str],
+        *,
+        where: HeaderFields | Sequence[HeaderFields] | None = None,
+    ) -> dict[str, QueryError]:
         """Add many subscriptions; an invalid one does not affect the others.
+
+        ``where`` applies to all queries, or is a sequence with the header tests of each.
 
         Returns
         -------
         The errors by id. A duplicate id keeps its first query and yields
         ``subscription.duplicate``.
         """
-        return add_checked(list(ids), list(queries), self._index.add_many)
+        return add_checked(list(ids), list(queries), where, self._index.add_many)
 
     def matcher(
         self, *, limits: Limits | None = None, engine: str | None = None, discard: bool = True

@@ -80,7 +80,7 @@ class KeywordMatcher(Matcher):
             raise ValueError(f"limit must be at least 1, not {limit!r}")
         data = bytes_of(document)
         if ids is None:
-            outcome = self._engine.match(data)
+            outcome = self._engine.match(data, self._fields(None, document))
             if outcome.error is not None:
                 raise outcome.error
             ids = outcome.handles.ids()

@@ -26,6 +26,13 @@ OTHER_NAMESPACES_MAX: Final[int] = 3
 OTHER_NAMESPACES_BYTES_MAX: Final[int] = 16 << 20
 """Size of the largest document that an explanation searches for them."""
 
+HEADER_TESTS_MAX: Final[int] = 16
+"""Header fields that one subscription tests; beyond it, the subscription is refused with the code
+`subscription.where`."""
+
+HEADER_TEST_CHARACTERS_MAX: Final[int] = 1_000
+"""Characters of the name or value of a tested header field; beyond it, likewise."""
+
 KEYWORD_WITNESSES_MAX: Final[int] = 16
 """Witness elements per keyword that an answer lists and its path return includes; the rest are
 counted, and the answer is flagged as truncated."""

@@ -10,11 +10,12 @@ from functools import partial
 from os import PathLike
 from typing import Final
 
-from penstock.documents import Document, Fragment
+from penstock.documents import Document, Fragment, Header
 from penstock.errors import DocumentError, error
 from penstock.language.source_position import utf8_size
 from penstock.matching.batch import BatchMatches, BinaryArray, match_batch
 from penstock.matching.engine import Buffer, EngineMatcher, Outcome
+from penstock.matching.header_tests import NO_FIELDS, HeaderFields, fields_of
 from penstock.matching.results import Counters, Explanation, Matches, ResolvedIds
 
 PIPE_CHUNK_BYTES: Final = 1 << 16
@@ -33,13 +34,25 @@ class Matcher:
         self._engine = engine
         self.description = description or type(engine).__name__
         """What it matches: the number of subscriptions and the engine."""
+        self._tests_headers = engine.tests_headers
 
     @property
     def engine(self) -> EngineMatcher:
         """The engine's matcher."""
         return self._engine
 
-    def match(self, document: Buffer | Document, *, fragments: bool = False) -> Matches:
+    @property
+    def tests_headers(self) -> bool:
+        """Whether some subscription tests header fields; if not, headers make no difference."""
+        return self._tests_headers
+
+    def match(
+        self,
+        document: Buffer | Document,
+        *,
+        fragments: bool = False,
+        header: Header | HeaderFields | None = None,
+    ) -> Matches:
         """Match one document.
 
         Parameters
@@ -49,11 +62,32 @@ class Matcher:
         fragments
             Also return the fragments that each query selected; see :attr:`Matches.untold` for the
             exceptions.
+        header
+            The header that subscriptions with ``where`` test; by default that of a
+            :class:`~penstock.documents.Document`.
+
+        Examples
+        --------
+        >>> from penstock import SubscriptionIndex
+        >>> index = SubscriptionIndex()
+        >>> index.add("english", "//item", where={"lang": "en"})
+        >>> matcher = index.matcher()
+        >>> matcher.match(b"<news><item/></news>", header={"lang": "en"}).ids
+        ('english',)
+        >>> matcher.match(b"<news><item/></news>", header={"lang": "fr"}).ids
+        ()
         """
         data = bytes_of(document)
-        return self._matches(self._engine.match(data), data if fragments else None)
+        outcome = self._engine.match(data, self._fields(header, document))
+        return self._matches(outcome, data if fragments else None)
 
-    def match_file(self, path: str | PathLike[str], *, fragments: bool = False) -> Matches:
+    def match_file(
+        self,
+        path: str | PathLike[str],
+        *,
+        fragments: bool = False,
+        header: Header | HeaderFields | None = None,
+    ) -> Matches:
         """Match a file of any size, in one streaming pass.
 
         The content of a pipe is spooled, because it cannot be read again.
@@ -61,29 +95,41 @@ class Matcher:
         if not stat.S_ISREG(os.stat(path).st_mode):
             with open(path, "rb") as pipe:
                 chunks = iter(partial(pipe.read, PIPE_CHUNK_BYTES), b"")
-                return self.match_chunks(chunks, fragments=fragments)
+                return self.match_chunks(chunks, fragments=fragments, header=header)
         if not fragments:
-            return self._matches(self._engine.match_file(path), None)
+            return self._matches(self._engine.match_file(path, self._fields(header)), None)
         with open(path, "rb") as file:
             try:
                 content = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
             except ValueError:  # an empty file cannot be mapped
                 return self.match(b"", fragments=True)
             with content, memoryview(content) as data:
-                return self.match(data, fragments=True)
+                return self.match(data, fragments=True, header=header)
 
-    def match_chunks(self, chunks: Iterable[Buffer], *, fragments: bool = False) -> Matches:
+    def match_chunks(
+        self,
+        chunks: Iterable[Buffer],
+        *,
+        fragments: bool = False,
+        header: Header | HeaderFields | None = None,
+    ) -> Matches:
         """Match a document that arrives in chunks of any size.
 
         With ``fragments``, the chunks are buffered, because fragments need a second pass.
         """
         if fragments:
-            return self.match(b"".join(chunks), fragments=True)
-        return self._matches(self._engine.match_chunks(chunks), None)
+            return self.match(b"".join(chunks), fragments=True, header=header)
+        return self._matches(self._engine.match_chunks(chunks, self._fields(header)), None)
 
-    def match_batch(self, documents: BinaryArray) -> BatchMatches:
-        """Match an Arrow array of binary, one document per row; rows may be null."""
-        return match_batch(self._engine, documents)
+    def match_batch(
+        self, documents: BinaryArray, headers: Sequence[Header | HeaderFields] = ()
+    ) -> BatchMatches:
+        """Match an Arrow array of binary, one document per row; rows may be null.
+
+        ``headers`` has one header per row, or is empty.
+        """
+        fields = [fields_of(each) for each in headers] if self._tests_headers else []
+        return match_batch(self._engine, documents, fields)
 
     def select(
         self, document: Buffer | Document, ids: Sequence[str]
@@ -98,7 +144,13 @@ class Matcher:
                 raise error("subscription.unknown", f"unknown subscription {name!a}")
         return self._engine.select(bytes_of(document), ids)
 
-    def explain(self, document: Buffer | Document, id: str) -> Explanation:  # noqa: A002
+    def explain(
+        self,
+        document: Buffer | Document,
+        id: str,  # noqa: A002
+        *,
+        header: Header | HeaderFields | None = None,
+    ) -> Explanation:
         """Explain why a document matches a subscription, or at which step it fails.
 
         Raises
@@ -109,7 +161,12 @@ class Matcher:
         explanation = self._engine.explain(bytes_of(document), id)
         if explanation is None:
             raise error("subscription.unknown", f"unknown subscription `{id}`")
-        return explanation
+        return explanation.with_header(self._engine.where(id), self._fields(header, document))
+
+    def _fields(
+        self, header: Header | HeaderFields | None, document: object = None
+    ) -> HeaderFields:
+        return fields_of(header, document) if self._tests_headers else NO_FIELDS
 
     def __repr__(self) -> str:
         return f"<{type(self).__name__}: {self.description}>"

@@ -9,9 +9,10 @@ from typing import TYPE_CHECKING, TypeAlias, TypeVar
 import pyarrow as pa
 
 from penstock.documents import Context, Span, Summary
-from penstock.errors import DocumentError, IndexFileError, QueryError, Where
+from penstock.errors import DocumentError, EngineError, IndexFileError, QueryError, Where
 from penstock.language.source_position import position_of, utf8_size
 from penstock.matching.engine import BatchOutcome, Buffer, Outcome
+from penstock.matching.header_tests import NO_FIELDS, HeaderFields, is_testable
 from penstock.matching.results import Handles, IndexStats, Work
 from penstock.native import native
 
@@ -64,27 +65,38 @@ class NativeMatcherBase:
 
     core: DocumentMatcher
 
-    def match(self, document: Buffer) -> Outcome:
+    def match(self, document: Buffer, header: HeaderFields = NO_FIELDS) -> Outcome:
         """Match a document in memory."""
-        return outcome_of(*self.core.match_bytes(document))
+        return outcome_of(*self.core.match_bytes(document, native_header(header)))
 
-    def match_file(self, path: str | PathLike[str]) -> Outcome:
+    def match_file(self, path: str | PathLike[str], header: HeaderFields = NO_FIELDS) -> Outcome:
         """Match a file in one streaming pass."""
-        return outcome_of(*self.core.match_file(path))
+        return outcome_of(*self.core.match_file(path, native_header(header)))
 
-    def match_chunks(self, chunks: Iterable[Buffer]) -> Outcome:
+    def match_chunks(self, chunks: Iterable[Buffer], header: HeaderFields = NO_FIELDS) -> Outcome:
         """Match a document that arrives in chunks."""
-        return outcome_of(*self.core.match_chunks(chunks))
+        return outcome_of(*self.core.match_chunks(chunks, native_header(header)))
 
-    def match_batch(self, documents: pa.LargeBinaryArray) -> BatchOutcome:
-        """Match each document of an array without nulls."""
-        return batch_outcome(documents, self.core.match_batch)
+    def match_batch(
+        self, documents: pa.LargeBinaryArray, headers: Sequence[HeaderFields] = ()
+    ) -> BatchOutcome:
+        """Match each document of an array without nulls; ``headers`` has one per row, or none."""
+        native_headers = [native_header(each) for each in headers]
+        return batch_outcome(
+            documents,
+            lambda content, offsets: self.core.match_batch(content, offsets, native_headers),
+        )
 
 
 class NativeSnapshotMatcher(NativeMatcherBase):
     """A matcher of one kind of subscription, with access to their queries."""
 
     core: Matcher | KeywordMatcher
+
+    @property
+    def tests_headers(self) -> bool:
+        """Whether some subscription tests header fields."""
+        return self.core.tests_headers()
 
     def contains(self, subscription: str) -> bool:
         """Whether the subscription exists."""
@@ -94,6 +106,21 @@ class NativeSnapshotMatcher(NativeMatcherBase):
         """The text of a subscription's query; ``None`` for an unknown one."""
         # No subscription has an id that cannot be encoded.
         return None if utf8_size(subscription) is None else self.core.query(subscription)
+
+    def where(self, subscription: str) -> HeaderFields:
+        """The header fields and values that a subscription requires."""
+        return dict(self.core.header_tests(subscription))
+
+
+def native_header(header: HeaderFields) -> list[tuple[str, str]]:
+    """A header as the native core expects it, without fields that no subscription can test."""
+    return [(name, value) for name, value in header.items() if is_testable(name, value)]
+
+
+def refuse_header_tests(engine: str, core: Matcher | KeywordMatcher) -> None:
+    """Refuses a baseline engine if subscriptions test header fields, which it ignores."""
+    if core.tests_headers():
+        raise EngineError("engine.where", f"the engine `{engine}` does not test header fields")
 
 
 def batch_outcome(

@@ -12,6 +12,7 @@ from penstock.errors import DocumentError, QueryError
 from penstock.language.keywords.query import Mode, parse_keywords
 from penstock.matching.answers import Answer, Form, KeywordWitnesses, merge_spans, path_returns
 from penstock.matching.engine import OR_TOO_LARGE, Buffer
+from penstock.matching.header_tests import HeaderFields
 from penstock.matching.limits import WITNESSES_MAX
 from penstock.matching.line_numbers import Lines
 from penstock.matching.native_base import (
@@ -22,6 +23,7 @@ from penstock.matching.native_base import (
     document_error,
     loaded_index,
     query_errors,
+    refuse_header_tests,
     summary_of,
 )
 from penstock.matching.results import Explanation, Witness
@@ -65,13 +67,18 @@ class NativeKeywordIndex(NativeIndexBase):
         """The index in the content of an index file."""
         return cls(loaded_index("a pickled index", native.KeywordIndex.from_bytes(content)))
 
-    def add_many(self, ids: Sequence[str], queries: Sequence[str]) -> Mapping[int, QueryError]:
+    def add_many(
+        self, ids: Sequence[str], queries: Sequence[str], where: Sequence[HeaderFields] = ()
+    ) -> Mapping[int, QueryError]:
         """Add all valid queries; returns the errors of the others by position."""
-        return query_errors(queries, self._index.add_many(list(ids), list(queries)))
+        tests = [list(each.items()) for each in where]
+        return query_errors(queries, self._index.add_many(list(ids), list(queries), tests))
 
     def matcher(self, engine: str, limits: Limits, *, discard: bool) -> NativeKeywordMatcher:
         """Create a matcher of the current subscriptions."""
         core = self._index.matcher(engine, limits.by_name(), discard)
+        if engine != DEFAULT_KEYWORD_ENGINE:
+            refuse_header_tests(engine, core)
         return NativeKeywordMatcher(core, limits, is_baseline=engine != DEFAULT_KEYWORD_ENGINE)
 
 

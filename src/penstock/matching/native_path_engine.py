@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from os import PathLike
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING, Final, TypeAlias
 
 from penstock.documents import (
     Context,
@@ -20,6 +20,7 @@ from penstock.errors import QueryError
 from penstock.language.xpath.native_tree import query_of
 from penstock.matching.engine import Buffer
 from penstock.matching.explanation_text import ExplanationText
+from penstock.matching.header_tests import HeaderFields
 from penstock.matching.limits import CACHE_BYTES_MAX, OTHER_NAMESPACES_BYTES_MAX, UNDECIDED_MAX
 from penstock.matching.line_numbers import Lines
 from penstock.matching.native_base import (
@@ -29,6 +30,7 @@ from penstock.matching.native_base import (
     document_error,
     loaded_index,
     query_errors,
+    refuse_header_tests,
     summary_of,
 )
 from penstock.matching.other_namespaces import OtherNamespaces
@@ -37,6 +39,8 @@ from penstock.native import native
 
 if TYPE_CHECKING:
     from penstock._native import Index, Matcher
+
+DEFAULT_ENGINE: Final = "shared"
 
 _Spans: TypeAlias = Sequence[tuple[int, int, bool]]
 _Node: TypeAlias = tuple[Kind, tuple[str, str] | None, _Spans, Sequence[tuple[str, str]]]
@@ -66,18 +70,24 @@ class NativeIndex(NativeIndexBase):
         queries: Sequence[str],
         namespaces: Mapping[str, str] | None,
         default_namespace: str | None,
+        where: Sequence[HeaderFields] = (),
     ) -> Mapping[int, QueryError]:
         """Add all valid queries; returns the errors of the others by position."""
         refused = self._index.add_many(
-            list(ids), list(queries), list((namespaces or {}).items()), default_namespace or ""
+            list(ids),
+            list(queries),
+            list((namespaces or {}).items()),
+            default_namespace or "",
+            [list(each.items()) for each in where],
         )
         return query_errors(queries, refused)
 
     def matcher(self, engine: str, limits: Limits) -> NativeMatcher:
         """Create a matcher of the current subscriptions."""
-        return NativeMatcher(
-            self._index.matcher(engine, limits.by_name(), CACHE_BYTES_MAX, UNDECIDED_MAX), limits
-        )
+        core = self._index.matcher(engine, limits.by_name(), CACHE_BYTES_MAX, UNDECIDED_MAX)
+        if engine != DEFAULT_ENGINE:
+            refuse_header_tests(engine, core)
+        return NativeMatcher(core, limits)
 
 
 class NativeMatcher(NativeSnapshotMatcher):

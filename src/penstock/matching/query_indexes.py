@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from os import PathLike
 from typing import Final, Literal, TypeAlias
 
 from penstock.documents import Limits
 from penstock.errors import QueryError
 from penstock.matching import KeywordIndex, Matcher, SubscriptionIndex, combine_matchers
+from penstock.matching.header_tests import HeaderFields
 
 QueryKind: TypeAlias = Literal["xpath", "keywords"]
 """The language of a subscription's query."""
@@ -20,9 +21,12 @@ AnyIndex: TypeAlias = SubscriptionIndex | KeywordIndex
 Bindings: TypeAlias = tuple[tuple[str, str], ...]
 """Namespace prefixes and their URIs."""
 
-NumberedQuery: TypeAlias = tuple[int, QueryKind, str, Bindings, str | None]
-"""A query's number in the indexes, its kind, text, namespaces and default namespace. A plain tuple,
-because there may be a million of them."""
+NumberedQuery: TypeAlias = tuple[int, QueryKind, str, Bindings, str | None, Bindings]
+"""A query's number in the indexes, its kind, text, namespaces, default namespace, and header fields
+with the values that it requires. A plain tuple, because there may be a million of them."""
+
+_Group: TypeAlias = tuple[list[str], list[str], list[HeaderFields]]
+"""Ids, texts, and the header tests of each, if any."""
 
 
 class QueryIndexes:
@@ -33,18 +37,20 @@ class QueryIndexes:
 
     def add(self, queries: Iterable[NumberedQuery]) -> dict[int, QueryError]:
         """Add queries; returns the errors of those that are refused, by number."""
-        groups: dict[tuple[QueryKind, Bindings, str | None], tuple[list[str], list[str]]] = {}
-        for number, kind, query, namespaces, default_namespace in queries:
+        groups: dict[tuple[QueryKind, Bindings, str | None, bool], _Group] = {}
+        for number, kind, query, namespaces, default_namespace, where in queries:
             # Queries with the same namespaces are added in one call.
-            context = (kind, namespaces, default_namespace)
+            context = (kind, namespaces, default_namespace, bool(where))
             if context not in groups:
-                groups[context] = ([], [])
-            ids, texts = groups[context]
+                groups[context] = ([], [], [])
+            ids, texts, tests = groups[context]
             ids.append(str(number))
             texts.append(query)
+            if where:
+                tests.append(dict(where))
         refused: dict[int, QueryError] = {}
-        for context, (ids, texts) in groups.items():
-            errors = self._add_group(*context, ids, texts)
+        for (kind, namespaces, default_namespace, _), group in groups.items():
+            errors = self._add_group(kind, namespaces, default_namespace, group)
             refused.update({int(number): reason for number, reason in errors.items()})
         return refused
 
@@ -53,16 +59,20 @@ class QueryIndexes:
         kind: QueryKind,
         namespaces: Bindings,
         default_namespace: str | None,
-        ids: Sequence[str],
-        texts: Sequence[str],
+        group: _Group,
     ) -> Mapping[str, QueryError]:
+        ids, texts, where = group
         if kind not in self._by_kind:
             self._by_kind[kind] = KeywordIndex() if kind == "keywords" else SubscriptionIndex()
         index = self._by_kind[kind]
         if isinstance(index, KeywordIndex):
-            return index.add_many(ids, texts)
+            return index.add_many(ids, texts, where=where)
         return index.add_many(
-            ids, texts, namespaces=dict(namespaces), default_namespace=default_namespace
+            ids,
+            texts,
+            namespaces=dict(namespaces),
+            default_namespace=default_namespace,
+            where=where,
         )
 
     def discard(self, number: int) -> None:

@@ -7,7 +7,7 @@ are requested: most matches are only counted.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Protocol
 
@@ -307,19 +307,35 @@ class Explanation:
     """For a keyword query: the keywords that do not occur in the document."""
     never: bool = False
     """Whether the query contradicts itself, so that no document can match it."""
+    header_failures: Mapping[str, tuple[str, str | None]] = field(default_factory=dict)
+    """The header fields that do not have the required value: that value, and the actual one."""
     error: DocumentError | None = field(default=None, compare=False)
     """The error of a refused document."""
 
     @property
     def matched(self) -> bool:
         """Whether the document matches the subscription."""
-        return bool(self.witnesses)
+        return bool(self.witnesses) and not self.header_failures
+
+    def with_header(self, where: Mapping[str, str], header: Mapping[str, str]) -> Explanation:
+        """The explanation of the same subscription with its tests of header fields."""
+        failures = {
+            name: (value, header.get(name))
+            for name, value in where.items()
+            if header.get(name) != value
+        }
+        return replace(self, header_failures=failures) if failures else self
 
     def __str__(self) -> str:
         if self.error is not None:
             return f"{self.subscription} did not match: the document was refused, {self.error}"
         verb = "matched" if self.matched else "did not match"
         lines = [f"{self.subscription} {verb}: {self.query}"]
+        for name, (wanted, actual) in self.header_failures.items():
+            found = "there is no such field" if actual is None else f"it is {actual}"
+            lines.append(f"the header field {name} must be {wanted}; {found}")
+        if self.header_failures:
+            return "\n  ".join(lines)
         lines += map(str, self.steps or self.failures or self.answers)
         shown = len(self.answers) or 1
         if self.witness_count > shown:

@@ -8,7 +8,7 @@ from typing import Literal, Protocol, TypeAlias, get_args
 
 import pyarrow as pa
 
-from penstock.documents import Document, Fragment
+from penstock.documents import Document, Fragment, Header
 from penstock.errors import DocumentError, error
 from penstock.matching import BatchMatches, Explanation, KeywordMatcher, Matcher, Matches
 from penstock.matching.batch import BinaryArray, match_batch
@@ -19,6 +19,7 @@ from penstock.matching.combined_matcher import (
     combine_outcomes,
 )
 from penstock.matching.engine import BatchOutcome, Buffer, EngineMatcher, Outcome
+from penstock.matching.header_tests import NO_FIELDS, HeaderFields, fields_of
 from penstock.matching.matcher import bytes_of, matches_of
 from penstock.matching.native_keyword_engine import NativeKeywordMatcher
 from penstock.matching.native_path_engine import NativeMatcher
@@ -43,11 +44,16 @@ Way: TypeAlias = Literal["sdr", "nddr", "iddr"]
 class Rewriting(Protocol):
     """Matches XPath subscriptions on rewritten documents."""
 
-    def match(self, document: Buffer, mapping: SchemaMapping) -> Outcome:
+    def match(
+        self, document: Buffer, mapping: SchemaMapping, header: HeaderFields = NO_FIELDS
+    ) -> Outcome:
         """Match a document that is in memory."""
 
     def match_batch(
-        self, documents: pa.LargeBinaryArray, mappings: Sequence[SchemaMapping | None]
+        self,
+        documents: pa.LargeBinaryArray,
+        mappings: Sequence[SchemaMapping | None],
+        headers: Sequence[HeaderFields] = (),
     ) -> BatchOutcome:
         """Match each document of an array without nulls, with its mapping if it has one."""
 
@@ -119,6 +125,7 @@ class MediatedMatcher:
         mapping: SchemaMapping | None,
         *,
         fragments: bool = False,
+        header: Header | HeaderFields | None = None,
     ) -> Matches:
         """Match one document.
 
@@ -130,20 +137,29 @@ class MediatedMatcher:
             The mapping to the global schema; ``None`` matches the document unchanged.
         fragments
             Also return the fragments of the original that each query selected.
+        header
+            As for :meth:`Matcher.match`.
         """
         if mapping is None or self._paths is None:
-            return self._matcher.match(document, fragments=fragments)
+            return self._matcher.match(document, fragments=fragments, header=header)
         content = bytes_of(document)
-        outcome = self._paths.match(content, mapping)
+        fields = fields_of(header, document) if self._matcher.tests_headers else NO_FIELDS
+        outcome = self._paths.match(content, mapping, fields)
         if self._keywords is not None and not self._in_one_reading:
-            outcome = combine_outcomes(outcome, self._keywords.match(content))
+            outcome = combine_outcomes(outcome, self._keywords.match(content, fields))
         select = partial(self.select, content, mapping) if fragments else None
         return matches_of(outcome, select)
 
     def match_batch(
-        self, documents: BinaryArray, mappings: Sequence[SchemaMapping | None]
+        self,
+        documents: BinaryArray,
+        mappings: Sequence[SchemaMapping | None],
+        headers: Sequence[Header | HeaderFields] = (),
     ) -> BatchMatches:
-        """Match an Arrow array of binary, one document per row, with its mapping if it has one."""
+        """Match an Arrow array of binary, one document per row, with its mapping if it has one.
+
+        ``headers`` has one header per row, or is empty.
+        """
         if len(mappings) != len(documents):
             message = f"{len(mappings)} mappings for {len(documents)} documents"
             raise error("mapping.uneven", message)
@@ -152,7 +168,8 @@ class MediatedMatcher:
             for mapping, valid in zip(mappings, documents.is_valid().to_pylist(), strict=True)
             if valid
         ]
-        return match_batch(_Rows(self, present), documents)
+        fields = [fields_of(each) for each in headers] if self._matcher.tests_headers else []
+        return match_batch(_Rows(self, present), documents, fields)
 
     def select(
         self,
@@ -189,6 +206,8 @@ class MediatedMatcher:
         document: Buffer | Document,
         mapping: SchemaMapping | None,
         id: str,  # noqa: A002
+        *,
+        header: Header | HeaderFields | None = None,
     ) -> Explanation:
         """Explain why a document matches a subscription, or at which step it fails.
 
@@ -202,21 +221,24 @@ class MediatedMatcher:
         """
         of_keywords = self._keywords is not None and self._keywords.contains(id)
         if mapping is None or self._path_engine is None or of_keywords:
-            return self._matcher.explain(document, id)
+            return self._matcher.explain(document, id, header=header)
         explanation = _on_trees(self._path_engine).explain(bytes_of(document), mapping, id)
         if explanation is None:
             raise error("subscription.unknown", f"unknown subscription `{id}`")
-        return explanation
+        return explanation.with_header(self._path_engine.where(id), fields_of(header, document))
 
     def _match_rows(
-        self, documents: pa.LargeBinaryArray, mappings: Sequence[SchemaMapping | None]
+        self,
+        documents: pa.LargeBinaryArray,
+        mappings: Sequence[SchemaMapping | None],
+        headers: Sequence[HeaderFields],
     ) -> BatchOutcome:
         if self._paths is None:
-            return self._matcher.engine.match_batch(documents)
-        outcome = self._paths.match_batch(documents, mappings)
+            return self._matcher.engine.match_batch(documents, headers)
+        outcome = self._paths.match_batch(documents, mappings, headers)
         if self._keywords is None or self._in_one_reading:
             return outcome
-        return combine_batches(outcome, self._keywords.match_batch(documents))
+        return combine_batches(outcome, self._keywords.match_batch(documents, headers))
 
 
 class _Rows:
@@ -226,8 +248,10 @@ class _Rows:
         self._mediated = mediated
         self._mappings = mappings
 
-    def match_batch(self, documents: pa.LargeBinaryArray) -> BatchOutcome:
-        return self._mediated._match_rows(documents, self._mappings)
+    def match_batch(
+        self, documents: pa.LargeBinaryArray, headers: Sequence[HeaderFields] = ()
+    ) -> BatchOutcome:
+        return self._mediated._match_rows(documents, self._mappings, headers)
 
 
 def _selected(

@@ -11,11 +11,13 @@ import pyarrow as pa
 
 from penstock.documents import Context, Fragment, Kind, Name, Span
 from penstock.matching.engine import BatchOutcome, Buffer, Outcome
+from penstock.matching.header_tests import NO_FIELDS, HeaderFields
 from penstock.matching.native_base import (
     BatchTuple,
     batch_outcome,
     context_of,
     document_error,
+    native_header,
     outcome_of,
     summary_of,
 )
@@ -54,7 +56,9 @@ class NativeRewriting:
         self._mappings = CompiledMappings()
         self._memoize_repeated = memoize_repeated
 
-    def match(self, document: Buffer, mapping: SchemaMapping) -> Outcome:
+    def match(
+        self, document: Buffer, mapping: SchemaMapping, header: HeaderFields = NO_FIELDS
+    ) -> Outcome:
         """Match a document in memory, in one reading with keyword subscriptions."""
         if self._keywords is not None:
             offsets = struct.pack("=2q", 0, len(memoryview(document)))
@@ -66,18 +70,26 @@ class NativeRewriting:
                 [self._mappings.of(mapping)],
                 [0],
                 self._memoize_repeated,
+                [native_header(header)],
             )
             # All ids of the batch belong to the single document.
             error = document_error(refusals[0][1]) if refusals else None
             return Outcome(ResolvedIds(ids), Work(**counters), error)
         return outcome_of(
             *native.match_mapped(
-                self._paths, document, self._mappings.of(mapping), self._memoize_repeated
+                self._paths,
+                document,
+                self._mappings.of(mapping),
+                self._memoize_repeated,
+                native_header(header),
             )
         )
 
     def match_batch(
-        self, documents: pa.LargeBinaryArray, mappings: Sequence[SchemaMapping | None]
+        self,
+        documents: pa.LargeBinaryArray,
+        mappings: Sequence[SchemaMapping | None],
+        headers: Sequence[HeaderFields] = (),
     ) -> BatchOutcome:
         """Match each document of an array without nulls, with its mapping if it has one.
 
@@ -96,6 +108,7 @@ class NativeRewriting:
             rows.append(numbers[id(mapping)])
 
         unknown: dict[int, int] = {}
+        native_headers = [native_header(each) for each in headers]
 
         def match(content: memoryview, offsets: memoryview) -> BatchTuple:
             batch, of_rows = native.match_batch_mapped(
@@ -106,6 +119,7 @@ class NativeRewriting:
                 compiled,
                 rows,
                 self._memoize_repeated,
+                native_headers,
             )
             unknown.update(of_rows)
             return batch

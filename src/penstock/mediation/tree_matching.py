@@ -12,6 +12,7 @@ import pyarrow as pa
 from penstock.documents import Fragment, Kind, Limits, Span
 from penstock.errors import DocumentError
 from penstock.matching.engine import BatchOutcome, Buffer, EngineMatcher, Outcome
+from penstock.matching.header_tests import NO_FIELDS, HeaderFields
 from penstock.matching.reference.reference_base import batch_of
 from penstock.matching.results import Explanation, ResolvedIds, Work
 from penstock.mediation.mapping import Mapping as SchemaMapping
@@ -76,7 +77,9 @@ class TreeMatching(ABC):
     ) -> Mapping[str, tuple[Fragment, ...]]:
         """Cuts the fragments of nodes from the original."""
 
-    def match(self, document: Buffer, mapping: SchemaMapping) -> Outcome:
+    def match(
+        self, document: Buffer, mapping: SchemaMapping, header: HeaderFields = NO_FIELDS
+    ) -> Outcome:
         """Match a document in memory."""
         try:
             written = self.written(document, mapping)
@@ -84,24 +87,28 @@ class TreeMatching(ABC):
             return Outcome(ResolvedIds(), error=reason)
         ids: dict[str, None] = {}
         for tree in written.trees:
-            outcome = self._of_trees.match(tree)
+            outcome = self._of_trees.match(tree, header)
             if outcome.error is not None:
                 return Outcome(ResolvedIds(), error=outcome.error)
             ids |= dict.fromkeys(outcome.handles.ids())
         return Outcome(ResolvedIds(ids), written.work)
 
     def match_batch(
-        self, documents: pa.LargeBinaryArray, mappings: Sequence[SchemaMapping | None]
+        self,
+        documents: pa.LargeBinaryArray,
+        mappings: Sequence[SchemaMapping | None],
+        headers: Sequence[HeaderFields] = (),
     ) -> BatchOutcome:
         """Match each document of an array without nulls, with its mapping if it has one."""
 
         def outcomes() -> Iterator[Outcome]:
-            for row, mapping in zip(documents, mappings, strict=True):
+            own = headers or [NO_FIELDS] * len(documents)
+            for row, mapping, header in zip(documents, mappings, own, strict=True):
                 document = row.as_py()
                 if mapping is None:
-                    yield self._paths.match(document)
+                    yield self._paths.match(document, header)
                 else:
-                    yield self.match(document, mapping)
+                    yield self.match(document, mapping, header)
 
         return batch_of(outcomes())
 

@@ -6,12 +6,14 @@ from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from os import PathLike
+from typing import Any
 
 from penstock.documents import Fragment, Limits
 from penstock.errors import DocumentError, QueryError
 from penstock.language.keywords.query import KeywordQuery, parse_keywords
 from penstock.matching.answers import Answer, Form, path_returns
 from penstock.matching.engine import Buffer, Outcome
+from penstock.matching.header_tests import NO_FIELDS, HeaderFields, failed_tests
 from penstock.matching.limits import WITNESSES_MAX
 from penstock.matching.reference import keyword_semantics
 from penstock.matching.reference.index_file import (
@@ -32,15 +34,16 @@ class _Entry:
     id: str
     text: str
     query: KeywordQuery
+    where: HeaderFields
 
 
-def _entry(name: str, text: str) -> _Entry:
-    return _Entry(name, text, parse_keywords(text))
+def _entry(name: str, text: str, where: HeaderFields = NO_FIELDS) -> _Entry:
+    return _Entry(name, text, parse_keywords(text), dict(where))
 
 
-def _entry_of(row: Mapping[str, str]) -> _Entry:
+def _entry_of(row: Mapping[str, Any]) -> _Entry:
     """The subscription of a row of an index file."""
-    return _entry(row["id"], row["query"])
+    return _entry(row["id"], row["query"], row.get("where", NO_FIELDS))
 
 
 class ReferenceKeywordIndex(ReferenceIndexBase[_Entry]):
@@ -56,16 +59,20 @@ class ReferenceKeywordIndex(ReferenceIndexBase[_Entry]):
         """The index in the content of an index file."""
         return cls(decode_index(content, "a pickled index", KEYWORD_MAGIC, _entry_of))
 
-    def add_many(self, ids: Sequence[str], queries: Sequence[str]) -> Mapping[int, QueryError]:
+    def add_many(
+        self, ids: Sequence[str], queries: Sequence[str], where: Sequence[HeaderFields] = ()
+    ) -> Mapping[int, QueryError]:
         """Add all valid queries; returns the errors of the others by position."""
-        return self._add_each(ids, queries, _entry)
+        return self._add_each(ids, queries, where, _entry)
 
     def stats(self) -> IndexStats:
         """Sizes of the index."""
         snapshot = self._snapshot()
         return IndexStats(
             subscriptions=len(snapshot),
-            distinct_queries=len({each.query for each in snapshot}),
+            distinct_queries=len(
+                {(each.query, frozenset(each.where.items())) for each in snapshot}
+            ),
             segments=1 if snapshot else 0,
         )
 
@@ -78,7 +85,11 @@ class ReferenceKeywordIndex(ReferenceIndexBase[_Entry]):
         return encode_index(KEYWORD_MAGIC, self._rows())
 
     def _rows(self) -> list[dict[str, object]]:
-        return [{"id": each.id, "query": each.text} for each in self._snapshot()]
+        return [
+            {"id": each.id, "query": each.text}
+            | ({"where": dict(each.where)} if each.where else {})
+            for each in self._snapshot()
+        ]
 
     def matcher(self, engine: str, limits: Limits, *, discard: bool) -> ReferenceKeywordMatcher:
         """Create a matcher of the current subscriptions; ``discard`` has no effect."""
@@ -96,7 +107,12 @@ class ReferenceKeywordMatcher(ReferenceMatcherBase):
         for each in subscriptions:
             self._ids_by_query[each.query].append(each.id)
 
-    def match(self, document: Buffer) -> Outcome:
+    @property
+    def tests_headers(self) -> bool:
+        """Whether some subscription tests header fields."""
+        return any(each.where for each in self._by_id.values())
+
+    def match(self, document: Buffer, header: HeaderFields = NO_FIELDS) -> Outcome:
         """Match a document in memory."""
         try:
             reading = self._read(document)
@@ -106,7 +122,7 @@ class ReferenceKeywordMatcher(ReferenceMatcherBase):
         ids: list[str] = []
         for query, equal in self._ids_by_query.items():
             if keyword_semantics.answers(query, elements):
-                ids += equal
+                ids += [name for name in equal if not failed_tests(self._by_id[name].where, header)]
         return Outcome(ResolvedIds(ids), Work(bytes_read=reading.size, elements=len(elements)))
 
     def engine_counters(self) -> Mapping[str, int]:
@@ -150,6 +166,10 @@ class ReferenceKeywordMatcher(ReferenceMatcherBase):
     def contains(self, subscription: str) -> bool:
         """Whether the subscription exists."""
         return subscription in self._by_id
+
+    def where(self, subscription: str) -> HeaderFields:
+        """The header fields and values that a subscription requires."""
+        return self._by_id[subscription].where
 
     def _answer_builder(self, document: bytes) -> AnswerBuilder:
         return AnswerBuilder.of(document, self._read(document))

@@ -19,6 +19,7 @@ from penstock.errors import DocumentError, QueryError
 from penstock.language import Subscription, normalise
 from penstock.language.xpath.ast import Query
 from penstock.matching.engine import Buffer, Outcome
+from penstock.matching.header_tests import NO_FIELDS, HeaderFields, failed_tests
 from penstock.matching.reference.document_tree import tree_of
 from penstock.matching.reference.explanation import Explainer
 from penstock.matching.reference.index_file import (
@@ -38,16 +39,18 @@ class _Entry:
     given: Subscription
     query: Query
     select: Callable[[etree._ElementTree], list[object]]
+    where: HeaderFields
 
     @classmethod
-    def of(cls, given: Subscription) -> _Entry:
+    def of(cls, given: Subscription, where: HeaderFields = NO_FIELDS) -> _Entry:
         query = given.parsed
-        return cls(given, query, compile_query(query))
+        return cls(given, query, compile_query(query), dict(where))
 
     @classmethod
     def of_row(cls, row: Mapping[str, Any]) -> _Entry:
         """The subscription of a row of an index file."""
-        return cls.of(Subscription(**row))
+        given = {name: value for name, value in row.items() if name != "where"}
+        return cls.of(Subscription(**given), row.get("where", NO_FIELDS))
 
     @property
     def id(self) -> str:
@@ -77,23 +80,27 @@ class ReferenceIndex(ReferenceIndexBase[_Entry]):
         queries: Sequence[str],
         namespaces: Mapping[str, str] | None,
         default_namespace: str | None,
+        where: Sequence[HeaderFields] = (),
     ) -> Mapping[int, QueryError]:
         """Add all valid queries; returns the errors of the others by position."""
         prefixes = namespaces or {}
 
-        def entry(name: str, text: str) -> _Entry:
+        def entry(name: str, text: str, own: HeaderFields) -> _Entry:
             return _Entry.of(
-                Subscription(name, text, namespaces=prefixes, default_namespace=default_namespace)
+                Subscription(name, text, namespaces=prefixes, default_namespace=default_namespace),
+                own,
             )
 
-        return self._add_each(ids, queries, entry)
+        return self._add_each(ids, queries, where, entry)
 
     def stats(self) -> IndexStats:
         """Sizes of the index."""
         snapshot = self._snapshot()
         return IndexStats(
             subscriptions=len(snapshot),
-            distinct_queries=len({normalise(each.query) for each in snapshot}),
+            distinct_queries=len(
+                {(normalise(each.query), frozenset(each.where.items())) for each in snapshot}
+            ),
             segments=1 if snapshot else 0,
         )
 
@@ -106,7 +113,10 @@ class ReferenceIndex(ReferenceIndexBase[_Entry]):
         return encode_index(MAGIC, self._rows())
 
     def _rows(self) -> list[dict[str, object]]:
-        return [asdict(each.given) for each in self._snapshot()]
+        return [
+            asdict(each.given) | ({"where": dict(each.where)} if each.where else {})
+            for each in self._snapshot()
+        ]
 
     def matcher(self, engine: str, limits: Limits) -> ReferenceMatcher:
         """Create a matcher of the current subscriptions."""
@@ -130,7 +140,12 @@ class ReferenceMatcher(ReferenceMatcherBase):
         matcher.limits = limits
         return matcher
 
-    def match(self, document: Buffer) -> Outcome:
+    @property
+    def tests_headers(self) -> bool:
+        """Whether some subscription tests header fields."""
+        return any(each.where for each in self._by_id.values())
+
+    def match(self, document: Buffer, header: HeaderFields = NO_FIELDS) -> Outcome:
         """Match a document in memory."""
         try:
             reading = self._read(document)
@@ -140,7 +155,7 @@ class ReferenceMatcher(ReferenceMatcherBase):
         ids: list[str] = []
         for equal in self._ids_by_query.values():
             if self._by_id[equal[0]].select(tree.root):
-                ids += equal
+                ids += [name for name in equal if not failed_tests(self._by_id[name].where, header)]
         return Outcome(
             ResolvedIds(ids), Work(bytes_read=reading.size, elements=reading.amounts()[0])
         )
@@ -185,3 +200,7 @@ class ReferenceMatcher(ReferenceMatcherBase):
     def contains(self, subscription: str) -> bool:
         """Whether the subscription exists."""
         return subscription in self._by_id
+
+    def where(self, subscription: str) -> HeaderFields:
+        """The header fields and values that a subscription requires."""
+        return self._by_id[subscription].where

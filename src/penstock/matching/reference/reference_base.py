@@ -16,6 +16,7 @@ from penstock.documents.reference import reader
 from penstock.documents.reference.reader import Reading
 from penstock.errors import DocumentError, QueryError, error
 from penstock.matching.engine import BatchOutcome, Buffer, Outcome
+from penstock.matching.header_tests import NO_FIELDS, HeaderFields
 from penstock.matching.results import NO_WORK
 
 
@@ -30,6 +31,10 @@ class SubscriptionEntry(Protocol):
     def text(self) -> str:
         """The query text, as the caller wrote it."""
 
+    @property
+    def where(self) -> HeaderFields:
+        """The header fields and values that it requires."""
+
 
 Entry = TypeVar("Entry", bound=SubscriptionEntry)
 
@@ -42,15 +47,20 @@ class ReferenceIndexBase(Generic[Entry]):
         self._lock = threading.Lock()
 
     def _add_each(
-        self, ids: Sequence[str], queries: Sequence[str], make: Callable[[str, str], Entry]
+        self,
+        ids: Sequence[str],
+        queries: Sequence[str],
+        where: Sequence[HeaderFields],
+        make: Callable[[str, str, HeaderFields], Entry],
     ) -> Mapping[int, QueryError]:
         """Add all valid queries; returns the errors of the others by position."""
         errors: dict[int, QueryError] = {}
-        for position, (name, text) in enumerate(zip(ids, queries, strict=True)):
+        tests = where or [NO_FIELDS] * len(ids)
+        for position, (name, text, own) in enumerate(zip(ids, queries, tests, strict=True)):
             try:
                 with self._lock:
                     self._refuse_duplicate(name)
-                    self._entries[name] = make(name, text)
+                    self._entries[name] = make(name, text, own)
             except QueryError as reason:
                 errors[position] = reason
         return errors
@@ -112,20 +122,24 @@ class ReferenceMatcherBase(ABC):
         self.limits = limits
 
     @abstractmethod
-    def match(self, document: Buffer) -> Outcome:
+    def match(self, document: Buffer, header: HeaderFields = NO_FIELDS) -> Outcome:
         """Match a document in memory."""
 
-    def match_file(self, path: str | PathLike[str]) -> Outcome:
+    def match_file(self, path: str | PathLike[str], header: HeaderFields = NO_FIELDS) -> Outcome:
         """Match a file, reading it into memory."""
-        return self.match(Path(path).read_bytes())
+        return self.match(Path(path).read_bytes(), header)
 
-    def match_chunks(self, chunks: Iterable[Buffer]) -> Outcome:
+    def match_chunks(self, chunks: Iterable[Buffer], header: HeaderFields = NO_FIELDS) -> Outcome:
         """Match a document that arrives in chunks, buffering it."""
-        return self.match(b"".join(chunks))
+        return self.match(b"".join(chunks), header)
 
-    def match_batch(self, documents: pa.LargeBinaryArray) -> BatchOutcome:
-        """Match each document of an array without nulls."""
-        return batch_of(self.match(memoryview(row.as_buffer())) for row in documents)
+    def match_batch(
+        self, documents: pa.LargeBinaryArray, headers: Sequence[HeaderFields] = ()
+    ) -> BatchOutcome:
+        """Match each document of an array without nulls; ``headers`` has one per row, or none."""
+        each = headers or [NO_FIELDS] * len(documents)
+        rows = zip(documents, each, strict=True)
+        return batch_of(self.match(memoryview(row.as_buffer()), header) for row, header in rows)
 
     def _read(self, document: Buffer) -> Reading:
         """Reads the document with the reference reader, independently of the native core."""
