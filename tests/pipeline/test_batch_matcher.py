@@ -170,3 +170,24 @@ def test_a_refusal_while_matching_or_selecting_keeps_its_code(
     assert [error and error["code"] for error in errors.to_pylist()] == [
         *(None, None, "xml.unclosed")
     ]
+
+
+def test_subscriptions_test_the_headers_of_a_batch(tmp_path: Path) -> None:
+    queries = {"anna.path": "/news/item", "ben.words": "news OR gale"}
+    plain = subscription_table({"carl.path": "//item"})
+    tests = subscription_table(queries, where=[("publisher", "p"), ("lang", "en")])
+    uri = write_version(str(tmp_path), pa.concat_tables([tests, plain]))
+    columns: dict[str, Any] = {
+        "content": CONTENTS.take(pa.array([0, 0, 0])),
+        "publisher": pa.array(["p", "p", "q"]),
+        "schema": pa.array(["", "", ""]),
+        "fields": pa.array(
+            [[("lang", "en"), ("x", "y")], [], [("lang", "en")]], pa.map_(pa.string(), pa.string())
+        ),
+    }
+    matcher = BatchMatcher(open_version(uri))
+    for batch, expected in (
+        (pa.RecordBatch.from_pydict(columns), [3, 1, 1]),
+        (pa.RecordBatch.from_pydict({"content": columns["content"]}), [1, 1, 1]),
+    ):
+        assert matcher.match(batch).match_counts.tolist() == expected

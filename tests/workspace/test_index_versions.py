@@ -8,6 +8,7 @@ import os
 import tempfile
 from concurrent.futures import ProcessPoolExecutor
 from pathlib import Path
+from typing import Any
 
 import pyarrow as pa
 import pytest
@@ -251,8 +252,8 @@ def test_a_change_may_bring_the_first_query_of_a_kind(folder: str) -> None:
 def written_in_format_1(folder: Path, rows: list[dict[str, object]]) -> str:
     """A version as format 1 stored it, without query kinds."""
     now = table_of(rows)
-    kind = now.schema.get_field_index("kind")
-    before = now.remove_column(kind).replace_schema_metadata({"penstock.format": "1"})
+    older = now.drop_columns(["kind", "where"])
+    before = older.replace_schema_metadata({"penstock.format": "1"})
     sink = pa.BufferOutputStream()
     with pa.ipc.new_file(sink, before.schema) as writer:
         writer.write_table(before)
@@ -270,6 +271,41 @@ def test_a_version_of_format_1_is_read_and_changed(tmp_path: Path) -> None:
     changed = change_version(older, removed=["anna-en"], added=table_of(BOTH_KINDS[3:]))
     assert matched_names(changed) == ["dora-words"]
     assert set(files_of(older)) < set(files_of(changed))
+
+
+def test_a_version_of_format_2_has_no_header_tests(tmp_path: Path) -> None:
+    now = table_of(THREE)
+    before = now.drop_columns(["where"]).replace_schema_metadata({"penstock.format": "2"})
+    sink = pa.BufferOutputStream()
+    with pa.ipc.new_file(sink, before.schema) as writer:
+        writer.write_table(before)
+    (tmp_path / "indexes").mkdir()
+    uri = stored_as_version(tmp_path / "indexes", sink.getvalue().to_pybytes())
+    Path(write_version(str(tmp_path / "now"), now) + ".index").rename(uri + ".index")
+    assert matched_names(uri) == ["anna-en"]
+    assert open_version(uri).subscriptions.column("where").null_count == 3
+
+
+def test_header_tests_are_part_of_a_version(folder: str) -> None:
+    rows = [
+        subscription("anna-path", "//item", where={"lang": "en"}),
+        subscription("anna-words", "storm OR gale", where={"lang": "en", "publisher": "x"}),
+        subscription("anna-all", "//item"),
+    ]
+    first = write_version(folder, table_of(rows))
+    added = table_of([subscription("ben-late", "/news", where={"lang": "fr"})])
+    uri = change_version(first, removed=["anna-all"], added=added)
+    header = {"lang": "en", "publisher": "x"}
+    for version, expected in (
+        (first, ["anna-all", "anna-path", "anna-words"]),
+        (uri, ["anna-path", "anna-words"]),
+    ):
+        opened = open_version(version)
+        found = opened.matcher.match(b"<news><item>gale</item></news>", header=header)
+        names: list[Any] = opened.subscriptions.column("subscription").to_pylist()
+        assert sorted(names[int(row)] for row in found) == expected
+    french = open_version(uri).matcher.match(b"<news/>", header={"lang": "fr"})
+    assert len(french) == 1
 
 
 # Incremental versions.

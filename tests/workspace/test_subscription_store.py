@@ -61,6 +61,7 @@ def test_a_subscription_is_stored_completely(workspace: Workspace) -> None:
         starts_at=NOON,
         expires_at=NOON + timedelta(microseconds=1),
         backfill="wanted",
+        where={"lang": "en", "a": ""},
     )
     stored = workspace.subscriptions.add(given)
     assert stored == replace(given, created_at=stored.created_at)
@@ -76,6 +77,7 @@ def test_a_subscription_is_stored_completely(workspace: Workspace) -> None:
         "returns": "fragments",
         "starts_at": NOON,
         "expires_at": NOON + timedelta(microseconds=1),
+        "where": [("a", ""), ("lang", "en")],
     }
 
 

@@ -208,3 +208,24 @@ def test_a_file_that_cannot_be_opened_is_reported(tmp_path: Path) -> None:
     (tmp_path / "penstock.sqlite").mkdir()
     with pytest.raises(PermissionError, match="open"):
         Workspace.create(tmp_path)
+
+
+def test_a_workspace_without_header_tests_is_upgraded(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with monkeypatch.context() as patch:
+        patch.setattr(database, "MIGRATIONS", MIGRATIONS[:3])
+        Workspace.create(tmp_path).close()
+        connection = sqlite3.connect(tmp_path / "penstock.sqlite")
+        with connection:
+            connection.execute("INSERT INTO subscribers VALUES ('anna', 1)")
+            connection.execute(
+                "INSERT INTO subscriptions (id, subscriber, query, namespaces, returns, paused,"
+                " backfill, created_at)"
+                " VALUES ('old', 'anna', '/a', '{}', 'document', 0, 'none', 1)"
+            )
+        connection.close()
+    with Workspace.open(tmp_path) as workspace:
+        assert workspace.subscriptions.get("old").where == {}
+        new = StoredSubscription(subscriber="anna", query="/a", where={"lang": "en"})
+        assert workspace.subscriptions.add(new).where == {"lang": "en"}

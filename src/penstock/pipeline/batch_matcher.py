@@ -16,7 +16,7 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from penstock.documents import Fragment
+from penstock.documents import Fragment, Header
 from penstock.documents.failure_report import PROCESS_EXITS, internal_error
 from penstock.errors import DocumentError
 from penstock.matching.batch import error_array
@@ -28,6 +28,8 @@ from penstock.workspace.table_schemas import FRAGMENTS, MORE_FRAGMENTS, TIME
 
 SLICE_BYTES: Final = 4 << 20
 """Approximate bytes of documents that are matched at a time."""
+
+_HEADER_COLUMNS: Final = ("publisher", "schema", "fields")
 
 Numbers = npt.NDArray[np.int64]
 
@@ -129,20 +131,34 @@ class BatchMatcher:
             compute: Any = pc
             null = pa.scalar(None, contents.type)
             contents = compute.if_else(_mask(mappings.refused, len(contents)), null, contents)
+        headers = self._headers(batch)
         try:
-            matched = self._match(contents, mappings)
+            matched = self._match(contents, mappings, headers)
         except PROCESS_EXITS:
             raise
         except BaseException:
-            matched = self._match_individually(contents, mappings)
+            matched = self._match_individually(contents, mappings, headers)
         errors = _with_errors(matched.errors, mappings.refused)
         return replace(matched, errors=errors, mappings=mappings)
 
-    def _match(self, contents: pa.Array[Any], mappings: BatchMappings) -> BatchOutcomes:
+    def _headers(self, batch: pa.RecordBatch) -> list[Header]:
+        """The headers of the documents, if some subscription tests them."""
+        has_headers = set(_HEADER_COLUMNS) <= set(batch.schema.names)
+        if not self.version.matcher.tests_headers or not has_headers:
+            return []
+        columns: Any = (batch.column(name).to_pylist() for name in _HEADER_COLUMNS)
+        return [
+            Header(publisher=publisher or "", schema=schema or "", fields=dict(fields or ()))
+            for publisher, schema, fields in zip(*columns, strict=True)
+        ]
+
+    def _match(
+        self, contents: pa.Array[Any], mappings: BatchMappings, headers: Sequence[Header]
+    ) -> BatchOutcomes:
         if mappings.mappings:
-            matches = self.version.mediated.match_batch(contents, mappings.mappings)
+            matches = self.version.mediated.match_batch(contents, mappings.mappings, headers)
         else:
-            matches = self.version.matcher.match_batch(contents)
+            matches = self.version.matcher.match_batch(contents, headers)
         ids: Any = matches.ids.values
         rows_of_ids = pc.cast(ids.dictionary, pa.int64()).to_numpy(zero_copy_only=False)
         subscription_rows = rows_of_ids[ids.indices.to_numpy(zero_copy_only=False)]
@@ -158,7 +174,7 @@ class BatchMatcher:
         )
 
     def _match_individually(
-        self, contents: pa.Array[Any], mappings: BatchMappings
+        self, contents: pa.Array[Any], mappings: BatchMappings, headers: Sequence[Header]
     ) -> BatchOutcomes:
         """Match documents one at a time, because one of them failed unexpectedly."""
         parts = []
@@ -166,7 +182,7 @@ class BatchMatcher:
             content = contents.slice(row, 1)
             mapping = mappings.mappings[row : row + 1]
             try:
-                part = self._match(content, BatchMappings(mapping))
+                part = self._match(content, BatchMappings(mapping), headers[row : row + 1])
             except PROCESS_EXITS:
                 raise
             except BaseException as failure:

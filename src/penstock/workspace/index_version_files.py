@@ -37,9 +37,9 @@ from penstock.workspace.atomic_files import atomic_write
 from penstock.workspace.file_store import FileStore
 from penstock.workspace.table_schemas import SUBSCRIPTIONS
 
-FORMAT = 2
+FORMAT = 3
 """Format of the table file; index files have their own. In format 1, without the column ``kind``,
-every query was XPath."""
+every query was XPath; before format 3, without the column ``where``, none tested header fields."""
 
 BUILD_PREFIX = "making-"
 """Prefix of the directories in which versions are built; one that stays was left by a kill."""
@@ -54,7 +54,9 @@ _NUMBER = re.compile(rb"[0-9]{1,18}")
 _SUFFIXES: Final[Mapping[QueryKind, str]] = {"xpath": ".index", "keywords": ".keywords"}
 
 _KIND_COLUMN: Final = SUBSCRIPTIONS.get_field_index("kind")
-_FORMAT_1_SCHEMA: Final = SUBSCRIPTIONS.remove(_KIND_COLUMN)
+_WHERE_COLUMN: Final = SUBSCRIPTIONS.get_field_index("where")
+_FORMAT_2_SCHEMA: Final = SUBSCRIPTIONS.remove(_WHERE_COLUMN)
+_FORMAT_1_SCHEMA: Final = _FORMAT_2_SCHEMA.remove(_KIND_COLUMN)
 
 
 @dataclass(frozen=True, slots=True)
@@ -236,6 +238,8 @@ def _read(store: FileStore, digest: str) -> StoredVersion:
     if stored_format == 1 and table.schema.equals(_FORMAT_1_SCHEMA):
         kind = pa.repeat(pa.scalar("xpath"), table.num_rows)
         table = table.add_column(_KIND_COLUMN, SUBSCRIPTIONS.field(_KIND_COLUMN), kind)
+    if stored_format in (1, 2) and table.schema.equals(_FORMAT_2_SCHEMA):
+        table = _with_where(table)
     if not table.schema.equals(SUBSCRIPTIONS):
         raise error("index.not-an-index", f"{path} is not a table of subscriptions")
     base = metadata.get(_BASE_KEY, digest.encode()).decode(errors="replace")
@@ -283,12 +287,21 @@ def _load_index(store: FileStore, digest: str, kind: QueryKind, rows: int) -> An
 def _numbered_queries(
     table: pa.Table, rows: Collection[int], first: int
 ) -> Iterator[NumberedQuery]:
-    kinds, queries, namespaces, defaults = (
+    kinds, queries, namespaces, defaults, where = (
         cast("list[Any]", table.column(name).to_pylist())
-        for name in ("kind", "query", "namespaces", "default_namespace")
+        for name in ("kind", "query", "namespaces", "default_namespace", "where")
     )
     for row in rows:
-        yield first + row, kinds[row], queries[row], tuple(namespaces[row]), defaults[row]
+        bindings, tests = tuple(namespaces[row]), tuple(where[row] or ())
+        yield first + row, kinds[row], queries[row], bindings, defaults[row], tests
+
+
+def _with_where(table: pa.Table) -> pa.Table:
+    """The table with the column ``where``, which tables of earlier formats do not have."""
+    if "where" in table.column_names:
+        return table
+    where = SUBSCRIPTIONS.field(_WHERE_COLUMN)
+    return table.append_column(where, pa.nulls(table.num_rows, where.type))
 
 
 def _is_readable(store: FileStore, digest: str, table: pa.Table) -> bool:
@@ -310,7 +323,8 @@ def _build_directory(store: FileStore) -> tempfile.TemporaryDirectory[str]:
 
 def _canonical(subscriptions: pa.Table) -> pa.Table:
     """The rows in one chunk and exactly the schema, so that equal rows give equal bytes."""
-    return subscriptions.select(SUBSCRIPTIONS.names).cast(SUBSCRIPTIONS).combine_chunks()
+    complete = _with_where(subscriptions)
+    return complete.select(SUBSCRIPTIONS.names).cast(SUBSCRIPTIONS).combine_chunks()
 
 
 def _write_table(path: Path, table: pa.Table, metadata: Mapping[bytes, bytes]) -> str:

@@ -134,6 +134,12 @@ CREATE TABLE subscription_numbers (
 """
 
 
+_HEADER_TESTS = """
+ALTER TABLE subscriptions
+ADD COLUMN header_tests TEXT NOT NULL DEFAULT '{}';  -- a JSON object, keys sorted
+"""
+
+
 def _create_tables(connection: sqlite3.Connection) -> None:
     _execute(connection, _TABLES)
 
@@ -155,6 +161,10 @@ def _add_subscription_numbers(connection: sqlite3.Connection) -> None:
     record_numbers(connection, (name for (name,) in names.fetchall()))
 
 
+def _add_header_tests(connection: sqlite3.Connection) -> None:
+    _execute(connection, _HEADER_TESTS)
+
+
 def _execute(connection: sqlite3.Connection, script: str) -> None:
     # executescript() would commit, and splitting at semicolons would break triggers.
     statement = ""
@@ -170,5 +180,6 @@ MIGRATIONS: Final[tuple[Callable[[sqlite3.Connection], None], ...]] = (
     _add_query_kinds,
     _add_mediation,
     _add_subscription_numbers,
+    _add_header_tests,
 )
 """Migration ``n`` leads from format ``n`` to ``n + 1``; format 0 is an empty file."""

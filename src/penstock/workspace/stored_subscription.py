@@ -33,7 +33,7 @@ Backfill: TypeAlias = Literal["none", "wanted", "done"]
 
 COLUMNS = (
     "id, subscriber, kind, query, namespaces, default_namespace, returns, starts_at, expires_at,"
-    " paused, backfill, created_at"
+    " header_tests, paused, backfill, created_at"
 )
 """The columns of the SQLite table."""
 
@@ -62,6 +62,9 @@ class StoredSubscription:
     expires_at: datetime | None = None
     """Documents processed at or after this time are not delivered."""
 
+    where: Mapping[str, str] = field(default_factory=dict, hash=False)
+    """Header fields and the values that they must have."""
+
     paused: bool = False
     """Nothing is delivered until it is resumed; documents processed in between are skipped."""
 
@@ -83,7 +86,8 @@ class StoredSubscription:
     def numbered_query(self, number: int) -> NumberedQuery:
         """The query as an index takes it, under a number."""
         bindings = tuple(sorted(self.namespaces.items()))
-        return number, self.kind, self.query, bindings, self.default_namespace
+        tests = tuple(sorted(self.where.items()))
+        return number, self.kind, self.query, bindings, self.default_namespace, tests
 
     def is_equivalent_to(self, other: StoredSubscription) -> bool:
         """Whether both have the same subscriber and the same request, whatever their state."""
@@ -99,6 +103,7 @@ class StoredSubscription:
             self.returns,
             self.starts_at,
             self.expires_at,
+            dict(self.where),
         )
 
     def validate(self) -> None:
@@ -167,6 +172,7 @@ def to_row(subscription: StoredSubscription) -> tuple[object, ...]:
         subscription.returns,
         to_microseconds(subscription.starts_at),
         to_microseconds(subscription.expires_at),
+        json.dumps(dict(subscription.where), sort_keys=True, ensure_ascii=False),
         int(subscription.paused),
         subscription.backfill,
         to_microseconds(subscription.created_at),
@@ -185,9 +191,10 @@ def from_row(row: tuple[Any, ...]) -> StoredSubscription:
         returns=row[6],
         starts_at=from_microseconds(row[7]),
         expires_at=from_microseconds(row[8]),
-        paused=bool(row[9]),
-        backfill=row[10],
-        created_at=from_microseconds(row[11]),
+        where=json.loads(row[9]),
+        paused=bool(row[10]),
+        backfill=row[11],
+        created_at=from_microseconds(row[12]),
     )
 
 
@@ -202,15 +209,18 @@ def rows_to_table(rows: Iterable[tuple[Any, ...]]) -> pa.Table:
     if not columns:
         return SUBSCRIPTIONS.empty_table()
     parsed: dict[str, list[tuple[str, str]]] = {}
-    namespaces = SUBSCRIPTIONS.get_field_index("namespaces")
-    for text in columns[namespaces]:
-        if text not in parsed:
-            parsed[text] = list(json.loads(text).items())
-    columns[namespaces] = [parsed[text] for text in columns[namespaces]]
+    for name in ("namespaces", "where"):
+        column = SUBSCRIPTIONS.get_field_index(name)
+        for text in columns[column]:
+            if text not in parsed:
+                parsed[text] = list(json.loads(text).items())
+        columns[column] = [parsed[text] for text in columns[column]]
+        if name == "where":  # null without tests, as in tables that do not have the column
+            columns[column] = [tests or None for tests in columns[column]]
     arrays: list[pa.Array[Any]] = []
-    for values, column in zip(columns, SUBSCRIPTIONS, strict=True):
-        if column.type == TIME:
+    for values, described in zip(columns, SUBSCRIPTIONS, strict=True):
+        if described.type == TIME:
             arrays.append(pa.array(values, pa.int64()).cast(TIME))
         else:
-            arrays.append(pa.array(values, column.type))
+            arrays.append(pa.array(values, described.type))
     return pa.Table.from_arrays(arrays, schema=SUBSCRIPTIONS)

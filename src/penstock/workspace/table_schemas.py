@@ -54,11 +54,12 @@ SUBSCRIPTIONS: Final = pa.schema(
         _required("returns", pa.string()),
         pa.field("starts_at", TIME),
         pa.field("expires_at", TIME),
+        pa.field("where", _STRING_MAP),
     ]
 )
 """The subscriptions of an index version. The index identifies each by its row number here, so a
 match leads to its subscriber without a join. ``kind`` is ``xpath`` or ``keywords``; ``returns`` is
-``document`` or ``fragments``."""
+``document`` or ``fragments``; ``where`` has the header fields that it requires, if any."""
 
 SPAN: Final = pa.struct([_required("start", pa.int64()), _required("end", pa.int64())])
 """A byte span of the original document."""

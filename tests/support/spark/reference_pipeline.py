@@ -9,7 +9,7 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from penstock.documents import Fragment
+from penstock.documents import Fragment, Header
 from penstock.documents.failure_report import internal_error
 from penstock.errors import DocumentError
 from penstock.workspace import Workspace, bucket_of, open_version
@@ -37,8 +37,11 @@ def process(workspace: Workspace) -> None:
     version = open_version(uri)
     rows: dict[str, list[dict[str, Any]]] = {"documents": [], "dead_letters": [], "deliveries": []}
     for row in documents:
+        header = Header(
+            publisher=row["publisher"], schema=row["schema"], fields=dict(row["fields"])
+        )
         try:
-            matches = version.matcher.match(row["content"], fragments=True)
+            matches = version.matcher.match(row["content"], fragments=True, header=header)
             reason = matches.errors[0] if matches.errors else None
         except Exception as failure:
             reason = internal_error(failure, row["content"])

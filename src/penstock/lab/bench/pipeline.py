@@ -177,5 +177,6 @@ def subscription_table(workload: BenchWorkload) -> pa.Table:
         "returns": ["document"] * count,
         "starts_at": [None] * count,
         "expires_at": [None] * count,
+        "where": [None] * count,
     }
     return pa.table(columns, schema=SUBSCRIPTIONS)
