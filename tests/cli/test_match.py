@@ -155,7 +155,10 @@ def test_fragments_are_shown_under_their_document(folder: Path) -> None:
 
 
 def test_omitted_fragments_are_noted(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    def match_file(matcher: Matcher, path: Path, *, fragments: bool) -> Matches:
+    def match_file(
+        matcher: Matcher, path: Path, *, fragments: bool, header: dict[str, str]
+    ) -> Matches:
+        assert header == {}
         matches = Matcher.match(matcher, path.read_bytes(), fragments=fragments)
         some = {id_: parts for id_, parts in matches.fragments.items() if id_ != "cheap"}
         counters = matches.counters

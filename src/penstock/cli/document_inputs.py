@@ -6,7 +6,7 @@ import glob
 import os
 import stat
 import sys
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field
 from functools import partial
@@ -52,14 +52,17 @@ class DocumentInput:
                 self._content = file.read(Limits().document_bytes + 1)
         return self._content
 
-    def match(self, matcher: Matcher, *, fragments: bool = False) -> Matches:
+    def match(
+        self, matcher: Matcher, *, fragments: bool = False, header: Mapping[str, str] | None = None
+    ) -> Matches:
         """Matches the document, in one streaming pass if possible."""
         if not self.is_pipe:
-            return matcher.match_file(self.path, fragments=fragments)
+            return matcher.match_file(self.path, fragments=fragments, header=header)
         if fragments or self._content is not None:
-            return matcher.match(self.content(), fragments=fragments)
+            return matcher.match(self.content(), fragments=fragments, header=header)
         with _opened(self.path) as file:
-            return matcher.match_chunks(iter(partial(file.read, CHUNK_BYTES), b""))
+            chunks = iter(partial(file.read, CHUNK_BYTES), b"")
+            return matcher.match_chunks(chunks, header=header)
 
 
 def document_inputs(arguments: Sequence[Path]) -> list[DocumentInput]:

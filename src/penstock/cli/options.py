@@ -33,6 +33,25 @@ NamespaceOption = Annotated[
     list[str] | None,
     typer.Option("--namespace", metavar="PREFIX=URI", help="Bind a namespace prefix (repeatable)."),
 ]
+WhereOption = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--where",
+        metavar="FIELD=VALUE",
+        help="Match only documents with this header field; `publisher` and `schema` are fields too"
+        " (repeatable).",
+        show_default=False,
+    ),
+]
+HeaderOption = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--header",
+        metavar="FIELD=VALUE",
+        help="A header field of the documents, for subscriptions that test it (repeatable).",
+        show_default=False,
+    ),
+]
 DefaultNamespaceOption = Annotated[
     str | None,
     typer.Option(metavar="URI", help="Namespace of element names without a prefix."),
@@ -81,6 +100,17 @@ def bindings(
         name, equals, value = binding.partition("=")
         if not (name and equals and value):
             raise typer.BadParameter(f"`{binding}` is not {form}", param_hint=option)
+        found[name] = value
+    return found
+
+
+def header_fields(given: list[str] | None, option: str = "--header") -> dict[str, str]:
+    """Parses repeated ``FIELD=VALUE`` options; the value may be empty."""
+    found = {}
+    for text in given or ():
+        name, equals, value = text.partition("=")
+        if not (name and equals):
+            raise typer.BadParameter(f"`{text}` is not FIELD=VALUE", param_hint=option)
         found[name] = value
     return found
 

@@ -79,6 +79,10 @@ def explanation_as_dict(explanation: Explanation) -> dict[str, Any]:
         "answers": [answer_as_dict(answer) for answer in explanation.answers],
         "lacking": list(explanation.lacking),
         "never_matches": explanation.never,
+        "header_failures": {
+            name: {"required": required, "actual": actual}
+            for name, (required, actual) in explanation.header_failures.items()
+        },
     }
 
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, TypeAlias, TypeVar
 
@@ -28,6 +28,9 @@ class Entry:
     line: int
     column: int
     """Column at which the query begins."""
+
+    where: Mapping[str, str] = field(default_factory=dict)
+    """Header fields and the values that the subscription requires."""
 
     def place(self, path: Path, offset: int = 0) -> str:
         """``file:line:column`` of the character at an offset in the query."""
@@ -92,14 +95,16 @@ def add_all(
     for group in groups.values():
         ids = [entry.subscription.id for entry in group]
         queries = [entry.subscription.query for entry in group]
+        where = [entry.where for entry in group]
         if group[0].kind == "keywords":
-            errors = keywords.add_many(ids, queries)
+            errors = keywords.add_many(ids, queries, where=where)
         else:
             errors = paths.add_many(
                 ids,
                 queries,
                 namespaces=group[0].subscription.namespaces,
                 default_namespace=group[0].subscription.default_namespace,
+                where=where,
             )
         refused += [
             Refused(entry, errors[entry.subscription.id])
@@ -159,6 +164,7 @@ class _TextParser:
         self._namespaces: dict[str, str] = {}
         self._default_namespace: str | None = None
         self._kind: QueryKind = "xpath"
+        self._where: dict[str, str] = {}
 
     def entry(self, line: str, number: int) -> Entry | None:
         """Parses a line; returns ``None`` for a comment, a directive or an empty line."""
@@ -178,7 +184,8 @@ class _TextParser:
             namespaces=self._namespaces if has_names else {},
             default_namespace=self._default_namespace if has_names else None,
         )
-        return Entry(subscription, self._kind, number, len(line) - len(query.lstrip()) + 1)
+        column = len(line) - len(query.lstrip()) + 1
+        return Entry(subscription, self._kind, number, column, self._where)
 
     def _apply_directive(self, line: str, number: int) -> None:
         word, _, rest = line.partition(" ")
@@ -186,6 +193,12 @@ class _TextParser:
             self._default_namespace = rest.strip() or None
         elif word == "@kind":
             self._kind = _kind(rest.strip(), number)
+        elif word.strip() == "@where":
+            name, equals, value = (part.strip() for part in rest.partition("="))
+            if rest.strip() and not (name and equals):
+                message = "expected `@where FIELD=VALUE`"
+                raise error("subscription-file.directive", message, Where(0, number, 1))
+            self._where = {**self._where, name: value} if name else {}
         else:
             namespaces = {**self._namespaces, **_binding(word, rest, number)}
             # Each subscription has its own map, so a longer one would cost quadratic time.
@@ -241,7 +254,7 @@ def json_objects(
 
 
 def _json_entry(row: dict[str, Any], number: int) -> Entry:
-    unknown = set(row) - {"id", "kind", "query", "namespaces", "default_namespace"}
+    unknown = set(row) - {"id", "kind", "query", "namespaces", "default_namespace", "where"}
     if unknown:
         raise bad_row(f"unknown key `{min(unknown)}`", number)
     kind = kind_of(row, number)
@@ -257,7 +270,7 @@ def _json_entry(row: dict[str, Any], number: int) -> Entry:
     if default is not None and not isinstance(default, str):
         raise bad_row("`default_namespace` must be a string", number)
     subscription = Subscription(id_, query, namespaces=namespaces, default_namespace=default)
-    return Entry(subscription, kind, number, 1)
+    return Entry(subscription, kind, number, 1, header_tests_of(row, number))
 
 
 def kind_of(row: Mapping[str, Any], number: int) -> QueryKind:
@@ -268,6 +281,14 @@ def kind_of(row: Mapping[str, Any], number: int) -> QueryKind:
                 raise bad_row("keywords cannot have namespaces", number)
             return kind
     raise bad_row("`kind` must be `xpath` or `keywords`", number)
+
+
+def header_tests_of(row: Mapping[str, Any], number: int) -> Mapping[str, str]:
+    """The header fields and values that the subscription in a row requires."""
+    where = row.get("where") or {}
+    if not isinstance(where, dict) or not all(isinstance(each, str) for each in where.values()):
+        raise bad_row("`where` must map header fields to strings", number)
+    return where
 
 
 def bad_row(message: str, number: int) -> SubscriptionFileError:

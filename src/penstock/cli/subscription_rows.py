@@ -6,6 +6,7 @@ docs/reference/subscription-files.md describes the formats.
 from __future__ import annotations
 
 import csv
+import json
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -14,7 +15,7 @@ from typing import Any, TextIO, get_args
 
 from penstock.cli import subscription_file
 from penstock.cli.console import json_line
-from penstock.cli.subscription_file import LineErrorHandler, bad_row, kind_of
+from penstock.cli.subscription_file import LineErrorHandler, bad_row, header_tests_of, kind_of
 from penstock.errors import SubscriptionFileError
 from penstock.workspace import StoredSubscription
 from penstock.workspace.stored_subscription import RETURNS_BY_DEFAULT, Backfill
@@ -26,6 +27,7 @@ COLUMNS = (
     "query",
     "namespaces",
     "default_namespace",
+    "where",
     "returns",
     "paused",
     "starts_at",
@@ -66,6 +68,7 @@ def read(path: Path, subscriber: str | None, on_error: LineErrorHandler) -> Iter
                     query=wanted.query,
                     namespaces=wanted.namespaces,
                     default_namespace=wanted.default_namespace,
+                    where=entry.where,
                     returns=RETURNS_BY_DEFAULT[entry.kind],
                 ),
                 entry.line,
@@ -91,6 +94,7 @@ def as_dict(subscription: StoredSubscription) -> dict[str, Any]:
         "query": subscription.query,
         "namespaces": dict(subscription.namespaces),
         "default_namespace": subscription.default_namespace,
+        "where": dict(subscription.where),
         "returns": returns if returns != RETURNS_BY_DEFAULT[subscription.kind] else None,
         "paused": subscription.paused,
         "starts_at": _iso_format(subscription.starts_at),
@@ -118,6 +122,8 @@ def write_csv(subscriptions: Iterator[StoredSubscription], to: TextIO) -> int:
         row = as_dict(subscription)
         bindings = row.get("namespaces", {}).items()
         row["namespaces"] = " ".join(f"{prefix}={uri}" for prefix, uri in bindings)
+        if subscription.where:
+            row["where"] = json.dumps(dict(subscription.where), ensure_ascii=False)
         row["paused"] = "true" if subscription.paused else ""
         writer.writerow(row)
         count += 1
@@ -146,6 +152,12 @@ def _csv_rows(path: Path, on_error: LineErrorHandler) -> Iterator[tuple[int, dic
         if "namespaces" in found:
             parts = (binding.partition("=") for binding in found["namespaces"].split())
             found["namespaces"] = {prefix: uri for prefix, _, uri in parts}
+        if "where" in found:
+            try:
+                found["where"] = json.loads(found["where"])
+            except json.JSONDecodeError:
+                on_error(bad_row("`where` must be a JSON object", reader.line_num))
+                continue
         if "paused" in found:
             found["paused"] = {"true": True, "false": False}.get(found["paused"], found["paused"])
         yield reader.line_num, found
@@ -155,7 +167,7 @@ def _subscription(row: Mapping[str, Any], subscriber: str | None, line: int) -> 
     unknown = set(row) - set(COLUMNS)
     if unknown:
         raise bad_row(f"unknown key `{min(unknown)}`", line)
-    for key in set(COLUMNS) - {"namespaces", "paused"}:
+    for key in set(COLUMNS) - {"namespaces", "paused", "where"}:
         if row.get(key) is not None and not isinstance(row[key], str):
             raise bad_row(f"`{key}` must be a string", line)
     if not row.get("query"):
@@ -181,6 +193,7 @@ def _subscription(row: Mapping[str, Any], subscriber: str | None, line: int) -> 
         query=row["query"],
         namespaces=namespaces,
         default_namespace=row.get("default_namespace"),
+        where=header_tests_of(row, line),
         returns=row.get("returns") or RETURNS_BY_DEFAULT[kind],
         paused=row.get("paused", False),
         starts_at=_time(row, "starts_at", line),

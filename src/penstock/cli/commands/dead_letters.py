@@ -15,7 +15,7 @@ from rich.text import Text
 from penstock.cli.console import note, out, plural, print_json, print_table
 from penstock.cli.document_text import decode_for_display
 from penstock.cli.input_files import read_mapping
-from penstock.cli.options import EXISTING_FILE, JsonOption, WorkspaceOption
+from penstock.cli.options import EXISTING_FILE, JsonOption, WorkspaceOption, header_fields
 from penstock.errors import Where, error
 
 if TYPE_CHECKING:
@@ -175,6 +175,15 @@ def replay(
             help="A mapping file to send along, replacing the one that was sent.", **EXISTING_FILE
         ),
     ] = None,
+    header: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--header",
+            metavar="FIELD=VALUE",
+            help="A header field to add or replace (repeatable).",
+            show_default=False,
+        ),
+    ] = None,
     as_json: JsonOption = False,
 ) -> None:
     """Publish dead letters again, optionally with a corrected document or another mapping.
@@ -191,11 +200,12 @@ def replay(
         raise typer.BadParameter(
             "a corrected file replaces a single dead letter", param_hint="--with"
         )
-    carried = None if mapping is None else carrying(read_mapping(mapping, as_json=as_json))
+    carried = {} if mapping is None else carrying(read_mapping(mapping, as_json=as_json))
+    changed = {**header_fields(header), **carried}
     with Workspace.open(workspace) as opened:
         chosen = _chosen(opened.dead_letters, letters or (), everything=everything, code=code)
         content = None if fixed is None else fixed.read_bytes()
-        done = opened.dead_letters.replay(chosen, content, fields=carried)
+        done = opened.dead_letters.replay(chosen, content, fields=changed)
     skipped = len(chosen) - len(done)
     if as_json:
         for letter in done:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -12,12 +13,13 @@ from rich.text import Text
 from penstock.cli.console import error_as_dict, note, out, print_json
 from penstock.cli.input_files import read_mapping
 from penstock.cli.mapping_report import EXPLAINS_GLOBAL_DOCUMENT
-from penstock.cli.options import EXISTING_FILE, JsonOption, WorkspaceOption
+from penstock.cli.options import EXISTING_FILE, JsonOption, WorkspaceOption, header_fields
 from penstock.cli.result_format import explanation_as_dict, one_line
 
 if TYPE_CHECKING:
+    from penstock.documents import Header
     from penstock.matching import Explanation
-    from penstock.mediation import Mapping
+    from penstock.mediation import Mapping as SchemaMapping
     from penstock.workspace import StoredSubscription
 
 
@@ -42,11 +44,21 @@ def explain(
             **EXISTING_FILE,
         ),
     ] = None,
+    header: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--header",
+            metavar="FIELD=VALUE",
+            help="A header field of a file (repeatable; a published document has its own header).",
+            show_default=False,
+        ),
+    ] = None,
     workspace: WorkspaceOption = Path(),
     as_json: JsonOption = False,
 ) -> None:
     """Explain why a document matches a subscription, or at which step it fails."""
     from penstock.language import why_never
+    from penstock.matching.header_tests import fields_of
     from penstock.mediation import MappingChooser
     from penstock.workspace import Workspace
     from penstock.workspace.document_lookup import find_document
@@ -55,11 +67,12 @@ def explain(
     with Workspace.open(workspace) as opened:
         stored = opened.subscriptions.get(subscription)
         path = Path(document)
+        of_document: Header | Mapping[str, str] = header_fields(header)
         if path.is_file():
             content = path.read_bytes()
         else:
             found = find_document(opened, document)
-            content = found.content
+            content, of_document = found.content, found.header
             if chosen is None:
                 table = opened.mediation.read().table(unknown_schema="as-is")
                 chosen = MappingChooser(table).choose(found.header)
@@ -68,6 +81,7 @@ def explain(
         explanation = _explain_keywords(stored, content)
     else:
         explanation = _explain_xpath(stored, content, chosen)
+    explanation = explanation.with_header(stored.where, fields_of(of_document))
     if as_json:
         row = explanation_as_dict(explanation)
         if explanation.error is not None:
@@ -87,14 +101,14 @@ def explain(
 def _print_text(explanation: Explanation) -> None:
     console = out()
     console.print(str(explanation), soft_wrap=True)
-    for answer in explanation.answers:
+    for answer in () if explanation.header_failures else explanation.answers:
         if answer.fragment is not None:
             line = Text.assemble("  returns ", (one_line(answer.fragment.to_xml()), "cyan"))
             console.print(line, soft_wrap=True)
 
 
 def _explain_xpath(
-    stored: StoredSubscription, content: bytes, mapping: Mapping | None
+    stored: StoredSubscription, content: bytes, mapping: SchemaMapping | None
 ) -> Explanation:
     from penstock.matching import SubscriptionIndex
     from penstock.mediation import MediatedMatcher

@@ -24,7 +24,14 @@ from penstock.cli.document_inputs import DocumentInput, document_inputs
 from penstock.cli.exit_codes import ExitCode
 from penstock.cli.input_files import errors_in, read_mapping
 from penstock.cli.mapping_report import EXPLAINS_GLOBAL_DOCUMENT, note_unknown_elements
-from penstock.cli.options import EXISTING_FILE, DocumentsArgument, JsonOption, StrictOption
+from penstock.cli.options import (
+    EXISTING_FILE,
+    DocumentsArgument,
+    HeaderOption,
+    JsonOption,
+    StrictOption,
+    header_fields,
+)
 from penstock.cli.result_format import explanation_as_dict, fragment_as_dict, one_line
 from penstock.cli.terminal_text import visible
 from penstock.errors import PenstockError
@@ -68,6 +75,7 @@ def match(
             **EXISTING_FILE,
         ),
     ] = None,
+    header: HeaderOption = None,
     engine: Annotated[
         Engine | None, typer.Option(help="Engine to use instead of the default one.")
     ] = None,
@@ -94,6 +102,7 @@ def match(
 
     chosen = None if mapping is None else read_mapping(mapping, as_json=as_json)
     inputs = document_inputs(documents)
+    fields = header_fields(header)
     paths = SubscriptionIndex(engine=engine)
     keywords = KeywordIndex(engine=engine if engine == "reference" else None)
     with errors_in(subscriptions, as_json=as_json):
@@ -122,11 +131,12 @@ def match(
         explanation = None
         try:
             if explain is not None:  # before matching, which could not read a pipe again
-                explanation = mediated.explain(each.content(), chosen, explain)
+                explanation = mediated.explain(each.content(), chosen, explain, header=fields)
             if chosen is None:
-                matches = each.match(matcher, fragments=fragments)
+                matches = each.match(matcher, fragments=fragments, header=fields)
             else:
-                matches = mediated.match(each.content(), chosen, fragments=fragments)
+                content = each.content()
+                matches = mediated.match(content, chosen, fragments=fragments, header=fields)
         except (*PROCESS_EXITS, PenstockError, OSError):
             raise
         except BaseException as failure:  # of this document only

@@ -17,8 +17,10 @@ from penstock.cli.options import (
     JsonOption,
     KeywordsOption,
     NamespaceOption,
+    WhereOption,
     WorkspaceOption,
     bindings,
+    header_fields,
     query_or_keywords,
 )
 from penstock.cli.time_arguments import parse_time
@@ -44,6 +46,7 @@ def subscribe(
     workspace: WorkspaceOption = Path(),
     namespace: NamespaceOption = None,
     default_namespace: DefaultNamespaceOption = None,
+    where: WhereOption = None,
     dtd: Annotated[
         Path | None,
         typer.Option(help="Warn if no document valid against this DTD can match.", **EXISTING_FILE),
@@ -96,6 +99,7 @@ def subscribe(
         query=text,
         namespaces=bindings(namespace),
         default_namespace=default_namespace,
+        where=header_fields(where, "--where"),
         returns=RETURNS_BY_DEFAULT[kind] if returns is None else returns.value,
         starts_at=parse_time(starts, "--starts"),
         expires_at=parse_time(expires, "--expires"),

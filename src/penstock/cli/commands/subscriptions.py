@@ -66,9 +66,15 @@ def list_subscriptions(
         table = Table(box=None, pad_edge=False)
         for column in ("id", "subscriber", "kind", "state"):
             table.add_column(column, no_wrap=True)
+        shown = list(islice(found, limit))
+        has_tests = any(each.where for each in shown)
+        if has_tests:
+            table.add_column("where", overflow="fold")
         table.add_column("query", overflow="fold")
-        for each in islice(found, limit):
-            table.add_row(each.id, each.subscriber, each.kind, _state(each), each.query)
+        for each in shown:
+            tests = ", ".join(f"{name}={value}" for name, value in sorted(each.where.items()))
+            extra = [tests] if has_tests else []
+            table.add_row(each.id, each.subscriber, each.kind, _state(each), *extra, each.query)
         if table.row_count:
             print_table(table)
         count = len(opened.subscriptions)

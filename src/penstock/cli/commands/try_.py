@@ -27,10 +27,13 @@ from penstock.cli.options import (
     DOCUMENTS_HELP,
     EXISTING_FILE,
     DefaultNamespaceOption,
+    HeaderOption,
     JsonOption,
     KeywordsOption,
     NamespaceOption,
+    WhereOption,
     bindings,
+    header_fields,
     refuse_options,
 )
 from penstock.cli.result_format import answer_as_dict, fragment_as_dict, one_line
@@ -70,6 +73,8 @@ def try_(
     keywords: KeywordsOption = None,
     namespace: NamespaceOption = None,
     default_namespace: DefaultNamespaceOption = None,
+    where: WhereOption = None,
+    header: HeaderOption = None,
     mapping: Annotated[
         Path | None,
         typer.Option(
@@ -99,6 +104,7 @@ def try_(
     to the keywords, best first. The last line is the match rate.
     """
     trial: _Trial
+    test = _HeaderTest(header_fields(where, "--where"), header_fields(header))
     keyword_options = {"--form": form, "--limit": limit}
     xpath_options = {
         "--namespace": namespace,
@@ -108,16 +114,25 @@ def try_(
     if keywords is not None:
         refuse_options(xpath_options, "applies to XPath queries, not to keywords")
         documents = [Path(query), *(documents or ())]
-        trial = _KeywordTrial(keywords, (form or Form.PATHS).value, limit)
+        trial = _KeywordTrial(keywords, test, (form or Form.PATHS).value, limit)
     else:
         refuse_options(keyword_options, "applies to keywords, not to XPath queries")
         trial = _PathTrial(
             query,
             bindings(namespace),
             default_namespace,
+            test,
             None if mapping is None else read_mapping(mapping, as_json=as_json),
         )
     _run(trial, document_inputs(documents or ()), as_json=as_json)
+
+
+@dataclass(frozen=True, slots=True)
+class _HeaderTest:
+    """Header fields that the query requires, and those of the documents."""
+
+    where: Mapping[str, str]
+    header: Mapping[str, str]
 
 
 @dataclass(frozen=True, slots=True)
@@ -165,11 +180,13 @@ class _PathTrial:
         query: str,
         namespaces: Mapping[str, str],
         default_namespace: str | None,
+        test: _HeaderTest,
         mapping: SchemaMapping | None = None,
     ) -> None:
         from penstock.matching import SubscriptionIndex
 
         self.query = query
+        self._test = test
         self._namespaces = namespaces
         self._default_namespace = default_namespace
         self._mapping = mapping
@@ -181,6 +198,7 @@ class _PathTrial:
             self.query,
             namespaces=self._namespaces,
             default_namespace=self._default_namespace,
+            where=self._test.where,
         )
 
     def result(self, document: DocumentInput) -> _Result:
@@ -188,17 +206,23 @@ class _PathTrial:
 
         matcher = self._index.matcher()
         if self._mapping is None:
-            matches = document.match(matcher, fragments=True)
+            matches = document.match(matcher, fragments=True, header=self._test.header)
         else:
             mediated = MediatedMatcher(matcher)
-            matches = mediated.match(document.content(), self._mapping, fragments=True)
+            matches = mediated.match(
+                document.content(), self._mapping, fragments=True, header=self._test.header
+            )
         return _Result(matches.counters, matches.errors, matches.fragments.get(_ID, ()))
 
     def advice(self, document: DocumentInput) -> Sequence[str]:
         from penstock.mediation import MediatedMatcher
 
         mediated = MediatedMatcher(self._index.matcher())
-        explanation = mediated.explain(document.content(), self._mapping, _ID)
+        explanation = mediated.explain(
+            document.content(), self._mapping, _ID, header=self._test.header
+        )
+        if explanation.header_failures:
+            return [str(explanation).partition("\n")[2].strip()]
         return [str(each) for each in explanation.failures if each.other_namespaces]
 
 
@@ -207,16 +231,17 @@ class _KeywordTrial:
 
     noun = "answer"
 
-    def __init__(self, query: str, form: AnswerForm, limit: int | None) -> None:
+    def __init__(self, query: str, test: _HeaderTest, form: AnswerForm, limit: int | None) -> None:
         from penstock.matching import KeywordIndex
 
         self.query = query
+        self._test = test
         self._form: AnswerForm = form
         self._limit = limit
         self._index = KeywordIndex()
 
     def prepare(self) -> str | None:
-        self._index.add(_ID, self.query)
+        self._index.add(_ID, self.query, where=self._test.where)
         return None  # keywords can always match
 
     def result(self, document: DocumentInput) -> _Result:
@@ -225,7 +250,7 @@ class _KeywordTrial:
         matcher = self._index.matcher()
         if document.is_pipe:
             document.content()  # kept, because answers need a second reading
-        matches = document.match(matcher)
+        matches = document.match(matcher, header=self._test.header)
         if not len(matches):
             return _Result(matches.counters, matches.errors)
         try:
