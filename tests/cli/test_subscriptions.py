@@ -187,6 +187,7 @@ def test_import_flags_subscriptions_that_can_never_match(
         done.err
     )
     assert "`>` compares numbers, and '2018-01-01' is not a number" in done.err
+    assert "compare with `xs:date('2018-01-01')`" in done.err
     assert "3 subscriptions added, 0 refused" in done.err
     flagged, summary = penstock("subscriptions", "import", "subs.txt", "--json").rows
     assert (flagged["id"], summary["known"]) == ("odd", 3)

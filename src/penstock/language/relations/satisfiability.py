@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from dataclasses import replace
 from functools import lru_cache
 
@@ -25,6 +26,8 @@ from penstock.language.xpath.ast import (
     Step,
 )
 from penstock.language.xpath.value_tests import number
+
+_DATE = re.compile(r"\d{4}-\d\d-\d\d")
 
 
 @lru_cache(maxsize=MAX_CACHED_PATTERNS)
@@ -101,7 +104,10 @@ def _number_hint(predicate: Expr) -> str:
     """Explains an order comparison with a string that is not a number, which never holds."""
     match predicate:
         case Compare(_, op, str(text)) if op not in (Op.EQ, Op.NE) and math.isnan(number(text)):
-            return f": `{op.value}` compares numbers, and '{text}' is not a number"
+            dates = (
+                f"; for dates, compare with `xs:date('{text}')`" if _DATE.fullmatch(text) else ""
+            )
+            return f": `{op.value}` compares numbers, and '{text}' is not a number{dates}"
         case And(items) | Or(items):
             return next(filter(None, map(_number_hint, items)), "")
         case Exists(path) | Compare(path, _, _):
