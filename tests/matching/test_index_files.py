@@ -113,3 +113,13 @@ def test_a_manipulated_file_of_the_reference(tmp_path: Path, body: bytes) -> Non
         with pytest.raises(IndexFileError) as caught:
             KeywordIndex.load(tmp_path / "keywords")
         assert caught.value.code == "index.damaged"
+
+
+@pytest.mark.parametrize("query", ["/a[.][not(a and . = '1')]", "/a[not(b)][c] | /a[not(d)][c]"])
+def test_branches_that_are_the_same_in_the_trie_can_be_loaded(query: str, tmp_path: Path) -> None:
+    index = SubscriptionIndex()
+    index.add("it", query)
+    index.save(tmp_path / "index")
+    document = b"<a><c/></a>"
+    loaded = SubscriptionIndex.load(tmp_path / "index")
+    assert loaded.matcher().match(document).ids == index.matcher().match(document).ids == ("it",)

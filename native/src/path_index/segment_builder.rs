@@ -342,6 +342,9 @@ impl SegmentBuilder {
     pub(super) fn flatten(mut self) -> Segment {
         let (numbers, ranks) = self.sorted_numbers();
         let mut flat = FlatEdges::new(self.parent_links.len(), &self.edges, &ranks);
+        // Branches that differ only in what is verified are the same in the trie.
+        self.accepts.sort_unstable();
+        self.accepts.dedup();
         flat.set_accepts(self.accepts);
         self.required.sort_unstable();
         self.required.dedup();
