@@ -24,7 +24,7 @@ pub const MAX_CANONICAL_NESTING: usize = 3 * MAX_NESTING;
 
 /// States of the automaton of a pattern of `matches()`. Repetitions are written out: `a{3}` has as many
 /// states as `aaa`.
-pub const MAX_PATTERN_STATES: usize = 2_000;
+pub const MAX_PATTERN_STATES: usize = 1_000;
 
 /// Characters of a date, without the white space around it; a longer one is invalid.
 pub const MAX_DATE_CHARACTERS: usize = 64;

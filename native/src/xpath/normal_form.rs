@@ -345,7 +345,6 @@ fn normal_string_test(test: StringTest, kind: Kind) -> Expr {
         functions,
         mut condition,
     } = test;
-    let holds_for_empty = condition.holds_for_empty();
     match &mut condition {
         StringCondition::Contains(text)
         | StringCondition::StartsWith(text)
@@ -378,11 +377,11 @@ fn normal_string_test(test: StringTest, kind: Kind) -> Expr {
     }
     // Attributes and text have no children.
     if kind != Kind::Element && !path.steps.is_empty() {
-        return constant(holds_for_empty);
+        return constant(condition.holds_for_empty());
     }
     let path = normal_path(path);
     if selects_nothing(&path) {
-        return constant(holds_for_empty);
+        return constant(condition.holds_for_empty());
     }
     Expr::String(Box::new(StringTest {
         path,

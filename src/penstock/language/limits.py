@@ -19,7 +19,7 @@ MAX_PREDICATES: Final = 512
 MAX_NESTING: Final = 32
 """Nesting depth of brackets and parentheses."""
 
-MAX_PATTERN_STATES: Final = 2_000
+MAX_PATTERN_STATES: Final = 1_000
 """States of the automaton of a pattern of ``matches()``. Repetitions are written out: ``a{3}`` has
 as many states as ``aaa``."""
 

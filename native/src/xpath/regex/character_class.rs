@@ -67,14 +67,33 @@ pub fn negated(mut set: ClassUnicode) -> ClassUnicode {
     set
 }
 
-/// The characters of a general category such as `Lu`, which must be known.
-pub fn category(name: &str) -> ClassUnicode {
-    set_of(&format!(r"\p{{{name}}}"))
+/// The general categories of Unicode, except that of surrogates.
+pub const CATEGORIES: [&str; 36] = [
+    "L", "Lu", "Ll", "Lt", "Lm", "Lo", "M", "Mn", "Mc", "Me", "N", "Nd", "Nl", "No", "P", "Pc",
+    "Pd", "Ps", "Pe", "Pi", "Pf", "Po", "Z", "Zs", "Zl", "Zp", "S", "Sm", "Sc", "Sk", "So", "C",
+    "Cc", "Cf", "Co", "Cn",
+];
+
+/// The characters of a general category, by its number in [`CATEGORIES`].
+pub fn category(number: usize) -> ClassUnicode {
+    static SETS: [OnceLock<ClassUnicode>; CATEGORIES.len()] =
+        [const { OnceLock::new() }; CATEGORIES.len()];
+    let name = CATEGORIES[number];
+    SETS[number]
+        .get_or_init(|| set_of(&format!(r"\p{{{name}}}")))
+        .clone()
+}
+
+/// `\d`: digits of all scripts.
+pub fn digit() -> ClassUnicode {
+    let number = CATEGORIES.iter().position(|name| *name == "Nd");
+    category(number.expect("it is a category"))
 }
 
 /// `\w`: no punctuation, separators and others.
 pub fn word() -> ClassUnicode {
-    set_of(r"[^\p{P}\p{Z}\p{C}]")
+    static WORD: OnceLock<ClassUnicode> = OnceLock::new();
+    WORD.get_or_init(|| set_of(r"[^\p{P}\p{Z}\p{C}]")).clone()
 }
 
 /// `\i`: what can start a name in XML.
@@ -130,21 +149,28 @@ fn set_of(pattern: &str) -> ClassUnicode {
 
 /// Adds the case variants of all members: the characters with the same lower or upper case.
 pub fn add_case_variants(set: &mut ClassUnicode) {
-    let class = CharacterClass::new(set);
-    let variants: Vec<char> = case_groups()
-        .iter()
-        .filter(|group| group.iter().any(|&each| class.contains(each)))
-        .flatten()
-        .copied()
-        .collect();
-    set.union(&one_of(&variants));
+    let size: usize = set.iter().map(|range| range.len()).sum();
+    let variants = case_variants();
+    let added: Vec<char> = if size < variants.len() {
+        let members = set.iter().flat_map(|range| range.start()..=range.end());
+        members
+            .filter_map(|member| variants.get(&member))
+            .flatten()
+            .copied()
+            .collect()
+    } else {
+        let class = CharacterClass::new(set);
+        let cased = variants.iter().filter(|(cased, _)| class.contains(**cased));
+        cased.flat_map(|(_, others)| others).copied().collect()
+    };
+    set.union(&one_of(&added));
 }
 
-/// The sets of characters that are case variants of one another: those that share their lower case,
-/// and those that share their upper case.
-fn case_groups() -> &'static [Vec<char>] {
-    static GROUPS: OnceLock<Vec<Vec<char>>> = OnceLock::new();
-    GROUPS.get_or_init(|| {
+/// By character, the characters that share its lower case or its upper case; not for characters
+/// without case variants.
+fn case_variants() -> &'static HashMap<char, Vec<char>> {
+    static VARIANTS: OnceLock<HashMap<char, Vec<char>>> = OnceLock::new();
+    VARIANTS.get_or_init(|| {
         // No character beyond this plane has a case.
         const LAST_CASED: char = '\u{1ffff}';
         let mut groups: HashMap<(bool, String), Vec<char>> = HashMap::new();
@@ -156,9 +182,12 @@ fn case_groups() -> &'static [Vec<char>] {
                 groups.entry((true, upper)).or_default().push(character);
             }
         }
-        groups
-            .into_values()
-            .filter(|group| group.len() > 1)
-            .collect()
+        let mut variants: HashMap<char, Vec<char>> = HashMap::new();
+        for group in groups.into_values().filter(|group| group.len() > 1) {
+            for &character in &group {
+                variants.entry(character).or_default().extend(&group);
+            }
+        }
+        variants
     })
 }

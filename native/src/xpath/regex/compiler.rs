@@ -4,20 +4,20 @@ use std::sync::Arc;
 
 use super::automaton::{Pattern, State, StateId};
 use super::character_class::CharacterClass;
-use super::syntax::{Flags, Node};
+use super::syntax::{Flags, Node, PatternTree};
 use crate::xpath::limits::MAX_PATTERN_STATES;
 
 /// The automaton; `None` if it has too many states.
-pub fn compile(tree: &Node, flags: Flags) -> Option<Pattern> {
+pub fn compile(tree: &PatternTree, flags: Flags) -> Option<Pattern> {
     let mut compiler = Compiler {
         states: vec![State::Accept],
-        classes: Vec::new(),
         work: 0,
     };
-    let start = compiler.add(tree, 0)?;
+    let start = compiler.add(&tree.root, 0)?;
+    let classes: Arc<[CharacterClass]> = tree.sets.iter().map(CharacterClass::new).collect();
     Some(Pattern {
         states: compiler.states.into(),
-        classes: Arc::from(compiler.classes),
+        classes,
         start,
         multi_line: flags.multi_line,
     })
@@ -25,7 +25,6 @@ pub fn compile(tree: &Node, flags: Flags) -> Option<Pattern> {
 
 struct Compiler {
     states: Vec<State>,
-    classes: Vec<CharacterClass>,
     /// Nodes visited, repetitions included: repeating the empty string adds no state.
     work: usize,
 }
@@ -46,15 +45,7 @@ impl Compiler {
             return None;
         }
         match node {
-            Node::Class(set) => {
-                let class = CharacterClass::new(set);
-                let known = self.classes.iter().position(|other| *other == class);
-                let class = known.unwrap_or_else(|| {
-                    self.classes.push(class);
-                    self.classes.len() - 1
-                });
-                self.state(State::Character(class as u32, next))
-            }
+            Node::Set(number) => self.state(State::Character(*number as u32, next)),
             Node::Start => self.state(State::Start(next)),
             Node::End => self.state(State::End(next)),
             Node::Sequence(parts) => parts

@@ -14,25 +14,27 @@ pub fn required_text(pattern: &str, flags: &str) -> (String, bool) {
     let flags = Flags::parse(flags).expect("flags of queries are valid");
     let tree = parse(pattern, flags).expect("patterns of queries are valid");
     let mut search = Search {
+        sets: &tree.sets,
         is_caseless: flags.ignore_case,
         run: String::new(),
         longest: String::new(),
     };
-    search.visit(&tree);
+    search.visit(&tree.root);
     search.end_run();
     (search.longest, flags.ignore_case)
 }
 
-struct Search {
+struct Search<'a> {
+    sets: &'a [ClassUnicode],
     is_caseless: bool,
     run: String,
     longest: String,
 }
 
-impl Search {
+impl Search<'_> {
     fn visit(&mut self, node: &Node) {
         match node {
-            Node::Class(set) => match self.only_text(set) {
+            Node::Set(number) => match self.only_text(&self.sets[*number]) {
                 Some(text) => self.run.push_str(&text),
                 None => self.end_run(),
             },

@@ -1,9 +1,12 @@
 //! Parses patterns by recursive descent.
 
+use std::collections::HashMap;
+
 use regex_syntax::hir::ClassUnicode;
 
 use super::character_class::{
-    add_case_variants, any, category, name_character, name_start, negated, one_of, range, word,
+    add_case_variants, any, category, digit, name_character, name_start, negated, one_of, range,
+    word, CATEGORIES,
 };
 use crate::xpath::limits::{MAX_NESTING, MAX_PATTERN_STATES};
 
@@ -56,11 +59,18 @@ impl Flags {
     }
 }
 
-/// The syntax tree of a pattern.
+/// A pattern: its syntax tree, and the sets of characters in it.
+#[derive(Debug)]
+pub struct PatternTree {
+    pub root: Node,
+    pub sets: Vec<ClassUnicode>,
+}
+
+/// A node of the syntax tree of a pattern.
 #[derive(Debug)]
 pub enum Node {
-    /// One character of a set.
-    Class(ClassUnicode),
+    /// One character of the set with this number.
+    Set(usize),
     /// `^`
     Start,
     /// `$`
@@ -74,26 +84,25 @@ pub enum Node {
 }
 
 /// Parses a pattern.
-pub fn parse(pattern: &str, flags: Flags) -> Parsed<Node> {
+pub fn parse(pattern: &str, flags: Flags) -> Parsed<PatternTree> {
     let mut parser = Parser {
         text: pattern,
         at: 0,
         flags,
         nesting: 0,
         atoms: 0,
+        sets: Vec::new(),
+        known: HashMap::new(),
     };
-    let tree = parser.choice()?;
+    let root = parser.choice()?;
     match parser.peek() {
-        None => Ok(tree),
+        None => Ok(PatternTree {
+            root,
+            sets: parser.sets,
+        }),
         Some(found) => parser.refuse(format!("unexpected `{found}` in the pattern")),
     }
 }
-
-const CATEGORIES: [&str; 36] = [
-    "L", "Lu", "Ll", "Lt", "Lm", "Lo", "M", "Mn", "Mc", "Me", "N", "Nd", "Nl", "No", "P", "Pc",
-    "Pd", "Ps", "Pe", "Pi", "Pf", "Po", "Z", "Zs", "Zl", "Zp", "S", "Sm", "Sc", "Sk", "So", "C",
-    "Cc", "Cf", "Co", "Cn",
-];
 
 struct Parser<'a> {
     text: &'a str,
@@ -101,9 +110,12 @@ struct Parser<'a> {
     flags: Flags,
     nesting: usize,
     atoms: usize,
+    sets: Vec<ClassUnicode>,
+    /// The numbers of sets by how they are written: a large set takes time to create.
+    known: HashMap<&'a str, usize>,
 }
 
-impl Parser<'_> {
+impl<'a> Parser<'a> {
     /// The next character; with the flag `x`, after white space.
     fn peek(&mut self) -> Option<char> {
         if self.flags.extended {
@@ -176,27 +188,50 @@ impl Parser<'_> {
                 offset: start,
             });
         }
+        if let Some(number) = self.known_set() {
+            return Ok(Node::Set(number));
+        }
         self.at += next.len_utf8();
-        match next {
-            '(' => self.group(start),
-            '[' => Ok(Node::Class(self.bracketed(start)?)),
-            '.' if self.flags.dot_all => Ok(Node::Class(any())),
-            '.' => Ok(Node::Class(negated(one_of(&['\n', '\r'])))),
-            '^' => Ok(Node::Start),
-            '$' => Ok(Node::End),
+        let set = match next {
+            '(' => return self.group(start),
+            '^' => return Ok(Node::Start),
+            '$' => return Ok(Node::End),
+            '*' | '+' | '?' | '{' => {
+                return self.refuse_at(format!("nothing to repeat before `{next}`"), start)
+            }
+            '}' | ']' => {
+                return self.refuse_at(format!("unexpected `{next}` in the pattern"), start)
+            }
+            '[' => self.bracketed(start)?,
+            '.' if self.flags.dot_all => any(),
+            '.' => negated(one_of(&['\n', '\r'])),
             '\\' => {
                 let escaped = self.peek();
-                Ok(Node::Class(match self.escape(escaped, start)? {
+                match self.escape(escaped, start)? {
                     Escape::Character(character) => self.literal(character),
                     Escape::Set(set) => set,
-                }))
+                }
             }
-            '*' | '+' | '?' | '{' => {
-                self.refuse_at(format!("nothing to repeat before `{next}`"), start)
-            }
-            '}' | ']' => self.refuse_at(format!("unexpected `{next}` in the pattern"), start),
-            _ => Ok(Node::Class(self.literal(next))),
-        }
+            _ => self.literal(next),
+        };
+        self.sets.push(set);
+        self.known
+            .insert(&self.text[start..self.at], self.sets.len() - 1);
+        Ok(Node::Set(self.sets.len() - 1))
+    }
+
+    /// The number of the set that is next, if it is known; consumes it.
+    fn known_set(&mut self) -> Option<usize> {
+        let rest = &self.text[self.at..];
+        let length = match rest.as_bytes()[0] {
+            b'[' => bracketed_length(rest)?,
+            b'\\' if matches!(rest.as_bytes().get(1), Some(b'p' | b'P')) => rest.find('}')? + 1,
+            b'\\' => 1 + rest[1..].chars().next()?.len_utf8(),
+            _ => rest.chars().next()?.len_utf8(),
+        };
+        let number = *self.known.get(&rest[..length])?;
+        self.at += length;
+        Some(number)
     }
 
     /// A character, with its case variants if the flag `i` is set.
@@ -410,8 +445,8 @@ impl Parser<'_> {
             'I' => Escape::Set(negated(name_start())),
             'c' => Escape::Set(name_character()),
             'C' => Escape::Set(negated(name_character())),
-            'd' => Escape::Set(category("Nd")),
-            'D' => Escape::Set(negated(category("Nd"))),
+            'd' => Escape::Set(digit()),
+            'D' => Escape::Set(negated(digit())),
             'w' => Escape::Set(word()),
             'W' => Escape::Set(negated(word())),
             'p' => Escape::Set(self.category(start)?),
@@ -433,17 +468,33 @@ impl Parser<'_> {
         let Some(name) = name else {
             return self.refuse_at("a category in braces must follow `\\p`", start);
         };
-        if !CATEGORIES.contains(&name) {
+        let Some(number) = CATEGORIES.iter().position(|known| *known == name) else {
             let message = if name.starts_with("Is") {
                 format!("the Unicode block `{name}` is not supported")
             } else {
                 format!("the category `{name}` does not exist")
             };
             return self.refuse_at(message, start);
-        }
+        };
         self.at += name.len() + 2;
-        Ok(category(name))
+        Ok(category(number))
     }
+}
+
+/// The length of a set in brackets, with those inside it.
+fn bracketed_length(text: &str) -> Option<usize> {
+    let mut open = 0;
+    let mut characters = text.char_indices();
+    while let Some((at, character)) = characters.next() {
+        match character {
+            '\\' => drop(characters.next()),
+            '[' => open += 1,
+            ']' if open == 1 => return Some(at + 1),
+            ']' => open -= 1,
+            _ => {}
+        }
+    }
+    None
 }
 
 enum Escape {
