@@ -91,5 +91,9 @@ def seed_inputs() -> dict[str, list[bytes]]:
         "keyword_queries": [query.encode() for query in _KEYWORD_QUERIES],
         "keyword_matching": _queries_with((*_MATCHED, *_DOCUMENTS), *_KEYWORD_QUERIES),
         "mapping": _queries_with(mapped, *_QUERIES),
-        "index_files": [bytes([kind]) + change for change in changes for kind in range(2)],
+        "index_files": [
+            bytes([kind]) + change
+            for change in [*changes, b"".join(changes) * 2]
+            for kind in range(2)
+        ],
     }
