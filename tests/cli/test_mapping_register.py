@@ -75,9 +75,8 @@ def test_a_document_carries_its_mapping(mapping_file: str) -> None:
     assert penstock("publish", str(OPERA), *options).code == 0
     with Workspace.open(Path()) as workspace:
         header = find_document(workspace, "1").header
-    assert header == Header(
-        publisher="opera", fields={"day": "monday", **carrying(opera_mapping())}
-    )
+    fields = {"file": str(OPERA), "day": "monday", **carrying(opera_mapping())}
+    assert header == Header(publisher="opera", fields=fields)
 
 
 def test_publish_notes_an_unregistered_schema(mapping_file: str) -> None:
