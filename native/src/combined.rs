@@ -26,13 +26,17 @@ impl<P: PathEngine, K: KeywordEngine> DocumentMatcher for CombinedMatcher<P, K> 
     fn match_document(&self, source: &mut EventSource<'_, '_>) -> Result<Matched, MatchError> {
         let CombinedMatcher { paths, keywords } = self;
         let (mut path_worker, mut keyword_worker) = (paths.pool().take(), keywords.pool().take());
-        let (reader, path_handler) = paths.begin(&mut path_worker, source.memoize_repeated);
-        let mut pass = keywords.begin(&mut keyword_worker, reader.names_table(), source.header);
         let header = paths.tested(source.header);
-        let second = &mut pass.handler();
-        let read = reader.read_with_header(source, &header, path_handler, Some(second))?;
-        let keyword_handles = pass.finish();
-        let mut matched = paths.finish(&mut path_worker, source, &read)?;
+        let mut keyword_handles = Vec::new();
+        let mut matched =
+            paths.match_by(&mut path_worker, source, |reader, source, path_handler| {
+                let names_table = reader.names_table();
+                let mut pass = keywords.begin(&mut keyword_worker, names_table, source.header);
+                let second = &mut pass.handler();
+                let read = reader.read_with_header(source, &header, path_handler, Some(second))?;
+                keyword_handles = pass.finish();
+                Ok(read)
+            })?;
         let base = paths.numbered().count();
         let keyword_handles = keyword_handles.into_iter().map(|handle| base + handle);
         matched.handles.extend(keyword_handles);

@@ -85,6 +85,9 @@ impl fmt::Display for Refusal {
 
 impl std::error::Error for Refusal {}
 
+/// The code of a document whose work budget is spent.
+pub const WORK_SPENT: &str = "limit.work";
+
 /// A handler's request to stop reading; the reader adds the position and refuses the document.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Stop {

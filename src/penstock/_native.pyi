@@ -112,8 +112,15 @@ class Index:
 def process_cache_bytes() -> int: ...
 
 _Header: TypeAlias = list[tuple[str, str]]
-_Outcome: TypeAlias = tuple[Handles, dict[str, int], _Refusal | None]
-_Batch: TypeAlias = tuple[bytes, bytes, list[str], list[tuple[int, _Refusal]], dict[str, int]]
+_Outcome: TypeAlias = tuple[Handles, Handles, dict[str, int], _Refusal | None]
+_Batch: TypeAlias = tuple[
+    bytes,
+    bytes,
+    list[str],
+    list[tuple[int, _Refusal]],
+    list[tuple[int, list[int]]],
+    dict[str, int],
+]
 
 @disjoint_base
 class DocumentMatcher:

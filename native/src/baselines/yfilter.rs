@@ -14,7 +14,7 @@ use hashbrown::HashMap;
 use crate::dispatch::outcome::Counters;
 use crate::events::{Context, Handler, NameId, Names, Span, StartElement, Stop};
 use crate::matching::engine::PathEngine;
-use crate::matching::segment_run::RunLimits;
+use crate::matching::segment_run::{RunLimits, WorkBudget};
 use crate::path_index::segment::Segment;
 use crate::path_index::subscription_index::PathSnapshot;
 use crate::subscription_store::class_set::OrderedClassSet;
@@ -246,6 +246,7 @@ impl PathEngine for YFilterEngine {
         states: &'a mut [(Arc<Segment>, NfaRun)],
         names_table: u64,
         _memoize_repeated: bool,
+        _: WorkBudget,
     ) -> YFilterHandler<'a> {
         for (nfa, (_, run)) in self.nfas.iter().zip(&mut *states) {
             run.begin(nfa, names_table);

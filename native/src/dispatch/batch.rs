@@ -17,6 +17,9 @@ pub struct Batch {
     pub handles: Vec<u32>,
     /// The refused documents by row.
     pub refusals: Vec<(usize, Refusal)>,
+    /// By row, for documents that have any: the subscriptions that were set aside, as positions in
+    /// `handles`.
+    pub set_aside: Vec<(usize, Vec<i32>)>,
     /// By row, for documents that have any: how many elements are not in the mapping's local
     /// schema.
     pub unknown: Vec<(usize, u64)>,
@@ -35,6 +38,12 @@ pub fn match_all<'a>(
         ..Batch::default()
     };
     let mut positions: HashMap<u32, i32, foldhash::fast::RandomState> = HashMap::default();
+    let mut position_of = |handle: u32, handles: &mut Vec<u32>| {
+        *positions.entry(handle).or_insert_with(|| {
+            handles.push(handle);
+            handles.len() as i32 - 1
+        })
+    };
     for (row, document) in documents.enumerate() {
         match match_row(row, &mut DocumentSource::Bytes(document)) {
             Ok(matched) => {
@@ -43,11 +52,12 @@ pub fn match_all<'a>(
                 }
                 batch.counters += matched.counters;
                 for handle in matched.handles {
-                    let position = *positions.entry(handle).or_insert_with(|| {
-                        batch.handles.push(handle);
-                        batch.handles.len() as i32 - 1
-                    });
-                    batch.indices.push(position);
+                    batch.indices.push(position_of(handle, &mut batch.handles));
+                }
+                if !matched.set_aside.is_empty() {
+                    let handles = matched.set_aside.into_iter();
+                    let aside = handles.map(|handle| position_of(handle, &mut batch.handles));
+                    batch.set_aside.push((row, aside.collect()));
                 }
             }
             Err(MatchError::Refused(refusal)) => batch.refusals.push((row, refusal)),

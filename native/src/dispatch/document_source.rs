@@ -2,7 +2,7 @@
 //! cutting read again.
 
 use std::fs::File;
-use std::io::{self, Read, Seek};
+use std::io::{self, Read, Seek, SeekFrom};
 use std::path::Path;
 
 use tempfile::SpooledTempFile;
@@ -37,6 +37,23 @@ impl<'a> DocumentSource<'a> {
             stream: Some(stream),
             spool: SpooledTempFile::new(SPOOLED_BYTES_MAX),
         })
+    }
+
+    /// Number of bytes; a stream is spooled to count them, up to `bytes_max` and one more.
+    pub(crate) fn count_bytes(&mut self, bytes_max: u64) -> io::Result<u64> {
+        match self {
+            DocumentSource::Bytes(bytes) => Ok(bytes.len() as u64),
+            DocumentSource::File(path) => Ok(path.metadata()?.len()),
+            DocumentSource::Stream(spooled) => {
+                if let Some(stream) = spooled.stream.take() {
+                    io::copy(
+                        &mut stream.take(bytes_max.saturating_add(1)),
+                        &mut spooled.spool,
+                    )?;
+                }
+                spooled.spool.seek(SeekFrom::End(0))
+            }
+        }
     }
 
     /// Reads the document from its beginning.

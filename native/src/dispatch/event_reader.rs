@@ -39,6 +39,27 @@ impl ReadSummary {
     }
 }
 
+/// How the evaluation of queries ended.
+#[derive(Clone, Copy)]
+pub(crate) enum Evaluated {
+    /// The document was read to its end.
+    Complete(Summary),
+    /// The work budget was spent at this offset of the original.
+    Interrupted { offset: u64 },
+}
+
+impl Evaluated {
+    fn of(read: Result<Summary, MatchError>) -> Result<Evaluated, MatchError> {
+        match read {
+            Ok(summary) => Ok(Evaluated::Complete(summary)),
+            Err(error) => match error.work_spent_at() {
+                Some(offset) => Ok(Evaluated::Interrupted { offset }),
+                None => Err(error),
+            },
+        }
+    }
+}
+
 /// Identifies a reader across the process, so that caches keyed by name ids can tell tables of
 /// names apart.
 static READERS_MADE: AtomicU64 = AtomicU64::new(0);
@@ -155,14 +176,24 @@ impl EventReader {
         source: &mut EventSource<'_, '_>,
         selectors: &[&Selector],
         options: SelectionOptions,
-    ) -> Result<(Vec<QueryResult>, Summary), MatchError> {
+    ) -> Result<(Vec<QueryResult>, Evaluated), MatchError> {
         let Some(mapping) = source.mapping else {
             let mut selection = Selection::new(selectors, options);
-            let summary = source.document.read(&mut self.reader, &mut selection)?;
-            return Ok((selection.finish(), summary));
+            let read = source.document.read(&mut self.reader, &mut selection);
+            return match Evaluated::of(read.map_err(MatchError::from))? {
+                complete @ Evaluated::Complete(_) => Ok((selection.finish(), complete)),
+                interrupted => Ok((selection.interrupt(), interrupted)),
+            };
         };
         let forest = ForestSelection::new(selectors, options);
-        let (rewritten, summary) = self.rewrite(source.document, mapping, forest)?;
+        self.begin_rewriting(mapping);
+        let mut rewriter = Rewriter::new(mapping, &mut self.rewriting, self.depth_max, forest);
+        let read = source.document.read(&mut self.reader, &mut rewriter);
+        let evaluated = Evaluated::of(read.map_err(MatchError::from))?;
+        let rewritten = rewriter.finish();
+        if let Evaluated::Interrupted { .. } = evaluated {
+            return Ok((rewritten.handler.interrupt(), evaluated));
+        }
         let mut outcomes = rewritten.handler.finish();
         for node in outcomes.iter_mut().flat_map(|outcome| &mut outcome.nodes) {
             if let Some(name) = rewritten.provenance.original_name(node.spans[0]) {
@@ -171,7 +202,7 @@ impl EventReader {
             }
             node.spans = rewritten.provenance.resolve(&node.spans);
         }
-        Ok((outcomes, summary))
+        Ok((outcomes, evaluated))
     }
 
     /// Cuts the selected nodes of each query out of the original: one fragment for each distinct

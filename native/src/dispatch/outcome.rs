@@ -3,7 +3,7 @@
 use std::io;
 
 use crate::dispatch::event_reader::ReadSummary;
-use crate::events::Refusal;
+use crate::events::{Refusal, WORK_SPENT};
 use crate::reader::ReadError;
 use crate::subscription_store::file_format::OpenError;
 
@@ -24,6 +24,16 @@ impl From<OpenError> for MatchError {
     }
 }
 
+impl MatchError {
+    /// The offset at which the work budget was spent, if that is the reason.
+    pub(crate) fn work_spent_at(&self) -> Option<u64> {
+        match self {
+            MatchError::Refused(refusal) if refusal.code == WORK_SPENT => Some(refusal.offset),
+            _ => None,
+        }
+    }
+}
+
 impl From<ReadError> for MatchError {
     fn from(error: ReadError) -> MatchError {
         match error {
@@ -40,6 +50,8 @@ pub struct Counters {
     pub bytes: u64,
     /// Elements read.
     pub elements: u64,
+    /// Steps counted against the work budget, over all readings of the document.
+    pub steps: u64,
     /// Distinct queries that were evaluated individually.
     pub verified: u64,
     /// Paths that no earlier document had.
@@ -75,6 +87,7 @@ impl std::ops::AddAssign for Counters {
     fn add_assign(&mut self, other: Counters) {
         self.bytes += other.bytes;
         self.elements += other.elements;
+        self.steps += other.steps;
         self.verified += other.verified;
         self.paths_made += other.paths_made;
         self.states_made += other.states_made;
@@ -91,6 +104,9 @@ impl std::ops::AddAssign for Counters {
 pub struct Matched {
     /// Handles of the snapshot, each once, in no particular order.
     pub handles: Vec<u32>,
+    /// Handles of the subscriptions that were set aside: whether they match is unknown, because the
+    /// work budget of the document was spent. Each once, ascending; none of them is in `handles`.
+    pub set_aside: Vec<u32>,
     /// Work done.
     pub counters: Counters,
 }

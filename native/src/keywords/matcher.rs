@@ -197,6 +197,7 @@ impl<E: KeywordEngine> DocumentMatcher for KeywordMatcher<E> {
         let summary = reader.read_original(source.document, &mut pass.handler())?;
         Ok(Matched {
             handles: pass.finish(),
+            set_aside: Vec::new(),
             counters: Counters::of_read(&ReadSummary::unmapped(summary)),
         })
     }

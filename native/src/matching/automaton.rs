@@ -9,18 +9,25 @@
 //! Everything here is a cache, which can be evicted at any time.
 
 use std::hash::{BuildHasherDefault, Hasher};
+use std::sync::Arc;
 
 use hashbrown::HashMap;
 
 use crate::matching::alphabet::Alphabet;
+use crate::matching::bit_set::BitSet;
+use crate::matching::class_restriction::ClassRestriction;
 use crate::matching::condition_table::PathConditions;
 use crate::matching::digest::digest_of_number;
 use crate::matching::match_bitmap::{Mask, MatchBitmap};
 use crate::matching::required_values::{RequiredValues, RequiredValuesTable, NO_VALUES};
 use crate::matching::transition_table::{TransitionArena, TransitionTable};
+use crate::matching::work_meter::{Attribution, WorkMeter};
 use crate::matching::NONE;
 use crate::path_index::segment::{Comparison, OperandRecord, Segment, StepEdge, ROOT, VERIFY};
 use crate::subscription_store::flat_layout::prefetch;
+
+/// Steps for each trie node of a new state.
+const STEPS_PER_NODE: usize = 16;
 
 type HashTable<K, V> = HashMap<K, V, foldhash::fast::RandomState>;
 
@@ -87,6 +94,8 @@ pub(super) struct State {
     pub candidates: ArenaList,
     /// Operands that conditions use, ascending.
     operands: ArenaList,
+    /// Steps to create the state.
+    build_steps: u32,
 }
 
 /// A distinct label path. An element waits for it, so it fits one cache line.
@@ -136,10 +145,26 @@ impl LabelPath {
     pub const HAS_COMPOUNDS: u32 = 128;
     /// Values may have to be propagated to the parent.
     pub const PROPAGATES: u32 = 256;
+    /// The bits from this one on are the steps to compute the values that the path requires, in
+    /// units of [`LabelPath::STEPS_UNIT`].
+    const STEPS_SHIFT: u32 = 16;
+    const STEPS_UNIT: usize = 64;
     /// The end of every element here needs work.
     pub const ACTS_AT_END: u32 = LabelPath::COLLECTS_STRING_VALUE
         | LabelPath::RECORDS_STRING_VALUE
         | LabelPath::HAS_COMPOUNDS;
+
+    /// Steps to compute the values that a path requires, whether they were cached or not.
+    #[inline]
+    pub fn required_steps(actions: u32) -> usize {
+        (actions >> LabelPath::STEPS_SHIFT) as usize * LabelPath::STEPS_UNIT
+    }
+
+    /// The bits of `actions` for the steps to compute the values that a path requires.
+    fn steps_bits(steps: usize) -> u32 {
+        let units = (steps / LabelPath::STEPS_UNIT).min(usize::from(u16::MAX));
+        (units as u32) << LabelPath::STEPS_SHIFT
+    }
 
     fn actions_of(state: &State, required: &RequiredValues) -> u32 {
         let when = |holds: bool, action: u32| if holds { action } else { 0 };
@@ -190,6 +215,10 @@ pub(super) struct Automaton {
     state_transitions: StateTransitions,
     states_by_digest: HashTable<u128, u32>,
     determinizer: Determinizer,
+    /// States that the current document reached.
+    pub counted_states: BitSet,
+    /// Set if only a part of the classes takes part.
+    pub restriction: Option<Arc<ClassRestriction>>,
 }
 
 /// The trie nodes of the state under construction.
@@ -202,7 +231,7 @@ struct Determinizer {
 
 impl Automaton {
     /// An automaton with only the document node.
-    pub fn new(segment: &Segment) -> Automaton {
+    pub fn new(segment: &Segment, restriction: Option<ClassRestriction>) -> Automaton {
         let mut automaton = Automaton {
             matches: MatchBitmap::new(segment.class_count()),
             alphabet: Alphabet::new(segment),
@@ -215,6 +244,8 @@ impl Automaton {
             state_transitions: StateTransitions::default(),
             states_by_digest: HashTable::default(),
             determinizer: Determinizer::default(),
+            counted_states: BitSet::default(),
+            restriction: restriction.map(Arc::new),
         };
         automaton.clear(segment);
         automaton
@@ -224,6 +255,7 @@ impl Automaton {
     /// other workers of the process may need it.
     pub fn clear(&mut self, segment: &Segment) {
         self.states = Vec::new();
+        self.counted_states = BitSet::default();
         self.paths = Vec::new();
         self.required_values = RequiredValuesTable::new(segment);
         self.arena = Vec::new();
@@ -305,6 +337,38 @@ impl Automaton {
         self.paths[path as usize].next_sibling = sibling;
     }
 
+    /// Counts the steps to create a path and its state, whether they were cached or not, so that the
+    /// steps of a document do not depend on earlier ones. A state is counted once per document.
+    #[inline]
+    pub fn spend_on_path(&mut self, path: u32, work: &mut WorkMeter) {
+        let LabelPath { state, actions, .. } = self.paths[path as usize];
+        work.spend(LabelPath::required_steps(actions));
+        if self.counted_states.insert_growing(state) {
+            work.spend(self.states[state as usize].build_steps as usize);
+            if let Some(attribution) = work.attribution() {
+                self.attribute_state(state, attribution);
+            }
+        }
+    }
+
+    /// Attributes the steps to create a state to its trie nodes.
+    #[cold]
+    fn attribute_state(&self, state: u32, attribution: &mut Attribution) {
+        let state = self.states[state as usize];
+        let lists = [
+            state.child_sources,
+            state.descendant_sources,
+            state.conditional,
+        ];
+        let count: usize = lists.iter().map(|list| list.len as usize).sum();
+        let share = (state.build_steps as usize).div_ceil(count.max(1));
+        for list in lists {
+            for &node in self.list(list) {
+                attribution.add_to_node(node, share);
+            }
+        }
+    }
+
     /// Prefetches the classes for [`Automaton::accept`].
     #[inline]
     pub fn prefetch_accepts(&self, path: u32) {
@@ -338,15 +402,18 @@ impl Automaton {
             self.paths[parent as usize].required,
             (symbol, self.alphabet.tests_of(symbol)),
             (state, &self.arena[operands.range()]),
+            self.restriction.as_deref(),
         );
         let entry = self.required_values.get(required);
+        let steps = self.required_values.build_steps(required);
         let child = self.paths.len() as u32;
         self.paths.push(LabelPath {
             last_seen: 0,
             state,
             symbol,
             required,
-            actions: LabelPath::actions_of(&self.states[state as usize], entry),
+            actions: LabelPath::actions_of(&self.states[state as usize], entry)
+                | LabelPath::steps_bits(steps),
             accepts: self.states[state as usize].accepts,
             conditions: PathConditions::UNKNOWN,
             parent,
@@ -370,6 +437,9 @@ impl Automaton {
         }
         for at in from.descendant_sources.range() {
             follow_edges(segment.descendants_of(self.arena[at]), tests, reached);
+        }
+        if let Some(restriction) = &self.restriction {
+            reached.retain(|&node| restriction.has_node(node));
         }
         self.intern_state(segment, from.descendant_sources)
     }
@@ -414,11 +484,16 @@ impl Automaton {
         let reached = std::mem::take(&mut self.determinizer.reached);
         let has_children = |&&node: &&u32| !segment.children_of(node).is_empty();
         let has_conditions = |&&node: &&u32| !segment.conditions_of(node).is_empty();
+        let restriction = self.restriction.clone();
+        let restriction = restriction.as_deref();
+        let has_class =
+            |class: &u32| restriction.is_none_or(|only| only.has_class(class & !VERIFY));
         let accepts = || {
             reached
                 .iter()
                 .flat_map(|&node| segment.accepts_of(node))
                 .copied()
+                .filter(has_class)
         };
         let first_mask = self.masks.len();
         self.matches.masks_of(
@@ -427,7 +502,7 @@ impl Automaton {
         );
         let mut state = State {
             child_sources: self.push_list(reached.iter().filter(has_children).copied()),
-            conditional: self.push_list(reached.iter().filter(has_conditions).copied()),
+            conditional: self.push_sorted(reached.iter().filter(has_conditions).copied()),
             accepts: ArenaList {
                 start: first_mask as u32,
                 len: (self.masks.len() - first_mask) as u32,
@@ -449,14 +524,31 @@ impl Automaton {
         };
         let mut operands: Vec<u32> = reached
             .iter()
-            .flat_map(|&node| segment.required_of(node))
-            .copied()
+            .flat_map(|&node| {
+                segment
+                    .required_of(node)
+                    .iter()
+                    .map(move |&one| (node, one))
+            })
+            .filter(|&(node, operand)| restriction.is_none_or(|only| only.requires(node, operand)))
+            .map(|(_, operand)| operand)
             .collect();
         operands.sort_unstable();
         operands.dedup();
         state.operands = self.push_list(operands.into_iter());
+        let nodes = reached.len() + state.descendant_sources.len as usize;
+        let steps = nodes * STEPS_PER_NODE;
+        state.build_steps = u32::try_from(steps).unwrap_or(u32::MAX);
         self.determinizer.reached = reached;
         state
+    }
+
+    /// Sorted, because the order in which conditions are decided must not depend on the path that
+    /// reached the state first.
+    fn push_sorted(&mut self, items: impl Iterator<Item = u32>) -> ArenaList {
+        let list = self.push_list(items);
+        self.arena[list.range()].sort_unstable();
+        list
     }
 
     fn push_list(&mut self, items: impl Iterator<Item = u32>) -> ArenaList {

@@ -4,9 +4,12 @@ use std::sync::Arc;
 
 use crate::dispatch::outcome::Counters;
 use crate::events::{Context, Handler, Span, StartElement, Stop};
+use crate::matching::bit_set::BitSet;
+use crate::matching::class_costs::ClassCosts;
+use crate::matching::class_restriction::ClassRestriction;
 use crate::matching::engine::PathEngine;
 use crate::matching::match_bitmap::MatchBitmap;
-use crate::matching::segment_run::{RunLimits, SegmentRun};
+use crate::matching::segment_run::{RunLimits, SegmentRun, WorkBudget};
 use crate::path_index::segment::Segment;
 use crate::path_index::subscription_index::PathSnapshot;
 use crate::subscription_store::class_set::OrderedClassSet;
@@ -24,7 +27,42 @@ impl PathEngine for AutomatonEngine {
     }
 
     fn new_state(&self, _: usize, segment: &Segment, limits: RunLimits) -> SegmentRun {
-        SegmentRun::new(segment, limits)
+        SegmentRun::new(segment, limits, None)
+    }
+
+    fn new_restricted_state(
+        &self,
+        _: usize,
+        segment: &Segment,
+        limits: RunLimits,
+        is_set_aside: &dyn Fn(u32) -> bool,
+    ) -> SegmentRun {
+        let mut set_aside = BitSet::new(segment.class_count());
+        let classes = 0..segment.class_count() as u32;
+        for class in classes.filter(|&class| is_set_aside(class)) {
+            set_aside.insert(class);
+        }
+        let restriction = ClassRestriction::new(segment, set_aside);
+        SegmentRun::new(segment, limits, Some(restriction))
+    }
+
+    fn steps_left(states: &mut [(Arc<Segment>, SegmentRun)]) -> i64 {
+        // The runs share one budget; the last one has what all of them left.
+        states
+            .last_mut()
+            .map_or(0, |(_, run)| run.work().remaining())
+    }
+
+    fn dropped_classes(states: &mut [(Arc<Segment>, SegmentRun)]) -> Vec<Vec<u32>> {
+        let runs = states.iter_mut();
+        runs.map(|(segment, run)| run.dropped_classes(segment))
+            .collect()
+    }
+
+    fn class_costs(states: &mut [(Arc<Segment>, SegmentRun)]) -> Vec<ClassCosts<'_>> {
+        let runs = states.iter_mut();
+        runs.map(|(segment, run)| run.class_costs(segment))
+            .collect()
     }
 
     fn begin<'a>(
@@ -32,9 +70,10 @@ impl PathEngine for AutomatonEngine {
         states: &'a mut [(Arc<Segment>, SegmentRun)],
         names_table: u64,
         memoize_repeated: bool,
+        budget: WorkBudget,
     ) -> AutomatonHandler<'a> {
         for (segment, run) in &mut *states {
-            run.begin(segment, names_table);
+            run.begin(segment, names_table, budget);
         }
         AutomatonHandler {
             runs: states,
@@ -83,8 +122,17 @@ fn each_of_many(
     runs: &mut [(Arc<Segment>, SegmentRun)],
     mut act: impl FnMut(&Segment, &mut SegmentRun) -> Result<(), Stop>,
 ) -> Result<(), Stop> {
-    runs.iter_mut()
-        .try_for_each(|(segment, run)| act(segment, run))
+    // The runs share one budget: each continues with what the one before it left.
+    let Some((_, last)) = runs.last_mut() else {
+        return Ok(());
+    };
+    let mut remaining = last.work().remaining();
+    for (segment, run) in runs {
+        run.work().set_remaining(remaining);
+        act(segment, run)?;
+        remaining = run.work().remaining();
+    }
+    Ok(())
 }
 
 impl Handler for AutomatonHandler<'_> {

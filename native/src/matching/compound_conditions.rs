@@ -10,18 +10,24 @@ use crate::matching::operand_value::OperandValue;
 use crate::path_index::segment::Segment;
 
 /// Appends the values of a compound operand of an element with these `values`; `open` is an empty
-/// buffer.
+/// buffer. Returns the steps it took; it stops once they exceed `steps_max`.
 pub(super) fn compound_values(
     segment: &Segment,
     operand: u32,
     values: &[OperandValue],
     open: &mut Vec<u32>,
+    steps_max: usize,
     mut add: impl FnMut(OperandValue),
-) {
+) -> usize {
     let mut node = segment.operands[operand as usize].inner;
+    let mut steps = 0;
     loop {
         let start = open.len();
-        satisfied_by_any(segment, segment.conditions_of(node), values, open);
+        steps += satisfied_by_any(segment, segment.conditions_of(node), values, open);
+        if steps > steps_max {
+            open.clear();
+            break;
+        }
         // Several values may satisfy one condition.
         open[start..].sort_unstable();
         dedup_from(open, start);
@@ -31,6 +37,7 @@ pub(super) fn compound_values(
         node = next;
         add(OperandValue::of_literal(operand, node));
     }
+    steps
 }
 
 /// Removes repetitions among the items from `start` on, which are sorted.

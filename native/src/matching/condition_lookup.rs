@@ -10,36 +10,49 @@ use crate::matching::operand_value::OperandValue;
 use crate::matching::NONE;
 use crate::path_index::segment::{Comparison, Condition, Segment};
 
+/// Steps to look a value up among the conditions of one operand.
+const STEPS_PER_LOOKUP: usize = 16;
+
+/// Steps for each node that is found.
+const STEPS_PER_NODE: usize = 2;
+
 /// Appends the nodes of those `conditions` (sorted, of one trie node and step) that some of
-/// `values` satisfy.
+/// `values` satisfy. Returns the steps it took.
 pub(super) fn satisfied_by_any(
     segment: &Segment,
     conditions: &[Condition],
     values: &[OperandValue],
     nodes: &mut Vec<u32>,
-) {
+) -> usize {
+    let mut steps = 0;
     for same_operand in equal_runs(conditions, |condition| condition.operand) {
         let operand = same_operand[0].operand;
+        steps += STEPS_PER_LOOKUP + values.len();
         for value in values.iter().filter(|value| value.operand == operand) {
-            satisfied_by(segment, same_operand, value, nodes);
+            steps += satisfied_by(segment, same_operand, value, nodes);
         }
     }
+    steps
 }
 
-/// Appends the nodes of those conditions on one operand that a value of it satisfies.
-pub(super) fn satisfied_by(
+/// Appends the nodes of those conditions on one operand that a value of it satisfies. Returns the
+/// steps it took.
+fn satisfied_by(
     segment: &Segment,
     same_operand: &[Condition],
     value: &OperandValue,
     nodes: &mut Vec<u32>,
-) {
+) -> usize {
+    let (mut steps, before) = (0, nodes.len());
     for same_comparison in equal_runs(same_operand, |condition| condition.comparison) {
         let range = LiteralRange::satisfying(segment, same_comparison[0].comparison, value);
         for positions in range.positions_in(same_comparison, |condition| condition.literal) {
             let found = &same_comparison[positions];
             nodes.extend(found.iter().map(|condition| condition.node));
         }
+        steps += STEPS_PER_LOOKUP;
     }
+    steps + (nodes.len() - before) * STEPS_PER_NODE
 }
 
 /// Runs of equal keys in a sorted slice. Each is found by binary search, since a run may have a

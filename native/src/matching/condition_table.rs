@@ -8,22 +8,22 @@
 //! each class, so that the many paths at which a class can match share all but a bit. Paths with
 //! common beginnings or ends have many entries in common, so equal entries are stored once.
 
+use std::ops::Range;
+
 use bytemuck::{Pod, Zeroable};
 use hashbrown::HashMap;
 
 use crate::matching::alignment::PathAlignment;
 use crate::matching::automaton::Automaton;
-use crate::matching::condition_lookup::{equal_runs, satisfied_by, LiteralRange};
+use crate::matching::bit_set::BitSet;
+use crate::matching::condition_lookup::{equal_runs, LiteralRange};
 use crate::matching::digest::digest_of;
 use crate::matching::match_bitmap::{masks, Mask, MatchBitmap};
 use crate::matching::operand_value::OperandValue;
+use crate::matching::work_meter::WorkMeter;
 use crate::path_index::segment::{Comparison, Segment, DIRECT_CLASS};
 
 type HashTable<K, V> = HashMap<K, V, foldhash::fast::RandomState>;
-
-/// The conditions of one trie node are merged with those of others up to this number; more are
-/// searched in the segment, since a node may have a million.
-const MERGED_MAX: usize = 32;
 
 /// Stands for every depth, on paths too deep to align.
 const ANY_DEPTH: u32 = u8::MAX as u32;
@@ -66,7 +66,8 @@ impl Probe {
     const EQUAL: u32 = Comparison::EqText as u32;
     /// Conditions that are not a mask.
     const NODES: u32 = Comparison::COUNT as u32;
-    /// Set in the last probe of an entry.
+    /// Set in the last probe of an entry. The first probe of an entry is a header: its body is the
+    /// number of steps to probe the entry.
     const LAST: u32 = 1 << (u32::BITS - MatchBitmap::SPARE_BITS);
     const KIND_SHIFT: u32 = u32::BITS - MatchBitmap::SPARE_BITS + 1;
 
@@ -126,6 +127,13 @@ pub(super) struct ConditionTable {
     large: Vec<ArenaRange>,
     known_levels: HashTable<u128, u32>,
     known_entries: HashTable<u128, u32>,
+    /// By path: the steps to compute its conditions.
+    path_steps: Vec<u32>,
+    /// The paths whose steps were counted in the current document.
+    counted_paths: BitSet,
+    /// By the index of a first condition: the conditions of the run that the current document
+    /// satisfied and whose classes therefore match.
+    covered: HashTable<u32, Range<usize>>,
     buffers: BuildBuffers,
 }
 
@@ -156,7 +164,29 @@ impl PathConditions {
 #[derive(Clone, Copy, Debug)]
 pub(super) struct EntryId(u32);
 
+/// Runs of satisfied conditions longer than this are found once in a document.
+const COVERED_PAST: usize = 32;
+
+/// Steps to compute a condition of a path.
+const STEPS_PER_CONDITION: usize = 24;
+
+/// Steps to find an entry and compare a value with the conditions of one comparison.
+const STEPS_PER_PROBE: usize = 8;
+
+/// Conditions that are compared with a value in one step.
+const CONDITIONS_PER_STEP: usize = 2;
+
+/// Steps to search a list of literals.
+const STEPS_PER_RUN: usize = 16;
+
+/// Steps for each node that is found in a long list.
+const STEPS_PER_NODE: usize = 4;
+
 impl ConditionTable {
+    /// The conditions of one trie node are merged with those of others up to this number; more are
+    /// searched in the segment, since a node may have a million.
+    pub const MERGED_MAX: usize = 32;
+
     /// Approximate memory in use.
     pub fn bytes(&self) -> usize {
         (self.path_levels.len() + self.levels.len()) * 4
@@ -165,13 +195,30 @@ impl ConditionTable {
             + self.literal_runs.len() * size_of::<LiteralRun>()
             + (self.literal_nodes.len() + self.large.len()) * 8
             + (self.known_levels.len() + self.known_entries.len()) * 40
+            + self.path_steps.len() * 4
     }
 
-    /// Computes the conditions of a path, if they are unknown.
+    /// Begins a document.
+    pub fn begin(&mut self) {
+        self.counted_paths.clear();
+        self.covered.clear();
+    }
+
+    /// Computes the conditions of a path, if they are unknown. Counts the steps once per document,
+    /// whether they were known or not.
     #[inline]
-    pub fn prepare(&mut self, segment: &Segment, automaton: &mut Automaton, path: u32) {
+    pub fn prepare(
+        &mut self,
+        segment: &Segment,
+        automaton: &mut Automaton,
+        path: u32,
+        work: &mut WorkMeter,
+    ) {
         if automaton.paths[path as usize].conditions.start == PathConditions::UNKNOWN.start {
             automaton.paths[path as usize].conditions = self.add_path(segment, automaton, path);
+        }
+        if self.counted_paths.insert_growing(path) {
+            work.spend(self.path_steps[path as usize] as usize);
         }
     }
 
@@ -204,42 +251,47 @@ impl ConditionTable {
     }
 
     /// Compares a value with the conditions of an entry: adds the classes that match to the bitmap,
-    /// and appends the satisfied trie nodes that need more.
+    /// and appends the satisfied trie nodes that need more. Returns the steps it took.
     #[inline]
     pub fn probe(
-        &self,
+        &mut self,
         segment: &Segment,
         entry: EntryId,
         value: &OperandValue,
         matches: &mut MatchBitmap,
         nodes: &mut Vec<u32>,
-    ) {
+    ) -> usize {
         let probes = &self.probes[entry.0 as usize..];
-        for (at, &probe) in probes.iter().enumerate() {
+        let steps = probes[0].body as usize;
+        for (at, &probe) in probes.iter().enumerate().skip(1) {
             if probe.kind() != Probe::EQUAL {
-                return self.probe_others(segment, &probes[at..], value, matches, nodes);
+                let first = entry.0 as usize + at;
+                return steps + self.probe_others(segment, first, value, matches, nodes);
             }
             matches.set_equal(probe.mask(), value.literal);
             if probe.head & Probe::LAST != 0 {
-                return;
+                break;
             }
         }
+        steps
     }
 
     /// The probes after those for equality of texts, which come first.
     #[inline(never)]
     fn probe_others(
-        &self,
+        &mut self,
         segment: &Segment,
-        probes: &[Probe],
+        first: usize,
         value: &OperandValue,
         matches: &mut MatchBitmap,
         nodes: &mut Vec<u32>,
-    ) {
+    ) -> usize {
         let mut compared = (Probe::EQUAL, LiteralRange::only(value.literal));
-        for &probe in probes {
+        let mut steps = 0;
+        for at in first.. {
+            let probe = self.probes[at];
             match probe.kind() {
-                Probe::NODES => self.probe_nodes(segment, probe.body, value, nodes),
+                Probe::NODES => steps += self.probe_nodes(segment, probe.body, value, nodes),
                 comparison => {
                     if compared.0 != comparison {
                         let range = LiteralRange::satisfying(segment, comparison, value);
@@ -249,20 +301,22 @@ impl ConditionTable {
                 }
             }
             if probe.head & Probe::LAST != 0 {
-                return;
+                break;
             }
         }
+        steps
     }
 
     #[inline(never)]
     fn probe_nodes(
-        &self,
+        &mut self,
         segment: &Segment,
         node_probe: u32,
         value: &OperandValue,
         nodes: &mut Vec<u32>,
-    ) {
+    ) -> usize {
         let probe = self.node_probes[node_probe as usize];
+        let mut steps = 0;
         for run in probe.merged.of(&self.literal_runs) {
             let pairs = run.nodes.of(&self.literal_nodes);
             let range = LiteralRange::satisfying(segment, run.comparison, value);
@@ -270,9 +324,45 @@ impl ConditionTable {
                 nodes.extend(pairs[positions].iter().map(|pair| pair.1));
             }
         }
-        for range in probe.large.of(&self.large) {
-            satisfied_by(segment, range.of(&segment.conditions), value, nodes);
+        for at in probe.large.start..probe.large.end {
+            let range = self.large[at as usize];
+            steps += self.probe_large(segment, range, value, nodes);
         }
+        steps
+    }
+
+    /// Probes many conditions of one trie node. Where the classes of a run of literals already
+    /// match, they are not found again: a document with many values above thresholds would find the
+    /// same classes for each of them.
+    fn probe_large(
+        &mut self,
+        segment: &Segment,
+        range: ArenaRange,
+        value: &OperandValue,
+        nodes: &mut Vec<u32>,
+    ) -> usize {
+        let (mut steps, before) = (0, nodes.len());
+        let mut first = range.start;
+        for run in equal_runs(range.of(&segment.conditions), |one| one.comparison) {
+            let found = LiteralRange::satisfying(segment, run[0].comparison, value);
+            for positions in found.positions_in(run, |condition| condition.literal) {
+                if positions.len() <= COVERED_PAST {
+                    nodes.extend(run[positions].iter().map(|condition| condition.node));
+                    continue;
+                }
+                let covered = self.covered.entry(first).or_default();
+                let (rest, again) = uncovered(&positions, covered);
+                for part in rest {
+                    nodes.extend(run[part].iter().map(|condition| condition.node));
+                }
+                steps += again.len();
+                let conditional = run[again].iter().map(|condition| condition.node);
+                nodes.extend(conditional.filter(|node| node & DIRECT_CLASS == 0));
+            }
+            first += run.len() as u32;
+            steps += STEPS_PER_RUN;
+        }
+        steps + (nodes.len() - before) * STEPS_PER_NODE
     }
 
     /// The entry for an operand in a level.
@@ -301,6 +391,15 @@ impl ConditionTable {
     ) -> PathConditions {
         let mut buffers = std::mem::take(&mut self.buffers);
         buffers.collect(segment, automaton, path);
+        if self.path_steps.len() <= path as usize {
+            self.path_steps.resize(path as usize + 1, 0);
+        }
+        let conditions = buffers.slices.iter().map(|slice| {
+            let count = (slice.end - slice.start) as usize;
+            count.min(ConditionTable::MERGED_MAX) + 1
+        });
+        let steps = conditions.sum::<usize>() * STEPS_PER_CONDITION;
+        self.path_steps[path as usize] = u32::try_from(steps).unwrap_or(u32::MAX);
         let slices = std::mem::take(&mut buffers.slices);
         let start = self.path_levels.len();
         let first = slices.first().map_or(0, |slice| slice.depth);
@@ -317,9 +416,9 @@ impl ConditionTable {
             }
             buffers.entries.clear();
             for same_operand in same_depth.chunk_by(|a, b| a.operand == b.operand) {
-                let matches = &mut automaton.matches;
-                let entry = self.add_entry(segment, same_operand, &mut buffers, matches);
-                buffers.entries.push((same_operand[0].operand, entry));
+                let entry = self.add_entry(segment, same_operand, &mut buffers, automaton);
+                let operand = same_operand[0].operand;
+                buffers.entries.extend(entry.map(|entry| (operand, entry)));
             }
             let level = self.add_level(segment, &mut buffers);
             self.path_levels.push(level);
@@ -361,27 +460,36 @@ impl ConditionTable {
         })
     }
 
-    /// Adds the entry of some conditions on one operand, unless it is known.
+    /// Adds the entry of some conditions on one operand, unless it is known; `None` if no class
+    /// that takes part has one of them.
     fn add_entry(
         &mut self,
         segment: &Segment,
         slices: &[ConditionSlice],
         buffers: &mut BuildBuffers,
-        matches: &mut MatchBitmap,
-    ) -> u32 {
+        automaton: &mut Automaton,
+    ) -> Option<u32> {
+        let matches = &mut automaton.matches;
+        let restriction = automaton.restriction.as_ref();
         // Conditions at an unknown depth only give candidates.
         let is_exact = slices[0].depth != ANY_DEPTH;
         let (first_run, first_large) = (self.literal_runs.len(), self.large.len());
         buffers.bits.clear();
         buffers.nodes.clear();
         buffers.probes.clear();
+        let mut merged = 0;
         for &ConditionSlice { start, end, .. } in slices {
-            if (end - start) as usize > MERGED_MAX {
+            // Only merged conditions can be left out.
+            if (end - start) as usize > ConditionTable::MERGED_MAX && restriction.is_none() {
                 self.large.push(ArenaRange { start, end });
                 continue;
             }
             for at in start..end {
                 let one = segment.conditions[at as usize];
+                if restriction.is_some_and(|restriction| !restriction.has_node(one.node)) {
+                    continue;
+                }
+                merged += 1;
                 let bit = (is_exact && one.node & DIRECT_CLASS != 0)
                     .then(|| matches.conditional_bit(one.node & !DIRECT_CLASS, at, one.literal))
                     .flatten();
@@ -391,6 +499,11 @@ impl ConditionTable {
                 }
             }
         }
+        // Whether a class has a bit depends on earlier documents. The steps do not.
+        buffers.probes.push(Probe {
+            head: 0,
+            body: (STEPS_PER_PROBE + merged / CONDITIONS_PER_STEP) as u32,
+        });
         buffers.bits.sort_unstable();
         for same_comparison in buffers.bits.chunk_by(|a, b| a.0 == b.0) {
             let masks = masks(same_comparison, |bit| bit.1);
@@ -419,16 +532,36 @@ impl ConditionTable {
                 large: ArenaRange::since(first_large, &self.large),
             });
         }
-        let last = buffers.probes.last_mut();
-        last.expect("an entry has conditions").head |= Probe::LAST;
+        if buffers.probes.len() == 1 {
+            return None;
+        }
+        buffers.probes.last_mut()?.head |= Probe::LAST;
         let probes = &mut self.probes;
         let digest = digest_of(bytemuck::cast_slice(&buffers.probes));
-        *self.known_entries.entry(digest).or_insert_with(|| {
+        Some(*self.known_entries.entry(digest).or_insert_with(|| {
             let start = probes.len() as u32;
             probes.extend_from_slice(&buffers.probes);
             start
-        })
+        }))
     }
+}
+
+/// Splits positions into those outside the covered ones, in two parts, and those inside. Extends the
+/// covered positions if they remain contiguous, or replaces them if there are fewer of them.
+fn uncovered(
+    positions: &Range<usize>,
+    covered: &mut Range<usize>,
+) -> ([Range<usize>; 2], Range<usize>) {
+    if covered.end < positions.start || positions.end < covered.start {
+        if covered.len() < positions.len() {
+            *covered = positions.clone();
+        }
+        return ([positions.clone(), 0..0], 0..0);
+    }
+    let inside = positions.start.max(covered.start)..positions.end.min(covered.end);
+    let rest = [positions.start..inside.start, inside.end..positions.end];
+    *covered = covered.start.min(positions.start)..covered.end.max(positions.end);
+    (rest, inside)
 }
 
 /// The entry for an operand, in a level of a segment with many operands.

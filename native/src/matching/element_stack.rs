@@ -15,11 +15,24 @@ use crate::matching::operand_value::{compact, number_in_view, resolve, OperandVa
 use crate::matching::required_values::{RequiredValuesTable, FIRST_NODE, NO_VALUES, USED_HERE};
 use crate::matching::string_values::find_literals;
 use crate::matching::subtree_memo::SubtreeMemo;
+use crate::matching::work_meter::WorkMeter;
 use crate::matching::NONE;
 use crate::path_index::segment::{Comparison, OperandRecord, Segment};
 
 /// The values of an element are first compacted past this number.
 const COMPACTED_PAST: u32 = 64;
+
+/// Steps to record a value.
+const STEPS_PER_VALUE: usize = 8;
+
+/// Steps for each value that is considered when values are compacted.
+const STEPS_PER_COMPACTED_VALUE: usize = 16;
+
+/// Steps for each value of an element that its parent may need.
+const STEPS_PER_PROPAGATION: usize = 8;
+
+/// Steps to compare a first node with another.
+const STEPS_PER_FIRST_NODE: usize = 4;
 
 /// An open element.
 #[derive(Clone, Copy, Debug)]
@@ -59,6 +72,8 @@ pub(super) struct ElementStack {
     /// The number of the document's first element.
     document_start: u64,
     buffers: ValueBuffers,
+    /// The work done on the elements.
+    pub work: WorkMeter,
 }
 
 /// Reused to avoid allocations.
@@ -81,6 +96,7 @@ impl ElementStack {
             count: 0,
             document_start: 0,
             buffers: ValueBuffers::default(),
+            work: WorkMeter::new(segment),
         }
     }
 
@@ -135,10 +151,10 @@ impl ElementStack {
         self.elements.last().expect("an element is open")
     }
 
-    /// The values from index `start` on.
+    /// The values from index `start` on, and the work meter.
     #[inline]
-    pub fn values_from(&self, start: usize) -> &[OperandValue] {
-        &self.values[start..]
+    pub fn values_and_work(&mut self, start: usize) -> (&[OperandValue], &mut WorkMeter) {
+        (&self.values[start..], &mut self.work)
     }
 
     /// Opens an element.
@@ -168,6 +184,7 @@ impl ElementStack {
     /// Records a value of the innermost element; `uses` are those of its operand.
     #[inline]
     pub fn add_value(&mut self, segment: &Segment, mut value: OperandValue, uses: u32) {
+        self.work.spend_on_operand(value.operand, STEPS_PER_VALUE);
         // Drop what no condition distinguishes, so that equal values compact.
         if uses & Comparison::TEXTUAL == 0 {
             value.literal = NONE;
@@ -195,6 +212,9 @@ impl ElementStack {
             }
         }
         if self.values.len() - element.first_value > element.compacted_past as usize {
+            let before = self.values.len() - element.first_value;
+            self.work
+                .spend_on_operand(value.operand, before * STEPS_PER_COMPACTED_VALUE);
             compact(segment, &mut self.values, element.first_value);
             let kept = (self.values.len() - element.first_value) as u32;
             element.compacted_past = COMPACTED_PAST.max(kept.saturating_mul(2));
@@ -225,6 +245,11 @@ impl ElementStack {
     fn add_first_node(&mut self, operand: u32, order: u64, literals: &[u32]) {
         let element = self.elements.last_mut().expect("an element is open");
         element.acts_at_end = true;
+        let compared = self.first_nodes.len() - element.first_node;
+        self.work.spend_on_operand(
+            operand,
+            compared * STEPS_PER_FIRST_NODE + literals.len() + STEPS_PER_VALUE,
+        );
         let node = FirstNode {
             operand,
             order,
@@ -249,7 +274,9 @@ impl ElementStack {
         let may_be_lazy = actions & (LabelPath::HAS_COMPOUNDS | LabelPath::PROPAGATES) == 0;
         for attribute in attributes {
             let alphabet = &mut automaton.alphabet;
-            for at in alphabet.attribute_operands(segment, context, attribute.name) {
+            let operands = alphabet.attribute_operands(segment, context, attribute.name);
+            self.work.spend(1 + 2 * operands.len());
+            for at in operands {
                 let AttributeOperand { operand, is_lazy } =
                     automaton.alphabet.attribute_operand(at);
                 let uses = automaton.required_values.uses(required, operand);
@@ -330,15 +357,23 @@ impl ElementStack {
         let start = self.innermost().first_value;
         let mut met = std::mem::take(&mut self.buffers.values);
         let mut open = std::mem::take(&mut self.buffers.literals);
+        self.work.spend(required_values.operand_count(required));
         for (operand, uses) in required_values.compounds(segment, required) {
             let values = &self.values[start..];
-            compound_values(segment, operand, values, &mut open, |value| {
+            let allowed = self.work.remaining().max(0) as usize;
+            let steps = compound_values(segment, operand, values, &mut open, allowed, |value| {
                 met.push((value, uses));
             });
+            self.work.spend_on_operand(operand, steps);
+            if self.work.is_spent() {
+                break;
+            }
         }
         self.buffers.literals = open;
         for (value, uses) in met.drain(..) {
-            self.add_value(segment, value, uses);
+            if !self.work.is_spent() {
+                self.add_value(segment, value, uses);
+            }
         }
         self.buffers.values = met;
     }
@@ -383,6 +418,8 @@ impl ElementStack {
         if parent_required != NO_VALUES {
             let required_values = &automaton.required_values;
             for value in &self.values[start..] {
+                self.work
+                    .spend_on_operand(value.operand, STEPS_PER_PROPAGATION);
                 for propagation in required_values.propagations_from(required, value.operand) {
                     let operand = propagation.to;
                     propagated.push((OperandValue { operand, ..*value }, propagation.uses));
@@ -419,6 +456,16 @@ impl ElementStack {
             None => (NO_VALUES, 0),
         };
         let required_values = &automaton.required_values;
+        // Each node of the element is compared with those of its parent.
+        let (own, above) = (
+            self.first_nodes.len() - closed.1,
+            closed.1.saturating_sub(parent.1) + 1,
+        );
+        let compared = STEPS_PER_FIRST_NODE * (above + own);
+        for at in closed.1..self.first_nodes.len() {
+            let operand = self.first_nodes.get(at).operand;
+            self.work.spend_on_operand(operand, compared);
+        }
         let has_propagated = self
             .first_nodes
             .propagate(segment, required_values, closed, parent);

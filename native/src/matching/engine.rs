@@ -5,7 +5,8 @@ use std::sync::Arc;
 
 use crate::dispatch::outcome::Counters;
 use crate::events::Handler;
-use crate::matching::segment_run::RunLimits;
+use crate::matching::class_costs::ClassCosts;
+use crate::matching::segment_run::{RunLimits, WorkBudget};
 use crate::path_index::segment::Segment;
 use crate::path_index::subscription_index::PathSnapshot;
 use crate::subscription_store::class_set::{ClassSet, OrderedClassSet};
@@ -35,7 +36,40 @@ pub trait PathEngine: Send + Sync + 'static {
         states: &'a mut [(Arc<Segment>, Self::State)],
         names_table: u64,
         memoize_repeated: bool,
+        budget: WorkBudget,
     ) -> Self::Handler<'a>;
+
+    /// After a document whose budget was spent: the costs of the classes, by segment. An engine that
+    /// counts no work never stops a document.
+    fn class_costs(states: &mut [(Arc<Segment>, Self::State)]) -> Vec<ClassCosts<'_>> {
+        let _ = states;
+        Vec::new()
+    }
+
+    /// After a document: the classes, by segment, that do not match as far as is known, because
+    /// their evaluation was dropped to save work.
+    fn dropped_classes(states: &mut [(Arc<Segment>, Self::State)]) -> Vec<Vec<u32>> {
+        let _ = states;
+        Vec::new()
+    }
+
+    /// After a document: the steps that its budget still allows.
+    fn steps_left(states: &mut [(Arc<Segment>, Self::State)]) -> i64 {
+        let _ = states;
+        0
+    }
+
+    /// Working memory for a segment without the classes for which `is_set_aside` holds.
+    fn new_restricted_state(
+        &self,
+        at: usize,
+        segment: &Segment,
+        limits: RunLimits,
+        is_set_aside: &dyn Fn(u32) -> bool,
+    ) -> Self::State {
+        let _ = is_set_aside;
+        self.new_state(at, segment, limits)
+    }
 
     /// After a document: the classes that match, and the candidates that must be verified.
     fn results(state: &Self::State) -> (&Self::Matches, &OrderedClassSet);

@@ -153,11 +153,12 @@ impl MatchBitmap {
         self.set_bits(mask.word as usize, equal);
     }
 
-    /// Adds the classes of a mask whose condition has a literal in the range.
+    /// Adds the classes of a mask whose condition has a literal in the range. Those that match
+    /// already are not looked at.
     #[inline]
     pub(super) fn set_in_range(&mut self, mask: Mask, range: LiteralRange) {
         let literals = &self.literals[mask.word as usize];
-        let (mut rest, mut inside) = (mask.bits, 0);
+        let (mut rest, mut inside) = (mask.bits & !self.words[mask.word as usize], 0);
         while rest != 0 {
             let at = rest.trailing_zeros();
             inside |= u32::from(range.contains(literals[at as usize])) << at;

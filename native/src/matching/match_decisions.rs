@@ -19,12 +19,37 @@ use crate::matching::operand_value::OperandValue;
 use crate::matching::path_cache::PathCache;
 use crate::matching::pending_matches::PendingMatches;
 use crate::matching::subtree_memo::SubtreeMemo;
+use crate::matching::work_meter::WorkMeter;
 use crate::matching::NONE;
-use crate::path_index::segment::{OperandRecord, ParentLink, Segment, DIRECT_CLASS, VERIFY};
-use crate::subscription_store::class_set::OrderedClassSet;
+use crate::path_index::segment::{
+    Condition, OperandRecord, ParentLink, Segment, DIRECT_CLASS, VERIFY,
+};
+use crate::subscription_store::class_set::{ClassSet, OrderedClassSet};
 
 /// The accept lists of this many paths are prefetched.
 const ACCEPTS_PREFETCHED: usize = 4;
+
+/// Conditions that are looked at to find out whether all classes after a trie node are known to
+/// match.
+const SETTLED_CHAIN_MAX: usize = 8;
+
+/// Steps to look up an attribute of an open element in the conditions of a path.
+const STEPS_PER_ATTRIBUTE: usize = 4;
+
+/// Steps to look up a value of an element in the conditions of a path inside it.
+const STEPS_PER_CONTENT: usize = 4;
+
+/// Steps to visit a path inside an element that ends.
+const STEPS_PER_PATH: usize = 4;
+
+/// Steps to accept a trie node.
+const STEPS_PER_ACCEPT: usize = 4;
+
+/// Steps to add or to decide a pending match.
+const STEPS_PER_PENDING: usize = 64;
+
+/// Steps to align an element of a path with the steps of a query.
+const STEPS_PER_ALIGNED_DEPTH: usize = 8;
 
 /// The undecided part of a document's matches. Those that hold are in [`Automaton::matches`].
 pub(super) struct MatchDecisions {
@@ -148,7 +173,7 @@ impl MatchDecisions {
             conditions,
             ..
         } = cache;
-        conditions.prepare(segment, automaton, path);
+        conditions.prepare(segment, automaton, path, &mut elements.work);
         let of_path = automaton.paths[path as usize].conditions;
         // First find all entries, then probe all of them, so that their cache misses overlap.
         for (at, attribute) in elements.attributes.list().iter().enumerate().rev() {
@@ -161,6 +186,7 @@ impl MatchDecisions {
             if element < before {
                 break;
             }
+            elements.work.spend(STEPS_PER_ATTRIBUTE);
             if let Some(entry) = conditions.find(segment, of_path, depth, operand) {
                 self.buffers.probes.push((at as u32, entry));
             }
@@ -175,9 +201,10 @@ impl MatchDecisions {
             };
             let nodes = &mut self.buffers.nodes;
             let matches = &mut cache.automaton.matches;
-            cache
+            let steps = cache
                 .conditions
                 .probe(segment, entry, &value, matches, nodes);
+            elements.work.spend_on_operand(value.operand, steps);
             if !nodes.is_empty() {
                 let depth = elements.attributes.list()[at].depth as usize;
                 self.accept_by_attribute(segment, cache, elements, memo, depth)?;
@@ -201,13 +228,15 @@ impl MatchDecisions {
                 break;
             }
             if let Some(value) = elements.attributes.value(segment, at) {
-                self.find_possible(segment, cache, of_path, &value);
+                let steps = self.find_possible(segment, cache, of_path, &value);
+                elements.work.spend_on_operand(value.operand, steps);
             }
         }
-        self.add_possible_candidates(segment);
+        self.add_possible_candidates(segment, cache, &mut elements.work);
     }
 
-    /// Finds the nodes that `value` may satisfy at a path too deep to align.
+    /// Finds the nodes that `value` may satisfy at a path too deep to align. Returns the steps it
+    /// took.
     #[cold]
     fn find_possible(
         &mut self,
@@ -215,11 +244,14 @@ impl MatchDecisions {
         cache: &mut PathCache,
         of_path: PathConditions,
         value: &OperandValue,
-    ) {
-        let conditions = &cache.conditions;
-        if let Some(entry) = conditions.find_at_any_depth(segment, of_path, value.operand) {
-            let nodes = &mut self.buffers.possible_nodes;
-            conditions.probe(segment, entry, value, &mut cache.automaton.matches, nodes);
+    ) -> usize {
+        let conditions = &mut cache.conditions;
+        match conditions.find_at_any_depth(segment, of_path, value.operand) {
+            Some(entry) => {
+                let nodes = &mut self.buffers.possible_nodes;
+                conditions.probe(segment, entry, value, &mut cache.automaton.matches, nodes)
+            }
+            None => 0,
         }
     }
 
@@ -259,19 +291,21 @@ impl MatchDecisions {
         while let Some(mut path) = paths.pop() {
             while path != NONE {
                 let seen = cache.automaton.paths[path as usize];
+                elements.work.spend(STEPS_PER_PATH);
                 if seen.last_seen > element.number {
                     self.probe_content(segment, cache, elements, (path, depth));
                     paths.push(seen.first_child);
                 }
                 path = seen.next_sibling;
             }
+            elements.work.check()?;
         }
         self.buffers.paths = paths;
         if element.number < self.evicted.before {
             self.find_possible_evicted(segment, elements);
         }
         self.accept_satisfied(segment, cache, elements, memo, depth)?;
-        self.add_possible_candidates(segment);
+        self.add_possible_candidates(segment, cache, &mut elements.work);
         Ok(())
     }
 
@@ -281,7 +315,7 @@ impl MatchDecisions {
         &mut self,
         segment: &Segment,
         cache: &mut PathCache,
-        elements: &ElementStack,
+        elements: &mut ElementStack,
         (path, depth): (u32, usize),
     ) {
         let PathCache {
@@ -289,21 +323,29 @@ impl MatchDecisions {
             conditions,
             ..
         } = &mut *cache;
-        conditions.prepare(segment, automaton, path);
+        conditions.prepare(segment, automaton, path, &mut elements.work);
         let of_path = automaton.paths[path as usize].conditions;
         let start = elements.open()[depth].first_value;
-        for value in elements.values_from(start) {
+        let (values, work) = elements.values_and_work(start);
+        for value in values {
+            work.spend_on_operand(value.operand, STEPS_PER_CONTENT);
             if segment.operands[value.operand as usize].kind == OperandRecord::ATTRIBUTE {
                 continue;
             }
-            let conditions = &cache.conditions;
+            let conditions = &mut cache.conditions;
             let entry = conditions.find(segment, of_path, depth as u32, value.operand);
             if let Some(entry) = entry {
                 let matches = &mut cache.automaton.matches;
-                conditions.probe(segment, entry, value, matches, &mut self.buffers.nodes);
+                let nodes = &mut self.buffers.nodes;
+                let steps = conditions.probe(segment, entry, value, matches, nodes);
+                work.spend_on_operand(value.operand, steps);
             }
             if of_path.has_any_depth {
-                self.find_possible(segment, cache, of_path, value);
+                let steps = self.find_possible(segment, cache, of_path, value);
+                work.spend_on_operand(value.operand, steps);
+            }
+            if work.is_spent() {
+                break;
             }
         }
     }
@@ -319,8 +361,8 @@ impl MatchDecisions {
         depth: usize,
     ) -> Result<(), Stop> {
         while let Some(node) = self.buffers.nodes.pop() {
-            self.accept(segment, &mut cache.automaton, node);
-            if node & DIRECT_CLASS == 0 && !segment.conditions_of(node).is_empty() {
+            self.accept(segment, &mut cache.automaton, &mut elements.work, node);
+            if node & DIRECT_CLASS == 0 && !self.is_settled(segment, &cache.automaton, node) {
                 let structural = structural_node(segment, node);
                 let aligned = (structural, depth);
                 self.defer_rest(segment, &cache.automaton, elements, memo, (node, aligned))?;
@@ -331,9 +373,14 @@ impl MatchDecisions {
 
     /// Everything after the possible nodes may match.
     #[inline]
-    fn add_possible_candidates(&mut self, segment: &Segment) {
+    fn add_possible_candidates(
+        &mut self,
+        segment: &Segment,
+        cache: &PathCache,
+        work: &mut WorkMeter,
+    ) {
         while let Some(node) = self.buffers.possible_nodes.pop() {
-            self.add_candidates_after(segment, node);
+            self.add_candidates_after(segment, &cache.automaton, work, node);
         }
     }
 
@@ -342,11 +389,15 @@ impl MatchDecisions {
     #[cold]
     fn find_possible_evicted(&mut self, segment: &Segment, elements: &mut ElementStack) {
         elements.record_lazy_attributes(segment);
-        let values = elements.values_from(elements.innermost().first_value);
+        let (values, work) = elements.values_and_work(elements.innermost().first_value);
         let nodes = &mut self.buffers.possible_nodes;
         for &node in &self.evicted.nodes {
             for same_step in equal_runs(segment.conditions_of(node), |condition| condition.step) {
-                satisfied_by_any(segment, same_step, values, nodes);
+                let steps = satisfied_by_any(segment, same_step, values, nodes);
+                work.spend_on_node(node, steps);
+            }
+            if work.is_spent() {
+                break;
             }
         }
     }
@@ -362,6 +413,14 @@ impl MatchDecisions {
         memo: &mut SubtreeMemo,
         (node, aligned): (u32, (u32, usize)),
     ) -> Result<(), Stop> {
+        if let Some(restriction) = &automaton.restriction {
+            if !restriction.has_node(node) {
+                return Ok(());
+            }
+        }
+        if !elements.work.allows_node(node) {
+            return Ok(());
+        }
         let (structural, depth) = aligned;
         let step = segment.steps_to(structural) - 1;
         for same_step in equal_runs(segment.conditions_of(node), |condition| condition.step) {
@@ -388,19 +447,26 @@ impl MatchDecisions {
         let depth = elements.depth() - 1;
         let element = *elements.innermost();
         let mut nodes = Vec::new();
-        let mut at = 0;
-        while let Some(pending) = self.pending.take_next(&element, depth, &mut at) {
+        while let Some(pending) = self.pending.take(&element, depth) {
+            elements.work.spend_on_node(pending.node, STEPS_PER_PENDING);
+            elements.work.check()?;
+            if !elements.work.allows_node(pending.node)
+                || self.is_settled(segment, automaton, pending.node)
+            {
+                continue;
+            }
             let structural = pending.structural;
             let step = segment.steps_to(structural) - 1;
             let conditions = segment.conditions_of(pending.node);
             let by_step = equal_runs(conditions, |condition| condition.step);
             for conditions in by_step.filter(|conditions| conditions[0].step == step) {
-                let values = elements.values_from(element.first_value);
-                satisfied_by_any(segment, conditions, values, &mut nodes);
+                let (values, work) = elements.values_and_work(element.first_value);
+                let steps = satisfied_by_any(segment, conditions, values, &mut nodes);
+                work.spend_on_node(pending.node, steps);
             }
             while let Some(node) = nodes.pop() {
-                self.accept(segment, automaton, node);
-                if node & DIRECT_CLASS == 0 {
+                self.accept(segment, automaton, &mut elements.work, node);
+                if node & DIRECT_CLASS == 0 && !self.is_settled(segment, automaton, node) {
                     let aligned = (structural, depth);
                     self.defer_rest(segment, automaton, elements, memo, (node, aligned))?;
                 }
@@ -409,12 +475,46 @@ impl MatchDecisions {
         Ok(())
     }
 
+    /// Whether every class after a trie node is known to match or must be verified, so that its
+    /// conditions need no evaluation. Looks at a few conditions only.
+    fn is_settled(&self, segment: &Segment, automaton: &Automaton, mut node: u32) -> bool {
+        for _ in 0..SETTLED_CHAIN_MAX {
+            let conditions = segment.conditions_of(node);
+            let [.., last] = conditions else {
+                return true;
+            };
+            let is_matched = |condition: &Condition| {
+                condition.node & DIRECT_CLASS != 0
+                    && automaton.matches.contains(condition.node & !DIRECT_CLASS)
+            };
+            if conditions.len() > 1 || last.node & DIRECT_CLASS != 0 {
+                return conditions.len() <= SETTLED_CHAIN_MAX && conditions.iter().all(is_matched);
+            }
+            node = last.node;
+            let is_known = |&class: &u32| match class & VERIFY {
+                0 => automaton.matches.contains(class),
+                _ => self.candidates.contains(class & !VERIFY),
+            };
+            if !segment.accepts_of(node).iter().all(is_known) {
+                return false;
+            }
+        }
+        false
+    }
+
     #[inline]
-    fn accept(&mut self, segment: &Segment, automaton: &mut Automaton, node: u32) {
+    fn accept(
+        &mut self,
+        segment: &Segment,
+        automaton: &mut Automaton,
+        work: &mut WorkMeter,
+        node: u32,
+    ) {
         if node & DIRECT_CLASS != 0 {
             automaton.matches.insert(node & !DIRECT_CLASS);
             return;
         }
+        work.spend_on_node(node, STEPS_PER_ACCEPT);
         for &class in segment.accepts_of(node) {
             if class & VERIFY == 0 {
                 automaton.matches.insert(class);
@@ -426,13 +526,28 @@ impl MatchDecisions {
 
     /// Adds all classes at or after `node` as candidates.
     #[cold]
-    fn add_candidates_after(&mut self, segment: &Segment, node: u32) {
+    fn add_candidates_after(
+        &mut self,
+        segment: &Segment,
+        automaton: &Automaton,
+        work: &mut WorkMeter,
+        node: u32,
+    ) {
+        let restriction = automaton.restriction.as_ref();
         let mut nodes = vec![node];
         while let Some(node) = nodes.pop() {
+            if work.is_spent() {
+                return;
+            }
+            if restriction.is_some_and(|restriction| !restriction.has_node(node)) {
+                continue;
+            }
             if node & DIRECT_CLASS != 0 {
+                work.spend(STEPS_PER_ACCEPT);
                 self.candidates.insert(node & !DIRECT_CLASS);
                 continue;
             }
+            work.spend_on_node(node, STEPS_PER_ACCEPT);
             for &class in segment.accepts_of(node) {
                 self.candidates.insert(class & !VERIFY);
             }
@@ -457,8 +572,11 @@ impl MatchDecisions {
     ) -> Result<(), Stop> {
         let paths = elements.open()[..=depth].iter().map(|element| element.path);
         let symbols = paths.map(|path| automaton.paths[path as usize].symbol);
-        if !self.buffers.alignment.set_symbols(automaton, symbols) {
-            self.add_candidates_after(segment, node);
+        let is_aligned = self.buffers.alignment.set_symbols(automaton, symbols);
+        let steps = (depth + segment.steps_to(structural) as usize) * STEPS_PER_ALIGNED_DEPTH;
+        elements.work.spend_on_node(node, steps);
+        if !is_aligned {
+            self.add_candidates_after(segment, automaton, &mut elements.work, node);
             return Ok(());
         }
         let mut above = structural;
@@ -484,6 +602,11 @@ impl MatchDecisions {
         (node, structural): (u32, u32),
         depth: usize,
     ) -> Result<(), Stop> {
+        if !elements.work.allows_node(node) {
+            return Ok(());
+        }
+        elements.work.spend_on_node(node, STEPS_PER_PENDING);
+        elements.work.check()?;
         memo.record_pending(depth, node, structural);
         let element = &mut elements.open_mut()[depth];
         self.pending.add(element, depth, node, structural)

@@ -9,13 +9,15 @@ use std::sync::Arc;
 use hashbrown::hash_map::Entry;
 
 use crate::dispatch::document_source::DocumentSource;
-use crate::dispatch::event_reader::{EventReader, Fragment, ReadSummary};
+use crate::dispatch::event_reader::{Evaluated, EventReader, Fragment, ReadSummary};
 use crate::dispatch::event_source::EventSource;
 use crate::dispatch::outcome::{Counters, MatchError, Matched};
 use crate::dispatch::worker_pool::{align_with_snapshot, Pool};
 use crate::dispatch::DocumentMatcher;
 use crate::matching::automaton_engine::AutomatonEngine;
 use crate::matching::engine::PathEngine;
+use crate::matching::segment_run::WorkBudget;
+use crate::matching::set_aside::{DocumentWork, SetAside};
 use crate::matching::worker::PathWorker;
 use crate::path_index::segment::Segment;
 use crate::path_index::subscription_index::PathSnapshot;
@@ -27,6 +29,7 @@ use crate::select::{
 use crate::subscription_store::class_set::ClassSet;
 use crate::subscription_store::header_tests::HeaderField;
 use crate::subscription_store::numbering::NumberedSnapshot;
+use crate::subscription_store::store::SegmentView;
 use crate::subscription_store::subscription_table::SubscriptionTable;
 use crate::xpath::ast::Query;
 
@@ -88,76 +91,192 @@ impl<E: PathEngine> PathMatcher<E> {
         header.iter().filter(is_tested).collect()
     }
 
-    /// Begins a document: the reader to read it with, and the handler of its events.
-    pub(crate) fn begin<'w>(
-        &'w self,
-        worker: &'w mut PathWorker<E>,
-        memoize_repeated: bool,
-    ) -> (&'w mut EventReader, E::Handler<'w>) {
+    /// Reads a document into the engine by calling `read`, and collects its matches. If the work
+    /// budget is spent, the most expensive classes are set aside and the document is read again
+    /// without them. Verification may also read the document again.
+    pub(crate) fn match_by(
+        &self,
+        worker: &mut PathWorker<E>,
+        source: &mut EventSource<'_, '_>,
+        mut read: impl FnMut(
+            &mut EventReader,
+            &mut EventSource<'_, '_>,
+            E::Handler<'_>,
+        ) -> Result<ReadSummary, MatchError>,
+    ) -> Result<Matched, MatchError> {
         let limits = self.pool.options().run;
         let snapshot = &self.numbered.snapshot;
         align_with_snapshot(&mut worker.states, snapshot, |at, segment| {
             self.engine.new_state(at, segment, limits)
         });
-        let names_table = worker.reader.names_table();
-        let handler = self
-            .engine
-            .begin(&mut worker.states, names_table, memoize_repeated);
-        (&mut worker.reader, handler)
+        worker.restricted = None;
+        let work = self.work_of(source)?;
+        let mut set_aside = SetAside::default();
+        let mut steps_before = 0;
+        loop {
+            let PathWorker {
+                reader,
+                states,
+                restricted,
+                ..
+            } = &mut *worker;
+            let is_first = restricted.is_none();
+            let states = restricted.as_mut().unwrap_or(states);
+            let names_table = reader.names_table();
+            let budget = WorkBudget {
+                steps: work.steps,
+                attributed_below: if is_first { work.steps / 2 } else { work.steps },
+                node_quota: set_aside.node_quota(&work),
+            };
+            let memoize_repeated = source.memoize_repeated;
+            let handler = self
+                .engine
+                .begin(states, names_table, memoize_repeated, budget);
+            let spent_at = match read(reader, source, handler) {
+                Ok(read) => {
+                    if !is_first {
+                        let dropped = E::dropped_classes(states).into_iter().enumerate();
+                        dropped.for_each(|(view, classes)| set_aside.extend(view, classes));
+                    }
+                    let mut counters = Counters::of_read(&read);
+                    counters.steps = steps_before + (work.steps - E::steps_left(states)) as u64;
+                    return self.finish(worker, source, counters, (work, set_aside));
+                }
+                Err(error) => error.work_spent_at().ok_or(error)?,
+            };
+            steps_before += work.steps as u64;
+            let costs = E::class_costs(states);
+            set_aside.add_most_expensive_of(costs, work.share_read(spent_at));
+            *restricted = Some(match set_aside.leaves_none() {
+                true => Vec::new(),
+                false => self.restricted_states(&set_aside),
+            });
+        }
     }
 
-    /// Collects the matches of a document that was read into the handler of [`PathMatcher::begin`].
-    /// Verification may read the document again.
-    pub(crate) fn finish(
+    /// How much work a document may take.
+    fn work_of(&self, source: &mut EventSource<'_, '_>) -> Result<DocumentWork, MatchError> {
+        let limits = &self.pool.options().reader.limits;
+        let bytes = source
+            .document
+            .count_bytes(limits.document_bytes)
+            .map_err(MatchError::Io)?;
+        Ok(DocumentWork::new(bytes, self.numbered.count(), limits.work))
+    }
+
+    /// Working memory without the classes that are set aside.
+    fn restricted_states(&self, set_aside: &SetAside) -> Vec<(Arc<Segment>, E::State)> {
+        let limits = self.pool.options().run;
+        let views = self.numbered.snapshot.views.iter().enumerate();
+        let state = |(at, view): (usize, &SegmentView<Segment>)| {
+            let segment = Arc::clone(&view.segment);
+            let is_set_aside = |class| set_aside.contains(at, class);
+            let engine = &self.engine;
+            let state = engine.new_restricted_state(at, &segment, limits, &is_set_aside);
+            (segment, state)
+        };
+        views.map(state).collect()
+    }
+
+    /// Collects the matches of a document that was read. Verification may read the document again.
+    fn finish(
         &self,
         worker: &mut PathWorker<E>,
         source: &mut EventSource<'_, '_>,
-        read: &ReadSummary,
+        mut counters: Counters,
+        (work, mut set_aside): (DocumentWork, SetAside),
     ) -> Result<Matched, MatchError> {
-        let mut counters = Counters::of_read(read);
         let mut handles = std::mem::take(&mut worker.handles);
         handles.clear();
         let mut unverified = Vec::new();
-        for (at, (_, state)) in worker.states.iter().enumerate() {
+        let states = worker.restricted.as_ref().unwrap_or(&worker.states);
+        for (at, (_, state)) in states.iter().enumerate() {
             E::count(state, &mut counters);
             let (matches, candidates) = E::results(state);
             let expansion = self.numbered.handle_expansion(at);
-            matches.for_each(|class| expansion.expand(class, &mut handles));
+            if set_aside.is_empty() {
+                matches.for_each(|class| expansion.expand(class, &mut handles));
+            } else {
+                matches.for_each(|class| {
+                    if !set_aside.contains(at, class) {
+                        expansion.expand(class, &mut handles);
+                    }
+                });
+            }
             let open = candidates
                 .list()
                 .iter()
-                .filter(|&&class| !matches.contains(class));
+                .filter(|&&class| !matches.contains(class) && !set_aside.contains(at, class));
             unverified.extend(open.map(|&class| (at, class)));
         }
-        let verified = self.verify(worker, source, &unverified, &mut handles);
+        worker.restricted = None;
         counters.verified = unverified.len() as u64;
+        let verified = self.verify(
+            worker,
+            source,
+            unverified,
+            work,
+            &mut set_aside,
+            &mut handles,
+        );
+        if let Ok(steps) = &verified {
+            counters.steps += steps;
+        }
+        let mut aside = Vec::new();
+        for (view, class) in set_aside.sorted() {
+            let expansion = self.numbered.handle_expansion(view);
+            expansion.expand(class, &mut aside);
+        }
+        aside.sort_unstable();
         let matched = Matched {
             handles: handles.as_slice().into(),
+            set_aside: aside,
             counters,
         };
         worker.handles = handles;
-        verified.map(|()| matched)
+        verified.map(|_| matched)
     }
 
-    /// Evaluates candidates exactly and adds the handles of those that match.
+    /// Evaluates candidates exactly and adds the handles of those that match. If the work budget is
+    /// spent, the most expensive ones that did not match so far are set aside. Returns the steps it
+    /// took.
     fn verify(
         &self,
         worker: &mut PathWorker<E>,
         source: &mut EventSource<'_, '_>,
-        candidates: &[(usize, u32)],
+        mut candidates: Vec<(usize, u32)>,
+        work: DocumentWork,
+        set_aside: &mut SetAside,
         handles: &mut Vec<u32>,
-    ) -> Result<(), MatchError> {
-        if candidates.is_empty() {
-            return Ok(());
-        }
-        let (outcomes, _) =
-            self.evaluate(worker, source, candidates, SelectionOptions::default())?;
-        for (&(at, class), outcome) in candidates.iter().zip(&outcomes) {
-            if outcome.matched {
-                self.numbered.handle_expansion(at).expand(class, handles);
+    ) -> Result<u64, MatchError> {
+        let mut steps = 0;
+        let options = SelectionOptions {
+            steps_max: work.steps as u64,
+            ..SelectionOptions::default()
+        };
+        let mut aside = SetAside::default();
+        while !candidates.is_empty() {
+            let (outcomes, evaluated) = self.evaluate(worker, source, &candidates, options)?;
+            let mut open = Vec::new();
+            steps += outcomes.iter().map(|outcome| outcome.steps).sum::<u64>();
+            for (&(at, class), outcome) in candidates.iter().zip(&outcomes) {
+                if outcome.matched {
+                    self.numbered.handle_expansion(at).expand(class, handles);
+                } else {
+                    open.push(((at, class), outcome.steps as f64));
+                }
             }
+            let Evaluated::Interrupted { offset } = evaluated else {
+                break;
+            };
+            candidates = open.iter().map(|(class, _)| *class).collect();
+            aside.add_most_expensive(open, work.share_read(offset));
+            candidates.retain(|&(view, class)| !aside.contains(view, class));
         }
-        Ok(())
+        for (view, class) in aside.sorted() {
+            set_aside.extend(view, [class]);
+        }
+        Ok(steps)
     }
 
     /// Evaluates classes exactly; each is given by the position of its view and its number there.
@@ -167,7 +286,7 @@ impl<E: PathEngine> PathMatcher<E> {
         source: &mut EventSource<'_, '_>,
         classes: &[(usize, u32)],
         options: SelectionOptions,
-    ) -> Result<(Vec<QueryResult>, Summary), MatchError> {
+    ) -> Result<(Vec<QueryResult>, Evaluated), MatchError> {
         if worker.selectors.len() > SELECTORS_CACHED_MAX {
             worker.selectors.clear();
         }
@@ -226,7 +345,10 @@ impl<E: PathEngine> PathMatcher<E> {
             detail: ResultDetail::AllNodes,
             ..SelectionOptions::default()
         };
-        self.evaluate(worker, source, &classes, options)
+        match self.evaluate(worker, source, &classes, options)? {
+            (outcomes, Evaluated::Complete(summary)) => Ok((outcomes, summary)),
+            (_, Evaluated::Interrupted { .. }) => unreachable!("the selection has no work budget"),
+        }
     }
 
     /// The query of a handle in normal form, and why it selects something or nothing.
@@ -248,10 +370,10 @@ impl<E: PathEngine> PathMatcher<E> {
 impl<E: PathEngine> DocumentMatcher for PathMatcher<E> {
     fn match_document(&self, source: &mut EventSource<'_, '_>) -> Result<Matched, MatchError> {
         let mut worker = self.pool.take();
-        let (reader, handler) = self.begin(&mut worker, source.memoize_repeated);
         let header = self.tested(source.header);
-        let read = reader.read_with_header(source, &header, handler, None)?;
-        self.finish(&mut worker, source, &read)
+        self.match_by(&mut worker, source, |reader, source, handler| {
+            reader.read_with_header(source, &header, handler, None)
+        })
     }
 
     fn id(&self, handle: u32) -> &str {

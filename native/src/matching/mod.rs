@@ -9,6 +9,10 @@ mod alphabet;
 mod attribute_stack;
 mod automaton;
 pub(crate) mod automaton_engine;
+mod bit_set;
+pub(crate) mod class_costs;
+mod class_parts;
+mod class_restriction;
 mod compound_conditions;
 mod condition_lookup;
 mod condition_table;
@@ -25,12 +29,14 @@ mod path_cache;
 mod pending_matches;
 mod required_values;
 pub mod segment_run;
+mod set_aside;
 mod string_values;
 mod subtree_memo;
 #[cfg(test)]
 mod tests;
 mod text_collector;
 mod transition_table;
+mod work_meter;
 pub mod worker;
 
 /// Stands for a missing number: no symbol, operand, literal or path.

@@ -2,6 +2,7 @@
 
 use crate::dispatch::cache_budget::CacheShare;
 use crate::matching::automaton::{Automaton, ROOT_PATH};
+use crate::matching::class_restriction::ClassRestriction;
 use crate::matching::condition_table::ConditionTable;
 use crate::matching::NONE;
 use crate::path_index::segment::Segment;
@@ -31,10 +32,14 @@ pub struct CacheCounters {
 }
 
 impl PathCache {
-    /// An empty cache of at most `bytes_max` bytes.
-    pub fn new(segment: &Segment, bytes_max: usize) -> PathCache {
+    /// An empty cache of at most `bytes_max` bytes, for the classes of a restriction or all.
+    pub fn new(
+        segment: &Segment,
+        bytes_max: usize,
+        restriction: Option<ClassRestriction>,
+    ) -> PathCache {
         PathCache {
-            automaton: Automaton::new(segment),
+            automaton: Automaton::new(segment, restriction),
             conditions: ConditionTable::default(),
             bytes_max,
             share: CacheShare::default(),
@@ -49,6 +54,8 @@ impl PathCache {
         self.automaton.alphabet.use_names(names_table);
         self.automaton.matches.clear();
         self.counters = CacheCounters::default();
+        self.automaton.counted_states.clear();
+        self.conditions.begin();
         self.share.set(self.bytes());
         if self.bytes() > self.bytes_max || self.share.must_be_evicted() {
             self.automaton.clear(segment);

@@ -9,8 +9,6 @@ use crate::matching::element_stack::OpenElement;
 /// A match that waits for an open element to end.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct PendingMatch {
-    /// The depth of that element.
-    depth: u32,
     /// The trie node whose conditions must be satisfied.
     pub node: u32,
     /// The structural trie node that the element is aligned with.
@@ -19,7 +17,8 @@ pub(super) struct PendingMatch {
 
 /// The pending matches of a document, each once.
 pub(super) struct PendingMatches {
-    list: Vec<PendingMatch>,
+    /// By the depth of the element.
+    by_depth: Vec<Vec<PendingMatch>>,
     /// Element number, node and structural node.
     known: HashSet<(u64, u32, u32), foldhash::fast::RandomState>,
     count_max: usize,
@@ -29,7 +28,7 @@ impl PendingMatches {
     /// No matches; at most `count_max` may be pending.
     pub fn new(count_max: usize) -> PendingMatches {
         PendingMatches {
-            list: Vec::new(),
+            by_depth: Vec::new(),
             known: HashSet::default(),
             count_max,
         }
@@ -37,8 +36,10 @@ impl PendingMatches {
 
     /// Removes all matches.
     pub fn clear(&mut self) {
-        self.list.clear();
-        self.known.clear();
+        if !self.known.is_empty() {
+            self.by_depth.iter_mut().for_each(Vec::clear);
+            self.known.clear();
+        }
     }
 
     /// Adds a match that waits for the element at `depth`.
@@ -52,13 +53,12 @@ impl PendingMatches {
         if self.known.insert((element.number, node, structural)) {
             element.pending += 1;
             element.acts_at_end = true;
-            self.list.push(PendingMatch {
-                depth: depth as u32,
-                node,
-                structural,
-            });
+            if self.by_depth.len() <= depth {
+                self.by_depth.resize_with(depth + 1, Vec::new);
+            }
+            self.by_depth[depth].push(PendingMatch { node, structural });
         }
-        if self.list.len() > self.count_max {
+        if self.known.len() > self.count_max {
             return Err(Stop {
                 code: "limit.candidates",
                 message: format!(
@@ -70,24 +70,11 @@ impl PendingMatches {
         Ok(())
     }
 
-    /// Removes the next match, at or after position `at`, that waits for the element at `depth`;
-    /// sets `at` to where to continue.
-    pub fn take_next(
-        &mut self,
-        element: &OpenElement,
-        depth: usize,
-        at: &mut usize,
-    ) -> Option<PendingMatch> {
-        while let Some(&pending) = self.list.get(*at) {
-            if pending.depth as usize != depth {
-                *at += 1;
-                continue;
-            }
-            self.list.swap_remove(*at);
-            let key = (element.number, pending.node, pending.structural);
-            self.known.remove(&key);
-            return Some(pending);
-        }
-        None
+    /// Removes a match that waits for the element at `depth`.
+    pub fn take(&mut self, element: &OpenElement, depth: usize) -> Option<PendingMatch> {
+        let pending = self.by_depth.get_mut(depth)?.pop()?;
+        let key = (element.number, pending.node, pending.structural);
+        self.known.remove(&key);
+        Some(pending)
     }
 }

@@ -9,6 +9,7 @@
 use bytemuck::{Pod, Zeroable};
 use hashbrown::HashMap;
 
+use crate::matching::class_restriction::ClassRestriction;
 use crate::matching::condition_table::has_few_operands;
 use crate::matching::digest::digest_of;
 use crate::path_index::segment::{Comparison, OperandRecord, Segment};
@@ -27,6 +28,9 @@ pub(super) const USED_HERE: u32 = 1 << Comparison::COUNT;
 
 /// Set in the uses of an operand if it matters which of its nodes is the first.
 pub(super) const FIRST_NODE: u32 = USED_HERE << 1;
+
+/// Steps to compute each operand of an entry.
+const STEPS_PER_OPERAND: usize = 16;
 
 const _: () = assert!(FIRST_NODE <= 1 << (u16::BITS - 1));
 
@@ -184,6 +188,27 @@ impl RequiredValuesTable {
             .take_while(move |propagation| propagation.from == operand)
     }
 
+    /// The number of operands of an entry that are not inherited.
+    pub fn operand_count(&self, required: u32) -> usize {
+        let own = self.entries[required as usize].own;
+        (own.end - own.start) as usize
+    }
+
+    /// Steps to compute an entry, if it is not known.
+    pub fn build_steps(&self, required: u32) -> usize {
+        let RequiredValues {
+            own,
+            inherited,
+            propagations,
+            ..
+        } = self.entries[required as usize];
+        [own, inherited, propagations]
+            .iter()
+            .map(|list| (list.end - list.start) as usize)
+            .sum::<usize>()
+            * STEPS_PER_OPERAND
+    }
+
     /// The compound operands of an entry, with their uses.
     pub fn compounds<'a>(
         &'a self,
@@ -204,6 +229,7 @@ impl RequiredValuesTable {
         parent: u32,
         (symbol, tests): (u32, &[u32]),
         (state, operands): (u32, &[u32]),
+        restriction: Option<&ClassRestriction>,
     ) -> u32 {
         if operands.is_empty() && !self.entries[parent as usize].reaches_down {
             return NO_VALUES;
@@ -213,7 +239,11 @@ impl RequiredValuesTable {
             return required;
         }
         let mut buffers = std::mem::take(&mut self.buffers);
-        let inherited = self.collect(segment, parent, tests, operands, &mut buffers);
+        let comparisons = |operand: u32| match restriction {
+            None => segment.operands[operand as usize].comparisons,
+            Some(restriction) => restriction.comparisons(operand),
+        };
+        let inherited = self.collect(segment, parent, tests, operands, &comparisons, &mut buffers);
         let required = self.intern(segment, inherited, &buffers);
         self.buffers = buffers;
         self.known.insert(key, required);
@@ -228,6 +258,7 @@ impl RequiredValuesTable {
         parent: u32,
         tests: &[u32],
         operands: &[u32],
+        comparisons: &impl Fn(u32) -> u32,
         buffers: &mut BuildBuffers,
     ) -> Option<ArenaRange> {
         let BuildBuffers {
@@ -240,7 +271,7 @@ impl RequiredValuesTable {
         propagations.clear();
         own.extend(operands.iter().map(|&operand| RequiredOperand {
             operand,
-            uses: segment.operands[operand as usize].comparisons | USED_HERE,
+            uses: comparisons(operand) | USED_HERE,
         }));
         let above = self.entries[parent as usize];
         let mut inherits_the_same = true;
@@ -278,7 +309,7 @@ impl RequiredValuesTable {
                     let inner = segment.required_of(record.inner).iter();
                     own.extend(inner.map(|&operand| RequiredOperand {
                         operand,
-                        uses: segment.operands[operand as usize].comparisons,
+                        uses: comparisons(operand),
                     }));
                 }
                 _ => {}

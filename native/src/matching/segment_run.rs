@@ -8,14 +8,31 @@
 
 use crate::events::{Context, StartElement, Stop};
 use crate::matching::automaton::{LabelPath, ROOT_PATH};
+use crate::matching::class_costs::ClassCosts;
+use crate::matching::class_restriction::ClassRestriction;
 use crate::matching::element_stack::ElementStack;
 use crate::matching::match_bitmap::MatchBitmap;
 use crate::matching::match_decisions::MatchDecisions;
 use crate::matching::path_cache::{CacheCounters, PathCache};
 use crate::matching::subtree_memo::SubtreeMemo;
 use crate::matching::text_collector::TextCollector;
-use crate::path_index::segment::Segment;
-use crate::subscription_store::class_set::OrderedClassSet;
+use crate::matching::work_meter::WorkMeter;
+use crate::path_index::segment::{Segment, DIRECT_CLASS, VERIFY};
+use crate::subscription_store::class_set::{ClassSet, OrderedClassSet};
+
+/// Steps for each start tag.
+const STEPS_PER_ELEMENT: usize = 8;
+
+/// How much work a document may take.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct WorkBudget {
+    /// Steps until the document is stopped.
+    pub steps: i64,
+    /// Steps are attributed once fewer than this are left.
+    pub attributed_below: i64,
+    /// Steps that one trie node may take while steps are attributed.
+    pub node_quota: u64,
+}
 
 /// Memory limits of a run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -36,10 +53,14 @@ pub struct SegmentRun {
 }
 
 impl SegmentRun {
-    /// Working memory for `segment`.
-    pub(super) fn new(segment: &Segment, limits: RunLimits) -> SegmentRun {
+    /// Working memory for `segment`, or for a part of its classes.
+    pub(super) fn new(
+        segment: &Segment,
+        limits: RunLimits,
+        restriction: Option<ClassRestriction>,
+    ) -> SegmentRun {
         SegmentRun {
-            cache: PathCache::new(segment, limits.cache_bytes_max),
+            cache: PathCache::new(segment, limits.cache_bytes_max, restriction),
             elements: ElementStack::new(segment),
             texts: TextCollector::new(segment),
             decisions: MatchDecisions::new(segment, limits.undecided_max),
@@ -48,12 +69,44 @@ impl SegmentRun {
     }
 
     /// Begins a document whose names are numbered by the table `names_table`.
-    pub(super) fn begin(&mut self, segment: &Segment, names_table: u64) {
+    pub(super) fn begin(&mut self, segment: &Segment, names_table: u64, budget: WorkBudget) {
+        self.elements.work.begin(budget);
         self.cache.begin(segment, names_table);
         self.elements.begin();
         self.texts.begin();
         self.decisions.begin();
         self.memo.begin();
+    }
+
+    /// The work meter.
+    #[inline]
+    pub(super) fn work(&mut self) -> &mut WorkMeter {
+        &mut self.elements.work
+    }
+
+    /// The classes that do not match as far as is known, because their evaluation was dropped.
+    pub(super) fn dropped_classes(&mut self, segment: &Segment) -> Vec<u32> {
+        let attribution = self.elements.work.take_attribution();
+        let mut nodes: Vec<u32> = attribution.dropped.into_iter().collect();
+        let mut classes = Vec::new();
+        while let Some(node) = nodes.pop() {
+            if node & DIRECT_CLASS != 0 {
+                classes.push(node & !DIRECT_CLASS);
+                continue;
+            }
+            classes.extend(segment.accepts_of(node).iter().map(|class| class & !VERIFY));
+            nodes.extend(segment.conditions_of(node).iter().map(|after| after.node));
+        }
+        let matches = &self.cache.automaton.matches;
+        classes.retain(|&class| !matches.contains(class));
+        classes
+    }
+
+    /// The costs of the classes that take part, from the steps attributed so far.
+    pub(super) fn class_costs<'s>(&mut self, segment: &'s Segment) -> ClassCosts<'s> {
+        let attribution = self.elements.work.take_attribution();
+        let restriction = self.cache.automaton.restriction.as_deref();
+        ClassCosts::new(segment, &attribution, restriction)
     }
 
     /// Changes of the cache since the document began.
@@ -101,7 +154,11 @@ impl SegmentRun {
         let LabelPath {
             actions, required, ..
         } = *seen;
+        self.elements.work.spend(STEPS_PER_ELEMENT);
         if before < self.elements.document_start() {
+            self.cache
+                .automaton
+                .spend_on_path(path, &mut self.elements.work);
             self.cache.automaton.link_to_parent(path);
             if actions & LabelPath::ACCEPTS != 0 {
                 self.decisions.defer_accepts(path);
@@ -129,9 +186,9 @@ impl SegmentRun {
         if actions & LabelPath::HAS_CONDITIONS != 0
             && before < self.elements.innermost().attributes_since
         {
-            return self.decide_by_attributes(segment, path, before);
+            self.decide_by_attributes(segment, path, before)?;
         }
-        Ok(())
+        self.elements.work.check()
     }
 
     fn decide_by_attributes(
@@ -201,11 +258,12 @@ impl SegmentRun {
         }
         if self.texts.has_open_string_values() {
             self.memo.record_text(piece);
-            self.texts.feed_string_values(segment, piece);
+            self.texts
+                .feed_string_values(segment, &mut self.elements.work, piece);
         }
         let automaton = &self.cache.automaton;
         self.texts
-            .feed_text_node(segment, automaton, &self.elements, piece);
+            .feed_text_node(segment, automaton, &mut self.elements, piece);
     }
 
     /// Handles a comment or processing instruction, which ends a text node.
@@ -277,7 +335,7 @@ impl SegmentRun {
         if elements.depth() == 0 {
             decisions.accept_deferred(&mut cache.automaton);
         }
-        Ok(())
+        elements.work.check()
     }
 
     /// Clears the memo of repeated subtrees: their numbers are about to change.
@@ -316,6 +374,7 @@ impl SegmentRun {
         let since = self.elements.innermost().attributes_since;
         let document_start = self.elements.document_start();
         for &path in &effects.paths {
+            self.elements.work.spend(STEPS_PER_ELEMENT);
             let number = self.elements.next_number();
             let automaton = &mut self.cache.automaton;
             let before = automaton.mark_seen(path, number, document_start);
@@ -330,12 +389,13 @@ impl SegmentRun {
                 .defer(elements, memo, (node, structural), depth)?;
         }
         if !effects.text.is_empty() {
-            self.texts.feed_string_values(segment, &effects.text);
+            self.texts
+                .feed_string_values(segment, &mut self.elements.work, &effects.text);
         }
         for &(value, uses) in &effects.values {
             self.elements.add_value(segment, value, uses);
         }
         self.memo.put_back(key, effects);
-        Ok(())
+        self.elements.work.check()
     }
 }

@@ -27,12 +27,14 @@ pub(super) struct StringValueBuffer {
 }
 
 impl StringValueBuffer {
-    fn feed(&mut self, segment: &Segment, piece: &str, bytes_max: usize) {
+    /// Appends a piece; returns the steps that the search for literals took.
+    fn feed(&mut self, segment: &Segment, piece: &str, bytes_max: usize) -> usize {
+        let mut steps = 0;
         if let Some(scan) = &mut self.scan {
-            segment.substrings.feed(scan, piece);
+            steps = segment.substrings.feed(scan, piece);
         }
         if let Some(scan) = &mut self.caseless_scan {
-            segment.substrings.feed(scan, &fold_case(piece));
+            steps += segment.substrings.feed(scan, &fold_case(piece)) + piece.len();
         }
         if let Some(length) = &mut self.length {
             *length += piece.chars().count() as u64;
@@ -55,6 +57,7 @@ impl StringValueBuffer {
                 self.text.push_str(&piece[..end]);
             }
         }
+        steps
     }
 
     /// The literal that the value equals and its value as a number, as far as `uses` need them.
@@ -82,12 +85,10 @@ impl StringValueBuffer {
     }
 
     /// Appends the literals that occur in the value, in that view.
-    pub fn find_literals(&mut self, segment: &Segment, view: usize, found: &mut Vec<u32>) {
-        match (view, &mut self.scan, &mut self.caseless_scan) {
+    pub fn find_literals(&self, segment: &Segment, view: usize, found: &mut Vec<u32>) {
+        match (view, &self.scan, &self.caseless_scan) {
             (OperandRecord::SUBSTRINGS, Some(scan), _)
-            | (OperandRecord::CASELESS_SUBSTRINGS, _, Some(scan)) => {
-                found.extend_from_slice(scan.found());
-            }
+            | (OperandRecord::CASELESS_SUBSTRINGS, _, Some(scan)) => scan.append_found(found),
             (OperandRecord::PREFIXES, ..) => {
                 segment.prefixes.find(&segment.literals, &self.text, found);
             }
@@ -107,7 +108,7 @@ pub(super) fn find_literals(segment: &Segment, text: &str, view: usize, found: &
         } else {
             segment.substrings.feed(&mut scan, text);
         }
-        found.extend_from_slice(scan.found());
+        scan.append_found(found);
     }
 }
 
@@ -162,12 +163,14 @@ impl StringValueStack {
         self.open += 1;
     }
 
-    /// Appends a piece of text to every value that is being collected.
+    /// Appends a piece of text to every value that is being collected. Returns the steps it took.
     #[inline]
-    pub fn feed(&mut self, segment: &Segment, piece: &str) {
+    pub fn feed(&mut self, segment: &Segment, piece: &str) -> usize {
+        let mut steps = piece.len() * self.open;
         for buffer in &mut self.buffers[..self.open] {
-            buffer.feed(segment, piece, self.literal_bytes_max);
+            steps += buffer.feed(segment, piece, self.literal_bytes_max);
         }
+        steps
     }
 
     /// Ends the innermost value.

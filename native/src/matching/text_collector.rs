@@ -5,6 +5,7 @@ use crate::matching::element_stack::ElementStack;
 use crate::matching::operand_value::OperandValue;
 use crate::matching::required_values::RequiredValuesTable;
 use crate::matching::string_values::StringValueStack;
+use crate::matching::work_meter::WorkMeter;
 use crate::matching::NONE;
 use crate::path_index::segment::{OperandRecord, Segment};
 
@@ -51,8 +52,8 @@ impl TextCollector {
 
     /// Appends a piece of text to the string-values of the open elements.
     #[inline]
-    pub fn feed_string_values(&mut self, segment: &Segment, piece: &str) {
-        self.string_values.stack.feed(segment, piece);
+    pub fn feed_string_values(&mut self, segment: &Segment, work: &mut WorkMeter, piece: &str) {
+        self.string_values.feed(segment, work, piece);
     }
 
     /// Appends a piece of text to the current text node, if the innermost element records it.
@@ -60,7 +61,7 @@ impl TextCollector {
         &mut self,
         segment: &Segment,
         automaton: &Automaton,
-        elements: &ElementStack,
+        elements: &mut ElementStack,
         piece: &str,
     ) {
         if self.text_node.operands.is_empty() {
@@ -76,7 +77,7 @@ impl TextCollector {
                 let uses = automaton.required_values.get(path.required).text_node_uses;
                 stack.begin(&uses);
             }
-            stack.feed(segment, piece);
+            self.text_node.feed(segment, &mut elements.work, piece);
         }
     }
 
@@ -158,6 +159,20 @@ impl NodeCollector {
         }
     }
 
+    /// Appends a piece of text to the nodes that are being collected.
+    #[inline]
+    fn feed(&mut self, segment: &Segment, work: &mut WorkMeter, piece: &str) {
+        let steps = self.stack.feed(segment, piece);
+        if work.attribution().is_none() {
+            work.spend(steps);
+            return;
+        }
+        let share = steps.div_ceil(self.operands.len().max(1));
+        for &operand in &self.operands {
+            work.spend_on_operand(operand, share);
+        }
+    }
+
     /// Records the last node that ended, for the innermost element, which requires `required`. A
     /// node that was not collected only exists. `order` is its position in the document.
     fn record(
@@ -168,6 +183,7 @@ impl NodeCollector {
         required: u32,
         (is_collected, order): (bool, u64),
     ) {
+        elements.work.spend(self.operands.len());
         for &operand in &self.operands {
             let uses = required_values.uses(required, operand);
             if uses == 0 {

@@ -27,6 +27,8 @@ pub struct PathWorker<E: PathEngine = AutomatonEngine> {
     pub(super) reader: EventReader,
     /// By segment, in the order of the snapshot's views.
     pub(super) states: Vec<(Arc<Segment>, E::State)>,
+    /// Used instead of `states` for a document for which classes are set aside.
+    pub(super) restricted: Option<Vec<(Arc<Segment>, E::State)>>,
     /// Compiled queries for exact evaluation, by segment serial and class.
     pub(super) selectors: HashMap<(u64, u32), Arc<Selector>>,
     /// Buffer for the handles of one document.
@@ -40,6 +42,7 @@ impl<E: PathEngine> WorkerState for PathWorker<E> {
         PathWorker {
             reader: EventReader::new(&options.reader),
             states: Vec::new(),
+            restricted: None,
             selectors: HashMap::new(),
             handles: Vec::new(),
         }

@@ -3,6 +3,7 @@
 use aho_corasick::automaton::{Automaton, StateID};
 use aho_corasick::nfa::contiguous::NFA;
 use aho_corasick::Anchored;
+use hashbrown::HashSet;
 
 use crate::subscription_store::flat_layout::StringArray;
 
@@ -22,13 +23,14 @@ pub struct SubstringSearch {
 #[derive(Default)]
 pub struct SubstringScan {
     state: Option<StateID>,
-    found: Vec<u32>,
-    // Number of distinct literals at the last deduplication.
-    distinct: usize,
+    found: HashSet<u32, foldhash::fast::RandomState>,
 }
 
-/// Past this number of occurrences, literals are deduplicated during the search.
-const DEDUPLICATED_PAST: usize = 64;
+/// Steps for each byte of text.
+const STEPS_PER_BYTE: usize = 3;
+
+/// Steps for each literal that is looked up among those found before.
+const STEPS_PER_LITERAL: usize = 8;
 
 impl SubstringSearch {
     /// A search for the literals with these indexes.
@@ -46,10 +48,10 @@ impl SubstringSearch {
         }
     }
 
-    /// Continues a search.
-    pub fn feed(&self, scan: &mut SubstringScan, piece: &str) {
+    /// Continues a search. Returns the steps it took.
+    pub fn feed(&self, scan: &mut SubstringScan, piece: &str) -> usize {
         let Some(automaton) = &self.automaton else {
-            return;
+            return 0;
         };
         let start = || {
             automaton
@@ -57,33 +59,32 @@ impl SubstringSearch {
                 .expect("unanchored searches are supported")
         };
         let mut state = scan.state.unwrap_or_else(start);
+        let mut looked_up = 0;
         for &byte in piece.as_bytes() {
             state = automaton.next_state(Anchored::No, state, byte);
             if automaton.is_match(state) {
+                // The longest literal comes first, and each further one is a suffix of it. Where a
+                // literal was found before, so were its suffixes: each is visited once in a text.
                 for at in 0..automaton.match_len(state) {
                     let pattern = automaton.match_pattern(state, at);
-                    scan.found.push(self.literals[pattern.as_usize()]);
-                }
-                if scan.found.len() > DEDUPLICATED_PAST.max(2 * scan.distinct) {
-                    scan.deduplicate();
+                    looked_up += 1;
+                    if !scan.found.insert(self.literals[pattern.as_usize()]) {
+                        break;
+                    }
                 }
             }
         }
         scan.state = Some(state);
+        piece.len() * STEPS_PER_BYTE + looked_up * STEPS_PER_LITERAL
     }
 }
 
 impl SubstringScan {
-    /// The distinct literals in the text so far, ascending.
-    pub fn found(&mut self) -> &[u32] {
-        self.deduplicate();
-        &self.found
-    }
-
-    fn deduplicate(&mut self) {
-        self.found.sort_unstable();
-        self.found.dedup();
-        self.distinct = self.found.len();
+    /// Appends the distinct literals in the text so far, ascending.
+    pub fn append_found(&self, literals: &mut Vec<u32>) {
+        let start = literals.len();
+        literals.extend(&self.found);
+        literals[start..].sort_unstable();
     }
 }
 
@@ -167,8 +168,10 @@ mod tests {
             for piece in &pieces {
                 search.feed(&mut scan, piece);
             }
-            prop_assert_eq!(scan.found(), those(&|literal| text.contains(literal)));
             let mut found = Vec::new();
+            scan.append_found(&mut found);
+            prop_assert_eq!(&found, &those(&|literal| text.contains(literal)));
+            found.clear();
             PrefixSearch::new(&texts, &numbers).find(&texts, &text, &mut found);
             found.sort_unstable();
             prop_assert_eq!(found, those(&|literal| text.starts_with(literal)));
@@ -185,7 +188,20 @@ mod tests {
         for _ in 0..1_000 {
             search.feed(&mut scan, "aaaaaaaaaa");
         }
-        assert!(scan.found.len() <= 2 * DEDUPLICATED_PAST);
-        assert_eq!(scan.found(), numbers);
+        let mut found = Vec::new();
+        scan.append_found(&mut found);
+        assert_eq!(found, numbers);
+    }
+
+    #[test]
+    fn nested_literals_are_visited_once_in_a_text() {
+        let mut builder = StringArrayBuilder::default();
+        let numbers: Vec<u32> = (1..=500)
+            .map(|length| builder.push(&"x".repeat(length)))
+            .collect();
+        let search = SubstringSearch::new(&builder.finish(), &numbers);
+        let mut scan = SubstringScan::default();
+        let steps = search.feed(&mut scan, &"x".repeat(10_000));
+        assert!(steps <= 10_000 * (STEPS_PER_BYTE + STEPS_PER_LITERAL) + 500 * STEPS_PER_LITERAL);
     }
 }

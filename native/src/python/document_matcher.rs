@@ -89,8 +89,8 @@ impl DocumentMatcher {
 
     /// Matches documents stored in one buffer at `offsets` (64-bit, one more than documents), with
     /// their headers, or without if there are none.
-    /// Returns `(starts, indices, ids, refusals by row, counters)`, the first two as 32-bit
-    /// integers.
+    /// Returns `(starts, indices, ids, refusals by row, indices that were set aside by row,
+    /// counters)`, the first two as 32-bit integers.
     #[pyo3(signature = (documents, offsets, headers=Vec::new()))]
     fn match_batch<'py>(
         &self,

@@ -21,6 +21,7 @@ fn counters_dict<'py>(py: Python<'py>, counters: &Counters) -> PyResult<Bound<'p
     let dict = PyDict::new(py);
     dict.set_item("bytes_read", counters.bytes)?;
     dict.set_item("elements", counters.elements)?;
+    dict.set_item("steps", counters.steps)?;
     dict.set_item("verified", counters.verified)?;
     dict.set_item("paths_made", counters.paths_made)?;
     dict.set_item("states_made", counters.states_made)?;
@@ -79,8 +80,8 @@ pub(super) fn found_tuple<T>(
     ))
 }
 
-/// `(handles, counters, refusal)`
-pub(super) type OutcomeTuple<'py> = (Handles, Bound<'py, PyDict>, Option<RefusalTuple>);
+/// `(handles, handles that were set aside, counters, refusal)`
+pub(super) type OutcomeTuple<'py> = (Handles, Handles, Bound<'py, PyDict>, Option<RefusalTuple>);
 
 /// Converts the outcome of matching a document.
 pub(super) fn outcome<'py>(
@@ -90,19 +91,23 @@ pub(super) fn outcome<'py>(
 ) -> PyResult<OutcomeTuple<'py>> {
     let (matched, refusal) = or_refusal(matched)?;
     let matched = matched.unwrap_or_default();
-    let handles = Handles {
-        matcher,
-        handles: matched.handles,
+    let of = |handles: Vec<u32>| Handles {
+        matcher: Arc::clone(&matcher),
+        handles,
     };
-    Ok((handles, counters_dict(py, &matched.counters)?, refusal))
+    let (handles, set_aside) = (of(matched.handles), of(matched.set_aside));
+    let counters = counters_dict(py, &matched.counters)?;
+    Ok((handles, set_aside, counters, refusal))
 }
 
-/// `(starts, indices, ids, refusals by row, counters)`, the first two as 32-bit integers.
+/// `(starts, indices, ids, refusals by row, indices that were set aside by row, counters)`, the first
+/// two as 32-bit integers.
 pub(super) type BatchTuple<'py> = (
     Bound<'py, PyBytes>,
     Bound<'py, PyBytes>,
     Vec<String>,
     Vec<(usize, RefusalTuple)>,
+    Vec<(usize, Vec<i32>)>,
     Bound<'py, PyDict>,
 );
 
@@ -133,6 +138,7 @@ pub(super) fn batch_tuple(
         PyBytes::new(py, bytemuck::cast_slice(&batch.indices)),
         ids,
         refusals,
+        batch.set_aside,
         counters_dict(py, &batch.counters)?,
     ))
 }

@@ -4,7 +4,8 @@
 macro_rules! limits {
     ($($(#[$doc:meta])* $name:ident: $type:ty = $default:expr;)*) => {
         /// Limits on documents. A document that exceeds one is refused with the code `limit.` and the
-        /// limit's name, with hyphens for underscores. [`Limits::window_bytes`] refuses nothing.
+        /// limit's name, with hyphens for underscores. [`Limits::window_bytes`] refuses nothing, and
+        /// [`Limits::work`] sets queries aside instead.
         #[derive(Clone, Debug, PartialEq, Eq)]
         pub struct Limits {
             $($(#[$doc])* pub $name: $type,)*
@@ -68,6 +69,9 @@ limits! {
     namespaces: usize = 1_000;
     /// Bytes read from a stream at a time.
     window_bytes: usize = 64 << 10;
+    /// Steps of matching for each byte of a document. Past it, the most expensive queries are set
+    /// aside for the document.
+    work: u64 = 1_000;
 }
 
 impl Limits {

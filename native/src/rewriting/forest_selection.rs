@@ -30,6 +30,23 @@ impl<'a, 's> ForestSelection<'a, 's> {
         self.results
     }
 
+    /// The results so far of a document that was stopped.
+    pub fn interrupt(mut self) -> Vec<QueryResult> {
+        if let Some(tree) = self.tree.take() {
+            self.add(tree.interrupt());
+        }
+        self.results
+    }
+
+    fn add(&mut self, results: Vec<QueryResult>) {
+        for (total, own) in self.results.iter_mut().zip(results) {
+            total.matched |= own.matched;
+            total.count += own.count;
+            total.nodes.extend(own.nodes);
+            total.steps += own.steps;
+        }
+    }
+
     fn tree(&mut self) -> &mut Selection<'a> {
         self.tree.as_mut().expect("events occur only inside trees")
     }
@@ -55,11 +72,10 @@ impl Handler for ForestSelection<'_, '_> {
         self.depth -= 1;
         if self.depth == 0 {
             let tree = self.tree.take().expect("a tree has just ended");
-            for (total, own) in self.results.iter_mut().zip(tree.finish()) {
-                total.matched |= own.matched;
-                total.count += own.count;
-                total.nodes.extend(own.nodes);
-            }
+            let results = tree.finish();
+            let steps: u64 = results.iter().map(|result| result.steps).sum();
+            self.options.steps_max = self.options.steps_max.saturating_sub(steps);
+            self.add(results);
         }
         Ok(())
     }

@@ -10,6 +10,7 @@ use super::pending_steps::{accepts, PendingSteps, ANY_NAME, TEXT};
 use super::propagation::Propagation;
 use super::query_result::{QueryResult, ResultDetail, SelectionOptions};
 use super::query_steps::StepId;
+use super::query_work::{STEPS_PER_BINDING, STEPS_PER_VISIT};
 use super::selector::{Goal, Selector};
 
 /// Evaluates queries on one document. Read the document with it as the handler, then call
@@ -77,6 +78,12 @@ impl<'a> Selection<'a> {
         self.propagation.finish()
     }
 
+    /// The results so far of a document that was stopped. Where only the match is reported, a query
+    /// that matched so far matches.
+    pub(crate) fn interrupt(self) -> Vec<QueryResult> {
+        self.propagation.interrupt()
+    }
+
     fn push_frame(&mut self) {
         let deferred = self.propagation.deferred_mark();
         let pending = self.pending.mark();
@@ -135,13 +142,19 @@ impl<'a> Selection<'a> {
             };
             for at in children {
                 let child = self.pending.child(list, at);
-                if self.propagation.needs(child.step, child.target) == Some(true)
+                let query = self.propagation.steps[child.step].query;
+                self.propagation.work.spend(query, STEPS_PER_VISIT);
+                if !self.propagation.is_finished(query)
+                    && self.propagation.needs(child.step, child.target) == Some(true)
                     && accepted(self, child.step)
                 {
                     self.bind_element(child.step, child.target, names, element.attributes);
                 }
             }
             for at in 0..descendants {
+                if self.propagation.work.is_spent() {
+                    return;
+                }
                 let step = self.pending.descendants(list)[at];
                 if let Some(target) = self.propagation.descendant_target(step, depth) {
                     if accepted(self, step) {
@@ -162,6 +175,10 @@ impl<'a> Selection<'a> {
         attributes: &[Attribute<'_>],
     ) {
         let linked = self.propagation.steps[step];
+        self.propagation.work.spend(
+            linked.query,
+            STEPS_PER_BINDING * (2 + linked.step.children.len() as u64),
+        );
         let binding = self.propagation.nodes.push_binding(step, linked, target);
         for &attribute in &linked.step.predicate_attributes {
             self.visit_attributes(linked.base + attribute, binding, names, attributes);
@@ -182,6 +199,7 @@ impl<'a> Selection<'a> {
     /// Binds the innermost node, an attribute or a text node, to a step.
     fn bind_leaf(&mut self, step: StepId, target: BindingId) {
         let linked = self.propagation.steps[step];
+        self.propagation.work.spend(linked.query, STEPS_PER_BINDING);
         let nodes = &mut self.propagation.nodes;
         let binding = nodes.push_binding(step, linked, target);
         nodes.publish(binding);
@@ -215,6 +233,9 @@ impl<'a> Selection<'a> {
         attributes: &[Attribute<'_>],
     ) {
         let element = self.order;
+        let query = self.propagation.steps[step].query;
+        let steps = STEPS_PER_VISIT * (1 + attributes.len() as u64);
+        self.propagation.work.spend(query, steps);
         let deferred = self.propagation.deferred_mark();
         for (number, attribute) in (1..).zip(attributes) {
             let test = &self.propagation.steps[step].step.test;
@@ -246,7 +267,7 @@ impl<'a> Selection<'a> {
             }
             self.bind_leaf(step, target);
             let first_watcher = self.propagation.nodes.top().first_watcher;
-            self.propagation.nodes.feed(first_watcher, attribute.value);
+            self.propagation.feed(first_watcher, attribute.value);
             self.close_frame(Kind::Attribute, &[attribute.span]);
             return;
         }
@@ -296,6 +317,8 @@ impl<'a> Selection<'a> {
         self.push_frame();
         for at in children {
             let child = self.pending.child(TEXT, at);
+            let query = self.propagation.steps[child.step].query;
+            self.propagation.work.spend(query, STEPS_PER_VISIT);
             if self.propagation.needs(child.step, child.target) == Some(true) {
                 self.bind_leaf(child.step, child.target);
             }
@@ -375,7 +398,7 @@ impl Handler for Selection<'_> {
             Some(last) if *last == span => {}
             _ => self.text.spans.push(span),
         }
-        self.propagation.nodes.feed(0, text);
+        self.propagation.feed(0, text);
         self.propagation.check_limit()
     }
 

@@ -31,6 +31,7 @@ mod predicate;
 mod propagation;
 mod query_result;
 mod query_steps;
+mod query_work;
 mod selector;
 mod sibling_counters;
 #[cfg(test)]

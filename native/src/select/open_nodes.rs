@@ -8,6 +8,7 @@ use super::accumulator::{Accumulator, ComparedValue};
 use super::candidate::Collected;
 use super::predicate::AtomValue;
 use super::query_steps::{QueryStep, StepId};
+use super::query_work::{QueryWork, STEPS_PER_VISIT};
 use super::selector::{Atom, Goal, ValueType};
 
 /// Index of a binding in [`OpenNodes`].
@@ -82,7 +83,8 @@ pub(super) struct OpenNodes<'a> {
     frames: Vec<Frame>,
     bindings: Vec<Binding>,
     atoms: Vec<AtomValue>,
-    watchers: Vec<ActiveWatcher<'a>>,
+    /// With the query of each.
+    watchers: Vec<(u32, ActiveWatcher<'a>)>,
     accumulators: Vec<Accumulator>,
     /// Bytes of the values in watchers and accumulators, roughly.
     compared_bytes: usize,
@@ -163,7 +165,7 @@ impl<'a> OpenNodes<'a> {
         if self.compared_bytes > 0 {
             let texts = self.watchers[watchers..]
                 .iter()
-                .map(|watcher| match watcher {
+                .map(|(_, watcher)| match watcher {
                     ActiveWatcher::Text(text) => text.len(),
                     ActiveWatcher::Test(..) | ActiveWatcher::Number(_) => 0,
                 });
@@ -198,10 +200,11 @@ impl<'a> OpenNodes<'a> {
             collected: Collected::Nothing,
             walk: 0,
         });
+        let query = compiled.query;
         for atom in &compiled.step.atoms {
             self.atoms.push(AtomValue::Unknown);
             match atom {
-                Atom::Value(test) => self.push_watcher(test),
+                Atom::Value(test) => self.push_watcher(query, test),
                 Atom::Path { .. } => {}
                 Atom::Count {
                     op, n, may_repeat, ..
@@ -212,29 +215,30 @@ impl<'a> OpenNodes<'a> {
                 Atom::Pair { op, .. } => {
                     self.accumulators.push(Accumulator::of_comparison(*op));
                     if let Some(value_type) = atom.own_value() {
-                        self.push_value_watcher(value_type);
+                        self.push_value_watcher(query, value_type);
                     }
                 }
             }
         }
         match &compiled.step.goal {
-            Some(Goal::AnyPasses(test) | Goal::FirstPasses(test)) => self.push_watcher(test),
-            Some(Goal::Compare(_, value_type)) => self.push_value_watcher(*value_type),
+            Some(Goal::AnyPasses(test) | Goal::FirstPasses(test)) => self.push_watcher(query, test),
+            Some(Goal::Compare(_, value_type)) => self.push_value_watcher(query, *value_type),
             Some(Goal::Select | Goal::Exists | Goal::Count) | None => {}
         }
         id
     }
 
-    fn push_watcher(&mut self, test: &'a ValueTest) {
+    fn push_watcher(&mut self, query: u32, test: &'a ValueTest) {
         let watcher = ActiveWatcher::Test(test, StringValueWatcher::new(test));
-        self.watchers.push(watcher);
+        self.watchers.push((query, watcher));
     }
 
-    fn push_value_watcher(&mut self, value_type: ValueType) {
-        self.watchers.push(match value_type {
+    fn push_value_watcher(&mut self, query: u32, value_type: ValueType) {
+        let watcher = match value_type {
             ValueType::Text => ActiveWatcher::Text(String::new()),
             ValueType::Number => ActiveWatcher::Number(Box::default()),
-        });
+        };
+        self.watchers.push((query, watcher));
     }
 
     /// Makes a binding the innermost one of its step, so that nodes inside find it.
@@ -292,9 +296,16 @@ impl<'a> OpenNodes<'a> {
 
     /// Feeds a chunk of text to the watchers from index `first` on.
     #[inline]
-    pub fn feed(&mut self, first: usize, chunk: &str) {
+    pub fn feed(&mut self, first: usize, chunk: &str, work: &mut QueryWork) {
         for active in &mut self.watchers[first..] {
-            match active {
+            let (query, watcher) = active;
+            let is_decided = matches!(
+                watcher,
+                ActiveWatcher::Test(_, StringValueWatcher::Decided(_))
+            );
+            let steps = if is_decided { 0 } else { chunk.len() };
+            work.spend(*query, STEPS_PER_VISIT + steps as u64);
+            match watcher {
                 ActiveWatcher::Test(test, watcher) => watcher.feed(test, chunk),
                 ActiveWatcher::Text(text) => {
                     text.push_str(chunk);
@@ -308,7 +319,7 @@ impl<'a> OpenNodes<'a> {
     /// Whether the test of a watcher holds for the text fed so far, taken as the complete value.
     #[inline]
     pub fn watcher_result(&self, at: usize) -> bool {
-        match &self.watchers[at] {
+        match &self.watchers[at].1 {
             ActiveWatcher::Test(test, watcher) => watcher.finish(test),
             ActiveWatcher::Text(_) | ActiveWatcher::Number(_) => {
                 unreachable!("the watcher stores the value")
@@ -318,7 +329,7 @@ impl<'a> OpenNodes<'a> {
 
     /// Takes the value that a watcher stored.
     pub fn take_value(&mut self, at: usize) -> ComparedValue {
-        match &mut self.watchers[at] {
+        match &mut self.watchers[at].1 {
             ActiveWatcher::Text(text) => {
                 self.compared_bytes -= text.len();
                 ComparedValue::Text(std::mem::take(text).into_boxed_str())

@@ -15,7 +15,8 @@ use super::deferred_nodes::{DeferredNode, DeferredNodes};
 use super::open_nodes::{BindingId, OpenNodes, Verdict, NONE};
 use super::predicate::{AtomValue, SiblingPosition};
 use super::query_result::{QueryResult, ResultDetail, ResultSet, SelectedNode, SelectionOptions};
-use super::query_steps::{QuerySteps, StepId};
+use super::query_steps::{QueryStep, QuerySteps, StepId};
+use super::query_work::{QueryWork, STEPS_PER_BINDING, STEPS_PER_VISIT};
 use super::selector::{Atom, Goal, Selector, StepRole};
 use super::sibling_counters::SiblingCounters;
 
@@ -28,6 +29,7 @@ pub(super) struct Propagation<'a> {
     candidates: CandidateNodes,
     deferred: DeferredNodes,
     results: Vec<ResultSet>,
+    pub work: QueryWork,
 }
 
 impl<'a> Propagation<'a> {
@@ -44,6 +46,7 @@ impl<'a> Propagation<'a> {
                 .map(|selector| ResultSet::new(selector.branches))
                 .collect(),
             steps,
+            work: QueryWork::new(selectors.len(), options.steps_max),
         }
     }
 
@@ -56,12 +59,18 @@ impl<'a> Propagation<'a> {
             0,
             "nothing is undecided at the end of the document"
         );
+        self.interrupt()
+    }
+
+    /// The results so far of a document that was stopped.
+    pub fn interrupt(mut self) -> Vec<QueryResult> {
         let results = std::mem::take(&mut self.results);
         (0..)
             .zip(results)
             .map(|(query, result)| {
                 let document = self.nodes.binding(query);
-                result.finish(document.collected == Collected::Existence)
+                let steps = self.work.of_query(query as usize);
+                result.finish(document.collected == Collected::Existence, steps)
             })
             .collect()
     }
@@ -69,6 +78,7 @@ impl<'a> Propagation<'a> {
     /// Stops the document if too many candidates are undecided, or too many values stored.
     #[inline]
     pub fn check_limit(&self) -> Result<(), Stop> {
+        self.work.check()?;
         let undecided = self.candidates.held() + self.deferred.len();
         let compared_bytes = self.candidates.bytes() + self.nodes.compared_bytes();
         if compared_bytes > self.options.compared_bytes_max {
@@ -114,6 +124,14 @@ impl<'a> Propagation<'a> {
         }
     }
 
+    /// Whether the result of a query is known, so that it needs no further evaluation.
+    #[inline]
+    pub fn is_finished(&self, query: u32) -> bool {
+        // The bindings of the document nodes come first, by query.
+        self.options.detail == ResultDetail::MatchOnly
+            && self.nodes.binding(query).collected == Collected::Existence
+    }
+
     /// Whether a binding can still use what a node of `step` contributes; `None` if its predicates are
     /// decided, so that only outer bindings can.
     ///
@@ -135,10 +153,15 @@ impl<'a> Propagation<'a> {
 
     /// The innermost binding that needs what a node in frame `depth` contributes with a step on the
     /// descendant axis.
-    pub fn descendant_target(&self, step: StepId, depth: u32) -> Option<BindingId> {
-        let linked = &self.steps[step];
+    pub fn descendant_target(&mut self, step: StepId, depth: u32) -> Option<BindingId> {
+        let linked = self.steps[step];
+        self.work.spend(linked.query, STEPS_PER_VISIT);
+        if self.is_finished(linked.query) {
+            return None;
+        }
         let mut target = self.nodes.innermost(linked.base + linked.step.context);
         while target != NONE {
+            self.work.spend(linked.query, STEPS_PER_VISIT);
             let binding = self.nodes.binding(target);
             // The node itself may be bound to the context step, but it is not its own descendant.
             if binding.depth != depth {
@@ -161,8 +184,9 @@ impl<'a> Propagation<'a> {
     }
 
     fn offer(&mut self, step: StepId, mut target: BindingId, candidate: Candidate) {
-        let step = self.steps[step].step;
-        while target != NONE {
+        let QueryStep { step, query, .. } = self.steps[step];
+        while target != NONE && !self.work.is_spent() {
+            self.work.spend(query, STEPS_PER_BINDING);
             let outer = self.nodes.binding(target).outer;
             let is_new = match step.role {
                 StepRole::Path => self.accept_on_path(target, candidate),
@@ -285,8 +309,10 @@ impl<'a> Propagation<'a> {
         if binding.verdict != Verdict::Undecided {
             return;
         }
-        let step = self.steps[binding.step].step;
+        let QueryStep { step, query, .. } = self.steps[binding.step];
         let first_atom = binding.first_atom;
+        self.work
+            .spend(query, STEPS_PER_BINDING + 4 * step.atoms.len() as u64);
         while self.nodes.binding(id).predicates_passed < step.first_deferred {
             let sibling = self.sibling_position(id);
             let predicate = &step.predicates[self.nodes.binding(id).predicates_passed];
@@ -384,6 +410,12 @@ impl<'a> Propagation<'a> {
         }
     }
 
+    /// Feeds a chunk of text to the watchers from index `first` on.
+    #[inline]
+    pub fn feed(&mut self, first: usize, chunk: &str) {
+        self.nodes.feed(first, chunk, &mut self.work);
+    }
+
     /// Settles the atoms that the start tag decides.
     pub fn settle_start_tag_atoms(&mut self, id: BindingId) {
         let binding = self.nodes.binding(id);
@@ -450,6 +482,11 @@ impl<'a> Propagation<'a> {
         let binding = self.nodes.binding(id);
         let (step, target, first_atom) = (binding.step, binding.target, binding.first_atom);
         let linked = self.steps[step];
+        self.work.spend(linked.query, STEPS_PER_VISIT);
+        if self.is_finished(linked.query) {
+            return;
+        }
+        self.work.spend(linked.query, STEPS_PER_BINDING);
         let mut watcher = binding.first_watcher;
         let mut accumulator = binding.first_accumulator;
         for (number, atom) in linked.step.atoms.iter().enumerate() {
@@ -562,8 +599,15 @@ impl<'a> Propagation<'a> {
 
     fn resolve_siblings(&mut self, mut siblings: Vec<DeferredNode>) {
         let step = siblings[0].step;
-        let compiled = self.steps[step].step;
+        let QueryStep {
+            step: compiled,
+            query,
+            ..
+        } = self.steps[step];
         for predicate in &compiled.predicates[compiled.first_deferred..] {
+            let steps =
+                (STEPS_PER_BINDING + 4 * compiled.atoms.len() as u64) * siblings.len() as u64;
+            self.work.spend(query, steps);
             let last = siblings.len() as u64;
             let mut passing = Vec::with_capacity(siblings.len());
             for (position, node) in (1..).zip(siblings) {

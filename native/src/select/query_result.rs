@@ -37,6 +37,9 @@ pub struct SelectionOptions {
     /// How many bytes may be stored to compare the string-values of two paths and to count nodes. A document that exceeds the
     /// limit is stopped with `limit.comparison`.
     pub compared_bytes_max: usize,
+    /// How many steps all queries together may take. A document that exceeds the limit is stopped
+    /// with `limit.work`.
+    pub steps_max: u64,
 }
 
 impl Default for SelectionOptions {
@@ -45,6 +48,7 @@ impl Default for SelectionOptions {
             detail: ResultDetail::MatchOnly,
             candidates_max: CANDIDATES_MAX,
             compared_bytes_max: COMPARED_BYTES_MAX,
+            steps_max: u64::MAX,
         }
     }
 }
@@ -79,6 +83,8 @@ pub struct QueryResult {
     pub count: u64,
     /// The reported nodes, in document order.
     pub nodes: Vec<SelectedNode>,
+    /// Number of steps that the evaluation took.
+    pub steps: u64,
 }
 
 /// Collects the nodes that one query selects.
@@ -129,12 +135,13 @@ impl ResultSet {
     }
 
     /// The result; `is_found` means that the query matches even if no node was added.
-    pub fn finish(mut self, is_found: bool) -> QueryResult {
+    pub fn finish(mut self, is_found: bool, steps: u64) -> QueryResult {
         self.nodes.sort_unstable_by_key(|node| node.order);
         QueryResult {
             matched: self.count > 0 || is_found,
             count: self.count,
             nodes: self.nodes,
+            steps,
         }
     }
 }

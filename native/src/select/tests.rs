@@ -187,6 +187,39 @@ fn only_one_sibling_is_deferred_for_last() {
 }
 
 #[test]
+fn a_document_that_takes_too_many_steps_is_stopped() {
+    let document = format!("<a>{}</a>", "<b><c/></b>".repeat(100));
+    let options = |steps_max: u64| SelectionOptions {
+        steps_max,
+        ..SelectionOptions::default()
+    };
+    let query = "//b[not(c)]";
+    let steps = result(&document, query, options(u64::MAX)).unwrap().steps;
+    assert!(result(&document, query, options(steps)).is_ok());
+    assert_eq!(
+        result(&document, query, options(steps / 2)),
+        Err("limit.work")
+    );
+}
+
+#[test]
+fn a_query_that_matched_takes_no_further_steps() {
+    let steps = |items: usize| {
+        let document = format!("<a>{}</a>", "<b x='1'><c/><c/></b>".repeat(items));
+        let options = SelectionOptions::default();
+        result(&document, "//*[not(d)]//c[not(@x)]", options).unwrap()
+    };
+    let (few, many) = (steps(10), steps(1_000));
+    assert!(few.matched && many.matched);
+    assert!(
+        many.steps < few.steps + 990 * 64,
+        "{} {}",
+        few.steps,
+        many.steps
+    );
+}
+
+#[test]
 fn too_many_undecided_candidates_stop_the_document() {
     let document = "<feed><item>1<x/>2<x/>3<x/><last/></item></feed>";
     for (candidates_max, stopped) in [(3, false), (2, true)] {

@@ -21,7 +21,8 @@ class Limits:
     """Upper bounds of the reader.
 
     A document that exceeds a limit is refused with the code ``limit.`` and the limit's name, with
-    hyphens for underscores. ``window_bytes`` refuses nothing.
+    hyphens for underscores. ``window_bytes`` refuses nothing, and ``work`` sets subscriptions aside
+    instead.
 
     >>> Limits(depth=20).depth
     20
@@ -74,6 +75,12 @@ class Limits:
 
     window_bytes: int = 64 * KIB
     """Bytes read from a stream at a time."""
+
+    work: int = 1_000
+    """Steps of matching for each byte of a document; a step takes roughly a nanosecond. Past it, the
+    most expensive subscriptions are set aside for the document, and all others are matched exactly.
+    A document of any size may take the steps of 2,000 bytes more, and 200 for each subscription of
+    the index."""
 
     def __post_init__(self) -> None:
         for field in fields(self):

@@ -220,6 +220,12 @@ ERRORS: dict[str, ErrorSpec] = {
         " than the limit",
         "If the publisher is trusted, raise `Limits(entity_amplification=...)`.",
     ),
+    "limit.work": ErrorSpec(
+        DocumentError,
+        "Matching the document took more steps than its work budget; the most expensive"
+        " subscriptions were set aside and are unknown for this document.",
+        "Simplify the subscriptions that the message names, or raise the limit `work`.",
+    ),
     "limit.names-bytes": ErrorSpec(
         DocumentError,
         "the document has more distinct names than the limit",

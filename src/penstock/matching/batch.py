@@ -46,6 +46,8 @@ class BatchMatches:
     unknown: Mapping[int, int] = field(default_factory=dict)
     """For documents matched through a mapping: the number of elements that the mapping's local
     schema does not define, by row; rows with 0 are omitted."""
+    set_aside: Mapping[int, Sequence[str]] = field(default_factory=dict)
+    """The ids of subscriptions that were set aside, by row; see :attr:`Matches.set_aside`."""
 
     def __len__(self) -> int:
         return len(self.ids)
@@ -85,6 +87,7 @@ def match_batch(
         errors=error_array(errors, len(array)),
         counters=_counters(ids, refused=len(errors), work=outcome.work),
         unknown={rows[position]: count for position, count in outcome.unknown.items()},
+        set_aside={rows[position]: ids for position, ids in outcome.set_aside.items()},
     )
 
 

@@ -131,7 +131,8 @@ def combine_outcomes(paths: Outcome, keywords: Outcome) -> Outcome:
     error = paths.error or keywords.error
     if error is not None:
         return Outcome(ResolvedIds(), error=error)
-    return Outcome(ResolvedIds([*paths.handles.ids(), *keywords.handles.ids()]), paths.work)
+    ids = ResolvedIds([*paths.handles.ids(), *keywords.handles.ids()])
+    return Outcome(ids, paths.work, set_aside=[*paths.set_aside, *keywords.set_aside])
 
 
 def combine_batches(paths: BatchOutcome, keywords: BatchOutcome) -> BatchOutcome:
@@ -150,6 +151,7 @@ def combine_batches(paths: BatchOutcome, keywords: BatchOutcome) -> BatchOutcome
         errors={**keywords.errors, **paths.errors},
         work=paths.work,
         unknown={row: n for row, n in paths.unknown.items() if row not in keywords.errors},
+        set_aside={row: ids for row, ids in paths.set_aside.items() if row not in keywords.errors},
     )
 
 

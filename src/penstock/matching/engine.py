@@ -54,6 +54,8 @@ class Outcome:
     handles: Handles
     work: Work = NO_WORK
     error: DocumentError | None = None
+    set_aside: Sequence[str] = ()
+    """Subscriptions that were not evaluated to the end; see :attr:`Matches.set_aside`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,6 +74,8 @@ class BatchOutcome:
     unknown: Mapping[int, int] = field(default_factory=dict)
     """Number of elements that the mapping's local schema does not define, by position; zeros are
     omitted."""
+    set_aside: Mapping[int, Sequence[str]] = field(default_factory=dict)
+    """The ids of subscriptions that were set aside, by position."""
 
 
 OR_TOO_LARGE: Final = "keywords.or-too-large"

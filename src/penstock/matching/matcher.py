@@ -203,6 +203,7 @@ def matches_of(
         errors=() if outcome.error is None else (outcome.error,),
         fragments=selected,
         untold=untold,
+        set_aside=outcome.set_aside,
     )
 
 

@@ -22,8 +22,18 @@ if TYPE_CHECKING:
 _OFFSET_BYTES = 8
 """Size of an offset in an Arrow array of large binaries."""
 
+INDEX_BYTES = 4
+"""Size of an index in the arrays of the native core."""
+
 Refusal: TypeAlias = tuple[str, str, int, int, int, str]
-BatchTuple: TypeAlias = tuple[bytes, bytes, list[str], list[tuple[int, Refusal]], dict[str, int]]
+BatchTuple: TypeAlias = tuple[
+    bytes,
+    bytes,
+    list[str],
+    list[tuple[int, Refusal]],
+    list[tuple[int, list[int]]],
+    dict[str, int],
+]
 Loaded = TypeVar("Loaded")
 
 
@@ -129,7 +139,7 @@ def batch_outcome(
     """Passes the buffers of an array without nulls to ``match`` and converts the result."""
     _, offsets, data = documents.buffers()
     first, end = documents.offset * _OFFSET_BYTES, (len(documents) + 1) * _OFFSET_BYTES
-    starts, indices, ids, refusals, counters = match(
+    starts, indices, ids, refusals, set_aside, counters = match(
         _as_bytes(data), _as_bytes(offsets)[first : first + end]
     )
     return BatchOutcome(
@@ -138,6 +148,7 @@ def batch_outcome(
         ids=pa.array(ids, pa.string()),
         errors={row: document_error(refusal) for row, refusal in refusals},
         work=Work(**counters),
+        set_aside={row: [ids[index] for index in indexes] for row, indexes in set_aside},
     )
 
 
@@ -201,15 +212,17 @@ def _as_bytes(buffer: pa.Buffer | None) -> memoryview:
     return memoryview(b"" if buffer is None else buffer).cast("B")
 
 
-def outcome_of(handles: Handles, counters: Mapping[str, int], refusal: Refusal | None) -> Outcome:
+def outcome_of(
+    handles: Handles, set_aside: Handles, counters: Mapping[str, int], refusal: Refusal | None
+) -> Outcome:
     """Converts the result of one document."""
     error = None if refusal is None else document_error(refusal)
-    return Outcome(handles, Work(**counters), error)
+    return Outcome(handles, Work(**counters), error, tuple(set_aside.ids()) if len(set_aside) else ())
 
 
 def _int32(values: bytes) -> pa.Int32Array:
     array: object = pa.Array.from_buffers(
-        pa.int32(), len(values) // 4, [None, pa.py_buffer(values)]
+        pa.int32(), len(values) // INDEX_BYTES, [None, pa.py_buffer(values)]
     )
     assert isinstance(array, pa.Int32Array)
     return array

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Final, Protocol
 
 from penstock.documents import Fragment, Span
 from penstock.errors import DocumentError
@@ -30,6 +30,8 @@ class Work:
     elements: int = 0
     unknown: int = 0
     """Elements that the mapping's local schema does not define; 0 without a mapping."""
+    steps: int = field(default=0, compare=False)
+    """Steps counted against the work budget, :attr:`~penstock.documents.Limits.work`."""
     verified: int = field(default=0, compare=False)
     """Candidate queries that the exact evaluator had to verify."""
     paths_made: int = field(default=0, compare=False)
@@ -50,6 +52,7 @@ class Work:
             bytes_read=self.bytes_read + other.bytes_read,
             elements=self.elements + other.elements,
             unknown=self.unknown + other.unknown,
+            steps=self.steps + other.steps,
             verified=self.verified + other.verified,
             paths_made=self.paths_made + other.paths_made,
             states_made=self.states_made + other.states_made,
@@ -59,6 +62,9 @@ class Work:
             copies_known=self.copies_known + other.copies_known,
         )
 
+
+SET_ASIDE_SHOWN: Final = 20
+"""Maximum number of ids in the message of :attr:`Matches.work_error`."""
 
 NO_WORK = Work()
 """The work counters of a refused document."""
@@ -134,12 +140,22 @@ class Matches:
     since one bad document must not stop a stream; call :meth:`raise_for_errors` to raise the error.
     """
 
-    __slots__ = ("_handles", "_ids", "_set", "counters", "errors", "fragments", "untold")
+    __slots__ = (
+        "_handles",
+        "_ids",
+        "_set",
+        "counters",
+        "errors",
+        "fragments",
+        "set_aside",
+        "untold",
+    )
 
     errors: tuple[DocumentError, ...]
     counters: Counters
     fragments: Mapping[str, tuple[Fragment, ...]]
     untold: frozenset[str]
+    set_aside: frozenset[str]
 
     def __init__(
         self,
@@ -149,6 +165,7 @@ class Matches:
         errors: tuple[DocumentError, ...] = (),
         fragments: Mapping[str, tuple[Fragment, ...]] | None = None,
         untold: Iterable[str] = (),
+        set_aside: Iterable[str] = (),
     ) -> None:
         self._handles = handles
         self._ids: tuple[str, ...] | None = None
@@ -160,6 +177,20 @@ class Matches:
         self.untold = frozenset(untold)
         """Ids whose requested fragments cannot be computed in bounded memory: keywords with ``OR``
         in a large document."""
+        self.set_aside = frozenset(set_aside)
+        """Ids that were set aside: it is unknown whether they match, because the document's work
+        budget was spent. None of them is in :attr:`ids`, and :attr:`work_error` names them. All
+        other subscriptions are decided exactly."""
+
+    @property
+    def work_error(self) -> DocumentError | None:
+        """The error that names the subscriptions in :attr:`set_aside`; ``None`` if there are none."""
+        if not self.set_aside:
+            return None
+        shown = sorted(self.set_aside)[:SET_ASIDE_SHOWN]
+        omitted = len(self.set_aside) - len(shown)
+        names = ", ".join(shown) + (f" and {omitted} more" if omitted else "")
+        return DocumentError("limit.work", f"the work budget is spent; set aside: {names}")
 
     @classmethod
     def of_refused(cls, reason: DocumentError) -> Matches:
@@ -175,8 +206,10 @@ class Matches:
         return self._ids
 
     def raise_for_errors(self) -> None:
-        """Raise the error of a refused document."""
+        """Raise the error of a refused document, or :attr:`work_error`."""
         for reason in self.errors:
+            raise reason
+        if (reason := self.work_error) is not None:
             raise reason
 
     def __len__(self) -> int:
@@ -198,7 +231,8 @@ class Matches:
     def __reduce__(self) -> tuple[object, ...]:
         # Handles are meaningless without their matcher, so ids are pickled.
         fragments = dict(self.fragments)
-        return (_resolved, (self.ids, self.counters, self.errors, fragments, self.untold))
+        state = (self.ids, self.counters, self.errors, fragments, self.untold, self.set_aside)
+        return (_resolved, state)
 
 
 class ResolvedIds(tuple[str, ...]):
@@ -217,9 +251,15 @@ def _resolved(
     errors: tuple[DocumentError, ...],
     fragments: Mapping[str, tuple[Fragment, ...]],
     untold: frozenset[str],
+    set_aside: frozenset[str],
 ) -> Matches:
     return Matches(
-        ResolvedIds(ids), counters=counters, errors=errors, fragments=fragments, untold=untold
+        ResolvedIds(ids),
+        counters=counters,
+        errors=errors,
+        fragments=fragments,
+        untold=untold,
+        set_aside=set_aside,
     )
 
 

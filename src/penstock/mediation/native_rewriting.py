@@ -14,6 +14,7 @@ from penstock.matching.engine import BatchOutcome, Buffer, Outcome
 from penstock.matching.header_tests import NO_FIELDS, HeaderFields
 from penstock.matching.native_base import (
     BatchTuple,
+    INDEX_BYTES,
     batch_outcome,
     context_of,
     document_error,
@@ -62,7 +63,7 @@ class NativeRewriting:
         """Match a document in memory, in one reading with keyword subscriptions."""
         if self._keywords is not None:
             offsets = struct.pack("=2q", 0, len(memoryview(document)))
-            (_, _, ids, refusals, counters), _ = native.match_batch_mapped(
+            (_, indices, ids, refusals, set_aside, counters), _ = native.match_batch_mapped(
                 self._paths,
                 self._keywords,
                 document,
@@ -72,9 +73,11 @@ class NativeRewriting:
                 self._memoize_repeated,
                 [native_header(header)],
             )
-            # All ids of the batch belong to the single document.
             error = document_error(refusals[0][1]) if refusals else None
-            return Outcome(ResolvedIds(ids), Work(**counters), error)
+            # The ids of matches come first; the others were set aside.
+            matched = len(indices) // INDEX_BYTES
+            assert len(ids) == matched + sum(len(indexes) for _, indexes in set_aside)
+            return Outcome(ResolvedIds(ids[:matched]), Work(**counters), error, ids[matched:])
         return outcome_of(
             *native.match_mapped(
                 self._paths,

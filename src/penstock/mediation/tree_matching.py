@@ -86,12 +86,15 @@ class TreeMatching(ABC):
         except DocumentError as reason:
             return Outcome(ResolvedIds(), error=reason)
         ids: dict[str, None] = {}
+        set_aside: dict[str, None] = {}
         for tree in written.trees:
             outcome = self._of_trees.match(tree, header)
             if outcome.error is not None:
                 return Outcome(ResolvedIds(), error=outcome.error)
             ids |= dict.fromkeys(outcome.handles.ids())
-        return Outcome(ResolvedIds(ids), written.work)
+            set_aside |= dict.fromkeys(outcome.set_aside)
+        unknown = [name for name in set_aside if name not in ids]
+        return Outcome(ResolvedIds(ids), written.work, set_aside=unknown)
 
     def match_batch(
         self,

@@ -97,6 +97,7 @@ def batch_of(outcomes: Iterable[Outcome]) -> BatchOutcome:
     dictionary: dict[str, int] = {}
     errors: dict[int, DocumentError] = {}
     unknown: dict[int, int] = {}
+    set_aside: dict[int, Sequence[str]] = {}
     for row, outcome in enumerate(outcomes):
         if outcome.error is not None:
             errors[row] = outcome.error
@@ -105,6 +106,8 @@ def batch_of(outcomes: Iterable[Outcome]) -> BatchOutcome:
         work += outcome.work
         if outcome.work.unknown:
             unknown[row] = outcome.work.unknown
+        if outcome.set_aside:
+            set_aside[row] = outcome.set_aside
     return BatchOutcome(
         list_offsets=pa.array(offsets, pa.int32()),
         indices=pa.array(indices, pa.int32()),
@@ -112,6 +115,7 @@ def batch_of(outcomes: Iterable[Outcome]) -> BatchOutcome:
         errors=errors,
         work=work,
         unknown=unknown,
+        set_aside=set_aside,
     )
 
 

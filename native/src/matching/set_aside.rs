@@ -1,0 +1,196 @@
+//! Classes that are set aside for one document, because its work budget was spent.
+//!
+//! The steps of a document are divided among the classes that caused them. The cheapest classes
+//! that together fit the budget remain, and the document is matched again with these; all others are
+//! set aside. The result depends only on the document, the index and the limits.
+
+use hashbrown::HashSet;
+
+use crate::matching::class_costs::ClassCosts;
+use crate::reader::Limits;
+
+/// How often the costs decide which classes remain. If the budget is spent once more, none remains.
+const ATTEMPTS_MAX: usize = 2;
+
+/// Share of the budget that the remaining classes should take, by attempt: the steps of the part of
+/// the document that was read only predict those of the rest.
+const TARGET_SHARES: [f64; ATTEMPTS_MAX] = [0.5, 0.125];
+
+/// Bytes that are added to the size of every document, so that short documents have a base budget.
+const BASE_BYTES: u64 = 2_000;
+
+/// Steps for each subscription of the index, whatever the size of the document.
+const STEPS_PER_SUBSCRIPTION: u64 = 200;
+
+/// How much work a document may take in one reading.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct DocumentWork {
+    /// Steps.
+    pub steps: i64,
+    bytes: u64,
+    subscriptions: u32,
+}
+
+impl DocumentWork {
+    /// The work of a document of `bytes` bytes, at `steps_per_byte`.
+    pub fn new(bytes: u64, subscriptions: u32, steps_per_byte: u64) -> DocumentWork {
+        let by_size = steps_per_byte.saturating_mul(bytes.saturating_add(BASE_BYTES));
+        // Proportional to the limit, so that a small limit bounds everything.
+        let by_index = u128::from(subscriptions)
+            * u128::from(STEPS_PER_SUBSCRIPTION)
+            * u128::from(steps_per_byte)
+            / u128::from(Limits::default().work);
+        let by_index = u64::try_from(by_index).unwrap_or(u64::MAX);
+        DocumentWork {
+            steps: i64::try_from(by_size.saturating_add(by_index)).unwrap_or(i64::MAX),
+            bytes,
+            subscriptions,
+        }
+    }
+
+    /// The share of the document before an offset.
+    pub fn share_read(&self, offset: u64) -> f64 {
+        (offset.max(1) as f64 / self.bytes.max(1) as f64).min(1.0)
+    }
+}
+
+/// The classes that are set aside; each is given by the position of its view and its number there.
+#[derive(Default)]
+pub(super) struct SetAside {
+    classes: HashSet<(usize, u32), foldhash::fast::RandomState>,
+    attempts: usize,
+}
+
+impl SetAside {
+    /// Whether a class is set aside.
+    pub fn contains(&self, view: usize, class: u32) -> bool {
+        self.classes.contains(&(view, class))
+    }
+
+    /// Whether no class is set aside.
+    pub fn is_empty(&self) -> bool {
+        self.classes.is_empty()
+    }
+
+    /// Adds classes of a view.
+    pub fn extend(&mut self, view: usize, classes: impl IntoIterator<Item = u32>) {
+        let classes = classes.into_iter();
+        self.classes.extend(classes.map(|class| (view, class)));
+    }
+
+    /// The steps that one trie node may take: unlimited at first, then a fair share of what the
+    /// remaining classes should take.
+    pub fn node_quota(&self, work: &DocumentWork) -> u64 {
+        let Some(attempt) = self.attempts.checked_sub(1) else {
+            return u64::MAX;
+        };
+        let share = TARGET_SHARES.get(attempt).copied().unwrap_or_default();
+        (work.steps as f64 * share) as u64 / u64::from(work.subscriptions.max(1))
+    }
+
+    /// Whether no class remains.
+    pub fn leaves_none(&self) -> bool {
+        self.attempts > ATTEMPTS_MAX
+    }
+
+    /// Sets the most expensive classes aside. `steps` are those that classes took until the budget
+    /// was spent, after the `share_read` of the document.
+    pub fn add_most_expensive(&mut self, mut steps: Vec<((usize, u32), f64)>, share_read: f64) {
+        let total: f64 = steps.iter().map(|(_, steps)| steps).sum();
+        let mut left = self.next_target(total, share_read);
+        sort_by_steps(&mut steps);
+        for (class, steps) in steps {
+            left -= steps;
+            if left < 0.0 {
+                self.classes.insert(class);
+            }
+        }
+    }
+
+    /// Sets the most expensive classes aside, by the costs of the parts of the index that they use,
+    /// by view. The first attempt divides the cost of a part among its users, as if leaving one of
+    /// them out saved its share. The second one assumes that leaving out all of them is what saves
+    /// it.
+    pub fn add_most_expensive_of(&mut self, mut costs: Vec<ClassCosts<'_>>, share_read: f64) {
+        if self.attempts == 0 {
+            let divided = by_view(&mut costs, ClassCosts::divided);
+            return self.add_most_expensive(divided, share_read);
+        }
+        let total = costs.iter().map(ClassCosts::total).sum();
+        let mut left = self.next_target(total, share_read);
+        let mut undivided = by_view(&mut costs, ClassCosts::undivided);
+        sort_by_steps(&mut undivided);
+        for ((view, class), _) in undivided {
+            let steps = costs[view].unpaid(class);
+            if steps <= left {
+                left -= steps;
+                costs[view].pay(class);
+            } else {
+                self.classes.insert((view, class));
+            }
+        }
+    }
+
+    /// The steps that the remaining classes may have taken so far; negative after the last attempt.
+    fn next_target(&mut self, total: f64, share_read: f64) -> f64 {
+        let target_share = TARGET_SHARES.get(self.attempts);
+        self.attempts += 1;
+        target_share.map_or(-1.0, |share| total * share_read * share)
+    }
+
+    /// The classes, in order.
+    pub fn sorted(&self) -> Vec<(usize, u32)> {
+        let mut classes: Vec<(usize, u32)> = self.classes.iter().copied().collect();
+        classes.sort_unstable();
+        classes
+    }
+}
+
+/// Calls `costs_of` for each view.
+fn by_view<'s>(
+    costs: &mut [ClassCosts<'s>],
+    costs_of: impl Fn(&mut ClassCosts<'s>) -> Vec<(u32, f64)>,
+) -> Vec<((usize, u32), f64)> {
+    let views = costs.iter_mut().enumerate();
+    views
+        .flat_map(|(view, costs)| {
+            let classes = costs_of(costs).into_iter();
+            classes.map(move |(class, steps)| ((view, class), steps))
+        })
+        .collect()
+}
+
+/// Sorts classes by their steps; those with equal steps by number, so that the order is repeatable.
+fn sort_by_steps(classes: &mut [((usize, u32), f64)]) {
+    classes.sort_unstable_by(|a, b| a.1.total_cmp(&b.1).then(a.0.cmp(&b.0)));
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_cheapest_classes_remain_as_far_as_the_budget_reaches() {
+        let mut aside = SetAside::default();
+        let steps = [
+            ((0, 0), 500.0),
+            ((0, 1), 0.0),
+            ((1, 0), 40.0),
+            ((1, 1), 460.0),
+        ];
+        aside.add_most_expensive(steps.to_vec(), 0.1);
+        assert_eq!(aside.sorted(), [(0, 0), (1, 1)]);
+        assert!(aside.contains(1, 1) && !aside.contains(0, 1));
+    }
+
+    #[test]
+    fn no_class_remains_after_the_last_attempt() {
+        let mut aside = SetAside::default();
+        for kept in [50, 12, 0] {
+            aside.classes.clear();
+            let steps = (0..100).map(|class| ((0, class), 1.0)).collect();
+            aside.add_most_expensive(steps, 1.0);
+            assert_eq!(aside.sorted().len(), 100 - kept);
+        }
+    }
+}

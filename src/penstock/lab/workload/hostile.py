@@ -1,0 +1,420 @@
+"""Hostile workloads: small documents and sets of subscriptions that cost a matcher the most."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
+
+SUBSCRIPTIONS_MAX = 10_000
+"""The largest set of subscriptions of a case."""
+
+
+@dataclass(frozen=True, slots=True)
+class HostileCase:
+    """A document with subscriptions that are expensive to match against it."""
+
+    name: str
+    document: bytes
+    queries: tuple[str, ...]
+    keywords: tuple[str, ...] = ()
+    """Keyword queries, matched beside the XPath queries."""
+    mapping: str | None = None
+    """A mapping that rewrites the document, as the text of a mapping file."""
+
+
+def hostile_cases(*, subscriptions: int = SUBSCRIPTIONS_MAX) -> Iterator[HostileCase]:
+    """All cases, each with at most ``subscriptions`` queries."""
+    for make in _CASES:
+        yield make(subscriptions)
+
+
+def _document(content: str) -> bytes:
+    return content.encode()
+
+
+def _nested(names: Iterable[str], inner: str = "") -> str:
+    """Elements inside each other, the first outermost."""
+    listed = list(names)
+    opening = "".join(f"<{name}>" for name in listed)
+    closing = "".join(f"</{name}>" for name in reversed(listed))
+    return opening + inner + closing
+
+
+def _word(number: int, letters: str, length: int) -> str:
+    """The number as a word over the letters."""
+    word = ""
+    for _ in range(length):
+        number, letter = divmod(number, len(letters))
+        word += letters[letter]
+    return word
+
+
+def _two_descendants(count: int) -> HostileCase:
+    inner = "".join(f'<a k="{at % 37}"/><b k="{at % 41}"/>' for at in range(10))
+    document = "<r>" + (_nested("ab" * 40, inner) * 60) + "</r>"
+    count = min(count, 1_000)
+    return HostileCase(
+        "two nested descendants of any element",
+        _document(document),
+        tuple(
+            f"//*[.//a[@k={at % 37}] and .//b[@k={at}]]" for at in range(count)
+        ),
+    )
+
+
+def _distinct_descendants(count: int) -> HostileCase:
+    document = "<r>" + _nested((f"n{at % 50}" for at in range(400)), "<x>1</x>") + "</r>"
+    return HostileCase(
+        "descendants of any element, each query with names of its own",
+        _document(document * 1),
+        tuple(f"//*[.//n{at % 50}[.//n{at // 50 % 50}]//x = {at % 7}]" for at in range(count)),
+    )
+
+
+def _negations(count: int) -> HostileCase:
+    document = "<r>" + _nested("abc" * 60, '<a k="1"/><b k="2"/><c k="3">4</c>' * 20) * 8 + "</r>"
+    count = min(count, 1_000)
+    return HostileCase(
+        "not, or and and",
+        _document(document),
+        tuple(
+            f"//*[not(.//a[@k={at}]) and (.//b[@k={at % 9}] or not(c > {at}))]"
+            f"//*[not(b = {at}) or .//c = {at % 5}]"
+            for at in range(count)
+        ),
+    )
+
+
+def _failing_negations(count: int) -> HostileCase:
+    document = "<r>" + _nested("abc" * 60, '<a k="1"/><b k="2"/><c k="3">4</c>' * 20) * 8 + "</r>"
+    return HostileCase(
+        "not, and none matches",
+        _document(document),
+        tuple(
+            f"//*[not(.//c) or .//a[@k={at + 10}]]//b[not(.//*[@k={at}])][@k={at + 5}]"
+            for at in range(count)
+        ),
+    )
+
+
+def _mixed_axes(count: int) -> HostileCase:
+    def query(number: int) -> str:
+        axes = [("/", "//")[number >> bit & 1] for bit in range(8)]
+        names = _word(number * 7_919, "abc", 8)
+        return "".join(axis + name for axis, name in zip(axes, names, strict=True))
+
+    def tree(depth: int, seed: int) -> str:
+        if depth == 0:
+            return ""
+        name = "abc"[seed % 3]
+        below = "".join(tree(depth - 1, seed * 2 + turn + depth) for turn in range(2))
+        return f"<{name}>{below}</{name}>"
+
+    return HostileCase(
+        "child and descendant steps mixed",
+        _document("<a>" + tree(12, 1) + "</a>"),
+        tuple("//a" + query(at) for at in range(count)),
+    )
+
+
+def _descendant_only(count: int) -> HostileCase:
+    letters = "abcd"
+    document = "<r>" + _nested(_word(0x9E3779B97F4A7C15 * 11, letters, 40) * 20) + "</r>"
+    return HostileCase(
+        "descendant steps only, in one deep path",
+        _document(document),
+        tuple("//" + "//".join(_word(at * 2_654_435_761, letters, 8)) for at in range(count)),
+    )
+
+
+def _child_conditions(count: int) -> HostileCase:
+    count = min(count, 5_000)
+    names = (f"k{at}" for at in range(count))
+    document = "<r>" + _nested("x" * 300, "".join(f"<k{at}/>" for at in range(500))) + "</r>"
+    return HostileCase(
+        "two steps with a child of their own",
+        _document(document),
+        tuple(f"//*[{name}]/*[{name}]" for name in names),
+    )
+
+
+def _child_conditions_met(count: int) -> HostileCase:
+    count = min(count, 5_000)
+    document = "<r>" + _nested("k" * 900) + "<k/>" * 1_000 + "</r>"
+    return HostileCase(
+        "two steps with the same child, and a value",
+        _document(document),
+        tuple(f"//*[k]/*[k][. != '{at}']" for at in range(count)),
+    )
+
+
+def _nested_substrings(count: int) -> HostileCase:
+    count = min(count, 1_000)
+    document = "<r>" + _nested("d" * 60, "<p>" + "x" * 1_500 + "</p>" * 1) * 10 + "</r>"
+    return HostileCase(
+        "contains: nested substrings, all present",
+        _document(document),
+        tuple(f"//*[contains(., '{'x' * (at + 1)}')]" for at in range(count)),
+    )
+
+
+def _substrings_of_first_node(count: int) -> HostileCase:
+    text = "".join(_word(at * 40_503, "ab", 12) for at in range(1_000))
+    document = "<r>" + _nested("d" * 100, f"<p>{text}</p><p>{text}</p>") + "</r>"
+    return HostileCase(
+        "contains of a descendant: short substrings",
+        _document(document),
+        tuple(f"//*[contains(.//p, '{_word(at, 'ab', 13)}')]" for at in range(min(count, 8_192))),
+    )
+
+
+def _prefixes(count: int) -> HostileCase:
+    count = min(count, 1_000)
+    document = "<r>" + f"<p>{'x' * 1_200}</p>" * 80 + "</r>"
+    return HostileCase(
+        "starts-with: nested prefixes, all present",
+        _document(document),
+        tuple(f"//*[starts-with(., '{'x' * (at + 1)}')]" for at in range(count)),
+    )
+
+
+def _thresholds(count: int) -> HostileCase:
+    document = "<r>" + "".join(f'<p v="{at + 20_000}">{at}</p>' for at in range(4_000)) + "</r>"
+    return HostileCase(
+        "numbers: thresholds, all met",
+        _document(document),
+        tuple(f"//p[@v > {at}]" for at in range(count)),
+    )
+
+
+def _thresholds_deep(count: int) -> HostileCase:
+    document = "<r>" + _nested("d" * 200, "".join(f"<p>{at * 11}</p>" for at in range(2_000))) + "</r>"
+    return HostileCase(
+        "numbers: thresholds on a descendant",
+        _document(document),
+        tuple(f"//*[.//p > {at}.5]//d[p != {at}]" for at in range(count)),
+    )
+
+
+def _inequalities(count: int) -> HostileCase:
+    document = "<r>" + "".join(f'<p v="{at}">t{at}</p>' for at in range(4_000)) + "</r>"
+    return HostileCase(
+        "texts: all but one differ",
+        _document(document),
+        tuple(f"/r[p != 't{at}']/p[@v != '{at}'][. != 't{at}']" for at in range(count)),
+    )
+
+
+def _deep_texts(count: int) -> HostileCase:
+    count = min(count, 2_000)
+    document = "<r>" + _nested("d" * 900, "some text of a paragraph " * 200) + "</r>"
+    return HostileCase(
+        "equality with the string-value of nested elements",
+        _document(document),
+        tuple(f'//*[.="{"some text " * 3}{at}"]' for at in range(count)),
+    )
+
+
+def _long_literals(count: int) -> HostileCase:
+    count = min(count, 2_000)
+    text = "lorem ipsum dolor sit amet " * 300
+    document = "<r>" + _nested("d" * 900, text) + "</r>"
+    return HostileCase(
+        "equality with long literals, many pieces",
+        _document(document.replace("dolor", "d&lt;r")),
+        tuple(f'//*[.="{text}{at}"]' for at in range(min(count, 100))),
+    )
+
+
+def _one_query(count: int) -> HostileCase:
+    del count
+    document = "<r>" + _nested("ab" * 300, '<b k="3"/>' * 1_000) + "</r>"
+    query = "".join("//*[.//b[@k=3]]" for _ in range(10))
+    return HostileCase("one query, ten steps with a descendant", _document(document), (query,))
+
+
+def _one_query_that_fails(count: int) -> HostileCase:
+    del count
+    document = "<r>" + _nested("ab" * 300, '<b k="3"/>' * 1_000) + "</r>"
+    query = "".join("//*[.//b[@k=3]]" for _ in range(10)) + "/z"
+    return HostileCase("one query, ten steps, no match", _document(document), (query,))
+
+
+def _one_query_verified(count: int) -> HostileCase:
+    del count
+    document = "<r>" + _nested("ab" * 300, '<b k="3"/>' * 1_000) + "</r>"
+    query = "".join("//*[not(.//c)]" for _ in range(10)) + "//*[not(.//a) and not(.//b)]//b"
+    return HostileCase("one query, ten steps with a negation", _document(document), (query,))
+
+
+def _compounds(count: int) -> HostileCase:
+    element = "".join(f'<e a="{at % 10}" b="{at % 7}"><c>{at % 13}</c><d/></e>' for at in range(60))
+    document = "<r>" + _nested("x" * 20, element) * 10 + "</r>"
+    return HostileCase(
+        "compound conditions on a nested element",
+        _document(document),
+        tuple(
+            f"//x[.//e[@a > {at % 100 / 100}][c < {13 + at // 100}]/d]" for at in range(count)
+        ),
+    )
+
+
+def _unions(count: int) -> HostileCase:
+    document = "<r>" + _nested("abcdefgh" * 12, "<i>1</i>" * 40) * 12 + "</r>"
+
+    def query(number: int) -> str:
+        word = _word(number * 2_654_435_761, "abcdefgh", 6)
+        return " | ".join(
+            f"//{one}[.//{two}]//i[. != {number}]" for one, two in zip(word, word[1:], strict=False)
+        )
+
+    return HostileCase("unions", _document(document), tuple(query(at) for at in range(count)))
+
+
+def _disjunctions(count: int) -> HostileCase:
+    document = "<r>" + _nested("abcdefgh" * 12, '<i k="1" l="2">1</i>' * 40) * 8 + "</r>"
+
+    def query(number: int) -> str:
+        first, second = _word(number, "abcdefgh", 5), _word(number * 31, "abcdefgh", 5)
+        return (
+            f"//*[.//{first[0]} or {first[1]}][.//i[@k={number % 3}] or @l={number}]"
+            f"[{second[0]} or .//{second[1]}[@k={number}] or .//i != {number}]//i"
+        )
+
+    return HostileCase("disjunctions", _document(document), tuple(query(at) for at in range(count)))
+
+
+def _positions(count: int) -> HostileCase:
+    document = "<r>" + _nested("a" * 200, "<b><c/></b>" * 1_000) + "</r>"
+    return HostileCase(
+        "positions",
+        _document(document),
+        tuple(f"//a[{at + 2}]/b[last() - 0 = {at}]//c" if at % 2 else
+              f"//*[position() != {at + 3}]/*[{at + 1_001}]" for at in range(count)),
+    )
+
+
+def _last_positions(count: int) -> HostileCase:
+    document = "<r>" + "<b><c/><c/></b>" * 4_000 + "</r>"
+    return HostileCase(
+        "last positions",
+        _document(document),
+        tuple(f"//*[last() > {at + 5_000}]/*[position() != last()][{at + 2}]" for at in range(count)),
+    )
+
+
+def _attributes(count: int) -> HostileCase:
+    attributes = " ".join(f'a{at}="{at}"' for at in range(100))
+    document = "<r>" + _nested([f"d{at % 5}" for at in range(60)], "") * 0
+    element = f"<d {attributes}>"
+    document = "<r>" + element * 80 + "</d>" * 80 + "</r>"
+    return HostileCase(
+        "many attributes in nested elements",
+        _document(document),
+        tuple(
+            f"//d[@a{at % 100} != {at}]//d[@a{at * 7 % 100} != {at}]/@a{at * 3 % 100}"
+            for at in range(count)
+        ),
+    )
+
+
+def _wildcards(count: int) -> HostileCase:
+    document = "<r>" + _nested("a" * 900, "<b/>" * 1_000) + "</r>"
+    return HostileCase(
+        "wildcards and a value",
+        _document(document),
+        tuple(
+            "//*" + "/*" * (at % 60) + "//*" * (at // 60 % 8) + f"[@k={at}]" for at in range(count)
+        ),
+    )
+
+
+def _ambiguous_values(count: int) -> HostileCase:
+    document = "<r>" + '<a k="1">' * 60 + "".join(f'<a k="{at}"/>' for at in range(3_000)) + "</a>" * 60 + "</r>"
+    return HostileCase(
+        "values of several ancestors",
+        _document(document),
+        tuple(f"//a[@k != {at}]//a[@k != {at % 99}]//a[@k = {at}]" for at in range(count)),
+    )
+
+
+def _pending(count: int) -> HostileCase:
+    document = "<r>" + _nested("a" * 60, "<b>1</b>" * 2_000 + "<c>1</c>") + "</r>"
+    return HostileCase(
+        "matches that wait for several elements",
+        _document(document),
+        tuple(f"//a[c = {at % 5}][.//b != {at}]//a[b != {at}]//a[c != {at}]/b" for at in range(count)),
+    )
+
+
+def _keywords(count: int) -> HostileCase:
+    words = [f"w{at}" for at in range(200)]
+    text = " ".join(words)
+    document = "<r>" + _nested("abc" * 60, text) * 30 + "</r>"
+    return HostileCase(
+        "keywords: shared words in nested elements",
+        _document(document),
+        (),
+        keywords=tuple(
+            " ".join(words[(at * step) % 200] for step in range(1, 9)) for at in range(count)
+        ),
+    )
+
+
+def _keywords_missing(count: int) -> HostileCase:
+    words = [f"w{at}" for at in range(200)]
+    text = " ".join(words)
+    document = "<r>" + _nested("abc" * 60, text) * 30 + "</r>"
+    return HostileCase(
+        "keywords: all but one word present, mixed with paths",
+        _document(document),
+        tuple(f"//*[not(.//a = 'w{at}')]/c[. = '{at}']" for at in range(count // 2)),
+        keywords=tuple(
+            " ".join(words[(at * step) % 200] for step in range(1, 9)) + f" missing{at}"
+            for at in range(count // 2)
+        ),
+    )
+
+
+def _cheap(count: int) -> HostileCase:
+    document = "<r>" + "".join(f'<p v="{at}"><q>{at % 9}</q></p>' for at in range(4_000)) + "</r>"
+    return HostileCase(
+        "for comparison: ordinary subscriptions",
+        _document(document),
+        tuple(f"/r/p[@v = '{at}']/q" for at in range(count)),
+    )
+
+
+_CASES: tuple[Callable[[int], HostileCase], ...] = (
+    _two_descendants,
+    _distinct_descendants,
+    _negations,
+    _failing_negations,
+    _mixed_axes,
+    _descendant_only,
+    _child_conditions,
+    _child_conditions_met,
+    _nested_substrings,
+    _substrings_of_first_node,
+    _prefixes,
+    _thresholds,
+    _thresholds_deep,
+    _inequalities,
+    _deep_texts,
+    _long_literals,
+    _one_query,
+    _one_query_that_fails,
+    _one_query_verified,
+    _compounds,
+    _unions,
+    _disjunctions,
+    _positions,
+    _last_positions,
+    _attributes,
+    _wildcards,
+    _ambiguous_values,
+    _pending,
+    _keywords,
+    _keywords_missing,
+    _cheap,
+)
