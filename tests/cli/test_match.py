@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from penstock.cli.exit_codes import ExitCode
 from penstock.matching import Matcher, Matches
 from penstock.matching.results import ResolvedIds
 from penstock.mediation import Mapping
@@ -289,3 +290,23 @@ def test_a_malformed_mapping_is_refused_with_its_position(german: Path) -> None:
     done = penstock("match", "--mapping", "german.mapping", "subs.txt", "german.xml")
     assert (done.code, done.out) == (3, "")
     assert "error: german.mapping:3:6: " in done.err
+
+
+def test_subscriptions_that_are_set_aside_are_named(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def match(self: Matcher, *_: object, **__: object) -> Matches:
+        found = self.match_chunks([GOOD.encode()])
+        ids = ResolvedIds(name for name in found.ids if name != "french")
+        return Matches(ids, counters=found.counters, set_aside=["french"])
+
+    monkeypatch.setattr(Matcher, "match_file", match)
+    done = penstock("match", "subs.txt", "good.xml")
+    assert done.code == 0
+    assert done.out.split() == ["good.xml", "1", "cheap"]
+    assert "error: good.xml: the work budget is spent; set aside: french" in done.err
+    assert "limit.work" in done.err
+    assert penstock("match", "--strict", "subs.txt", "good.xml").code == ExitCode.INPUT_REFUSED
+    row = json.loads(penstock("match", "--json", "subs.txt", "good.xml").out.splitlines()[0])
+    assert (row["outcome"], row["ids"], row["set_aside"]) == ("matched", ["cheap"], ["french"])
+    assert row["work_error"]["code"] == "limit.work"

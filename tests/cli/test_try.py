@@ -7,7 +7,8 @@ from pathlib import Path
 import pytest
 
 from penstock.errors import DocumentError
-from penstock.matching import KeywordMatcher
+from penstock.matching import KeywordMatcher, Matcher, Matches
+from penstock.matching.results import ResolvedIds
 from support.fixtures.commands import penstock
 
 
@@ -179,3 +180,16 @@ def test_a_name_in_another_namespace_is_pointed_out(tmp_path: Path) -> None:
     found = penstock("try", "//headline", "--default-namespace", "urn:h", str(document))
     assert "this name" not in found.err
     assert "this name" not in penstock("try", "//headlines", str(document)).err
+
+
+def test_a_query_that_takes_too_much_work_is_neither_matched_nor_unmatched(
+    documents: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def match(self: Matcher, *_: object, **__: object) -> Matches:
+        found = self.match_chunks([b"<weather/>"])
+        return Matches(ResolvedIds(), counters=found.counters, set_aside=["query"])
+
+    monkeypatch.setattr(Matcher, "match_file", match)
+    done = penstock("try", "//item", "c.xml")
+    assert "limit.work" in done.err
+    assert done.err.endswith("matched 0 of 0 documents (0.0%); 1 refused\n")

@@ -11,12 +11,14 @@ from deltalake import DeltaTable
 from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, SparkSession
 
+from penstock.documents import Limits
 from penstock.pipeline import spark_schemas
 from penstock.pipeline.delivery import BatchCounts, deliver
 from penstock.pipeline.run_config import RunConfig
 from penstock.workspace.delta import last_committed_batch
 from penstock.workspace.index_versions import write_shards, write_version
 from penstock.workspace.pipeline_tables import Tables
+from penstock.workspace.status import sum_set_aside
 from penstock.workspace.subscriber_buckets import bucket_of
 from support.fixtures.mediated_data import GERMAN, mappings_at
 from support.spark.example_tables import START, document_table, expected_matches, subscription_table
@@ -167,6 +169,37 @@ def test_documents_of_two_schemas_match_one_subscription(
     assert dead == {names[3]: "xml.unclosed", names[4]: "mediation.schema"}
     log = {row["content"]: row["unknown_elements"] for row in rows_of(tables.documents)}
     assert log == {mine: 0, theirs: 0, strayed: 2}
+
+
+def test_subscriptions_that_are_set_aside_are_counted_by_subscription(
+    spark: SparkSession, tables: Tables, tmp_path: Path
+) -> None:
+    expensive = {
+        f"eve.{number}": f"//*[.//b[@k={number}]]//*[.//a[@k={number}] and .//b != {number}]"
+        for number in range(100)
+    }
+    inner = "".join(f"<a k='{number}'/><b k='{number}'>{number}</b>" for number in range(50))
+    hostile = ("<a>" * 50 + inner + "</a>" * 50).encode()
+    table = document_table([b"<a><b k='3'/></a>", hostile])
+    subscriptions = subscription_table({"anna.cheap": "//b[@k = '3']", **expensive})
+    counts = deliver(
+        spark.createDataFrame(table, spark_schemas.DOCUMENTS),
+        write_shards(str(tmp_path / "indexes"), subscriptions, 2),
+        tables,
+        stream="s",
+        batch=0,
+        at=START,
+        config=RunConfig(limits=Limits(work=200)),
+    )
+    assert counts is not None
+    assert (counts.matched, counts.dead) == (2, 0)
+    delivered = {row["subscription"] for row in rows_of(tables.deliveries)}
+    assert "anna.cheap" in delivered
+    (row,) = rows_of(tables.counts)
+    by_subscription = dict(row["set_aside_by_subscription"])
+    assert counts.set_aside == sum(by_subscription.values()) > 0
+    assert set(by_subscription) <= set(expensive)
+    assert {each.subscription for each in sum_set_aside(tables)} == set(by_subscription)
 
 
 def test_a_subscribers_deliveries_are_in_one_bucket_and_sorted(

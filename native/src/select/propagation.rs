@@ -484,7 +484,7 @@ impl<'a> Propagation<'a> {
         let linked = self.steps[step];
         self.work.spend(linked.query, STEPS_PER_VISIT);
         if self.is_finished(linked.query) {
-            return;
+            return self.discard_collected(id);
         }
         self.work.spend(linked.query, STEPS_PER_BINDING);
         let mut watcher = binding.first_watcher;

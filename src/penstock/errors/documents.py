@@ -222,9 +222,9 @@ ERRORS: dict[str, ErrorSpec] = {
     ),
     "limit.work": ErrorSpec(
         DocumentError,
-        "Matching the document took more steps than its work budget; the most expensive"
-        " subscriptions were set aside and are unknown for this document.",
-        "Simplify the subscriptions that the message names, or raise the limit `work`.",
+        "the work budget of the document is spent: the most expensive subscriptions were set aside,"
+        " and whether they match is unknown",
+        "Simplify the subscriptions that the message names, or raise `Limits(work=...)`.",
     ),
     "limit.names-bytes": ErrorSpec(
         DocumentError,

@@ -217,7 +217,9 @@ def outcome_of(
 ) -> Outcome:
     """Converts the result of one document."""
     error = None if refusal is None else document_error(refusal)
-    return Outcome(handles, Work(**counters), error, tuple(set_aside.ids()) if len(set_aside) else ())
+    return Outcome(
+        handles, Work(**counters), error, tuple(set_aside.ids()) if len(set_aside) else ()
+    )
 
 
 def _int32(values: bytes) -> pa.Int32Array:

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Final, Protocol
+from typing import TYPE_CHECKING, Any, Final, Protocol
 
 from penstock.documents import Fragment, Span
 from penstock.errors import DocumentError
@@ -184,7 +184,7 @@ class Matches:
 
     @property
     def work_error(self) -> DocumentError | None:
-        """The error that names the subscriptions in :attr:`set_aside`; ``None`` if there are none."""
+        """The error that names the subscriptions in :attr:`set_aside`; ``None`` without any."""
         if not self.set_aside:
             return None
         shown = sorted(self.set_aside)[:SET_ASIDE_SHOWN]
@@ -209,8 +209,8 @@ class Matches:
         """Raise the error of a refused document, or :attr:`work_error`."""
         for reason in self.errors:
             raise reason
-        if (reason := self.work_error) is not None:
-            raise reason
+        if self.work_error is not None:
+            raise self.work_error
 
     def __len__(self) -> int:
         return len(self._handles)
@@ -230,9 +230,14 @@ class Matches:
 
     def __reduce__(self) -> tuple[object, ...]:
         # Handles are meaningless without their matcher, so ids are pickled.
-        fragments = dict(self.fragments)
-        state = (self.ids, self.counters, self.errors, fragments, self.untold, self.set_aside)
-        return (_resolved, state)
+        rest = {
+            "counters": self.counters,
+            "errors": self.errors,
+            "fragments": dict(self.fragments),
+            "untold": self.untold,
+            "set_aside": self.set_aside,
+        }
+        return (_resolved, (self.ids, rest))
 
 
 class ResolvedIds(tuple[str, ...]):
@@ -245,22 +250,8 @@ class ResolvedIds(tuple[str, ...]):
         return list(self)
 
 
-def _resolved(
-    ids: tuple[str, ...],
-    counters: Counters,
-    errors: tuple[DocumentError, ...],
-    fragments: Mapping[str, tuple[Fragment, ...]],
-    untold: frozenset[str],
-    set_aside: frozenset[str],
-) -> Matches:
-    return Matches(
-        ResolvedIds(ids),
-        counters=counters,
-        errors=errors,
-        fragments=fragments,
-        untold=untold,
-        set_aside=set_aside,
-    )
+def _resolved(ids: tuple[str, ...], rest: dict[str, Any]) -> Matches:
+    return Matches(ResolvedIds(ids), **rest)
 
 
 @dataclass(frozen=True, slots=True)

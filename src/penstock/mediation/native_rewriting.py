@@ -13,8 +13,8 @@ from penstock.documents import Context, Fragment, Kind, Name, Span
 from penstock.matching.engine import BatchOutcome, Buffer, Outcome
 from penstock.matching.header_tests import NO_FIELDS, HeaderFields
 from penstock.matching.native_base import (
-    BatchTuple,
     INDEX_BYTES,
+    BatchTuple,
     batch_outcome,
     context_of,
     document_error,

@@ -7,7 +7,7 @@ options are looked up by position instead of a join.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import Any, Final, Literal, TypeAlias
 
@@ -19,6 +19,7 @@ import pyarrow.compute as pc
 from penstock.documents import Fragment, Header
 from penstock.documents.failure_report import PROCESS_EXITS, internal_error
 from penstock.errors import DocumentError
+from penstock.matching import BatchMatches
 from penstock.matching.batch import error_array
 from penstock.mediation import MappingChooser
 from penstock.pipeline.document_mappings import NO_MAPPINGS, BatchMappings, choose_mappings
@@ -79,6 +80,9 @@ class BatchOutcomes:
 
     unknown_elements: Numbers
     """For each document, the number of elements that its mapping's schema does not define."""
+
+    set_aside: Mapping[int, Numbers] = field(default_factory=dict)
+    """By row of a document: the rows of the subscriptions that were set aside for it."""
 
     @property
     def match_counts(self) -> Numbers:
@@ -170,8 +174,19 @@ class BatchMatcher:
         unknown_elements = np.zeros(len(contents), np.int64)
         unknown_elements[list(matches.unknown)] = list(matches.unknown.values())
         return BatchOutcomes(
-            document_rows, subscription_rows, matches.errors, mappings, unknown_elements
+            document_rows,
+            subscription_rows,
+            matches.errors,
+            mappings,
+            unknown_elements,
+            self._set_aside(matches),
         )
+
+    def _set_aside(self, matches: BatchMatches) -> Mapping[int, Numbers]:
+        rows = {row: np.array(ids, np.int64) for row, ids in matches.set_aside.items()}
+        if self._active is None:
+            return rows
+        return {row: numbers[self._active[numbers]] for row, numbers in rows.items()}
 
     def _match_individually(
         self, contents: pa.Array[Any], mappings: BatchMappings, headers: Sequence[Header]
@@ -204,6 +219,7 @@ class BatchMatcher:
             errors,
             mappings,
             np.concatenate([part.unknown_elements for part in parts]),
+            {row: part.set_aside[0] for row, part in enumerate(parts) if part.set_aside},
         )
 
     def subscription_columns(
@@ -213,6 +229,15 @@ class BatchMatcher:
         numbers: Any = pa.array(outcomes.subscription_rows)
         taken = self.version.rows(numbers, columns)
         return [_combined(taken.column(name)) for name in columns]
+
+    def set_aside_column(self, outcomes: BatchOutcomes) -> pa.Array[Any]:
+        """For each document, the ids of the subscriptions that were set aside; null for none."""
+        names: list[list[str] | None] = [None] * len(outcomes.errors)
+        for row, numbers in outcomes.set_aside.items():
+            rows: Any = pa.array(numbers)
+            subscriptions: Any = self.version.rows(rows, ["subscription"]).column(0)
+            names[row] = subscriptions.to_pylist() or None
+        return pa.array(names, pa.list_(pa.string()))
 
     def with_fragments(
         self, contents: pa.Array[Any], outcomes: BatchOutcomes, choice: FragmentChoice

@@ -40,7 +40,7 @@ from penstock.pipeline.write_stage import REPORT, WriteStage
 from penstock.workspace.delta import TableWriter, WrittenFile, commit_batch, last_committed_batch
 from penstock.workspace.pipeline_tables import Tables
 from penstock.workspace.subscriber_buckets import BUCKETS
-from penstock.workspace.table_schemas import COUNTS
+from penstock.workspace.table_schemas import COUNTS, SET_ASIDE_BY_SUBSCRIPTION
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -55,6 +55,8 @@ class BatchCounts:
     bytes: int = 0
     unknown_elements: int = 0
     """Elements that the schemas of the documents' mappings do not define."""
+    set_aside: int = 0
+    """Pairs of a document and a subscription that was set aside for it."""
 
 
 def deliver(
@@ -232,6 +234,7 @@ def _commit(
 ) -> BatchCounts:
     files: dict[str, list[WrittenFile]] = {"documents": [], "dead_letters": [], "deliveries": []}
     sums: Counter[str] = Counter()
+    set_aside: Counter[str] = Counter()
     sequences: list[int] = []
     for report in reports:
         if "table" in report:
@@ -239,6 +242,7 @@ def _commit(
             files[file.pop("table")].append(WrittenFile(**file))
         else:
             sums.update(report["sums"])
+            set_aside.update(report["set_aside"])
             sequences += [last for last in [report["last_sequence"]] if last is not None]
     counts = BatchCounts(**sums)
     assert counts.documents == counts.matched + counts.unmatched + counts.dead, counts
@@ -252,6 +256,7 @@ def _commit(
         **asdict(counts),
         "last_sequence": max(sequences, default=None),
         "finished_at": datetime.now(UTC),
+        SET_ASIDE_BY_SUBSCRIPTION.name: sorted(set_aside.items()),
     }
     writer.write(pa.Table.from_pylist([row], schema=COUNTS))
     commit_batch(tables.counts, writer.close(), stream=stream, batch=batch)

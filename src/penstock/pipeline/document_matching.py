@@ -28,10 +28,11 @@ OUTCOMES: Final = pa.schema(
         pa.field("matches", pa.list_(pa.field("element", _MATCH, nullable=False)), nullable=False),
         pa.field("error", ERROR_TYPE),
         UNKNOWN_ELEMENTS,
+        pa.field("set_aside", pa.list_(pa.string())),
     ]
 )
-"""One row per document: its header, its matches, its error if it was refused, and the number of
-elements that its mapping's schema does not define."""
+"""One row per document: its header, its matches, its error if it was refused, the number of
+elements that its mapping's schema does not define, and the subscriptions that were set aside."""
 
 _HEADER: Final = [name for name in DOCUMENTS.names if name != "content"]
 
@@ -73,8 +74,10 @@ def match_documents(
     Returns
     -------
     One row per document, in no particular order, with its header, ``matches`` (subscription and
-    fragments), ``error`` (code, message, offset, line, column, hint, path, report) and
-    ``unknown_elements``: the number of elements that its mapping's schema does not define.
+    fragments), ``error`` (code, message, offset, line, column, hint, path, report),
+    ``unknown_elements``: the number of elements that its mapping's schema does not define, and
+    ``set_aside``: the subscriptions that are unknown because the document's work budget was spent,
+    null for none.
 
     Examples
     --------
@@ -139,8 +142,9 @@ def _outcome_rows(matched: MatchedSlice, *, mode: Mode) -> pa.RecordBatch:
             lists.cast(OUTCOMES.field("matches").type),
             outcomes.errors,
             pa.array(outcomes.unknown_elements),
+            matcher.set_aside_column(outcomes),
         ],
-        names=[*header, "matches", "error", UNKNOWN_ELEMENTS.name],
+        names=[*header, "matches", "error", UNKNOWN_ELEMENTS.name, "set_aside"],
     )
     return rows.filter(outcomes.errors.is_null()) if mode == "DROPMALFORMED" else rows
 
@@ -151,5 +155,6 @@ def _merge_shards(matched: DataFrame, schema: StructType) -> DataFrame:
         *(f.first(name).alias(name) for name in _HEADER),
         f.flatten(f.collect_list("matches")).alias("matches"),
         *(f.first(name).alias(name) for name in ("error", UNKNOWN_ELEMENTS.name)),
+        f.flatten(f.collect_list("set_aside")).alias("set_aside"),
     )
     return merged.select(schema.names)

@@ -49,6 +49,7 @@ STAGE_ROWS: Final = pa.schema(
         pa.field("outcome", pa.string()),
         pa.field("bytes", pa.int64()),
         UNKNOWN_ELEMENTS,
+        pa.field("set_aside", pa.list_(pa.string())),
         pa.field("file", pa.string()),
     ]
 )
@@ -91,7 +92,7 @@ class MatchStage:
             if matched.shard == 0 and self.log:
                 self._write(matched.documents, matched.outcomes, log, dead_letters)
             yield delivery_rows(matched)
-            yield _outcome_rows(matched.documents, matched.outcomes)
+            yield _outcome_rows(matched)
             if len(self.matcher.shards) > 1:
                 yield from _failure_rows(matched)
             if matched.shard == 0:
@@ -141,8 +142,9 @@ def delivery_rows(matched: MatchedSlice) -> pa.RecordBatch:
     )
 
 
-def _outcome_rows(documents: pa.RecordBatch, outcomes: BatchOutcomes) -> pa.RecordBatch:
+def _outcome_rows(slice_: MatchedSlice) -> pa.RecordBatch:
     """One row per document."""
+    documents, outcomes = slice_.documents, slice_.outcomes
     matched = np.where(outcomes.match_counts > 0, "matched", "unmatched")
     is_refused = outcomes.errors.is_valid().to_numpy(zero_copy_only=False)
     columns: dict[str, Any] = {
@@ -151,6 +153,7 @@ def _outcome_rows(documents: pa.RecordBatch, outcomes: BatchOutcomes) -> pa.Reco
         "outcome": pa.array(np.where(is_refused, "dead", matched), pa.string()),
         "bytes": byte_lengths(documents.column("content")),
         UNKNOWN_ELEMENTS.name: pa.array(outcomes.unknown_elements),
+        "set_aside": slice_.matcher.set_aside_column(outcomes),
     }
     if ROW in documents.schema.names:
         columns[ROW] = documents.column(ROW)

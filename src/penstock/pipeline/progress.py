@@ -115,4 +115,5 @@ def read_counts(tables: Tables, stream: str, batch: int) -> dict[str, int] | Non
     rows: list[dict[str, int]] = found.to_pylist()
     if not rows:
         return None
-    return rows[0] | {"unknown_elements": rows[0]["unknown_elements"] or 0}
+    later_columns = ("unknown_elements", "set_aside")
+    return rows[0] | {name: rows[0][name] or 0 for name in later_columns}

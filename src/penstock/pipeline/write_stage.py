@@ -76,10 +76,14 @@ class _Totals:
         self._unsharded: Counter[str] = Counter()
         # A document has one row from each shard. It matched if it matched any of them.
         self._sharded: dict[int, _Outcome] = {}
+        # Each shard has subscriptions of its own.
+        self._set_aside: Counter[str] = Counter()
 
     def add(self, outcomes: pa.RecordBatch) -> None:
         names = (ROW, "sequence", *_Outcome._fields)
         columns = [outcomes.column(name).to_pylist() for name in names]
+        for subscriptions in outcomes.column("set_aside").drop_null():
+            self._set_aside.update(subscriptions.as_py())
         for row, sequence, *rest in zip(*columns, strict=True):
             self._last_sequence = max(sequence, self._last_sequence or sequence)
             outcome = _Outcome(*rest)
@@ -92,8 +96,10 @@ class _Totals:
         sums = self._unsharded.copy()
         for outcome in self._sharded.values():
             _count(sums, outcome)
+        sums["set_aside"] = self._set_aside.total()
         return {
             "sums": {**sums, "deliveries": self.deliveries},
+            "set_aside": self._set_aside,
             "last_sequence": self._last_sequence,
         }
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import dataclass
 from typing import Any
 
@@ -23,6 +24,15 @@ class Strays:
     elements: int
 
 
+@dataclass(frozen=True, slots=True)
+class SetAside:
+    """A subscription that was too expensive to match against some documents."""
+
+    subscription: str
+    documents: int
+    """Number of documents for which it was set aside."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Status:
     """Totals over all stored data: ``documents == matched + unmatched + dead``."""
@@ -41,6 +51,9 @@ class Status:
     dead: int
     strays: tuple[Strays, ...]
     """Documents with unknown elements, by publisher and schema; most elements first."""
+    set_aside: tuple[SetAside, ...]
+    """Subscriptions that were set aside, because the work budget of documents was spent; most
+    documents first."""
     deliveries: int
     mailboxes: dict[str, int]
     """Deliveries by subscriber, largest mailbox first."""
@@ -73,6 +86,19 @@ def sum_strays(tables: Tables) -> tuple[Strays, ...]:
     )
     columns = [ordered.column(name) for name in (*keys, "count_all", f"{unknown}_sum")]
     return tuple(Strays(*row) for row in zip(*(each.to_pylist() for each in columns), strict=True))
+
+
+def sum_set_aside(tables: Tables) -> tuple[SetAside, ...]:
+    """The subscriptions that were set aside for documents, most documents first."""
+    column = table_schemas.SET_ASIDE_BY_SUBSCRIPTION.name
+    condition = pc.field(table_schemas.SET_ASIDE.name) > 0
+    rows = read_rows(tables.counts, condition, [column], schema=table_schemas.COUNTS)
+    documents: Counter[str] = Counter()
+    counts: list[Any] = [] if rows is None else rows.column(column).to_pylist()
+    for by_subscription in counts:
+        documents.update(dict(by_subscription))
+    ordered = sorted(documents.items(), key=lambda item: (-item[1], item[0]))
+    return tuple(SetAside(*item) for item in ordered)
 
 
 def past_deliveries(tables: Tables) -> int:

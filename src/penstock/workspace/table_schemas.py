@@ -39,6 +39,16 @@ UNKNOWN_ELEMENTS: Final = pa.field("unknown_elements", pa.int64())
 """Number of a document's elements that the schema of its mapping does not define. Null in rows that
 are older than the column."""
 
+SET_ASIDE: Final = pa.field("set_aside", pa.int64())
+"""Number of pairs of a document and a subscription that was set aside for it, because the work
+budget of the document was spent. Null in rows that are older than the column."""
+
+SET_ASIDE_BY_SUBSCRIPTION: Final = pa.field(
+    "set_aside_by_subscription", pa.map_(pa.string(), pa.int64())
+)
+"""The documents for which each subscription was set aside. Null in rows that are older than the
+column."""
+
 DOCUMENT_LOG: Final = pa.schema([*DOCUMENTS, _required("batch", pa.int64()), UNKNOWN_ELEMENTS])
 """The documents table: all accepted documents, matched or not, with the batch that processed
 them."""
@@ -144,6 +154,8 @@ COUNTS: Final = pa.schema(
         pa.field("last_sequence", pa.int64()),
         _required("finished_at", TIME),
         UNKNOWN_ELEMENTS,
+        SET_ASIDE,
+        SET_ASIDE_BY_SUBSCRIPTION,
     ]
 )
 """The result of each batch: ``documents = matched + unmatched + dead``."""

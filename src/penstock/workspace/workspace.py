@@ -19,7 +19,13 @@ from penstock.workspace.mailbox import Mailbox
 from penstock.workspace.mediation_store import MediationStore
 from penstock.workspace.pipeline_tables import Tables
 from penstock.workspace.private_files import create_private, make_private, make_private_folder
-from penstock.workspace.status import Status, deliveries_by_subscriber, sum_counts, sum_strays
+from penstock.workspace.status import (
+    Status,
+    deliveries_by_subscriber,
+    sum_counts,
+    sum_set_aside,
+    sum_strays,
+)
 from penstock.workspace.subscription_store import SubscriptionStore
 
 DATABASE: Final = "penstock.sqlite"
@@ -145,6 +151,7 @@ class Workspace:
             waiting=self.inbox.count_after(last),
             **counts,
             strays=sum_strays(self.tables),
+            set_aside=sum_set_aside(self.tables),
             deliveries=sum(mailboxes.values()),
             mailboxes=mailboxes,
         )

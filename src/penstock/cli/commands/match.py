@@ -127,6 +127,7 @@ def match(
         matcher = combine_matchers(matcher, keywords.matcher())
     mediated = MediatedMatcher(matcher)
     counters = Counters()
+    set_aside = 0
     for each in progress(inputs, "matching"):
         explanation = None
         try:
@@ -142,11 +143,12 @@ def match(
         except BaseException as failure:  # of this document only
             matches = Matches.of_refused(internal_error(failure, None))
         counters += matches.counters
+        set_aside += len(matches.set_aside)
         report.document(each.path, matches, explanation)
     if not (chosen is None or explain is None or explain in keywords or as_json):
         note(EXPLAINS_GLOBAL_DOCUMENT)
     report.summary(counters, len(paths) + len(keywords), len(refused), check.skipped)
-    if strict and (refused or counters.refused):
+    if strict and (refused or counters.refused or set_aside):
         raise typer.Exit(ExitCode.INPUT_REFUSED)
 
 
@@ -177,6 +179,8 @@ class _TextReport:
         if not matches.errors:
             self._row(path, str(len(ids)), ", ".join(ids))
         note_unknown_elements(path, matches.counters.work.unknown)
+        if matches.work_error is not None:
+            show_error(matches.work_error, place=str(path))
         if matches.fragments or matches.untold:
             for id_ in ids:
                 if id_ in matches.untold:
@@ -250,6 +254,9 @@ class _JsonReport:
             row["untold"] = sorted(matches.untold)
         if self._mapping is not None:
             row["unknown_elements"] = matches.counters.work.unknown
+        if matches.work_error is not None:
+            row["set_aside"] = sorted(matches.set_aside, key=self._order.__getitem__)
+            row["work_error"] = error_as_dict(matches.work_error)
         if matches.errors:
             row["error"] = error_as_dict(matches.errors[0])
         if explanation is not None:

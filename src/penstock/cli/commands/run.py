@@ -232,6 +232,9 @@ class _Totals:
         if counts["unknown_elements"]:
             unknown = plural(counts["unknown_elements"], "element")
             note(f"{unknown} not in the local schemas: `penstock status` lists the publishers")
+        if counts["set_aside"]:
+            pairs = plural(counts["set_aside"], "match was", "matches were")
+            note(f"{pairs} not decided (limit.work): `penstock status` lists the subscriptions")
         if counts["dead"]:
             note("`penstock dead-letters list` shows which documents were refused, and why")
 

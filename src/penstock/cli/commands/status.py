@@ -13,13 +13,16 @@ from penstock.cli.console import out, plural, print_json, print_table
 from penstock.cli.options import JsonOption, WorkspaceOption
 
 if TYPE_CHECKING:
-    from penstock.workspace.status import Strays
+    from penstock.workspace.status import SetAside, Strays
 
 MAILBOXES_MAX = 30
 """How many mailboxes the text output lists."""
 
 STRAYS_MAX = 10
 """How many schemas with unknown elements the text output lists."""
+
+SET_ASIDE_MAX = 10
+"""How many subscriptions that were set aside the text output lists."""
 
 
 def status(*, workspace: WorkspaceOption = Path(), as_json: JsonOption = False) -> None:
@@ -45,6 +48,7 @@ def status(*, workspace: WorkspaceOption = Path(), as_json: JsonOption = False) 
         f" {found.unmatched} unmatched, {found.dead} dead; {found.waiting} waiting"
     )
     _print_strays(found.strays)
+    _print_set_aside(found.set_aside)
     console.print(
         f"{plural(found.deliveries, 'delivery', 'deliveries')}"
         f" in {plural(len(found.mailboxes), 'mailbox', 'mailboxes')}"
@@ -58,6 +62,19 @@ def status(*, workspace: WorkspaceOption = Path(), as_json: JsonOption = False) 
     more = len(found.mailboxes) - MAILBOXES_MAX
     if more > 0:
         console.print(f"  and {more} more; --json lists all")
+
+
+def _print_set_aside(set_aside: Sequence[SetAside]) -> None:
+    """Lists subscriptions that were too expensive to match against some documents."""
+    console = out()
+    for each in set_aside[:SET_ASIDE_MAX]:
+        console.print(
+            f"  subscription {each.subscription} was set aside for"
+            f" {plural(each.documents, 'document')}: too much work (limit.work)",
+            soft_wrap=True,
+        )
+    if len(set_aside) > SET_ASIDE_MAX:
+        console.print(f"  and {len(set_aside) - SET_ASIDE_MAX} more; --json lists all")
 
 
 def _print_strays(strays: Sequence[Strays]) -> None:

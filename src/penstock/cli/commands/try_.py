@@ -202,6 +202,7 @@ class _PathTrial:
         )
 
     def result(self, document: DocumentInput) -> _Result:
+        from penstock.matching import Counters
         from penstock.mediation import MediatedMatcher
 
         matcher = self._index.matcher()
@@ -212,6 +213,9 @@ class _PathTrial:
             matches = mediated.match(
                 document.content(), self._mapping, fragments=True, header=self._test.header
             )
+        if matches.work_error is not None:  # unknown, so neither matched nor unmatched
+            counters = Counters.of_one(matches=0, refused=True, work=matches.counters.work)
+            return _Result(counters, [matches.work_error])
         return _Result(matches.counters, matches.errors, matches.fragments.get(_ID, ()))
 
     def advice(self, document: DocumentInput) -> Sequence[str]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Protocol
 
-from penstock.lab.bench import index, keywords, mediation, paths, reader
+from penstock.lab.bench import hostile, index, keywords, mediation, paths, reader
 from penstock.lab.bench.report import Progress, Report
 
 
@@ -28,6 +28,7 @@ BENCHES: dict[str, Bench] = {
     "index": index.run,
     "keywords": keywords.run,
     "mediation": mediation.run,
+    "hostile": hostile.run,
     "pipeline": _pipeline,
 }
 """All benchmarks by name."""

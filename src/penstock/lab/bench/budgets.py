@@ -176,6 +176,14 @@ BUDGETS: tuple[Budget, ...] = (
         5,
         "%",
     ),
+    Budget(
+        "hostile",
+        "slowest",
+        "hostile documents and up to 10,000 subscriptions: throughput of the slowest case",
+        Bound.AT_LEAST,
+        0.1,
+        "MB/s",
+    ),
     *(
         Budget(
             "pipeline",

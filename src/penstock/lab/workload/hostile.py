@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 
@@ -18,8 +19,6 @@ class HostileCase:
     queries: tuple[str, ...]
     keywords: tuple[str, ...] = ()
     """Keyword queries, matched beside the XPath queries."""
-    mapping: str | None = None
-    """A mapping that rewrites the document, as the text of a mapping file."""
 
 
 def hostile_cases(*, subscriptions: int = SUBSCRIPTIONS_MAX) -> Iterator[HostileCase]:
@@ -56,9 +55,7 @@ def _two_descendants(count: int) -> HostileCase:
     return HostileCase(
         "two nested descendants of any element",
         _document(document),
-        tuple(
-            f"//*[.//a[@k={at % 37}] and .//b[@k={at}]]" for at in range(count)
-        ),
+        tuple(f"//*[.//a[@k={at % 37}] and .//b[@k={at}]]" for at in range(count)),
     )
 
 
@@ -188,7 +185,9 @@ def _thresholds(count: int) -> HostileCase:
 
 
 def _thresholds_deep(count: int) -> HostileCase:
-    document = "<r>" + _nested("d" * 200, "".join(f"<p>{at * 11}</p>" for at in range(2_000))) + "</r>"
+    document = (
+        "<r>" + _nested("d" * 200, "".join(f"<p>{at * 11}</p>" for at in range(2_000))) + "</r>"
+    )
     return HostileCase(
         "numbers: thresholds on a descendant",
         _document(document),
@@ -253,9 +252,7 @@ def _compounds(count: int) -> HostileCase:
     return HostileCase(
         "compound conditions on a nested element",
         _document(document),
-        tuple(
-            f"//x[.//e[@a > {at % 100 / 100}][c < {13 + at // 100}]/d]" for at in range(count)
-        ),
+        tuple(f"//x[.//e[@a > {at % 100 / 100}][c < {13 + at // 100}]/d]" for at in range(count)),
     )
 
 
@@ -265,7 +262,7 @@ def _unions(count: int) -> HostileCase:
     def query(number: int) -> str:
         word = _word(number * 2_654_435_761, "abcdefgh", 6)
         return " | ".join(
-            f"//{one}[.//{two}]//i[. != {number}]" for one, two in zip(word, word[1:], strict=False)
+            f"//{one}[.//{two}]//i[. != {number}]" for one, two in itertools.pairwise(word)
         )
 
     return HostileCase("unions", _document(document), tuple(query(at) for at in range(count)))
@@ -289,8 +286,12 @@ def _positions(count: int) -> HostileCase:
     return HostileCase(
         "positions",
         _document(document),
-        tuple(f"//a[{at + 2}]/b[last() - 0 = {at}]//c" if at % 2 else
-              f"//*[position() != {at + 3}]/*[{at + 1_001}]" for at in range(count)),
+        tuple(
+            f"//a[{at + 2}]/b[last() - 0 = {at}]//c"
+            if at % 2
+            else f"//*[position() != {at + 3}]/*[{at + 1_001}]"
+            for at in range(count)
+        ),
     )
 
 
@@ -299,13 +300,14 @@ def _last_positions(count: int) -> HostileCase:
     return HostileCase(
         "last positions",
         _document(document),
-        tuple(f"//*[last() > {at + 5_000}]/*[position() != last()][{at + 2}]" for at in range(count)),
+        tuple(
+            f"//*[last() > {at + 5_000}]/*[position() != last()][{at + 2}]" for at in range(count)
+        ),
     )
 
 
 def _attributes(count: int) -> HostileCase:
     attributes = " ".join(f'a{at}="{at}"' for at in range(100))
-    document = "<r>" + _nested([f"d{at % 5}" for at in range(60)], "") * 0
     element = f"<d {attributes}>"
     document = "<r>" + element * 80 + "</d>" * 80 + "</r>"
     return HostileCase(
@@ -330,7 +332,13 @@ def _wildcards(count: int) -> HostileCase:
 
 
 def _ambiguous_values(count: int) -> HostileCase:
-    document = "<r>" + '<a k="1">' * 60 + "".join(f'<a k="{at}"/>' for at in range(3_000)) + "</a>" * 60 + "</r>"
+    document = (
+        "<r>"
+        + '<a k="1">' * 60
+        + "".join(f'<a k="{at}"/>' for at in range(3_000))
+        + "</a>" * 60
+        + "</r>"
+    )
     return HostileCase(
         "values of several ancestors",
         _document(document),
@@ -343,7 +351,9 @@ def _pending(count: int) -> HostileCase:
     return HostileCase(
         "matches that wait for several elements",
         _document(document),
-        tuple(f"//a[c = {at % 5}][.//b != {at}]//a[b != {at}]//a[c != {at}]/b" for at in range(count)),
+        tuple(
+            f"//a[c = {at % 5}][.//b != {at}]//a[b != {at}]//a[c != {at}]/b" for at in range(count)
+        ),
     )
 
 

@@ -1,0 +1,57 @@
+"""``bench hostile``: small documents and subscriptions that cost a matcher the most.
+
+Throughput is measured in CPU time of one thread, because these cases last long enough for other
+processes to disturb them. Each case is matched twice: with a new matcher, and once more.
+"""
+
+from __future__ import annotations
+
+import time
+
+from penstock.lab.bench.report import BenchResults, Progress, Report
+from penstock.lab.workload.hostile import SUBSCRIPTIONS_MAX, HostileCase, hostile_cases
+from penstock.matching import KeywordIndex, Matcher, SubscriptionIndex, combine_matchers
+
+QUICK_SUBSCRIPTIONS = 100
+"""Subscriptions of each case in a quick run."""
+
+
+def run(*, quick: bool, progress: Progress) -> Report:
+    """Run all cases."""
+    results = BenchResults()
+    slowest = float("inf")
+    subscriptions = QUICK_SUBSCRIPTIONS if quick else SUBSCRIPTIONS_MAX
+    for case in hostile_cases(subscriptions=subscriptions):
+        progress(f"bench hostile: {case.name}")
+        rate, set_aside = _measure(case)
+        slowest = min(slowest, rate)
+        count = len(case.queries) + len(case.keywords)
+        results.figure(
+            f"{case.name}: {count:,} subscriptions, {len(case.document) / 1000:,.0f} KB,"
+            f" {set_aside:,} set aside",
+            rate,
+            "MB/s",
+        )
+    results.values["slowest"] = slowest
+    return results.report("hostile", quick=quick)
+
+
+def _measure(case: HostileCase) -> tuple[float, int]:
+    """The lower throughput of two passes in MB/s, and how many subscriptions were set aside."""
+    matcher = _matcher(case)
+    rates = []
+    for _ in range(2):
+        start = time.process_time()
+        matches = matcher.match(case.document)
+        seconds = max(time.process_time() - start, 1e-9)
+        assert not matches.errors, (case.name, matches.errors)
+        rates.append(len(case.document) / 1e6 / seconds)
+    return min(rates), len(matches.set_aside)
+
+
+def _matcher(case: HostileCase) -> Matcher:
+    paths, keywords = SubscriptionIndex(), KeywordIndex()
+    paths.add_many([f"path-{number}" for number in range(len(case.queries))], case.queries)
+    words = [f"keywords-{number}" for number in range(len(case.keywords))]
+    keywords.add_many(words, case.keywords)
+    return combine_matchers(paths.matcher(), keywords.matcher()) if words else paths.matcher()
