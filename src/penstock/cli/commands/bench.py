@@ -26,6 +26,7 @@ class Bench(StrEnum):
     INDEX = "index"
     KEYWORDS = "keywords"
     MEDIATION = "mediation"
+    HOSTILE = "hostile"
     PIPELINE = "pipeline"
 
 
