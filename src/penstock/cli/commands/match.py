@@ -127,7 +127,6 @@ def match(
         matcher = combine_matchers(matcher, keywords.matcher())
     mediated = MediatedMatcher(matcher)
     counters = Counters()
-    set_aside = 0
     for each in progress(inputs, "matching"):
         explanation = None
         try:
@@ -143,12 +142,11 @@ def match(
         except BaseException as failure:  # of this document only
             matches = Matches.of_refused(internal_error(failure, None))
         counters += matches.counters
-        set_aside += len(matches.set_aside)
         report.document(each.path, matches, explanation)
     if not (chosen is None or explain is None or explain in keywords or as_json):
         note(EXPLAINS_GLOBAL_DOCUMENT)
     report.summary(counters, len(paths) + len(keywords), len(refused), check.skipped)
-    if strict and (refused or counters.refused or set_aside):
+    if strict and (refused or counters.refused or report.set_aside):
         raise typer.Exit(ExitCode.INPUT_REFUSED)
 
 
@@ -162,6 +160,7 @@ class _TextReport:
     """Prints one row per document: name, number of matches, ids."""
 
     def __init__(self, order: dict[str, int], inputs: Sequence[DocumentInput]) -> None:
+        self.set_aside = 0
         self._order = order
         self._name_width = max(len(visible(str(each))) for each in inputs)
 
@@ -180,6 +179,7 @@ class _TextReport:
             self._row(path, str(len(ids)), ", ".join(ids))
         note_unknown_elements(path, matches.counters.work.unknown)
         if matches.work_error is not None:
+            self.set_aside += len(matches.set_aside)
             show_error(matches.work_error, place=str(path))
         if matches.fragments or matches.untold:
             for id_ in ids:
@@ -214,6 +214,7 @@ class _JsonReport:
     """Prints JSON Lines: refused subscriptions, then documents, then the summary."""
 
     def __init__(self, order: dict[str, int], mapping: Mapping | None) -> None:
+        self.set_aside = 0
         self._order = order
         self._mapping = mapping
 
@@ -255,6 +256,7 @@ class _JsonReport:
         if self._mapping is not None:
             row["unknown_elements"] = matches.counters.work.unknown
         if matches.work_error is not None:
+            self.set_aside += len(matches.set_aside)
             row["set_aside"] = sorted(matches.set_aside, key=self._order.__getitem__)
             row["work_error"] = error_as_dict(matches.work_error)
         if matches.errors:
