@@ -178,7 +178,8 @@ def test_plots_name_the_lab_extra(plain_python: Path, tmp_path: Path) -> None:
 
 def test_the_library_names_the_extra_too(plain_python: Path) -> None:
     done = run(plain_python, "-c", "import penstock.pipeline")
-    assert done.err.splitlines()[-1] == (
+    assert done.err.splitlines()[-2:] == [
         "penstock.errors.MissingPackageError:"
-        " packages that are not installed: deltalake, pandas, pyspark [extra.spark]"
-    )
+        " packages that are not installed: deltalake, pandas, pyspark [extra.spark]",
+        "Hint: Install the extra: `pip install 'penstock[spark]'`.",
+    ]

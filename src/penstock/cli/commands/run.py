@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 
 VIEW_REFRESHES_PER_SECOND = 4
 
-LINE_SECONDS = 10
+LINE_SECONDS = 30
 """Seconds between two lines about a batch in progress."""
 
 

@@ -6,6 +6,7 @@ import re
 from bisect import bisect_left
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from typing import TypeAlias
 from xml.parsers import expat
 from xml.sax.saxutils import escape
 
@@ -14,6 +15,9 @@ from penstock.documents.reference.element_path import element_path
 from penstock.documents.reference.namespace_scope import split
 from penstock.documents.reference.source_text import OriginalText
 from penstock.errors import DocumentError, PenstockError, Where, error
+
+ContentModel: TypeAlias = "tuple[int, int, str | None, tuple[ContentModel, ...]]"
+"""Expat's content model: type, quantifier, name, and the models inside it."""
 
 __all__ = ["Declared", "check"]
 
@@ -213,9 +217,15 @@ class _ExpatHandler:
             if default is not None:
                 rules.defaults[name] = default
 
-    def element(self, name: str, _model: object) -> None:
+    def element(self, name: str, model: ContentModel) -> None:
         self.count_declaration()
         self.qualified(name)
+        models = [model]
+        while models:
+            _, _, child, inner = models.pop()
+            if child is not None:
+                self.qualified(child)
+            models.extend(inner)
 
     def notation(self, name: str, *_: object) -> None:
         self.count_declaration()
