@@ -83,9 +83,12 @@ def test_a_failure_refuses_its_document_and_no_other(
 ) -> None:
     match_file = Matcher.match_file
 
-    def failing(matcher: Matcher, path: Path, *, fragments: bool = False) -> Matches:
+    def failing(
+        matcher: Matcher, path: Path, *, fragments: bool = False, header: object = None
+    ) -> Matches:
         if path.name == "other.xml":
             raise PanicException("index out of bounds")
+        assert not header
         return match_file(matcher, path, fragments=fragments)
 
     monkeypatch.setattr(Matcher, "match_file", failing)
