@@ -1,7 +1,7 @@
 """Numbers in the names of subscriptions, such as ``anna-7``: none is ever given out twice.
 
 A delivery's id is a hash of document and subscription. If a removed subscription's name were given
-to a new one, their deliveries could not be told apart.
+to a new one, their deliveries could not be distinguished.
 """
 
 from __future__ import annotations
