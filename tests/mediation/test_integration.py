@@ -215,9 +215,7 @@ def test_nodes_that_cannot_be_placed_are_reported_with_the_reason() -> None:
         "shop\n  catalogue\n    item text\n    price text\n",
         "list\n  shop\n    catalogue\n      item text\n      price text\n  xyz text\n",
     )
-    assert unplaced(taken) == [
-        "/list: it is the root, but the global root corresponds to something else"
-    ]
+    assert unplaced(taken) == ["/list/shop: it contains only places that are matched elsewhere"]
     assert [str(place) for place in taken.added] == ["/shop/xyz"]
 
 

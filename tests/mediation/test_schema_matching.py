@@ -9,14 +9,14 @@ from hypothesis import strategies as st
 
 from penstock.documents import read_events
 from penstock.errors import MappingError
-from penstock.mediation import Abbreviations, Rating, SchemaMatching, match_schemas
+from penstock.mediation import Abbreviations, Rating, SchemaMatching, derive, match_schemas
 from penstock.mediation.schema_matching import matcher
 from penstock.mediation.schema_matching.assignment import assigned
 from penstock.mediation.schema_matching.name_similarity import name_similarities
 from penstock.mediation.schema_matching.name_words import split_words
 from penstock.mediation.schema_matching.similarity_flooding import flooded
 from penstock.mediation.schema_matching.tree_arrays import Side
-from penstock.schema import SampleValues, SchemaTree, read_schema_file, read_tree
+from penstock.schema import Place, SampleValues, SchemaTree, read_schema_file, read_tree
 from support.fixtures.university import GLOBAL, LOCAL, MATCHING
 from support.strategies.renamed_schemas import rewritten, worded_trees
 from support.strategies.schemas import schema_trees
@@ -148,7 +148,14 @@ def test_a_matching_is_one_to_one_rated_and_the_same_every_time(
     ):
         assert len(set(matched)) == len(matched)
         assert sorted([*matched, *rest], key=str) == sorted(places, key=str)
-    assert all(matcher.SCORE_MIN - 0.005 <= pair.rating.score <= 1 for pair in found.pairs)
+    roots = Place((local.root.name,)), Place((target.root.name,))
+    for pair in found.pairs:
+        assert pair.rating.score <= 1
+        assert pair.rating.score >= matcher.SCORE_MIN - 0.005 or (pair.local, pair.target) == roots
+    if found.pairs:
+        assert roots[0] in [pair.local for pair in found.pairs] or roots[1] in [
+            pair.target for pair in found.pairs
+        ]
 
 
 @given(st.data())
@@ -184,6 +191,60 @@ def test_context_decides_pairs_with_uninformative_names() -> None:
     assert str(pair.target) == "/library/book"
     assert pair.parts.names < 0.3
     assert pair.rating.is_uncertain
+
+
+def test_roots_are_paired_when_anything_below_them_is() -> None:
+    local = tree("asu\n  Course*\n    Title text\n")
+    target = tree("catalog\n  course*\n    title text\n")
+    found = match_schemas(local, target)
+    assert {str(pair.local): str(pair.target) for pair in found.pairs} == {
+        "/asu": "/catalog",
+        "/asu/Course": "/catalog/course",
+        "/asu/Course/Title": "/catalog/course/title",
+    }
+    assert found.pairs[0].rating.is_uncertain
+    assert derive(local, target, found.matching).unreached == ()
+
+
+def test_roots_stay_unpaired_when_nothing_below_them_is() -> None:
+    assert pairs(tree("zzz\n  qqq text\n"), tree("catalog\n  course text\n")) == {}
+
+
+def test_only_an_exchange_pairs_another_node_with_the_global_root() -> None:
+    course = "course*\n{0}    title text\n{0}    room text\n"
+    target = tree("catalog\n  " + course.format(""))
+    local = tree("data\n  catalog\n    " + course.format("  "))
+    found = match_schemas(local, target)
+    assert {str(pair.local): str(pair.target) for pair in found.pairs}["/data"] == "/catalog"
+    assert derive(local, target, found.matching).unreached == ()
+    exchanged = match_schemas(
+        tree("author\n  name text\n  article*\n    year text\n    pages text\n"),
+        tree("article\n  year text\n  pages text\n  author\n    name text\n"),
+    )
+    by_local = {str(pair.local): str(pair.target) for pair in exchanged.pairs}
+    assert by_local["/author/article"] == "/article"
+    assert by_local["/author"] == "/article/author"
+
+
+def test_a_value_does_not_correspond_to_an_element_without_text() -> None:
+    local = tree("list\n  course*\n    sect text\n    title text\n    @section\n")
+    target = tree("list\n  course*\n    section*\n      number text\n      days text\n")
+    found = pairs(local, target)
+    assert "/list/course/section" not in found.values()
+    assert "/list/course" in found
+
+
+def test_mixed_content_corresponds_to_values_and_to_elements() -> None:
+    mixed = tree("list\n  section* text\n    note text\n")
+    with_attribute = tree("list\n  section* text\n    @number\n")
+    value = tree("list\n  section* text\n")
+    elements = tree("list\n  section*\n    number text\n    note text\n")
+    for other in (value, elements):
+        for one in (mixed, with_attribute):
+            assert pairs(one, other)["/list/section"] == "/list/section"
+            assert pairs(other, one)["/list/section"] == "/list/section"
+    assert "/list/section" not in pairs(value, elements)
+    assert "/list/section" not in pairs(elements, value)
 
 
 def test_a_close_rival_makes_a_pair_uncertain() -> None:
@@ -243,11 +304,13 @@ def test_flooding_has_one_fixpoint_within_bounds(
     size = len(sides[0]) * len(sides[1])
     cells = data.draw(st.lists(worth, min_size=size, max_size=size))
     own = np.array(cells).reshape(len(sides[0]), len(sides[1]))
-    value, around = flooded(own, *sides)
+    possible = np.array([cell < 0.9 for cell in cells], dtype=np.bool_).reshape(own.shape)
+    value, around = flooded(own, possible, *sides)
+    assert not value[~possible].any()
     assert float(value.min()) >= 0
     assert float(value.max()) <= 1
     # The result is symmetric.
-    turned, _ = flooded(own.T.copy(), sides[1], sides[0])
+    turned, _ = flooded(own.T.copy(), possible.T, sides[1], sides[0])
     assert np.allclose(turned.T, value)
     assert around.shape == value.shape
 

@@ -13,6 +13,38 @@ DIGITS: Final = 9
 """Significant decimal digits of values; smaller differences are rounding errors."""
 
 
+ROOT: Final = 0
+"""The index of the root on either side."""
+
+
+def assigned_with_roots(
+    value: Matrix, local: Side, target: Side, least: float
+) -> list[tuple[int, int]]:
+    """The stable matching, with roots that operators can unite.
+
+    Nothing can be moved above the local root, except by an Exchange with a child of it. So another
+    place is not paired with the global root: then nothing below would be reached. If both roots
+    remain and anything else is paired, they are paired by their position, whatever their value.
+    """
+    found = assigned(value, local, target, least)
+    if not _has_possible_root(found, local, target):
+        allowed = value.copy()
+        allowed[ROOT + 1 :, ROOT] = 0.0
+        found = assigned(allowed, local, target, least)
+    is_free = all(ROOT not in pair for pair in found)
+    return [*found, (ROOT, ROOT)] if found and is_free else found
+
+
+def _has_possible_root(found: list[tuple[int, int]], local: Side, target: Side) -> bool:
+    """Whether the global root has no partner, the local root, or one that is exchanged with it."""
+    columns = dict(found)
+    row = next((row for row, column in found if column == ROOT), ROOT)
+    if row == ROOT:
+        return True
+    column = columns.get(ROOT, ROOT)
+    return column != ROOT and bool(local.parents[row] == target.parents[column] == ROOT)
+
+
 def assigned(value: Matrix, local: Side, target: Side, least: float) -> list[tuple[int, int]]:
     """The stable matching of both sides.
 

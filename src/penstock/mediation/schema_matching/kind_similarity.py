@@ -6,6 +6,7 @@ from enum import Enum
 from typing import Final
 
 import numpy as np
+import numpy.typing as npt
 
 from penstock.mediation.schema_matching.name_similarity import Matrix
 from penstock.mediation.schema_matching.tree_arrays import Side
@@ -54,6 +55,25 @@ def kind_similarities(local: Side, target: Side) -> Matrix:
         + REQUIRED_WEIGHT
         * _same([each.required for each in local.occurs], [each.required for each in target.occurs])
     )
+
+
+def corresponding_kinds(local: Side, target: Side) -> npt.NDArray[np.bool_]:
+    """Which pairs of places can correspond by their kinds.
+
+    A place with a value and nothing else cannot correspond to one without text: no operator moves
+    text into a child. Mixed content, and text beside attributes, can correspond to both.
+    """
+    sides = local, target
+    contents = [[content_of(side, number) for number in range(len(side))] for side in sides]
+    has_only_value = [
+        np.array([each is Content.VALUE for each in found]) & (side.child_counts == 0)
+        for side, found in zip(sides, contents, strict=True)
+    ]
+    has_no_text = [np.array([each is Content.CHILDREN for each in found]) for found in contents]
+    impossible = np.logical_and.outer(has_only_value[0], has_no_text[1])
+    impossible |= np.logical_and.outer(has_no_text[0], has_only_value[1])
+    possible: npt.NDArray[np.bool_] = np.logical_not(impossible)
+    return possible
 
 
 def content_of(side: Side, number: int) -> Content:

@@ -11,8 +11,11 @@ import numpy as np
 from penstock.errors import error
 from penstock.mediation.correspondence import Rating, SchemaMatching
 from penstock.mediation.limits import MATCHED_PAIRS_MAX
-from penstock.mediation.schema_matching.assignment import assigned
-from penstock.mediation.schema_matching.kind_similarity import kind_similarities
+from penstock.mediation.schema_matching.assignment import assigned_with_roots
+from penstock.mediation.schema_matching.kind_similarity import (
+    corresponding_kinds,
+    kind_similarities,
+)
 from penstock.mediation.schema_matching.name_similarity import Matrix
 from penstock.mediation.schema_matching.name_words import Abbreviations
 from penstock.mediation.schema_matching.place_name_similarity import place_name_similarities
@@ -22,7 +25,7 @@ from penstock.mediation.schema_matching.value_similarity import value_similariti
 from penstock.schema import Place, SampleValues, SchemaTree
 
 SCORE_MIN: Final = 0.5
-"""Minimum score of a proposed pair."""
+"""Minimum score of a proposed pair, except of the roots."""
 
 CERTAIN_MIN: Final = 0.75
 """Minimum score of a certain pair."""
@@ -147,11 +150,13 @@ class _Evidence:
         self._kinds = kind_similarities(local, target)
         self._values = value_similarities(local, target, *values)
         own = _weighted(self._names, self._kinds, self._values)
-        self._score, self._structure = flooded(own, local, target)
+        self._score, self._structure = flooded(
+            own, corresponding_kinds(local, target), local, target
+        )
 
     def pairs(self) -> Iterator[ProposedPair]:
         """The best pairs, best first; each place occurs at most once."""
-        for row, column in assigned(self._score, self._local, self._target, SCORE_MIN):
+        for row, column in assigned_with_roots(self._score, self._local, self._target, SCORE_MIN):
             yield self._pair(row, column)
 
     def _pair(self, row: int, column: int) -> ProposedPair:

@@ -19,6 +19,7 @@ from __future__ import annotations
 from typing import Final
 
 import numpy as np
+import numpy.typing as npt
 
 from penstock.mediation.schema_matching.name_similarity import Matrix
 from penstock.mediation.schema_matching.tree_arrays import Indexes, Side
@@ -40,14 +41,20 @@ CHANGE_MIN: Final = 1e-3
 """Flooding stops when no value changes by more than this."""
 
 
-def flooded(own: Matrix, local: Side, target: Side) -> tuple[Matrix, Matrix]:
-    """The values of all pairs with initial similarity ``own``, and their neighbourhood values."""
-    value = own
+def flooded(
+    own: Matrix, possible: npt.NDArray[np.bool_], local: Side, target: Side
+) -> tuple[Matrix, Matrix]:
+    """The values of all pairs with initial similarity ``own``, and their neighbourhood values.
+
+    Pairs that are not ``possible`` have the value 0, so they propagate nothing.
+    """
+    value = np.where(possible, own, 0.0)
     has_many = np.logical_and.outer(local.child_counts > 1, target.child_counts > 1)
     while True:
         around = _around(value, local, target)
         new = (1 - STRUCTURE_WEIGHT) * own + STRUCTURE_WEIGHT * around
         new = np.maximum(new, np.where(has_many, STRUCTURE_ALONE * around, 0.0))
+        new = np.where(possible, new, 0.0)
         # A contraction: changes shrink by the larger of the two weights each time.
         if float(np.abs(new - value).max()) <= CHANGE_MIN:
             return new, around
