@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+import subprocess
+import sys
 from collections.abc import Callable, Iterator
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -13,11 +15,13 @@ from typer.testing import CliRunner
 from penstock.cli.app import app
 from penstock.documents import Document, Header
 from penstock.mediation import UnknownSchema
-from penstock.workspace import Published, StoredSubscription, Workspace
+from penstock.workspace import Published, StoredSubscription, Workspace, retention
 from penstock.workspace.batch_records import BatchRecords
 from penstock.workspace.index_versions import files_of, is_readable
 from penstock.workspace.retention import Removal, processed_files, removals
+from penstock.workspace.retention_policy import RetentionPolicy
 from support.fixtures.commands import penstock
+from support.fixtures.small_disk import fill, small_disk
 from support.spark.reference_pipeline import STREAM, process
 
 
@@ -36,7 +40,7 @@ def document(number: int, content: bytes = b"<a/>") -> Document:
 def later(workspace: Workspace, **time: int) -> dict[str, Removal]:
     """The removals that will be possible at a later time, with a retention of one day."""
     now = datetime.now(UTC) + timedelta(**time)
-    found = removals(workspace, keep=timedelta(days=1), now=now)
+    found = removals(workspace, policy=RetentionPolicy.uniform(timedelta(days=1)), now=now)
     return {removal.what: removal for removal in found}
 
 
@@ -198,7 +202,7 @@ def test_leftovers_of_killed_processes_are_removed(workspace: Workspace) -> None
     assert sorted(path.name for path in folder.iterdir()) == [".8.tmp", "7"]
 
 
-def test_files_dropped_from_a_table_are_removed_after_a_week(
+def test_files_dropped_from_a_table_are_removed_once_no_reader_needs_them(
     workspace: Workspace, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     workspace.publish([document(1)])
@@ -206,25 +210,72 @@ def test_files_dropped_from_a_table_are_removed_after_a_week(
     later(workspace, days=2)["documents"].remove()
     what = "obsolete files of table documents"
     assert what not in later(workspace, days=2)
-    from deltalake import DeltaTable
-
-    vacuum = DeltaTable.vacuum
-
-    def at_once(self: DeltaTable, *, dry_run: bool, full: bool) -> list[str]:
-        return vacuum(
-            self,
-            retention_hours=0,
-            dry_run=dry_run,
-            enforce_retention_duration=False,
-            full=full,
-        )
-
-    monkeypatch.setattr(DeltaTable, "vacuum", at_once)
+    monkeypatch.setattr(retention, "OBSOLETE_HOURS", 0)
     found = later(workspace, days=2)[what]
     assert found.count == 1
     assert found.bytes
     found.remove()
     assert list(Path(workspace.tables.documents).glob("*.parquet")) == []
+
+
+def test_files_that_were_never_committed_are_removed(
+    workspace: Workspace, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    workspace.publish([document(1)])
+    process(workspace)
+    left = Path(workspace.tables.deliveries) / "bucket=1" / "part-of-a-failed-task.parquet"
+    left.parent.mkdir(exist_ok=True)
+    left.write_bytes(b"1234")
+    what = "obsolete files of table deliveries"
+    monkeypatch.setattr(retention, "OBSOLETE_HOURS", 0)
+    assert what not in later(workspace, hours=1), "its batch may still be running"
+    monkeypatch.setattr(retention, "UNCOMMITTED_HOURS", 0)
+    later(workspace, hours=1)[what].remove()
+    assert not left.exists()
+    assert workspace.mailbox("anna").deliveries().num_rows == 1
+
+
+def test_a_large_log_is_emptied(workspace: Workspace, monkeypatch: pytest.MonkeyPatch) -> None:
+    workspace.log.write_bytes(bytes(11))
+    assert later(workspace, hours=1) == {}
+    monkeypatch.setattr(retention, "LOG_BYTES_MAX", 10)
+    later(workspace, hours=1)["log of Spark's messages"].remove()
+    assert workspace.log.stat().st_size == 0
+
+
+def test_clean_applies_the_policy_and_thirty_days_to_the_rest(workspace: Workspace) -> None:
+    workspace.publish([document(1), document(2, b"<a>")])
+    process(workspace)
+    workspace.retention.write(RetentionPolicy(deliveries=timedelta()))
+    assert penstock("clean", "--yes").code == 0
+    assert workspace.mailbox("anna").deliveries().num_rows == 0
+    assert len(workspace.dead_letters.all()) == 1
+    assert workspace.status().documents == 2
+    assert penstock("clean", "--yes", "--keep-days", "0").code == 0
+    assert workspace.dead_letters.all() == []
+
+
+def test_clean_frees_space_on_a_full_disk(tmp_path: Path) -> None:
+    with small_disk(tmp_path):
+        folder = tmp_path / "workspace"
+        with Workspace.create(folder) as workspace:
+            workspace.subscriptions.add(StoredSubscription(subscriber="anna", query="/a"))
+            for number in range(3):
+                workspace.publish([document(number)])
+                process(workspace)
+        filler = tmp_path / "filler"
+        fill(filler)
+        with pytest.raises(OSError, match="No space left"):
+            (tmp_path / "more").write_bytes(bytes(1 << 12))
+        command = [sys.executable, "-m", "penstock", "clean", "--force", "-w", str(folder)]
+        done = subprocess.run(command, capture_output=True, text=True, check=False)
+        assert done.returncode == 0, done.stderr
+        assert "2  processed inbox files" in done.stdout
+        assert len(list((folder / "inbox").iterdir())) == 1
+        filler.unlink()
+        with Workspace.open(folder) as workspace:
+            assert workspace.mailbox("anna").deliveries().num_rows == 3
+            assert workspace.status().documents == 3
 
 
 @pytest.fixture

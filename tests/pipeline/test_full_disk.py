@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import contextlib
 import random
-import subprocess
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -17,8 +15,8 @@ from penstock.errors import PenstockError
 from penstock.pipeline.run import run
 from penstock.pipeline.run_config import RunConfig
 from penstock.workspace import StoredSubscription, Workspace
+from support.fixtures.small_disk import fill, small_disk
 
-DISK_BYTES = 16 << 20
 DOCUMENT_BYTES = 60_000
 DOCUMENTS = 20
 
@@ -26,18 +24,8 @@ DOCUMENTS = 20
 @pytest.fixture
 def disk(tmp_path: Path) -> Iterator[Path]:
     """A small disk for one test."""
-    mounted = subprocess.run(
-        ["mount", "-t", "tmpfs", "-o", f"size={DISK_BYTES}", "penstock", str(tmp_path)],
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    if mounted.returncode:
-        pytest.skip(f"a small disk cannot be mounted here: {mounted.stderr.strip()}")
-    try:
-        yield tmp_path
-    finally:
-        subprocess.run(["umount", "--lazy", str(tmp_path)], check=True)
+    with small_disk(tmp_path) as mounted:
+        yield mounted
 
 
 @pytest.mark.parametrize("free_bytes", [0, 30_000, 100_000, 300_000])
@@ -71,10 +59,3 @@ def test_a_full_disk_stops_the_run_and_loses_nothing(
             assert sorted(row["document"] for row in rows) == sorted(
                 f"wire/{number}" for number in range(DOCUMENTS)
             )
-
-
-def fill(path: Path) -> None:
-    """Fill the disk completely."""
-    with path.open("wb", buffering=0) as file, contextlib.suppress(OSError):
-        while True:
-            file.write(bytes(1 << 12))

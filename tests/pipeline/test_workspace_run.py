@@ -20,7 +20,7 @@ from penstock.pipeline.progress import BatchProgress
 from penstock.pipeline.run import run
 from penstock.pipeline.run_config import RunConfig
 from penstock.workspace import StoredSubscription, Workspace
-from penstock.workspace.workspace import DATABASE
+from penstock.workspace.layout import DATABASE
 from support.fixtures.mediated_data import GERMAN, GLOBAL
 
 

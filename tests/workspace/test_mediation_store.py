@@ -15,8 +15,8 @@ from penstock.errors import IndexFileError, MappingError
 from penstock.mediation import Mapping
 from penstock.schema import read_tree
 from penstock.workspace import Workspace, database, file_store, open_mappings, write_mappings
+from penstock.workspace.layout import DATABASE
 from penstock.workspace.migrations import MIGRATIONS
-from penstock.workspace.workspace import DATABASE
 
 CATALOGUE = read_tree("penstock schema 1\ncatalogue\n")
 LARGER = read_tree("penstock schema 1\ncatalogue\n  course*\n")

@@ -11,8 +11,9 @@ import pytest
 
 from penstock.errors import PenstockError
 from penstock.workspace import StoredSubscription, Workspace, database, open_version
+from penstock.workspace.layout import FOLDERS
 from penstock.workspace.migrations import MIGRATIONS
-from penstock.workspace.workspace import FOLDERS, PRIVATE_SINCE
+from penstock.workspace.workspace import PRIVATE_SINCE
 
 
 def code_of_opening(path: Path) -> str:

@@ -32,6 +32,7 @@ from penstock.cli.commands.pause import pause
 from penstock.cli.commands.publish import publish
 from penstock.cli.commands.relate import relate
 from penstock.cli.commands.resume import resume
+from penstock.cli.commands.retention import retention_app
 from penstock.cli.commands.run import run
 from penstock.cli.commands.schema import schema_app
 from penstock.cli.commands.status import status
@@ -71,6 +72,7 @@ COMMANDS: Final[dict[str, dict[str, Callable[..., None] | typer.Typer]]] = {
         "explain": explain,
         "status": status,
         "dead-letters": dead_letters_app,
+        "retention": retention_app,
         "clean": clean,
     },
     "Queries and files": {

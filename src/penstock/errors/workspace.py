@@ -41,6 +41,11 @@ ERRORS: dict[str, ErrorSpec] = {
         "Free some space, for example with `penstock clean`, and repeat the command: nothing is"
         " lost.",
     ),
+    "workspace.retention": ErrorSpec(
+        WorkspaceError,
+        "an age in a retention policy is out of range",
+        "Use for example `30d`; to keep rows forever, use `forever`.",
+    ),
     "workspace.name": ErrorSpec(
         WorkspaceError,
         "the name of a subscriber or subscription is invalid",

@@ -1,4 +1,4 @@
-"""Implements ``penstock run``: the stream of the inbox, backfills, compaction and progress."""
+"""Implements ``penstock run``: the inbox stream, backfills, maintenance and progress."""
 
 from __future__ import annotations
 
@@ -29,6 +29,9 @@ from penstock.pipeline.session import (
 )
 from penstock.workspace import Workspace
 from penstock.workspace.compaction import compact
+from penstock.workspace.limits import MAINTENANCE_SECONDS
+from penstock.workspace.maintenance import maintain
+from penstock.workspace.timestamps import utc_now
 
 LAST_EVENT_SECONDS_MAX: Final = 10
 """Seconds that the end of a run waits for Spark to report the last batches."""
@@ -38,6 +41,9 @@ CHECK_SECONDS: Final = 1
 
 CHECKS_PER_COMPACTION: Final = 60
 """Number of checks between two compactions."""
+
+CHECKS_PER_MAINTENANCE: Final = MAINTENANCE_SECONDS // CHECK_SECONDS
+"""Number of checks between two removals of data that is no longer needed."""
 
 
 def run(
@@ -115,6 +121,8 @@ def _run_once(
                 backfill(spark)
                 if ended or check % CHECKS_PER_COMPACTION == 0:
                     compact(workspace.tables)
+                if ended or check % CHECKS_PER_MAINTENANCE == 0:
+                    maintain(workspace, now=utc_now())
                 if ended:
                     return
 

@@ -16,7 +16,9 @@ from penstock.workspace.index_versions import (
     write_shards,
     write_version,
 )
+from penstock.workspace.maintenance import maintain
 from penstock.workspace.mapping_versions import open_mappings, write_mappings
+from penstock.workspace.retention_policy import RetentionPolicy
 from penstock.workspace.stored_subscription import StoredSubscription
 from penstock.workspace.subscriber_buckets import BUCKETS, bucket_of, buckets_of
 from penstock.workspace.subscription_store import SubscriptionStore
@@ -27,12 +29,14 @@ __all__ = [
     "OpenVersion",
     "Published",
     "Receipt",
+    "RetentionPolicy",
     "StoredSubscription",
     "SubscriptionStore",
     "Workspace",
     "bucket_of",
     "buckets_of",
     "change_version",
+    "maintain",
     "open_mappings",
     "open_version",
     "write_mappings",

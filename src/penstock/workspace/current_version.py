@@ -56,6 +56,12 @@ class CurrentVersion:
             if self._record(uri, pending.change):
                 return uri
 
+    def last(self) -> str | None:
+        """The URI of the last version that was written; ``None`` if there is none."""
+        with self._database.read_transaction() as connection:
+            recorded = connection.execute("SELECT digest FROM version").fetchone()
+        return None if recorded is None else f"{self._folder}/{recorded[0]}"
+
     def _pending(self) -> _Pending:
         with self._database.read_transaction() as connection:
             (last,) = connection.execute(

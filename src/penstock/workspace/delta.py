@@ -24,6 +24,8 @@ from deltalake import CommitProperties, DeltaTable, Schema, Transaction
 from deltalake.transaction import AddAction
 from pyarrow.fs import FileSystem, LocalFileSystem, SubTreeFileSystem
 
+from penstock.workspace.limits import OBSOLETE_HOURS, REPLACED_FILES_HOURS
+
 if TYPE_CHECKING:
     # Imports pandas, which most commands do not need.
     import pyarrow.dataset as ds
@@ -33,6 +35,13 @@ FILE_BYTES_MAX: Final = 256 << 20
 
 COMMIT_RETRIES_MAX: Final = 100
 """Retries of a commit that conflicts with a concurrent writer."""
+
+TABLE_PROPERTIES: Final = {
+    "delta.logRetentionDuration": f"interval {OBSOLETE_HOURS} hours",
+    "delta.deletedFileRetentionDuration": f"interval {REPLACED_FILES_HOURS} hours",
+}
+"""Properties of all tables. Every batch adds an entry to a table's log; the default retention of 30
+days would leave millions, which every reader lists."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -174,11 +183,19 @@ def open_dataset(table: str) -> ds.Dataset:
 def create_table(table: str, schema: pa.Schema, *, partition_by: Sequence[str] = ()) -> None:
     """Create an empty table if there is none, or add the columns that an existing one lacks."""
     if DeltaTable.is_deltatable(table):
-        _add_columns(DeltaTable(table), schema)
+        opened = DeltaTable(table)
+        _add_columns(opened, schema)
+        _set_properties(opened)
         return
     if "://" not in table:
         os.makedirs(table, exist_ok=True)
-    DeltaTable.create(table, schema, mode="ignore", partition_by=list(partition_by))
+    DeltaTable.create(
+        table,
+        schema,
+        mode="ignore",
+        partition_by=list(partition_by),
+        configuration=TABLE_PROPERTIES,
+    )
 
 
 def _add_columns(table: DeltaTable, schema: pa.Schema) -> None:
@@ -186,6 +203,12 @@ def _add_columns(table: DeltaTable, schema: pa.Schema) -> None:
     missing = [field for field in Schema.from_arrow(schema).fields if field.name not in known]
     if missing:
         table.alter.add_columns(missing)
+
+
+def _set_properties(table: DeltaTable) -> None:
+    """Set the properties of a table that an older version of Penstock created."""
+    if not TABLE_PROPERTIES.items() <= table.metadata().configuration.items():
+        table.alter.set_table_properties(TABLE_PROPERTIES)
 
 
 def last_committed_batch(table: str, stream: str) -> int | None:

@@ -58,6 +58,27 @@ LEFTOVER_HOURS: Final[int] = 24
 """Age in hours at which `penstock clean` removes an unused file; a younger one may belong to a
 process that is still running."""
 
+OBSOLETE_HOURS: Final[int] = 1
+"""Age in hours at which a table's file is removed that compaction or retention has replaced, and an
+entry of the table's log. A reader that opened the table before may read them until then."""
+
+REPLACED_FILES_HOURS: Final[int] = 24
+"""Hours for which a table's log names the files that compaction or retention has replaced. One that
+was not removed by then is found like a file that was never committed."""
+
+UNCOMMITTED_HOURS: Final[int] = 168
+"""Age in hours at which a file in a table's folder is removed that no commit ever referred to: left
+by a task that failed, or written by a batch that is still running."""
+
+LOG_BYTES_MAX: Final[int] = 64 << 20
+"""Bytes of the log of Spark's messages above which it is emptied."""
+
+RETENTION_DAYS_MAX: Final[int] = 36_500
+"""Days in a retention policy."""
+
+MAINTENANCE_SECONDS: Final[int] = 600
+"""Seconds between two removals of data that a running stream no longer needs."""
+
 DELIVERY_FRAGMENTS_MAX: Final[int] = 1_000
 """Fragments in a delivery: the first in the document, for keywords the best answers. If there are
 more, a last fragment of the kind `more` states how many were left out."""

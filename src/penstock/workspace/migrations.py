@@ -140,6 +140,15 @@ ADD COLUMN header_tests TEXT NOT NULL DEFAULT '{}';  -- a JSON object, keys sort
 """
 
 
+_RETENTION = """
+-- The age in seconds up to which rows are kept; what has no row is kept forever.
+CREATE TABLE retention (
+    kind TEXT PRIMARY KEY CHECK (kind IN ('documents', 'deliveries', 'dead_letters')),
+    seconds INTEGER NOT NULL CHECK (seconds >= 0)
+) STRICT, WITHOUT ROWID;
+"""
+
+
 def _create_tables(connection: sqlite3.Connection) -> None:
     _execute(connection, _TABLES)
 
@@ -165,6 +174,10 @@ def _add_header_tests(connection: sqlite3.Connection) -> None:
     _execute(connection, _HEADER_TESTS)
 
 
+def _add_retention(connection: sqlite3.Connection) -> None:
+    _execute(connection, _RETENTION)
+
+
 def _execute(connection: sqlite3.Connection, script: str) -> None:
     # executescript() would commit, and splitting at semicolons would break triggers.
     statement = ""
@@ -181,5 +194,6 @@ MIGRATIONS: Final[tuple[Callable[[sqlite3.Connection], None], ...]] = (
     _add_mediation,
     _add_subscription_numbers,
     _add_header_tests,
+    _add_retention,
 )
 """Migration ``n`` leads from format ``n`` to ``n + 1``; format 0 is an empty file."""

@@ -1,28 +1,40 @@
-"""Retention: finds what may be removed from a workspace, for removal after confirmation.
+"""Retention: finds what may be removed from a workspace, and removes it.
 
 Nothing is removed that the next batch, a batch that Spark may replay, the current subscriptions or
-a concurrent reader still needs.
+a concurrent reader still needs. Files are found and removed without writing anything and without
+the database, so that space can be freed on a full disk.
 """
 
 from __future__ import annotations
 
+import errno
+import os
 import shutil
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 from deltalake import DeltaTable
+from deltalake.exceptions import DeltaError
 
-from penstock.errors import IndexFileError
+from penstock.errors import IndexFileError, error
 from penstock.workspace.batch_records import BatchRecord, BatchRecords
 from penstock.workspace.delta import last_committed_batch
 from penstock.workspace.index_versions import files_of
-from penstock.workspace.limits import LEFTOVER_HOURS
+from penstock.workspace.layout import WorkspaceLayout
+from penstock.workspace.limits import (
+    LEFTOVER_HOURS,
+    LOG_BYTES_MAX,
+    OBSOLETE_HOURS,
+    UNCOMMITTED_HOURS,
+)
+from penstock.workspace.retention_policy import RetentionPolicy
 from penstock.workspace.table_reader import read_rows
 from penstock.workspace.workspace import Workspace
 
@@ -34,27 +46,36 @@ class Removal:
     what: str
     count: int
     bytes: int | None
-    """Bytes on disk; ``None`` for rows of a table, whose files are vacuumed later."""
+    """Bytes on disk; ``None`` for rows of a table, whose files are removed later."""
     remove: Callable[[], None]
 
 
-def removals(workspace: Workspace, *, keep: timedelta, now: datetime) -> list[Removal]:
-    """What may be removed: data older than ``keep``, and files that are no longer needed."""
-    before = now - keep
-    tables = workspace.tables
+def removals(workspace: Workspace, *, policy: RetentionPolicy, now: datetime) -> list[Removal]:
+    """What may be removed: rows that the policy does not keep, and files that nothing needs.
+
+    Files come first: they are removed without writing, while removing rows needs some free space.
+    """
     found = [
-        _files("processed inbox files", processed_files(workspace)),
-        _rows("documents", tables.documents, "published_at", before),
-        _rows("deliveries", tables.deliveries, "delivered_at", before),
-        _rows("dead letters", tables.dead_letters, "refused_at", before),
-        _rows("batch counts", tables.counts, "finished_at", before, keep_last=True),
-        _identities(workspace, before),
-        _expired(workspace, before),
-        _records(workspace),
+        *file_removals(workspace, now=now),
         _files("unused index files", _unused_indexes(workspace, now)),
         _files("unused mapping files", _unused_mappings(workspace, now)),
-        _files("temporary files of interrupted processes", _temporary_files(workspace, now)),
-        *(_vacuum(name, getattr(tables, name)) for name in _TABLES),
+        *_row_removals(workspace, policy, now),
+    ]
+    return [removal for removal in found if removal.count]
+
+
+def file_removals(layout: WorkspaceLayout, *, now: datetime) -> list[Removal]:
+    """The files that may be removed. The database of the workspace is not needed."""
+    tables = layout.tables
+    found = [
+        _files("processed inbox files", processed_files(layout)),
+        _records(layout),
+        _files("temporary files of interrupted processes", _temporary_files(layout, now)),
+        *(
+            _files(f"obsolete files of table {name}", _obsolete_files(getattr(tables, name)))
+            for name in _TABLES
+        ),
+        _log(layout.log),
     ]
     return [removal for removal in found if removal.count]
 
@@ -62,12 +83,12 @@ def removals(workspace: Workspace, *, keep: timedelta, now: datetime) -> list[Re
 _TABLES = ("documents", "deliveries", "dead_letters", "counts")
 
 
-def processed_files(workspace: Workspace) -> list[Path]:
+def processed_files(layout: WorkspaceLayout) -> list[Path]:
     """The inbox files that are committed to the tables and cannot be replayed any more.
 
     Spark may replay the last committed batch, because it records the batch in its checkpoint later.
     """
-    counts = read_rows(workspace.tables.counts, None, ["stream", "batch", "last_sequence"])
+    counts = read_rows(layout.tables.counts, None, ["stream", "batch", "last_sequence"])
     if counts is None or counts.num_rows == 0:
         return []
     last_batches = counts.group_by("stream").aggregate([("batch", "max")])
@@ -76,23 +97,51 @@ def processed_files(workspace: Workspace) -> list[Path]:
     last: int | None = pc.max(settled.column("last_sequence")).as_py()
     if last is None:
         return []
-    committed = _sequences_up_to(workspace, last)
-    processed = []
-    for path in sorted(workspace.inbox.folder.glob("*.parquet")):
-        first = int(path.stem)
-        end = first + pq.read_metadata(path).num_rows
-        # Its batch is committed, and did contain this file.
-        if end <= last + 1 and not committed.isdisjoint(range(first, end)):
-            processed.append(path)
-    return processed
+    ranges = {path: _sequence_range(path) for path in layout.inbox_folder.glob("*.parquet")}
+    settled_ranges = {path: each for path, each in ranges.items() if each.stop <= last + 1}
+    if not settled_ranges:
+        return []
+    first = min(each.start for each in settled_ranges.values())
+    committed = _sequences_between(layout, first, last)
+    # A file that was not in its batch is still waiting.
+    return sorted(path for path, each in settled_ranges.items() if not committed.isdisjoint(each))
 
 
-def _sequences_up_to(workspace: Workspace, last: int) -> set[int]:
+def _sequence_range(path: Path) -> range:
+    """The sequence numbers of the documents in an inbox file."""
+    first = int(path.stem)
+    return range(first, first + pq.read_metadata(path).num_rows)
+
+
+def _sequences_between(layout: WorkspaceLayout, first: int, last: int) -> set[int]:
     found: set[int] = set()
-    for table in (workspace.tables.documents, workspace.tables.dead_letters):
-        rows = read_rows(table, pc.field("sequence") <= last, ["sequence"])
+    condition = (pc.field("sequence") >= first) & (pc.field("sequence") <= last)
+    for table in (layout.tables.documents, layout.tables.dead_letters):
+        rows = read_rows(table, condition, ["sequence"])
         if rows is not None:
-            found.update(row["sequence"] for row in rows.to_pylist())
+            values: list[Any] = rows.column("sequence").to_pylist()
+            found.update(values)
+    return found
+
+
+def _row_removals(workspace: Workspace, policy: RetentionPolicy, now: datetime) -> list[Removal]:
+    tables = workspace.tables
+    found = []
+    if policy.documents is not None:
+        before = now - policy.documents
+        found.append(_rows("documents", tables.documents, "published_at", before))
+        found.append(_identities(workspace, before))
+    if policy.deliveries is not None:
+        before = now - policy.deliveries
+        found.append(_rows("deliveries", tables.deliveries, "delivered_at", before))
+    if policy.dead_letters is not None:
+        before = now - policy.dead_letters
+        found.append(_rows("dead letters", tables.dead_letters, "refused_at", before))
+    longest = policy.longest()
+    if longest is not None:
+        before = now - longest
+        found.append(_rows("batch counts", tables.counts, "finished_at", before, keep_last=True))
+        found.append(_expired(workspace, before))
     return found
 
 
@@ -133,23 +182,39 @@ def _rows(
 
 
 def _delete(table: str, predicate: str) -> None:
-    DeltaTable(table).delete(predicate)
+    try:
+        DeltaTable(table).delete(predicate)
+    except (DeltaError, OSError) as failure:
+        disk_full = os.strerror(errno.ENOSPC)
+        if disk_full in str(failure):
+            raise error("workspace.full", f"{table}: {disk_full.lower()}") from failure
+        raise
 
 
-def _vacuum(name: str, table: str) -> Removal:
-    """Files that no table version of the last week refers to."""
-    paths: list[Path] = []
-    if DeltaTable.is_deltatable(table):
-        # `full`: also the files of failed tasks, which no version ever referred to.
-        unused = DeltaTable(table).vacuum(dry_run=True, full=True)
-        paths = [Path(table) / path for path in unused]
+def _obsolete_files(table: str) -> list[Path]:
+    """Files that the table's current version does not refer to, once no reader needs them.
 
-    def vacuum() -> None:
-        DeltaTable(table).vacuum(dry_run=False, full=True)
-        DeltaTable(table).cleanup_metadata()
+    They are only listed here: `vacuum` itself would commit to the table, which a full disk
+    prevents.
+    """
+    if not DeltaTable.is_deltatable(table):
+        return []
+    opened = DeltaTable(table)
+    replaced = opened.vacuum(OBSOLETE_HOURS, dry_run=True, enforce_retention_duration=False)
+    # `full`: also files that no version ever referred to.
+    uncommitted = opened.vacuum(
+        UNCOMMITTED_HOURS, dry_run=True, enforce_retention_duration=False, full=True
+    )
+    paths = {Path(table) / path for path in (*replaced, *uncommitted)}
+    # The log names replaced files for some time after their removal.
+    return sorted(path for path in paths if path.exists())
 
-    size = sum(_size(path) for path in paths if path.exists())
-    return Removal(f"obsolete files of table {name}", len(paths), size, vacuum)
+
+def _log(path: Path) -> Removal:
+    """The log of Spark's messages, if it is large; it is emptied, because Spark appends to it."""
+    size = _size(path) if path.exists() else 0
+    is_large = size > LOG_BYTES_MAX
+    return Removal("log of Spark's messages", int(is_large), size, partial(os.truncate, path, 0))
 
 
 def _identities(workspace: Workspace, before: datetime) -> Removal:
@@ -175,10 +240,11 @@ def _expired(workspace: Workspace, before: datetime) -> Removal:
 
 
 def _unused_indexes(workspace: Workspace, now: datetime) -> list[Path]:
-    """Files of versions that are neither current nor in the record of a replayable batch."""
+    """Files of versions that are neither the last one nor in the record of a replayable batch."""
     used: set[str] = set()
     recorded = [uri for record in _replayable(workspace) for uri in record.versions]
-    for uri in {workspace.current_version(), *recorded}:
+    last = workspace.last_version()
+    for uri in {*recorded, *([] if last is None else [last])}:
         try:
             used.update(files_of(uri))
         except IndexFileError:
@@ -192,19 +258,19 @@ def _unused_mappings(workspace: Workspace, now: datetime) -> list[Path]:
     return [path for path in _old(workspace.mappings.iterdir(), now) if path.name not in used]
 
 
-def _replayable(workspace: Workspace) -> list[BatchRecord]:
+def _replayable(layout: WorkspaceLayout) -> list[BatchRecord]:
     """The records of batches that are not committed or that Spark may replay."""
     return [
         record
-        for records, last in _recorded_streams(workspace)
+        for records, last in _recorded_streams(layout)
         for record in records.all()
         if record.batch >= last
     ]
 
 
-def _records(workspace: Workspace) -> Removal:
+def _records(layout: WorkspaceLayout) -> Removal:
     """Records of committed batches that Spark will not replay."""
-    streams = _recorded_streams(workspace)
+    streams = _recorded_streams(layout)
     count = sum(record.batch < last for records, last in streams for record in records.all())
 
     def delete() -> None:
@@ -214,24 +280,24 @@ def _records(workspace: Workspace) -> Removal:
     return Removal("records of committed batches", count, None, delete)
 
 
-def _recorded_streams(workspace: Workspace) -> list[tuple[BatchRecords, int]]:
+def _recorded_streams(layout: WorkspaceLayout) -> list[tuple[BatchRecords, int]]:
     """The records of each stream, with the stream's last committed batch."""
-    counts = workspace.tables.counts
+    counts = layout.tables.counts
     if not DeltaTable.is_deltatable(counts):
         return []
     found = []
-    for folder in sorted(workspace.batches.iterdir()):
+    for folder in sorted(layout.batches.iterdir()):
         last = last_committed_batch(counts, folder.name)
-        records = BatchRecords(str(workspace.batches), folder.name)
+        records = BatchRecords(str(layout.batches), folder.name)
         found.append((records, 0 if last is None else last))
     return found
 
 
-def _temporary_files(workspace: Workspace, now: datetime) -> list[Path]:
+def _temporary_files(layout: WorkspaceLayout, now: datetime) -> list[Path]:
     """Temporary files that were never renamed."""
     return [
-        *_old(workspace.checkpoints.rglob("*.tmp"), now),
-        *_old(workspace.batches.rglob("*.part"), now),
+        *_old(layout.checkpoints.rglob("*.tmp"), now),
+        *_old(layout.batches.rglob("*.part"), now),
     ]
 
 

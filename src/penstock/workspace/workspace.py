@@ -15,10 +15,11 @@ from penstock.workspace.database import Database
 from penstock.workspace.dead_letters import DeadLetters
 from penstock.workspace.file_locks import file_lock
 from penstock.workspace.inbox import Inbox, Published
+from penstock.workspace.layout import DATABASE, FOLDERS, LOG, WorkspaceLayout
 from penstock.workspace.mailbox import Mailbox
 from penstock.workspace.mediation_store import MediationStore
-from penstock.workspace.pipeline_tables import Tables
 from penstock.workspace.private_files import create_private, make_private, make_private_folder
+from penstock.workspace.retention_policy import RetentionStore
 from penstock.workspace.status import (
     Status,
     deliveries_by_subscriber,
@@ -27,22 +28,6 @@ from penstock.workspace.status import (
     sum_strays,
 )
 from penstock.workspace.subscription_store import SubscriptionStore
-
-DATABASE: Final = "penstock.sqlite"
-
-FOLDERS: Final = (
-    "inbox",
-    "staging",
-    "indexes",
-    "mappings",
-    "tables",
-    "checkpoints",
-    "batches",
-)
-"""The folders in a workspace; ``tables`` contains the Delta tables."""
-
-LOG: Final = "spark.log"
-"""The file that Spark's messages are appended to."""
 
 PRIVATE_SINCE: Final = 4
 """The format since which a workspace is created without access for others."""
@@ -56,7 +41,7 @@ _PRIVATE_NAMES: Final = frozenset(
 )
 
 
-class Workspace:
+class Workspace(WorkspaceLayout):
     """A folder of subscriptions, documents and deliveries.
 
     Examples
@@ -72,7 +57,7 @@ class Workspace:
     """
 
     def __init__(self, path: Path, opened: Database) -> None:
-        self.path = path
+        super().__init__(path)
         for name in FOLDERS:
             make_private_folder(path / name)
         self._database = opened
@@ -81,11 +66,13 @@ class Workspace:
         """The subscriptions."""
         self.mediation = MediationStore(opened, str(self.mappings))
         """Global schemas, local schemas and their mappings."""
-        self.inbox = Inbox(opened, path / "inbox", path / "staging")
+        self.inbox = Inbox(opened, self.inbox_folder, self.staging)
         """Published documents that wait for the pipeline."""
         self.inbox.recover()
         self.dead_letters = DeadLetters(opened, self.inbox, self.tables)
         """Refused documents and their replays."""
+        self.retention = RetentionStore(opened)
+        """How long documents, deliveries and dead letters are kept."""
 
     @classmethod
     def create(cls, path: str | Path) -> Workspace:
@@ -156,31 +143,6 @@ class Workspace:
             mailboxes=mailboxes,
         )
 
-    @property
-    def indexes(self) -> Path:
-        """The folder of index versions."""
-        return self.path / "indexes"
-
-    @property
-    def mappings(self) -> Path:
-        """The folder of mapping versions."""
-        return self.path / "mappings"
-
-    @property
-    def checkpoints(self) -> Path:
-        """The folder of Spark's checkpoints."""
-        return self.path / "checkpoints"
-
-    @property
-    def batches(self) -> Path:
-        """The folder of batch records."""
-        return self.path / "batches"
-
-    @property
-    def tables(self) -> Tables:
-        """The Delta tables that the pipeline writes."""
-        return Tables(str(self.path / "tables"))
-
     def lock(self, name: str, *, wait: bool = True) -> AbstractContextManager[None]:
         """Hold a named lock of this workspace.
 
@@ -198,6 +160,10 @@ class Workspace:
         a million subscriptions after many.
         """
         return self._current_version.uri()
+
+    def last_version(self) -> str | None:
+        """The URI of the last index version that was written; ``None`` if there is none."""
+        return self._current_version.last()
 
     def publish(self, documents: Iterable[Document]) -> Published:
         """Publish documents to the inbox; those published before are skipped.

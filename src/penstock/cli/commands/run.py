@@ -94,7 +94,6 @@ def run(
     from penstock.workspace import Workspace
     from penstock.workspace.private_files import create_private
     from penstock.workspace.status import past_deliveries
-    from penstock.workspace.workspace import LOG
 
     for_spark = spark_options(master, remote, conf)
     config = RunConfig(
@@ -108,7 +107,7 @@ def run(
     # The lock comes first: starting Spark takes seconds.
     with Workspace.open(workspace) as opened, opened.lock("run", wait=False), StopSignals() as stop:
         past_before = past_deliveries(opened.tables)
-        log = opened.path / LOG
+        log = opened.log
         create_private(log)
         view: _View = _LiveView(totals) if err().is_terminal else _LineView()
 
