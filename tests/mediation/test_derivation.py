@@ -102,6 +102,37 @@ def test_inserts_with_the_same_path_are_one() -> None:
     assert operators(found) == ["insert n/m (b, c)"]
 
 
+SHARED = ("/c /c", "/c/a /c/s/x/a", "/c/b /c/s/y/b")
+
+
+def test_inserts_share_the_elements_that_occur_once() -> None:
+    found = derived("c\n  a\n  b\n", "c\n  s?\n    x\n      a\n    y*\n      b\n", *SHARED)
+    assert operators(found) == ["insert s/x (a) sharing s", "insert s/y (b) sharing s"]
+    assert found.comparison.is_same
+    assert (found.unreached, found.separate) == ((), ())
+
+
+def test_inserts_share_as_many_levels_as_occur_once() -> None:
+    local, pairs = "c\n  a\n  b\n  d\n", ("/c /c", "/c/a /c/s/t/u/a", "/c/b /c/s/t/u/v/b")
+    target = "c\n  s\n    d\n    t\n      u*\n        a\n        v\n          b\n"
+    found = derived(local, target, *pairs, "/c/d /c/s/d")
+    assert operators(found) == [
+        "insert s/t/u (a) sharing s/t",
+        "insert s/t/u/v (b) sharing s/t",
+        "insert s (d) sharing s",
+    ]
+    assert list(map(str, found.separate)) == [
+        "/c gets several /c/s/t/u, one for each path below it: the global schema allows more than"
+        " one"
+    ]
+
+
+def test_inserts_into_an_element_that_may_repeat_stay_apart_and_are_reported() -> None:
+    found = derived("c\n  a\n  b\n", "c\n  s*\n    x\n      a\n    y\n      b\n", *SHARED)
+    assert operators(found) == ["insert s/x (a)", "insert s/y (b)"]
+    assert [str(each.repeated) for each in found.separate] == ["/c/s"]
+
+
 def test_an_insert_of_all_children_is_insert_plus() -> None:
     found = derived(
         "a\n  b\n  c\n", "a\n  n\n    b\n    c\n", "/a /a", "/a/b /a/n/b", "/a/c /a/n/c"

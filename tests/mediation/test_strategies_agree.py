@@ -12,8 +12,15 @@ from hypothesis import given
 
 from penstock.documents import Fragment
 from penstock.matching import Matcher, SubscriptionIndex
-from penstock.mediation import Mapping, MediatedMatcher, Way
-from support.contracts.mediation_cases import NAMESPACES, cases, paths_to_all_nodes, query_texts
+from penstock.mediation import Mapping, MediatedMatcher, SchemaMatching, Way, derive
+from penstock.schema import read_tree
+from support.contracts.mediation_cases import (
+    NAMESPACES,
+    cases,
+    cases_with_shared_elements,
+    paths_to_all_nodes,
+    query_texts,
+)
 from support.contracts.native_engines import NATIVE_ENGINES, needs_native
 
 # The native engines are compared with the reference.
@@ -67,12 +74,33 @@ def test_each_node_is_where_the_reference_has_it(case: tuple[Mapping, bytes]) ->
     check(mapping, document, paths_to_all_nodes(mapping, document))
 
 
+@given(cases_with_shared_elements())
+def test_shared_elements_are_where_the_reference_has_them(case: tuple[Mapping, bytes]) -> None:
+    mapping, document = case
+    check(mapping, document, paths_to_all_nodes(mapping, document))
+
+
 @given(cases(), query_texts())
 def test_any_query_selects_the_same_as_the_reference(
     case: tuple[Mapping, bytes], queries: list[str]
 ) -> None:
     mapping, document = case
     check(mapping, document, queries)
+
+
+@pytest.mark.parametrize("strategy", STRATEGIES)
+@pytest.mark.parametrize("engine", ["reference", *NATIVE_ENGINES])
+def test_a_conjunction_of_two_children_inserted_below_one_element_matches(
+    engine: str, strategy: Way
+) -> None:
+    local = read_tree("penstock schema 1\nc\n  a text\n  b text\n")
+    target = read_tree("penstock schema 1\nc\n  s\n    x\n      a text\n    y\n      b text\n")
+    matching = SchemaMatching.from_text("penstock matching 1\n/c /c\n/c/a /c/s/x/a\n/c/b /c/s/y/b")
+    mapping = derive(local, target, matching).mapping
+    query = "/c/s[x/a='1' and y/b='2']"
+    mediated = MediatedMatcher(matcher_of([query, "/c/s[2]"], engine), way=strategy)
+    assert list(mediated.match(b"<c><a>1</a><b>2</b></c>", mapping).ids) == [query]
+    assert list(mediated.match(b"<c><a>1</a><b>3</b></c>", mapping).ids) == []
 
 
 @pytest.mark.parametrize("encoding", ["utf-16", "iso-8859-1"])

@@ -214,6 +214,7 @@ impl MappingMaker<'_> {
 
     fn insert(&mut self, node: u32) {
         let path = vec![name(self.byte()); 1 + usize::from(self.byte()) % 2];
+        let shared = usize::from(self.byte()) % (path.len() + 1);
         let takes_all = node == 0 || self.byte() % 2 == 1;
         let moved = match takes_all {
             true => std::mem::take(&mut self.children[node as usize]),
@@ -227,7 +228,7 @@ impl MappingMaker<'_> {
         let children = (!takes_all).then_some(moved);
         self.nodes[node as usize]
             .operators
-            .push(Operator::Insert(path, children));
+            .push(Operator::Insert(path, shared, children));
     }
 
     fn upgrade(&mut self, node: u32) {

@@ -78,8 +78,8 @@ fn operator_of(tuple: &Bound<'_, PyTuple>) -> PyResult<Operator> {
             Operator::ToElement(attribute, name, node)
         }
         "insert" => {
-            let (path, children) = rest.extract()?;
-            Operator::Insert(path, children)
+            let (path, shared, children) = rest.extract()?;
+            Operator::Insert(path, shared, children)
         }
         "upgrade" => Operator::Upgrade(rest.extract::<(_,)>()?.0),
         "downgrade" => {

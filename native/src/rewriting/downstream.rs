@@ -11,7 +11,7 @@ pub(super) struct Downstream<H> {
     pub provenance: Provenance,
     depth: u64,
     depth_max: u64,
-    /// The open inserted paths: the depth of the innermost element and the path's placeholder.
+    /// The open inserted elements: the depth and the placeholder of each.
     inserted: Vec<(u64, Placeholder)>,
 }
 
@@ -92,19 +92,20 @@ impl<H: Handler> Downstream<H> {
     ) -> Result<(), Stop> {
         for &symbol in path {
             self.start(context, bound.name(symbol), &[], Span::default())?;
-        }
-        if H::SPANS {
-            let placeholder = self.provenance.add(Vec::new(), None);
-            self.inserted.push((self.depth, placeholder));
+            if H::SPANS {
+                let placeholder = self.provenance.add(Vec::new(), None);
+                self.inserted.push((self.depth, placeholder));
+            }
         }
         Ok(())
     }
 
-    /// Ends the elements of the innermost inserted path.
+    /// Ends the innermost elements of an inserted path.
     pub fn end_path(&mut self, path: &[Symbol]) -> Result<(), Stop> {
-        let inserted = self.inserted.pop();
-        let span = inserted.map_or(Span::default(), |(_, placeholder)| placeholder.span());
-        path.iter().try_for_each(|_| self.end(span))
+        path.iter().try_for_each(|_| {
+            let inserted = self.inserted.pop();
+            self.end(inserted.map_or(Span::default(), |(_, placeholder)| placeholder.span()))
+        })
     }
 
     /// Adds a child of the innermost inserted element to what that stands for.

@@ -32,10 +32,10 @@ pub(super) enum PlacementTask {
     PlaceBuffered(Span),
     /// Ends an element with operators.
     Close(Span),
-    /// Starts an inserted path of a schema node.
-    StartPath(SchemaNodeId, u32),
-    /// Ends an inserted path of a schema node.
-    EndPath(SchemaNodeId, u32),
+    /// Starts an inserted path of a schema node; as many elements as the last number says are open.
+    StartPath(SchemaNodeId, u32, usize),
+    /// Ends an inserted path of a schema node; as many elements as the last number says stay open.
+    EndPath(SchemaNodeId, u32, usize),
     /// Drops the trees buffered after the mark.
     Truncate(BufferMark),
 }
@@ -104,7 +104,7 @@ impl<'m, H: Handler> ElementPlacement<'m, H> {
             self.downstream.end(span)?;
         }
         if starts_path {
-            let path = &operators.inserted_paths[0];
+            let path = &operators.inserted_paths[0].names;
             self.downstream.start_path(context, &self.bound, path)?;
         }
         Ok(())
@@ -337,13 +337,14 @@ impl<'m, H: Handler> ElementPlacement<'m, H> {
                     }
                     self.buffers.elements.pop();
                 }
-                PlacementTask::StartPath(schema_node, path) => {
+                PlacementTask::StartPath(schema_node, path, open) => {
                     let path = &self.operators(schema_node).inserted_paths[path as usize];
+                    let path = &path.names[open..];
                     self.downstream.start_path(context, &self.bound, path)?;
                 }
-                PlacementTask::EndPath(schema_node, path) => {
+                PlacementTask::EndPath(schema_node, path, open) => {
                     let path = &self.operators(schema_node).inserted_paths[path as usize];
-                    self.downstream.end_path(path)?;
+                    self.downstream.end_path(&path.names[open..])?;
                 }
                 PlacementTask::Truncate(mark) => {
                     if self.buffers.trees.truncate(mark) {
@@ -452,14 +453,25 @@ impl<'m, H: Handler> ElementPlacement<'m, H> {
             .split_at(state.buffered.partition_point(is_inserted));
         tasks.push(PlacementTask::Truncate(state.mark));
         let push_inserted = |tasks: &mut Vec<PlacementTask>| {
-            for moved in inserted.chunk_by(|one, other| one.0 == other.0).rev() {
-                let Destination::InsertedPath(number) = moved[0].0 else {
-                    unreachable!("buffered children go into a path or after the element");
-                };
-                tasks.push(PlacementTask::EndPath(schema_node, number));
+            let number_of = |moved: &[(Destination, NodeId)]| match moved[0].0 {
+                Destination::InsertedPath(number) => number,
+                _ => unreachable!("buffered children go into a path or after the element"),
+            };
+            let paths = &operators.inserted_paths;
+            let mut stay_open = 0;
+            let mut chunks = inserted
+                .chunk_by(|one, other| one.0 == other.0)
+                .rev()
+                .peekable();
+            while let Some(moved) = chunks.next() {
+                let number = number_of(moved);
+                tasks.push(PlacementTask::EndPath(schema_node, number, stay_open));
                 let nodes = moved.iter().rev();
                 tasks.extend(nodes.map(|&(_, node)| PlacementTask::Send(node)));
-                tasks.push(PlacementTask::StartPath(schema_node, number));
+                stay_open = chunks.peek().map_or(0, |before| {
+                    paths[number as usize].common(&paths[number_of(before) as usize])
+                });
+                tasks.push(PlacementTask::StartPath(schema_node, number, stay_open));
             }
         };
         // Inserted paths are children too: if all children move after the element, so do they.
@@ -474,7 +486,7 @@ impl<'m, H: Handler> ElementPlacement<'m, H> {
             push_inserted(tasks);
         }
         if state.path_open {
-            tasks.push(PlacementTask::EndPath(schema_node, 0));
+            tasks.push(PlacementTask::EndPath(schema_node, 0, 0));
         }
     }
 }

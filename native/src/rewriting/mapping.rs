@@ -57,8 +57,10 @@ pub enum Operator {
     RenameAttribute(Name, Name),
     /// Turns an attribute into a child element with this name and number.
     ToElement(Name, Name, SchemaNodeId),
-    /// Moves the given children, or all, into a new path of elements.
-    Insert(Vec<Name>, Option<Vec<SchemaNodeId>>),
+    /// Moves the given children, or all, into a new path of elements. As many elements of the path as
+    /// the number says are shared with the other Inserts at the node whose paths begin with them; such
+    /// Inserts follow each other.
+    Insert(Vec<Name>, usize, Option<Vec<SchemaNodeId>>),
     /// Moves the given children, or all, after the node.
     Upgrade(Option<Vec<SchemaNodeId>>),
     /// Moves the given children into another child.
@@ -107,6 +109,23 @@ pub(super) enum Destination {
     AfterElement,
 }
 
+/// The path of an Insert.
+#[derive(Debug)]
+pub(super) struct InsertedPath {
+    pub names: Vec<Symbol>,
+    /// How many elements are shared with other paths that begin with them.
+    shared: usize,
+}
+
+impl InsertedPath {
+    /// How many elements this path has in common with another one of the same node.
+    pub fn common(&self, other: &InsertedPath) -> usize {
+        let same = self.names.iter().zip(&other.names);
+        let same = same.take_while(|(one, other)| one == other).count();
+        same.min(self.shared).min(other.shared)
+    }
+}
+
 /// The operators at one node, except Rename and Exchange.
 #[derive(Debug, Default)]
 pub(super) struct NodeOperators {
@@ -123,7 +142,7 @@ pub(super) struct NodeOperators {
     /// Index in `downgrade_targets` by moved child; each child has at most one.
     pub downgraded_by: SortedMap<u32>,
     /// The paths of the Inserts, in order.
-    pub inserted_paths: Vec<Vec<Symbol>>,
+    pub inserted_paths: Vec<InsertedPath>,
     /// The children that a Downgrade moves, and its targets.
     in_downgrade: SortedMap<()>,
     /// The destinations of children that an operator names.
@@ -260,10 +279,12 @@ impl NodeOperators {
                 self.in_downgrade.insert(*target, ());
                 self.downgrade_targets.push(*target);
             }
-            Operator::Insert(path, children) => {
+            Operator::Insert(path, shared, children) => {
                 let buffered = Destination::InsertedPath(next_index(&self.inserted_paths));
-                self.inserted_paths
-                    .push(path.iter().map(|name| symbols.intern(name)).collect());
+                self.inserted_paths.push(InsertedPath {
+                    names: path.iter().map(|name| symbols.intern(name)).collect(),
+                    shared: *shared,
+                });
                 // Without text, all children follow each other in the new path. Of the virtual root's
                 // children, either all are moved or none.
                 let streams = is_virtual_root || (children.is_none() && !has_text);

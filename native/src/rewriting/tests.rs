@@ -143,7 +143,7 @@ fn an_attribute_is_not_renamed_to_the_name_of_another() {
 fn attributes_become_elements_before_all_other_children() {
     let operators = vec![
         Operator::ToElement(name("x"), name("made"), 3),
-        Operator::Insert(vec![name("s")], Some(vec![2, 3])),
+        Operator::Insert(vec![name("s")], 0, Some(vec![2, 3])),
     ];
     let nodes = [
         (0, "", false, vec![]),
@@ -206,7 +206,7 @@ fn an_exchange_at_the_root_gives_a_forest_that_an_insert_can_wrap() {
         xml(&mapping(&nodes(vec![]), 0), document),
         "<b>1<a><c></c></a></b><b>2<a><c></c></a></b>"
     );
-    let wrap = vec![Operator::Insert(vec![name("w")], Some(vec![2]))];
+    let wrap = vec![Operator::Insert(vec![name("w")], 0, Some(vec![2]))];
     let wrapped = mapping(&nodes(wrap), 0);
     assert_eq!(
         xml(&wrapped, document),
@@ -216,8 +216,36 @@ fn an_exchange_at_the_root_gives_a_forest_that_an_insert_can_wrap() {
 }
 
 #[test]
+fn inserts_share_elements_and_their_provenance() {
+    let path = |names: &str| names.split('/').map(name).collect::<Vec<_>>();
+    let inserts = vec![
+        Operator::Insert(path("s/x"), 1, Some(vec![2])),
+        Operator::Insert(path("s/y"), 1, Some(vec![3])),
+        Operator::Insert(path("s/z"), 0, Some(vec![4])),
+    ];
+    let nodes = [
+        (0, "", false, vec![]),
+        (0, "c", false, inserts),
+        (1, "a", false, vec![]),
+        (1, "b", false, vec![]),
+        (1, "d", false, vec![]),
+    ];
+    let mapping = mapping(&nodes, 0);
+    let found = rewritten(&mapping, "<c><d/><b/><a/></c>");
+    assert_eq!(
+        found.handler.xml,
+        "<c><s><x><a></a></x><y><b></b></y></s><s><z><d></d></z></s></c>"
+    );
+    let shared = found.handler.ended.iter().filter(|(local, _)| local == "s");
+    let spans = shared.map(|(_, span)| found.provenance.resolve(&[*span]));
+    let ranges = spans.map(|spans| (spans[0].start, spans[0].end));
+    assert_eq!(ranges.collect::<Vec<_>>(), [(7, 15), (3, 7)]);
+    assert_eq!(xml(&mapping, "<c><b/></c>"), "<c><s><y><b></b></y></s></c>");
+}
+
+#[test]
 fn the_provenance_of_an_inserted_element_is_its_content() {
-    let insert = Operator::Insert(vec![name("s"), name("t")], Some(vec![2]));
+    let insert = Operator::Insert(vec![name("s"), name("t")], 0, Some(vec![2]));
     let nodes = [
         (0, "", false, vec![]),
         (0, "a", false, vec![insert]),
@@ -268,7 +296,7 @@ fn a_document_that_exceeds_a_limit_is_stopped() {
 
 #[test]
 fn empty_elements_count_towards_the_buffer_limit() {
-    let insert = Operator::Insert(vec![name("s")], Some(vec![2]));
+    let insert = Operator::Insert(vec![name("s")], 0, Some(vec![2]));
     let nodes = [
         (0, "", false, vec![]),
         (0, "a", false, vec![insert]),
@@ -290,7 +318,7 @@ fn empty_elements_count_towards_the_buffer_limit() {
 
 #[test]
 fn deep_trees_are_buffered_and_replayed_without_recursion() {
-    let insert = Operator::Insert(vec![name("s")], Some(vec![2]));
+    let insert = Operator::Insert(vec![name("s")], 0, Some(vec![2]));
     let nodes = [
         (0, "", false, vec![]),
         (0, "a", false, vec![insert]),

@@ -10,7 +10,7 @@ import importlib
 from typing import TYPE_CHECKING
 
 from penstock.mediation.correspondence import Rating, SchemaMatching
-from penstock.mediation.derivation import Derivation, derive
+from penstock.mediation.derivation import Derivation, SeparateInserts, derive
 from penstock.mediation.global_document import (
     Applied,
     GlobalDocument,
@@ -82,6 +82,7 @@ __all__ = [
     "Rating",
     "Rename",
     "SchemaMatching",
+    "SeparateInserts",
     "ToElement",
     "Transformed",
     "UnknownSchema",

@@ -6,7 +6,7 @@ after all Exchanges. Matched nodes that do not reach their global places are rep
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from penstock.documents import Name
@@ -27,6 +27,21 @@ from penstock.schema import NodePath, Place, SchemaTree
 
 
 @dataclass(frozen=True, slots=True)
+class SeparateInserts:
+    """Inserts whose paths begin alike, but whose elements are not shared."""
+
+    local: Place
+    repeated: Place
+    """The first global place on the paths that may occur several times in its parent."""
+
+    def __str__(self) -> str:
+        return (
+            f"{self.local} gets several {self.repeated}, one for each path below it: the global"
+            " schema allows more than one"
+        )
+
+
+@dataclass(frozen=True, slots=True)
 class Derivation:
     """A derived mapping with its limitations."""
 
@@ -35,6 +50,8 @@ class Derivation:
     """Pairs of the matching that the six rules cannot unite."""
     comparison: Comparison
     """Differences between the transformed local schema and the global schema."""
+    separate: tuple[SeparateInserts, ...] = ()
+    """Elements inserted several times, since the global schema does not say that they are one."""
 
 
 def derive(local: SchemaTree, target: SchemaTree, matching: SchemaMatching) -> Derivation:
@@ -43,12 +60,13 @@ def derive(local: SchemaTree, target: SchemaTree, matching: SchemaMatching) -> D
     exchanges = list(_exchanges(local, images))
     work = Transformation(local, exchanges, {})
     work.exchange()
-    rules = _Rules(images, work.above)
+    rules = _Rules(images, work.above, target)
     mapping = SchemaMapping(local, (*exchanges, *rules.operators()))
     return Derivation(
         mapping,
         unreached(mapping.transformed, matching),
         compare(mapping.transformed.tree, target),
+        tuple(dict.fromkeys(rules.separate)),
     )
 
 
@@ -65,8 +83,10 @@ def _exchanges(local: SchemaTree, images: Mapping[Place, Place]) -> Iterator[Exc
 class _Rules:
     """The five rules of the second phase, applied after all Exchanges."""
 
-    def __init__(self, images: Mapping[Place, Place], above: Draft) -> None:
+    def __init__(self, images: Mapping[Place, Place], above: Draft, target: SchemaTree) -> None:
+        self.separate: list[SeparateInserts] = []
         self._images = images
+        self._target = target.nodes()
         self._above = above
         self._entered: set[Place] = set()
         """Nodes that received moved children."""
@@ -161,10 +181,31 @@ class _Rules:
         is_all = (
             children in by_path.values() and draft is not self._above and self._is_complete(draft)
         )
+        paths = list(by_path)
         return [
-            Insert(draft.place.path, path, None if is_all else frozenset(moved))
+            Insert(
+                draft.place.path,
+                path,
+                None if is_all else frozenset(moved),
+                max((self._shared(draft.place, image, path, other) for other in paths), default=0),
+            )
             for path, moved in by_path.items()
         ]
+
+    def _shared(
+        self, node: Place, image: NodePath, path: Sequence[Name], other: Sequence[Name]
+    ) -> int:
+        """How many elements two inserted paths share: those that occur at most once."""
+        if path == other:
+            return 0
+        for length, (name, same) in enumerate(zip(path, other, strict=False), 1):
+            if name != same:
+                return length - 1
+            place = (*image, *path[:length])
+            if self._target[place].occurs.many:
+                self.separate.append(SeparateInserts(node, Place(place)))
+                return length - 1
+        return min(len(path), len(other))
 
     def _is_complete(self, draft: Draft) -> bool:
         """Whether the node has exactly the children of its schema node."""

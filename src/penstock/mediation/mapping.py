@@ -7,9 +7,10 @@ from collections.abc import Iterable
 from collections.abc import Mapping as Mapped
 from dataclasses import InitVar, dataclass, field
 
+from penstock.documents import Name
 from penstock.errors import Where
 from penstock.mediation.operator_text import names_of, operator_text, read_operator
-from penstock.mediation.operators import Operator, blocks, rank
+from penstock.mediation.operators import Insert, Operator, blocks, rank
 from penstock.mediation.schema_transformation import Transformed, transform
 from penstock.schema import Labels, NodePath, SchemaTree
 from penstock.schema.outline import print_outline, read_outline
@@ -105,4 +106,17 @@ def _in_order(local: SchemaTree, operators: Iterable[Operator]) -> list[Operator
     numbers = {path: number for number, path in enumerate([(), *local.nodes()])}
     # Operators on unknown nodes are refused later, by the transformation.
     last = len(numbers)
-    return sorted(operators, key=lambda each: (numbers.get(each.node, last), rank(each)))
+    listed = list(operators)
+    firsts: dict[tuple[NodePath, tuple[Name, ...]], int] = {}
+    for index, operator in enumerate(listed):
+        for path in operator.shared_paths if isinstance(operator, Insert) else ():
+            firsts.setdefault((operator.node, path), index)
+
+    def key(index: int) -> tuple[int, int, tuple[int, ...]]:
+        operator = listed[index]
+        shared = operator.shared_paths if isinstance(operator, Insert) else ()
+        # Inserts that share an element follow each other, in the place of the first of them.
+        places = (*(firsts[operator.node, path] for path in shared), index)
+        return numbers.get(operator.node, last), rank(operator), places
+
+    return [listed[index] for index in sorted(range(len(listed)), key=key)]

@@ -80,8 +80,8 @@ def _operator_tuple(operator: Operator, numbers: Mapping[Place, int]) -> tuple[A
             return "rename-attribute", attribute, name
         case ToElement(node, attribute, name):
             return "to-element", attribute, name, numbers[Place(node, attribute)]
-        case Insert(_, path, children):
-            return "insert", list(path), _numbered(children, numbers)
+        case Insert(_, path, children, shared):
+            return "insert", list(path), shared, _numbered(children, numbers)
         case Upgrade(_, children):
             return "upgrade", _numbered(children, numbers)
         case Downgrade(_, children, target):

@@ -37,7 +37,9 @@ def operator_text(operator: Operator, labels: Labels) -> str:
             path = "/".join(map(labels.label, operator.path))
             if operator.children is None:
                 return f"insert+ {path}"
-            return f"insert {path} {_listed(operator.children, node, labels)}"
+            shared = "/".join(map(labels.label, operator.path[: operator.shared]))
+            sharing = f" sharing {shared}" if shared else ""
+            return f"insert {path} {_listed(operator.children, node, labels)}{sharing}"
         case Upgrade():
             if operator.children is None:
                 return "upgrade+"
@@ -92,7 +94,7 @@ class _Reader:
         readers: dict[str, Callable[[], Operator]] = {
             "rename": self._rename,
             "to-element": self._to_element,
-            "insert": lambda: Insert(self._node, self._path(), self._children()),
+            "insert": self._insert,
             "insert+": lambda: Insert(self._node, self._path(), None),
             "upgrade": lambda: Upgrade(self._node, self._children()),
             "upgrade+": lambda: Upgrade(self._node, None),
@@ -178,6 +180,17 @@ class _Reader:
             return ToElement(self._node, attribute, attribute)
         self._next += 1
         return ToElement(self._node, attribute, self._name("the element's name"))
+
+    def _insert(self) -> Insert:
+        path, children = self._path(), self._children()
+        if self._peek() != "sharing":
+            return Insert(self._node, path, children)
+        self._next += 1
+        shared = self._path()
+        if path[: len(shared)] != shared:
+            self._next -= 1
+            raise self._refuse("expected the beginning of the new path")
+        return Insert(self._node, path, children, len(shared))
 
     def _downgrade(self) -> Downgrade:
         children = self._children()

@@ -36,12 +36,19 @@ class Insert:
     """Move children into a new path of elements, which becomes the node's last child.
 
     ``children`` is ``None`` for ``Insert+``, which moves all. Nothing is inserted if it would be
-    empty.
+    empty. The first ``shared`` elements of the path are created once for all Inserts at the node
+    that share them.
     """
 
     node: NodePath
     path: tuple[Name, ...]
     children: frozenset[Place] | None
+    shared: int = 0
+
+    @property
+    def shared_paths(self) -> tuple[tuple[Name, ...], ...]:
+        """The paths of the shared elements, outermost first."""
+        return tuple(self.path[: length + 1] for length in range(self.shared))
 
 
 @dataclass(frozen=True, slots=True)

@@ -269,12 +269,13 @@ class Transformation:
         self._require_apart([each for each in operators if isinstance(each, Insert)])
         made = [self._to_element(draft, each) for each in operators if isinstance(each, ToElement)]
         draft.children[:0] = made
+        shared: dict[tuple[Name, ...], Draft] = {}
         for operator in operators:
             match operator:
                 case Downgrade():
                     self._downgrade(draft, operator)
                 case Insert():
-                    self._insert(draft, operator)
+                    self._insert(draft, operator, shared)
                 case Upgrade():
                     self._upgrade(draft, operator)
         self._rename(draft, [each for each in operators if isinstance(each, Rename)])
@@ -318,18 +319,31 @@ class Transformation:
             )
         target.add(*moved)
 
-    def _insert(self, draft: Draft, operator: Insert) -> None:
+    def _insert(
+        self, draft: Draft, operator: Insert, shared: dict[tuple[Name, ...], Draft]
+    ) -> None:
+        """Applies an Insert; ``shared`` are the shared elements that earlier ones created."""
         moved = self._children(operator, draft, operator.children)
         if not operator.path:
             raise self._refuse("mapping.children", operator, "there is no path to insert")
         if len(draft.path) + len(operator.path) >= TRANSFORMED_DEPTH_MAX:
             raise self._refuse("mapping.levels", operator, _LEVELS)
-        occurs = Occurs(required=any(each.occurs.required for each in moved), many=False)
-        inner = draft
-        for name in operator.path:
-            made = Draft(None, name, occurs, text=False)
-            inner.add(made)
-            inner, occurs = made, Occurs(required=True, many=False)
+        if not 0 <= operator.shared <= len(operator.path):
+            raise self._refuse("mapping.children", operator, "it shares more than its path")
+        has_content = Occurs(required=any(each.occurs.required for each in moved), many=False)
+        occurs, inner = has_content, draft
+        for length, name in enumerate(operator.path, 1):
+            is_shared = length <= operator.shared
+            made = shared.get(operator.path[:length]) if is_shared else None
+            if made is None:
+                made = Draft(None, name, occurs, text=False)
+                inner.add(made)
+            elif has_content.required:
+                made.occurs = has_content
+            if is_shared:
+                shared[operator.path[:length]] = made
+            # A shared element can exist because of another Insert.
+            inner, occurs = made, has_content if is_shared else Occurs(required=True, many=False)
         inner.add(*moved)
 
     def _upgrade(self, draft: Draft, operator: Upgrade) -> None:

@@ -12,7 +12,7 @@ from penstock.documents import Name, TextBreak, read_events
 from penstock.language.xpath.printing import to_text
 from penstock.mediation import GlobalElement, GlobalNode, Mapping, rewrite
 from penstock.schema import SchemaTree
-from support.strategies.mappings import mappings
+from support.strategies.mappings import mappings, sharing_mappings
 from support.strategies.queries import Vocabulary, queries
 from support.strategies.schemas import NAMES, documents_of, schema_trees
 
@@ -73,6 +73,16 @@ def cases(draw: st.DrawFn) -> tuple[Mapping, bytes]:
     if kind != "valid":
         document = draw(_peppered(document))
     return draw(mappings(tree, most=12, other_names=NAMES)), document
+
+
+@st.composite
+def cases_with_shared_elements(draw: st.DrawFn) -> tuple[Mapping, bytes]:
+    """A mapping whose Inserts share elements, and a document, valid or with unknown content."""
+    tree = draw(schema_trees(least=3))
+    document = draw(documents_of(tree))
+    if draw(st.booleans()):
+        document = draw(_peppered(document))
+    return draw(sharing_mappings(tree)), document
 
 
 def query_texts() -> st.SearchStrategy[list[str]]:

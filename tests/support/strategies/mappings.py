@@ -70,7 +70,9 @@ def _operators(
         attribute = draw(st.sampled_from([each for each in attributes if each is not None]))
         return ToElement(node, attribute, draw(new_names))
     if kind is Insert:
-        return Insert(node, draw(new_paths), draw(st.one_of(children, st.none())))
+        path = draw(new_paths)
+        shared = draw(st.integers(0, len(path)))
+        return Insert(node, path, draw(st.one_of(children, st.none())), shared)
     if kind is Upgrade:
         return Upgrade(node, draw(st.one_of(children, st.none())))
     if kind is Downgrade:
@@ -97,6 +99,28 @@ def mappings(
     for operator in draw(st.lists(_operators(local, kinds, others), min_size=1, max_size=most)):
         if _is_valid(local, [*kept, operator]):
             kept.append(operator)
+    return Mapping(local, tuple(kept))
+
+
+SHARING_PATHS = [
+    tuple(Name("", letter) for letter in path)
+    for path in ("s", "st", "su", "stv", "stu", "w", "ws")
+]
+"""Paths that begin alike."""
+
+
+@st.composite
+def sharing_mappings(draw: st.DrawFn, local: SchemaTree) -> Mapping:
+    """A valid mapping with Inserts that share elements, and other operators."""
+    others: tuple[type[Operator], ...] = (Rename, ToElement, Downgrade, Upgrade)
+    kept = list(draw(mappings(local, most=4, kinds=others)).operators)
+    for node in local.nodes():
+        near = [each for each in local.places() if each.path[:-1] == node or each.path == node]
+        for child in draw(st.permutations(near)):
+            path = draw(st.sampled_from(SHARING_PATHS))
+            insert = Insert(node, path, frozenset([child]), draw(st.integers(0, len(path))))
+            if draw(st.integers(0, 3)) and _is_valid(local, [*kept, insert]):
+                kept.append(insert)
     return Mapping(local, tuple(kept))
 
 

@@ -207,6 +207,7 @@ class _Rewriting:
             return
         operators = self._operators.get(place.path, [])
         made = 0
+        shared: dict[tuple[Name, ...], _Element] = {}
         for operator in operators:
             match operator:
                 case ToElement():
@@ -214,7 +215,7 @@ class _Rewriting:
                 case Downgrade():
                     self._downgrade(element, operator)
                 case Insert():
-                    self._insert(element, operator)
+                    self._insert(element, operator, shared)
                 case Upgrade():
                     self._upgrade(element, operator, parent)
         self._rename(element, [each for each in operators if isinstance(each, Rename)])
@@ -263,7 +264,10 @@ class _Rewriting:
         node: SchemaNode | None = self._schema.get(element.place.path) if element.place else None
         return node is not None and node.text
 
-    def _insert(self, element: _Element, operator: Insert) -> None:
+    def _insert(
+        self, element: _Element, operator: Insert, shared: dict[tuple[Name, ...], _Element]
+    ) -> None:
+        """Applies an Insert; ``shared`` are the shared elements that earlier ones created."""
         moved, rest = self._taken(element, operator.children)
         if not moved:
             return
@@ -274,11 +278,15 @@ class _Rewriting:
             assert isinstance(first, _Element), "the virtual node has only elements"
             namespaces = first.namespaces
         inner = element
-        for name in operator.path:
-            made = _Element(name, namespaces, None, None)
-            inner.children.append(made)
+        for length, name in enumerate(operator.path, 1):
+            made = shared.get(operator.path[:length]) if length <= operator.shared else None
+            if made is None:
+                made = _Element(name, namespaces, None, None)
+                inner.children.append(made)
+            if length <= operator.shared:
+                shared[operator.path[:length]] = made
             inner = made
-        inner.children = moved
+        inner.children += moved
         path = "/".join(map(str, operator.path))
         number = sum(isinstance(each, _Element) for each in moved)
         self._record(operator, element, f"{number} moved into a new {path}")

@@ -50,6 +50,7 @@ def derive_mapping(
                 "digest": found.mapping.digest,
                 "unreached": unreached,
                 "remarks": remarks,
+                "separate": [str(each) for each in found.separate],
                 **differences_as_dict(found.comparison),
             }
         )
@@ -59,5 +60,5 @@ def derive_mapping(
         note(f"the matching has {plural(len(pairs.uncertain), 'uncertain pair')}")
     for each in unreached:
         note(f"not reached: {each}")
-    for each in (*remarks, *difference_lines(found.comparison)):
+    for each in (*map(str, found.separate), *remarks, *difference_lines(found.comparison)):
         note(each)
