@@ -33,7 +33,15 @@ def tables() -> dict[str, ResultTable]:
 
 def test_every_measurement_of_the_paper_has_a_table(tables: dict[str, ResultTable]) -> None:
     figures = {f"fig5{letter}" for letter in "abcd"}
-    assert set(tables) == {*figures, "subscriptions", "memory", "header", "qra", "matching"}
+    assert set(tables) == {
+        *figures,
+        "subscriptions",
+        "memory",
+        "header",
+        "qra",
+        "matching",
+        "pairwise",
+    }
     for table in tables.values():
         assert table.rows
         assert {len(row) for row in table.rows} == {len(table.columns)}

@@ -60,6 +60,21 @@ def test_nesting_is_that_of_the_majority() -> None:
     ]
 
 
+def test_elements_with_the_same_content_are_one_concept_whatever_their_names() -> None:
+    courses = [
+        f"{root}\n  Course*\n    Title text\n    Units text\n    Days text\n    Room text\n"
+        for root in ("asu", "wsu", "nd")
+    ]
+    listings = [
+        f"{root}\n  course_listing*\n    title text\n    units text\n    days text\n    room text\n"
+        for root in ("uwm", "wisc")
+    ]
+    strange = "data\n  qqq*\n    title text\n    units text\n    days text\n    room text\n"
+    found = made(*courses, *listings, strange)
+    assert [line for line in found if line.endswith("*")] == ["  Course*"]
+    assert len(found) == 6
+
+
 def test_ties_are_decided_by_the_larger_schema() -> None:
     in_schedule = "course\n  title text\n  schedule\n    time text\n"
     flat = "course\n  title text\n  time text\n"

@@ -35,7 +35,8 @@ def pairs(local: SchemaTree, target: SchemaTree, **options: object) -> dict[str,
 
 def alike(one: str, other: str) -> float:
     table = Abbreviations.shipped()
-    return float(name_similarities([table.words(one)], [table.words(other)])[0, 0])
+    words = [table.words(one)], [table.words(other)]
+    return float(name_similarities(*words, table.synonyms)[0, 0])
 
 
 # Names
@@ -99,9 +100,21 @@ def test_abbreviations_can_be_extended_by_a_file() -> None:
     assert "/katalog/kurs" not in pairs(local, target)
 
 
+def test_synonyms_are_similar_and_can_be_extended_by_a_file() -> None:
+    assert 0.7 <= alike("teacher", "Instructor") < 1
+    assert 0.7 <= alike("START_TIME", "timeFrom") < 1
+    local, target = tree("list\n  boat* text\n"), tree("list\n  vessel* text\n")
+    own = Abbreviations.from_text("penstock abbreviations 1\nBoats = vessel = ship\n")
+    table = Abbreviations.shipped().extended(own)
+    assert pairs(local, target, abbreviations=table)["/list/boat"] == "/list/vessel"
+    assert "/list/boat" not in pairs(local, target)
+
+
 @pytest.mark.parametrize(
     ("text", "message", "line"),
     [
+        ("penstock abbreviations 1\na = b c\n", "expected single words between", 2),
+        ("penstock abbreviations 1\na = = b\n", "expected single words between", 2),
         ("", "the first line must be", 1),
         ("dept department", "the first line must be", 1),
         ("penstock abbreviations 1\n\ndept", "expected an abbreviation", 3),
@@ -226,6 +239,17 @@ def test_only_an_exchange_pairs_another_node_with_the_global_root() -> None:
     assert by_local["/author"] == "/article/author"
 
 
+def test_the_local_root_corresponds_to_an_inner_node_only_if_most_nodes_are_inside() -> None:
+    course = "title text\n{0}credits text\n{0}room text\n"
+    target = tree(
+        "catalog\n  course*\n    " + course.format("    ") + "    time\n      hour text\n"
+    )
+    alone = tree("course\n  " + course.format("  "))
+    assert pairs(alone, target)["/course"] == "/catalog/course"
+    timetable = tree("time\n  course*\n    " + course.format("    "))
+    assert pairs(timetable, target)["/time"] == "/catalog"
+
+
 def test_a_value_does_not_correspond_to_an_element_without_text() -> None:
     local = tree("list\n  course*\n    sect text\n    title text\n    @section\n")
     target = tree("list\n  course*\n    section*\n      number text\n      days text\n")
@@ -289,6 +313,26 @@ def test_values_decide_pairs_with_uninformative_names() -> None:
     assert by_local["/r/k2"].parts.values == 1
     assert by_local["/r"].parts.values is None
     assert "/r/k1" not in pairs(local, target)
+
+
+def test_patterns_and_words_of_values_decide_between_values_of_one_kind() -> None:
+    local = tree("r\n  k1 text\n  k2 text\n  k3 text\n")
+    target = tree("r\n  xx text\n  yy text\n  zz text\n")
+    here = values(
+        *(
+            b"<r><k1>%d</k1><k2>%d</k2><k3>Advanced topic %d</k3></r>" % (n, 41000 + 7 * n, n)
+            for n in range(10, 30)
+        )
+    )
+    there = values(
+        *(
+            b"<r><xx>%d</xx><yy>More advanced topic %d</yy><zz>%d</zz></r>" % (52000 + 9 * n, n, n)
+            for n in range(20, 40)
+        )
+    )
+    found = match_schemas(local, target, local_values=here, target_values=there)
+    by_local = {str(pair.local): str(pair.target) for pair in found.pairs}
+    assert by_local == {"/r": "/r", "/r/k1": "/r/zz", "/r/k2": "/r/xx", "/r/k3": "/r/yy"}
 
 
 # Flooding and assignment

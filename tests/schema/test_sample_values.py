@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from penstock.documents import read_events
 from penstock.errors import SchemaError
 from penstock.schema import SampleValues, ValueKind, ValueSketch, sample_values
-from penstock.schema.limits import SKETCH_VALUES_MAX, VALUE_LENGTH_MAX
+from penstock.schema.limits import SHAPES_MAX, SKETCH_VALUES_MAX, SKETCH_WORDS_MAX, VALUE_LENGTH_MAX
 from support.strategies.xml import documents
 
 FEWER = max(settings().max_examples // 3, 1)
@@ -49,6 +49,17 @@ def test_values_are_collected_by_node_and_attribute() -> None:
         "/a": {ValueKind.PHRASE: 1},
         "/a/b": {ValueKind.NUMBER: 1},
     }
+
+
+def test_patterns_and_words_are_counted_within_their_limits() -> None:
+    sketch = ValueSketch.of(["9:30am", "10:15am", "Noon"])
+    assert sorted(sketch.shapes.values()) == [1, 1, 1]
+    assert sum(sketch.words.values()) == 7
+    assert sum(ValueSketch.of(["1:30pm", "9:45am"]).shapes.values()) == 2
+    assert ValueSketch.of(["1:30pm", "9:45am"]).shapes.keys() <= sketch.shapes.keys()
+    many = ValueSketch.of("-" * (n % 11) + f"w{n}" for n in range(5_000))
+    assert len(many.shapes) <= SHAPES_MAX
+    assert len(many.words) <= SKETCH_WORDS_MAX
 
 
 def test_case_and_white_space_are_ignored() -> None:

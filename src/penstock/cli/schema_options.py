@@ -37,7 +37,7 @@ AbbreviationsOption = Annotated[
     Path | None,
     typer.Option(
         metavar="FILE",
-        help="A file that expands abbreviations in names, or translates words.",
+        help="A file that expands abbreviations, translates words, and lists synonyms.",
         **EXISTING_FILE,
     ),
 ]

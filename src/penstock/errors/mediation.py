@@ -93,7 +93,7 @@ ERRORS: dict[str, ErrorSpec] = {
         MappingError,
         "an abbreviations file is malformed",
         "Begin with `penstock abbreviations 1`, followed by one line per abbreviation: the short"
-        " form and its words.",
+        " form and its words; or synonyms separated by `=`.",
     ),
     "mediation.schema": ErrorSpec(
         DocumentError,

@@ -80,9 +80,15 @@ SAMPLE_PATHS_MAX: Final[int] = 100_000
 """Distinct paths in the samples of an inferred schema; beyond it, the samples are refused with
 ``schema.samples``."""
 
+SHAPES_MAX: Final[int] = 64
+"""Patterns of values counted per place of the samples; those with the same hash count as one."""
+
 SKETCH_VALUES_MAX: Final[int] = 64
 """Distinct values stored per place of the samples; if there are more, those with the smallest
 hashes."""
+
+SKETCH_WORDS_MAX: Final[int] = 1024
+"""Words of values counted per place of the samples; those with the same hash count as one."""
 
 VALUE_LENGTH_MAX: Final[int] = 256
 """Leading characters of a sample value that are compared."""

@@ -17,7 +17,13 @@ from typing import Final
 
 from penstock.documents import EndElement, Event, Name, StartElement, Text
 from penstock.errors import error
-from penstock.schema.limits import SAMPLE_PATHS_MAX, SKETCH_VALUES_MAX, VALUE_LENGTH_MAX
+from penstock.schema.limits import (
+    SAMPLE_PATHS_MAX,
+    SHAPES_MAX,
+    SKETCH_VALUES_MAX,
+    SKETCH_WORDS_MAX,
+    VALUE_LENGTH_MAX,
+)
 from penstock.schema.tree import Place
 
 
@@ -39,6 +45,12 @@ class ValueKind(StrEnum):
 
 PHRASE_WORDS_MAX: Final = 8
 
+SHAPE_DIGITS_MAX: Final = 5
+"""Digits that patterns tell apart; longer runs are alike."""
+
+SHAPE_LENGTH_MAX: Final = 12
+"""Characters of a pattern; the rest of a value is not compared by pattern."""
+
 _TIME = r"\d{1,2}[:.h]\d{2}(?::\d{2}(?:\.\d+)?)?(?: ?[ap]\.?m\.?)?(?:z|[+-]\d{2}:?\d{2})?"
 _PATTERNS: Final = {
     ValueKind.DATE: re.compile(
@@ -52,6 +64,31 @@ _PATTERNS: Final = {
     ValueKind.CODE: re.compile(r"\S+"),
 }
 """Patterns in order of precedence, for trimmed lower-case values."""
+
+
+_WORDS: Final = re.compile(r"[^\W\d_]+|\d+")
+_RUNS: Final = re.compile(r"(?P<digits>\d+)|(?P<letters>[^\W\d_]+)|\s+|.")
+
+
+def shape_of(value: str) -> str:
+    """The pattern of a trimmed lower-case value: runs of letters, digits by number, punctuation.
+
+    >>> [shape_of(value) for value in ("9:30am", "cs 101", "10:00-10:50", "123456")]
+    ['9:99a', 'a 999', '99:99-99:99', '99999']
+    """
+    found = ""
+    for run in _RUNS.finditer(value):
+        digits = run["digits"]
+        found += (
+            "9" * min(len(digits), SHAPE_DIGITS_MAX)
+            if digits
+            else "a"
+            if run["letters"]
+            else run[0][0]
+        )
+        if len(found) >= SHAPE_LENGTH_MAX:
+            break
+    return found[:SHAPE_LENGTH_MAX]
 
 
 def kind_of(value: str) -> ValueKind:
@@ -72,6 +109,10 @@ class ValueSketch:
 
     kinds: Mapping[ValueKind, int] = field(default_factory=dict)
     """Values of each kind."""
+    shapes: Mapping[int, int] = field(default_factory=dict)
+    """Values of each pattern, by a hash of the pattern."""
+    words: Mapping[int, int] = field(default_factory=dict)
+    """Words and numbers of all values, by a hash of each."""
     length: int = 0
     """Total characters of all values."""
     hashes: tuple[int, ...] = ()
@@ -94,7 +135,10 @@ class ValueSketch:
         """Merges two sets of values."""
         kinds = Counter(self.kinds) + Counter(other.kinds)
         hashes = _smallest({*self.hashes, *other.hashes})
-        return ValueSketch(dict(kinds), self.length + other.length, tuple(hashes))
+        shapes = Counter(self.shapes) + Counter(other.shapes)
+        words = Counter(self.words) + Counter(other.words)
+        length = self.length + other.length
+        return ValueSketch(dict(kinds), dict(shapes), dict(words), length, tuple(hashes))
 
     def overlap(self, other: ValueSketch) -> float:
         """The fraction of the smaller value set that the larger one contains, from 0 to 1.
@@ -114,6 +158,10 @@ class ValueSketch:
         return self.hashes[-1] if is_full else 1 << 64
 
 
+def _hash(text: str) -> int:
+    return int.from_bytes(blake2b(text.encode(), digest_size=8).digest())
+
+
 def _smallest(hashes: Iterable[int]) -> list[int]:
     return sorted(hashes)[:SKETCH_VALUES_MAX]
 
@@ -123,19 +171,25 @@ class _SketchBuilder:
 
     def __init__(self) -> None:
         self._kinds: Counter[ValueKind] = Counter()
+        self._shapes: Counter[int] = Counter()
+        self._words: Counter[int] = Counter()
         self._length = 0
         self._hashes: set[int] = set()
 
     def add(self, value: str) -> None:
         normal = " ".join(value.casefold().split())[:VALUE_LENGTH_MAX]
         self._kinds[kind_of(normal)] += 1
+        self._shapes[_hash(shape_of(normal)) % SHAPES_MAX] += 1
+        self._words.update(_hash(word) % SKETCH_WORDS_MAX for word in _WORDS.findall(normal))
         self._length += len(normal)
-        self._hashes.add(int.from_bytes(blake2b(normal.encode(), digest_size=8).digest()))
+        self._hashes.add(_hash(normal))
         if len(self._hashes) > 4 * SKETCH_VALUES_MAX:
             self._hashes = set(_smallest(self._hashes))
 
     def sketch(self) -> ValueSketch:
-        return ValueSketch(dict(self._kinds), self._length, tuple(_smallest(self._hashes)))
+        hashes = tuple(_smallest(self._hashes))
+        counts = dict(self._kinds), dict(self._shapes), dict(self._words)
+        return ValueSketch(*counts, self._length, hashes)
 
 
 @dataclass(frozen=True, slots=True)

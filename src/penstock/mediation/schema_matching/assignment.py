@@ -23,26 +23,46 @@ def assigned_with_roots(
     """The stable matching, with roots that operators can unite.
 
     Nothing can be moved above the local root, except by an Exchange with a child of it. So another
-    place is not paired with the global root: then nothing below would be reached. If both roots
-    remain and anything else is paired, they are paired by their position, whatever their value.
+    place is not paired with the global root, and the local root is paired with another place only
+    if most pairs are inside: otherwise nothing would be reached. If both roots remain and anything
+    else is paired, they are paired by their position, whatever their value.
     """
     found = assigned(value, local, target, least)
-    if not _has_possible_root(found, local, target):
+    columns, rows = dict(found), {column: row for row, column in found}
+    row, column = rows.get(ROOT, ROOT), columns.get(ROOT, ROOT)
+    is_exchanged = bool(local.parents[row] == target.parents[column] == ROOT)
+    if not is_exchanged:
         allowed = value.copy()
         allowed[ROOT + 1 :, ROOT] = 0.0
+        if column != ROOT and not _has_most_inside(found, column, local, target):
+            allowed[ROOT, ROOT + 1 :] = 0.0
         found = assigned(allowed, local, target, least)
     is_free = all(ROOT not in pair for pair in found)
     return [*found, (ROOT, ROOT)] if found and is_free else found
 
 
-def _has_possible_root(found: list[tuple[int, int]], local: Side, target: Side) -> bool:
-    """Whether the global root has no partner, the local root, or one that is exchanged with it."""
-    columns = dict(found)
-    row = next((row for row, column in found if column == ROOT), ROOT)
-    if row == ROOT:
-        return True
-    column = columns.get(ROOT, ROOT)
-    return column != ROOT and bool(local.parents[row] == target.parents[column] == ROOT)
+def _has_most_inside(found: list[tuple[int, int]], top: int, local: Side, target: Side) -> bool:
+    """Whether more than half of the other pairs are inside the pair of the local root and ``top``.
+
+    A place that is repeated below the root, but not below ``top``, does not count: the root is then
+    a list of what ``top`` is.
+    """
+    inside = 0
+    for row, column in found:
+        is_repeated = _is_repeated(row, ROOT, local)
+        is_repeated_there = _is_repeated(column, top, target)
+        inside += is_repeated_there is not None and (is_repeated_there or not is_repeated)
+    return 2 * inside > len(found) - 1
+
+
+def _is_repeated(place: int, top: int, side: Side) -> bool | None:
+    """Whether a place can occur several times in ``top``; ``None`` if it is not inside."""
+    is_many = False
+    # Parents precede their children.
+    while place > top:
+        is_many = is_many or side.occurs[place].many
+        place = int(side.parents[place])
+    return is_many if place == top else None
 
 
 def assigned(value: Matrix, local: Side, target: Side, least: float) -> list[tuple[int, int]]:

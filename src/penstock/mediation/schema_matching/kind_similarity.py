@@ -21,8 +21,8 @@ class Content(Enum):
     NOTHING = "neither"
 
 
-CONTENT_WEIGHT: Final = 0.8
-MANY_WEIGHT: Final = 0.15
+CONTENT_WEIGHT: Final = 0.55
+MANY_WEIGHT: Final = 0.4
 REQUIRED_WEIGHT: Final = 0.05
 
 ALIKE: Final = {

@@ -41,6 +41,9 @@ KINDS_WEIGHT: Final = 0.13
 VALUES_WEIGHT: Final = 0.3
 """Weights of the parts of a score; without values, their weight is distributed."""
 
+VALUES_ALONE: Final = 0.85
+"""Minimum fraction of the values' similarity for a pair: values can compensate for names."""
+
 
 @dataclass(frozen=True, slots=True)
 class Parts:
@@ -154,9 +157,15 @@ class _Evidence:
             own, corresponding_kinds(local, target), local, target
         )
 
+        self._settled = np.zeros(len(local)), np.zeros(len(target))
+        """The scores of the pairs of each local and of each global place."""
+
     def pairs(self) -> Iterator[ProposedPair]:
         """The best pairs, best first; each place occurs at most once."""
-        for row, column in assigned_with_roots(self._score, self._local, self._target, SCORE_MIN):
+        found = assigned_with_roots(self._score, self._local, self._target, SCORE_MIN)
+        for row, column in found:
+            self._settled[0][row] = self._settled[1][column] = self._score[row, column]
+        for row, column in found:
             yield self._pair(row, column)
 
     def _pair(self, row: int, column: int) -> ProposedPair:
@@ -180,6 +189,9 @@ class _Evidence:
     def _rival(self, row: int, column: int) -> tuple[Place, Place] | None:
         others = self._score[row, :].copy(), self._score[:, column].copy()
         others[0][column] = others[1][row] = 0.0
+        # A place that has a clearly better partner does not compete.
+        others[0][others[0] <= self._settled[1] - LEAD_MIN] = 0.0
+        others[1][others[1] <= self._settled[0] - LEAD_MIN] = 0.0
         best = int(others[0].argmax()), int(others[1].argmax())
         if max(others[0][best[0]], others[1][best[1]]) <= self._score[row, column] - LEAD_MIN:
             return None
@@ -191,5 +203,8 @@ class _Evidence:
 def _weighted(names: Matrix, kinds: Matrix, values: Matrix) -> Matrix:
     by_schema = NAMES_WEIGHT * names + KINDS_WEIGHT * kinds
     alone = by_schema / (NAMES_WEIGHT + KINDS_WEIGHT)
-    found: Matrix = np.where(np.isnan(values), alone, by_schema + VALUES_WEIGHT * values)
+    with_values = by_schema + VALUES_WEIGHT * values
+    found: Matrix = np.where(
+        np.isnan(values), alone, np.maximum(with_values, VALUES_ALONE * values)
+    )
     return found

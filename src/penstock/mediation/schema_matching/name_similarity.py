@@ -25,6 +25,9 @@ SHORTENED: Final = 0.85
 SKELETON: Final = 0.75
 """Similarity of a word and a subsequence of its letters."""
 
+SYNONYM: Final = 0.8
+"""Similarity of words that a list declares synonyms."""
+
 SHORT_FORM_LENGTH_MIN: Final = 3
 """Minimum letters of an unlisted abbreviation."""
 
@@ -37,7 +40,11 @@ EDIT_SIMILARITY_MIN: Final = 0.5
 _VOWELS = frozenset("aeiouy")
 
 
-def name_similarities(locals_: Sequence[Words], targets: Sequence[Words]) -> Matrix:
+def name_similarities(
+    locals_: Sequence[Words],
+    targets: Sequence[Words],
+    synonyms: Sequence[frozenset[str]] = (),
+) -> Matrix:
     """The similarity of each pair of names, from 0 to 1.
 
     >>> from penstock.mediation.schema_matching.name_words import split_words
@@ -48,7 +55,7 @@ def name_similarities(locals_: Sequence[Words], targets: Sequence[Words]) -> Mat
     """
     if not locals_ or not targets:
         return np.zeros((len(locals_), len(targets)))
-    both = np.maximum(_by_words(locals_, targets), _by_letters(locals_, targets))
+    both = np.maximum(_by_words(locals_, targets, synonyms), _by_letters(locals_, targets))
     for row, column in _initials(locals_, targets):
         both[row, column] = max(both[row, column], SHORTENED)
     for row, column in _initials(targets, locals_):
@@ -56,11 +63,13 @@ def name_similarities(locals_: Sequence[Words], targets: Sequence[Words]) -> Mat
     return both
 
 
-def _by_words(locals_: Sequence[Words], targets: Sequence[Words]) -> Matrix:
+def _by_words(
+    locals_: Sequence[Words], targets: Sequence[Words], synonyms: Sequence[frozenset[str]]
+) -> Matrix:
     """The mean over all words of both names of the best similarity to a word of the other."""
     words = sorted({word for name in locals_ for word in name})
     others = sorted({word for name in targets for word in name})
-    alike = word_similarities(words, others)
+    alike = word_similarities(words, others, synonyms)
     here, there = _counts(locals_, words), _counts(targets, others)
     # One column per word of the other side, summed over the words of each name.
     total = np.stack([alike[row > 0].max(axis=0) for row in here]) @ there.T
@@ -86,8 +95,10 @@ def _by_letters(locals_: Sequence[Words], targets: Sequence[Words]) -> Matrix:
     )
 
 
-def word_similarities(words: Sequence[str], others: Sequence[str]) -> Matrix:
-    """The similarity of words: equal, abbreviated, or similar in spelling."""
+def word_similarities(
+    words: Sequence[str], others: Sequence[str], synonyms: Sequence[frozenset[str]] = ()
+) -> Matrix:
+    """The similarity of words: equal, synonyms, abbreviated, or similar in spelling."""
     alike = _edit_similarities(words, others)
     by_letter: dict[str, list[int]] = {}
     for column, other in enumerate(others):
@@ -95,6 +106,13 @@ def word_similarities(words: Sequence[str], others: Sequence[str]) -> Matrix:
     for row, word in enumerate(words):
         for column in by_letter.get(word[0], ()):
             alike[row, column] = max(alike[row, column], _short_form(word, others[column]))
+    numbers = {word: row for row, word in enumerate(words)}
+    other_numbers = {word: column for column, word in enumerate(others)}
+    for group in synonyms:
+        rows = [numbers[word] for word in group if word in numbers]
+        columns = [other_numbers[word] for word in group if word in other_numbers]
+        block = np.ix_(rows, columns)
+        alike[block] = np.maximum(alike[block], SYNONYM)
     return alike
 
 

@@ -29,7 +29,7 @@ _PLURAL_LENGTH_MIN = 4
 
 @dataclass(frozen=True, slots=True)
 class Abbreviations:
-    """Abbreviations with their expansions; also usable for translations and synonyms.
+    """Abbreviations with their expansions, which may be translations, and groups of synonyms.
 
     >>> table = Abbreviations.shipped().extended(Abbreviations({"kurs": ("course",)}))
     >>> table.words("KursNr")
@@ -37,6 +37,8 @@ class Abbreviations:
     """
 
     table: Mapping[str, Words] = field(default_factory=dict)
+    synonyms: tuple[frozenset[str], ...] = ()
+    """Groups of words with almost the same meaning; a word may be in several."""
 
     @classmethod
     def shipped(cls) -> Abbreviations:
@@ -45,7 +47,12 @@ class Abbreviations:
 
     @classmethod
     def from_text(cls, text: str) -> Abbreviations:
-        """Parse a file of abbreviations: per line an abbreviation and its words."""
+        r"""Parse a file of abbreviations: per line an abbreviation and its words, or synonyms.
+
+        >>> text = "penstock abbreviations 1\nbldg building\nhall = building"
+        >>> sorted(*Abbreviations.from_text(text).synonyms)
+        ['building', 'hall']
+        """
         lines = lines_of(text)
         first = next(lines, None)
         if first is None or first.text != _FIRST_LINE:
@@ -53,7 +60,15 @@ class Abbreviations:
             message = f"the first line must be `{_FIRST_LINE}`"
             raise error("mapping.abbreviations", message, where)
         table: dict[str, Words] = {}
+        synonyms = []
         for line in lines:
+            if "=" in line.text:
+                group = [each.split() for each in line.text.casefold().split("=")]
+                if any(len(words) != 1 for words in group):
+                    message = "expected single words between `=`"
+                    raise error("mapping.abbreviations", message, line.where)
+                synonyms.append(frozenset(singular(word) for (word,) in group))
+                continue
             short, *words = line.text.casefold().split()
             if not words:
                 message = "expected an abbreviation and its words"
@@ -63,11 +78,11 @@ class Abbreviations:
                     "mapping.abbreviations", f"duplicate abbreviation {short!r}", line.where
                 )
             table[short] = tuple(words)
-        return cls(table)
+        return cls(table, tuple(synonyms))
 
     def extended(self, other: Abbreviations) -> Abbreviations:
         """Combines both tables; the other one takes precedence."""
-        return Abbreviations({**self.table, **other.table})
+        return Abbreviations({**self.table, **other.table}, (*self.synonyms, *other.synonyms))
 
     def words(self, name: str) -> Words:
         """The words of a name, singular and expanded; at least one."""

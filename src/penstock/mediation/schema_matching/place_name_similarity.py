@@ -31,7 +31,7 @@ def place_name_similarities(local: Side, target: Side, abbreviations: Abbreviati
     other_own, other_in_context, other_held = _phrases(target, abbreviations)
     phrases = sorted({*own, *in_context, *held})
     other_phrases = sorted({*other_own, *other_in_context, *other_held})
-    alike = name_similarities(phrases, other_phrases)
+    alike = name_similarities(phrases, other_phrases, abbreviations.synonyms)
     numbers = {words: number for number, words in enumerate(phrases)}
     other_numbers = {words: number for number, words in enumerate(other_phrases)}
 

@@ -34,6 +34,9 @@ structure can compensate for names in another language."""
 LEVEL_BETWEEN: Final = 0.85
 """Weight of similarity propagated across a level that is missing in the other schema."""
 
+REPEATED_LEVEL_BETWEEN: Final = 0.6
+"""The same across a level that is repeated: its content is not that of its parent."""
+
 ROOT_BELOW: Final = 0.3
 """Similarity from above for a pair of a root and a non-root."""
 
@@ -74,12 +77,19 @@ def _above(value: Matrix, local: Side, target: Side) -> Matrix:
     near, far = local.parents, _grandparents(local)
     other_near, other_far = target.parents, _grandparents(target)
     best = _pairs(value, near, other_near)
-    for rows, columns in ((near, other_far), (far, other_near)):
-        best = np.maximum(best, LEVEL_BETWEEN * _pairs(value, rows, columns))
+    weights, other_weights = _weights(local)[near], _weights(target)[other_near]
+    best = np.maximum(best, other_weights[np.newaxis, :] * _pairs(value, near, other_far))
+    best = np.maximum(best, weights[:, np.newaxis] * _pairs(value, far, other_near))
     best[0, :] = np.maximum(best[0, :], ROOT_BELOW)
     best[:, 0] = np.maximum(best[:, 0], ROOT_BELOW)
     best[0, 0] = 1.0
     return best
+
+
+def _weights(side: Side) -> Matrix:
+    """The weight of what is propagated across each place."""
+    is_many = np.array([each.many for each in side.occurs])
+    return np.where(is_many, REPEATED_LEVEL_BETWEEN, LEVEL_BETWEEN)
 
 
 def _grandparents(side: Side) -> Indexes:
@@ -107,7 +117,7 @@ def _below(value: Matrix, local: Side, target: Side) -> Matrix:
 def _best_below(value: Matrix, target: Side) -> Matrix:
     """For each row, the best value among the children and grandchildren of each column."""
     near = _best_child(value, target)
-    return np.maximum(near, LEVEL_BETWEEN * _best_child(near, target))
+    return np.maximum(near, _best_child(_weights(target)[np.newaxis, :] * near, target))
 
 
 def _best_child(value: Matrix, side: Side) -> Matrix:

@@ -3,19 +3,26 @@
 from __future__ import annotations
 
 import math
-from typing import Final
+from collections.abc import Mapping
+from typing import Final, TypeVar
 
 import numpy as np
 
 from penstock.mediation.schema_matching.name_similarity import Matrix
 from penstock.mediation.schema_matching.tree_arrays import Side
-from penstock.schema import SampleValues, ValueKind, ValueSketch
+from penstock.schema import SampleValues, ValueSketch
 
-SHAPE_MAX: Final = 0.8
+T = TypeVar("T")
+
+SHAPE_MAX: Final = 0.7
 """Similarity of values with equal format and no overlap: publishers rarely share values."""
 
-KINDS_WEIGHT: Final = 0.7
-"""Weight of value kinds in format similarity; the rest is their length."""
+KINDS_WEIGHT: Final = 0.3
+PATTERNS_WEIGHT: Final = 0.5
+"""Weights of value kinds and patterns in format similarity; the rest is their length."""
+
+WORDS_WEIGHT: Final = 0.9
+"""Weight of shared words relative to shared values."""
 
 
 def value_similarities(
@@ -43,16 +50,21 @@ def value_similarity(one: ValueSketch, other: ValueSketch) -> float:
     no evidence against it.
     """
     shape = SHAPE_MAX * (
-        KINDS_WEIGHT * _kinds(one, other) + (1 - KINDS_WEIGHT) * _length(one, other)
+        KINDS_WEIGHT * _overlap(one.kinds, other.kinds)
+        + PATTERNS_WEIGHT * _overlap(one.shapes, other.shapes)
+        + (1 - KINDS_WEIGHT - PATTERNS_WEIGHT) * _length(one, other)
     )
-    return shape + (1 - shape) * one.overlap(other)
+    shared = max(one.overlap(other), WORDS_WEIGHT * _overlap(one.words, other.words))
+    return shape + (1 - shape) * shared
 
 
-def _kinds(one: ValueSketch, other: ValueSketch) -> float:
-    """The overlap of the distributions of value kinds."""
+def _overlap(one: Mapping[T, int], other: Mapping[T, int]) -> float:
+    """The overlap of two distributions."""
+    totals = sum(one.values()), sum(other.values())
     return sum(
-        min(one.kinds.get(kind, 0) / one.count, other.kinds.get(kind, 0) / other.count)
-        for kind in ValueKind
+        min(number / totals[0], other[each] / totals[1])
+        for each, number in one.items()
+        if each in other
     )
 
 
