@@ -11,6 +11,7 @@ from pyspark.sql.functions import col
 
 from penstock.documents import Document, Header
 from penstock.pipeline.readers import read_column, read_directory
+from penstock.pipeline.sequence_numbers import ORDER_KEY_MIN, POSITIONS_PER_MICROSECOND
 from penstock.pipeline.spark_schemas import DOCUMENTS
 from support.spark.drain_stream import drain_stream
 
@@ -50,9 +51,18 @@ def test_a_directory_is_read_as_documents(spark: SparkSession, tmp_path: Path) -
     assert rows[b"<a/>"].document == Document(b"<a/>", Header(publisher="me")).identity
     assert rows[b"<a/>"].fields["k"] == "v"
     assert rows[b"<b>\xe9"].fields["file"].endswith("/with space %20.xml")
-    assert (
-        rows[b"<a/>"].sequence // 2048 == (tmp_path / "a.xml").stat().st_mtime_ns // 1000_000 * 1000
-    )
+    microseconds = (rows[b"<a/>"].sequence - ORDER_KEY_MIN) // POSITIONS_PER_MICROSECOND
+    assert microseconds == (tmp_path / "a.xml").stat().st_mtime_ns // 1000_000 * 1000
+
+
+def test_times_that_do_not_fit_into_an_order_key_do_not_fail(spark: SparkSession) -> None:
+    years = [1, 1969, 2026, 9999]
+    rows = [("<a/>", datetime(year, 1, 2, tzinfo=UTC)) for year in years]
+    table = spark.createDataFrame(rows, "content string, at timestamp")
+    found = read_column(spark, table, "content", publisher="me", published_at=col("at")).collect()
+    keys = [row.sequence for row in found]
+    assert keys == sorted(keys)
+    assert max(keys) < 0
 
 
 def test_a_stream_of_a_directory_reads_new_files_once(spark: SparkSession, tmp_path: Path) -> None:

@@ -71,6 +71,17 @@ ERRORS: dict[str, ErrorSpec] = {
         "there is no file or published document with that name",
         "Give a file, or the identity that `penstock mailbox` shows.",
     ),
+    "document.ambiguous": ErrorSpec(
+        WorkspaceError,
+        "several documents have the same number, or the same identity and number",
+        "Give the document's identity. Earlier versions gave documents that were read with"
+        " `read_column` or `read_directory` the same number; deliver those again.",
+    ),
+    "document.damaged": ErrorSpec(
+        WorkspaceError,
+        "the stored bytes of a document are not those that were delivered",
+        "Restore the documents table from a backup, or publish the document again.",
+    ),
     "subscription.times": ErrorSpec(
         WorkspaceError,
         "a subscription expires before it starts",

@@ -8,7 +8,12 @@ from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as f
 from pyspark.sql.types import StringType
 
-from penstock.pipeline.document_headers import HeaderOptions, Value, documents_from
+from penstock.pipeline.document_headers import (
+    HeaderOptions,
+    Value,
+    current_time,
+    documents_from,
+)
 
 ENCODING_DECLARATION = r"""^(\s*<\?xml[^>]*?)\s+encoding\s*=\s*(?:"[^"]*"|'[^']*')"""
 """The encoding in an XML declaration, which no longer applies to decoded text."""
@@ -41,7 +46,8 @@ def read_column(
         Whether to read a table as a stream. Has no effect on a DataFrame.
     published_at
         The publishing time. By default, or if null, the current time, which is the same for all
-        documents of a micro-batch and for its replays.
+        documents of a micro-batch and for its replays; if the source is no stream, the time of this
+        call.
     **header
         Other header values: see :class:`~penstock.pipeline.document_headers.HeaderOptions`.
 
@@ -68,7 +74,7 @@ def read_column(
     return documents_from(
         source,
         content=content,
-        published_at=f.current_timestamp() if published_at is None else published_at,
+        published_at=current_time(source) if published_at is None else published_at,
         publisher=publisher,
         **header,
     )

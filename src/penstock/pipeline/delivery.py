@@ -19,7 +19,7 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from datetime import UTC, datetime
-from typing import Any
+from typing import Any, Final
 
 import pyarrow as pa
 from pyspark.sql import Column, DataFrame
@@ -41,6 +41,18 @@ from penstock.workspace.delta import TableWriter, WrittenFile, commit_batch, las
 from penstock.workspace.pipeline_tables import Tables
 from penstock.workspace.subscriber_buckets import BUCKETS
 from penstock.workspace.table_schemas import COUNTS, SET_ASIDE_BY_SUBSCRIPTION
+
+SORT_KEYS: Final = (
+    "bucket",
+    "subscriber",
+    "publisher",
+    "order_key",
+    "sequence",
+    "subscription",
+    ROW,
+)
+"""The order of the deliveries of a batch: by subscriber, each publisher's in publishing order, the
+same in every replay."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -129,7 +141,7 @@ def deliver(
         fragments="requested",
     )
     progress = BatchProgressFiles.beside(tables, stream)
-    job = _Job(with_shards(documents, len(shards)), matcher, tables, batch, log, progress)
+    job = _Job(with_shards(documents, len(shards)), matcher, tables, stream, batch, log, progress)
     file = QuarantineFile(tables, stream=stream, batch=batch)
     with progress.of_batch():
         reports = _run_with_quarantine(job, file, stream)
@@ -145,6 +157,7 @@ class _Job:
     documents: DataFrame
     matcher: PartitionMatcher
     tables: Tables
+    stream: str
     batch: int
     log: bool
     progress: BatchProgressFiles
@@ -156,6 +169,7 @@ class _Job:
         match_stage = MatchStage(
             matcher=matcher,
             tables=self.tables,
+            stream=self.stream,
             batch=self.batch,
             log=self.log,
             progress=self.progress,
@@ -166,7 +180,7 @@ class _Job:
             .withColumn("delivery", delivery_column())
             .withColumn("bucket", bucket_column())
             .repartition("bucket")
-            .sortWithinPartitions("bucket", "subscriber", "publisher", "sequence", ROW)
+            .sortWithinPartitions(*SORT_KEYS)
             .mapInArrow(write_stage, from_arrow_schema(REPORT))
             .collect()
         )

@@ -3,19 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from typing import Final, TypeAlias, TypedDict
+from datetime import UTC, datetime
+from typing import TypeAlias, TypedDict
 
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as f
 
+from penstock.pipeline.sequence_numbers import ORDER_KEY_MIN, POSITIONS_PER_MICROSECOND
 from penstock.pipeline.spark_schemas import DOCUMENTS
+
+_MICROSECONDS_MAX = ((1 << 63) - 1) // POSITIONS_PER_MICROSECOND - (1 << 40)
+"""Leaves room for the positions in a file of any length."""
 
 Value: TypeAlias = str | Column
 """A constant for all documents, or an expression over the columns of the source."""
-
-POSITIONS_PER_MICROSECOND: Final = 2048
-"""A sequence number is the publishing time in microseconds, times this, plus the position among
-documents published at the same time. It fits into 64 bits through the year 2112."""
 
 
 class HeaderOptions(TypedDict, total=False):
@@ -46,7 +47,8 @@ def documents_from(
     """The documents of a source, in :data:`penstock.pipeline.spark_schemas.DOCUMENTS` columns.
 
     Nulls become empty values. Matching refuses empty content, so such documents are counted and
-    stored with an error.
+    stored with an error. ``sequence`` is an order key, which is negative; delivery replaces it by a
+    unique number: see :mod:`penstock.pipeline.sequence_numbers`.
 
     Parameters
     ----------
@@ -63,18 +65,33 @@ def documents_from(
     """
     publisher_column = f.coalesce(_column(publisher), f.lit(""))
     content_column = f.coalesce(content, f.lit(b""))
-    time = f.coalesce(published_at.cast("timestamp"), f.current_timestamp())
+    time = f.coalesce(published_at.cast("timestamp"), current_time(source))
     columns = {
         "document": identity(publisher_column, content_column, id),
         "publisher": publisher_column,
         "schema": f.coalesce(_column(schema), f.lit("")),
         "fields": _map({**(source_fields or {}), **_by_name(fields or {})}),
-        "sequence": f.unix_micros(time) * POSITIONS_PER_MICROSECOND
-        + (f.lit(0) if position is None else position).cast("bigint"),
+        "sequence": _order_key(time, f.lit(0) if position is None else position),
         "published_at": time,
         "content": content_column,
     }
     return source.select(*(columns[name].alias(name) for name in DOCUMENTS.names))
+
+
+def current_time(source: DataFrame) -> Column:
+    """The current time: of the micro-batch, or of this call if the source is no stream.
+
+    Several jobs may read the documents of a batch. ``current_timestamp`` would differ between them.
+    """
+    return f.current_timestamp() if source.isStreaming else f.lit(datetime.now(UTC))
+
+
+def _order_key(time: Column, position: Column) -> Column:
+    # The bounds keep times that nobody means, such as the year 9999, from failing the batch.
+    microseconds = f.least(f.greatest(f.unix_micros(time), f.lit(0)), f.lit(_MICROSECONDS_MAX))
+    last = f.lit((1 << 63) - 1 - _MICROSECONDS_MAX * POSITIONS_PER_MICROSECOND)
+    offset = microseconds * POSITIONS_PER_MICROSECOND + f.least(position.cast("bigint"), last)
+    return f.lit(ORDER_KEY_MIN) + offset
 
 
 def identity(publisher: Column, content: Column, id: Value | None = None) -> Column:  # noqa: A002

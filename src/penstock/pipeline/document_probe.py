@@ -29,7 +29,9 @@ from penstock.errors import error
 from penstock.pipeline.batch_matcher import split_by_bytes
 from penstock.pipeline.match_stage import delivery_rows
 from penstock.pipeline.partition_matcher import PartitionMatcher
-from penstock.pipeline.quarantine import FailedDocument, content_digest
+from penstock.pipeline.quarantine import FailedDocument
+from penstock.pipeline.sequence_numbers import order_keys
+from penstock.workspace.content_digest import content_digest
 
 DEATHS_MAX: Final = 2
 """Child processes that a document may end before it is reported."""
@@ -134,7 +136,7 @@ def _failed(document: pa.RecordBatch, status: int) -> FailedDocument:
     how = _status_text(status)
     return FailedDocument(
         str(identity),
-        content_digest(content),
+        content_digest(content).hex(),
         "internal.worker",
         f"the process of the document {how}, {DEATHS_MAX} times",
         failure_report(content, {"type": "worker", "message": how, "deaths": DEATHS_MAX}),
@@ -185,7 +187,7 @@ def main() -> None:
             announcements.write(b"%d\n" % row)
             announcements.flush()
             for matched in matcher.match(iter([documents.batch.slice(row, 1)])):
-                delivery_rows(matched)
+                delivery_rows(matched, order_keys(matched.documents))
         announcements.write(b"done\n")
         announcements.flush()
 

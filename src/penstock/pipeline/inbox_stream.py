@@ -9,7 +9,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
-import pyarrow.compute as pc
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as f
 from pyspark.sql.streaming.query import StreamingQuery
@@ -23,6 +22,7 @@ from penstock.workspace import Workspace
 from penstock.workspace.batch_records import StreamRecord, get_or_create_stream
 from penstock.workspace.delta import open_dataset
 from penstock.workspace.pipeline_tables import Tables
+from penstock.workspace.table_reader import last_published
 
 MAX_FILE_AGE: Final = "36500d"
 """By default Spark's file source ignores files that are a week older than the newest one. Documents
@@ -184,7 +184,7 @@ def read_inbox(spark: SparkSession, folder: Path, *, files_per_batch: int) -> Da
 
 
 def last_sequence(tables: Tables) -> int:
-    """The greatest sequence number that any stream has processed; -1 if there is none."""
+    """The last sequence number of a published document that is processed; -1 if there is none."""
     counts = open_dataset(tables.counts).to_table(columns=["last_sequence"])
-    last: int | None = pc.max(counts.column("last_sequence")).as_py()
+    last = last_published(counts)
     return -1 if last is None else last

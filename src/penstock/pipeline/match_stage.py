@@ -19,7 +19,9 @@ from penstock.pipeline.batch_matcher import BatchOutcomes, byte_lengths
 from penstock.pipeline.batch_progress_files import BatchProgressFiles, TaskProgress
 from penstock.pipeline.partition_matcher import MatchedSlice, PartitionMatcher
 from penstock.pipeline.quarantine import failed_documents
+from penstock.pipeline.sequence_numbers import assign_numbers, order_keys
 from penstock.pipeline.shards import ROW
+from penstock.workspace.content_digest import content_digest
 from penstock.workspace.delta import TableWriter
 from penstock.workspace.pipeline_tables import Tables
 from penstock.workspace.table_schemas import (
@@ -42,9 +44,11 @@ STAGE_ROWS: Final = pa.schema(
                 "publisher",
                 "sequence",
                 "published_at",
+                "content_digest",
                 "fragments",
             )
         ),
+        pa.field("order_key", pa.int64()),
         pa.field(ROW, pa.int64()),
         pa.field("outcome", pa.string()),
         pa.field("bytes", pa.int64()),
@@ -64,6 +68,7 @@ class MatchStage:
 
     matcher: PartitionMatcher
     tables: Tables
+    stream: str
     batch: int
     log: bool
     """Whether to write the documents; false if they come from the documents table."""
@@ -88,10 +93,13 @@ class MatchStage:
         progress: TaskProgress,
     ) -> Iterator[pa.RecordBatch]:
         for matched in self.matcher.match(batches):
+            order = order_keys(matched.documents)
+            numbered = assign_numbers(matched.documents, stream=self.stream, batch=self.batch)
+            matched = matched._replace(documents=numbered)  # noqa: PLW2901
             # All shards see the same documents and errors, so only the first one writes them.
             if matched.shard == 0 and self.log:
                 self._write(matched.documents, matched.outcomes, log, dead_letters)
-            yield delivery_rows(matched)
+            yield delivery_rows(matched, order)
             yield _outcome_rows(matched)
             if len(self.matcher.shards) > 1:
                 yield from _failure_rows(matched)
@@ -125,8 +133,8 @@ def _failure_rows(matched: MatchedSlice) -> Iterator[pa.RecordBatch]:
         yield _stage_rows({"file": pa.array([json.dumps({"failed": asdict(failed)})])})
 
 
-def delivery_rows(matched: MatchedSlice) -> pa.RecordBatch:
-    """One row per match."""
+def delivery_rows(matched: MatchedSlice, order: pa.Array[Any]) -> pa.RecordBatch:
+    """One row per match; ``order`` has the order keys of the documents."""
     documents, matcher, outcomes = matched.documents, matched.matcher, matched.outcomes
     columns = ("subscriber", "subscription")
     subscriber, subscription = matcher.subscription_columns(outcomes, columns)
@@ -137,9 +145,21 @@ def delivery_rows(matched: MatchedSlice) -> pa.RecordBatch:
             "subscriber": subscriber,
             "subscription": subscription,
             **{name: documents.column(name).take(document_rows) for name in header},
+            "order_key": order.take(document_rows),
+            "content_digest": _digests(documents, outcomes).take(document_rows),
             "fragments": matched.fragments,
         }
     )
+
+
+def _digests(documents: pa.RecordBatch, outcomes: BatchOutcomes) -> pa.Array[Any]:
+    """The digests of the documents that match something; null for the others."""
+    contents: Any = documents.column("content")
+    digests = [
+        content_digest(contents[row].as_py()) if count else None
+        for row, count in enumerate(outcomes.match_counts)
+    ]
+    return pa.array(digests, pa.binary())
 
 
 def _outcome_rows(slice_: MatchedSlice) -> pa.RecordBatch:

@@ -7,7 +7,6 @@ which keeps deliveries exactly-once.
 
 from __future__ import annotations
 
-import hashlib
 import json
 import posixpath
 from collections.abc import Iterable, Iterator
@@ -21,6 +20,7 @@ from pyarrow.fs import FileType, LocalFileSystem
 
 from penstock.errors import DocumentError
 from penstock.workspace.atomic_files import atomic_write
+from penstock.workspace.content_digest import content_digest
 from penstock.workspace.delta import resolve_filesystem
 from penstock.workspace.pipeline_tables import Tables
 
@@ -61,7 +61,7 @@ class Quarantine:
         for row, identity in enumerate(batch.column("document").to_pylist()):
             if identity in identities:
                 content: Any = batch.column("content")[row]
-                found = by_key.get((identity, content_digest(content.as_py())))
+                found = by_key.get((identity, content_digest(content.as_py()).hex()))
                 if found is not None:
                     refused[row] = found.error()
         return refused
@@ -114,13 +114,8 @@ def failed_documents(documents: pa.RecordBatch, errors: pa.StructArray) -> Itera
             content: Any = documents.column("content")[int(row)]
             yield FailedDocument(
                 identity.as_py(),
-                content_digest(content.as_py()),
+                content_digest(content.as_py()).hex(),
                 fault["code"],
                 fault["message"],
                 fault["report"],
             )
-
-
-def content_digest(content: bytes | None) -> str:
-    """The digest of a document's bytes."""
-    return hashlib.sha256(content or b"").hexdigest()

@@ -15,6 +15,7 @@ import pyarrow as pa
 
 from penstock.pipeline.shards import ROW
 from penstock.workspace.delta import TableWriter
+from penstock.workspace.limits import PUBLISHED_SEQUENCE_MAX
 from penstock.workspace.pipeline_tables import Tables
 from penstock.workspace.table_schemas import DELIVERIES, TIME
 
@@ -85,7 +86,8 @@ class _Totals:
         for subscriptions in outcomes.column("set_aside").drop_null():
             self._set_aside.update(subscriptions.as_py())
         for row, sequence, *rest in zip(*columns, strict=True):
-            self._last_sequence = max(sequence, self._last_sequence or sequence)
+            if sequence <= PUBLISHED_SEQUENCE_MAX:
+                self._last_sequence = max(sequence, self._last_sequence or sequence)
             outcome = _Outcome(*rest)
             if row is None:
                 _count(self._unsharded, outcome)

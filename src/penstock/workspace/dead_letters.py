@@ -101,24 +101,32 @@ class DeadLetters:
         Raises
         ------
         WorkspaceError
-            ``dead-letter.unknown``
+            ``dead-letter.unknown``, or ``document.ambiguous``: several have the number.
         """
         condition = document_condition(name)
         found = [] if condition is None else self._find(condition)
         if not found:
             raise error("dead-letter.unknown", f"there is no dead letter `{name}`")
-        return found[-1]
+        named = [each for each in found if each.document == name] or found
+        identities = sorted({each.document for each in named})
+        if len(identities) > 1:
+            raise error(
+                "document.ambiguous",
+                f"{len(identities)} dead letters have the number {name}, such as"
+                f" `{identities[0]}` and `{identities[1]}`",
+            )
+        return named[-1]
 
     def content(self, letter: DeadLetter) -> bytes:
         """The document's bytes."""
-        return self._contents([letter.sequence])[letter.sequence]
+        return self._contents([letter])[letter.document, letter.sequence]
 
     def history(self, letter: DeadLetter) -> list[HistoryEntry]:
         """The refusals and replays of the document, oldest first."""
         refusals = self._find(pc.field("document") == letter.document)
         refused = {each.sequence: each for each in refusals}
         replays = self._replays()
-        replay_of = {replay.sequence: of for of, replay in replays.items()}
+        replay_of = {replay.sequence: of for (_, of), replay in replays.items()}
         sequence = letter.sequence
         while sequence in replay_of:
             sequence = replay_of[sequence]
@@ -128,7 +136,7 @@ class DeadLetters:
             if refusal is not None:
                 what = f"refused: {refusal.code}"
                 entries.append(HistoryEntry(what, sequence, refusal.refused_at))
-            replay = replays.get(sequence)
+            replay = replays.get((letter.document, sequence))
             if replay is None:
                 break
             what = "replayed with another document" if replay.fixed else "replayed"
@@ -168,11 +176,11 @@ class DeadLetters:
     def _replay(
         self, letters: Sequence[DeadLetter], fixed: bytes | None, fields: Mapping[str, str]
     ) -> list[DeadLetter]:
-        contents = {} if fixed is not None else self._contents([each.sequence for each in letters])
+        contents = {} if fixed is not None else self._contents(letters)
         at = to_microseconds(utc_now())
         with self._database.write_transaction() as connection:
-            replayed = {of for (of,) in connection.execute("SELECT replay_of FROM replays")}
-            fresh = [letter for letter in letters if letter.sequence not in replayed]
+            replayed = set(connection.execute("SELECT identity, replay_of FROM replays"))
+            fresh = [each for each in letters if (each.document, each.sequence) not in replayed]
             if not fresh:
                 return []
             first = self._inbox.stage(
@@ -181,7 +189,7 @@ class DeadLetters:
                     (
                         letter.document,
                         Document(
-                            contents[letter.sequence] if fixed is None else fixed,
+                            contents[letter.document, letter.sequence] if fixed is None else fixed,
                             _header(letter, fields),
                         ),
                     )
@@ -213,14 +221,17 @@ class DeadLetters:
         found = read_rows(self._tables.dead_letters, condition, columns, schema=DEAD_LETTERS)
         if found is None:
             return []
-        rows: list[dict[str, Any]] = found.sort_by("sequence").to_pylist()
+        rows: list[dict[str, Any]] = found.sort_by(
+            [("published_at", "ascending"), ("sequence", "ascending"), ("document", "ascending")]
+        ).to_pylist()
         replays = self._replays()
-        replayed = {replays[row["sequence"]].sequence for row in rows if row["sequence"] in replays}
+        keys = [(row["document"], row["sequence"]) for row in rows]
+        replayed = {replays[key].sequence for key in keys if key in replays}
         refused = sequences_in(self._tables.dead_letters, replayed)
         accepted = sequences_in(self._tables.documents, replayed)
         letters = []
-        for row in rows:
-            replay = replays.get(row["sequence"])
+        for row, key in zip(rows, keys, strict=True):
+            replay = replays.get(key)
             outcome = ReplayOutcome.OPEN
             if replay is not None:
                 outcome = ReplayOutcome.WAITING
@@ -231,24 +242,34 @@ class DeadLetters:
             letters.append(_from_row(row, outcome, None if replay is None else replay.sequence))
         return letters
 
-    def _contents(self, sequences: Collection[int]) -> dict[int, bytes]:
+    def _contents(self, letters: Collection[DeadLetter]) -> dict[tuple[str, int], bytes]:
+        """The bytes of dead letters, by identity and number."""
+        sequences = sorted({each.sequence for each in letters})
         found = read_rows(
             self._tables.dead_letters,
-            pc.field("sequence").isin(sorted(sequences)),
-            ["sequence", "content"],
+            pc.field("sequence").isin(sequences),
+            ["document", "sequence", "content"],
         )
         assert found is not None, "a dead letter was read from this table"
-        return {row["sequence"]: row["content"] for row in found.to_pylist()}
+        contents: dict[tuple[str, int], bytes] = {}
+        for row in found.to_pylist():
+            key = row["document"], row["sequence"]
+            if contents.setdefault(key, row["content"]) != row["content"]:
+                raise error(
+                    "document.ambiguous",
+                    f"there are several dead letters `{key[0]}` with the number {key[1]}",
+                )
+        return contents
 
-    def _replays(self) -> dict[int, _Replay]:
-        """The replays, by the sequence number of the dead letter."""
+    def _replays(self) -> dict[tuple[str, int], _Replay]:
+        """The replays, by identity and number of the dead letter."""
         with self._database.read_transaction() as connection:
             rows = connection.execute(
-                "SELECT replay_of, sequence, fixed, replayed_at FROM replays"
+                "SELECT identity, replay_of, sequence, fixed, replayed_at FROM replays"
             ).fetchall()
         return {
-            of: _Replay(sequence, bool(fixed), from_microseconds(at))
-            for of, sequence, fixed, at in rows
+            (identity, of): _Replay(sequence, bool(fixed), from_microseconds(at))
+            for identity, of, sequence, fixed, at in rows
         }
 
 

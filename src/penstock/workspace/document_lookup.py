@@ -9,9 +9,10 @@ import pyarrow.parquet as pq
 from penstock.documents import Document, Header
 from penstock.errors import error
 from penstock.workspace.table_reader import document_condition, read_rows
+from penstock.workspace.table_schemas import DOCUMENTS
 from penstock.workspace.workspace import Workspace
 
-_COLUMNS: Final = ["sequence", "publisher", "schema", "fields", "content"]
+_COLUMNS: Final = DOCUMENTS.names
 
 
 def find_document(workspace: Workspace, name: str) -> Document:
@@ -27,7 +28,7 @@ def find_document(workspace: Workspace, name: str) -> Document:
     Raises
     ------
     WorkspaceError
-        ``document.unknown``
+        ``document.unknown``, or ``document.ambiguous``: several documents have the number.
     """
     condition = document_condition(name)
     if condition is None:
@@ -35,16 +36,24 @@ def find_document(workspace: Workspace, name: str) -> Document:
     for table in (workspace.tables.documents, workspace.tables.dead_letters):
         found = read_rows(table, condition, _COLUMNS)
         if found is not None and found.num_rows:
-            return _newest(found.to_pylist())
+            return _newest(found.to_pylist(), name)
     for path in sorted(workspace.inbox.folder.glob("*.parquet"), reverse=True):
         rows: list[Any] = pq.read_table(path, columns=_COLUMNS, filters=condition).to_pylist()
         if rows:
-            return _newest(rows)
+            return _newest(rows, name)
     raise error("document.unknown", f"there is no document `{name}`")
 
 
-def _newest(rows: list[dict[str, Any]]) -> Document:
+def _newest(rows: list[dict[str, Any]], name: str) -> Document:
+    named = [row for row in rows if row["document"] == name] or rows
+    identities = sorted({row["document"] for row in named})
+    if len(identities) > 1:
+        raise error(
+            "document.ambiguous",
+            f"{len(identities)} documents have the number {name}, such as `{identities[0]}` and"
+            f" `{identities[1]}`",
+        )
     # A document that was refused and replayed has several rows.
-    row = max(rows, key=lambda row: int(row["sequence"]))
+    row = max(named, key=lambda row: (row["published_at"], row["sequence"]))
     header = Header(publisher=row["publisher"], schema=row["schema"], fields=dict(row["fields"]))
     return Document(row["content"], header)

@@ -38,6 +38,10 @@ INBOX_ROW_GROUP_BYTES: Final[int] = 8 << 20
 DOCUMENT_BYTES_MAX: Final[int] = 1 << 30
 """Bytes of a published document; a larger one is refused by `publish`."""
 
+PUBLISHED_SEQUENCE_MAX: Final[int] = 1 << 53
+"""The largest sequence number of a published document. Larger ones belong to documents that the
+pipeline read from elsewhere; they say nothing about how far an inbox is processed."""
+
 CONTENTS_AT_ONCE: Final[int] = 100
 """Documents whose bytes are read from a table at a time, or first: as long as they are small, a
 mailbox reads twice as many the next time."""

@@ -1,7 +1,8 @@
 """A mailbox: the deliveries of one subscriber.
 
 Deliveries are rows of one Delta table; the documents' bytes are stored once, in another. Reading a
-mailbox reads one bucket of the first, and only the opened documents of the second.
+mailbox reads one bucket of the first, and only the opened documents of the second: each is found by
+its identity and checked by its digest.
 """
 
 from __future__ import annotations
@@ -18,6 +19,7 @@ from deltalake import DeltaTable
 
 from penstock.errors import error
 from penstock.language.source_position import utf8_size
+from penstock.workspace.document_contents import DocumentKey, read_contents
 from penstock.workspace.limits import (
     CONTENT_BYTES_AT_ONCE,
     CONTENTS_AT_ONCE,
@@ -26,7 +28,7 @@ from penstock.workspace.limits import (
 )
 from penstock.workspace.pipeline_tables import Tables
 from penstock.workspace.subscriber_buckets import bucket_of
-from penstock.workspace.table_reader import read_contents, read_rows
+from penstock.workspace.table_reader import read_rows
 from penstock.workspace.table_schemas import DELIVERIES
 
 HEADERS = pa.schema(
@@ -40,6 +42,7 @@ HEADERS = pa.schema(
             "sequence",
             "published_at",
             "delivered_at",
+            "content_digest",
         )
     ]
 )
@@ -91,7 +94,7 @@ class Mailbox:
         condition = self._condition()
         if since is not None:
             condition = condition & (pc.field("delivered_at") >= since)
-        found = read_rows(self._tables.deliveries, condition, HEADERS.names)
+        found = read_rows(self._tables.deliveries, condition, HEADERS.names, schema=DELIVERIES)
         if found is None:
             return HEADERS.empty_table()
         return found.sort_by([("sequence", "ascending"), ("subscription", "ascending")])
@@ -135,19 +138,22 @@ class Mailbox:
 
     def _opened(self, headers: pa.Table) -> Iterator[Delivery]:
         rows: list[dict[str, Any]] = headers.to_pylist()
-        sequences = [row["sequence"] for row in rows]
-        condition = self._condition() & pc.field("sequence").isin(sorted(set(sequences)))
-        found = read_rows(self._tables.deliveries, condition, ["delivery", "fragments"])
+        sequences = sorted({row["sequence"] for row in rows})
+        condition = self._condition() & pc.field("sequence").isin(sequences)
+        columns = ["delivery", "sequence", "content_digest", "fragments"]
+        found = read_rows(self._tables.deliveries, condition, columns, schema=DELIVERIES)
         assert found is not None, "the headers were read from this table"
-        fragments = {row["delivery"]: row["fragments"] for row in found.to_pylist()}
-        complete = [row["sequence"] for row in rows if fragments.get(row["delivery"]) is None]
+        fragments = {_key(row): row["fragments"] for row in found.to_pylist()}
+        complete = [_document(row) for row in rows if fragments.get(_key(row)) is None]
         contents = read_contents(self._tables, complete)
         for row in rows:
-            parts = fragments.get(row["delivery"])
+            parts = fragments.get(_key(row))
+            content = contents.get(_document(row)) if parts is None else None
+            del row["content_digest"]
             yield Delivery(
                 **row,
                 fragments=None if parts is None else tuple(_fragment(part) for part in parts),
-                content=contents.get(row["sequence"]) if parts is None else None,
+                content=content,
             )
 
     def _condition(self) -> pc.Expression:
@@ -157,6 +163,15 @@ class Mailbox:
     def _version(self) -> int:
         table = self._tables.deliveries
         return DeltaTable(table).version() if DeltaTable.is_deltatable(table) else -1
+
+
+def _key(row: dict[str, Any]) -> tuple[str, int, bytes | None]:
+    # An identity that is published again with other bytes gives a delivery of the same id.
+    return row["delivery"], row["sequence"], row["content_digest"]
+
+
+def _document(row: dict[str, Any]) -> DocumentKey:
+    return DocumentKey(row["document"], row["sequence"], row["content_digest"])
 
 
 def _fragment(row: dict[str, Any]) -> FragmentText:

@@ -32,10 +32,11 @@ from penstock.workspace.limits import (
     LEFTOVER_HOURS,
     LOG_BYTES_MAX,
     OBSOLETE_HOURS,
+    PUBLISHED_SEQUENCE_MAX,
     UNCOMMITTED_HOURS,
 )
 from penstock.workspace.retention_policy import RetentionPolicy
-from penstock.workspace.table_reader import read_rows
+from penstock.workspace.table_reader import last_published, read_rows
 from penstock.workspace.workspace import Workspace
 
 
@@ -94,7 +95,7 @@ def processed_files(layout: WorkspaceLayout) -> list[Path]:
     last_batches = counts.group_by("stream").aggregate([("batch", "max")])
     joined = counts.join(last_batches, "stream")
     settled = joined.filter(pc.less(joined.column("batch"), joined.column("batch_max")))
-    last: int | None = pc.max(settled.column("last_sequence")).as_py()
+    last = last_published(settled)
     if last is None:
         return []
     ranges = {path: _sequence_range(path) for path in layout.inbox_folder.glob("*.parquet")}
@@ -172,10 +173,11 @@ def _rows(
     if keep_last:
         # The last row states how far the inbox is processed.
         everything = read_rows(table, None, ["batch", "last_sequence"])
-        last = None if everything is None else pc.max(everything.column("last_sequence")).as_py()
+        last = None if everything is None else last_published(everything)
         last = 0 if last is None else last
-        condition = condition & (pc.field("last_sequence") < last)
-        predicate += f" AND last_sequence < {last}"
+        compute: Any = pc
+        condition = condition & (compute.coalesce(pc.field("last_sequence"), -1) != last)
+        predicate += f" AND coalesce(last_sequence, -1) <> {last}"
     rows = read_rows(table, condition, [column])
     count = 0 if rows is None else rows.num_rows
     return Removal(what, count, None, lambda: _delete(table, predicate))
@@ -220,6 +222,7 @@ def _log(path: Path) -> Removal:
 def _identities(workspace: Workspace, before: datetime) -> Removal:
     """Identities of documents that the same run removes."""
     condition = pc.field("published_at") < pa.scalar(before, pa.timestamp("us", "UTC"))
+    condition = condition & (pc.field("sequence") <= PUBLISHED_SEQUENCE_MAX)
     rows = read_rows(workspace.tables.documents, condition, ["sequence"])
     last = None if rows is None else pc.max(rows.column("sequence")).as_py()
     inbox = workspace.inbox

@@ -10,7 +10,7 @@ import pyarrow.compute as pc
 
 from penstock.workspace import table_schemas
 from penstock.workspace.pipeline_tables import BACKFILL_PREFIX, Tables
-from penstock.workspace.table_reader import read_rows
+from penstock.workspace.table_reader import last_published, read_rows
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,7 +68,7 @@ def sum_counts(tables: Tables) -> dict[str, int]:
     if rows is None or rows.num_rows == 0:
         return sums
     sums |= {name: compute.sum(rows.column(name)).as_py() for name in names}
-    return sums | {"last_sequence": compute.max(rows.column("last_sequence")).as_py() or 0}
+    return sums | {"last_sequence": last_published(rows) or 0}
 
 
 def sum_strays(tables: Tables) -> tuple[Strays, ...]:

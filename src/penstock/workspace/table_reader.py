@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -11,10 +11,13 @@ from deltalake import DeltaTable
 
 from penstock.language.source_position import utf8_size
 from penstock.workspace.delta import open_dataset
-from penstock.workspace.pipeline_tables import Tables
+from penstock.workspace.limits import PUBLISHED_SEQUENCE_MAX
 
-SEQUENCE_DIGITS_MAX = 18
-"""Digits of a sequence number, which has 64 bits."""
+if TYPE_CHECKING:
+    # Imports pandas, which most commands do not need.
+    import pyarrow.dataset as ds
+
+_SEQUENCE_END = 1 << 63
 
 
 def read_rows(
@@ -34,8 +37,29 @@ def read_rows(
     dataset: Any = open_dataset(table)
     if schema is not None:
         dataset = dataset.replace_schema(schema)
-    rows: pa.Table = dataset.to_table(filter=condition, columns=names)
+    try:
+        rows: pa.Table = dataset.to_table(filter=condition, columns=names)
+    except pa.ArrowNotImplementedError:
+        if condition is None:
+            raise
+        rows = _filtered_in_memory(dataset, condition, names)
     return rows
+
+
+def _filtered_in_memory(
+    dataset: ds.Dataset, condition: pc.Expression, columns: list[str] | None
+) -> pa.Table:
+    """Rows of a dataset, read without the statistics of its files.
+
+    When delta-rs rewrites a file, it stores strings as views, which Arrow cannot compare with the
+    strings of a condition.
+    """
+    empty = dataset.schema.empty_table().select(columns or dataset.schema.names)
+    found = [
+        pa.Table.from_batches([batch]).filter(condition).select(empty.column_names)
+        for batch in dataset.to_batches()
+    ]
+    return pa.concat_tables([empty, *found])
 
 
 def sequences_in(table: str, sequences: Collection[int]) -> set[int]:
@@ -46,15 +70,13 @@ def sequences_in(table: str, sequences: Collection[int]) -> set[int]:
     return set() if found is None else {int(each) for each in _values(found, "sequence")}
 
 
-def read_contents(tables: Tables, sequences: Collection[int]) -> dict[int, bytes]:
-    """The documents of sequence numbers, without those that retention has removed."""
-    if not sequences:
-        return {}
-    condition = pc.field("sequence").isin(sorted(set(sequences)))
-    found = read_rows(tables.documents, condition, ["sequence", "content"])
-    if found is None:
-        return {}
-    return dict(zip(_values(found, "sequence"), _values(found, "content"), strict=True))
+def last_published(counts: pa.Table) -> int | None:
+    """How far batches have processed an inbox: the last sequence number of a published document."""
+    last = counts.column("last_sequence")
+    compute: Any = pc
+    published = last.filter(compute.less_equal(last, PUBLISHED_SEQUENCE_MAX))
+    found: int | None = pc.max(published).as_py()
+    return found
 
 
 def _values(table: pa.Table, column: str) -> list[Any]:
@@ -70,6 +92,6 @@ def document_condition(name: str) -> pc.Expression | None:
     if utf8_size(name) is None:
         return None
     condition: pc.Expression = pc.field("document") == name
-    if name.isdecimal() and len(name) <= SEQUENCE_DIGITS_MAX:
+    if name.isdecimal() and len(name) <= len(str(_SEQUENCE_END)) and int(name) < _SEQUENCE_END:
         condition = condition | (pc.field("sequence") == int(name))
     return condition

@@ -1,6 +1,7 @@
 """Arrow schemas of all tables.
 
-Timestamps are UTC in microseconds. A *sequence* is a document's position in publishing order.
+Timestamps are UTC in microseconds. A *sequence* is a document's number: its position in publishing
+order if it was published to an inbox, otherwise a number that the pipeline assigns.
 :mod:`penstock.pipeline.spark_schemas` derives the Spark schemas from these.
 
 Tables outlive versions of Penstock: a column added later is nullable, and
@@ -102,6 +103,10 @@ MATCHES: Final = pa.schema(
 )
 """Pairs of a document and a subscription it matches; ``fragments`` is null if not requested."""
 
+CONTENT_DIGEST: Final = pa.field("content_digest", pa.binary())
+"""The digest of a document's bytes: see :mod:`penstock.workspace.content_digest`. Null in rows that
+are older than the column."""
+
 DELIVERIES: Final = pa.schema(
     [
         _required("delivery", pa.string()),
@@ -115,6 +120,7 @@ DELIVERIES: Final = pa.schema(
         _required("batch", pa.int64()),
         pa.field("fragments", FRAGMENTS),
         _required("bucket", pa.int32()),
+        CONTENT_DIGEST,
     ]
 )
 """Matches delivered to subscribers. ``delivery`` is a hash of document and subscription; all

@@ -13,6 +13,7 @@ from penstock.documents import Fragment, Header
 from penstock.documents.failure_report import internal_error
 from penstock.errors import DocumentError
 from penstock.workspace import Workspace, bucket_of, open_version
+from penstock.workspace.content_digest import content_digest
 from penstock.workspace.delta import TableWriter, commit_batch, last_committed_batch
 from penstock.workspace.table_reader import read_rows
 from penstock.workspace.table_schemas import COUNTS, DEAD_LETTERS, DELIVERIES, DOCUMENT_LOG
@@ -128,6 +129,7 @@ def _delivery(
         "batch": batch,
         "fragments": rows,
         "bucket": bucket_of(subscription["subscriber"]),
+        "content_digest": content_digest(row["content"]),
     }
 
 
