@@ -185,3 +185,27 @@ def test_follow_prints_later_deliveries(process_inbox: Callable[[], None], tmp_p
         _, errors = follower.communicate()
         deadline.cancel()
     assert (follower.returncode, errors.splitlines()[-1]) == (0, "stopped")
+
+
+def test_a_cursor_shows_what_it_has_not_acknowledged(process_inbox: Callable[[], None]) -> None:
+    penstock("subscribe", "anna", "//*")
+    penstock("publish", "a.xml", "b.xml", "--publisher", "me")
+    process_inbox()
+
+    def shown(*options: str) -> list[int]:
+        done = penstock("mailbox", "anna", "--cursor", "app", "--json", *options)
+        assert done.code == 0
+        return [row["sequence"] for row in done.rows]
+
+    assert shown() == [1, 2]
+    assert shown("--acknowledge", "--limit", "1") == [1]
+    assert shown("--acknowledge") == [2]
+    assert shown("--acknowledge") == []
+    penstock("publish", "c.xml", "--publisher", "me")
+    process_inbox()
+    assert shown() == [3]
+    assert penstock("mailbox", "anna", "--cursor", "app", "--limit", "0").code == 0
+    assert penstock("mailbox", "nobody", "--cursor", "app").code == 3
+    refused = penstock("mailbox", "anna", "--acknowledge")
+    assert refused.code == 2
+    assert "--cursor" in refused.err

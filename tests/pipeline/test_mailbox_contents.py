@@ -6,7 +6,7 @@ import os
 import tempfile
 import zipfile
 from collections.abc import Callable, Sequence
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pyarrow as pa
@@ -26,6 +26,7 @@ from penstock.workspace import StoredSubscription, Workspace
 from penstock.workspace.document_lookup import find_document
 from penstock.workspace.limits import PUBLISHED_SEQUENCE_MAX
 from penstock.workspace.retention import removals
+from penstock.workspace.retention_policy import RetentionPolicy
 from penstock.workspace.table_reader import read_rows
 from support.contracts.mailbox_contents import assert_mailboxes_are_exact
 from support.strategies.query_kinds import kind_of
@@ -216,8 +217,10 @@ def test_documents_of_readers_do_not_move_the_inbox_forward(
         workspace.publish([Document(news("storm", 2), Header(publisher="me"))])
         deliver_all(read_column(spark, table, "xml", publisher="me"), workspace, tmp_path)
         assert workspace.status().waiting == 1
-        keep = datetime.now(UTC) - NOON.replace(year=2020)
-        assert [each.what for each in removals(workspace, keep=keep, now=datetime.now(UTC))] == []
+        policy = RetentionPolicy(documents=timedelta())
+        found = {each.what for each in removals(workspace, policy=policy, now=datetime.now(UTC))}
+        assert "documents" in found
+        assert not found & {"identities of removed documents", "processed inbox files"}
         run_workspace(spark, workspace).awaitTermination()
         box = workspace.mailbox("anna")
         assert {each.content for each in box.opened(box.deliveries())} == {

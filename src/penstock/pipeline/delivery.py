@@ -37,6 +37,7 @@ from penstock.pipeline.run_config import RunConfig
 from penstock.pipeline.session import JAVA_FAILURES, is_worker_loss
 from penstock.pipeline.shards import ROW, check_versions, with_shards
 from penstock.pipeline.write_stage import REPORT, WriteStage
+from penstock.workspace.commit_positions import commit_deliveries, next_commit
 from penstock.workspace.delta import TableWriter, WrittenFile, commit_batch, last_committed_batch
 from penstock.workspace.pipeline_tables import Tables
 from penstock.workspace.subscriber_buckets import BUCKETS
@@ -45,14 +46,14 @@ from penstock.workspace.table_schemas import COUNTS, SET_ASIDE_BY_SUBSCRIPTION
 SORT_KEYS: Final = (
     "bucket",
     "subscriber",
-    "publisher",
     "order_key",
+    "publisher",
     "sequence",
     "subscription",
     ROW,
 )
-"""The order of the deliveries of a batch: by subscriber, each publisher's in publishing order, the
-same in every replay."""
+"""The order of the deliveries of a batch: by subscriber, in publishing order, the same in every
+replay."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -141,11 +142,14 @@ def deliver(
         fragments="requested",
     )
     progress = BatchProgressFiles.beside(tables, stream)
-    job = _Job(with_shards(documents, len(shards)), matcher, tables, stream, batch, log, progress)
+    commit = next_commit(tables.deliveries)
+    job = _Job(
+        with_shards(documents, len(shards)), matcher, tables, stream, batch, commit, log, progress
+    )
     file = QuarantineFile(tables, stream=stream, batch=batch)
     with progress.of_batch():
         reports = _run_with_quarantine(job, file, stream)
-    counts = _commit(reports, shards, tables, stream, batch)
+    counts = _commit(reports, shards, tables, stream=stream, batch=batch, commit=commit)
     file.delete()
     return counts
 
@@ -159,6 +163,8 @@ class _Job:
     tables: Tables
     stream: str
     batch: int
+    commit: int
+    """The number of the commit that the deliveries are expected to get."""
     log: bool
     progress: BatchProgressFiles
 
@@ -174,7 +180,9 @@ class _Job:
             log=self.log,
             progress=self.progress,
         )
-        write_stage = WriteStage(tables=self.tables, batch=self.batch, at=matcher.at)
+        write_stage = WriteStage(
+            tables=self.tables, batch=self.batch, at=matcher.at, commit=self.commit
+        )
         rows = (
             self.documents.mapInArrow(match_stage, from_arrow_schema(STAGE_ROWS))
             .withColumn("delivery", delivery_column())
@@ -243,8 +251,10 @@ def _commit(
     reports: Sequence[Mapping[str, Any]],
     shards: Sequence[str],
     tables: Tables,
+    *,
     stream: str,
     batch: int,
+    commit: int,
 ) -> BatchCounts:
     files: dict[str, list[WrittenFile]] = {"documents": [], "dead_letters": [], "deliveries": []}
     sums: Counter[str] = Counter()
@@ -260,8 +270,11 @@ def _commit(
             sequences += [last for last in [report["last_sequence"]] if last is not None]
     counts = BatchCounts(**sums)
     assert counts.documents == counts.matched + counts.unmatched + counts.dead, counts
-    for table, written in files.items():
-        commit_batch(getattr(tables, table), written, stream=stream, batch=batch)
+    for table in ("documents", "dead_letters"):
+        commit_batch(getattr(tables, table), files[table], stream=stream, batch=batch)
+    commit_deliveries(
+        tables.deliveries, files["deliveries"], stream=stream, batch=batch, commit=commit
+    )
     writer = TableWriter(tables.counts, COUNTS)
     row = {
         "stream": stream,

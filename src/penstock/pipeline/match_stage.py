@@ -117,7 +117,8 @@ class MatchStage:
         columns[UNKNOWN_ELEMENTS.name] = pa.array(outcomes.unknown_elements)
         columns["batch"] = pa.repeat(pa.scalar(self.batch, pa.int64()), documents.num_rows)
         is_accepted = outcomes.errors.is_null()
-        log.write(pa.table(columns).filter(is_accepted))
+        # Row groups of neighbouring numbers: see penstock.workspace.document_contents.
+        log.write(pa.table(columns).filter(is_accepted).sort_by("sequence"))
         has_errors = outcomes.errors.null_count < len(outcomes.errors)
         if self.matcher.config.mode == "PERMISSIVE" and has_errors:
             for number, field in enumerate(outcomes.errors.type):

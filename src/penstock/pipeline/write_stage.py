@@ -14,10 +14,11 @@ import numpy as np
 import pyarrow as pa
 
 from penstock.pipeline.shards import ROW
+from penstock.workspace.commit_positions import positions
 from penstock.workspace.delta import TableWriter
 from penstock.workspace.limits import PUBLISHED_SEQUENCE_MAX
 from penstock.workspace.pipeline_tables import Tables
-from penstock.workspace.table_schemas import DELIVERIES, TIME
+from penstock.workspace.table_schemas import DELIVERIES, POSITION, TIME
 
 REPORT: Final = pa.schema([pa.field("report", pa.string(), nullable=False)])
 """The stage's output: JSON objects that describe a written file or the summed outcomes."""
@@ -33,11 +34,14 @@ class WriteStage:
     tables: Tables
     batch: int
     at: datetime
+    commit: int
+    """The number of the commit, for the positions of the deliveries."""
 
     def __call__(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         """The reports of a partition."""
         totals = _Totals()
         bucket: int | None = None
+        ordinal = 0
         writer: TableWriter | None = None
         for batch in batches:
             for file in batch.column("file").drop_null():
@@ -48,9 +52,10 @@ class WriteStage:
             for number, rows in _by_bucket(deliveries):
                 if number != bucket:
                     yield from _close(writer)
-                    bucket, writer = number, self._writer(number)
+                    bucket, writer, ordinal = number, self._writer(number), 0
                 assert writer is not None
-                writer.write(self._with_batch(rows))
+                writer.write(self._with_batch(rows, ordinal))
+                ordinal += rows.num_rows
         yield from _close(writer)
         yield _report(json.dumps(totals.as_dict()))
 
@@ -61,11 +66,18 @@ class WriteStage:
             partition={"bucket": str(bucket)},
         )
 
-    def _with_batch(self, rows: pa.RecordBatch) -> pa.Table:
+    def _with_batch(self, rows: pa.RecordBatch, ordinal: int) -> pa.Table:
         table = pa.table(rows)
         batch = pa.repeat(pa.scalar(self.batch, pa.int64()), len(table))
         at = pa.repeat(pa.scalar(self.at, TIME), len(table))
-        return table.append_column("batch", batch).append_column("delivered_at", at)
+        columns: dict[str, Any] = {
+            "batch": batch,
+            "delivered_at": at,
+            POSITION.name: positions(self.commit, ordinal, len(table)),
+        }
+        for name, column in columns.items():
+            table = table.append_column(name, column)
+        return table
 
 
 class _Totals:

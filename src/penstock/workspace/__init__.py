@@ -16,6 +16,7 @@ from penstock.workspace.index_versions import (
     write_shards,
     write_version,
 )
+from penstock.workspace.mailbox import Cursor, Delivery, Mailbox
 from penstock.workspace.maintenance import maintain
 from penstock.workspace.mapping_versions import open_mappings, write_mappings
 from penstock.workspace.retention_policy import RetentionPolicy
@@ -26,6 +27,9 @@ from penstock.workspace.workspace import Workspace
 
 __all__ = [
     "BUCKETS",
+    "Cursor",
+    "Delivery",
+    "Mailbox",
     "OpenVersion",
     "Published",
     "Receipt",

@@ -11,12 +11,17 @@ from collections import Counter
 from typing import Any, Final
 
 import pyarrow as pa
-from deltalake import DeltaTable
+import pyarrow.parquet as pq
+from deltalake import ColumnProperties, DeltaTable, WriterProperties
 
+from penstock.workspace.delta import CONTENT, ROW_GROUP_BYTES, resolve_filesystem
 from penstock.workspace.pipeline_tables import Tables
 
 SMALL_FILE_BYTES: Final = 16 << 20
 """A file below this size is small."""
+
+SAMPLED_FILES: Final = 8
+"""Files whose average row decides the number of rows in a row group."""
 
 SMALL_FILES_MAX: Final = 32
 """Small files of an unpartitioned table, or of one bucket, above which the table is compacted."""
@@ -28,9 +33,31 @@ def compact(tables: Tables) -> int:
     for table in (tables.documents, tables.deliveries, tables.dead_letters, tables.counts):
         opened = DeltaTable(table)
         if _max_small_files(opened) > SMALL_FILES_MAX:
-            metrics: dict[str, Any] = opened.optimize.compact(target_size=SMALL_FILE_BYTES)
+            metrics: dict[str, Any] = opened.optimize.compact(
+                target_size=SMALL_FILE_BYTES, writer_properties=_writer_properties(opened)
+            )
             merged += metrics["numFilesRemoved"] - metrics["numFilesAdded"]
     return merged
+
+
+def _writer_properties(table: DeltaTable) -> WriterProperties:
+    """Row groups of about the size that :class:`~penstock.workspace.delta.TableWriter` writes."""
+    size = rows = 0
+    for uri in table.file_uris()[:SAMPLED_FILES]:
+        filesystem, path = resolve_filesystem(uri)
+        with filesystem.open_input_file(path) as source:
+            metadata = pq.read_metadata(source)
+        rows += metadata.num_rows
+        groups = range(metadata.num_row_groups)
+        size += sum(metadata.row_group(number).total_byte_size for number in groups)
+    rows_per_group = ROW_GROUP_BYTES * rows // max(1, size)
+    content = ColumnProperties(dictionary_enabled=False, statistics_enabled="NONE")
+    has_content = any(field.name == CONTENT for field in table.schema().fields)
+    return WriterProperties(
+        compression="ZSTD",
+        max_row_group_size=max(1, rows_per_group),
+        column_properties={CONTENT: content} if has_content else None,
+    )
 
 
 def _max_small_files(table: DeltaTable) -> int:

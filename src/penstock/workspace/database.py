@@ -13,6 +13,7 @@ import sqlite3
 import threading
 from collections.abc import Iterator
 from pathlib import Path
+from urllib.parse import quote
 
 from penstock.errors import error
 from penstock.workspace.limits import BUSY_SECONDS_MAX, NAME_CHARACTERS_MAX
@@ -23,10 +24,20 @@ APPLICATION_ID = 0x50454E53
 
 
 class Database:
-    """A SQLite file, with one connection per thread."""
+    """A SQLite file, with one connection per thread.
 
-    def __init__(self, path: Path) -> None:
+    Parameters
+    ----------
+    path
+        The file.
+    read_only
+        Whether to need no writes, not even SQLite's shared memory, so that the file can be read on
+        a full disk and on a file system that is mounted read-only.
+    """
+
+    def __init__(self, path: Path, *, read_only: bool = False) -> None:
         self.path = path
+        self._read_only = read_only
         self._local = threading.local()
         self._lock = threading.Lock()
         self._connections: list[sqlite3.Connection] = []
@@ -76,6 +87,8 @@ class Database:
         return connection_of_thread
 
     def _connect(self) -> sqlite3.Connection:
+        if self._read_only:
+            return _connect_read_only(self.path)
         connection = sqlite3.connect(
             self.path, timeout=BUSY_SECONDS_MAX, isolation_level=None, check_same_thread=False
         )
@@ -101,6 +114,34 @@ class Database:
             # SQLite stores text in UTF-8; Python makes a lone surrogate of an undecodable byte.
             text = failure.object[:NAME_CHARACTERS_MAX]
             raise error("workspace.name", f"{text!a} contains a lone surrogate") from failure
+
+
+def _connect_read_only(path: Path) -> sqlite3.Connection:
+    # SQLite reads with locks, in shared memory that it may have to create. Where it cannot, nobody
+    # writes to the file either; it is then read as it is, unless its log has to be applied to it.
+    log = Path(f"{path}-wal")
+    has_log = log.exists() and log.stat().st_size
+    modes = ("mode=ro",) if has_log else ("mode=ro", "mode=ro&immutable=1")
+    for number, mode in enumerate(modes, 1):
+        connection = sqlite3.connect(
+            f"file:{quote(str(path))}?{mode}",
+            uri=True,
+            timeout=BUSY_SECONDS_MAX,
+            isolation_level=None,
+            check_same_thread=False,
+        )
+        try:
+            connection.execute("SELECT count(*) FROM sqlite_schema").fetchone()
+        except sqlite3.OperationalError:
+            connection.close()
+            if number == len(modes):
+                raise
+        except BaseException:
+            connection.close()
+            raise
+        else:
+            break
+    return connection
 
 
 def translate_error(failure: sqlite3.DatabaseError, path: Path) -> Exception | None:
@@ -138,8 +179,11 @@ def create(path: Path) -> Database:
     return database
 
 
-def open_existing(path: Path) -> tuple[Database, int]:
+def open_existing(path: Path, *, read_only: bool = False) -> tuple[Database, int]:
     """Open the database of a workspace, and apply missing migrations.
+
+    One of an older format is migrated even if it shall be read only, because it cannot be read
+    otherwise.
 
     Returns
     -------
@@ -152,7 +196,7 @@ def open_existing(path: Path) -> tuple[Database, int]:
     """
     if not path.is_file():
         raise error("workspace.missing", f"{path.parent} is not a workspace")
-    database = Database(path)
+    database = Database(path, read_only=read_only)
     try:
         with database.read_transaction() as connection:
             if _read_pragma(connection, "application_id") != APPLICATION_ID:
@@ -165,6 +209,9 @@ def open_existing(path: Path) -> tuple[Database, int]:
                 f" {len(MIGRATIONS)}",
             )
         if version < len(MIGRATIONS):
+            if read_only:
+                database.close()
+                database = Database(path)
             with database.write_transaction() as connection:
                 # Another process may have migrated it in the meantime.
                 _migrate(connection, _read_pragma(connection, "user_version"))

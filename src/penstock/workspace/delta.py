@@ -30,8 +30,14 @@ if TYPE_CHECKING:
     # Imports pandas, which most commands do not need.
     import pyarrow.dataset as ds
 
+CONTENT: Final = "content"
+"""The column with the bytes of documents."""
+
 FILE_BYTES_MAX: Final = 256 << 20
 """Bytes of rows after which a writer starts the next file."""
+
+ROW_GROUP_BYTES: Final = 256 << 10
+"""Bytes of rows in a row group, which is the unit of reading: opening a document reads one."""
 
 COMMIT_RETRIES_MAX: Final = 100
 """Retries of a commit that conflicts with a concurrent writer."""
@@ -135,14 +141,24 @@ class _OpenFile:
         self._full_path = posixpath.join(root, self._path)
         self._filesystem = filesystem
         filesystem.create_dir(posixpath.dirname(self._full_path), recursive=True)
+        # Statistics and dictionaries of the documents' bytes would cost time and never help.
+        names: Any = True
+        if CONTENT in schema.names:
+            names = [name for name in schema.names if name != CONTENT]
         self._writer = pq.ParquetWriter(
-            self._full_path, schema, filesystem=filesystem, compression="zstd"
+            self._full_path,
+            schema,
+            filesystem=filesystem,
+            compression="zstd",
+            use_dictionary=names,
+            write_statistics=names,
         )
         self._rows = 0
         self.bytes = 0
 
     def write(self, rows: pa.Table) -> None:
-        self._writer.write_table(rows)
+        rows_per_group = max(1, rows.num_rows * ROW_GROUP_BYTES // max(1, rows.nbytes))
+        self._writer.write_table(rows, row_group_size=rows_per_group)
         self._rows += rows.num_rows
         self.bytes += rows.nbytes
 
@@ -216,10 +232,19 @@ def last_committed_batch(table: str, stream: str) -> int | None:
     return DeltaTable(table).transaction_version(stream)
 
 
-def commit_batch(table: str, files: Iterable[WrittenFile], *, stream: str, batch: int) -> bool:
+def commit_batch(
+    table: str,
+    files: Iterable[WrittenFile],
+    *,
+    stream: str,
+    batch: int,
+    also: Mapping[str, int] | None = None,
+) -> bool:
     """Commit the files of a batch unless it was committed before; whether it was committed now.
 
-    The batches of a stream must be committed in ascending order.
+    The batches of a stream must be committed in ascending order. ``also`` has the versions of
+    further application transactions. A concurrent commit that sets one of them too is a conflict,
+    which raises :class:`deltalake.exceptions.CommitFailedError`.
     """
     last = last_committed_batch(table, stream)
     if last is not None and batch <= last:
@@ -232,7 +257,10 @@ def commit_batch(table: str, files: Iterable[WrittenFile], *, stream: str, batch
         list(opened.metadata().partition_columns),
         commit_properties=CommitProperties(
             max_commit_retries=COMMIT_RETRIES_MAX,
-            app_transactions=[Transaction(stream, batch, _now_ms())],
+            app_transactions=[
+                Transaction(name, version, _now_ms())
+                for name, version in {stream: batch, **(also or {})}.items()
+            ],
         ),
     )
     _sync_log(table)

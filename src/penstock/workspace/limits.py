@@ -55,9 +55,6 @@ CONTENT_BYTES_AT_ONCE: Final[int] = 8 << 20
 EXPORTED_FILES_AT_ONCE: Final[int] = 1_000
 """Files that an export writes before it flushes them to disk together."""
 
-FOLLOW_HOURS: Final[int] = 1
-"""Hours that following a mailbox looks back for deliveries that were committed out of order."""
-
 LEFTOVER_HOURS: Final[int] = 24
 """Age in hours at which `penstock clean` removes an unused file; a younger one may belong to a
 process that is still running."""

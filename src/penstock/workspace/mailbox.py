@@ -10,7 +10,7 @@ from __future__ import annotations
 import time
 from collections.abc import Iterator
 from dataclasses import dataclass
-from datetime import datetime, timedelta
+from datetime import datetime
 from typing import Any
 
 import pyarrow as pa
@@ -24,12 +24,13 @@ from penstock.workspace.limits import (
     CONTENT_BYTES_AT_ONCE,
     CONTENTS_AT_ONCE,
     CONTENTS_AT_ONCE_MAX,
-    FOLLOW_HOURS,
 )
+from penstock.workspace.mailbox_cursors import CursorStore
 from penstock.workspace.pipeline_tables import Tables
+from penstock.workspace.stored_subscription import validate_name
 from penstock.workspace.subscriber_buckets import bucket_of
-from penstock.workspace.table_reader import read_rows
-from penstock.workspace.table_schemas import DELIVERIES
+from penstock.workspace.table_scan import Condition, GreaterThan, OneOf, scan
+from penstock.workspace.table_schemas import DELIVERIES, POSITION
 
 HEADERS = pa.schema(
     [
@@ -43,10 +44,17 @@ HEADERS = pa.schema(
             "published_at",
             "delivered_at",
             "content_digest",
+            "position",
         )
     ]
 )
 """Columns of a delivery without its content."""
+
+_FRAGMENTS = pa.schema(
+    [DELIVERIES.field(name) for name in ("delivery", "sequence", "content_digest", "fragments")]
+)
+
+_SUBSCRIBER = pa.schema([DELIVERIES.field("subscriber")])
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,6 +81,8 @@ class Delivery:
     sequence: int
     published_at: datetime
     delivered_at: datetime
+    position: int
+    """The commit position: a delivery that becomes visible later has a greater one."""
     fragments: tuple[FragmentText, ...] | None
     """``None`` if the complete document is delivered: the subscription returns documents, or the
     document is too large to locate the answers of a keyword query with OR in it."""
@@ -81,23 +91,64 @@ class Delivery:
 
 
 class Mailbox:
-    """The deliveries of one subscriber, in publishing order."""
+    """The deliveries of one subscriber, in the order of their commit positions.
 
-    def __init__(self, tables: Tables, subscriber: str) -> None:
+    Within a batch this is publishing order. Made by
+    :meth:`Workspace.mailbox <penstock.workspace.Workspace.mailbox>`.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from penstock.workspace import Workspace
+    >>> with Workspace.create(tempfile.mkdtemp()) as workspace:
+    ...     mailbox = workspace.mailbox("anna")
+    ...     cursor = mailbox.cursor("billing")
+    ...     for delivery in cursor.read():
+    ...         print(delivery.content)  # process it, then
+    ...         cursor.acknowledge(delivery)
+    """
+
+    def __init__(self, tables: Tables, subscriber: str, cursors: CursorStore | None = None) -> None:
         if utf8_size(subscriber) is None:
             raise error("workspace.name", f"{subscriber!a} contains a lone surrogate")
         self._tables = tables
+        self._cursors = cursors
         self.subscriber = subscriber
 
-    def deliveries(self, since: datetime | None = None) -> pa.Table:
-        """All deliveries, or those delivered since a time, as rows of :data:`HEADERS`."""
-        condition = self._condition()
-        if since is not None:
-            condition = condition & (pc.field("delivered_at") >= since)
-        found = read_rows(self._tables.deliveries, condition, HEADERS.names, schema=DELIVERIES)
-        if found is None:
-            return HEADERS.empty_table()
-        return found.sort_by([("sequence", "ascending"), ("subscription", "ascending")])
+    def deliveries(self, *, after: int | None = None) -> pa.Table:
+        """All deliveries, or those after a commit position, as rows of :data:`HEADERS`."""
+        if after is not None and after >= 0:
+            return self._read(HEADERS, GreaterThan(POSITION.name, after)).sort_by(POSITION.name)
+        found = _with_positions(self._read(HEADERS)).sort_by(POSITION.name)
+        if after is None:
+            return found
+        compute: Any = pc
+        return found.filter(compute.greater(found.column(POSITION.name), after))
+
+    def read(self, *, after: int | None = None, limit: int | None = None) -> Iterator[Delivery]:
+        """The deliveries after a commit position, with their content.
+
+        Parameters
+        ----------
+        after
+            The position of the last delivery that was read; by default all are read.
+        limit
+            At most this many, the first ones.
+        """
+        return self.opened(self.deliveries(after=after)[:limit])
+
+    def cursor(self, name: str) -> Cursor:
+        """The cursor of a reader of this mailbox, which starts at the first delivery.
+
+        Raises
+        ------
+        WorkspaceError
+            ``workspace.name``
+        """
+        if self._cursors is None:
+            raise TypeError("a mailbox has cursors only if Workspace.mailbox() opened it")
+        validate_name("cursor", name)
+        return Cursor(self, self._cursors, name)
 
     def opened(self, deliveries: pa.Table) -> Iterator[Delivery]:
         """Deliveries with their content; only a few are in memory at a time."""
@@ -113,36 +164,27 @@ class Mailbox:
             elif size > CONTENT_BYTES_AT_ONCE:
                 count = max(count // 2, 1)
 
-    def follow(self, *, seconds: float) -> Iterator[pa.Table]:
+    def follow(self, *, seconds: float, after: int | None = None) -> Iterator[pa.Table]:
         """New deliveries as they are committed, polled at an interval, without end.
 
-        The first table contains all existing deliveries. Tables may be empty.
+        The first table contains all existing deliveries, or those after a commit position. Tables
+        may be empty.
         """
-        seen: pa.Array[Any] = pa.array([], pa.string())
-        newest: datetime | None = None
         version = -1
         while True:
             fresh = HEADERS.empty_table()
             current = self._version()
             if current != version:
                 version = current
-                # Batches of different streams may be committed out of order.
-                since = None if newest is None else newest - timedelta(hours=FOLLOW_HOURS)
-                found = self.deliveries(since)
-                known = pc.is_in(found.column("delivery"), seen)
-                fresh = found.filter(pc.invert(known))
-                seen = found.column("delivery").combine_chunks()
-                newest = pc.max(found.column("delivered_at")).as_py() or newest
+                fresh = self.deliveries(after=after)
+                after = pc.max(fresh.column(POSITION.name)).as_py() if fresh.num_rows else after
             yield fresh
             time.sleep(seconds)
 
     def _opened(self, headers: pa.Table) -> Iterator[Delivery]:
         rows: list[dict[str, Any]] = headers.to_pylist()
-        sequences = sorted({row["sequence"] for row in rows})
-        condition = self._condition() & pc.field("sequence").isin(sequences)
-        columns = ["delivery", "sequence", "content_digest", "fragments"]
-        found = read_rows(self._tables.deliveries, condition, columns, schema=DELIVERIES)
-        assert found is not None, "the headers were read from this table"
+        sequences = OneOf("sequence", sorted({row["sequence"] for row in rows}))
+        found = self._read(_FRAGMENTS, sequences)
         fragments = {_key(row): row["fragments"] for row in found.to_pylist()}
         complete = [_document(row) for row in rows if fragments.get(_key(row)) is None]
         contents = read_contents(self._tables, complete)
@@ -156,13 +198,66 @@ class Mailbox:
                 content=content,
             )
 
-    def _condition(self) -> pc.Expression:
-        bucket = pc.field("bucket") == bucket_of(self.subscriber)
-        return bucket & (pc.field("subscriber") == self.subscriber)
+    def _read(self, columns: pa.Schema, *conditions: Condition) -> pa.Table:
+        """The subscriber's rows of the deliveries table that meet some conditions."""
+        schema = pa.unify_schemas([columns, _SUBSCRIBER])
+        is_own = OneOf("subscriber", [self.subscriber])
+        partition = {"bucket": bucket_of(self.subscriber)}
+        tables = scan(self._tables.deliveries, schema, [is_own, *conditions], partition=partition)
+        found = pa.concat_tables([schema.empty_table(), *tables])
+        return found.select(columns.names)
 
     def _version(self) -> int:
         table = self._tables.deliveries
         return DeltaTable(table).version() if DeltaTable.is_deltatable(table) else -1
+
+
+class Cursor:
+    """How far a reader of a mailbox has acknowledged its deliveries."""
+
+    def __init__(self, mailbox: Mailbox, store: CursorStore, name: str) -> None:
+        self._mailbox = mailbox
+        self._store = store
+        self.name = name
+
+    @property
+    def position(self) -> int | None:
+        """The position of the last acknowledged delivery; ``None`` if there is none."""
+        return self._store.position(self._mailbox.subscriber, self.name)
+
+    def read(self, *, limit: int | None = None) -> Iterator[Delivery]:
+        """The deliveries that are not acknowledged, the oldest first."""
+        return self._mailbox.read(after=self.position, limit=limit)
+
+    def acknowledge(self, delivery: Delivery | int) -> None:
+        """Acknowledge a delivery, or a position, and all deliveries before it.
+
+        It is durable on return. A cursor never moves back.
+        """
+        position = delivery.position if isinstance(delivery, Delivery) else delivery
+        self._store.acknowledge(self._mailbox.subscriber, self.name, position)
+
+    def delete(self) -> None:
+        """Delete the cursor: a new one of the same name starts at the first delivery."""
+        self._store.delete(self._mailbox.subscriber, self.name)
+
+
+def _with_positions(headers: pa.Table) -> pa.Table:
+    """The rows of earlier versions, which have no positions, get negative ones.
+
+    They count back from the newest, so that they stay the same when retention removes the oldest.
+    """
+    position = headers.schema.get_field_index(POSITION.name)
+    is_old = pc.is_null(headers.column(position))
+    old = headers.filter(is_old)
+    if not old.num_rows:
+        return headers
+    old = old.sort_by(
+        [("delivered_at", "ascending"), ("sequence", "ascending"), ("subscription", "ascending")]
+    )
+    negative = pa.array(range(-old.num_rows, 0), pa.int64())
+    old = old.set_column(position, headers.schema.field(position), negative)
+    return pa.concat_tables([old, headers.filter(pc.invert(is_old))])
 
 
 def _key(row: dict[str, Any]) -> tuple[str, int, bytes | None]:

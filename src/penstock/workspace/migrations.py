@@ -149,6 +149,18 @@ CREATE TABLE retention (
 """
 
 
+_MAILBOX_CURSORS = """
+-- How far the readers of mailboxes have acknowledged the deliveries.
+CREATE TABLE mailbox_cursors (
+    subscriber TEXT NOT NULL,
+    name TEXT NOT NULL,
+    position INTEGER NOT NULL,
+    acknowledged_at INTEGER NOT NULL,
+    PRIMARY KEY (subscriber, name)
+) STRICT, WITHOUT ROWID;
+"""
+
+
 def _create_tables(connection: sqlite3.Connection) -> None:
     _execute(connection, _TABLES)
 
@@ -178,6 +190,10 @@ def _add_retention(connection: sqlite3.Connection) -> None:
     _execute(connection, _RETENTION)
 
 
+def _add_mailbox_cursors(connection: sqlite3.Connection) -> None:
+    _execute(connection, _MAILBOX_CURSORS)
+
+
 def _execute(connection: sqlite3.Connection, script: str) -> None:
     # executescript() would commit, and splitting at semicolons would break triggers.
     statement = ""
@@ -195,5 +211,6 @@ MIGRATIONS: Final[tuple[Callable[[sqlite3.Connection], None], ...]] = (
     _add_subscription_numbers,
     _add_header_tests,
     _add_retention,
+    _add_mailbox_cursors,
 )
 """Migration ``n`` leads from format ``n`` to ``n + 1``; format 0 is an empty file."""

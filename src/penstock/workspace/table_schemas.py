@@ -107,6 +107,10 @@ CONTENT_DIGEST: Final = pa.field("content_digest", pa.binary())
 """The digest of a document's bytes: see :mod:`penstock.workspace.content_digest`. Null in rows that
 are older than the column."""
 
+POSITION: Final = pa.field("position", pa.int64())
+"""The commit position of a delivery: see :mod:`penstock.workspace.commit_positions`. Null in rows
+that are older than the column."""
+
 DELIVERIES: Final = pa.schema(
     [
         _required("delivery", pa.string()),
@@ -121,6 +125,7 @@ DELIVERIES: Final = pa.schema(
         pa.field("fragments", FRAGMENTS),
         _required("bucket", pa.int32()),
         CONTENT_DIGEST,
+        POSITION,
     ]
 )
 """Matches delivered to subscribers. ``delivery`` is a hash of document and subscription; all

@@ -17,6 +17,7 @@ from penstock.workspace.file_locks import file_lock
 from penstock.workspace.inbox import Inbox, Published
 from penstock.workspace.layout import DATABASE, FOLDERS, LOG, WorkspaceLayout
 from penstock.workspace.mailbox import Mailbox
+from penstock.workspace.mailbox_cursors import CursorStore
 from penstock.workspace.mediation_store import MediationStore
 from penstock.workspace.private_files import create_private, make_private, make_private_folder
 from penstock.workspace.retention_policy import RetentionStore
@@ -56,10 +57,11 @@ class Workspace(WorkspaceLayout):
     Published(new=1, known=0)
     """
 
-    def __init__(self, path: Path, opened: Database) -> None:
+    def __init__(self, path: Path, opened: Database, *, read_only: bool = False) -> None:
         super().__init__(path)
-        for name in FOLDERS:
-            make_private_folder(path / name)
+        if not read_only:
+            for name in FOLDERS:
+                make_private_folder(path / name)
         self._database = opened
         self._current_version = CurrentVersion(opened, str(self.indexes))
         self.subscriptions = SubscriptionStore(opened)
@@ -68,7 +70,8 @@ class Workspace(WorkspaceLayout):
         """Global schemas, local schemas and their mappings."""
         self.inbox = Inbox(opened, self.inbox_folder, self.staging)
         """Published documents that wait for the pipeline."""
-        self.inbox.recover()
+        if not read_only:
+            self.inbox.recover()
         self.dead_letters = DeadLetters(opened, self.inbox, self.tables)
         """Refused documents and their replays."""
         self.retention = RetentionStore(opened)
@@ -90,8 +93,16 @@ class Workspace(WorkspaceLayout):
         return cls(folder, database.create(folder / DATABASE))
 
     @classmethod
-    def open(cls, path: str | Path) -> Workspace:
+    def open(cls, path: str | Path, *, read_only: bool = False) -> Workspace:
         """Open a workspace. One of an older version is migrated.
+
+        Parameters
+        ----------
+        path
+            The folder.
+        read_only
+            Whether mailboxes, status and other data are only read. Then no writes are needed, so a
+            full disk or a file system that is mounted read-only do not matter.
 
         Raises
         ------
@@ -99,10 +110,10 @@ class Workspace(WorkspaceLayout):
             ``workspace.missing``, ``workspace.too-new`` or ``workspace.damaged``.
         """
         folder = Path(path).absolute()
-        opened, old_format = database.open_existing(folder / DATABASE)
+        opened, old_format = database.open_existing(folder / DATABASE, read_only=read_only)
         if old_format < PRIVATE_SINCE:
             make_private(folder, _PRIVATE_NAMES)
-        return cls(folder, opened)
+        return cls(folder, opened, read_only=read_only)
 
     def close(self) -> None:
         """Close the database."""
@@ -121,7 +132,7 @@ class Workspace(WorkspaceLayout):
 
     def mailbox(self, subscriber: str) -> Mailbox:
         """The deliveries of a subscriber."""
-        return Mailbox(self.tables, subscriber)
+        return Mailbox(self.tables, subscriber, CursorStore(self._database))
 
     def status(self) -> Status:
         """Totals over subscriptions, documents and deliveries."""

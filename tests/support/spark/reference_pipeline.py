@@ -13,6 +13,7 @@ from penstock.documents import Fragment, Header
 from penstock.documents.failure_report import internal_error
 from penstock.errors import DocumentError
 from penstock.workspace import Workspace, bucket_of, open_version
+from penstock.workspace.commit_positions import ORDINAL_BITS, commit_deliveries, next_commit
 from penstock.workspace.content_digest import content_digest
 from penstock.workspace.delta import TableWriter, commit_batch, last_committed_batch
 from penstock.workspace.table_reader import read_rows
@@ -60,7 +61,8 @@ def process(workspace: Workspace) -> None:
         ("dead_letters", DEAD_LETTERS),
         ("deliveries", DELIVERIES),
     ):
-        _commit(getattr(tables, name), schema, rows[name], batch)
+        commit = next_commit(tables.deliveries) if name == "deliveries" else None
+        _commit(getattr(tables, name), schema, rows[name], batch, commit)
     counts = {
         "stream": STREAM,
         "batch": batch,
@@ -133,12 +135,25 @@ def _delivery(
     }
 
 
-def _commit(table: str, schema: pa.Schema, rows: list[dict[str, Any]], batch: int) -> None:
+def _commit(
+    table: str,
+    schema: pa.Schema,
+    rows: list[dict[str, Any]],
+    batch: int,
+    commit: int | None = None,
+) -> None:
     files = []
+    if commit is not None:
+        rows.sort(key=lambda row: (row["sequence"], row["subscription"]))
+        for ordinal, row in enumerate(rows):
+            row["position"] = (commit << ORDINAL_BITS) + ordinal
     for bucket in sorted({row.get("bucket") for row in rows}, key=str):
         partition = {} if bucket is None else {"bucket": str(bucket)}
         writer = TableWriter(table, schema, partition=partition)
         bucket_rows = [row for row in rows if row.get("bucket") == bucket]
         writer.write(pa.Table.from_pylist(bucket_rows, schema=schema))
         files += writer.close()
-    commit_batch(table, files, stream=STREAM, batch=batch)
+    if commit is None:
+        commit_batch(table, files, stream=STREAM, batch=batch)
+    else:
+        commit_deliveries(table, files, stream=STREAM, batch=batch, commit=commit)

@@ -27,6 +27,7 @@ class Bench(StrEnum):
     KEYWORDS = "keywords"
     MEDIATION = "mediation"
     HOSTILE = "hostile"
+    MAILBOX = "mailbox"
     PIPELINE = "pipeline"
 
 

@@ -54,20 +54,35 @@ def mailbox(
         int | None,
         typer.Option(
             min=0,
-            help="Show only the newest N (default: 100 as text, all as JSON or files).",
+            help="Show only the newest N, with --cursor the oldest N (default: 100 as text, all as"
+            " JSON or files).",
             metavar="N",
         ),
     ] = None,
+    cursor: Annotated[
+        str | None,
+        typer.Option(
+            metavar="NAME", help="Show only what this cursor has not acknowledged, oldest first."
+        ),
+    ] = None,
+    acknowledge: Annotated[
+        bool,
+        typer.Option("--acknowledge", help="Acknowledge what was shown; needs --cursor."),
+    ] = False,
     as_json: JsonOption = False,
 ) -> None:
-    """Show the deliveries to a subscriber, in publishing order.
+    """Show the deliveries to a subscriber, in the order in which they were made.
 
     Exported files contain the published documents byte for byte, or one fragment each.
     """
     from penstock.workspace import Workspace
 
-    with Workspace.open(workspace) as opened:
+    if acknowledge and cursor is None:
+        raise typer.BadParameter("give the cursor that acknowledges with --cursor")
+    with Workspace.open(workspace, read_only=not acknowledge) as opened:
         box = opened.mailbox(subscriber)
+        reader = None if cursor is None else box.cursor(cursor)
+        after = None if reader is None else reader.position
         sink: _Sink = _TextSink()
         if export is not None:
             sink = _ExportSink(export, as_json=as_json)
@@ -75,31 +90,39 @@ def mailbox(
             sink = _JsonSink()
         else:
             limit = SHOWN_MAX if limit is None else limit
-        batches = _batches(box, follow=follow)
+        batches = _batches(box, follow=follow, after=after)
         first = next(batches)
-        if not first.num_rows and not opened.subscriptions.subscriber_exists(subscriber):
+        is_known = first.num_rows or after is not None
+        if not is_known and not opened.subscriptions.subscriber_exists(subscriber):
             raise error("subscriber.unknown", f"there is no subscriber `{subscriber}`")
         count = first.num_rows
+        if reader is not None and follow:
+            limit = None  # acknowledging what arrives later must not skip what was not shown
         shown = count if limit is None else min(limit, count)
-        with sink:
-            for delivery in box.opened(first.slice(count - shown)):
+        offset = 0 if reader is not None else count - shown
+
+        def handle(deliveries: pa.Table) -> None:
+            for delivery in box.opened(deliveries):
                 sink.delivery(delivery)
             sink.flush()
+            if reader is not None and acknowledge and deliveries.num_rows:
+                reader.acknowledge(deliveries.column("position")[-1].as_py())
+
+        with sink:
+            handle(first.slice(offset, shown))
             sink.end(shown, count)
             try:
                 for batch in batches:
-                    for delivery in box.opened(batch):
-                        sink.delivery(delivery)
-                    sink.flush()
+                    handle(batch)
             except KeyboardInterrupt:
                 note("stopped")  # the normal end of --follow
 
 
-def _batches(box: Mailbox, *, follow: bool) -> Iterator[pa.Table]:
+def _batches(box: Mailbox, *, follow: bool, after: int | None) -> Iterator[pa.Table]:
     """The deliveries so far and, with ``follow``, endlessly what arrives later."""
     if follow:
-        return box.follow(seconds=FOLLOW_SECONDS)
-    return iter([box.deliveries()])
+        return box.follow(seconds=FOLLOW_SECONDS, after=after)
+    return iter([box.deliveries(after=after)])
 
 
 class _Sink(contextlib.AbstractContextManager["_Sink"]):
@@ -222,6 +245,7 @@ def _header(delivery: Delivery) -> dict[str, Any]:
         "document": delivery.document,
         "publisher": delivery.publisher,
         "sequence": delivery.sequence,
+        "position": delivery.position,
         "published_at": delivery.published_at.isoformat(),
         "delivered_at": delivery.delivered_at.isoformat(),
     }

@@ -29,7 +29,7 @@ def status(*, workspace: WorkspaceOption = Path(), as_json: JsonOption = False) 
     """Show waiting and processed documents, and the number of deliveries per mailbox."""
     from penstock.workspace import Workspace
 
-    with Workspace.open(workspace) as opened:
+    with Workspace.open(workspace, read_only=True) as opened:
         found = opened.status()
     if as_json:
         print_json(asdict(found))

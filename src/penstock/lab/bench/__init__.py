@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Protocol
 
-from penstock.lab.bench import hostile, index, keywords, mediation, paths, reader
+from penstock.lab.bench import hostile, index, keywords, mailbox, mediation, paths, reader
 from penstock.lab.bench.report import Progress, Report
 
 
@@ -29,6 +29,7 @@ BENCHES: dict[str, Bench] = {
     "keywords": keywords.run,
     "mediation": mediation.run,
     "hostile": hostile.run,
+    "mailbox": mailbox.run,
     "pipeline": _pipeline,
 }
 """All benchmarks by name."""

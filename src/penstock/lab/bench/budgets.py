@@ -195,6 +195,22 @@ BUDGETS: tuple[Budget, ...] = (
         )
         for count in (1_000, 100_000, 1_000_000)
     ),
+    Budget(
+        "mailbox",
+        "open_seconds",
+        "opening 100 scattered documents among 205,000, in a new process",
+        Bound.AT_MOST,
+        0.2,
+        "s",
+    ),
+    Budget(
+        "mailbox",
+        "open_memory",
+        "the same: memory of the process, its libraries included",
+        Bound.AT_MOST,
+        200,
+        "MB",
+    ),
 )
 """All budgets.
 
