@@ -177,6 +177,14 @@ BUDGETS: tuple[Budget, ...] = (
         "%",
     ),
     Budget(
+        "mediation",
+        "registrars",
+        "15 registrars' schemas, 1,000 subscriptions: time of NDDR relative to no rewriting",
+        Bound.AT_MOST,
+        1.3,
+        "x",
+    ),
+    Budget(
         "hostile",
         "slowest",
         "hostile documents and up to 10,000 subscriptions: throughput of the slowest case",

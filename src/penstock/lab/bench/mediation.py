@@ -1,6 +1,7 @@
 """``bench mediation``: matching through mappings, compared with matching without rewriting.
 
-The documents are course catalogues of all forty schemas. NDDR matches them through their mappings.
+The documents are course catalogues of all forty schemas, and of fifteen in the style of university
+registrars, with short tags and values. NDDR matches them through their mappings.
 The baseline matches the same subscriptions against the same content, already rewritten to the
 global schema. Throughput is that of one thread.
 """
@@ -24,6 +25,10 @@ from penstock.lab.catalogues.rewritten_documents import (
     rewritten_document,
 )
 from penstock.lab.catalogues.subscriptions import subscriptions
+from penstock.lab.matching_catalogues.mapped_documents import (
+    mapped_documents,
+    registrar_subscriptions,
+)
 from penstock.matching import Matcher
 from penstock.mediation import MediatedMatcher
 
@@ -53,6 +58,9 @@ QUICK = Setting(catalogues=4, subscriptions=100, sizes=(2_000,), larger=(4_000,)
 FEW = 10
 """A number of subscriptions so small that rewriting dominates the time."""
 
+REGISTRAR_SUBSCRIPTIONS = 1_000
+"""Subscriptions to the catalogues of registrars."""
+
 
 def draw(setting: Setting) -> list[RewrittenDocument]:
     """Generate the documents and rewrite each of them."""
@@ -75,6 +83,11 @@ def run(*, quick: bool, progress: Progress) -> Report:
     assert match_through(mediated, sent) == matches
     times = timed(plain, sent, setting.repeats)
     few = timed(subscription_matcher(FEW), sent, setting.repeats)
+    progress("bench mediation: catalogues of registrars")
+    registrars = mapped_documents(setting.catalogues)
+    queries = registrar_subscriptions(min(setting.subscriptions, REGISTRAR_SUBSCRIPTIONS), SEED)
+    short_tags = timed(index_of(queries).matcher(), registrars, setting.repeats)
+    registrar_size = sum(len(each.document) for each in registrars)
     progress("bench mediation: memory")
     held = held_memory_shares(mediated, setting)
     largest = max(held, key=lambda each: each[1])
@@ -93,11 +106,13 @@ def run(*, quick: bool, progress: Progress) -> Report:
             few["nddr"].median / few["plain"].median,
             "x",
         ),
+        Figure("registrars: NDDR", registrar_size / short_tags["nddr"].median / 1e6, "MB/s"),
         Figure("held memory, median", median(shares), "%"),
         Figure(f"held memory, maximum: {largest[0]}", largest[1], "%"),
     )
     values = {
         "nddr": times["nddr"].median / times["plain"].median,
+        "registrars": short_tags["nddr"].median / short_tags["plain"].median,
         "held": mean(shares),
     }
     return Report.on_this_machine("mediation", quick=quick, figures=figures, values=values)

@@ -15,7 +15,8 @@ from penstock.mediation import Mapping, MediatedMatcher, rewrite
 class RewrittenDocument:
     """A document, its mapping, and the document rewritten to the global schema."""
 
-    catalogue: Catalogue
+    catalogue: str
+    """The name of its catalogue."""
     document: bytes
     mapping: Mapping
     rewritten: bytes
@@ -24,7 +25,7 @@ class RewrittenDocument:
 def rewritten_document(catalogue: Catalogue, document: bytes) -> RewrittenDocument:
     """Rewrite a document with the mapping of its catalogue."""
     made = rewrite(catalogue.mapping, read_events(document)).to_xml()
-    return RewrittenDocument(catalogue, document, catalogue.mapping, made.encode())
+    return RewrittenDocument(catalogue.name, document, catalogue.mapping, made.encode())
 
 
 def index_of(queries: Iterable[str]) -> SubscriptionIndex:

@@ -6,7 +6,7 @@ from functools import cache
 
 from penstock.lab.catalogues.catalogue_collection import global_schema
 from penstock.lab.workload import QueryGenerator, QueryParameters
-from penstock.schema import SchemaGraph, SchemaNode
+from penstock.schema import SchemaGraph, SchemaNode, SchemaTree
 from penstock.schema.outline import SIGNS
 
 QUERIES = QueryParameters(
@@ -28,9 +28,14 @@ def subscriptions(count: int, seed: int = 0) -> list[str]:
 
 @cache
 def _global_graph() -> SchemaGraph:
-    """The global schema as a DTD, in which all elements of one name have the same content."""
-    nodes = {node.name.local: node for node in global_schema().nodes().values()}
-    return SchemaGraph.from_dtd("".join(map(_declaration, nodes.values())), roots=["catalogue"])
+    return graph_of(global_schema())
+
+
+def graph_of(schema: SchemaTree) -> SchemaGraph:
+    """A schema as a DTD, in which all elements of one name have the same content."""
+    nodes = {node.name.local: node for node in schema.nodes().values()}
+    declarations = "".join(map(_declaration, nodes.values()))
+    return SchemaGraph.from_dtd(declarations, roots=[schema.root.name.local])
 
 
 def _declaration(node: SchemaNode) -> str:

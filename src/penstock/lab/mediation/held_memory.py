@@ -25,7 +25,7 @@ def by_held_memory(scale: Scale, progress: Progress) -> ResultTable:
             for each in sent
         ]
         largest = max(range(len(sent)), key=shares.__getitem__)
-        name = sent[largest].catalogue.name
+        name = sent[largest].catalogue
         rows.append((size / 1000, mean(shares), median(shares), shares[largest], name))
     return ResultTable(
         "memory",
