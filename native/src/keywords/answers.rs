@@ -6,24 +6,16 @@ use std::sync::Arc;
 use foldhash::fast::RandomState;
 use hashbrown::{HashMap, HashSet};
 
-use crate::events::{NamespaceScope, Span};
+use crate::events::Span;
 
 use crate::keywords::element_metadata::ElementRecord;
 use crate::keywords::token_sink::WordId;
 
 /// An element that answers a query, with the evidence.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Debug, PartialEq)]
 pub struct Answer {
-    /// Number in document order; the root is 0.
-    pub element: u32,
-    /// A path to the element, such as `/news[1]/item[2]`.
-    pub path: String,
-    /// Number of ancestors.
-    pub depth: u32,
-    /// The entire element with its tags.
-    pub span: Span,
-    /// The namespaces in scope.
-    pub namespaces: NamespaceScope,
+    /// The element.
+    pub top: Arc<ElementRecord>,
     /// The words it contains, in query order.
     pub keywords: Vec<Keyword>,
     /// The tree from the element to the witnesses, as ranges in document order: the tags of all
@@ -37,25 +29,14 @@ pub struct Answer {
 }
 
 /// A word of an answer.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Debug, PartialEq)]
 pub struct Keyword {
     /// The word.
     pub word: WordId,
     /// Number of the answer's elements that directly contain it.
     pub count: u64,
     /// The first of these elements.
-    pub witnesses: Vec<Witness>,
-}
-
-/// An element that directly contains a word.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Witness {
-    /// Number in document order.
-    pub element: u32,
-    /// A path to the element.
-    pub path: String,
-    /// The entire element with its tags.
-    pub span: Span,
+    pub witnesses: Vec<Arc<ElementRecord>>,
 }
 
 /// Occurrences of a word that belong to an answer.
@@ -79,26 +60,17 @@ impl Answer {
         let mut truncated = false;
         for (word, found) in found {
             truncated |= found.count > found.witnesses.len() as u64;
-            let witness = |record: &Arc<ElementRecord>| {
+            for record in &found.witnesses {
                 tree.add_witness(record, top);
-                Witness {
-                    element: record.number,
-                    path: record.path(),
-                    span: record.span(),
-                }
-            };
+            }
             keywords.push(Keyword {
                 word,
                 count: found.count,
-                witnesses: found.witnesses.iter().map(witness).collect(),
+                witnesses: found.witnesses,
             });
         }
         Answer {
-            element: top.number,
-            path: top.path(),
-            depth: top.depth,
-            span: top.span(),
-            namespaces: NamespaceScope::clone(&top.namespaces),
+            top: Arc::clone(top),
             keywords,
             size: tree.elements.len() as u32,
             truncated: truncated || tree.truncated,
@@ -109,15 +81,51 @@ impl Answer {
     /// Sort key: more words first, then deeper, smaller and earlier elements.
     fn rank(&self) -> impl Ord {
         let words = self.keywords.len();
-        (Reverse(words), Reverse(self.depth), self.size, self.element)
+        (
+            Reverse(words),
+            Reverse(self.top.depth),
+            self.size,
+            self.top.number,
+        )
+    }
+}
+
+/// A set of element numbers. Most answers have few, which need no hashing.
+#[derive(Default)]
+struct NumberSet {
+    few: Vec<u32>,
+    /// All of them, once there are more than [`FEW_MAX`].
+    many: HashSet<u32, RandomState>,
+}
+
+const FEW_MAX: usize = 16;
+
+impl NumberSet {
+    /// Adds a number; returns whether it is new.
+    fn insert(&mut self, number: u32) -> bool {
+        if !self.many.is_empty() {
+            return self.many.insert(number);
+        }
+        if self.few.contains(&number) {
+            return false;
+        }
+        self.few.push(number);
+        if self.few.len() > FEW_MAX {
+            self.many.extend(self.few.drain(..));
+        }
+        true
+    }
+
+    fn len(&self) -> usize {
+        self.few.len() + self.many.len()
     }
 }
 
 /// The tree from an answer to its witnesses.
 #[derive(Default)]
 struct PathTree {
-    elements: HashSet<u32, RandomState>,
-    witnesses: HashSet<u32, RandomState>,
+    elements: NumberSet,
+    witnesses: NumberSet,
     ranges: Vec<Span>,
     truncated: bool,
 }
@@ -165,7 +173,7 @@ impl PathTree {
 }
 
 /// The answers of one query.
-#[derive(Clone, Debug, Default, PartialEq)]
+#[derive(Debug, Default, PartialEq)]
 pub struct QueryAnswers {
     /// Number of answers in the document.
     pub count: u64,

@@ -19,7 +19,7 @@ pub const TEXT_RANGES_MAX: usize = 1_000;
 const NO_PIECE: u32 = u32::MAX;
 
 /// An element on the path from the root to a witness; outlives the window.
-#[derive(Debug)]
+#[derive(Debug, PartialEq)]
 pub struct ElementRecord {
     /// Number in the document.
     pub number: u32,
@@ -38,7 +38,7 @@ pub struct ElementRecord {
 }
 
 /// What is known of an element once it has ended.
-#[derive(Debug, Default)]
+#[derive(Debug, Default, PartialEq)]
 pub struct ElementEnd {
     /// The end tag; empty for an empty-element tag.
     pub end_tag: Span,
@@ -47,7 +47,7 @@ pub struct ElementEnd {
 }
 
 /// Ranges of an element's own text.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct TextRanges {
     /// In document order.
     pub ranges: Vec<Span>,

@@ -117,7 +117,7 @@ impl<E: KeywordEngine> KeywordMatcher<E> {
         document: &mut DocumentSource<'_>,
         handles: &[u32],
         limit: usize,
-    ) -> Result<(Vec<QueryAnswers>, KeywordSegment, Summary), MatchError> {
+    ) -> Result<(Vec<Arc<QueryAnswers>>, KeywordSegment, Summary), MatchError> {
         let mut builder = KeywordBuilder::default();
         for &handle in handles {
             let (view, own) = self.numbered.locate(handle);
@@ -140,12 +140,13 @@ impl<E: KeywordEngine> KeywordMatcher<E> {
             TokenDispatcher::new(&mut state.pending, &mut routes, reader.names_table());
         let summary = reader.read_original(document, &mut dispatcher)?;
         let [route] = routes;
-        let mut of_class = vec![QueryAnswers::default(); requested.subscriptions.class_count()];
+        let mut of_class: Vec<Arc<QueryAnswers>> = Vec::new();
+        of_class.resize_with(requested.subscriptions.class_count(), Arc::default);
         for (class, answers) in route.sink.finish() {
-            of_class[class as usize] = answers;
+            of_class[class as usize] = Arc::new(answers);
         }
         let classes = requested.subscriptions.row_classes.iter();
-        let answers = classes.map(|&class| of_class[class as usize].clone());
+        let answers = classes.map(|&class| Arc::clone(&of_class[class as usize]));
         Ok((answers.collect(), requested, summary))
     }
 

@@ -25,6 +25,7 @@ mod element_window;
 pub(crate) mod engine;
 pub mod matcher;
 mod name_tokens;
+pub(crate) mod path_return_xml;
 mod postings;
 pub mod query;
 pub(crate) mod segment;

@@ -1,7 +1,15 @@
-//! Converts answers of keyword subscriptions to Python tuples.
+//! Answers of keyword subscriptions as Python tuples, and their path returns.
 
-use crate::events::Span;
-use crate::keywords::answers::Answer;
+use std::sync::Arc;
+
+use pyo3::exceptions::PyIndexError;
+use pyo3::prelude::*;
+
+use super::buffers::BufferBytes;
+use crate::events::{NamespaceScope, Span};
+use crate::keywords::answers::{Answer, QueryAnswers};
+use crate::keywords::element_metadata::ElementRecord;
+use crate::keywords::path_return_xml::{merged, standalone_xml};
 use crate::keywords::segment::KeywordSegment;
 
 /// `(start, end, from entity)`
@@ -29,28 +37,90 @@ fn span_tuple(span: Span) -> SpanTuple {
 }
 
 /// Converts an answer; `segment` numbers its words.
-pub(super) fn answer_tuple(segment: &KeywordSegment, answer: Answer) -> AnswerTuple {
-    let scope = answer.namespaces.iter();
-    let scope = scope.map(|(prefix, uri)| (prefix.to_string(), uri.to_string()));
-    let keywords = answer.keywords.into_iter().map(|keyword| {
-        let witnesses = keyword.witnesses.into_iter();
+pub(super) fn answer_tuple(segment: &KeywordSegment, answer: &Answer) -> AnswerTuple {
+    let keywords = answer.keywords.iter().map(|keyword| {
+        let witnesses = keyword.witnesses.iter();
         (
             segment.vocabulary.words.get(keyword.word).to_owned(),
             keyword.count,
-            witnesses
-                .map(|witness| (witness.element, witness.path, span_tuple(witness.span)))
-                .collect(),
+            witnesses.map(|record| witness_tuple(record)).collect(),
         )
     });
+    let top = &answer.top;
     (
-        answer.element,
-        answer.path,
-        answer.depth,
-        span_tuple(answer.span),
-        scope.collect(),
+        top.number,
+        top.path(),
+        top.depth,
+        span_tuple(top.span()),
+        scope_tuples(&top.namespaces),
         keywords.collect(),
-        answer.ranges.into_iter().map(span_tuple).collect(),
+        answer.ranges.iter().copied().map(span_tuple).collect(),
         answer.size,
         answer.truncated,
     )
+}
+
+fn witness_tuple(record: &ElementRecord) -> WitnessTuple {
+    (record.number, record.path(), span_tuple(record.span()))
+}
+
+fn scope_tuples(scope: &NamespaceScope) -> Vec<(String, String)> {
+    let bindings = scope.iter();
+    let bindings = bindings.map(|(prefix, uri)| (prefix.to_string(), uri.to_string()));
+    bindings.collect()
+}
+
+/// The path returns of one subscription, best answer first. Their parts are created when they are
+/// requested.
+#[pyclass(frozen, module = "penstock._native")]
+pub struct PathReturns {
+    answers: Arc<QueryAnswers>,
+}
+
+impl PathReturns {
+    pub(super) fn of(answers: Arc<QueryAnswers>) -> PathReturns {
+        PathReturns { answers }
+    }
+}
+
+/// Number of spans of each fragment, starts and ends of all spans, and the XML of each fragment.
+type ColumnsTuple = (Vec<u32>, Vec<u64>, Vec<u64>, Vec<String>);
+
+#[pymethods]
+impl PathReturns {
+    fn __len__(&self) -> usize {
+        self.answers.best.len()
+    }
+
+    /// The spans of a fragment, merged, and the namespaces in scope.
+    fn fragment(&self, number: usize) -> PyResult<(Vec<SpanTuple>, Vec<(String, String)>)> {
+        let answer = self.answers.best.get(number);
+        let answer = answer.ok_or_else(|| PyIndexError::new_err("no such fragment"))?;
+        let spans = merged(&answer.ranges).into_iter().map(span_tuple);
+        Ok((spans.collect(), scope_tuples(&answer.top.namespaces)))
+    }
+
+    /// The first fragments of a document without entities of its own, as columns. `None` if one
+    /// of them cannot be made to stand alone without reading it again.
+    fn columns(
+        &self,
+        py: Python<'_>,
+        document: BufferBytes,
+        encoding: &str,
+        limit: usize,
+    ) -> Option<ColumnsTuple> {
+        let bytes: &[u8] = &document;
+        py.detach(|| {
+            let mut columns = ColumnsTuple::default();
+            for answer in self.answers.best.iter().take(limit) {
+                let spans = merged(&answer.ranges);
+                let xml = standalone_xml(bytes, encoding, &spans, &answer.top.namespaces)?;
+                columns.0.push(spans.len() as u32);
+                columns.1.extend(spans.iter().map(|span| span.start));
+                columns.2.extend(spans.iter().map(|span| span.end));
+                columns.3.push(xml);
+            }
+            Some(columns)
+        })
+    }
 }

@@ -7,7 +7,7 @@ use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict};
 
-use super::answers::{answer_tuple, AnswerTuple};
+use super::answers::{answer_tuple, AnswerTuple, PathReturns};
 #[cfg(not(feature = "baselines"))]
 use super::baseline_missing;
 use super::buffers::BufferBytes;
@@ -277,8 +277,8 @@ impl KeywordMatcher {
                 matcher => matcher.answers(document, &handles, limit)
             )?;
             let tuples = answers.into_iter().map(|answers| {
-                let best = answers.best.into_iter();
-                let tuples = best.map(|answer| answer_tuple(&segment, answer));
+                let tuples = answers.best.iter();
+                let tuples = tuples.map(|answer| answer_tuple(&segment, answer));
                 (answers.count, tuples.collect())
             });
             Ok((tuples.collect(), summary))
@@ -290,6 +290,31 @@ impl KeywordMatcher {
             summary.map(summary_tuple),
             refusal,
         ))
+    }
+
+    /// The path returns of each of these subscriptions, and the reader's summary; or why the
+    /// document was rejected.
+    fn path_returns(
+        &self,
+        py: Python<'_>,
+        document: BufferBytes,
+        ids: Vec<String>,
+    ) -> PyResult<(Vec<PathReturns>, Option<SummaryTuple>, Option<RefusalTuple>)> {
+        let bytes: &[u8] = &document;
+        let handles = handles_of(self.numbered(), &ids)?;
+        let found = py.detach(|| {
+            let document = &mut DocumentSource::Bytes(bytes);
+            let (answers, _, summary) = with_keyword_matcher!(
+                &self.matcher,
+                matcher => matcher.answers(document, &handles, usize::MAX)
+            )?;
+            Ok((answers, summary))
+        });
+        let (found, refusal) = or_refusal(found)?;
+        let (answers, summary) = found.unzip();
+        let answers = answers.unwrap_or_default().into_iter();
+        let returns = answers.map(PathReturns::of).collect();
+        Ok((returns, summary.map(summary_tuple), refusal))
     }
 
     /// All answers that a baseline engine finds, for comparisons: the numbers of the answering

@@ -50,6 +50,7 @@ fn _native(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(keywords::keyword_limits, module)?)?;
     module.add_class::<keywords::KeywordIndex>()?;
     module.add_class::<keywords::KeywordMatcher>()?;
+    module.add_class::<answers::PathReturns>()?;
     module.add_class::<combined::CombinedMatcher>()?;
     module.add_function(wrap_pyfunction!(select::select, module)?)?;
     module.add_class::<mapping::Mapping>()?;

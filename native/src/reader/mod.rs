@@ -37,6 +37,7 @@ mod start_tag;
 pub(crate) mod tests;
 mod text_cursor;
 mod text_position;
+mod used_prefixes;
 mod xml_declaration;
 
 use std::io::{self, Read};
@@ -58,6 +59,7 @@ pub(crate) use char_classes::is_name_char;
 pub(crate) use document_stream::DocumentStream;
 pub(crate) use input::decode;
 pub use limits::Limits;
+pub(crate) use used_prefixes::visit_prefixes;
 
 /// What to do with document type declarations.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

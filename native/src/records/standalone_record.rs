@@ -10,8 +10,9 @@ use hashbrown::HashSet;
 use crate::events::Refusal;
 use crate::reader::{decode, error_codes, Limits, Reader, ReaderOptions};
 
-use super::inherited_scope::{visit_prefixes, InheritedScope};
+use super::inherited_scope::InheritedScope;
 use super::xml_writer::{push_attribute_quoted, XmlWriter};
+use crate::reader::visit_prefixes;
 
 const PREDEFINED: [&str; 5] = ["amp;", "lt;", "gt;", "quot;", "apos;"];
 

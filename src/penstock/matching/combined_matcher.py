@@ -93,11 +93,11 @@ class SequentialMatcher:
 
     def select(
         self, document: Buffer, subscriptions: Sequence[str]
-    ) -> Mapping[str, tuple[Fragment, ...]]:
+    ) -> Mapping[str, Sequence[Fragment]]:
         """The fragments that these subscriptions select in a document."""
         keyword_ids = [name for name in subscriptions if self.keywords.contains(name)]
         path_ids = [name for name in subscriptions if not self.keywords.contains(name)]
-        found: dict[str, tuple[Fragment, ...]] = {}
+        found: dict[str, Sequence[Fragment]] = {}
         for engine, names in ((self.paths, path_ids), (self.keywords, keyword_ids)):
             if names:
                 found |= engine.select(document, names)

@@ -109,7 +109,7 @@ class EngineMatcher(Protocol):
 
     def select(
         self, document: Buffer, subscriptions: Sequence[str]
-    ) -> Mapping[str, tuple[Fragment, ...]]:
+    ) -> Mapping[str, Sequence[Fragment]]:
         """The fragments that these subscriptions select in a document known to be well-formed.
 
         Omits subscriptions whose fragments cannot be computed in bounded memory: keywords with

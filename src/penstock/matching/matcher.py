@@ -133,7 +133,7 @@ class Matcher:
 
     def select(
         self, document: Buffer | Document, ids: Sequence[str]
-    ) -> Mapping[str, tuple[Fragment, ...]]:
+    ) -> Mapping[str, Sequence[Fragment]]:
         """The fragments that these subscriptions select in a document that matched them.
 
         Omits subscriptions whose fragments cannot be computed in bounded memory: keywords with
@@ -179,10 +179,10 @@ class Matcher:
 
 def matches_of(
     outcome: Outcome,
-    select: Callable[[Sequence[str]], Mapping[str, tuple[Fragment, ...]]] | None = None,
+    select: Callable[[Sequence[str]], Mapping[str, Sequence[Fragment]]] | None = None,
 ) -> Matches:
     """Converts an engine's outcome to matches, with the fragments that ``select`` returns."""
-    selected: Mapping[str, tuple[Fragment, ...]] = {}
+    selected: Mapping[str, Sequence[Fragment]] = {}
     untold: list[str] = []
     if select is not None and len(outcome.handles):
         ids = outcome.handles.ids()
@@ -201,7 +201,7 @@ def matches_of(
             work=outcome.work,
         ),
         errors=() if outcome.error is None else (outcome.error,),
-        fragments=selected,
+        fragments={name: tuple(parts) for name, parts in selected.items()},
         untold=untold,
         set_aside=outcome.set_aside,
     )

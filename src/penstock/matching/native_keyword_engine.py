@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Final, TypeAlias
 from penstock.documents import Context, Fragment, Limits, Span
 from penstock.errors import DocumentError, QueryError
 from penstock.language.keywords.query import Mode, parse_keywords
-from penstock.matching.answers import Answer, Form, KeywordWitnesses, merge_spans, path_returns
+from penstock.matching.answers import Answer, Form, KeywordWitnesses, merge_spans
 from penstock.matching.engine import OR_TOO_LARGE, Buffer
 from penstock.matching.header_tests import HeaderFields
 from penstock.matching.limits import WITNESSES_MAX
@@ -26,6 +26,7 @@ from penstock.matching.native_base import (
     refuse_header_tests,
     summary_of,
 )
+from penstock.matching.path_returns import PathReturns
 from penstock.matching.results import Explanation, Witness
 from penstock.native import native
 
@@ -123,21 +124,30 @@ class NativeKeywordMatcher(NativeSnapshotMatcher):
             for name, (count, best) in zip(subscriptions, found, strict=True)
         }
 
-    def select(
-        self, document: Buffer, subscriptions: Sequence[str]
-    ) -> Mapping[str, tuple[Fragment, ...]]:
+    def select(self, document: Buffer, subscriptions: Sequence[str]) -> Mapping[str, PathReturns]:
         """The path returns of these subscriptions in a document known to be well-formed.
 
         Omits ``OR`` queries if the document is too large to answer them.
         """
         try:
-            found = self.answers(document, subscriptions, "paths", None)
+            return self._path_returns(document, subscriptions)
         except DocumentError as reason:
             if reason.code != OR_TOO_LARGE:
                 raise
             others = [name for name in subscriptions if not self._is_any(name)]
-            found = self.answers(document, others, "paths", None) if others else {}
-        return path_returns(found)
+            return self._path_returns(document, others) if others else {}
+
+    def _path_returns(
+        self, document: Buffer, subscriptions: Sequence[str]
+    ) -> Mapping[str, PathReturns]:
+        found, summary, refusal = self.core.path_returns(document, list(subscriptions))
+        _raise(refusal)
+        assert summary is not None, "neither a summary nor a refusal"
+        context = context_of(document, summary_of(summary))
+        return {
+            name: PathReturns(returns, document, context)
+            for name, returns in zip(subscriptions, found, strict=True)
+        }
 
     def _is_any(self, subscription: str) -> bool:
         text = self.query(subscription)

@@ -176,7 +176,7 @@ class MediatedMatcher:
         document: Buffer | Document,
         mapping: SchemaMapping | None,
         ids: Sequence[str],
-    ) -> Mapping[str, tuple[Fragment, ...]]:
+    ) -> Mapping[str, Sequence[Fragment]]:
         """The fragments that these subscriptions select in a document that matched them.
 
         A node that represents several ranges of the original yields one fragment per range; copies
@@ -194,7 +194,7 @@ class MediatedMatcher:
             return _selected(self._paths, content, mapping, ids)
         of_keywords = [name for name in ids if keywords.contains(name)]
         of_paths = [name for name in ids if not keywords.contains(name)]
-        found: dict[str, tuple[Fragment, ...]] = {}
+        found: dict[str, Sequence[Fragment]] = {}
         if of_paths:
             found |= _selected(self._paths, content, mapping, of_paths)
         if of_keywords:

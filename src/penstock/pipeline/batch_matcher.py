@@ -16,16 +16,17 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from penstock.documents import Fragment, Header
+from penstock.documents import Header
 from penstock.documents.failure_report import PROCESS_EXITS, internal_error
 from penstock.errors import DocumentError
 from penstock.matching import BatchMatches
 from penstock.matching.batch import error_array
 from penstock.mediation import MappingChooser
 from penstock.pipeline.document_mappings import NO_MAPPINGS, BatchMappings, choose_mappings
+from penstock.pipeline.fragment_rows import FragmentRows
 from penstock.workspace.index_versions import OpenVersion
 from penstock.workspace.limits import DELIVERY_FRAGMENTS_MAX
-from penstock.workspace.table_schemas import FRAGMENTS, MORE_FRAGMENTS, TIME
+from penstock.workspace.table_schemas import TIME
 
 SLICE_BYTES: Final = 4 << 20
 """Approximate bytes of documents that are matched at a time."""
@@ -254,7 +255,7 @@ class BatchMatcher:
         The outcomes, in which a document whose fragments cannot be determined because of an error
         is refused with it; and the fragments, one row per match of these outcomes.
         """
-        rows: list[list[dict[str, Any]] | None] = [None] * len(outcomes.document_rows)
+        rows = FragmentRows()
         refused: dict[int, DocumentError] = {}
         matches = np.flatnonzero(self._wanted(outcomes, choice))
         for of_document in np.split(matches, _boundaries(outcomes.document_rows[matches])):
@@ -269,21 +270,21 @@ class BatchMatcher:
                 selected = self.version.mediated.select(content, mapping, ids)
                 for match, id_ in zip(of_document, ids, strict=True):
                     if id_ in selected:
-                        rows[match] = _fragment_rows(selected[id_])
+                        rows.add(int(match), selected[id_], DELIVERY_FRAGMENTS_MAX)
             except PROCESS_EXITS:
                 raise
             except BaseException as failure:
                 refused[row] = internal_error(failure, content)
+        fragments = rows.array(len(outcomes.document_rows))
         if refused:
             is_kept = ~np.isin(outcomes.document_rows, list(refused))
-            rows = [row for row, kept in zip(rows, is_kept, strict=True) if kept]
+            fragments = fragments.filter(pa.array(is_kept))
             outcomes = replace(
                 outcomes,
                 document_rows=outcomes.document_rows[is_kept],
                 subscription_rows=outcomes.subscription_rows[is_kept],
                 errors=_with_errors(outcomes.errors, refused),
             )
-        fragments: pa.Array[Any] = pa.array(rows, FRAGMENTS)
         return outcomes, fragments
 
     def _wanted(self, outcomes: BatchOutcomes, choice: FragmentChoice) -> npt.NDArray[np.bool_]:
@@ -341,19 +342,3 @@ def _active_mask(subscriptions: pa.Table, at: datetime) -> npt.NDArray[np.bool_]
     is_unexpired = compute.fill_null(compute.greater(expires, now), True)
     mask: npt.NDArray[np.bool_] = compute.and_(has_started, is_unexpired).to_numpy()
     return mask
-
-
-def _fragment_rows(fragments: Sequence[Fragment]) -> list[dict[str, Any]]:
-    rows = [_fragment_row(fragment) for fragment in fragments[:DELIVERY_FRAGMENTS_MAX]]
-    omitted = len(fragments) - len(rows)
-    if omitted:
-        rows.append({"kind": MORE_FRAGMENTS, "spans": [], "xml": f"<!-- {omitted} more -->"})
-    return rows
-
-
-def _fragment_row(fragment: Fragment) -> dict[str, Any]:
-    return {
-        "kind": fragment.kind,
-        "spans": [{"start": span.start, "end": span.end} for span in fragment.spans],
-        "xml": fragment.to_xml(),
-    }

@@ -15,7 +15,7 @@ fn ids(tree: &Tree, queries: &QueryList, options: AnswerOptions) -> Result<Vec<(
 
 fn pairs(answers: &[(u32, QueryAnswers)]) -> Vec<(u32, u32)> {
     let pair = |&(query, ref answers): &(u32, QueryAnswers)| {
-        let elements = answers.best.iter().map(|answer| answer.element);
+        let elements = answers.best.iter().map(|answer| answer.top.number);
         elements
             .map(|element| (query, element))
             .collect::<Vec<(u32, u32)>>()
@@ -125,10 +125,13 @@ fn path_returns_match_the_paper() {
         cut(&xml, &a1.ranges),
         "<e w0=\"\"><e w3=\"\"></e><e w2=\"\"/></e>"
     );
-    assert_eq!((a2.path.as_str(), a2.depth), ("/e[1]/e[3]/e[1]", 2));
-    assert_eq!((a1.path.as_str(), a1.depth), ("/e[1]", 0));
-    assert_eq!(&*a1.namespaces, [("p".into(), "urn:p".into())]);
-    assert_eq!(a1.keywords[2].witnesses[0].path, "/e[1]/e[2]");
+    assert_eq!(
+        (a2.top.path().as_str(), a2.top.depth),
+        ("/e[1]/e[3]/e[1]", 2)
+    );
+    assert_eq!((a1.top.path().as_str(), a1.top.depth), ("/e[1]", 0));
+    assert_eq!(&*a1.top.namespaces, [("p".into(), "urn:p".into())]);
+    assert_eq!(a1.keywords[2].witnesses[0].path(), "/e[1]/e[2]");
 }
 
 #[test]
@@ -270,7 +273,7 @@ fn answers_are_ranked_by_words_then_depth_then_size_then_order() {
             .1
             .best
             .iter()
-            .map(|answer| answer.element)
+            .map(|answer| answer.top.number)
             .collect()
     };
     let large = element(&[0], vec![leaf(&[1])]);
@@ -351,7 +354,7 @@ fn content_from_an_entity_is_represented_by_its_reference_once() {
         answers.best[0].ranges,
         [root, reference, span(6, 10, false)]
     );
-    assert_eq!(answers.best[0].keywords[1].witnesses[0].span, reference);
+    assert_eq!(answers.best[0].keywords[1].witnesses[0].span(), reference);
 }
 
 #[test]

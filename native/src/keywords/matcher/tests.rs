@@ -49,7 +49,11 @@ fn answers(matcher: &KeywordMatcher, document: &str) -> BTreeMap<String, Vec<u32
         .expect("well-formed");
     let by_id = handles.iter().zip(answers).map(|(&handle, answers)| {
         assert_eq!(answers.count, answers.best.len() as u64);
-        let mut elements: Vec<u32> = answers.best.iter().map(|answer| answer.element).collect();
+        let mut elements: Vec<u32> = answers
+            .best
+            .iter()
+            .map(|answer| answer.top.number)
+            .collect();
         elements.sort_unstable();
         (matcher.id(handle).to_owned(), elements)
     });
@@ -153,7 +157,7 @@ fn detailed_answers_are_returned_for_requested_subscriptions() {
         let words: Vec<&str> = words
             .map(|keyword| segment.vocabulary.words.get(keyword.word))
             .collect();
-        format!("{}: {}", answer.path, words.join(" "))
+        format!("{}: {}", answer.top.path(), words.join(" "))
     };
     let shown: Vec<Vec<String>> = answers
         .iter()

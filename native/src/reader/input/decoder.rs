@@ -59,10 +59,7 @@ impl Decoder {
         match self {
             Self::Utf16 { big_endian } => utf16(raw, *big_endian, last, text, offsets),
             Self::SingleByte(table) => {
-                for &byte in raw {
-                    let character = table[usize::from(byte)].ok_or(Malformed)?;
-                    push(character, 1, text, offsets);
-                }
+                single_byte(table, raw, text, offsets)?;
                 Ok(raw.len())
             }
             Self::MultiByte(decoder, pending) => {
@@ -82,6 +79,29 @@ fn push(character: char, original_width: usize, text: &mut Vec<u8>, offsets: &mu
     let encoded = character.encode_utf8(&mut buffer).as_bytes();
     text.extend_from_slice(encoded);
     offsets.push(1, encoded.len(), original_width);
+}
+
+/// Copies runs of ASCII, which all single-byte encodings share, and decodes the bytes between them.
+fn single_byte(
+    table: &[Option<char>; 256],
+    raw: &[u8],
+    text: &mut Vec<u8>,
+    offsets: &mut OffsetTable,
+) -> Result<(), Malformed> {
+    text.reserve(raw.len());
+    let mut rest = raw;
+    loop {
+        let (ascii, others) = rest.split_at(encoding_rs::Encoding::ascii_valid_up_to(rest));
+        if !ascii.is_empty() {
+            text.extend_from_slice(ascii);
+            offsets.push(ascii.len(), 1, 1);
+        }
+        let Some((&byte, after)) = others.split_first() else {
+            return Ok(());
+        };
+        push(table[usize::from(byte)].ok_or(Malformed)?, 1, text, offsets);
+        rest = after;
+    }
 }
 
 fn utf16(
@@ -166,5 +186,32 @@ fn record(decoded: &[u8], pending: &mut usize, text: &mut Vec<u8>, offsets: &mut
         };
         offsets.push(1, character.len_utf8(), width);
         *pending -= width;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_byte_of_a_single_byte_encoding_keeps_its_offset() {
+        let raw: Vec<u8> = (0..=255).chain(0..=255).chain([b'a'; 40]).collect();
+        let (mut text, mut offsets) = (Vec::new(), OffsetTable::default());
+        offsets.begin(7);
+        let mut decoder = Decoder::new(Encoding::Latin1);
+        assert_eq!(
+            decoder.decode(&raw, true, &mut text, &mut offsets),
+            Ok(raw.len())
+        );
+        let text = String::from_utf8(text).expect("UTF-8");
+        let expected: String = raw.iter().map(|&byte| byte as char).collect();
+        assert_eq!(text, expected);
+        for (number, (at, _)) in text.char_indices().enumerate() {
+            assert_eq!(offsets.original(at), 7 + number as u64);
+        }
+        let mut decoder = Decoder::new(Encoding::Ascii);
+        let mut text = Vec::new();
+        let decoded = decoder.decode(b"ab\x80c", true, &mut text, &mut offsets);
+        assert_eq!((decoded, &text[..]), (Err(Malformed), &b"ab"[..]));
     }
 }

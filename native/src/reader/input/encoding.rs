@@ -41,6 +41,15 @@ impl Encoding {
         }
     }
 
+    /// Whether each byte is a character; all such encodings extend ASCII.
+    pub(in crate::reader) fn is_single_byte(self) -> bool {
+        match self {
+            Self::Ascii | Self::Latin1 => true,
+            Self::Other { coder, .. } => coder.is_single_byte(),
+            Self::Utf8 | Self::Utf16 { .. } => false,
+        }
+    }
+
     /// The encoding with this label.
     pub(in crate::reader) fn for_label(label: &str) -> Option<Self> {
         let utf16 = |big_endian| Self::Utf16 {

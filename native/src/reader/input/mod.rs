@@ -50,7 +50,7 @@ pub(super) struct DocumentInput<R> {
 
 /// A document in memory after the detection of its encoding.
 pub(super) enum Opened<'s, R> {
-    /// UTF-8, used in place: the valid text, its offset, and the fault after it.
+    /// UTF-8 or ASCII, used in place: the valid text, its offset, and the fault after it.
     Text(&'s str, u64, Option<Box<Fault>>),
     /// Another encoding, decoded like a stream.
     Stream(Box<DocumentInput<R>>),
@@ -64,7 +64,8 @@ pub(super) fn open_slice<'s>(
 ) -> Result<(Encoding, Opened<'s, &'s [u8]>), Box<Fault>> {
     let head = &bytes[..bytes.len().min(HEAD_BYTES)];
     let (encoding, mark) = detect(head).map_err(fault_of)?;
-    if encoding != Encoding::Utf8 {
+    let is_utf8 = encoding == Encoding::Utf8 || (encoding.is_single_byte() && bytes.is_ascii());
+    if !is_utf8 {
         let input = DocumentInput::open(bytes, std::mem::take(buffers), document_bytes_max)
             .map_err(|error| match error {
                 OpenError::Fault(fault) => fault,

@@ -31,6 +31,14 @@ BUDGETS: tuple[Budget, ...] = (
         "reader", "speedup", "the reader: speedup over lxml building a tree", Bound.AT_LEAST, 3, "x"
     ),
     Budget(
+        "reader",
+        "latin1",
+        "a document in ISO-8859-1, read or matched: throughput relative to UTF-8",
+        Bound.AT_LEAST,
+        0.5,
+        "x",
+    ),
+    Budget(
         "paths",
         "sparse_warm",
         "1,000,000 subscriptions, few matches, warm: share of the reader's throughput",
@@ -156,6 +164,14 @@ BUDGETS: tuple[Budget, ...] = (
         "keywords",
         "growth",
         "from 1,000 to 100,000 keyword queries, same matches: time per document",
+        Bound.AT_MOST,
+        3,
+        "x",
+    ),
+    Budget(
+        "keywords",
+        "delivery",
+        "3,150 answers in one document, as rows: time beyond 2 µs per answer, relative to matching",
         Bound.AT_MOST,
         3,
         "x",

@@ -2,7 +2,8 @@
 
 Measures what delivery does: which subscriptions match a document, then detailed answers of the
 subscriptions that match. The budgets are on matches; the time of detailed answers, all of them for
-every matching subscription, is reported without a budget. Throughput is that of one thread. The
+every matching subscription, is reported without a budget. A last case delivers all answers of a
+document with very many, as rows of a table. Throughput is that of one thread. The
 queries have three to six words, so that all of them fit into KEMB's automaton.
 """
 
@@ -12,13 +13,15 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
 from random import Random
+from typing import Any
 
 from penstock.lab.bench.bench_workload import SEED
 from penstock.lab.bench.reader_baseline import reader_pass
 from penstock.lab.bench.report import BenchResults, Progress, Report
 from penstock.lab.bench.timing import Timing, interleaved
-from penstock.lab.workload import KEYWORD_WORKLOADS, KeywordWorkload
+from penstock.lab.workload import KEYWORD_WORKLOADS, KeywordWorkload, world_facts
 from penstock.matching import KeywordIndex, KeywordMatcher
+from penstock.pipeline.fragment_rows import FragmentRows
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,6 +41,8 @@ class Setting:
     kemb_repeats: int
     growth_small: int
     """The smaller index of the growth budget; the larger has ``queries``."""
+    cities: int
+    """Answers in the document whose answers are all delivered."""
 
 
 FULL = Setting(
@@ -50,6 +55,7 @@ FULL = Setting(
     kemb_documents=4,
     kemb_repeats=3,
     growth_small=1_000,
+    cities=3_150,
 )
 QUICK = Setting(
     queries=400,
@@ -61,12 +67,16 @@ QUICK = Setting(
     kemb_documents=2,
     kemb_repeats=2,
     growth_small=4,
+    cities=42,
 )
 
 SPARE_SHARE = 3
 """Ratio of drawn to used queries for growth, so that enough of them match no document."""
 
 GROWTH_DOCUMENTS = 20
+
+ANSWER_ALLOWANCE_SECONDS = 2e-6
+"""Time that delivering an answer may take, besides a multiple of the time of matching."""
 
 
 def run(*, quick: bool, progress: Progress) -> Report:
@@ -76,6 +86,7 @@ def run(*, quick: bool, progress: Progress) -> Report:
     for kind, name in (("words", "keywords-words"), ("paths", "keywords-paths")):
         _one_kind(kind, KEYWORD_WORKLOADS[name], setting, results, progress)
     _growth(KEYWORD_WORKLOADS["keywords-words"], setting, results, progress)
+    _delivery(setting, results, progress)
     return results.report("keywords", quick=quick)
 
 
@@ -223,6 +234,48 @@ def _growth(
     )
     results.values["growth"] = times["large"].median / times["small"].median
     results.figure("growth: matches per document", matches / len(documents), "")
+
+
+def deliver_all(matcher: KeywordMatcher, document: bytes) -> int:
+    """Match a document and write all answers as rows of deliveries; return their number."""
+    ids = matcher.match(document).ids
+    rows = FragmentRows()
+    for number, fragments in enumerate(matcher.select(document, ids).values()):
+        rows.add(number, fragments, len(fragments))
+    array: Any = rows.array(len(ids))
+    return len(array.values)
+
+
+def _delivery(setting: Setting, results: BenchResults, progress: Progress) -> None:
+    """All answers of one document with very many, compared with matching it."""
+    progress("bench keywords: delivery of all answers of one document")
+    document = world_facts(setting.cities, seed=SEED).encode()
+    matcher = index_of(["city population"]).matcher()
+    answers = deliver_all(matcher, document)
+    assert answers >= setting.cities
+    ids = matcher.match(document).ids
+    times = interleaved(
+        {
+            "match": partial(match_all, matcher, [document]),
+            "deliver": partial(deliver_all, matcher, document),
+            "objects": partial(_fragment_objects, matcher, document, ids),
+            "answers": partial(matcher.answers, document, ids),
+        },
+        repeats=setting.repeats,
+    )
+    allowance = answers * ANSWER_ALLOWANCE_SECONDS
+    rest = max(0.0, times["deliver"].median - allowance)
+    results.values["delivery"] = rest / times["match"].median
+    results.figure("delivery: document size", len(document) / 1024, "KB")
+    results.figure("delivery: answers", answers, "")
+    results.figure("delivery: match", times["match"].median * 1e3, "ms")
+    results.figure("delivery: match and all rows", times["deliver"].median * 1e3, "ms")
+    results.figure("delivery: all `Fragment` objects", times["objects"].median * 1e3, "ms")
+    results.figure("delivery: all detailed answers", times["answers"].median * 1e3, "ms")
+
+
+def _fragment_objects(matcher: KeywordMatcher, document: bytes, ids: Sequence[str]) -> int:
+    return sum(len(tuple(found)) for found in matcher.select(document, ids).values())
 
 
 def _throughput(size: int, timing: Timing) -> float:

@@ -1,4 +1,7 @@
-"""``bench reader``: the reader alone, compared with lxml building a tree from the same bytes."""
+"""``bench reader``: the reader alone, compared with lxml building a tree from the same bytes.
+
+Also compares a document in ISO-8859-1 with the same document in UTF-8.
+"""
 
 from __future__ import annotations
 
@@ -11,12 +14,17 @@ from penstock.lab.bench.reader_baseline import reader_pass
 from penstock.lab.bench.report import Figure, Progress, Report
 from penstock.lab.bench.timing import interleaved
 from penstock.lab.built_in_schemas import SCHEMA_ROOTS, built_in_schema
-from penstock.lab.workload import DocumentGenerator
+from penstock.lab.workload import DocumentGenerator, world_facts
+from penstock.matching import KeywordIndex, KeywordMatcher
 
 DOCUMENTS = 400
 DOCUMENTS_QUICK = 4
 REPEATS = 9
 REPEATS_QUICK = 2
+
+CITIES = 3_000
+CITIES_QUICK = 42
+"""Records in the document that is read in two encodings."""
 
 
 def run(*, quick: bool, progress: Progress) -> Report:
@@ -38,8 +46,41 @@ def run(*, quick: bool, progress: Progress) -> Report:
             Figure(f"{schema}: lxml", size / times["lxml"].median / 1e6, "MB/s"),
             Figure(f"{schema}: ratio", ratios[schema], "x"),
         ]
-    slowest = {"speedup": min(ratios.values())}
-    return Report.on_this_machine("reader", quick=quick, figures=figures, values=slowest)
+    values = {"speedup": min(ratios.values())}
+    values["latin1"] = _latin1(quick, figures, progress)
+    return Report.on_this_machine("reader", quick=quick, figures=figures, values=values)
+
+
+def _latin1(quick: bool, figures: list[Figure], progress: Progress) -> float:
+    """Read and match a document in ISO-8859-1, relative to UTF-8; the smaller ratio."""
+    progress("bench reader: ISO-8859-1")
+    facts = world_facts(CITIES_QUICK if quick else CITIES, seed=1, accents=True)
+    utf8 = facts.encode()
+    latin1 = facts.replace("UTF-8", "ISO-8859-1", 1).encode("iso-8859-1")
+    index = KeywordIndex()
+    index.add("river", "harbour warehouse")
+    matcher = index.matcher()
+    times = interleaved(
+        {
+            "read UTF-8": reader_pass([utf8]),
+            "read ISO-8859-1": reader_pass([latin1]),
+            "match UTF-8": partial(_match, matcher, utf8),
+            "match ISO-8859-1": partial(_match, matcher, latin1),
+        },
+        repeats=REPEATS_QUICK if quick else REPEATS,
+    )
+    figures += [
+        Figure(f"world facts: {name}", len(utf8) / times[name].median / 1e6, "MB/s")
+        for name in times
+    ]
+    return min(
+        times[f"{work} UTF-8"].median / times[f"{work} ISO-8859-1"].median
+        for work in ("read", "match")
+    )
+
+
+def _match(matcher: KeywordMatcher, document: bytes) -> None:
+    matcher.match(document).raise_for_errors()
 
 
 def _build_trees(documents: Sequence[bytes]) -> None:

@@ -18,6 +18,7 @@ from penstock.lab.workload.parameters import (
 )
 from penstock.lab.workload.path_presets import WORKLOADS, Workload, workload
 from penstock.lab.workload.query_generator import QueryGenerator
+from penstock.lab.workload.world_facts import world_facts
 
 __all__ = [
     "KEYWORD_WORKLOADS",
@@ -37,4 +38,5 @@ __all__ = [
     "huge_document",
     "terms",
     "workload",
+    "world_facts",
 ]

@@ -106,26 +106,26 @@ fn check_details(
     queries: &QueryList,
     options: AnswerOptions,
 ) -> Result<(), TestCaseError> {
-    let found: BTreeMap<u32, QueryAnswers> = answers(tree, queries, options)
+    let mut found: BTreeMap<u32, QueryAnswers> = answers(tree, queries, options)
         .unwrap()
         .into_iter()
         .collect();
     let (document, xml) = (Document::new(tree), tree.to_xml());
     let most = options.witnesses_max;
     for query in 0..queries.count() as u32 {
-        let found = found.get(&query).cloned().unwrap_or_default();
+        let found = found.remove(&query).unwrap_or_default();
         let mut answers = found.best;
         prop_assert_eq!(answers.len() as u64, found.count);
-        answers.sort_by_key(|answer| answer.element);
+        answers.sort_by_key(|answer| answer.top.number);
         let expected = document.answers(queries.mode(query), queries.words(query));
         prop_assert_eq!(answers.len(), expected.len(), "query {}", query);
         for (answer, expected) in answers.iter().zip(expected) {
-            prop_assert_eq!(answer.element as usize, expected.element);
+            prop_assert_eq!(answer.top.number as usize, expected.element);
             let found: BTreeMap<u32, (u64, Vec<usize>)> = answer
                 .keywords
                 .iter()
                 .map(|keyword| {
-                    let witnesses = keyword.witnesses.iter().map(|w| w.element as usize);
+                    let witnesses = keyword.witnesses.iter().map(|w| w.number as usize);
                     (keyword.word, (keyword.count, witnesses.collect()))
                 })
                 .collect();
@@ -143,7 +143,7 @@ fn check_details(
             let returned = path_return(tree, expected.element, &witnesses);
             prop_assert_eq!(cut(&xml, &answer.ranges), returned.clone());
             prop_assert_eq!(answer.size as usize, returned.matches("<e").count());
-            prop_assert!(cut(&xml, &[answer.span]).starts_with("<e"));
+            prop_assert!(cut(&xml, &[answer.top.span()]).starts_with("<e"));
         }
     }
     Ok(())
