@@ -252,7 +252,7 @@ def test_a_change_may_bring_the_first_query_of_a_kind(folder: str) -> None:
 def written_in_format_1(folder: Path, rows: list[dict[str, object]]) -> str:
     """A version as format 1 stored it, without query kinds."""
     now = table_of(rows)
-    older = now.drop_columns(["kind", "where"])
+    older = now.drop_columns(["kind", "where", "fragments_max"])
     before = older.replace_schema_metadata({"penstock.format": "1"})
     sink = pa.BufferOutputStream()
     with pa.ipc.new_file(sink, before.schema) as writer:
@@ -273,9 +273,14 @@ def test_a_version_of_format_1_is_read_and_changed(tmp_path: Path) -> None:
     assert set(files_of(older)) < set(files_of(changed))
 
 
-def test_a_version_of_format_2_has_no_header_tests(tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("format_", "missing"), [("2", ["where", "fragments_max"]), ("3", ["fragments_max"])]
+)
+def test_later_columns_of_an_older_version_are_null(
+    tmp_path: Path, format_: str, missing: list[str]
+) -> None:
     now = table_of(THREE)
-    before = now.drop_columns(["where"]).replace_schema_metadata({"penstock.format": "2"})
+    before = now.drop_columns(missing).replace_schema_metadata({"penstock.format": format_})
     sink = pa.BufferOutputStream()
     with pa.ipc.new_file(sink, before.schema) as writer:
         writer.write_table(before)
@@ -283,7 +288,11 @@ def test_a_version_of_format_2_has_no_header_tests(tmp_path: Path) -> None:
     uri = stored_as_version(tmp_path / "indexes", sink.getvalue().to_pybytes())
     Path(write_version(str(tmp_path / "now"), now) + ".index").rename(uri + ".index")
     assert matched_names(uri) == ["anna-en"]
-    assert open_version(uri).subscriptions.column("where").null_count == 3
+    assert [open_version(uri).subscriptions.column(name).null_count for name in missing] == [
+        3 for _ in missing
+    ]
+    changed = change_version(uri, removed=["anna-en"], added=table_of(BOTH_KINDS[3:]))
+    assert matched_names(changed) == ["dora-words"]
 
 
 def test_header_tests_are_part_of_a_version(folder: str) -> None:

@@ -23,6 +23,7 @@ from penstock.workspace import (
     open_version,
 )
 from penstock.workspace.index_versions import files_of
+from penstock.workspace.limits import SUBSCRIPTION_FRAGMENTS_MAX
 
 NOON = datetime(2026, 5, 1, 12, tzinfo=UTC)
 
@@ -51,6 +52,11 @@ def matched_names(uri: str, document: bytes) -> list[str]:
     return sorted(str(name) for name in version.rows(numbers).column("subscription").to_pylist())
 
 
+@pytest.mark.parametrize("limit", [0, -1, SUBSCRIPTION_FRAGMENTS_MAX + 1])
+def test_a_limit_on_fragments_is_in_range(workspace: Workspace, limit: int) -> None:
+    assert code_of(workspace, wanted("/a", fragments_max=limit)) == "subscription.fragments-max"
+
+
 def test_a_subscription_is_stored_completely(workspace: Workspace) -> None:
     given = wanted(
         "/p:a/b",
@@ -62,6 +68,7 @@ def test_a_subscription_is_stored_completely(workspace: Workspace) -> None:
         expires_at=NOON + timedelta(microseconds=1),
         backfill="wanted",
         where={"lang": "en", "a": ""},
+        fragments_max=5_000,
     )
     stored = workspace.subscriptions.add(given)
     assert stored == replace(given, created_at=stored.created_at)
@@ -78,6 +85,7 @@ def test_a_subscription_is_stored_completely(workspace: Workspace) -> None:
         "starts_at": NOON,
         "expires_at": NOON + timedelta(microseconds=1),
         "where": [("a", ""), ("lang", "en")],
+        "fragments_max": 5_000,
     }
 
 

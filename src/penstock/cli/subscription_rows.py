@@ -29,12 +29,17 @@ COLUMNS = (
     "default_namespace",
     "where",
     "returns",
+    "fragments_max",
     "paused",
     "starts_at",
     "expires_at",
     "backfill",
 )
 """The keys of a row; only ``query`` is required."""
+
+
+_DIGITS_MAX = 18
+"""Longer numbers are above every limit; Python refuses to convert very long ones."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,6 +101,7 @@ def as_dict(subscription: StoredSubscription) -> dict[str, Any]:
         "default_namespace": subscription.default_namespace,
         "where": dict(subscription.where),
         "returns": returns if returns != RETURNS_BY_DEFAULT[subscription.kind] else None,
+        "fragments_max": subscription.fragments_max,
         "paused": subscription.paused,
         "starts_at": _iso_format(subscription.starts_at),
         "expires_at": _iso_format(subscription.expires_at),
@@ -167,7 +173,7 @@ def _subscription(row: Mapping[str, Any], subscriber: str | None, line: int) -> 
     unknown = set(row) - set(COLUMNS)
     if unknown:
         raise bad_row(f"unknown key `{min(unknown)}`", line)
-    for key in set(COLUMNS) - {"namespaces", "paused", "where"}:
+    for key in set(COLUMNS) - {"namespaces", "paused", "where", "fragments_max"}:
         if row.get(key) is not None and not isinstance(row[key], str):
             raise bad_row(f"`{key}` must be a string", line)
     if not row.get("query"):
@@ -195,11 +201,21 @@ def _subscription(row: Mapping[str, Any], subscriber: str | None, line: int) -> 
         default_namespace=row.get("default_namespace"),
         where=header_tests_of(row, line),
         returns=row.get("returns") or RETURNS_BY_DEFAULT[kind],
+        fragments_max=_fragments_max(row, line),
         paused=row.get("paused", False),
         starts_at=_time(row, "starts_at", line),
         expires_at=_time(row, "expires_at", line),
         backfill=backfill,
     )
+
+
+def _fragments_max(row: Mapping[str, Any], line: int) -> int | None:
+    value = row.get("fragments_max")
+    if isinstance(value, str) and value.isascii() and value.isdigit():  # from CSV
+        value = int(value[:_DIGITS_MAX])
+    if value is not None and (not isinstance(value, int) or isinstance(value, bool)):
+        raise bad_row("`fragments_max` must be a whole number", line)
+    return value
 
 
 def _time(row: Mapping[str, Any], key: str, line: int) -> datetime | None:

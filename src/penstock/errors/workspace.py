@@ -92,6 +92,11 @@ ERRORS: dict[str, ErrorSpec] = {
         "a subscription is neither XPath nor keywords, or it has keywords with namespaces",
         "Use `xpath` or `keywords`; only XPath queries have namespaces.",
     ),
+    "subscription.fragments-max": ErrorSpec(
+        WorkspaceError,
+        "a subscription's limit on the fragments in a delivery is out of range",
+        "Use a whole number from 1 to `SUBSCRIPTION_FRAGMENTS_MAX`.",
+    ),
     "subscription.returns": ErrorSpec(
         WorkspaceError,
         "a subscription returns neither documents nor fragments",

@@ -6,6 +6,7 @@ options are looked up by position instead of a join.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
@@ -84,6 +85,9 @@ class BatchOutcomes:
 
     set_aside: Mapping[int, Numbers] = field(default_factory=dict)
     """By row of a document: the rows of the subscriptions that were set aside for it."""
+
+    fragments_omitted: Mapping[int, int] = field(default_factory=dict)
+    """By row of a document: the number of fragments that were omitted because of a limit."""
 
     @property
     def match_counts(self) -> Numbers:
@@ -247,17 +251,23 @@ class BatchMatcher:
 
         Also null where they cannot be determined in bounded memory: the answers of a keyword query
         with OR in a document that is too large. The complete document is delivered instead. Past
-        :data:`~penstock.workspace.limits.DELIVERY_FRAGMENTS_MAX` fragments, a last one states how
-        many are omitted.
+        the limit of the subscription, by default
+        :data:`~penstock.workspace.limits.DELIVERY_FRAGMENTS_MAX`, a last fragment states how many
+        are omitted.
 
         Returns
         -------
-        The outcomes, in which a document whose fragments cannot be determined because of an error
-        is refused with it; and the fragments, one row per match of these outcomes.
+        The outcomes, with the numbers of omitted fragments, in which a document whose fragments
+        cannot be determined because of an error is refused with it; and the fragments, one row per
+        match of these outcomes.
         """
         rows = FragmentRows()
+        omitted: Counter[int] = Counter()
         refused: dict[int, DocumentError] = {}
         matches = np.flatnonzero(self._wanted(outcomes, choice))
+        limits: list[Any] = []
+        if len(matches):
+            limits = self.subscription_columns(outcomes, ["fragments_max"])[0].to_pylist()
         for of_document in np.split(matches, _boundaries(outcomes.document_rows[matches])):
             if len(of_document) == 0:
                 continue
@@ -270,12 +280,16 @@ class BatchMatcher:
                 selected = self.version.mediated.select(content, mapping, ids)
                 for match, id_ in zip(of_document, ids, strict=True):
                     if id_ in selected:
-                        rows.add(int(match), selected[id_], DELIVERY_FRAGMENTS_MAX)
+                        limit = limits[match] or DELIVERY_FRAGMENTS_MAX
+                        omitted[row] += rows.add(int(match), selected[id_], limit)
             except PROCESS_EXITS:
                 raise
             except BaseException as failure:
                 refused[row] = internal_error(failure, content)
         fragments = rows.array(len(outcomes.document_rows))
+        if omitted.total():
+            counts = {row: count for row, count in omitted.items() if row not in refused}
+            outcomes = replace(outcomes, fragments_omitted=counts)
         if refused:
             is_kept = ~np.isin(outcomes.document_rows, list(refused))
             fragments = fragments.filter(pa.array(is_kept))

@@ -70,6 +70,8 @@ class BatchCounts:
     """Elements that the schemas of the documents' mappings do not define."""
     set_aside: int = 0
     """Pairs of a document and a subscription that was set aside for it."""
+    fragments_omitted: int = 0
+    """Fragments that were omitted from deliveries because of a limit."""
 
 
 def deliver(

@@ -28,10 +28,14 @@ class FragmentRows:
         self._starts: list[int] = []
         self._ends: list[int] = []
 
-    def add(self, match: int, fragments: Sequence[Fragment], limit: int) -> None:
+    def add(self, match: int, fragments: Sequence[Fragment], limit: int) -> int:
         """Add the first fragments of a match; past ``limit``, one that states how many are omitted.
 
         If a fragment cannot be converted to XML, nothing is added.
+
+        Returns
+        -------
+        The number of omitted fragments.
         """
         assert not self._matches or match > self._matches[-1], "matches are added in order"
         if isinstance(fragments, PathReturns):
@@ -53,6 +57,7 @@ class FragmentRows:
             self._kinds.append(MORE_FRAGMENTS)
             self._span_counts.append(0)
             self._xml.append(f"<!-- {omitted} more -->")
+        return omitted
 
     def array(self, length: int) -> pa.Array[Any]:
         """The fragments of the first ``length`` matches."""

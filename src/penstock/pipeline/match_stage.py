@@ -29,6 +29,7 @@ from penstock.workspace.table_schemas import (
     DELIVERIES,
     DOCUMENT_LOG,
     DOCUMENTS,
+    FRAGMENTS_OMITTED,
     TIME,
     UNKNOWN_ELEMENTS,
 )
@@ -54,6 +55,7 @@ STAGE_ROWS: Final = pa.schema(
         pa.field("bytes", pa.int64()),
         UNKNOWN_ELEMENTS,
         pa.field("set_aside", pa.list_(pa.string())),
+        FRAGMENTS_OMITTED,
         pa.field("file", pa.string()),
     ]
 )
@@ -175,6 +177,9 @@ def _outcome_rows(slice_: MatchedSlice) -> pa.RecordBatch:
         "bytes": byte_lengths(documents.column("content")),
         UNKNOWN_ELEMENTS.name: pa.array(outcomes.unknown_elements),
         "set_aside": slice_.matcher.set_aside_column(outcomes),
+        FRAGMENTS_OMITTED.name: pa.array(
+            [outcomes.fragments_omitted.get(row) for row in range(len(outcomes.errors))], pa.int64()
+        ),
     }
     if ROW in documents.schema.names:
         columns[ROW] = documents.column(ROW)

@@ -115,5 +115,5 @@ def read_counts(tables: Tables, stream: str, batch: int) -> dict[str, int] | Non
     rows: list[dict[str, int]] = found.to_pylist()
     if not rows:
         return None
-    later_columns = ("unknown_elements", "set_aside")
+    later_columns = ("unknown_elements", "set_aside", "fragments_omitted")
     return rows[0] | {name: rows[0][name] or 0 for name in later_columns}

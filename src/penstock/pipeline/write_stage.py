@@ -91,12 +91,15 @@ class _Totals:
         self._sharded: dict[int, _Outcome] = {}
         # Each shard has subscriptions of its own.
         self._set_aside: Counter[str] = Counter()
+        self._fragments_omitted = 0
 
     def add(self, outcomes: pa.RecordBatch) -> None:
         names = (ROW, "sequence", *_Outcome._fields)
         columns = [outcomes.column(name).to_pylist() for name in names]
         for subscriptions in outcomes.column("set_aside").drop_null():
             self._set_aside.update(subscriptions.as_py())
+        for omitted in outcomes.column("fragments_omitted").drop_null():
+            self._fragments_omitted += omitted.as_py()
         for row, sequence, *rest in zip(*columns, strict=True):
             if sequence <= PUBLISHED_SEQUENCE_MAX:
                 self._last_sequence = max(sequence, self._last_sequence or sequence)
@@ -111,6 +114,7 @@ class _Totals:
         for outcome in self._sharded.values():
             _count(sums, outcome)
         sums["set_aside"] = self._set_aside.total()
+        sums["fragments_omitted"] = self._fragments_omitted
         return {
             "sums": {**sums, "deliveries": self.deliveries},
             "set_aside": self._set_aside,

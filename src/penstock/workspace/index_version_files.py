@@ -37,9 +37,10 @@ from penstock.workspace.atomic_files import atomic_write
 from penstock.workspace.file_store import FileStore
 from penstock.workspace.table_schemas import SUBSCRIPTIONS
 
-FORMAT = 3
+FORMAT = 4
 """Format of the table file; index files have their own. In format 1, without the column ``kind``,
-every query was XPath; before format 3, without the column ``where``, none tested header fields."""
+every query was XPath; before format 3, without the column ``where``, none tested header fields;
+before format 4, without the column ``fragments_max``, all had the same limit."""
 
 BUILD_PREFIX = "making-"
 """Prefix of the directories in which versions are built; one that stays was left by a kill."""
@@ -55,7 +56,8 @@ _SUFFIXES: Final[Mapping[QueryKind, str]] = {"xpath": ".index", "keywords": ".ke
 
 _KIND_COLUMN: Final = SUBSCRIPTIONS.get_field_index("kind")
 _WHERE_COLUMN: Final = SUBSCRIPTIONS.get_field_index("where")
-_FORMAT_2_SCHEMA: Final = SUBSCRIPTIONS.remove(_WHERE_COLUMN)
+_FORMAT_3_SCHEMA: Final = SUBSCRIPTIONS.remove(SUBSCRIPTIONS.get_field_index("fragments_max"))
+_FORMAT_2_SCHEMA: Final = _FORMAT_3_SCHEMA.remove(_WHERE_COLUMN)
 _FORMAT_1_SCHEMA: Final = _FORMAT_2_SCHEMA.remove(_KIND_COLUMN)
 
 
@@ -239,7 +241,9 @@ def _read(store: FileStore, digest: str) -> StoredVersion:
         kind = pa.repeat(pa.scalar("xpath"), table.num_rows)
         table = table.add_column(_KIND_COLUMN, SUBSCRIPTIONS.field(_KIND_COLUMN), kind)
     if stored_format in (1, 2) and table.schema.equals(_FORMAT_2_SCHEMA):
-        table = _with_where(table)
+        table = _with_later_columns(table)
+    if stored_format == 3 and table.schema.equals(_FORMAT_3_SCHEMA):
+        table = _with_later_columns(table)
     if not table.schema.equals(SUBSCRIPTIONS):
         raise error("index.not-an-index", f"{path} is not a table of subscriptions")
     base = metadata.get(_BASE_KEY, digest.encode()).decode(errors="replace")
@@ -296,12 +300,13 @@ def _numbered_queries(
         yield first + row, kinds[row], queries[row], bindings, defaults[row], tests
 
 
-def _with_where(table: pa.Table) -> pa.Table:
-    """The table with the column ``where``, which tables of earlier formats do not have."""
-    if "where" in table.column_names:
-        return table
-    where = SUBSCRIPTIONS.field(_WHERE_COLUMN)
-    return table.append_column(where, pa.nulls(table.num_rows, where.type))
+def _with_later_columns(table: pa.Table) -> pa.Table:
+    """The table with the nullable columns that tables of earlier formats do not have."""
+    for name in ("where", "fragments_max"):
+        if name not in table.column_names:
+            column = SUBSCRIPTIONS.field(name)
+            table = table.append_column(column, pa.nulls(table.num_rows, column.type))
+    return table
 
 
 def _is_readable(store: FileStore, digest: str, table: pa.Table) -> bool:
@@ -323,7 +328,7 @@ def _build_directory(store: FileStore) -> tempfile.TemporaryDirectory[str]:
 
 def _canonical(subscriptions: pa.Table) -> pa.Table:
     """The rows in one chunk and exactly the schema, so that equal rows give equal bytes."""
-    complete = _with_where(subscriptions)
+    complete = _with_later_columns(subscriptions)
     return complete.select(SUBSCRIPTIONS.names).cast(SUBSCRIPTIONS).combine_chunks()
 
 

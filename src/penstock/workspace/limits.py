@@ -81,5 +81,9 @@ MAINTENANCE_SECONDS: Final[int] = 600
 """Seconds between two removals of data that a running stream no longer needs."""
 
 DELIVERY_FRAGMENTS_MAX: Final[int] = 1_000
-"""Fragments in a delivery: the first in the document, for keywords the best answers. If there are
-more, a last fragment of the kind `more` states how many were left out."""
+"""Fragments in a delivery, unless the subscription sets its own limit: the first in the document,
+for keywords the best answers. If there are more, a last fragment of the kind `more` states how many
+were left out."""
+
+SUBSCRIPTION_FRAGMENTS_MAX: Final[int] = 100_000
+"""The largest limit on the fragments in a delivery that a subscription can set."""

@@ -30,7 +30,7 @@ from penstock.workspace.pipeline_tables import Tables
 from penstock.workspace.stored_subscription import validate_name
 from penstock.workspace.subscriber_buckets import bucket_of
 from penstock.workspace.table_scan import Condition, GreaterThan, OneOf, scan
-from penstock.workspace.table_schemas import DELIVERIES, POSITION
+from penstock.workspace.table_schemas import DELIVERIES, MORE_FRAGMENTS, POSITION
 
 HEADERS = pa.schema(
     [
@@ -62,8 +62,7 @@ class FragmentText:
     """A fragment that a query selected, as self-contained XML."""
 
     kind: str
-    """The kind of node; :data:`~penstock.workspace.table_schemas.MORE_FRAGMENTS` for a last
-    fragment that stands for omitted ones."""
+    """The kind of node."""
     spans: tuple[tuple[int, int], ...]
     """Its byte spans in the document."""
     xml: str
@@ -86,6 +85,8 @@ class Delivery:
     fragments: tuple[FragmentText, ...] | None
     """``None`` if the complete document is delivered: the subscription returns documents, or the
     document is too large to locate the answers of a keyword query with OR in it."""
+    fragments_omitted: int = 0
+    """Number of fragments that were omitted because of the subscription's limit."""
     content: bytes | None
     """The complete document, unless fragments are delivered or retention has removed it."""
 
@@ -190,11 +191,15 @@ class Mailbox:
         contents = read_contents(self._tables, complete)
         for row in rows:
             parts = fragments.get(_key(row))
+            omitted = _omitted(parts[-1]) if parts else 0
             content = contents.get(_document(row)) if parts is None else None
             del row["content_digest"]
             yield Delivery(
                 **row,
-                fragments=None if parts is None else tuple(_fragment(part) for part in parts),
+                fragments=None
+                if parts is None
+                else tuple(_fragment(part) for part in (parts[:-1] if omitted else parts)),
+                fragments_omitted=omitted,
                 content=content,
             )
 
@@ -267,6 +272,13 @@ def _key(row: dict[str, Any]) -> tuple[str, int, bytes | None]:
 
 def _document(row: dict[str, Any]) -> DocumentKey:
     return DocumentKey(row["document"], row["sequence"], row["content_digest"])
+
+
+def _omitted(row: dict[str, Any]) -> int:
+    """The number of omitted fragments, if this row stands for them; otherwise 0."""
+    if row["kind"] != MORE_FRAGMENTS:
+        return 0
+    return int(row["xml"].removeprefix("<!-- ").removesuffix(" more -->"))
 
 
 def _fragment(row: dict[str, Any]) -> FragmentText:

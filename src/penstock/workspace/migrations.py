@@ -161,6 +161,11 @@ CREATE TABLE mailbox_cursors (
 """
 
 
+_FRAGMENT_LIMITS = """
+ALTER TABLE subscriptions ADD COLUMN fragments_max INTEGER;  -- null for the default
+"""
+
+
 def _create_tables(connection: sqlite3.Connection) -> None:
     _execute(connection, _TABLES)
 
@@ -194,6 +199,10 @@ def _add_mailbox_cursors(connection: sqlite3.Connection) -> None:
     _execute(connection, _MAILBOX_CURSORS)
 
 
+def _add_fragment_limits(connection: sqlite3.Connection) -> None:
+    _execute(connection, _FRAGMENT_LIMITS)
+
+
 def _execute(connection: sqlite3.Connection, script: str) -> None:
     # executescript() would commit, and splitting at semicolons would break triggers.
     statement = ""
@@ -212,5 +221,6 @@ MIGRATIONS: Final[tuple[Callable[[sqlite3.Connection], None], ...]] = (
     _add_header_tests,
     _add_retention,
     _add_mailbox_cursors,
+    _add_fragment_limits,
 )
 """Migration ``n`` leads from format ``n`` to ``n + 1``; format 0 is an empty file."""

@@ -54,6 +54,8 @@ class Status:
     set_aside: tuple[SetAside, ...]
     """Subscriptions that were set aside, because the work budget of documents was spent; most
     documents first."""
+    fragments_omitted: int
+    """Fragments that were omitted from deliveries because of a limit."""
     deliveries: int
     mailboxes: dict[str, int]
     """Deliveries by subscriber, largest mailbox first."""
@@ -99,6 +101,14 @@ def sum_set_aside(tables: Tables) -> tuple[SetAside, ...]:
         documents.update(dict(by_subscription))
     ordered = sorted(documents.items(), key=lambda item: (-item[1], item[0]))
     return tuple(SetAside(*item) for item in ordered)
+
+
+def sum_fragments_omitted(tables: Tables) -> int:
+    """The number of fragments that were omitted from deliveries because of a limit."""
+    column = table_schemas.FRAGMENTS_OMITTED.name
+    rows = read_rows(tables.counts, pc.field(column) > 0, [column], schema=table_schemas.COUNTS)
+    compute: Any = pc
+    return 0 if rows is None else compute.sum(rows.column(column)).as_py() or 0
 
 
 def past_deliveries(tables: Tables) -> int:

@@ -14,7 +14,7 @@ import pyarrow as pa
 from penstock.errors import error
 from penstock.language import Subscription
 from penstock.matching.query_indexes import QUERY_KINDS, NumberedQuery, QueryKind
-from penstock.workspace.limits import NAME_CHARACTERS_MAX
+from penstock.workspace.limits import NAME_CHARACTERS_MAX, SUBSCRIPTION_FRAGMENTS_MAX
 from penstock.workspace.table_schemas import SUBSCRIPTIONS, TIME
 from penstock.workspace.timestamps import from_microseconds, to_microseconds
 
@@ -33,7 +33,7 @@ Backfill: TypeAlias = Literal["none", "wanted", "done"]
 
 COLUMNS = (
     "id, subscriber, kind, query, namespaces, default_namespace, returns, starts_at, expires_at,"
-    " header_tests, paused, backfill, created_at"
+    " header_tests, fragments_max, paused, backfill, created_at"
 )
 """The columns of the SQLite table."""
 
@@ -64,6 +64,10 @@ class StoredSubscription:
 
     where: Mapping[str, str] = field(default_factory=dict, hash=False)
     """Header fields and the values that they must have."""
+
+    fragments_max: int | None = None
+    """Maximum number of fragments in a delivery; ``None`` for
+    :data:`~penstock.workspace.limits.DELIVERY_FRAGMENTS_MAX`."""
 
     paused: bool = False
     """Nothing is delivered until it is resumed; documents processed in between are skipped."""
@@ -104,6 +108,7 @@ class StoredSubscription:
             self.starts_at,
             self.expires_at,
             dict(self.where),
+            self.fragments_max,
         )
 
     def validate(self) -> None:
@@ -112,8 +117,8 @@ class StoredSubscription:
         Raises
         ------
         WorkspaceError
-            ``workspace.name``, ``subscription.kind``, ``subscription.returns`` or
-            ``subscription.times``.
+            ``workspace.name``, ``subscription.kind``, ``subscription.returns``,
+            ``subscription.fragments-max`` or ``subscription.times``.
         """
         validate_name("subscriber", self.subscriber)
         if self.id:
@@ -124,6 +129,14 @@ class StoredSubscription:
             raise error("subscription.kind", "a keyword subscription cannot have namespaces")
         if self.returns not in get_args(Returns):
             raise error("subscription.returns", f"unknown return type: `{self.returns}`")
+        if self.fragments_max is not None and not (
+            1 <= self.fragments_max <= SUBSCRIPTION_FRAGMENTS_MAX
+        ):
+            raise error(
+                "subscription.fragments-max",
+                f"a delivery can have 1 to {SUBSCRIPTION_FRAGMENTS_MAX:,} fragments, not"
+                f" {self.fragments_max:,}",
+            )
         if self.starts_at and self.expires_at and self.expires_at <= self.starts_at:
             raise error(
                 "subscription.times",
@@ -173,6 +186,7 @@ def to_row(subscription: StoredSubscription) -> tuple[object, ...]:
         to_microseconds(subscription.starts_at),
         to_microseconds(subscription.expires_at),
         json.dumps(dict(subscription.where), sort_keys=True, ensure_ascii=False),
+        subscription.fragments_max,
         int(subscription.paused),
         subscription.backfill,
         to_microseconds(subscription.created_at),
@@ -192,9 +206,10 @@ def from_row(row: tuple[Any, ...]) -> StoredSubscription:
         starts_at=from_microseconds(row[7]),
         expires_at=from_microseconds(row[8]),
         where=json.loads(row[9]),
-        paused=bool(row[10]),
-        backfill=row[11],
-        created_at=from_microseconds(row[12]),
+        fragments_max=row[10],
+        paused=bool(row[11]),
+        backfill=row[12],
+        created_at=from_microseconds(row[13]),
     )
 
 

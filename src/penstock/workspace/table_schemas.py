@@ -44,6 +44,10 @@ SET_ASIDE: Final = pa.field("set_aside", pa.int64())
 """Number of pairs of a document and a subscription that was set aside for it, because the work
 budget of the document was spent. Null in rows that are older than the column."""
 
+FRAGMENTS_OMITTED: Final = pa.field("fragments_omitted", pa.int64())
+"""Number of fragments that were omitted from deliveries because of a limit. Null in rows that are
+older than the column."""
+
 SET_ASIDE_BY_SUBSCRIPTION: Final = pa.field(
     "set_aside_by_subscription", pa.map_(pa.string(), pa.int64())
 )
@@ -66,11 +70,13 @@ SUBSCRIPTIONS: Final = pa.schema(
         pa.field("starts_at", TIME),
         pa.field("expires_at", TIME),
         pa.field("where", _STRING_MAP),
+        pa.field("fragments_max", pa.int32()),
     ]
 )
 """The subscriptions of an index version. The index identifies each by its row number here, so a
 match leads to its subscriber without a join. ``kind`` is ``xpath`` or ``keywords``; ``returns`` is
-``document`` or ``fragments``; ``where`` has the header fields that it requires, if any."""
+``document`` or ``fragments``; ``where`` has the header fields that it requires, if any;
+``fragments_max`` is its own limit on the fragments in a delivery, if any."""
 
 SPAN: Final = pa.struct([_required("start", pa.int64()), _required("end", pa.int64())])
 """A byte span of the original document."""
@@ -167,6 +173,7 @@ COUNTS: Final = pa.schema(
         UNKNOWN_ELEMENTS,
         SET_ASIDE,
         SET_ASIDE_BY_SUBSCRIPTION,
+        FRAGMENTS_OMITTED,
     ]
 )
 """The result of each batch: ``documents = matched + unmatched + dead``."""

@@ -25,6 +25,7 @@ from penstock.workspace.status import (
     Status,
     deliveries_by_subscriber,
     sum_counts,
+    sum_fragments_omitted,
     sum_set_aside,
     sum_strays,
 )
@@ -150,6 +151,7 @@ class Workspace(WorkspaceLayout):
             **counts,
             strays=sum_strays(self.tables),
             set_aside=sum_set_aside(self.tables),
+            fragments_omitted=sum_fragments_omitted(self.tables),
             deliveries=sum(mailboxes.values()),
             mailboxes=mailboxes,
         )

@@ -157,6 +157,12 @@ class _TextSink(_Sink):
         )
         for text in _texts(delivery):
             console.print(Text(f"          {one_line(text)}", style="cyan"), soft_wrap=True)
+        if delivery.fragments_omitted:
+            omitted = plural(delivery.fragments_omitted, "more fragment")
+            console.print(
+                f"          {omitted} omitted: see penstock subscribe --fragments-max",
+                soft_wrap=True,
+            )
 
     def end(self, shown: int, count: int) -> None:
         if shown < count:
@@ -192,6 +198,9 @@ class _ExportSink(_Sink):
         if delivery.fragments is not None:
             parts = [fragment.xml.encode() for fragment in delivery.fragments]
             names = [f"{_stem(delivery)}-{number}.xml" for number in range(1, len(parts) + 1)]
+            if delivery.fragments_omitted:
+                omitted = plural(delivery.fragments_omitted, "more fragment")
+                note(f"{delivery.document}: {omitted} omitted")
         elif delivery.content is not None:
             parts, names = [delivery.content], [f"{_stem(delivery)}.xml"]
         else:
@@ -258,6 +267,7 @@ def _as_dict(delivery: Delivery) -> dict[str, Any]:
             {"kind": each.kind, "ranges": [list(span) for span in each.spans], "xml": each.xml}
             for each in delivery.fragments
         ]
+        row["fragments_omitted"] = delivery.fragments_omitted
     elif delivery.content is not None:
         try:
             row["content"] = delivery.content.decode("utf-8")

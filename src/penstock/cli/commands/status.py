@@ -49,6 +49,12 @@ def status(*, workspace: WorkspaceOption = Path(), as_json: JsonOption = False) 
     )
     _print_strays(found.strays)
     _print_set_aside(found.set_aside)
+    if found.fragments_omitted:
+        console.print(
+            f"  {plural(found.fragments_omitted, 'fragment')} omitted from deliveries:"
+            " see penstock subscribe --fragments-max",
+            soft_wrap=True,
+        )
     console.print(
         f"{plural(found.deliveries, 'delivery', 'deliveries')}"
         f" in {plural(len(found.mailboxes), 'mailbox', 'mailboxes')}"

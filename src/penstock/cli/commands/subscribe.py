@@ -62,6 +62,14 @@ def subscribe(
             show_default=False,
         ),
     ] = None,
+    fragments_max: Annotated[
+        int | None,
+        typer.Option(
+            metavar="N",
+            help="Deliver at most N fragments of a document (default: 1,000).",
+            show_default=False,
+        ),
+    ] = None,
     starts: Annotated[
         str | None,
         typer.Option(
@@ -101,6 +109,7 @@ def subscribe(
         default_namespace=default_namespace,
         where=header_fields(where, "--where"),
         returns=RETURNS_BY_DEFAULT[kind] if returns is None else returns.value,
+        fragments_max=fragments_max,
         starts_at=parse_time(starts, "--starts"),
         expires_at=parse_time(expires, "--expires"),
         backfill="wanted" if backfill else "none",
