@@ -55,34 +55,6 @@ def test_keywords_deliver_the_part_that_contains_them(process_inbox: Callable[[]
     assert "<item n='1'>one</item>" in penstock("mailbox", "anna").out
 
 
-def test_omitted_fragments_are_reported(process_inbox: Callable[[], None], tmp_path: Path) -> None:
-    penstock("subscribe", "anna", "//item", "--returns", "fragments", "--fragments-max", "2")
-    penstock("subscribe", "anna", "--keywords", "storm", "--fragments-max", "3")
-    penstock("subscribe", "anna", "--keywords", "storm")
-    news = "<news>" + "<item>storm</item>" * 5 + "</news>"
-    (tmp_path / "storms.xml").write_text(news)
-    penstock("publish", "storms.xml", "--publisher", "me")
-    process_inbox()
-    rows = penstock("mailbox", "anna", "--json").rows
-    assert [(len(row["fragments"]), row["fragments_omitted"]) for row in rows] == [
-        (2, 3),
-        (3, 2),
-        (5, 0),
-    ]
-    shown = penstock("mailbox", "anna").out.splitlines()
-    advice = "omitted: see penstock subscribe --fragments-max"
-    assert [line.strip() for line in shown if "omitted" in line] == [
-        f"3 more fragments {advice}",
-        f"2 more fragments {advice}",
-    ]
-    exported = penstock("mailbox", "anna", "--export", "out")
-    assert exported.err.count("omitted") == 2
-    assert len(list((tmp_path / "out").iterdir())) == 10
-    (status,) = penstock("status", "--json").rows
-    assert status["fragments_omitted"] == 5
-    assert "5 fragments omitted from deliveries" in penstock("status").out
-
-
 def test_json_has_everything(process_inbox: Callable[[], None], tmp_path: Path) -> None:
     (tmp_path / "latin.xml").write_bytes(
         "<?xml version='1.0' encoding='ISO-8859-1'?><a>ä</a>".encode("latin-1")

@@ -157,7 +157,7 @@ def test_an_export_can_be_imported(workspace_folder: Path, name: str) -> None:
     penstock("subscribe", "anna", "/p:a[@x='ä, \"']", "--namespace", "p=urn:p", "--backfill")
     penstock("subscribe", "ben", "/b", "--starts", "2100-01-01", "--returns", "fragments")
     penstock("pause", "ben-1")
-    penstock("subscribe", "cleo", *KEYWORDS)
+    penstock("subscribe", "cleo", *KEYWORDS, "--fragments-max", "20")
     penstock("subscribe", "cleo", *KEYWORDS, "--returns", "document")
     before = penstock("subscriptions", "list", "--json").rows
     assert "4 subscriptions written" in penstock("subscriptions", "export", name).err
@@ -167,6 +167,16 @@ def test_an_export_can_be_imported(workspace_folder: Path, name: str) -> None:
     assert penstock("subscriptions", "export", name, "--json").rows == [
         {"subscriptions": 4, "file": name}
     ]
+
+
+@pytest.mark.parametrize("value", ['"many"', "true", "1.5", '"9' + "9" * 30 + '"', "0"])
+def test_an_invalid_limit_on_fragments_is_refused(workspace_folder: Path, value: str) -> None:
+    row = f'{{"id": "a", "query": "/a", "fragments_max": {value}}}'
+    (workspace_folder / "s.jsonl").write_text(f"{row}\n")
+    (refused, _) = penstock("subscriptions", "import", "s.jsonl", "--json").rows
+    code = refused["error"]["code"]
+    assert code in ("subscription-file.line", "subscription.fragments-max")
+    assert ids() == []
 
 
 def test_export_goes_to_stdout_by_default(workspace_folder: Path) -> None:

@@ -67,6 +67,9 @@ def test_the_longest_words(part: str, length: int, more: int) -> None:
     assert words(text) == tuple(reference_words.words(text))
 
 
+UNSUPPORTED = ("a NOT b", "a -b", "tid*", '"a b"', 'a "b')
+
+
 def parsed(text: str) -> KeywordQuery | tuple[str, str, object]:
     try:
         return parse_keywords(text)
@@ -81,7 +84,12 @@ def parsed_plainly(text: str) -> KeywordQuery | tuple[str, str, object]:
         return refused.code, refused.message, refused.where
 
 
-some_words = st.sampled_from(("storm", "Gale", "OR", "OR", "or", "--", "a-b", "é", "x" * 300, "\n"))
+some_words = st.sampled_from(
+    (
+        *("storm", "Gale", "OR", "OR", "AND", "or", "--", "a-b", "é", "x" * 300, "\n"),
+        *("NOT", "-a", '"', '"a', 'b"', '"c"', "\u201cd", "e\u201d", "f*", "(g", '-"h', '"AND"'),
+    )
+)
 
 
 @given(texts | st.lists(some_words, max_size=6).map(" ".join))
@@ -107,6 +115,8 @@ def test_the_known_deviation_from_the_standard() -> None:
     assert words(text) == (text,)
 
 
-@pytest.mark.parametrize("text", ["", "storm OR", "a b OR c", "x" * 257])
+@pytest.mark.parametrize(
+    "text", ["", "storm OR", "a AND", "a b OR c", "a OR b AND c", "x" * 257, *UNSUPPORTED]
+)
 def test_refusals_have_the_same_messages(text: str) -> None:
     assert parsed(text) == parsed_plainly(text)

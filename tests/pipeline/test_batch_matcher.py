@@ -94,6 +94,28 @@ def test_omitted_fragments_are_counted(
     assert path_fragments == [[item, item, (MORE_FRAGMENTS, "<!-- 2 more -->")], [item, item]]
 
 
+def test_a_subscription_limits_its_fragments(tmp_path: Path) -> None:
+    table = subscription_table({"anna.few": "//item", "ben.words": "item", "carl.all": "//item"})
+    column = table.schema.get_field_index("fragments_max")
+    limits = pa.array([1, 2, None], pa.int32())
+    table = table.set_column(column, table.schema.field(column), limits)
+    limited = BatchMatcher(open_version(write_version(str(tmp_path), table)))
+    contents = pa.array([b"<news/>", b"<news><item/><item/><item/></news>"])
+    outcomes = limited.match(pa.RecordBatch.from_arrays([contents], names=["content"]))
+    outcomes, given = limited.with_fragments(contents, outcomes, "all")
+    (names,) = limited.subscription_columns(outcomes, ["subscription"])
+    last = {
+        name: parts[-1]["xml"]
+        for name, parts in zip(names.to_pylist(), given.to_pylist(), strict=True)
+    }
+    assert last == {
+        "anna.few": "<!-- 2 more -->",
+        "ben.words": "<!-- 1 more -->",
+        "carl.all": "<item/>",
+    }
+    assert outcomes.fragments_omitted == {1: 3}
+
+
 class PanicException(BaseException):
     """Stands for a panic of the native core, which derives from ``BaseException``."""
 

@@ -230,3 +230,30 @@ def test_a_workspace_without_header_tests_is_upgraded(
         assert workspace.subscriptions.get("old").where == {}
         new = StoredSubscription(subscriber="anna", query="/a", where={"lang": "en"})
         assert workspace.subscriptions.add(new).where == {"lang": "en"}
+
+
+def test_keyword_queries_keep_their_meaning(tmp_path: Path) -> None:
+    """`AND` and `NOT` were words, and other search syntax was ignored."""
+    before = {
+        "a": ("storm AND surge", "storm and surge"),
+        "b": ("-surge NOT tid*", "surge not tid"),
+        "c": ('("Storm surge") -- x', "storm surge x"),
+        "d": ("gale OR storm", "gale OR storm"),
+    }
+    with Workspace.create(tmp_path) as workspace:
+        for name in before:
+            workspace.subscriptions.add(
+                StoredSubscription(id=name, subscriber="anna", kind="keywords", query="x")
+            )
+    older = sqlite3.connect(tmp_path / "penstock.sqlite")
+    (migration,) = [each for each in MIGRATIONS if each.__name__ == "_keep_meaning_of_keywords"]
+    for name, (query, _) in before.items():
+        older.execute("UPDATE subscriptions SET query = ? WHERE id = ?", (query, name))
+    older.execute("DELETE FROM changes")
+    older.commit()
+    migration(older)
+    rows = older.execute("SELECT id, query FROM subscriptions ORDER BY id").fetchall()
+    assert dict(rows) == {name: after for name, (_, after) in before.items()}
+    changed = older.execute("SELECT subscription FROM changes ORDER BY subscription").fetchall()
+    assert changed == [("a",), ("b",), ("c",)]
+    older.close()

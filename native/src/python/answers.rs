@@ -83,6 +83,9 @@ impl PathReturns {
     }
 }
 
+/// The spans of a fragment, and the namespaces in scope.
+type FragmentTuple = (Vec<SpanTuple>, Vec<(String, String)>);
+
 /// Number of spans of each fragment, starts and ends of all spans, and the XML of each fragment.
 type ColumnsTuple = (Vec<u32>, Vec<u64>, Vec<u64>, Vec<String>);
 
@@ -93,7 +96,7 @@ impl PathReturns {
     }
 
     /// The spans of a fragment, merged, and the namespaces in scope.
-    fn fragment(&self, number: usize) -> PyResult<(Vec<SpanTuple>, Vec<(String, String)>)> {
+    fn fragment(&self, number: usize) -> PyResult<FragmentTuple> {
         let answer = self.answers.best.get(number);
         let answer = answer.ok_or_else(|| PyIndexError::new_err("no such fragment"))?;
         let spans = merged(&answer.ranges).into_iter().map(span_tuple);

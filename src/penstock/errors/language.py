@@ -135,6 +135,12 @@ ERRORS: dict[str, ErrorSpec] = {
         "Write `storm warning` for both words or `storm OR warning` for either; for a mixture,"
         " subscribe twice.",
     ),
+    "keywords.unsupported": ErrorSpec(
+        QueryError,
+        "a keyword query uses search syntax that is not supported",
+        "Write words, with `AND` or `OR` between them. Words match exactly and in any order; none"
+        " can be excluded.",
+    ),
     "keywords.too-long": ErrorSpec(
         QueryError,
         "the text of the query has more characters than the limit",

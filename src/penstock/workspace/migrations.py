@@ -10,6 +10,7 @@ import sqlite3
 from collections.abc import Callable
 from typing import Final
 
+from penstock.language.keywords.query import words
 from penstock.workspace.subscription_numbers import record_numbers
 
 _TABLES = """
@@ -203,6 +204,25 @@ def _add_fragment_limits(connection: sqlite3.Connection) -> None:
     _execute(connection, _FRAGMENT_LIMITS)
 
 
+def _keep_meaning_of_keywords(connection: sqlite3.Connection) -> None:
+    """Rewrites keyword queries from before search syntax had a meaning, so that they keep theirs.
+
+    ``AND`` and ``NOT`` were words; quotation marks, ``*`` and ``-`` were ignored.
+    """
+    rows = connection.execute("SELECT id, query FROM subscriptions WHERE kind = 'keywords'")
+    for name, query in rows.fetchall():
+        rewritten = " ".join(filter(None, map(_plain_run, query.split())))
+        if rewritten != " ".join(query.split()):
+            connection.execute("UPDATE subscriptions SET query = ? WHERE id = ?", (rewritten, name))
+            connection.execute("INSERT INTO changes (subscription) VALUES (?)", (name,))
+
+
+def _plain_run(run: str) -> str:
+    """The words of a run of characters without white space, if it has a new meaning."""
+    has_syntax = run in ("AND", "NOT") or run.startswith("-") or not set(run).isdisjoint('*"“”')
+    return " ".join(words(run)) if has_syntax else run
+
+
 def _execute(connection: sqlite3.Connection, script: str) -> None:
     # executescript() would commit, and splitting at semicolons would break triggers.
     statement = ""
@@ -222,5 +242,6 @@ MIGRATIONS: Final[tuple[Callable[[sqlite3.Connection], None], ...]] = (
     _add_retention,
     _add_mailbox_cursors,
     _add_fragment_limits,
+    _keep_meaning_of_keywords,
 )
 """Migration ``n`` leads from format ``n`` to ``n + 1``; format 0 is an empty file."""

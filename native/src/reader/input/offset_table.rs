@@ -3,7 +3,7 @@
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 
 /// Runs after the one found last that are compared one by one, before a binary search.
-const RUNS_PROBED: usize = 4;
+const RUNS_PROBED: usize = 32;
 
 /// Consecutive characters of the same width, both decoded and in the original.
 #[derive(Clone, Copy, Debug)]
