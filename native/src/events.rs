@@ -88,6 +88,12 @@ impl std::error::Error for Refusal {}
 /// The code of a document whose work budget is spent.
 pub const WORK_SPENT: &str = "limit.work";
 
+/// The code of a [`Stop`] because too many matches or nodes are undecided.
+pub const CANDIDATES_HELD: &str = "limit.candidates";
+
+/// The code of a [`Stop`] because counting and comparing nodes stores too much.
+pub const VALUES_STORED: &str = "limit.comparison";
+
 /// A handler's request to stop reading; the reader adds the position and refuses the document.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Stop {

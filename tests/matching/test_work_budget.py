@@ -107,6 +107,51 @@ def test_a_rewritten_document_has_a_budget_too(matcher: Matcher) -> None:
         assert set(batch.set_aside[0]) == matches.set_aside
 
 
+def test_fragments_beyond_the_budget_are_not_determined(matcher: Matcher) -> None:
+    found = index_of(CHEAP | EXPENSIVE).matcher(limits=Limits(work=10**9)).match(DOCUMENT)
+    some = matcher.select(DOCUMENT, list(found.ids))
+    assert set(CHEAP) <= set(some) < set(found.ids)
+    everything = index_of(CHEAP | EXPENSIVE).matcher(limits=Limits(work=10**9))
+    exact = everything.select(DOCUMENT, list(some))
+    assert {name: [each.spans for each in found] for name, found in some.items()} == {
+        name: [each.spans for each in found] for name, found in exact.items()
+    }
+
+
+def test_matches_without_fragments_are_named() -> None:
+    queries = {f"all-{number}": f"//*[@k != {number}]" for number in range(1_000)}
+    matcher = index_of(queries).matcher(limits=Limits(work=50))
+    matches = matcher.match(DOCUMENT, fragments=True)
+    assert not matches.errors
+    assert matches.untold
+    assert matches.untold | set(matches.fragments) == set(matches.ids)
+
+
+def test_fragments_beyond_the_budget_of_a_rewritten_document(matcher: Matcher) -> None:
+    mapping = Mapping.from_text("penstock mapping 1\nx\n  => rename a\n")
+    document = b"<x>" + DOCUMENT[3:-4] + b"</x>"
+    found = MediatedMatcher(matcher).select(document, mapping, [*CHEAP, *EXPENSIVE])
+    assert "cheap-value" in found
+    assert set(EXPENSIVE) - set(found)
+
+
+def test_stored_values_beyond_the_limit_set_a_subscription_aside() -> None:
+    values = "".join(f"<a>{number}{'x' * 50_000}</a>" for number in range(1_400))
+    document = f"<r>{values}<c/></r>".encode()
+    matcher = index_of({"pairs": "/r[a = c]", "cheap": "/r/c"}).matcher()
+    matches = matcher.match(document)
+    assert not matches.errors
+    assert (set(matches.ids), matches.set_aside) == ({"cheap"}, {"pairs"})
+
+
+def test_an_explanation_beyond_its_budget_is_refused(matcher: Matcher) -> None:
+    small = index_of(EXPENSIVE).matcher(limits=Limits(work=1))
+    explanation = small.explain(DOCUMENT, "expensive-0")
+    assert explanation.error is not None
+    assert explanation.error.code == "limit.work"
+    assert matcher.explain(DOCUMENT, "cheap").error is None
+
+
 def test_the_reference_engine_sets_nothing_aside() -> None:
     matches = index_of(CHEAP, "reference").matcher(limits=Limits(work=1)).match(DOCUMENT)
     assert set(matches.ids) == set(CHEAP)
@@ -133,11 +178,11 @@ def test_hostile_subscriptions_are_decided_exactly_or_set_aside(
 
 
 def test_the_steps_of_hostile_documents_are_bounded() -> None:
-    """At most three readings by the engine and three by the exact evaluator."""
+    """The readings by the engine take two budgets, and those by the exact evaluator two more."""
     for case in hostile_cases(subscriptions=300):
         if not case.queries:
             continue
         queries = {str(number): query for number, query in enumerate(case.queries)}
         matches = index_of(queries).matcher().match(case.document)
-        budget = Limits().work * (len(case.document) + 2_000) + 200 * len(queries)
-        assert matches.counters.work.steps <= 6.5 * budget, case.name
+        budget = Limits().work * (len(case.document) + 1_000) + 100 * len(queries)
+        assert matches.counters.work.steps <= 4.5 * budget, case.name

@@ -269,6 +269,21 @@ class TestLimits:
         assert isinstance(matches.errors[0], DocumentError)
         assert matches.errors[0].code == "mapping.copies"
 
+    def test_inserted_elements_after_the_first_of_a_path_count_as_copies(
+        self, engine: str, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        mapping = mapping_of("l\n  a*\n    => insert s/t/u (b)\n    b*\n")
+        single = mapping_of("l\n  a*\n    => insert s (b)\n    b*\n")
+        document = b"<l><a><b/></a><a><b/><b/></a><a/></l>"
+        for most, codes in ((4, []), (3, ["mapping.copies"])):
+            monkeypatch.setattr(limits, "COPIES_MAX", most)
+            for way in get_args(Way):
+                matcher = MediatedMatcher(matcher_of(["//b"], engine), way=way)
+                errors = matcher.match(document, mapping).errors
+                assert [each.code for each in errors] == codes
+        monkeypatch.setattr(limits, "COPIES_MAX", 0)
+        assert not mediated(["//b"], engine).match(document, single).errors
+
     @pytest.mark.parametrize(
         ("inside", "copied"),
         [

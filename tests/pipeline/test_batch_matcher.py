@@ -14,7 +14,7 @@ import pytest
 from penstock.documents import Fragment
 from penstock.errors import DocumentError
 from penstock.matching import Matcher
-from penstock.pipeline import batch_matcher
+from penstock.pipeline import batch_matcher, fragment_rows
 from penstock.pipeline.batch_matcher import BatchMatcher
 from penstock.workspace.index_versions import open_version, write_version
 from penstock.workspace.table_schemas import MORE_FRAGMENTS
@@ -114,6 +114,20 @@ def test_a_subscription_limits_its_fragments(tmp_path: Path) -> None:
         "carl.all": "<item/>",
     }
     assert outcomes.fragments_omitted == {1: 3}
+
+
+def test_fragments_past_the_bytes_of_a_delivery_are_counted(
+    matcher: BatchMatcher, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    contents = pa.array([b"<news><item/><item/><item/></news>"])
+    outcomes = matcher.match(pa.RecordBatch.from_arrays([contents], names=["content"]))
+    (names,) = matcher.subscription_columns(outcomes, ["subscription"])
+    for most, count in ((1, 1), (13, 1), (14, 2), (21, 3)):
+        monkeypatch.setattr(fragment_rows, "DELIVERY_FRAGMENT_BYTES_MAX", most)
+        _, given = matcher.with_fragments(contents, outcomes, "all")
+        parts: Any = given.to_pylist()[names.to_pylist().index("anna.path")]
+        omitted = [f"<!-- {3 - count} more -->"] if count < 3 else []
+        assert [part["xml"] for part in parts] == ["<item/>"] * count + omitted
 
 
 class PanicException(BaseException):

@@ -3,7 +3,7 @@
 use std::io;
 
 use crate::dispatch::event_reader::ReadSummary;
-use crate::events::{Refusal, WORK_SPENT};
+use crate::events::{Refusal, CANDIDATES_HELD, VALUES_STORED, WORK_SPENT};
 use crate::reader::ReadError;
 use crate::subscription_store::file_format::OpenError;
 
@@ -25,10 +25,14 @@ impl From<OpenError> for MatchError {
 }
 
 impl MatchError {
-    /// The offset at which the work budget was spent, if that is the reason.
+    /// The offset at which queries spent the work budget or the memory for undecided matches and
+    /// stored values, if that is the reason: some are set aside instead.
     pub(crate) fn work_spent_at(&self) -> Option<u64> {
+        const BY_QUERIES: [&str; 3] = [WORK_SPENT, CANDIDATES_HELD, VALUES_STORED];
         match self {
-            MatchError::Refused(refusal) if refusal.code == WORK_SPENT => Some(refusal.offset),
+            MatchError::Refused(refusal) if BY_QUERIES.contains(&refusal.code) => {
+                Some(refusal.offset)
+            }
             _ => None,
         }
     }

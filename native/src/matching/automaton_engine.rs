@@ -5,11 +5,12 @@ use std::sync::Arc;
 use crate::dispatch::outcome::Counters;
 use crate::events::{Context, Handler, Span, StartElement, Stop};
 use crate::matching::bit_set::BitSet;
-use crate::matching::class_costs::ClassCosts;
+use crate::matching::class_parts::ClassParts;
 use crate::matching::class_restriction::ClassRestriction;
 use crate::matching::engine::PathEngine;
 use crate::matching::match_bitmap::MatchBitmap;
 use crate::matching::segment_run::{RunLimits, SegmentRun, WorkBudget};
+use crate::matching::work_meter::Attribution;
 use crate::path_index::segment::Segment;
 use crate::path_index::subscription_index::PathSnapshot;
 use crate::subscription_store::class_set::OrderedClassSet;
@@ -35,6 +36,7 @@ impl PathEngine for AutomatonEngine {
         _: usize,
         segment: &Segment,
         limits: RunLimits,
+        parts: &ClassParts,
         is_set_aside: &dyn Fn(u32) -> bool,
     ) -> SegmentRun {
         let mut set_aside = BitSet::new(segment.class_count());
@@ -42,7 +44,7 @@ impl PathEngine for AutomatonEngine {
         for class in classes.filter(|&class| is_set_aside(class)) {
             set_aside.insert(class);
         }
-        let restriction = ClassRestriction::new(segment, set_aside);
+        let restriction = ClassRestriction::new(segment, parts, set_aside);
         SegmentRun::new(segment, limits, Some(restriction))
     }
 
@@ -59,10 +61,9 @@ impl PathEngine for AutomatonEngine {
             .collect()
     }
 
-    fn class_costs(states: &mut [(Arc<Segment>, SegmentRun)]) -> Vec<ClassCosts<'_>> {
+    fn take_attributions(states: &mut [(Arc<Segment>, SegmentRun)]) -> Vec<Attribution> {
         let runs = states.iter_mut();
-        runs.map(|(segment, run)| run.class_costs(segment))
-            .collect()
+        runs.map(|(_, run)| run.take_attribution()).collect()
     }
 
     fn begin<'a>(

@@ -3,8 +3,6 @@
 //! A segment is immutable, so a restricted run leaves out what only other classes use when it
 //! fills its caches: trie nodes, conditions, operands and comparisons.
 
-use hashbrown::HashSet;
-
 use crate::matching::bit_set::BitSet;
 use crate::matching::class_parts::{ClassParts, Part};
 use crate::path_index::segment::{Segment, DIRECT_CLASS};
@@ -13,37 +11,38 @@ use crate::path_index::segment::{Segment, DIRECT_CLASS};
 pub(super) struct ClassRestriction {
     set_aside: BitSet,
     nodes: BitSet,
-    /// Structural trie nodes with the operands that their elements record.
-    required: HashSet<(u32, u32), foldhash::fast::RandomState>,
+    /// Structural trie nodes with the operands that their elements record, sorted.
+    required: Vec<(u32, u32)>,
     /// By operand: the comparisons that use it.
     comparisons: Vec<u32>,
 }
 
 impl ClassRestriction {
-    /// Restricts `segment` to the classes that are not in `set_aside`.
-    pub fn new(segment: &Segment, set_aside: BitSet) -> ClassRestriction {
+    /// Restricts `segment`, whose classes use `parts`, to the classes that are not in `set_aside`.
+    pub fn new(segment: &Segment, parts: &ClassParts, set_aside: BitSet) -> ClassRestriction {
         let mut restriction = ClassRestriction {
             set_aside,
             nodes: BitSet::new(segment.parent_links.len()),
-            required: HashSet::default(),
+            required: Vec::new(),
             comparisons: vec![0; segment.operands.len()],
         };
-        let parts = ClassParts::new(segment);
-        for branch in parts.branches() {
+        for &branch in parts.branches() {
             if restriction.set_aside.contains(branch.class) {
                 continue;
             }
-            parts.for_each_part(branch, &mut |part| match part {
+            parts.for_each_part(segment, branch, &mut |part| match part {
                 Part::Node(node) => drop(restriction.nodes.insert(node)),
                 Part::Operand(_) => {}
                 Part::Comparison(operand, comparison) => {
                     restriction.comparisons[operand as usize] |= 1 << comparison;
                 }
                 Part::Required(node, operand) => {
-                    restriction.required.insert((node, operand));
+                    restriction.required.push((node, operand));
                 }
             });
         }
+        restriction.required.sort_unstable();
+        restriction.required.dedup();
         restriction
     }
 
@@ -64,7 +63,7 @@ impl ClassRestriction {
 
     /// Whether elements at the structural trie node record the operand.
     pub fn requires(&self, node: u32, operand: u32) -> bool {
-        self.required.contains(&(node, operand))
+        self.required.binary_search(&(node, operand)).is_ok()
     }
 
     /// The comparisons that use an operand, as bits.

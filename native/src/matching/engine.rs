@@ -5,8 +5,9 @@ use std::sync::Arc;
 
 use crate::dispatch::outcome::Counters;
 use crate::events::Handler;
-use crate::matching::class_costs::ClassCosts;
+use crate::matching::class_parts::ClassParts;
 use crate::matching::segment_run::{RunLimits, WorkBudget};
+use crate::matching::work_meter::Attribution;
 use crate::path_index::segment::Segment;
 use crate::path_index::subscription_index::PathSnapshot;
 use crate::subscription_store::class_set::{ClassSet, OrderedClassSet};
@@ -39,9 +40,9 @@ pub trait PathEngine: Send + Sync + 'static {
         budget: WorkBudget,
     ) -> Self::Handler<'a>;
 
-    /// After a document whose budget was spent: the costs of the classes, by segment. An engine that
-    /// counts no work never stops a document.
-    fn class_costs(states: &mut [(Arc<Segment>, Self::State)]) -> Vec<ClassCosts<'_>> {
+    /// After a document whose budget was spent: the steps by part of the index, by segment. An engine
+    /// that counts no work never stops a document.
+    fn take_attributions(states: &mut [(Arc<Segment>, Self::State)]) -> Vec<Attribution> {
         let _ = states;
         Vec::new()
     }
@@ -59,15 +60,17 @@ pub trait PathEngine: Send + Sync + 'static {
         0
     }
 
-    /// Working memory for a segment without the classes for which `is_set_aside` holds.
+    /// Working memory for a segment, whose classes use `parts`, without the classes for which
+    /// `is_set_aside` holds.
     fn new_restricted_state(
         &self,
         at: usize,
         segment: &Segment,
         limits: RunLimits,
+        parts: &ClassParts,
         is_set_aside: &dyn Fn(u32) -> bool,
     ) -> Self::State {
-        let _ = is_set_aside;
+        let _ = (parts, is_set_aside);
         self.new_state(at, segment, limits)
     }
 

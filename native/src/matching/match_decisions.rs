@@ -19,7 +19,7 @@ use crate::matching::operand_value::OperandValue;
 use crate::matching::path_cache::PathCache;
 use crate::matching::pending_matches::PendingMatches;
 use crate::matching::subtree_memo::SubtreeMemo;
-use crate::matching::work_meter::WorkMeter;
+use crate::matching::work_meter::{Attribution, WorkMeter};
 use crate::matching::NONE;
 use crate::path_index::segment::{
     Condition, OperandRecord, ParentLink, Segment, DIRECT_CLASS, VERIFY,
@@ -43,7 +43,10 @@ const STEPS_PER_CONTENT: usize = 4;
 const STEPS_PER_PATH: usize = 4;
 
 /// Steps to accept a trie node.
-const STEPS_PER_ACCEPT: usize = 4;
+const STEPS_PER_ACCEPT: usize = 8;
+
+/// Steps to add a class of a trie node.
+const STEPS_PER_CLASS: usize = 8;
 
 /// Steps to add or to decide a pending match.
 const STEPS_PER_PENDING: usize = 64;
@@ -55,6 +58,8 @@ const STEPS_PER_ALIGNED_DEPTH: usize = 8;
 pub(super) struct MatchDecisions {
     /// Classes that must be verified.
     candidates: OrderedClassSet,
+    /// Trie nodes whose classes, and those after them, are all candidates.
+    candidates_after: HashSet<u32, foldhash::fast::RandomState>,
     pending: PendingMatches,
     /// Paths that this document reached and whose unconditional classes were not added yet.
     accepting: Vec<u32>,
@@ -89,6 +94,7 @@ impl MatchDecisions {
     pub fn new(segment: &Segment, pending_max: usize) -> MatchDecisions {
         MatchDecisions {
             candidates: OrderedClassSet::new(segment.class_count()),
+            candidates_after: HashSet::default(),
             pending: PendingMatches::new(pending_max),
             accepting: Vec::new(),
             evicted: EvictedPaths::default(),
@@ -99,6 +105,7 @@ impl MatchDecisions {
     /// Begins a document. The last one may have been refused at any point.
     pub fn begin(&mut self) {
         self.candidates.clear();
+        self.candidates_after.clear();
         self.pending.clear();
         self.accepting.clear();
         self.evicted.before = 0;
@@ -107,6 +114,18 @@ impl MatchDecisions {
         self.buffers.possible_nodes.clear();
         self.buffers.probes.clear();
         self.buffers.paths.clear();
+    }
+
+    /// If too many matches are pending: the number of those of each trie node, as steps.
+    pub fn attribute_pending(&self, attribution: &mut Attribution) {
+        for node in self.pending.nodes() {
+            attribution.add_to_node(node, 1);
+        }
+    }
+
+    /// Whether too many matches are pending.
+    pub fn has_too_many_pending(&self) -> bool {
+        self.pending.is_full()
     }
 
     /// The classes that must be verified.
@@ -514,8 +533,9 @@ impl MatchDecisions {
             automaton.matches.insert(node & !DIRECT_CLASS);
             return;
         }
-        work.spend_on_node(node, STEPS_PER_ACCEPT);
-        for &class in segment.accepts_of(node) {
+        let classes = segment.accepts_of(node);
+        work.spend_on_node(node, STEPS_PER_ACCEPT + classes.len() * STEPS_PER_CLASS);
+        for &class in classes {
             if class & VERIFY == 0 {
                 automaton.matches.insert(class);
             } else {
@@ -543,20 +563,22 @@ impl MatchDecisions {
                 continue;
             }
             if node & DIRECT_CLASS != 0 {
-                work.spend(STEPS_PER_ACCEPT);
                 self.candidates.insert(node & !DIRECT_CLASS);
                 continue;
             }
-            work.spend_on_node(node, STEPS_PER_ACCEPT);
-            for &class in segment.accepts_of(node) {
+            // Once for each node: all paths that are too deep to align lead here.
+            if !self.candidates_after.insert(node) {
+                work.spend_on_node(node, STEPS_PER_ACCEPT);
+                continue;
+            }
+            let classes = segment.accepts_of(node);
+            let next = segment.conditions_of(node);
+            let steps = STEPS_PER_ACCEPT + (classes.len() + next.len()) * STEPS_PER_CLASS;
+            work.spend_on_node(node, steps);
+            for &class in classes {
                 self.candidates.insert(class & !VERIFY);
             }
-            nodes.extend(
-                segment
-                    .conditions_of(node)
-                    .iter()
-                    .map(|condition| condition.node),
-            );
+            nodes.extend(next.iter().map(|condition| condition.node));
         }
     }
 

@@ -7,6 +7,7 @@
 use std::sync::Arc;
 
 use hashbrown::hash_map::Entry;
+use hashbrown::HashMap;
 
 use crate::dispatch::document_source::DocumentSource;
 use crate::dispatch::event_reader::{Evaluated, EventReader, Fragment, ReadSummary};
@@ -15,6 +16,8 @@ use crate::dispatch::outcome::{Counters, MatchError, Matched};
 use crate::dispatch::worker_pool::{align_with_snapshot, Pool};
 use crate::dispatch::DocumentMatcher;
 use crate::matching::automaton_engine::AutomatonEngine;
+use crate::matching::class_costs::ClassCosts;
+use crate::matching::class_parts::ClassParts;
 use crate::matching::engine::PathEngine;
 use crate::matching::segment_run::WorkBudget;
 use crate::matching::set_aside::{DocumentWork, SetAside};
@@ -24,7 +27,6 @@ use crate::path_index::subscription_index::PathSnapshot;
 use crate::reader::{Limits, Summary};
 use crate::select::{
     explain, Explanation, QueryResult, ResultDetail, SelectedNode, SelectionOptions, Selector,
-    CANDIDATES_MAX,
 };
 use crate::subscription_store::class_set::ClassSet;
 use crate::subscription_store::header_tests::HeaderField;
@@ -35,6 +37,14 @@ use crate::xpath::ast::Query;
 
 /// Compiled selectors that a worker caches; past it the cache is flushed.
 const SELECTORS_CACHED_MAX: usize = 10_000;
+
+/// How many work budgets of a document an explanation may take: it evaluates a query step by step,
+/// and delays nobody but whoever asks for it.
+const EXPLANATION_BUDGETS: u64 = 10;
+
+/// Maximum size of the parts of classes that a worker keeps; larger ones are found again for each
+/// document that spends its work budget.
+const CLASS_PARTS_CACHED_BYTES_MAX: usize = 16 * 1024 * 1024;
 
 /// Matches documents against a snapshot of an index of path subscriptions.
 pub struct PathMatcher<E: PathEngine = AutomatonEngine> {
@@ -123,9 +133,10 @@ impl<E: PathEngine> PathMatcher<E> {
             let is_first = restricted.is_none();
             let states = restricted.as_mut().unwrap_or(states);
             let names_table = reader.names_table();
+            let steps = set_aside.reading_steps(&work);
             let budget = WorkBudget {
-                steps: work.steps,
-                attributed_below: if is_first { work.steps / 2 } else { work.steps },
+                steps,
+                attributed_below: if is_first { steps / 2 } else { steps },
                 node_quota: set_aside.node_quota(&work),
             };
             let memoize_repeated = source.memoize_repeated;
@@ -139,17 +150,27 @@ impl<E: PathEngine> PathMatcher<E> {
                         dropped.for_each(|(view, classes)| set_aside.extend(view, classes));
                     }
                     let mut counters = Counters::of_read(&read);
-                    counters.steps = steps_before + (work.steps - E::steps_left(states)) as u64;
+                    let own = if states.is_empty() {
+                        0
+                    } else {
+                        steps - E::steps_left(states)
+                    };
+                    counters.steps = steps_before + own as u64;
                     return self.finish(worker, source, counters, (work, set_aside));
                 }
                 Err(error) => error.work_spent_at().ok_or(error)?,
             };
-            steps_before += work.steps as u64;
-            let costs = E::class_costs(states);
-            set_aside.add_most_expensive_of(costs, work.share_read(spent_at));
-            *restricted = Some(match set_aside.leaves_none() {
+            steps_before += steps as u64;
+            let attributions = E::take_attributions(states);
+            let parts = self.parts_of_classes(&mut worker.class_parts);
+            let of_views = attributions.iter().zip(&parts).enumerate();
+            let costs = of_views.map(|(view, (attribution, parts))| {
+                ClassCosts::new(parts, attribution, |class| set_aside.contains(view, class))
+            });
+            set_aside.add_most_expensive_of(costs.collect(), work.share_read(spent_at));
+            worker.restricted = Some(match set_aside.leaves_none() {
                 true => Vec::new(),
-                false => self.restricted_states(&set_aside),
+                false => self.restricted_states(&parts, &set_aside),
             });
         }
     }
@@ -164,15 +185,37 @@ impl<E: PathEngine> PathMatcher<E> {
         Ok(DocumentWork::new(bytes, self.numbered.count(), limits.work))
     }
 
+    /// The parts that the classes of each segment use, from the cache if it has them.
+    fn parts_of_classes(&self, cached: &mut HashMap<u64, Arc<ClassParts>>) -> Vec<Arc<ClassParts>> {
+        let views = self.numbered.snapshot.views.iter();
+        let of_view = |view: &SegmentView<Segment>| match cached.get(&view.segment.serial) {
+            Some(known) => Arc::clone(known),
+            None => Arc::new(ClassParts::new(&view.segment)),
+        };
+        let parts: Vec<Arc<ClassParts>> = views.clone().map(of_view).collect();
+        // Only those of the current segments are kept.
+        cached.clear();
+        if parts.iter().map(|parts| parts.bytes()).sum::<usize>() <= CLASS_PARTS_CACHED_BYTES_MAX {
+            let serials = views.map(|view| view.segment.serial);
+            cached.extend(serials.zip(parts.iter().cloned()));
+        }
+        parts
+    }
+
     /// Working memory without the classes that are set aside.
-    fn restricted_states(&self, set_aside: &SetAside) -> Vec<(Arc<Segment>, E::State)> {
+    fn restricted_states(
+        &self,
+        parts: &[Arc<ClassParts>],
+        set_aside: &SetAside,
+    ) -> Vec<(Arc<Segment>, E::State)> {
         let limits = self.pool.options().run;
         let views = self.numbered.snapshot.views.iter().enumerate();
         let state = |(at, view): (usize, &SegmentView<Segment>)| {
             let segment = Arc::clone(&view.segment);
             let is_set_aside = |class| set_aside.contains(at, class);
             let engine = &self.engine;
-            let state = engine.new_restricted_state(at, &segment, limits, &is_set_aside);
+            let state =
+                engine.new_restricted_state(at, &segment, limits, &parts[at], &is_set_aside);
             (segment, state)
         };
         views.map(state).collect()
@@ -244,49 +287,90 @@ impl<E: PathEngine> PathMatcher<E> {
         &self,
         worker: &mut PathWorker<E>,
         source: &mut EventSource<'_, '_>,
-        mut candidates: Vec<(usize, u32)>,
+        candidates: Vec<(usize, u32)>,
         work: DocumentWork,
         set_aside: &mut SetAside,
         handles: &mut Vec<u32>,
     ) -> Result<u64, MatchError> {
-        let mut steps = 0;
-        let options = SelectionOptions {
-            steps_max: work.steps as u64,
-            ..SelectionOptions::default()
-        };
-        let mut aside = SetAside::default();
-        while !candidates.is_empty() {
-            let (outcomes, evaluated) = self.evaluate(worker, source, &candidates, options)?;
-            let mut open = Vec::new();
-            steps += outcomes.iter().map(|outcome| outcome.steps).sum::<u64>();
-            for (&(at, class), outcome) in candidates.iter().zip(&outcomes) {
-                if outcome.matched {
-                    self.numbered.handle_expansion(at).expand(class, handles);
-                } else {
-                    open.push(((at, class), outcome.steps as f64));
+        let detail = ResultDetail::MatchOnly;
+        let (results, steps, _) = self.evaluate(worker, source, &candidates, (detail, work))?;
+        for (&(view, class), result) in candidates.iter().zip(&results) {
+            match result {
+                Some(result) if result.matched => {
+                    self.numbered.handle_expansion(view).expand(class, handles);
                 }
+                Some(_) => {}
+                None => set_aside.extend(view, [class]),
             }
-            let Evaluated::Interrupted { offset } = evaluated else {
-                break;
-            };
-            candidates = open.iter().map(|(class, _)| *class).collect();
-            aside.add_most_expensive(open, work.share_read(offset));
-            candidates.retain(|&(view, class)| !aside.contains(view, class));
-        }
-        for (view, class) in aside.sorted() {
-            set_aside.extend(view, [class]);
         }
         Ok(steps)
     }
 
-    /// Evaluates classes exactly; each is given by the position of its view and its number there.
+    /// Evaluates classes exactly; each is given by the position of its view and its number there. If
+    /// the work budget is spent, the most expensive ones are set aside: they have no result. Returns
+    /// the results, the steps they took, and the summary of the last reading if it was complete.
     fn evaluate(
         &self,
         worker: &mut PathWorker<E>,
         source: &mut EventSource<'_, '_>,
         classes: &[(usize, u32)],
-        options: SelectionOptions,
-    ) -> Result<(Vec<QueryResult>, Evaluated), MatchError> {
+        (detail, work): (ResultDetail, DocumentWork),
+    ) -> Result<(Vec<Option<QueryResult>>, u64, Option<Summary>), MatchError> {
+        let mut results: Vec<Option<QueryResult>> = vec![None; classes.len()];
+        let mut steps = 0;
+        if classes.is_empty() {
+            return Ok((results, steps, None));
+        }
+        let selectors = self.selectors(worker, classes)?;
+        // The views and numbers of `set_aside` are 0 and positions in `classes`.
+        let mut set_aside = SetAside::default();
+        let mut open: Vec<u32> = (0..classes.len() as u32).collect();
+        let preparation = |&at: &u32| ((0, at), selectors[at as usize].preparation_steps() as f64);
+        let preparations: Vec<((usize, u32), f64)> = open.iter().map(preparation).collect();
+        let total: f64 = preparations.iter().map(|(_, steps)| steps).sum();
+        if total > work.steps as f64 / 2.0 {
+            set_aside.add_most_expensive(preparations, work.steps as f64 / total);
+        }
+        loop {
+            open.retain(|&at| !set_aside.contains(0, at));
+            if open.is_empty() {
+                return Ok((results, steps, None));
+            }
+            let options = SelectionOptions {
+                detail,
+                steps_max: set_aside.reading_steps(&work) as u64,
+                ..SelectionOptions::default()
+            };
+            let evaluated = open.iter().map(|&at| &*selectors[at as usize]);
+            let evaluated: Vec<&Selector> = evaluated.collect();
+            let (outcomes, read) = worker.reader.evaluate(source, &evaluated, options)?;
+            steps += outcomes.iter().map(|outcome| outcome.steps).sum::<u64>();
+            let is_complete = matches!(read, Evaluated::Complete(_));
+            let mut costs = Vec::new();
+            for (&at, outcome) in open.iter().zip(outcomes) {
+                // What matched so far matches.
+                if is_complete || (detail == ResultDetail::MatchOnly && outcome.matched) {
+                    results[at as usize] = Some(outcome);
+                } else {
+                    costs.push(((0, at), outcome.cost as f64));
+                }
+            }
+            match read {
+                Evaluated::Complete(summary) => return Ok((results, steps, Some(summary))),
+                Evaluated::Interrupted { offset } => {
+                    open.retain(|&at| results[at as usize].is_none());
+                    set_aside.add_most_expensive(costs, work.share_read(offset));
+                }
+            }
+        }
+    }
+
+    /// The compiled queries of classes, from the cache if it has them.
+    fn selectors(
+        &self,
+        worker: &mut PathWorker<E>,
+        classes: &[(usize, u32)],
+    ) -> Result<Vec<Arc<Selector>>, MatchError> {
         if worker.selectors.len() > SELECTORS_CACHED_MAX {
             worker.selectors.clear();
         }
@@ -301,34 +385,44 @@ impl<E: PathEngine> PathMatcher<E> {
                 }
             });
         }
-        let borrowed: Vec<&Selector> = selectors.iter().map(|selector| &**selector).collect();
-        worker.reader.evaluate(source, &borrowed, options)
+        Ok(selectors)
     }
 
-    /// The nodes that each of these subscriptions selects in a document.
+    /// The nodes that each of these subscriptions selects in a document; `None` for those whose
+    /// evaluation spent the work budget.
     pub fn select(
         &self,
         document: &mut DocumentSource<'_>,
         handles: &[u32],
-    ) -> Result<(Vec<Vec<SelectedNode>>, Summary), MatchError> {
+    ) -> Result<(Vec<Option<Vec<SelectedNode>>>, Summary), MatchError> {
         let mut source = EventSource::unmapped(document);
         let (outcomes, summary) = self.select_nodes(&mut self.pool.take(), &mut source, handles)?;
-        Ok((
-            outcomes.into_iter().map(|outcome| outcome.nodes).collect(),
-            summary,
-        ))
+        let nodes = |outcome: Option<QueryResult>| outcome.map(|outcome| outcome.nodes);
+        Ok((outcomes.into_iter().map(nodes).collect(), summary))
     }
 
     /// The fragments of the original document that each of these subscriptions selects in the
-    /// rewritten document.
+    /// rewritten document; `None` for those whose evaluation spent the work budget.
     pub fn select_fragments(
         &self,
         source: &mut EventSource<'_, '_>,
         handles: &[u32],
-    ) -> Result<(Vec<Vec<Fragment>>, Summary), MatchError> {
+    ) -> Result<(Vec<Option<Vec<Fragment>>>, Summary), MatchError> {
         let mut worker = self.pool.take();
         let (outcomes, summary) = self.select_nodes(&mut worker, source, handles)?;
-        Ok((worker.reader.cut(source.document, &outcomes)?, summary))
+        let is_set_aside: Vec<bool> = outcomes.iter().map(Option::is_none).collect();
+        let outcomes: Vec<QueryResult> = outcomes
+            .into_iter()
+            .map(Option::unwrap_or_default)
+            .collect();
+        let cut = worker.reader.cut(source.document, &outcomes)?.into_iter();
+        let fragments = cut.zip(is_set_aside);
+        Ok((
+            fragments
+                .map(|(fragments, is_set_aside)| (!is_set_aside).then_some(fragments))
+                .collect(),
+            summary,
+        ))
     }
 
     fn select_nodes(
@@ -336,19 +430,26 @@ impl<E: PathEngine> PathMatcher<E> {
         worker: &mut PathWorker<E>,
         source: &mut EventSource<'_, '_>,
         handles: &[u32],
-    ) -> Result<(Vec<QueryResult>, Summary), MatchError> {
+    ) -> Result<(Vec<Option<QueryResult>>, Summary), MatchError> {
         let classes: Vec<(usize, u32)> = handles
             .iter()
             .map(|&handle| self.numbered.class_of(handle))
             .collect();
-        let options = SelectionOptions {
-            detail: ResultDetail::AllNodes,
-            ..SelectionOptions::default()
+        let work = self.work_of(source)?;
+        let detail = ResultDetail::AllNodes;
+        let (outcomes, _, summary) = self.evaluate(worker, source, &classes, (detail, work))?;
+        let summary = match summary {
+            Some(summary) => summary,
+            // No query remains, but the document must be well-formed.
+            None => {
+                let options = SelectionOptions::default();
+                match worker.reader.evaluate(source, &[], options)?.1 {
+                    Evaluated::Complete(summary) => summary,
+                    Evaluated::Interrupted { .. } => unreachable!("no query spends the budget"),
+                }
+            }
         };
-        match self.evaluate(worker, source, &classes, options)? {
-            (outcomes, Evaluated::Complete(summary)) => Ok((outcomes, summary)),
-            (_, Evaluated::Interrupted { .. }) => unreachable!("the selection has no work budget"),
-        }
+        Ok((outcomes, summary))
     }
 
     /// The query of a handle in normal form, and why it selects something or nothing.
@@ -360,7 +461,12 @@ impl<E: PathEngine> PathMatcher<E> {
         let (view, class) = self.numbered.class_of(handle);
         let query = self.numbered.snapshot.views[view].segment.query_of(class)?;
         let mut worker = self.pool.take();
-        let explanation = explain(&query, CANDIDATES_MAX, |selection| {
+        let work = self.work_of(&mut EventSource::unmapped(document))?;
+        let options = SelectionOptions {
+            steps_max: (work.steps as u64).saturating_mul(EXPLANATION_BUDGETS),
+            ..SelectionOptions::default()
+        };
+        let explanation = explain(&query, options, |selection| {
             worker.reader.read_original(document, selection).map(drop)
         })?;
         Ok((query, explanation))

@@ -10,8 +10,8 @@ mod attribute_stack;
 mod automaton;
 pub(crate) mod automaton_engine;
 mod bit_set;
-pub(crate) mod class_costs;
-mod class_parts;
+mod class_costs;
+pub(crate) mod class_parts;
 mod class_restriction;
 mod compound_conditions;
 mod condition_lookup;
@@ -36,7 +36,7 @@ mod subtree_memo;
 mod tests;
 mod text_collector;
 mod transition_table;
-mod work_meter;
+pub(crate) mod work_meter;
 pub mod worker;
 
 /// Stands for a missing number: no symbol, operand, literal or path.

@@ -3,7 +3,7 @@
 
 use hashbrown::HashSet;
 
-use crate::events::Stop;
+use crate::events::{Stop, CANDIDATES_HELD};
 use crate::matching::element_stack::OpenElement;
 
 /// A match that waits for an open element to end.
@@ -60,7 +60,7 @@ impl PendingMatches {
         }
         if self.known.len() > self.count_max {
             return Err(Stop {
-                code: "limit.candidates",
+                code: CANDIDATES_HELD,
                 message: format!(
                     "more than {} matches wait for elements to end",
                     self.count_max
@@ -68,6 +68,16 @@ impl PendingMatches {
             });
         }
         Ok(())
+    }
+
+    /// Whether too many are pending.
+    pub fn is_full(&self) -> bool {
+        self.known.len() > self.count_max
+    }
+
+    /// The trie nodes of all pending matches.
+    pub fn nodes(&self) -> impl Iterator<Item = u32> + '_ {
+        self.by_depth.iter().flatten().map(|pending| pending.node)
     }
 
     /// Removes a match that waits for the element at `depth`.

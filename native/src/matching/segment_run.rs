@@ -8,7 +8,6 @@
 
 use crate::events::{Context, StartElement, Stop};
 use crate::matching::automaton::{LabelPath, ROOT_PATH};
-use crate::matching::class_costs::ClassCosts;
 use crate::matching::class_restriction::ClassRestriction;
 use crate::matching::element_stack::ElementStack;
 use crate::matching::match_bitmap::MatchBitmap;
@@ -16,7 +15,7 @@ use crate::matching::match_decisions::MatchDecisions;
 use crate::matching::path_cache::{CacheCounters, PathCache};
 use crate::matching::subtree_memo::SubtreeMemo;
 use crate::matching::text_collector::TextCollector;
-use crate::matching::work_meter::WorkMeter;
+use crate::matching::work_meter::{Attribution, WorkMeter};
 use crate::path_index::segment::{Segment, DIRECT_CLASS, VERIFY};
 use crate::subscription_store::class_set::{ClassSet, OrderedClassSet};
 
@@ -102,11 +101,15 @@ impl SegmentRun {
         classes
     }
 
-    /// The costs of the classes that take part, from the steps attributed so far.
-    pub(super) fn class_costs<'s>(&mut self, segment: &'s Segment) -> ClassCosts<'s> {
-        let attribution = self.elements.work.take_attribution();
-        let restriction = self.cache.automaton.restriction.as_deref();
-        ClassCosts::new(segment, &attribution, restriction)
+    /// The steps attributed so far; if too many matches are pending, their numbers instead.
+    pub(super) fn take_attribution(&mut self) -> Attribution {
+        let work = &mut self.elements.work;
+        if !self.decisions.has_too_many_pending() {
+            return work.take_attribution();
+        }
+        let mut attribution = work.new_attribution();
+        self.decisions.attribute_pending(&mut attribution);
+        attribution
     }
 
     /// Changes of the cache since the document began.

@@ -16,11 +16,14 @@ const ATTEMPTS_MAX: usize = 2;
 /// the document that was read only predict those of the rest.
 const TARGET_SHARES: [f64; ATTEMPTS_MAX] = [0.5, 0.125];
 
+/// Share of the budget that each reading may take.
+const READING_SHARES: [f64; ATTEMPTS_MAX + 1] = [1.0, 0.75, 0.25];
+
 /// Bytes that are added to the size of every document, so that short documents have a base budget.
-const BASE_BYTES: u64 = 2_000;
+const BASE_BYTES: u64 = 1_000;
 
 /// Steps for each subscription of the index, whatever the size of the document.
-const STEPS_PER_SUBSCRIPTION: u64 = 200;
+const STEPS_PER_SUBSCRIPTION: u64 = 100;
 
 /// How much work a document may take in one reading.
 #[derive(Clone, Copy, Debug)]
@@ -88,6 +91,12 @@ impl SetAside {
         (work.steps as f64 * share) as u64 / u64::from(work.subscriptions.max(1))
     }
 
+    /// The steps that the next reading may take.
+    pub fn reading_steps(&self, work: &DocumentWork) -> i64 {
+        let share = READING_SHARES.get(self.attempts).copied();
+        (work.steps as f64 * share.unwrap_or(READING_SHARES[ATTEMPTS_MAX])) as i64
+    }
+
     /// Whether no class remains.
     pub fn leaves_none(&self) -> bool {
         self.attempts > ATTEMPTS_MAX
@@ -113,12 +122,12 @@ impl SetAside {
     /// it.
     pub fn add_most_expensive_of(&mut self, mut costs: Vec<ClassCosts<'_>>, share_read: f64) {
         if self.attempts == 0 {
-            let divided = by_view(&mut costs, ClassCosts::divided);
+            let divided = by_view(&costs, ClassCosts::divided);
             return self.add_most_expensive(divided, share_read);
         }
         let total = costs.iter().map(ClassCosts::total).sum();
         let mut left = self.next_target(total, share_read);
-        let mut undivided = by_view(&mut costs, ClassCosts::undivided);
+        let mut undivided = by_view(&costs, ClassCosts::undivided);
         sort_by_steps(&mut undivided);
         for ((view, class), _) in undivided {
             let steps = costs[view].unpaid(class);
@@ -147,11 +156,11 @@ impl SetAside {
 }
 
 /// Calls `costs_of` for each view.
-fn by_view<'s>(
-    costs: &mut [ClassCosts<'s>],
-    costs_of: impl Fn(&mut ClassCosts<'s>) -> Vec<(u32, f64)>,
+fn by_view<'p>(
+    costs: &[ClassCosts<'p>],
+    costs_of: impl Fn(&ClassCosts<'p>) -> Vec<(u32, f64)>,
 ) -> Vec<((usize, u32), f64)> {
-    let views = costs.iter_mut().enumerate();
+    let views = costs.iter().enumerate();
     views
         .flat_map(|(view, costs)| {
             let classes = costs_of(costs).into_iter();

@@ -31,7 +31,7 @@ pub(super) struct WorkMeter {
 
 /// Steps by the part of the index that caused them.
 #[derive(Default)]
-pub(super) struct Attribution {
+pub struct Attribution {
     /// By operand.
     pub operands: Vec<u64>,
     /// By trie node.
@@ -117,6 +117,15 @@ impl WorkMeter {
         self.attribution.as_deref_mut()
     }
 
+    /// No attributed steps.
+    pub fn new_attribution(&self) -> Attribution {
+        Attribution {
+            operands: vec![0; self.sizes.0],
+            nodes: vec![0; self.sizes.1],
+            dropped: HashSet::default(),
+        }
+    }
+
     /// Takes the attributed steps.
     pub fn take_attribution(&mut self) -> Attribution {
         self.attribution
@@ -141,11 +150,7 @@ impl WorkMeter {
                 message: "the work budget of the document is spent".to_owned(),
             });
         }
-        self.attribution = Some(Box::new(Attribution {
-            operands: vec![0; self.sizes.0],
-            nodes: vec![0; self.sizes.1],
-            dropped: HashSet::default(),
-        }));
+        self.attribution = Some(Box::new(self.new_attribution()));
         self.acts_below = 0;
         Ok(())
     }

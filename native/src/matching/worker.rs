@@ -7,6 +7,7 @@ use hashbrown::HashMap;
 use crate::dispatch::event_reader::EventReader;
 use crate::dispatch::worker_pool::WorkerState;
 use crate::matching::automaton_engine::AutomatonEngine;
+use crate::matching::class_parts::ClassParts;
 use crate::matching::engine::PathEngine;
 use crate::matching::segment_run::RunLimits;
 use crate::path_index::segment::Segment;
@@ -29,6 +30,9 @@ pub struct PathWorker<E: PathEngine = AutomatonEngine> {
     pub(super) states: Vec<(Arc<Segment>, E::State)>,
     /// Used instead of `states` for a document for which classes are set aside.
     pub(super) restricted: Option<Vec<(Arc<Segment>, E::State)>>,
+    /// The parts that the classes of each segment use, by segment serial: of documents that spent
+    /// their work budget.
+    pub(super) class_parts: HashMap<u64, Arc<ClassParts>>,
     /// Compiled queries for exact evaluation, by segment serial and class.
     pub(super) selectors: HashMap<(u64, u32), Arc<Selector>>,
     /// Buffer for the handles of one document.
@@ -43,6 +47,7 @@ impl<E: PathEngine> WorkerState for PathWorker<E> {
             reader: EventReader::new(&options.reader),
             states: Vec::new(),
             restricted: None,
+            class_parts: HashMap::new(),
             selectors: HashMap::new(),
             handles: Vec::new(),
         }

@@ -201,8 +201,7 @@ fn are_accepts_valid(segment: &Segment, roots: &[u32]) -> bool {
     segment.accepts.iter().all(is_known)
         && (0u32..).zip(roots).all(|(node, &root)| {
             let accepts = segment.accepts_of(node);
-            // A union may contain a branch twice.
-            accepts.is_sorted() && (accepts.is_empty() || root == ROOT)
+            accepts.is_sorted_by(|a, b| a < b) && (accepts.is_empty() || root == ROOT)
         })
 }
 

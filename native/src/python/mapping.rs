@@ -185,7 +185,10 @@ pub fn select_mapped(
             matcher => matcher.select_fragments(source, &handles)
         )?;
         let tuples = |fragments: &Vec<Fragment>| fragments.iter().map(fragment_tuple).collect();
-        Ok((selected.iter().map(tuples).collect(), summary))
+        let selected = selected
+            .iter()
+            .map(|fragments| fragments.as_ref().map(tuples));
+        Ok((selected.collect(), summary))
     }))
 }
 

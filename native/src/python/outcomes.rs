@@ -65,11 +65,15 @@ fn match_error(error: MatchError) -> PyErr {
 }
 
 /// Results by subscription and the summary of the reading, or the refusal.
-pub(super) type FoundTuple<T> = (Vec<Vec<T>>, Option<SummaryTuple>, Option<RefusalTuple>);
+pub(super) type FoundTuple<T> = (
+    Vec<Option<Vec<T>>>,
+    Option<SummaryTuple>,
+    Option<RefusalTuple>,
+);
 
 /// Converts the results by subscription.
 pub(super) fn found_tuple<T>(
-    found: Result<(Vec<Vec<T>>, Summary), MatchError>,
+    found: Result<(Vec<Option<Vec<T>>>, Summary), MatchError>,
 ) -> PyResult<FoundTuple<T>> {
     let (found, refusal) = or_refusal(found)?;
     let (found, summary) = found.unzip();

@@ -265,7 +265,7 @@ impl Matcher {
     }
 
     /// The nodes that each of these subscriptions selects and the summary of the reading, or the
-    /// refusal.
+    /// refusal. `None` for a subscription whose evaluation spent the work budget.
     fn select(
         &self,
         py: Python<'_>,
@@ -279,7 +279,8 @@ impl Matcher {
             let (selected, summary) =
                 with_path_matcher!(&self.matcher, matcher => matcher.select(document, &handles))?;
             let tuples = |nodes: Vec<SelectedNode>| nodes.into_iter().map(node_tuple).collect();
-            Ok((selected.into_iter().map(tuples).collect(), summary))
+            let selected = selected.into_iter().map(|nodes| nodes.map(tuples));
+            Ok((selected.collect(), summary))
         }))
     }
 

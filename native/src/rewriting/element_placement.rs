@@ -105,6 +105,7 @@ impl<'m, H: Handler> ElementPlacement<'m, H> {
         }
         if starts_path {
             let path = &operators.inserted_paths[0].names;
+            self.budget.charge_inserted(path.len())?;
             self.downstream.start_path(context, &self.bound, path)?;
         }
         Ok(())
@@ -340,6 +341,7 @@ impl<'m, H: Handler> ElementPlacement<'m, H> {
                 PlacementTask::StartPath(schema_node, path, open) => {
                     let path = &self.operators(schema_node).inserted_paths[path as usize];
                     let path = &path.names[open..];
+                    self.budget.charge_inserted(path.len())?;
                     self.downstream.start_path(context, &self.bound, path)?;
                 }
                 PlacementTask::EndPath(schema_node, path, open) => {

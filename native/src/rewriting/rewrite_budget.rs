@@ -6,7 +6,7 @@ use crate::events::Stop;
 
 pub(super) struct RewriteBudget {
     limits: Limits,
-    /// Elements and text nodes copied so far.
+    /// Elements and text nodes copied so far, and elements inserted after the first of a path.
     copied: u64,
     /// Peak size of the tree buffer in bytes.
     pub held_bytes_peak: usize,
@@ -36,6 +36,16 @@ impl RewriteBudget {
         })
     }
 
+    /// Counts an inserted path: its names after the first are like copies, since a long path would
+    /// multiply the events of a document.
+    #[inline]
+    pub fn charge_inserted(&mut self, names: usize) -> Result<(), Stop> {
+        match names {
+            0 | 1 => Ok(()),
+            _ => self.charge_copies(names - 1, 1),
+        }
+    }
+
     /// Counts `copies` copies of `weight` nodes; stops the document if there are too many.
     pub fn charge_copies(&mut self, copies: usize, weight: u32) -> Result<(), Stop> {
         let nodes = (copies as u64).saturating_mul(u64::from(weight));
@@ -46,7 +56,7 @@ impl RewriteBudget {
         }
         Err(Stop {
             code: "mapping.copies",
-            message: format!("more than {max} nodes would be copied"),
+            message: format!("more than {max} nodes would be copied or inserted"),
         })
     }
 }

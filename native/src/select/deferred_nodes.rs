@@ -33,6 +33,11 @@ impl DeferredNodes {
         }
     }
 
+    /// All of them.
+    pub fn iter(&self) -> impl Iterator<Item = &DeferredNode> {
+        self.nodes.iter()
+    }
+
     #[inline]
     pub fn len(&self) -> usize {
         self.nodes.len()

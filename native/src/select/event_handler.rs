@@ -258,6 +258,13 @@ impl<'a> Selection<'a> {
     ) {
         let linked = self.propagation.steps[step];
         let goal = linked.step.goal.as_ref();
+        let bytes = attribute.value.len();
+        let steps = match goal {
+            Some(Goal::AnyPasses(test) | Goal::FirstPasses(test)) => test.steps(bytes),
+            Some(Goal::Compare(..)) => bytes,
+            Some(Goal::Select | Goal::Exists | Goal::Count) | None => 0,
+        };
+        self.propagation.work.spend(linked.query, steps as u64);
         let is_reported = self.propagation.reports_nodes(goal);
         if is_reported || !linked.step.predicates.is_empty() {
             self.push_frame();

@@ -58,20 +58,13 @@ pub struct Failure {
 /// The first error of `read`.
 pub fn explain<E>(
     query: &Query,
-    candidates_max: usize,
+    options: SelectionOptions,
     mut read: impl FnMut(&mut Selection<'_>) -> Result<(), E>,
 ) -> Result<Explanation, E> {
     let mut select =
         |selectors: &[Selector], detail: ResultDetail| -> Result<Vec<QueryResult>, E> {
             let selectors: Vec<&Selector> = selectors.iter().collect();
-            let mut selection = Selection::new(
-                &selectors,
-                SelectionOptions {
-                    detail,
-                    candidates_max,
-                    ..SelectionOptions::default()
-                },
-            );
+            let mut selection = Selection::new(&selectors, SelectionOptions { detail, ..options });
             read(&mut selection)?;
             Ok(selection.finish())
         };

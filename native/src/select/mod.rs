@@ -41,5 +41,5 @@ pub use event_handler::Selection;
 pub(crate) use explanation::{explain, Explanation};
 pub(crate) use node_path::name_test;
 pub use query_result::SelectionOptions;
-pub(crate) use query_result::{QueryResult, ResultDetail, SelectedNode, CANDIDATES_MAX};
+pub(crate) use query_result::{QueryResult, ResultDetail, SelectedNode};
 pub use selector::Selector;

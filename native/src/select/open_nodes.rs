@@ -7,7 +7,7 @@ use crate::xpath::number::NumberReader;
 use super::accumulator::{Accumulator, ComparedValue};
 use super::candidate::Collected;
 use super::predicate::AtomValue;
-use super::query_steps::{QueryStep, StepId};
+use super::query_steps::{QueryStep, QuerySteps, StepId};
 use super::query_work::{QueryWork, STEPS_PER_VISIT};
 use super::selector::{Atom, Goal, ValueType};
 
@@ -298,21 +298,23 @@ impl<'a> OpenNodes<'a> {
     #[inline]
     pub fn feed(&mut self, first: usize, chunk: &str, work: &mut QueryWork) {
         for active in &mut self.watchers[first..] {
+            if work.is_spent() {
+                break;
+            }
             let (query, watcher) = active;
-            let is_decided = matches!(
-                watcher,
-                ActiveWatcher::Test(_, StringValueWatcher::Decided(_))
-            );
-            let steps = if is_decided { 0 } else { chunk.len() };
-            work.spend(*query, STEPS_PER_VISIT + steps as u64);
-            match watcher {
+            let steps = match watcher {
                 ActiveWatcher::Test(test, watcher) => watcher.feed(test, chunk),
                 ActiveWatcher::Text(text) => {
                     text.push_str(chunk);
                     self.compared_bytes += chunk.len();
+                    chunk.len()
                 }
-                ActiveWatcher::Number(reader) => reader.feed(chunk),
-            }
+                ActiveWatcher::Number(reader) => {
+                    reader.feed(chunk);
+                    chunk.len()
+                }
+            };
+            work.spend(*query, STEPS_PER_VISIT + steps as u64);
         }
     }
 
@@ -348,6 +350,27 @@ impl<'a> OpenNodes<'a> {
     #[inline]
     pub fn accumulator_mut(&mut self, at: usize) -> (&mut Accumulator, &mut usize) {
         (&mut self.accumulators[at], &mut self.compared_bytes)
+    }
+
+    /// Calls `add` with the query of each binding, the number of candidates that it holds, and the
+    /// bytes of the values in its watchers and accumulators, roughly.
+    pub fn for_each_holder(&self, steps: &QuerySteps<'a>, mut add: impl FnMut(u32, usize, usize)) {
+        let mut accumulators = self.accumulators.len();
+        for binding in self.bindings.iter().rev() {
+            let held = match &binding.collected {
+                Collected::Nodes(nodes) => nodes.len(),
+                Collected::Nothing | Collected::Existence | Collected::First(..) => 0,
+            };
+            let own = &self.accumulators[binding.first_accumulator..accumulators];
+            accumulators = binding.first_accumulator;
+            let bytes = own.iter().map(Accumulator::bytes).sum();
+            add(steps[binding.step].query, held, bytes);
+        }
+        for (query, watcher) in &self.watchers {
+            if let ActiveWatcher::Text(text) = watcher {
+                add(*query, 0, text.len());
+            }
+        }
     }
 
     /// Bytes of the values in watchers and accumulators, roughly.

@@ -6,7 +6,7 @@
 //! binding has received everything that an inner one has, so the walk outwards ends at the first
 //! binding for which the candidate is not new.
 
-use crate::events::Stop;
+use crate::events::{Stop, CANDIDATES_HELD, VALUES_STORED};
 use crate::xpath::ast::Axis;
 
 use super::accumulator::Side;
@@ -16,7 +16,7 @@ use super::open_nodes::{BindingId, OpenNodes, Verdict, NONE};
 use super::predicate::{AtomValue, SiblingPosition};
 use super::query_result::{QueryResult, ResultDetail, ResultSet, SelectedNode, SelectionOptions};
 use super::query_steps::{QueryStep, QuerySteps, StepId};
-use super::query_work::{QueryWork, STEPS_PER_BINDING, STEPS_PER_VISIT};
+use super::query_work::{QueryWork, STEPS_PER_BINDING, STEPS_PER_SELECTED, STEPS_PER_VISIT};
 use super::selector::{Atom, Goal, Selector, StepRole};
 use super::sibling_counters::SiblingCounters;
 
@@ -29,6 +29,8 @@ pub(super) struct Propagation<'a> {
     candidates: CandidateNodes,
     deferred: DeferredNodes,
     results: Vec<ResultSet>,
+    /// The bytes of all reported nodes in the document.
+    selected_bytes: u64,
     pub work: QueryWork,
 }
 
@@ -45,6 +47,7 @@ impl<'a> Propagation<'a> {
                 .iter()
                 .map(|selector| ResultSet::new(selector.branches))
                 .collect(),
+            selected_bytes: 0,
             steps,
             work: QueryWork::new(selectors.len(), options.steps_max),
         }
@@ -53,6 +56,8 @@ impl<'a> Propagation<'a> {
     /// The results, in the order of the queries. The bindings of the document nodes come first, also
     /// in that order.
     pub fn finish(mut self) -> Vec<QueryResult> {
+        // The document was read to its end within the budget; only its root may be undecided.
+        self.work.lift_limit();
         self.resolve_deferred(0);
         debug_assert_eq!(
             self.candidates.held(),
@@ -64,15 +69,41 @@ impl<'a> Propagation<'a> {
 
     /// The results so far of a document that was stopped.
     pub fn interrupt(mut self) -> Vec<QueryResult> {
+        let costs = if self.work.is_spent() {
+            Vec::new()
+        } else {
+            self.held_by_query()
+        };
         let results = std::mem::take(&mut self.results);
         (0..)
             .zip(results)
             .map(|(query, result)| {
                 let document = self.nodes.binding(query);
                 let steps = self.work.of_query(query as usize);
-                result.finish(document.collected == Collected::Existence, steps)
+                let cost = costs.get(query as usize).copied().unwrap_or(steps);
+                let is_found = document.collected == Collected::Existence;
+                result.finish(is_found, (steps, cost))
             })
             .collect()
+    }
+
+    /// What each query holds, in candidates or bytes, whichever is closer to its limit.
+    fn held_by_query(&self) -> Vec<u64> {
+        let bytes_per_candidate =
+            (self.options.compared_bytes_max / self.options.candidates_max.max(1)).max(1);
+        let mut held: Vec<u64> = self.results.iter().map(ResultSet::bytes).collect();
+        let mut add = |query: u32, candidates: usize, bytes: usize| {
+            held[query as usize] += (candidates * bytes_per_candidate + bytes) as u64;
+        };
+        self.nodes.for_each_holder(&self.steps, &mut add);
+        for node in self.deferred.iter() {
+            let candidates = match &node.collected {
+                Collected::Nodes(nodes) => nodes.len(),
+                Collected::Nothing | Collected::Existence | Collected::First(..) => 0,
+            };
+            add(self.steps[node.step].query, 1 + candidates, 0);
+        }
+        held
     }
 
     /// Stops the document if too many candidates are undecided, or too many values stored.
@@ -83,10 +114,19 @@ impl<'a> Propagation<'a> {
         let compared_bytes = self.candidates.bytes() + self.nodes.compared_bytes();
         if compared_bytes > self.options.compared_bytes_max {
             return Err(Stop {
-                code: "limit.comparison",
+                code: VALUES_STORED,
                 message: format!(
                     "counting and comparing nodes takes more than {} bytes",
                     self.options.compared_bytes_max
+                ),
+            });
+        }
+        if self.selected_bytes > self.options.selected_bytes_max {
+            return Err(Stop {
+                code: VALUES_STORED,
+                message: format!(
+                    "the selected nodes have more than {} bytes",
+                    self.options.selected_bytes_max
                 ),
             });
         }
@@ -94,7 +134,7 @@ impl<'a> Propagation<'a> {
             return Ok(());
         }
         Err(Stop {
-            code: "limit.candidates",
+            code: CANDIDATES_HELD,
             message: format!(
                 "more than {} nodes wait for predicates that are not decided yet",
                 self.options.candidates_max
@@ -230,7 +270,9 @@ impl<'a> Propagation<'a> {
                 } else if target == NONE {
                     let query = self.steps[step].query as usize;
                     if let Some(node) = self.candidates.select(node) {
-                        self.results[query].add(node, self.options.detail);
+                        self.work.spend(query as u32, STEPS_PER_SELECTED);
+                        let bytes = self.results[query].add(node, self.options.detail);
+                        self.selected_bytes += bytes;
                     }
                 }
             }
@@ -283,6 +325,7 @@ impl<'a> Propagation<'a> {
         let at = binding.first_atom + atom;
         let step = self.steps[binding.step].step;
         let accumulator = binding.first_accumulator + step.accumulator_of(atom);
+        let query = self.steps[binding.step].query;
         let (accumulator, stored) = self.nodes.accumulator_mut(accumulator);
         let (is_new, decided) = match self.candidates.node(node) {
             CandidateNode::Counted(order) => {
@@ -291,6 +334,8 @@ impl<'a> Propagation<'a> {
                 (is_new, accumulator.decided(None))
             }
             CandidateNode::Compared(side, value) => {
+                // It is copied, hashed and compared.
+                self.work.spend(query, 2 * value.bytes() as u64);
                 *stored += accumulator.add(*side, value);
                 (true, accumulator.decided(Some((*side, value))))
             }

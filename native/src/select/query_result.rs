@@ -12,6 +12,9 @@ pub const CANDIDATES_MAX: usize = 1_000_000;
 /// Default of [`SelectionOptions::compared_bytes_max`].
 pub const COMPARED_BYTES_MAX: usize = 64 * 1024 * 1024;
 
+/// Default of [`SelectionOptions::selected_bytes_max`].
+pub const SELECTED_BYTES_MAX: u64 = 256 * 1024 * 1024;
+
 /// What to report about the nodes that a query selects.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ResultDetail {
@@ -37,6 +40,10 @@ pub struct SelectionOptions {
     /// How many bytes may be stored to compare the string-values of two paths and to count nodes. A document that exceeds the
     /// limit is stopped with `limit.comparison`.
     pub compared_bytes_max: usize,
+    /// How many bytes of the document all reported nodes may have together, with
+    /// [`ResultDetail::AllNodes`]. A document that exceeds the limit is stopped with
+    /// `limit.comparison`.
+    pub selected_bytes_max: u64,
     /// How many steps all queries together may take. A document that exceeds the limit is stopped
     /// with `limit.work`.
     pub steps_max: u64,
@@ -48,6 +55,7 @@ impl Default for SelectionOptions {
             detail: ResultDetail::MatchOnly,
             candidates_max: CANDIDATES_MAX,
             compared_bytes_max: COMPARED_BYTES_MAX,
+            selected_bytes_max: SELECTED_BYTES_MAX,
             steps_max: u64::MAX,
         }
     }
@@ -85,6 +93,9 @@ pub struct QueryResult {
     pub nodes: Vec<SelectedNode>,
     /// Number of steps that the evaluation took.
     pub steps: u64,
+    /// Of a document that was stopped: what the query has in the cause, to compare queries. Its
+    /// steps, or what it holds if the selection holds too much.
+    pub cost: u64,
 }
 
 /// Collects the nodes that one query selects.
@@ -92,6 +103,8 @@ pub struct QueryResult {
 pub(super) struct ResultSet {
     count: u64,
     nodes: Vec<SelectedNode>,
+    /// The bytes of `nodes` in the document.
+    bytes: u64,
     /// Document-order numbers seen so far, if two branches of a union may select the same node.
     seen: Option<HashSet<u64, RandomState>>,
 }
@@ -105,19 +118,31 @@ impl ResultSet {
         }
     }
 
-    /// Counts a node and stores it if `detail` asks for it.
-    pub fn add(&mut self, node: SelectedNode, detail: ResultDetail) {
+    /// The bytes of the reported nodes in the document.
+    pub fn bytes(&self) -> u64 {
+        self.bytes
+    }
+
+    /// Counts a node and stores it if `detail` asks for it. Returns the bytes of the document that it
+    /// adds to the result.
+    pub fn add(&mut self, node: SelectedNode, detail: ResultDetail) -> u64 {
         if self
             .seen
             .as_mut()
             .is_some_and(|seen| !seen.insert(node.order))
         {
-            return;
+            return 0;
         }
         self.count += 1;
         match detail {
             ResultDetail::MatchOnly => {}
-            ResultDetail::AllNodes => self.nodes.push(node),
+            ResultDetail::AllNodes => {
+                let spans = node.spans.iter();
+                let bytes = spans.map(|span| span.end - span.start).sum::<u64>();
+                self.bytes += bytes;
+                self.nodes.push(node);
+                return bytes;
+            }
             ResultDetail::FirstNodes(max) => {
                 // Nodes usually arrive in document order, so this rarely moves others.
                 let at = self.nodes.partition_point(|other| other.order < node.order);
@@ -132,16 +157,18 @@ impl ResultSet {
                 }
             }
         }
+        0
     }
 
     /// The result; `is_found` means that the query matches even if no node was added.
-    pub fn finish(mut self, is_found: bool, steps: u64) -> QueryResult {
+    pub fn finish(mut self, is_found: bool, (steps, cost): (u64, u64)) -> QueryResult {
         self.nodes.sort_unstable_by_key(|node| node.order);
         QueryResult {
             matched: self.count > 0 || is_found,
             count: self.count,
             nodes: self.nodes,
             steps,
+            cost,
         }
     }
 }

@@ -8,6 +8,9 @@ pub(super) const STEPS_PER_VISIT: u64 = 4;
 /// Steps to bind a node, to decide a binding or to move a candidate.
 pub(super) const STEPS_PER_BINDING: u64 = 32;
 
+/// Steps to report a node.
+pub(super) const STEPS_PER_SELECTED: u64 = 128;
+
 /// The steps of all queries, and the number of steps at which the document is stopped.
 pub(super) struct QueryWork {
     by_query: Vec<u64>,
@@ -36,6 +39,11 @@ impl QueryWork {
     #[inline]
     pub fn is_spent(&self) -> bool {
         self.spent > self.steps_max
+    }
+
+    /// Allows any further steps.
+    pub fn lift_limit(&mut self) {
+        self.steps_max = u64::MAX;
     }
 
     /// The steps of a query.

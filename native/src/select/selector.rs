@@ -12,6 +12,9 @@ use crate::xpath::number::number;
 use super::accumulator::{ComparedValue, Side};
 use super::predicate::{Formula, Predicate};
 
+/// Steps to prepare the evaluation of a step.
+const STEPS_PER_PREPARED_STEP: usize = 16;
+
 /// A compiled query. It is immutable, so threads and documents can share it.
 #[derive(Clone, Debug)]
 pub struct Selector {
@@ -185,6 +188,11 @@ impl Atom {
 }
 
 impl Selector {
+    /// Steps to prepare the evaluation of the query.
+    pub(crate) fn preparation_steps(&self) -> usize {
+        self.steps.len() * STEPS_PER_PREPARED_STEP
+    }
+
     /// Compiles a query.
     pub fn compile(query: &Query) -> Self {
         let document = Step::new(

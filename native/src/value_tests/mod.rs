@@ -14,6 +14,12 @@ use crate::xpath::regex::Pattern;
 pub use string_value_watcher::StringValueWatcher;
 use transform::Transform;
 
+/// Steps to visit a state of a pattern.
+const STEPS_PER_STATE: usize = 4;
+
+/// Steps to transform a byte.
+const STEPS_PER_TRANSFORMED_BYTE: usize = 8;
+
 /// A test of one string-value.
 #[derive(Clone, Debug)]
 pub enum ValueTest {
@@ -77,6 +83,18 @@ impl ValueTest {
         functions.iter().rev().fold(test, |test, function| {
             Self::Transformed(Box::new((Transform::new(function), test)))
         })
+    }
+
+    /// An upper bound of the steps that testing a value, or a chunk of one, of `bytes` bytes takes.
+    pub fn steps(&self, bytes: usize) -> usize {
+        match self {
+            Self::Matches(pattern) => bytes * STEPS_PER_STATE * pattern.state_count(),
+            // In lower case, the value is tested twice where a capital sigma may end a word.
+            Self::Transformed(transformed) => {
+                bytes * STEPS_PER_TRANSFORMED_BYTE + 2 * transformed.1.steps(bytes)
+            }
+            _ => bytes,
+        }
     }
 
     /// Whether it holds for a complete value.

@@ -1,7 +1,7 @@
 //! Tests a string-value that arrives in chunks.
 
 use super::transform::TransformedWatcher;
-use super::{compare_numbers, NumberReader, ValueTest};
+use super::{compare_numbers, NumberReader, ValueTest, STEPS_PER_STATE};
 use crate::xpath::date::DateReader;
 use crate::xpath::regex::PatternMatcher;
 
@@ -48,7 +48,24 @@ impl StringValueWatcher {
     }
 
     /// Adds the next chunk; `test` is the test that the watcher was created for.
-    pub fn feed(&mut self, test: &ValueTest, text: &str) {
+    pub fn feed(&mut self, test: &ValueTest, text: &str) -> usize {
+        if let (Self::Pattern(matcher), ValueTest::Matches(pattern)) = (&mut *self, test) {
+            let has_matched = matcher.feed(pattern, text);
+            let steps = text.len() + matcher.take_visits() * STEPS_PER_STATE;
+            if has_matched {
+                *self = Self::Decided(true);
+            }
+            return steps;
+        }
+        if let Self::Decided(_) = self {
+            return 0;
+        }
+        self.feed_simple(test, text);
+        test.steps(text.len())
+    }
+
+    /// Adds the next chunk to a test that is neither decided nor a pattern.
+    fn feed_simple(&mut self, test: &ValueTest, text: &str) {
         let chunk = text.as_bytes();
         match (&mut *self, test) {
             (Self::Matched(matched), ValueTest::Text(text, equal)) => {
@@ -110,12 +127,6 @@ impl StringValueWatcher {
                 if *length as f64 > *n {
                     // A longer value compares in the same way.
                     *self = Self::Decided(compare_numbers(*length as f64, *op, *n));
-                }
-            }
-            (Self::Pattern(matcher), ValueTest::Matches(pattern)) => {
-                let has_matched = matcher.feed(pattern, text);
-                if has_matched {
-                    *self = Self::Decided(true);
                 }
             }
             (Self::Date(reader), _) => reader.feed(text),

@@ -91,7 +91,9 @@ impl TransformedWatcher {
                 let normal = self.normalize_space(chunk);
                 self.inner.feed(test, &normal);
             }
-            Transform::UpperCase => self.inner.feed(test, &chunk.to_uppercase()),
+            Transform::UpperCase => {
+                self.inner.feed(test, &chunk.to_uppercase());
+            }
             Transform::Translate(replacements) => {
                 self.inner.feed(test, &translate(replacements, chunk));
             }
@@ -137,7 +139,9 @@ impl TransformedWatcher {
         }
         if let Some(at_word_end) = &mut self.at_word_end {
             match text.chars().find_map(significance) {
-                None => at_word_end.feed(test, &text.to_lowercase()),
+                None => {
+                    at_word_end.feed(test, &text.to_lowercase());
+                }
                 Some(Significance::Cased) => self.at_word_end = None,
                 Some(Significance::Uncased) => {
                     self.inner = self.at_word_end.take().expect("just tested");

@@ -15,13 +15,13 @@ from penstock.errors.classes import (
 ERRORS: dict[str, ErrorSpec] = {
     "limit.candidates": ErrorSpec(
         DocumentError,
-        "a document has more undecided nodes at a time than the limit",
+        "an explained query has more undecided nodes at a time than the limit",
         "Narrow the query, or raise the limit; conditions on later nodes leave earlier ones"
         " undecided.",
     ),
     "limit.comparison": ErrorSpec(
         DocumentError,
-        "a document has more text in compared or counted nodes than the limit",
+        "an explained query has more text in compared or counted nodes than the limit",
         "Narrow the query: compare values of smaller elements, such as `@id = ref` instead of"
         " `. = //ref`.",
     ),

@@ -53,8 +53,9 @@ ERRORS: dict[str, ErrorSpec] = {
     ),
     "mapping.copies": ErrorSpec(
         DocumentError,
-        "rewriting would copy more of a document than the limit",
-        "Exchange copies a node into each of its children: split the document into smaller ones.",
+        "rewriting would copy or insert more nodes than the limit",
+        "Exchange copies a node into each of its children, and Insert creates a path in each"
+        " element: split the document into smaller ones.",
     ),
     "mapping.depth": ErrorSpec(
         DocumentError,

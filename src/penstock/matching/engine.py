@@ -112,8 +112,8 @@ class EngineMatcher(Protocol):
     ) -> Mapping[str, Sequence[Fragment]]:
         """The fragments that these subscriptions select in a document known to be well-formed.
 
-        Omits subscriptions whose fragments cannot be computed in bounded memory: keywords with
-        ``OR`` in a large document.
+        Omits subscriptions whose fragments cannot be computed in bounded memory, keywords with
+        ``OR`` in a large document, or within the work budget of the document.
         """
 
     def explain(self, document: Buffer, subscription: str) -> Explanation | None:

@@ -10,12 +10,17 @@ exceeded, idle caches are discarded; then the cache in use is evicted and rebuil
 thread may exceed it by a sixteenth during a document."""
 
 UNDECIDED_MAX: Final[int] = 1 << 20
-"""Undecided candidate nodes per document; beyond it, the document is refused with the code
-`limit.candidates`."""
+"""Undecided candidate nodes per document; beyond it, the subscriptions with the most are set aside,
+and an explanation is refused with the code `limit.candidates`."""
 
 COMPARED_BYTES_MAX: Final[int] = 64 << 20
 """Bytes of string-values per document that are stored to compare two paths (``[a = b]``) and to
-count nodes; beyond it, the document is refused with the code `limit.comparison`."""
+count nodes; beyond it, the subscriptions with the most are set aside, and an explanation is refused
+with the code `limit.comparison`."""
+
+SELECTED_BYTES_MAX: Final[int] = 256 << 20
+"""Bytes of all fragments that subscriptions select in a document; beyond it, those of the
+subscriptions with the most are not determined. Fixed: the native core uses the same value."""
 
 WITNESSES_MAX: Final[int] = 64
 """Nodes that an explanation lists; it always reports the total count."""

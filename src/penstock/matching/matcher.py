@@ -136,8 +136,9 @@ class Matcher:
     ) -> Mapping[str, Sequence[Fragment]]:
         """The fragments that these subscriptions select in a document that matched them.
 
-        Omits subscriptions whose fragments cannot be computed in bounded memory: keywords with
-        ``OR`` in a document beyond :data:`~penstock.matching.limits.KEYWORD_WINDOW_MAX`.
+        Omits subscriptions whose fragments cannot be computed in bounded memory, keywords with
+        ``OR`` in a document beyond :data:`~penstock.matching.limits.KEYWORD_WINDOW_MAX`, or within
+        the work budget of the document.
         """
         for name in ids:
             if utf8_size(name) is None:

@@ -113,6 +113,7 @@ class NativeMatcher(NativeSnapshotMatcher):
         return {
             name: tuple(_fragment(document, context, node) for node in nodes)
             for name, nodes in zip(subscriptions, selected, strict=True)
+            if nodes is not None
         }
 
     def explain(self, document: Buffer, subscription: str) -> Explanation | None:

@@ -175,8 +175,8 @@ class Matches:
         self.fragments = MappingProxyType(dict(fragments or {}))
         """The fragments that each query selected; empty unless requested."""
         self.untold = frozenset(untold)
-        """Ids whose requested fragments cannot be computed in bounded memory: keywords with ``OR``
-        in a large document."""
+        """Ids that match, but whose requested fragments cannot be computed in bounded memory,
+        keywords with ``OR`` in a large document, or within the document's work budget."""
         self.set_aside = frozenset(set_aside)
         """Ids that were set aside: it is unknown whether they match, because the document's work
         budget was spent. None of them is in :attr:`ids`, and :attr:`work_error` names them. All

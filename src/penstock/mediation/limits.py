@@ -5,8 +5,9 @@ from __future__ import annotations
 from typing import Final
 
 COPIES_MAX: Final[int] = 1_000_000
-"""Elements and texts that Exchange and Downgrade may copy per document; beyond it, the document is
-refused with ``mapping.copies``."""
+"""Elements and texts that Exchange and Downgrade may copy per document, and elements that Insert
+may create after the first of each path; beyond it, the document is refused with
+``mapping.copies``."""
 
 COPIED_NODE_BYTES: Final[int] = 64
 """Bytes of copied text or attribute values that count as one more copied node, since copies of a

@@ -143,6 +143,7 @@ class NativeRewriting:
         return {
             name: tuple(fragment_of(document, context, part) for part in parts)
             for name, parts in zip(subscriptions, selected, strict=True)
+            if parts is not None
         }
 
 

@@ -249,11 +249,12 @@ class BatchMatcher:
     ) -> tuple[BatchOutcomes, pa.Array[Any]]:
         """The fragments of each match; null where they are not wanted.
 
-        Also null where they cannot be determined in bounded memory: the answers of a keyword query
-        with OR in a document that is too large. The complete document is delivered instead. Past
-        the limit of the subscription, by default
-        :data:`~penstock.workspace.limits.DELIVERY_FRAGMENTS_MAX`, a last fragment states how many
-        are omitted.
+        Also null where they cannot be determined in bounded memory, the answers of a keyword query
+        with OR in a document that is too large, or within the document's work budget. The complete
+        document is delivered instead. Past the limit of the subscription, by default
+        :data:`~penstock.workspace.limits.DELIVERY_FRAGMENTS_MAX`, or past
+        :data:`~penstock.workspace.limits.DELIVERY_FRAGMENT_BYTES_MAX` bytes, a last fragment states
+        how many are omitted.
 
         Returns
         -------

@@ -2,15 +2,21 @@
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from collections.abc import Sequence
 from itertools import accumulate
-from typing import Any
+from typing import Any, Final
 
 import pyarrow as pa
 
 from penstock.documents import Fragment
 from penstock.matching.path_returns import KIND, PathReturns, columns_of
+from penstock.workspace.limits import DELIVERY_FRAGMENT_BYTES_MAX
 from penstock.workspace.table_schemas import FRAGMENTS, MORE_FRAGMENTS, SPAN
+
+
+UTF8_BYTES_MAX: Final = 4
+"""Bytes of a character in UTF-8."""
 
 
 class FragmentRows:
@@ -29,9 +35,10 @@ class FragmentRows:
         self._ends: list[int] = []
 
     def add(self, match: int, fragments: Sequence[Fragment], limit: int) -> int:
-        """Add the first fragments of a match; past ``limit``, one that states how many are omitted.
+        """Add the first fragments of a match; past a limit, one that states how many are omitted.
 
-        If a fragment cannot be converted to XML, nothing is added.
+        The limits are ``limit`` fragments and :data:`DELIVERY_FRAGMENT_BYTES_MAX` bytes. If a
+        fragment cannot be converted to XML, nothing is added.
 
         Returns
         -------
@@ -44,6 +51,16 @@ class FragmentRows:
         else:
             columns = columns_of(fragments[:limit])
             kinds = [fragment.kind for fragment in fragments[:limit]]
+        count = _fitting(columns.xml)
+        if count < len(kinds):
+            spans = sum(columns.span_counts[:count])
+            columns = columns._replace(
+                span_counts=columns.span_counts[:count],
+                starts=columns.starts[:spans],
+                ends=columns.ends[:spans],
+                xml=columns.xml[:count],
+            )
+            kinds = kinds[:count]
         self._matches.append(match)
         self._counts.append(len(kinds))
         self._kinds += kinds
@@ -81,6 +98,14 @@ class FragmentRows:
         )
         offsets = pa.array([*starts, start], pa.int32())
         return pa.ListArray.from_arrays(offsets, fragments, type=FRAGMENTS)
+
+
+def _fitting(xml: Sequence[str]) -> int:
+    """The number of fragments, at least one, that fit into the bytes of a delivery."""
+    if sum(map(len, xml)) * UTF8_BYTES_MAX <= DELIVERY_FRAGMENT_BYTES_MAX:
+        return len(xml)
+    ends = list(accumulate(len(each.encode()) for each in xml))
+    return max(1, bisect_right(ends, DELIVERY_FRAGMENT_BYTES_MAX)) if ends else 0
 
 
 def _structs(type_: pa.DataType, columns: list[Any]) -> pa.StructArray:

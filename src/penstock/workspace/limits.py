@@ -87,3 +87,7 @@ were left out."""
 
 SUBSCRIPTION_FRAGMENTS_MAX: Final[int] = 100_000
 """The largest limit on the fragments in a delivery that a subscription can set."""
+
+DELIVERY_FRAGMENT_BYTES_MAX: Final[int] = 16_777_216
+"""Bytes of the fragments in a delivery, in UTF-8. Those past it are left out, except the first, and
+the fragment of the kind `more` counts them."""

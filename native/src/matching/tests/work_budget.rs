@@ -5,6 +5,10 @@ use crate::reader::Limits;
 
 /// A matcher whose documents may take few steps.
 fn limited(index: &mut PathIndex, work: u64) -> PathMatcher {
+    limited_to(index, work, LARGE_CACHE)
+}
+
+fn limited_to(index: &mut PathIndex, work: u64, run: RunLimits) -> PathMatcher {
     let limits = Limits {
         work,
         ..Limits::default()
@@ -14,7 +18,7 @@ fn limited(index: &mut PathIndex, work: u64) -> PathMatcher {
             limits,
             ..ReaderOptions::default()
         },
-        run: LARGE_CACHE,
+        run,
     };
     PathMatcher::new(index.snapshot(), Arc::new(Pool::new(options)))
 }
@@ -103,8 +107,8 @@ fn the_steps_of_a_document_are_bounded_and_repeatable() {
         matched.counters.steps
     };
     let first = steps();
-    let one_reading = 300 * (document.len() as u64 + 2_000) + 60 * queries.len() as u64;
-    assert!(first > one_reading && first < 7 * one_reading, "{first}");
+    let one_reading = 300 * (document.len() as u64 + 1_000) + 30 * queries.len() as u64;
+    assert!(first > one_reading && first < 5 * one_reading, "{first}");
     assert_eq!(steps(), first);
 }
 
@@ -119,7 +123,7 @@ fn the_segments_of_an_index_share_one_budget() {
             index.snapshot();
         }
     }
-    let matcher = limited(&mut index, 300);
+    let matcher = limited(&mut index, 600);
     assert!(matcher.numbered().snapshot.views.len() > 1);
     let set_aside = check_outcome(&matcher, &queries, &document).expect("exact");
     assert!(!set_aside.is_empty() && set_aside.len() < queries.len());
@@ -153,4 +157,74 @@ fn a_stream_has_the_budget_of_its_size() {
     let whole = match_bytes(&matcher, document.as_bytes()).expect("well-formed");
     assert_eq!(streamed.set_aside, whole.set_aside);
     assert_eq!(streamed.handles, whole.handles);
+}
+
+#[test]
+fn queries_with_too_many_pending_matches_are_set_aside() {
+    let mut queries: Vec<String> = (0..20)
+        .map(|at| format!("//a[c = {at}][.//b != {at}]//a[b != {at}]//a[c != {at}]/b"))
+        .collect();
+    queries.push("//b".to_owned());
+    let inner = "<b>1</b>".repeat(5) + "<c>1</c>";
+    let document = format!("{}{inner}{}", "<a>".repeat(20), "</a>".repeat(20));
+    let mut index = index_of(&queries);
+    let run = RunLimits {
+        undecided_max: 300,
+        ..LARGE_CACHE
+    };
+    let matcher = limited_to(&mut index, u64::MAX, run);
+    let set_aside = check_outcome(&matcher, &queries, &document).expect("exact");
+    assert!(!set_aside.is_empty());
+    assert!(!set_aside.contains(&"20".to_owned()));
+}
+
+/// The positions of the queries whose fragments are determined.
+fn selected(matcher: &PathMatcher, queries: &[String], document: &str) -> Vec<usize> {
+    let handle = |at: usize| matcher.numbered().handle(&at.to_string()).expect("an id");
+    let handles: Vec<u32> = (0..queries.len()).map(handle).collect();
+    let mut source = DocumentSource::Bytes(document.as_bytes());
+    let (nodes, _) = matcher.select(&mut source, &handles).expect("well-formed");
+    let determined = nodes
+        .iter()
+        .enumerate()
+        .filter(|(_, nodes)| nodes.is_some());
+    determined.map(|(at, _)| at).collect()
+}
+
+#[test]
+fn fragments_that_take_too_many_steps_are_not_determined() {
+    let (queries, document) = hostile();
+    let mut index = index_of(&queries);
+    let unlimited = limited(&mut index, 1 << 40);
+    let limited = selected(&limited(&mut index, 300), &queries, &document);
+    assert!(limited.len() < 150, "{}", limited.len());
+    assert!(limited.contains(&200) && limited.contains(&201));
+    let unlimited = selected(&unlimited, &queries, &document);
+    assert_eq!(unlimited.len(), queries.len());
+}
+
+#[test]
+fn an_explanation_has_a_budget() {
+    let (queries, document) = hostile();
+    let mut index = index_of(&queries);
+    for (work, is_explained) in [(1, false), (1 << 30, true)] {
+        let matcher = limited(&mut index, work);
+        let handle = matcher.numbered().handle("0").expect("an id");
+        let explained = matcher.explain(&mut DocumentSource::Bytes(document.as_bytes()), handle);
+        assert_eq!(explained.is_ok(), is_explained);
+    }
+}
+
+#[test]
+fn a_pattern_is_charged_by_its_active_states() {
+    let text = "a".repeat(5_000);
+    let document = format!("<r><p>{text}</p></r>");
+    let steps = |pattern: &str| {
+        let queries = vec![format!("//p[matches(., '{pattern}')]")];
+        let matcher = limited(&mut index_of(&queries), u64::MAX);
+        let matched = match_bytes(&matcher, document.as_bytes()).expect("well-formed");
+        matched.counters.steps
+    };
+    let (simple, many_states) = (steps("[ab][bc]"), steps("[ab]*(a|b){1,200}[bc]"));
+    assert!(many_states > 50 * simple, "{simple} {many_states}");
 }

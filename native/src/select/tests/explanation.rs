@@ -4,7 +4,7 @@ use proptest::prelude::*;
 
 use crate::reader::{Reader, ReaderOptions};
 use crate::select::explanation::{Witness, NODES_MAX};
-use crate::select::{explain, Explanation, SelectedNode, CANDIDATES_MAX};
+use crate::select::{explain, Explanation, SelectedNode, SelectionOptions};
 use crate::xpath::ast::{Axis, Path, Query};
 use crate::xpath::{parse, Namespaces};
 
@@ -15,7 +15,7 @@ use super::reference;
 fn explanation(document: &str, query: &str) -> Explanation {
     let query = parse(query, &Namespaces::default()).expect("a valid query");
     let mut reader = Reader::new(ReaderOptions::default());
-    explain(&query, CANDIDATES_MAX, |selection| {
+    explain(&query, SelectionOptions::default(), |selection| {
         reader
             .read_slice(document.as_bytes(), selection)
             .map(|_| ())
@@ -124,8 +124,10 @@ fn prefix(path: &Path, step: usize, predicates: usize) -> Query {
 
 fn check(root: &Item, query: &Query) -> Result<(), TestCaseError> {
     let tree = tree(root);
-    let explained =
-        explain(query, CANDIDATES_MAX, |selection| read(root, selection)).expect("within limits");
+    let explained = explain(query, SelectionOptions::default(), |selection| {
+        read(root, selection)
+    })
+    .expect("within limits");
     let selected = reference::select(&tree, query);
     prop_assert_eq!(explained.count, selected.len() as u64);
     let orders: Vec<usize> = explained

@@ -31,6 +31,11 @@ pub struct Pattern {
 }
 
 impl Pattern {
+    /// Number of states of the automaton.
+    pub fn state_count(&self) -> usize {
+        self.states.len()
+    }
+
     /// Whether some part of the text matches.
     pub fn is_match(&self, text: &str) -> bool {
         let mut matcher = PatternMatcher::default();
@@ -46,31 +51,42 @@ pub struct PatternMatcher {
     waiting: Vec<StateId>,
     last: Option<char>,
     matched: bool,
+    /// States visited so far.
+    visits: usize,
 }
 
 impl PatternMatcher {
+    /// The number of states visited since the last call.
+    pub fn take_visits(&mut self) -> usize {
+        std::mem::take(&mut self.visits)
+    }
+
     /// Adds the next chunk; whether the pattern has matched.
     pub fn feed(&mut self, pattern: &Pattern, chunk: &str) -> bool {
         let mut visited = Visited::new(pattern.states.len());
-        let mut stack = Vec::new();
+        let (mut stack, mut arrived) = (Vec::new(), Vec::new());
+        self.visits += pattern.states.len() / 8;
         for character in chunk.chars() {
             if self.matched {
                 break;
             }
-            let mut arrived = Vec::with_capacity(self.waiting.len());
+            arrived.clear();
             visited.clear();
+            let mut visits = 0;
             self.matched = self.visit(
                 pattern,
                 Some(character),
                 &mut visited,
                 &mut stack,
+                &mut visits,
                 |class, next| {
                     if pattern.classes[class as usize].contains(character) {
                         arrived.push(next);
                     }
                 },
             );
-            self.waiting = arrived;
+            self.visits += visits;
+            std::mem::swap(&mut self.waiting, &mut arrived);
             self.last = Some(character);
         }
         self.matched
@@ -79,7 +95,15 @@ impl PatternMatcher {
     /// Whether the pattern matches the chunks so far, taken as the complete text.
     pub fn finish(&self, pattern: &Pattern) -> bool {
         let mut visited = Visited::new(pattern.states.len());
-        self.matched || self.visit(pattern, None, &mut visited, &mut Vec::new(), |_, _| {})
+        self.matched
+            || self.visit(
+                pattern,
+                None,
+                &mut visited,
+                &mut Vec::new(),
+                &mut 0,
+                |_, _| {},
+            )
     }
 
     /// Visits all states that are reachable without a character, from the waiting states and from the
@@ -90,6 +114,7 @@ impl PatternMatcher {
         next: Option<char>,
         visited: &mut Visited,
         stack: &mut Vec<StateId>,
+        visits: &mut usize,
         mut consume: impl FnMut(u32, StateId),
     ) -> bool {
         let (at_start, at_end) = self.assertions(pattern, next);
@@ -97,6 +122,7 @@ impl PatternMatcher {
         stack.push(pattern.start);
         stack.extend_from_slice(&self.waiting);
         while let Some(state) = stack.pop() {
+            *visits += 1;
             if !visited.insert(state) {
                 continue;
             }

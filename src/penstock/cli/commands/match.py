@@ -41,7 +41,7 @@ if TYPE_CHECKING:
     from penstock.matching import Counters, Explanation, Matches
     from penstock.mediation import Mapping
 
-FRAGMENTS_OMITTED = "(the document is too large to locate these keywords in it)"
+FRAGMENTS_OMITTED = "(locating the fragments exceeds a limit of memory or work)"
 """Printed instead of the fragments of a query with ``OR``."""
 
 

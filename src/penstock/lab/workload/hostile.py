@@ -386,6 +386,54 @@ def _keywords_missing(count: int) -> HostileCase:
     )
 
 
+def _small_document(count: int) -> HostileCase:
+    document = "<r>" + _nested("ab" * 36, '<b k="1">1</b>' * 36) + "</r>"
+    return HostileCase(
+        "a small document: values of ancestors and descendants",
+        _document(document),
+        tuple(f"//*[@k != {at}]//*[@k < {at + 1}]//b[. != {at}]" for at in range(count)),
+    )
+
+
+def _small_negations(count: int) -> HostileCase:
+    document = "<r>" + _nested("a" * 140) + "</r>"
+    return HostileCase(
+        "a small document: negations",
+        _document(document),
+        tuple(f"//*[not(.//c)]//a[not(@k={at})][{at + 500}]" for at in range(count)),
+    )
+
+
+def _patterns(count: int) -> HostileCase:
+    document = "<r>" + _nested("a" * 20, "xy" * 2_000) + "</r>"
+    return HostileCase(
+        "patterns with many active states",
+        _document(document),
+        tuple(
+            f"//a[matches(., '[xy]*(x|y){{1,{at % 90 + 2}}}z')][{at + 2}]" for at in range(count)
+        ),
+    )
+
+
+def _string_functions(count: int) -> HostileCase:
+    document = "<r>" + _nested("ab" * 90, "<b>x y</b>" * 180) + "</r>"
+    return HostileCase(
+        "string functions of nested elements",
+        _document(document),
+        tuple(f"//a[string-length(normalize-space(.)) = {at + 20_000}]" for at in range(count)),
+    )
+
+
+def _compared_paths(count: int) -> HostileCase:
+    inner = "".join(f"<b>{at}</b><c>{at + 5_000}</c>" for at in range(500))
+    document = "<r>" + _nested("a" * 100, inner) + "</r>"
+    return HostileCase(
+        "comparisons of two paths",
+        _document(document),
+        tuple(f"//*[.//b = .//c][{at + 2}]" for at in range(count)),
+    )
+
+
 def _cheap(count: int) -> HostileCase:
     document = "<r>" + "".join(f'<p v="{at}"><q>{at % 9}</q></p>' for at in range(4_000)) + "</r>"
     return HostileCase(
@@ -424,6 +472,11 @@ _CASES: tuple[Callable[[int], HostileCase], ...] = (
     _wildcards,
     _ambiguous_values,
     _pending,
+    _small_document,
+    _small_negations,
+    _patterns,
+    _string_functions,
+    _compared_paths,
     _keywords,
     _keywords_missing,
     _cheap,

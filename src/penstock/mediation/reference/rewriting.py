@@ -171,11 +171,8 @@ class _Rewriting:
             made = waiting.pop()
             values = sum(len(each.value.encode()) for each in made.attributes)
             texts = [len(each.text.encode()) for each in made.children if isinstance(each, Text)]
-            self._copied += 1 + values // limits.COPIED_NODE_BYTES
-            self._copied += sum(1 + size // limits.COPIED_NODE_BYTES for size in texts)
-            if self._copied > limits.COPIES_MAX:
-                message = f"more than {limits.COPIES_MAX} nodes would be copied"
-                raise error("mapping.copies", message)
+            copies = sum(1 + size // limits.COPIED_NODE_BYTES for size in (values, *texts))
+            self._count_copies(copies)
             made.children = [
                 replace(each, attributes=list(each.attributes))
                 if isinstance(each, _Element)
@@ -184,6 +181,13 @@ class _Rewriting:
             ]
             waiting.extend(made.elements())
         return top
+
+    def _count_copies(self, nodes: int) -> None:
+        """Refuses the document if too many nodes are copied or inserted."""
+        self._copied += nodes
+        if self._copied > limits.COPIES_MAX:
+            message = f"more than {limits.COPIES_MAX} nodes would be copied or inserted"
+            raise error("mapping.copies", message)
 
     # The other operators
 
@@ -277,16 +281,18 @@ class _Rewriting:
             first = moved[0]
             assert isinstance(first, _Element), "the virtual node has only elements"
             namespaces = first.namespaces
-        inner = element
+        inner, created = element, 0
         for length, name in enumerate(operator.path, 1):
             made = shared.get(operator.path[:length]) if length <= operator.shared else None
             if made is None:
                 made = _Element(name, namespaces, None, None)
                 inner.children.append(made)
+                created += 1
             if length <= operator.shared:
                 shared[operator.path[:length]] = made
             inner = made
         inner.children += moved
+        self._count_copies(max(created - 1, 0))
         path = "/".join(map(str, operator.path))
         number = sum(isinstance(each, _Element) for each in moved)
         self._record(operator, element, f"{number} moved into a new {path}")
