@@ -46,6 +46,9 @@ const EXPLANATION_BUDGETS: u64 = 10;
 /// document that spends its work budget.
 const CLASS_PARTS_CACHED_BYTES_MAX: usize = 16 * 1024 * 1024;
 
+/// A result for each query; `None` for those whose evaluation spent the work budget.
+pub type ByQuery<T> = Vec<Option<T>>;
+
 /// Matches documents against a snapshot of an index of path subscriptions.
 pub struct PathMatcher<E: PathEngine = AutomatonEngine> {
     numbered: NumberedSnapshot<Segment>,
@@ -315,7 +318,7 @@ impl<E: PathEngine> PathMatcher<E> {
         source: &mut EventSource<'_, '_>,
         classes: &[(usize, u32)],
         (detail, work): (ResultDetail, DocumentWork),
-    ) -> Result<(Vec<Option<QueryResult>>, u64, Option<Summary>), MatchError> {
+    ) -> Result<(ByQuery<QueryResult>, u64, Option<Summary>), MatchError> {
         let mut results: Vec<Option<QueryResult>> = vec![None; classes.len()];
         let mut steps = 0;
         if classes.is_empty() {
@@ -394,7 +397,7 @@ impl<E: PathEngine> PathMatcher<E> {
         &self,
         document: &mut DocumentSource<'_>,
         handles: &[u32],
-    ) -> Result<(Vec<Option<Vec<SelectedNode>>>, Summary), MatchError> {
+    ) -> Result<(ByQuery<Vec<SelectedNode>>, Summary), MatchError> {
         let mut source = EventSource::unmapped(document);
         let (outcomes, summary) = self.select_nodes(&mut self.pool.take(), &mut source, handles)?;
         let nodes = |outcome: Option<QueryResult>| outcome.map(|outcome| outcome.nodes);
@@ -407,7 +410,7 @@ impl<E: PathEngine> PathMatcher<E> {
         &self,
         source: &mut EventSource<'_, '_>,
         handles: &[u32],
-    ) -> Result<(Vec<Option<Vec<Fragment>>>, Summary), MatchError> {
+    ) -> Result<(ByQuery<Vec<Fragment>>, Summary), MatchError> {
         let mut worker = self.pool.take();
         let (outcomes, summary) = self.select_nodes(&mut worker, source, handles)?;
         let is_set_aside: Vec<bool> = outcomes.iter().map(Option::is_none).collect();
@@ -430,7 +433,7 @@ impl<E: PathEngine> PathMatcher<E> {
         worker: &mut PathWorker<E>,
         source: &mut EventSource<'_, '_>,
         handles: &[u32],
-    ) -> Result<(Vec<Option<QueryResult>>, Summary), MatchError> {
+    ) -> Result<(ByQuery<QueryResult>, Summary), MatchError> {
         let classes: Vec<(usize, u32)> = handles
             .iter()
             .map(|&handle| self.numbered.class_of(handle))

@@ -14,6 +14,7 @@ use super::reader::{
 use crate::dispatch::batch::Batch;
 use crate::dispatch::outcome::{Counters, MatchError, Matched};
 use crate::dispatch::DocumentMatcher;
+use crate::matching::matcher::ByQuery;
 use crate::reader::Summary;
 
 /// The counters by name.
@@ -65,15 +66,11 @@ fn match_error(error: MatchError) -> PyErr {
 }
 
 /// Results by subscription and the summary of the reading, or the refusal.
-pub(super) type FoundTuple<T> = (
-    Vec<Option<Vec<T>>>,
-    Option<SummaryTuple>,
-    Option<RefusalTuple>,
-);
+pub(super) type FoundTuple<T> = (ByQuery<Vec<T>>, Option<SummaryTuple>, Option<RefusalTuple>);
 
 /// Converts the results by subscription.
 pub(super) fn found_tuple<T>(
-    found: Result<(Vec<Option<Vec<T>>>, Summary), MatchError>,
+    found: Result<(ByQuery<Vec<T>>, Summary), MatchError>,
 ) -> PyResult<FoundTuple<T>> {
     let (found, refusal) = or_refusal(found)?;
     let (found, summary) = found.unzip();

@@ -71,7 +71,7 @@ limits! {
     window_bytes: usize = 64 << 10;
     /// Steps of matching for each byte of a document. Past it, the most expensive queries are set
     /// aside for the document.
-    work: u64 = 500;
+    work: u64 = 1_000;
 }
 
 impl Limits {

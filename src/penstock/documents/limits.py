@@ -76,7 +76,7 @@ class Limits:
     window_bytes: int = 64 * KIB
     """Bytes read from a stream at a time."""
 
-    work: int = 500
+    work: int = 1_000
     """Steps of matching for each byte of a document; a step takes roughly a nanosecond. Past this
     work budget, the most expensive subscriptions are set aside for the document, and all others are
     matched exactly. A document of any size may take the steps of 1,000 bytes more and, by default,
