@@ -104,9 +104,9 @@ def test_a_subscription_limits_its_fragments(tmp_path: Path) -> None:
     outcomes = limited.match(pa.RecordBatch.from_arrays([contents], names=["content"]))
     outcomes, given = limited.with_fragments(contents, outcomes, "all")
     (names,) = limited.subscription_columns(outcomes, ["subscription"])
+    fragments: list[Any] = given.to_pylist()
     last = {
-        name: parts[-1]["xml"]
-        for name, parts in zip(names.to_pylist(), given.to_pylist(), strict=True)
+        name: parts[-1]["xml"] for name, parts in zip(names.to_pylist(), fragments, strict=True)
     }
     assert last == {
         "anna.few": "<!-- 2 more -->",

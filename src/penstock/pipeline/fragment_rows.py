@@ -14,7 +14,6 @@ from penstock.matching.path_returns import KIND, PathReturns, columns_of
 from penstock.workspace.limits import DELIVERY_FRAGMENT_BYTES_MAX
 from penstock.workspace.table_schemas import FRAGMENTS, MORE_FRAGMENTS, SPAN
 
-
 UTF8_BYTES_MAX: Final = 4
 """Bytes of a character in UTF-8."""
 
