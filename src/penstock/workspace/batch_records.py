@@ -81,11 +81,9 @@ class BatchRecords:
         """All records, in batch order."""
         return [_read_record(path) for path in sorted(self._folder.glob("*.json"))]
 
-    def delete_before(self, batch: int) -> None:
-        """Delete the records of earlier batches."""
-        for record in self.all():
-            if record.batch < batch:
-                self._path(record.batch).unlink()
+    def delete(self, batch: int) -> None:
+        """Delete the record of a batch."""
+        self._path(batch).unlink(missing_ok=True)
 
     def _path(self, batch: int) -> Path:
         return self._folder / f"{batch:012}.json"

@@ -71,6 +71,10 @@ UNCOMMITTED_HOURS: Final[int] = 168
 """Age in hours at which a file in a table's folder is removed that no commit ever referred to: left
 by a task that failed, or written by a batch that is still running."""
 
+BATCH_RECORD_HOURS: Final[int] = 1
+"""Hours for which the record of a committed batch is kept: it states which subscriptions and
+mappings the batch used."""
+
 LOG_BYTES_MAX: Final[int] = 64 << 20
 """Bytes of the log of Spark's messages above which it is emptied."""
 

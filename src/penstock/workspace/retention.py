@@ -29,6 +29,7 @@ from penstock.workspace.delta import last_committed_batch
 from penstock.workspace.index_versions import files_of
 from penstock.workspace.layout import WorkspaceLayout
 from penstock.workspace.limits import (
+    BATCH_RECORD_HOURS,
     LEFTOVER_HOURS,
     LOG_BYTES_MAX,
     OBSOLETE_HOURS,
@@ -70,7 +71,7 @@ def file_removals(layout: WorkspaceLayout, *, now: datetime) -> list[Removal]:
     tables = layout.tables
     found = [
         _files("processed inbox files", processed_files(layout)),
-        _records(layout),
+        _records(layout, now),
         _files("temporary files of interrupted processes", _temporary_files(layout, now)),
         *(
             _files(f"obsolete files of table {name}", _obsolete_files(getattr(tables, name)))
@@ -271,16 +272,21 @@ def _replayable(layout: WorkspaceLayout) -> list[BatchRecord]:
     ]
 
 
-def _records(layout: WorkspaceLayout) -> Removal:
-    """Records of committed batches that Spark will not replay."""
-    streams = _recorded_streams(layout)
-    count = sum(record.batch < last for records, last in streams for record in records.all())
+def _records(layout: WorkspaceLayout, now: datetime) -> Removal:
+    """Records of committed batches that Spark will not replay, and that are not recent."""
+    recent = now - timedelta(hours=BATCH_RECORD_HOURS)
+    removable = [
+        (records, record)
+        for records, last in _recorded_streams(layout)
+        for record in records.all()
+        if record.batch < last and record.at < recent
+    ]
 
     def delete() -> None:
-        for records, last in streams:
-            records.delete_before(last)
+        for records, record in removable:
+            records.delete(record.batch)
 
-    return Removal("records of committed batches", count, None, delete)
+    return Removal("records of committed batches", len(removable), None, delete)
 
 
 def _recorded_streams(layout: WorkspaceLayout) -> list[tuple[BatchRecords, int]]:
