@@ -81,6 +81,7 @@ crate-tests:
 bench: $(VENV)/.optimized ## Measure every budget and write benchmarks/results
 	$(BIN)/penstock bench reader --check --write benchmarks/results
 	$(BIN)/penstock bench paths --check --write benchmarks/results
+	$(BIN)/penstock bench results --check --write benchmarks/results
 	$(BIN)/penstock bench index --check --write benchmarks/results
 	$(BIN)/penstock bench keywords --check --write benchmarks/results
 	$(BIN)/penstock bench mediation --check --write benchmarks/results

@@ -110,16 +110,20 @@ def test_publish_reads_paths_from_a_file_or_standard_input(
 ) -> None:
     penstock("init")
     (folder / "list").write_text("good.xml\n\ninside\r\n", "utf-8")
-    done = penstock("publish", "--publisher", "p", "--from-file", "list", "--json")
+    done = penstock("publish", "--publisher", "p", "--from", "list", "--json")
     assert [row["file"] for row in done.rows[:-1]] == [
         "good.xml",
         "inside/a.xml",
         "inside/deep/b.xml",
     ]
-    arguments = ("publish", "--publisher", "p", "--from-file", "-")
+    arguments = ("publish", "--publisher", "p", "--from", "-")
     assert with_stdin(monkeypatch, b"good.xml\n", *arguments).out == (
         "       1  good.xml (already known)\n"
     )
+    odd = folder / "line\nfeed.xml"
+    odd.write_bytes(GOOD + b"<!-- -->")
+    terminated = with_stdin(monkeypatch, b"good.xml\0line\nfeed.xml\0", *arguments, "--json")
+    assert [row["file"] for row in terminated.rows[:-1]] == ["good.xml", "line\nfeed.xml"]
     both = with_stdin(monkeypatch, GOOD, *arguments, "-")
     assert (both.code, "input is either" in both.err) == (2, True)
     assert penstock("publish", "--from-file", "missing").code == 2

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from datetime import timedelta
 from pathlib import Path
 
@@ -150,3 +151,60 @@ def test_invalid_arguments_are_refused_immediately(
     with pytest.raises(PenstockError) as refused:
         match_documents(documents, **{"versions": "x", **arguments})  # type: ignore[arg-type]
     assert refused.value.code == code
+
+
+@pytest.mark.parametrize("shards", [1, 2])
+def test_the_callers_own_columns_and_the_subscriber_are_in_the_result(
+    documents: DataFrame, tmp_path: Path, shards: int
+) -> None:
+    versions = write_shards(str(tmp_path), subscription_table(QUERIES), shards)
+    typed = documents.selectExpr(
+        "*", "named_struct('rank', sequence * 2, 'tags', array(document)) AS origin"
+    )
+    outcomes = match_documents(typed, versions, keep_content=True)
+    assert outcomes.schema["origin"].dataType == typed.schema["origin"].dataType
+    rows = {row.sequence: row for row in outcomes.collect()}
+    expected = {row.sequence: row for row in typed.collect()}
+    assert rows.keys() == expected.keys()
+    for sequence, row in rows.items():
+        assert row.origin == expected[sequence].origin
+        assert row.content == expected[sequence].content
+    for match in matches_of(outcomes).collect():
+        assert match.subscriber == match.subscription.partition(".")[0]
+
+
+def test_content_is_not_in_the_result_by_default(documents: DataFrame, tmp_path: Path) -> None:
+    version = write_version(str(tmp_path), subscription_table(QUERIES))
+    assert "content" not in match_documents(documents, version).columns
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        (lambda rows: rows.drop("publisher"), "no column `publisher`"),
+        (
+            lambda rows: rows.selectExpr("* EXCEPT (content)", "'<a/>' AS content"),
+            "has type string",
+        ),
+        (lambda rows: rows.selectExpr("*", "1 AS matches"), "`matches`"),
+    ],
+)
+def test_wrong_columns_fail_before_a_job_starts(
+    documents: DataFrame,
+    tmp_path: Path,
+    change: Callable[[DataFrame], DataFrame],
+    message: str,
+) -> None:
+    version = write_version(str(tmp_path), subscription_table(QUERIES))
+    with pytest.raises(PenstockError, match=message) as refused:
+        match_documents(change(documents), version)
+    assert refused.value.code == "pipeline.columns"
+
+
+def test_a_missing_version_fails_before_a_job_starts(documents: DataFrame, tmp_path: Path) -> None:
+    with pytest.raises(PenstockError) as refused:
+        match_documents(documents, f"{tmp_path}/{'0' * 64}")
+    assert refused.value.code == "index.missing"
+    with pytest.raises(PenstockError) as refused:
+        match_documents(documents, [None])  # type: ignore[list-item]
+    assert refused.value.code == "pipeline.versions"

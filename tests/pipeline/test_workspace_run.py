@@ -21,6 +21,7 @@ from penstock.pipeline.run import run
 from penstock.pipeline.run_config import RunConfig
 from penstock.workspace import StoredSubscription, Workspace
 from penstock.workspace.layout import DATABASE
+from penstock.workspace.status import sum_counts
 from support.fixtures.mediated_data import GERMAN, GLOBAL
 
 
@@ -163,6 +164,29 @@ def test_documents_of_unknown_schemas_can_be_matched_as_is(
     workspace.publish([Document(b"<news/>", header)])
     run(spark, workspace, RunConfig(unknown_schema="as-is"), lambda _: None)
     assert delivered(workspace) == pairs("all", [0])
+
+
+def test_a_run_with_shards_delivers_the_same(spark: SparkSession, workspace: Workspace) -> None:
+    for number in range(10):
+        query = f"/news[. = {number % 3}]"
+        workspace.subscriptions.add(
+            StoredSubscription(id=f"s{number}", subscriber=f"r{number % 4}", query=query)
+        )
+    publish(workspace, [0, 1, 2, 3])
+    run(spark, workspace, RunConfig(shards=3), lambda _: None)
+    expected = pairs("all", [0, 1, 2, 3])
+    for number in range(10):
+        expected += pairs(f"s{number}", [number % 3])
+    assert delivered(workspace) == sorted(expected)
+    counts = sum_counts(workspace.tables)
+    assert (counts["documents"], counts["matched"]) == (4, 4)
+
+
+@pytest.mark.parametrize("shards", [0, 1_000])
+def test_a_wrong_number_of_shards_is_refused(shards: int) -> None:
+    with pytest.raises(PenstockError) as refused:
+        RunConfig(shards=shards)
+    assert refused.value.code == "pipeline.shards"
 
 
 def test_concurrent_runs_are_refused(spark: SparkSession, workspace: Workspace) -> None:

@@ -79,15 +79,21 @@ def document_inputs(arguments: Sequence[Path]) -> list[DocumentInput]:
 
 
 def paths_listed_in(source: Path) -> list[Path]:
-    """Reads paths, one per line, from a file, or from standard input if it is ``-``."""
+    """Reads paths from a file, or from standard input if it is ``-``.
+
+    They are one per line, or terminated by NUL as by ``find -print0``: a file name may contain a
+    line feed, but no NUL.
+    """
     try:
         with _opened(source) as file:
             # Undecodable bytes are legal in file names.
-            lines = file.read().decode(sys.getfilesystemencoding(), "surrogateescape").split("\n")
+            text = file.read().decode(sys.getfilesystemencoding(), "surrogateescape")
     except FileNotFoundError:
         message = f"file `{source}` does not exist"
-        raise typer.BadParameter(message, param_hint="--from-file") from None
-    return [Path(line) for line in (each.rstrip("\r") for each in lines) if line]
+        raise typer.BadParameter(message, param_hint="--from") from None
+    if "\0" in text:
+        return [Path(name) for name in text.split("\0") if name]
+    return [Path(line) for line in (each.rstrip("\r") for each in text.split("\n")) if line]
 
 
 def _expanded(argument: Path) -> Iterable[DocumentInput]:

@@ -21,6 +21,18 @@ ERRORS: dict[str, ErrorSpec] = {
         "no version of the subscriptions was given to match against",
         "Pass the URI of an index version, or the URIs of its shards.",
     ),
+    "pipeline.columns": ErrorSpec(
+        PipelineError,
+        "a DataFrame of documents lacks a column, or a column has a wrong type or a reserved name",
+        "Use a reader such as `read_column`, or create the columns of"
+        " `penstock.pipeline.spark_schemas.DOCUMENTS`; rename a column of your own.",
+    ),
+    "pipeline.shards": ErrorSpec(
+        PipelineError,
+        "the number of shards is out of range",
+        "Use 1 unless the index exceeds the memory of a worker; few large shards are faster than"
+        " many small ones.",
+    ),
     "pipeline.mode": ErrorSpec(
         PipelineError,
         "the mode for refused documents is unknown",

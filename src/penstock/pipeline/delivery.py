@@ -28,6 +28,7 @@ from pyspark.sql.pandas.types import from_arrow_schema
 
 from penstock.errors import error
 from penstock.pipeline.batch_progress_files import BatchProgressFiles
+from penstock.pipeline.document_columns import own_columns
 from penstock.pipeline.document_probe import FAILED, ProbeStage
 from penstock.pipeline.limits import QUARANTINE_ROUNDS_MAX
 from penstock.pipeline.match_stage import STAGE_ROWS, MatchStage
@@ -35,7 +36,7 @@ from penstock.pipeline.partition_matcher import PartitionMatcher
 from penstock.pipeline.quarantine import FailedDocument, Quarantine, QuarantineFile
 from penstock.pipeline.run_config import RunConfig
 from penstock.pipeline.session import JAVA_FAILURES, is_worker_loss
-from penstock.pipeline.shards import ROW, check_versions, with_shards
+from penstock.pipeline.shards import ROW, check_versions, open_on_driver, with_shards
 from penstock.pipeline.write_stage import REPORT, WriteStage
 from penstock.workspace.commit_positions import commit_deliveries, next_commit
 from penstock.workspace.delta import TableWriter, WrittenFile, commit_batch, last_committed_batch
@@ -132,10 +133,12 @@ def deliver(
     (2, 1, 0, 1, 1)
     >>> deliver(batch, version, tables, stream="prices", batch=0, at=noon)  # committed before
     """
+    own_columns(documents.schema)
     shards = check_versions(versions)
     last = last_committed_batch(tables.counts, stream)
     if last is not None and batch <= last:
         return None
+    open_on_driver(documents.sparkSession, shards)
     matcher = PartitionMatcher(
         shards=shards,
         mappings=mappings,

@@ -11,16 +11,19 @@ import pyarrow as pa
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as f
 from pyspark.sql.pandas.types import from_arrow_schema
-from pyspark.sql.types import LongType, StructField, StructType
+from pyspark.sql.types import BinaryType, LongType, StructField, StructType
 
 from penstock.documents import Limits
 from penstock.matching.batch import ERROR_TYPE
+from penstock.pipeline.document_columns import own_columns
 from penstock.pipeline.partition_matcher import MatchedSlice, PartitionMatcher
 from penstock.pipeline.run_config import Mode, RunConfig
-from penstock.pipeline.shards import ROW, check_versions, with_shards
+from penstock.pipeline.shards import ROW, SHARD, check_versions, open_on_driver, with_shards
 from penstock.workspace.table_schemas import DOCUMENTS, MATCHES, UNKNOWN_ELEMENTS
 
-_MATCH: Final = pa.struct([MATCHES.field("subscription"), MATCHES.field("fragments")])
+_MATCH: Final = pa.struct(
+    [MATCHES.field(name) for name in ("subscription", "subscriber", "fragments")]
+)
 
 OUTCOMES: Final = pa.schema(
     [
@@ -36,12 +39,16 @@ elements that its mapping's schema does not define, and the subscriptions that w
 
 _HEADER: Final = [name for name in DOCUMENTS.names if name != "content"]
 
+_RESERVED: Final = frozenset({"matches", "error", UNKNOWN_ELEMENTS.name, "set_aside", ROW, SHARD})
+"""Names of columns that the caller's own columns must not have."""
+
 
 def match_documents(
     documents: DataFrame,
     versions: str | Sequence[str],
     *,
     fragments: bool = False,
+    keep_content: bool = False,
     mappings: str | None = None,
     mode: Mode = "PERMISSIVE",
     at: datetime | None = None,
@@ -53,12 +60,16 @@ def match_documents(
     ----------
     documents
         A DataFrame with the columns of :data:`penstock.pipeline.spark_schemas.DOCUMENTS`, such as
-        the readers of :mod:`penstock.pipeline.readers` return.
+        the readers of :mod:`penstock.pipeline.readers` return. It may have other columns, which are
+        part of the result with their types.
     versions
         The URI of an index version, or the URIs of its shards. Every document is matched against
         every shard; the result is the same.
     fragments
         Whether to return the fragments that each query selects.
+    keep_content
+        Whether to return the documents' bytes in a column ``content``. They are then transferred
+        from Python to Spark, which a join with ``documents`` would avoid.
     mappings
         The URI of mappings from :func:`~penstock.workspace.write_mappings`: each document is
         matched with the mapping that its header carries, or that is registered for its schema. By
@@ -73,11 +84,20 @@ def match_documents(
 
     Returns
     -------
-    One row per document, in no particular order, with its header, ``matches`` (subscription and
-    fragments), ``error`` (code, message, offset, line, column, hint, path, report),
-    ``unknown_elements``: the number of elements that its mapping's schema does not define, and
-    ``set_aside``: the subscriptions that are unknown because the document's work budget was spent,
-    null for none.
+    One row per document, in no particular order, with its header and the caller's own columns,
+    ``matches`` (subscription, subscriber and fragments), ``error`` (code, message, offset, line,
+    column, hint, path, report), ``unknown_elements``: the number of elements that its mapping's
+    schema does not define, and ``set_aside``: the subscriptions that are unknown because the
+    document's work budget was spent, null for none.
+
+    Raises
+    ------
+    PipelineError
+        Before a job starts: ``pipeline.columns``, ``pipeline.mode`` or ``pipeline.versions``.
+    IndexFileError
+        Before a job starts: ``index.missing``, ``index.damaged``, ``index.not-an-index`` or
+        ``index.too-new``. On Spark Connect the files of plain paths are the server's, so they are
+        first opened by the job.
 
     Examples
     --------
@@ -92,11 +112,14 @@ def match_documents(
     >>> outcomes = match_documents(read_column(spark, table, "xml", publisher="me"), version)
     >>> outcomes.where("error is not null").first().error.code
     'xml.unclosed'
-    >>> matches_of(outcomes).first().subscription
-    'cheap'
+    >>> match = matches_of(outcomes).first()
+    >>> match.subscription, match.subscriber
+    ('cheap', 'anna')
     """
+    own = own_columns(documents.schema, _RESERVED)
     shards = check_versions(versions)
     config = RunConfig(mode=mode, limits=limits)
+    open_on_driver(documents.sparkSession, shards)
     matcher = PartitionMatcher(
         shards=shards,
         mappings=mappings,
@@ -105,30 +128,36 @@ def match_documents(
         fragments="all" if fragments else "none",
     )
 
+    own_names = [*(["content"] if keep_content else []), *(field.name for field in own)]
+
     def match(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         for matched in matcher.match(batches):
-            yield _outcome_rows(matched, mode=mode)
+            yield _outcome_rows(matched, own_names, mode=mode)
 
-    schema = from_arrow_schema(OUTCOMES)
+    content = [StructField("content", BinaryType(), nullable=False)] if keep_content else []
+    schema = StructType([*from_arrow_schema(OUTCOMES), *content, *own])
     if len(shards) == 1:
         return documents.mapInArrow(match, schema)
     shard_schema = StructType([StructField(ROW, LongType()), *schema])
     return _merge_shards(
-        with_shards(documents, len(shards)).mapInArrow(match, shard_schema), schema
+        with_shards(documents, len(shards)).mapInArrow(match, shard_schema), schema, own_names
     )
 
 
 def matches_of(outcomes: DataFrame) -> DataFrame:
-    """One row per match, with the columns of :data:`penstock.pipeline.spark_schemas.MATCHES`."""
+    """One row per match, with the columns of :data:`penstock.pipeline.spark_schemas.MATCHES`.
+
+    Other columns of the result of :func:`match_documents` can be joined by ``document``.
+    """
     each = outcomes.select("document", f.explode("matches").alias("match"))
-    return each.select("document", "match.subscription", "match.fragments")
+    return each.select("document", *(f"match.{field.name}" for field in _MATCH))
 
 
-def _outcome_rows(matched: MatchedSlice, *, mode: Mode) -> pa.RecordBatch:
+def _outcome_rows(matched: MatchedSlice, own: Sequence[str], *, mode: Mode) -> pa.RecordBatch:
     documents, matcher, outcomes = matched.documents, matched.matcher, matched.outcomes
     matches = pa.StructArray.from_arrays(
         [
-            *matcher.subscription_columns(outcomes, ["subscription"]),
+            *matcher.subscription_columns(outcomes, ["subscription", "subscriber"]),
             matched.fragments,
         ],
         fields=list(_MATCH),
@@ -143,18 +172,19 @@ def _outcome_rows(matched: MatchedSlice, *, mode: Mode) -> pa.RecordBatch:
             outcomes.errors,
             pa.array(outcomes.unknown_elements),
             matcher.set_aside_column(outcomes),
+            *(documents.column(name) for name in own),
         ],
-        names=[*header, "matches", "error", UNKNOWN_ELEMENTS.name, "set_aside"],
+        names=[*header, "matches", "error", UNKNOWN_ELEMENTS.name, "set_aside", *own],
     )
     return rows.filter(outcomes.errors.is_null()) if mode == "DROPMALFORMED" else rows
 
 
-def _merge_shards(matched: DataFrame, schema: StructType) -> DataFrame:
+def _merge_shards(matched: DataFrame, schema: StructType, own: Sequence[str]) -> DataFrame:
     """One row per document: the matches of all shards. The other columns are equal in all rows."""
     merged = matched.groupBy(ROW).agg(
         *(f.first(name).alias(name) for name in _HEADER),
         f.flatten(f.collect_list("matches")).alias("matches"),
-        *(f.first(name).alias(name) for name in ("error", UNKNOWN_ELEMENTS.name)),
+        *(f.first(name).alias(name) for name in ("error", UNKNOWN_ELEMENTS.name, *own)),
         f.flatten(f.collect_list("set_aside")).alias("set_aside"),
     )
     return merged.select(schema.names)

@@ -6,6 +6,7 @@ import contextlib
 import threading
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from pathlib import Path
 from typing import Final
 
@@ -21,6 +22,7 @@ from penstock.pipeline.run_config import RunConfig
 from penstock.workspace import Workspace
 from penstock.workspace.batch_records import StreamRecord, get_or_create_stream
 from penstock.workspace.delta import open_dataset
+from penstock.workspace.index_versions import split_version
 from penstock.workspace.pipeline_tables import Tables
 from penstock.workspace.table_reader import last_published
 
@@ -37,11 +39,18 @@ class WorkspaceVersions:
     """Returns the current index version of a workspace. Plain values, so it can be pickled."""
 
     path: str
+    shards: int = 1
 
     def __call__(self) -> Sequence[str]:
-        """The version, which is written first if subscriptions changed."""
+        """The version or its shards, which are written first if subscriptions changed."""
         with Workspace.open(self.path) as workspace:
-            return [workspace.current_version()]
+            version = workspace.current_version()
+        return [version] if self.shards == 1 else _shards_of(version, self.shards)
+
+
+@lru_cache(maxsize=1)
+def _shards_of(version: str, shards: int) -> tuple[str, ...]:
+    return tuple(split_version(version, shards))
 
 
 @dataclass(frozen=True, slots=True)
@@ -142,7 +151,7 @@ def start_inbox_stream(
     tables.create()
     stream = inbox_stream(workspace)
     delivery = BatchDelivery(
-        versions=WorkspaceVersions(str(workspace.path)),
+        versions=WorkspaceVersions(str(workspace.path), config.shards),
         tables=tables,
         records=str(workspace.batches),
         stream=stream.stream,

@@ -51,6 +51,9 @@ QUARANTINE_ROUNDS_MAX: Final[int] = 8
 then the batch fails. One further run is the rule, since all such documents are searched for at
 once."""
 
+SHARDS_MAX: Final[int] = 256
+"""Shards of the subscriptions of a workspace: every document is matched against each of them."""
+
 WORKER_START_RETRIES_MAX: Final[int] = 5
 """Restarts of a stream whose Python workers did not start in time, as on a busy machine; then the
 run ends with ``pipeline.failed``."""

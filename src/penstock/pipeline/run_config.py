@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Final, Literal, TypeAlias
 
 from penstock.documents import Limits
 from penstock.errors import error
+from penstock.pipeline.limits import SHARDS_MAX
 
 if TYPE_CHECKING:
     from penstock.mediation import UnknownSchema
@@ -24,7 +25,7 @@ class RunConfig:
     Raises
     ------
     PipelineError
-        ``pipeline.mode``: unknown mode.
+        ``pipeline.mode``: unknown mode; ``pipeline.shards``: less than one or too many shards.
     """
 
     mode: Mode = "PERMISSIVE"
@@ -49,8 +50,16 @@ class RunConfig:
     """Inbox files in a micro-batch; :data:`~penstock.pipeline.inbox_stream.FILES_PER_BATCH` if
     ``None``."""
 
+    shards: int = 1
+    """Parts that the subscriptions are divided into. Every document is matched against each of
+    them, and a worker opens only one at a time. For streams of a workspace."""
+
     def __post_init__(self) -> None:
-        """Check the mode."""
+        """Check the mode and the number of shards."""
+        if not 1 <= self.shards <= SHARDS_MAX:
+            raise error(
+                "pipeline.shards", f"{self.shards} shards; there can be 1 to {SHARDS_MAX:,}"
+            )
         if self.mode not in MODES:
             raise error(
                 "pipeline.mode", f"unknown mode {self.mode!r}; known are {', '.join(MODES)}"

@@ -7,10 +7,11 @@ from typing import Any, Final
 
 import pyarrow as pa
 import pyarrow.compute as pc
-from pyspark.sql import DataFrame
+from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as f
 
 from penstock.errors import error
+from penstock.workspace.index_version_files import StoredVersion
 
 SHARD: Final = "shard"
 """The column with the number of the shard that a row is matched against."""
@@ -26,12 +27,31 @@ def check_versions(versions: str | Sequence[str]) -> list[str]:
     Raises
     ------
     PipelineError
-        ``pipeline.versions``: there is none.
+        ``pipeline.versions``: there is none, or one is not a string.
     """
     shards = [versions] if isinstance(versions, str) else list(versions)
     if not shards:
         raise error("pipeline.versions", "no index version was given")
+    for shard in shards:
+        if not isinstance(shard, str):
+            raise error("pipeline.versions", f"{shard!r} is not the URI of an index version")
     return shards
+
+
+def open_on_driver(spark: SparkSession, shards: Sequence[str]) -> None:
+    """Read the versions' table files, so that a wrong URI fails before a job starts.
+
+    On Spark Connect a plain path is a path of the server, which this process may not have.
+
+    Raises
+    ------
+    IndexFileError
+        ``index.missing``, ``index.damaged``, ``index.not-an-index`` or ``index.too-new``.
+    """
+    is_remote = type(spark).__module__.startswith("pyspark.sql.connect")
+    for uri in shards:
+        if not is_remote or "://" in uri:
+            StoredVersion.read(uri)
 
 
 def with_shards(documents: DataFrame, shards: int) -> DataFrame:

@@ -10,6 +10,7 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
@@ -160,6 +161,15 @@ def write_shards(folder: str, subscriptions: pa.Table, shards: int) -> list[str]
         write_version(folder, subscriptions.filter(pc.equal(shard, pa.scalar(number, pa.int32()))))
         for number in range(shards)
     ]
+
+
+def split_version(uri: str, shards: int) -> list[str]:
+    """Write the subscriptions of a version as several versions: see :func:`write_shards`."""
+    folder, _ = parse_uri(uri)
+    version = StoredVersion.read(uri)
+    rows = pa.concat_tables([version.read_base().table, version.appended])
+    kept = np.setdiff1d(np.arange(rows.num_rows), list(version.removed))
+    return write_shards(folder, rows.take(kept), shards)
 
 
 def change_version(uri: str, *, removed: Collection[str], added: pa.Table) -> str:

@@ -104,10 +104,12 @@ MATCHES: Final = pa.schema(
     [
         _required("document", pa.string()),
         _required("subscription", pa.string()),
+        _required("subscriber", pa.string()),
         pa.field("fragments", FRAGMENTS),
     ]
 )
-"""Pairs of a document and a subscription it matches; ``fragments`` is null if not requested."""
+"""Pairs of a document and a subscription it matches, with the subscriber; ``fragments`` is null if
+not requested."""
 
 CONTENT_DIGEST: Final = pa.field("content_digest", pa.binary())
 """The digest of a document's bytes: see :mod:`penstock.workspace.content_digest`. Null in rows that

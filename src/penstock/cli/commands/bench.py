@@ -23,6 +23,7 @@ class Bench(StrEnum):
 
     READER = "reader"
     PATHS = "paths"
+    RESULTS = "results"
     INDEX = "index"
     KEYWORDS = "keywords"
     MEDIATION = "mediation"

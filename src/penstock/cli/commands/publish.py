@@ -37,9 +37,11 @@ def publish(
     from_file: Annotated[
         Path | None,
         typer.Option(
+            "--from",
+            "--from-file",
             metavar="FILE",
-            help="Also publish the documents whose paths this file lists, one per line; `-` reads"
-            " the list, not a document, from standard input.",
+            help="Also publish the documents whose paths this file lists, one per line or"
+            " terminated by NUL; `-` reads the list, not a document, from standard input.",
             show_default=False,
         ),
     ] = None,
@@ -83,7 +85,7 @@ def publish(
     listed = [] if from_file is None else paths_listed_in(from_file)
     if from_file is not None and str(from_file) == STDIN and Path(STDIN) in (files or ()):
         raise typer.BadParameter(
-            "standard input is either a document or the list", param_hint="--from-file"
+            "standard input is either a document or the list", param_hint="--from"
         )
     inputs = document_inputs([*(files or ()), *listed])
     if id_ and len(inputs) > 1:

@@ -81,6 +81,14 @@ def run(
     files_per_batch: Annotated[
         int | None, typer.Option(min=1, help="Maximum number of inbox files per micro-batch.")
     ] = None,
+    shards: Annotated[
+        int,
+        typer.Option(
+            min=1,
+            help="Parts to divide the subscriptions into, if their index exceeds the memory of a"
+            " worker. Every document is matched against each part.",
+        ),
+    ] = 1,
     as_json: JsonOption = False,
 ) -> None:
     """Match the documents in the inbox and deliver them to the mailboxes.
@@ -101,6 +109,7 @@ def run(
         unknown_schema=unknown_schema.value,
         mode=mode.value,
         files_per_batch=files_per_batch,
+        shards=shards,
     )
     check_java(for_spark)
     totals = _Totals()

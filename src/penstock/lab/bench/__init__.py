@@ -4,7 +4,16 @@ from __future__ import annotations
 
 from typing import Protocol
 
-from penstock.lab.bench import hostile, index, keywords, mailbox, mediation, paths, reader
+from penstock.lab.bench import (
+    hostile,
+    index,
+    keywords,
+    mailbox,
+    mediation,
+    paths,
+    reader,
+    results,
+)
 from penstock.lab.bench.report import Progress, Report
 
 
@@ -25,6 +34,7 @@ def _pipeline(*, quick: bool, progress: Progress) -> Report:
 BENCHES: dict[str, Bench] = {
     "reader": reader.run,
     "paths": paths.run,
+    "results": results.run,
     "index": index.run,
     "keywords": keywords.run,
     "mediation": mediation.run,

@@ -192,6 +192,7 @@ BUDGETS: tuple[Budget, ...] = (
         5,
         "%",
     ),
+    Budget("results", "ids", "`Matches.ids`, per id", Bound.AT_MOST, 30, "ns"),
     Budget(
         "mediation",
         "registrars",
