@@ -22,6 +22,7 @@ from penstock.pipeline.run_config import RunConfig
 from penstock.workspace import StoredSubscription, Workspace
 from penstock.workspace.layout import DATABASE
 from penstock.workspace.status import sum_counts
+from support.fixtures.commands import penstock
 from support.fixtures.mediated_data import GERMAN, GLOBAL
 
 
@@ -187,6 +188,30 @@ def test_a_wrong_number_of_shards_is_refused(shards: int) -> None:
     with pytest.raises(PenstockError) as refused:
         RunConfig(shards=shards)
     assert refused.value.code == "pipeline.shards"
+
+
+def test_fragments_beyond_the_limit_of_a_subscription_are_reported(
+    spark: SparkSession, workspace: Workspace
+) -> None:
+    for subscriber, limit in (("ben", 2), ("cleo", None)):
+        workspace.subscriptions.add(
+            StoredSubscription(
+                subscriber=subscriber, query="//item", returns="fragments", fragments_max=limit
+            )
+        )
+    content = b"<news>" + b"<item/>" * 5 + b"</news>"
+    workspace.publish([Document(content, Header(publisher="wire", id="0"))])
+    drain(spark, workspace)
+    folder = ("--workspace", str(workspace.path))
+    for subscriber, delivered_count, omitted in (("ben", 2, 3), ("cleo", 5, 0)):
+        (row,) = penstock("mailbox", subscriber, "--json", *folder).rows
+        assert (len(row["fragments"]), row["fragments_omitted"]) == (delivered_count, omitted)
+    advice = "omitted: see penstock subscribe --fragments-max"
+    assert f"3 more fragments {advice}" in penstock("mailbox", "ben", *folder).out
+    assert "omitted" not in penstock("mailbox", "cleo", *folder).out
+    (status,) = penstock("status", "--json", *folder).rows
+    assert status["fragments_omitted"] == 3
+    assert "3 fragments omitted from deliveries" in penstock("status", *folder).out
 
 
 def test_concurrent_runs_are_refused(spark: SparkSession, workspace: Workspace) -> None:

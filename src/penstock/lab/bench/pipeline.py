@@ -178,5 +178,6 @@ def subscription_table(workload: BenchWorkload) -> pa.Table:
         "starts_at": [None] * count,
         "expires_at": [None] * count,
         "where": [None] * count,
+        "fragments_max": [None] * count,
     }
     return pa.table(columns, schema=SUBSCRIPTIONS)
