@@ -172,7 +172,7 @@ def test_omitted_fragments_are_noted(folder: Path, monkeypatch: pytest.MonkeyPat
 
     monkeypatch.setattr(Matcher, "match_file", match_file)
     shown = penstock("match", "--fragments", "subs.txt", "good.xml").out
-    assert "cheap: (the document is too large" in shown
+    assert "cheap: (locating the fragments exceeds a limit" in shown
     assert "french: <item lang='fr'/>" in shown
     row = penstock("match", "--json", "--fragments", "subs.txt", "good.xml").rows[0]
     assert (row["untold"], list(row["fragments"])) == (["cheap"], ["french"])

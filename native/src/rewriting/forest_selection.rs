@@ -44,6 +44,7 @@ impl<'a, 's> ForestSelection<'a, 's> {
             total.count += own.count;
             total.nodes.extend(own.nodes);
             total.steps += own.steps;
+            total.cost += own.cost;
         }
     }
 

@@ -21,7 +21,6 @@ from penstock.lab.bench.report import BenchResults, Progress, Report
 from penstock.lab.bench.timing import Timing, interleaved
 from penstock.lab.workload import KEYWORD_WORKLOADS, KeywordWorkload, world_facts
 from penstock.matching import KeywordIndex, KeywordMatcher
-from penstock.pipeline.fragment_rows import FragmentRows
 
 
 @dataclass(frozen=True, slots=True)
@@ -238,6 +237,9 @@ def _growth(
 
 def deliver_all(matcher: KeywordMatcher, document: bytes) -> int:
     """Match a document and write all answers as rows of deliveries; return their number."""
+    # Imported here because it needs the extra `spark`, unlike the rest of this benchmark.
+    from penstock.pipeline.fragment_rows import FragmentRows  # noqa: PLC0415
+
     ids = matcher.match(document).ids
     rows = FragmentRows()
     for number, fragments in enumerate(matcher.select(document, ids).values()):
