@@ -88,6 +88,7 @@ bench: $(VENV)/.optimized ## Measure every budget and write benchmarks/results
 	$(BIN)/penstock bench hostile --check --write benchmarks/results
 	$(BIN)/penstock bench mailbox --check --write benchmarks/results
 	$(BIN)/penstock bench pipeline --check --write benchmarks/results
+	$(BIN)/penstock bench delivery --check --write benchmarks/results
 
 docs: setup ## Generate the reference pages and build the documentation into site/, strictly
 	$(BIN)/python docs/tools/build_docs.py

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from pathlib import Path
 
-import pyarrow.parquet as pq
 import pytest
 
 from penstock.cli.commands.publish import login_name
+from penstock.workspace import Workspace
 from support.fixtures.commands import penstock
 
 
@@ -40,9 +40,11 @@ def test_header_fields_are_published(publish_folder: Path) -> None:
     refusal = "the schema `news` of `me` is not registered"
     summary = {"type": "summary", "published": 1, "known": 0, "refusal": refusal}
     assert done.rows[1] == summary
-    (row,) = pq.read_table(publish_folder / "inbox").to_pylist()
-    fields = [("file", "a.xml"), ("region", "north"), ("kind", "x=y")]
-    assert (row["schema"], row["fields"]) == ("news", fields)
+    with Workspace.open(publish_folder) as workspace:
+        found = workspace.inbox.find("me/7")
+    assert found is not None
+    fields = {"file": "a.xml", "region": "north", "kind": "x=y"}
+    assert (found.header.schema, found.header.fields) == ("news", fields)
 
 
 def test_an_identity_is_for_one_file(publish_folder: Path) -> None:
@@ -70,7 +72,7 @@ def test_a_full_disk_is_reported(publish_folder: Path, monkeypatch: pytest.Monke
     def full(*_: object) -> None:
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr("penstock.workspace.inbox._write", full)
+    monkeypatch.setattr("penstock.workspace.journal_appender._write_all", full)
     done = penstock("publish", "a.xml")
     assert done.code == 3
     assert "workspace.full" in done.err

@@ -115,7 +115,7 @@ def test_a_cluster_that_loses_a_worker_delivers_everything(
     with PipelineProcess(
         workspace.path,
         tmp_path / "run",
-        *("--master", cluster.master, "--files-per-batch", "1"),
+        *("--master", cluster.master, "--documents-per-batch", "1"),
         *("--conf", "spark.driver.host=127.0.0.1"),
         *EXECUTOR_SETTINGS,
     ) as run:
@@ -141,7 +141,7 @@ def test_subscriptions_change_and_a_worker_dies_during_a_stream_through_a_connec
     subscribe(workspace, *first)
     publish(workspace, CONTENTS[:6])
     counts = CommittedCounts(workspace.path)
-    options = ("--remote", server, "--files-per-batch", "1", "--follow")
+    options = ("--remote", server, "--documents-per-batch", "1", "--follow")
     with PipelineProcess(workspace.path, tmp_path / "run", *options) as run:
         wait_until(lambda: counts.documents() == 6, run)
         workspace.subscriptions.remove(["ben.even", "dora.words"])

@@ -120,7 +120,7 @@ def test_a_stream_continues_past_a_document_that_kills_its_worker(
         workspace.subscriptions.add(StoredSubscription(id="all", subscriber="anna", query="/news"))
         for contents in (CONTENTS[:6], GOOD[5:]):
             workspace.publish(Document(each, Header(publisher="wire")) for each in contents)
-        config = RunConfig(files_per_batch=1)
+        config = RunConfig(documents_per_batch=1)
         run_workspace(spark, workspace, config).awaitTermination()
         status = workspace.status()
         assert (status.documents, status.matched, status.dead) == (11, 10, 1)

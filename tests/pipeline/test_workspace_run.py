@@ -42,7 +42,7 @@ def publish(workspace: Workspace, numbers: Sequence[int]) -> None:
 
 def drain(spark: SparkSession, workspace: Workspace) -> list[BatchProgress]:
     reported: list[BatchProgress] = []
-    run(spark, workspace, RunConfig(files_per_batch=1), reported.append)
+    run(spark, workspace, RunConfig(documents_per_batch=2), reported.append)
     return reported
 
 
@@ -75,7 +75,7 @@ def test_a_lost_checkpoint_delivers_nothing_twice(
 ) -> None:
     publish(workspace, [0, 1])
     drain(spark, workspace)
-    shutil.rmtree(workspace.checkpoints / "deliveries")
+    shutil.rmtree(workspace.checkpoints / "inbox")
     publish(workspace, [2])
     drain(spark, workspace)
     assert delivered(workspace) == pairs("all", [0, 1, 2])

@@ -15,13 +15,12 @@ from concurrent.futures import ProcessPoolExecutor
 from pathlib import Path
 from typing import Any
 
-import pyarrow.parquet as pq
 import pytest
 
 from penstock.documents import Document, Header
 from penstock.errors import PenstockError
-from penstock.workspace import Published, Workspace, inbox
-from penstock.workspace.table_schemas import DOCUMENTS
+from penstock.workspace import Published, Workspace, inbox, journal_appender
+from penstock.workspace.journal import JournalFile, journal_files
 from support.fixtures.repository import ROOT
 
 
@@ -40,8 +39,11 @@ def documents(count: int, publisher: str = "me", start: int = 0) -> list[Documen
 
 def rows_in(workspace: Workspace) -> list[dict[str, Any]]:
     """All documents of the inbox, file by file in name order."""
-    paths = sorted(workspace.inbox.folder.iterdir())
-    return [row for path in paths for row in pq.read_table(path).to_pylist()]
+    rows: list[dict[str, Any]] = []
+    for path in journal_files(workspace.inbox.folder):
+        with JournalFile(path) as file:
+            rows += [row for entry in file.entries() for row in file.rows(entry).to_pylist()]
+    return rows
 
 
 def test_a_document_arrives_with_its_header(workspace: Workspace) -> None:
@@ -57,8 +59,6 @@ def test_a_document_arrives_with_its_header(workspace: Workspace) -> None:
         "sequence": 1,
         "content": b"<a/>\xff\x00",
     }
-    (path,) = workspace.inbox.folder.iterdir()
-    assert pq.read_schema(path).equals(DOCUMENTS)
 
 
 def test_publishing_a_document_again_is_a_no_op(workspace: Workspace) -> None:
@@ -77,23 +77,25 @@ def test_an_identity_given_by_the_publisher_takes_precedence(workspace: Workspac
     assert [row["content"] for row in rows_in(workspace)] == [b"<a/>"]
 
 
-def test_files_and_row_groups_are_bounded(
+def test_files_and_entries_are_bounded(
     workspace: Workspace, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(inbox, "INBOX_FILE_BYTES", 100)
-    monkeypatch.setattr(inbox, "INBOX_FILE_DOCUMENTS", 4)
-    monkeypatch.setattr(inbox, "INBOX_ROW_GROUP_BYTES", 50)
+    monkeypatch.setattr(journal_appender, "INBOX_FILE_BYTES", 600)
+    monkeypatch.setattr(inbox, "PUBLISHED_AT_ONCE_MAX", 4)
+    monkeypatch.setattr(journal_appender, "JOURNAL_ENTRY_BYTES", 50)
     sizes = [1, 1, 1, 1, 1, 40, 40, 60, 300, 2]
     workspace.publish(
         Document(b"x" * size, Header(publisher="me", id=str(number)))
         for number, size in enumerate(sizes)
     )
-    files = [pq.ParquetFile(path) for path in sorted(workspace.inbox.folder.iterdir())]
-    groups = [
-        [file.metadata.row_group(group).num_rows for group in range(file.num_row_groups)]
-        for file in files
-    ]
-    assert groups == [[4], [2, 1], [1], [1], [1]]
+    entries = []
+    for path in journal_files(workspace.inbox.folder):
+        with JournalFile(path) as file:
+            found = list(file.entries())
+        assert found[-1].offset < 600
+        entries += [(entry.first, entry.documents, entry.content_bytes) for entry in found]
+    assert entries == [(1, 4, 4), (5, 2, 41), (7, 1, 40), (8, 1, 60), (9, 1, 300), (10, 1, 2)]
+    assert len(journal_files(workspace.inbox.folder)) > 1
     assert [len(row["content"]) for row in rows_in(workspace)] == sizes
 
 
@@ -167,36 +169,82 @@ def publish_in_a_process(workspace: Workspace, prepare: str) -> subprocess.Compl
     ("where", "prepare", "published"),
     [
         (
-            "while the file is written",
-            "import pyarrow.parquet as p; p.ParquetWriter.write_table = kill",
+            "before the entry is written",
+            "import penstock.workspace.journal_appender as i; i.encode_entry = kill",
             False,
         ),
         (
-            "before the commit",
-            "import penstock.workspace.atomic_files as d; d.sync_directory = kill",
+            "in the middle of the header",
+            "write = os.pwrite; os.pwrite = lambda d, b, o: (write(d, b[:20], o), kill())",
             False,
         ),
-        ("before the rename", "workspace.inbox.move_staged = kill", True),
-        ("after the rename", "import penstock.workspace.inbox as i; i.sync_directory = kill", True),
+        (
+            "in the middle of the payload",
+            "write = os.pwrite; os.pwrite = lambda d, b, o: (write(d, b[:-1], o), kill())",
+            False,
+        ),
+        (
+            "before the identity is indexed",
+            "import penstock.workspace.journal_appender as i; i._index_rows = kill",
+            True,
+        ),
+        ("before the flush", "import penstock.workspace.inbox as i; i.sync_file = kill", True),
     ],
 )
+@pytest.mark.parametrize("is_first", [True, False])
 def test_a_kill_neither_loses_nor_duplicates_documents(
-    workspace: Workspace, where: str, prepare: str, published: bool
+    workspace: Workspace, where: str, prepare: str, published: bool, is_first: bool
 ) -> None:
+    before = 0 if is_first else 2
+    workspace.publish(documents(before))
     killed = publish_in_a_process(workspace, prepare)
     assert killed.returncode == -signal.SIGKILL, (where, killed.stderr)
     with Workspace.open(workspace.path) as again:
-        assert len(rows_in(again)) == int(published)
-        assert list((again.path / "staging").iterdir()) == []
+        assert len(rows_in(again)) == before + int(published)
+        assert again.inbox.last_sequence() == before + int(published)
         document = Document(b"<a/>", Header(publisher="me", id="1"))
         assert again.publish([document]) == Published(int(not published), int(published))
-        assert [row["sequence"] for row in rows_in(again)] == [1]
+        assert [row["sequence"] for row in rows_in(again)] == list(range(1, before + 2))
+        assert again.inbox.damaged() == []
 
 
 def test_documents_of_a_killed_process_come_first(workspace: Workspace) -> None:
-    publish_in_a_process(workspace, "workspace.inbox.move_staged = kill")
+    publish_in_a_process(
+        workspace, "import penstock.workspace.journal_appender as i; i._index_rows = kill"
+    )
     workspace.publish(documents(1))
     assert [row["document"] == "me/1" for row in rows_in(workspace)] == [True, False]
+
+
+def test_publishing_costs_the_same_whatever_is_in_the_inbox(
+    workspace: Workspace, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It neither lists the folder nor reads documents that were published before."""
+    workspace.publish(documents(3))
+
+    def refuse(*_: object, **__: object) -> None:
+        raise AssertionError("publishing must not depend on the inbox")
+
+    for name in ("listdir", "scandir"):
+        monkeypatch.setattr(os, name, refuse)
+    monkeypatch.setattr(JournalFile, "entries", refuse)
+    assert workspace.publish(documents(4)) == Published(1, 3)
+
+
+def test_a_writer_of_subscriptions_does_not_delay_publishers(workspace: Workspace) -> None:
+    with workspace._database.write_transaction():
+        assert workspace.publish(documents(1)) == Published(1, 0)
+
+
+def test_a_receipt_for_a_known_document_waits_for_the_disk(
+    workspace: Workspace, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Its first publisher may not have flushed it yet."""
+    workspace.publish(documents(1))
+    flushed: list[Path] = []
+    monkeypatch.setattr(inbox, "sync_file", flushed.append)
+    assert workspace.publish(documents(1)) == Published(0, 1)
+    assert flushed == journal_files(workspace.inbox.folder)
 
 
 @pytest.mark.parametrize("number", ["ENOSPC", "EDQUOT"])
@@ -207,17 +255,18 @@ def test_a_full_disk_publishes_no_part_of_a_file(
 
     workspace.publish(documents(1))
 
-    class Full(pq.ParquetWriter):
-        def write_table(self, *_: object, **__: object) -> None:
+    def write_a_part(descriptor: int, content: bytes, offset: int) -> int:
+        if len(content) < 100:
             raise OSError(getattr(errno, number), "the disk is full")
+        return write(descriptor, content[:-50], offset)
 
+    write = os.pwrite
     with monkeypatch.context() as patch:
-        patch.setattr(pq, "ParquetWriter", Full)
+        patch.setattr(os, "pwrite", write_a_part)
         with pytest.raises(PenstockError) as caught:
             workspace.publish(documents(3))
     assert caught.value.code == "workspace.full"
     assert len(rows_in(workspace)) == 1
-    assert list((workspace.path / "staging").iterdir()) == []
     assert workspace.publish(documents(3)) == Published(2, 1)
 
 

@@ -220,10 +220,12 @@ def test_a_mailbox_and_the_status_are_read_on_a_full_disk(
         writer = Workspace.create(disk / "workspace")
         writer.subscriptions.add(StoredSubscription(subscriber="anna", query="/a"))
         publish(writer, 1, 2)
+        writer.publish([Document(b"<a>3</a>", Header(publisher="me"))])
         if not is_open_elsewhere:
             writer.close()
         fill(disk / "filler")
         with Workspace.open(disk / "workspace", read_only=True) as opened:
             assert numbers_of(opened.mailbox("anna")) == [1, 2]
-            assert opened.status().deliveries == 2
+            status = opened.status()
+            assert (status.deliveries, status.waiting) == (2, 1)
         writer.close()

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from penstock.documents import Document, Header
-from penstock.workspace import StoredSubscription, Workspace, retention
+from penstock.workspace import StoredSubscription, Workspace, journal_appender, retention
 from penstock.workspace.compaction import compact
 from penstock.workspace.maintenance import maintain
 from penstock.workspace.retention import Removal
@@ -18,7 +18,8 @@ from support.spark.reference_pipeline import process
 
 
 @pytest.fixture
-def workspace(tmp_path: Path) -> Iterator[Workspace]:
+def workspace(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Workspace]:
+    monkeypatch.setattr(journal_appender, "INBOX_FILE_BYTES", 1)  # every document begins a file
     with Workspace.create(tmp_path) as made:
         made.subscriptions.add(StoredSubscription(subscriber="anna", query="/a"))
         yield made

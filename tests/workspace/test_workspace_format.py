@@ -118,7 +118,11 @@ def test_a_workspace_is_accessible_to_its_owner_only(tmp_path: Path) -> None:
         os.umask(before)
     assert stat.S_IMODE((tmp_path / "new").stat().st_mode) == 0o700
     assert {found.pop(name) for name in FOLDERS} == {0o700}
-    database_files = {f"penstock.sqlite{suffix}" for suffix in ("", "-wal", "-shm")}
+    database_files = {
+        f"{name}{suffix}"
+        for name in ("penstock.sqlite", "inbox.sqlite")
+        for suffix in ("", "-wal", "-shm")
+    }
     assert set(found) == {*database_files, "run.lock"}
     assert set(found.values()) == {0o600}
     # What an administrator has extended stays so, also in an existing folder.

@@ -23,6 +23,7 @@ from penstock.cli.commands.doctor import doctor
 from penstock.cli.commands.domain import domain_app
 from penstock.cli.commands.explain import explain
 from penstock.cli.commands.generate import generate_app
+from penstock.cli.commands.inbox import inbox_app
 from penstock.cli.commands.init import init
 from penstock.cli.commands.lab import lab_app
 from penstock.cli.commands.mailbox import mailbox
@@ -73,6 +74,7 @@ COMMANDS: Final[dict[str, dict[str, Callable[..., None] | typer.Typer]]] = {
         "status": status,
         "dead-letters": dead_letters_app,
         "retention": retention_app,
+        "inbox": inbox_app,
         "clean": clean,
     },
     "Queries and files": {

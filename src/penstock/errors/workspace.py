@@ -25,6 +25,12 @@ ERRORS: dict[str, ErrorSpec] = {
         "the subscription database is damaged or not an SQLite file",
         "Restore `penstock.sqlite` from a backup; the other folders do not depend on it.",
     ),
+    "journal.damaged": ErrorSpec(
+        WorkspaceError,
+        "a file of the inbox is damaged",
+        "Run the pipeline again: it sets the damaged documents aside and goes on with the others;"
+        " `penstock inbox restore FILE` publishes them from an undamaged copy of the file.",
+    ),
     "workspace.busy": ErrorSpec(
         WorkspaceError,
         "another process has been writing to the workspace for too long",

@@ -8,16 +8,16 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
-from typing import Final
 
-from pyspark.sql import DataFrame, SparkSession
-from pyspark.sql import functions as f
+from pyspark.sql import SparkSession
 from pyspark.sql.streaming.query import StreamingQuery
 
 from penstock.mediation import UnknownSchema
-from penstock.pipeline import spark_schemas
 from penstock.pipeline.backfill import Backfill
 from penstock.pipeline.delivery_stream import BatchDelivery, start_stream
+from penstock.pipeline.file_stream_upgrade import complete_file_stream
+from penstock.pipeline.inbox_source import InboxSourceOptions, load_inbox
+from penstock.pipeline.limits import INBOX_BATCH_DOCUMENTS
 from penstock.pipeline.run_config import RunConfig
 from penstock.workspace import Workspace
 from penstock.workspace.batch_records import StreamRecord, get_or_create_stream
@@ -25,13 +25,6 @@ from penstock.workspace.delta import open_dataset
 from penstock.workspace.index_versions import split_version
 from penstock.workspace.pipeline_tables import Tables
 from penstock.workspace.table_reader import last_published
-
-MAX_FILE_AGE: Final = "36500d"
-"""By default Spark's file source ignores files that are a week older than the newest one. Documents
-must be delivered however long they have waited."""
-
-FILES_PER_BATCH: Final = 16
-"""Default number of inbox files in a micro-batch; the inbox bounds their size."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -149,6 +142,7 @@ def start_inbox_stream(
     """Start delivering a workspace's inbox; the caller holds the workspace's lock ``run``."""
     tables = workspace.tables
     tables.create()
+    complete_earlier_stream(spark, workspace, config)
     stream = inbox_stream(workspace)
     delivery = BatchDelivery(
         versions=WorkspaceVersions(str(workspace.path), config.shards),
@@ -159,36 +153,36 @@ def start_inbox_stream(
         config=config,
         before=Backfill(str(workspace.path), stream.stream, config.limits),
     )
-    documents = read_inbox(
-        spark, workspace.inbox.folder, files_per_batch=config.files_per_batch or FILES_PER_BATCH
+    options = InboxSourceOptions(
+        workspace=str(workspace.path),
+        after=max(stream.after, 0),  # the inbox counts from one
+        batch_documents=config.documents_per_batch or INBOX_BATCH_DOCUMENTS,
     )
     return start_stream(
-        documents.where(f.col("sequence") > stream.after),
+        load_inbox(spark.readStream, options, spark),
         delivery,
         checkpoint=inbox_checkpoint(workspace),
         follow_seconds=config.poll_seconds if config.follow else None,
     )
 
 
+def complete_earlier_stream(spark: SparkSession, workspace: Workspace, config: RunConfig) -> None:
+    """Complete what an older version of Penstock began."""
+    path = str(workspace.path)
+    versions = WorkspaceVersions(path, config.shards)
+    mappings = WorkspaceMappings(path, config.unknown_schema)
+    complete_file_stream(spark, workspace, config, versions, mappings)
+
+
 def inbox_checkpoint(workspace: Workspace) -> Path:
     """The folder of the checkpoint of the inbox's stream."""
-    return workspace.checkpoints / "deliveries"
+    return workspace.checkpoints / "inbox"
 
 
 def inbox_stream(workspace: Workspace) -> StreamRecord:
     """The identity of the inbox's stream."""
     return get_or_create_stream(
         inbox_checkpoint(workspace), lambda: last_sequence(workspace.tables)
-    )
-
-
-def read_inbox(spark: SparkSession, folder: Path, *, files_per_batch: int) -> DataFrame:
-    """The documents of an inbox as a stream, in publishing order."""
-    return (
-        spark.readStream.schema(spark_schemas.DOCUMENTS)
-        .option("maxFilesPerTrigger", files_per_batch)
-        .option("maxFileAge", MAX_FILE_AGE)
-        .parquet(str(folder))
     )
 
 

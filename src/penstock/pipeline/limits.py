@@ -15,6 +15,16 @@ first."""
 TRIGGER_BYTES: Final[int] = 256 << 20
 """Bytes of records in a micro-batch of a stream; a longer record gets its own micro-batch."""
 
+INBOX_BATCH_BYTES: Final[int] = 256 << 20
+"""Bytes of documents in a micro-batch of a workspace's inbox; a larger document gets its own
+micro-batch."""
+
+INBOX_BATCH_DOCUMENTS: Final[int] = 100_000
+"""Documents in a micro-batch of a workspace's inbox, unless a run sets another limit."""
+
+INBOX_PARTITION_BYTES: Final[int] = 16 << 20
+"""Bytes of documents of an inbox that one task reads."""
+
 STREAM_FILES_MAX: Final[int] = 100_000
 """Files in a folder whose records are streamed: the stream's offset lists those it has read. Files
 removed from the folder do not count."""

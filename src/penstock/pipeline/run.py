@@ -17,7 +17,11 @@ from pyspark.sql.streaming.query import StreamingQuery
 from penstock.errors import PenstockError, error
 from penstock.pipeline.backfill import Backfill
 from penstock.pipeline.batch_progress_files import BatchProgressFiles
-from penstock.pipeline.inbox_stream import inbox_stream, start_inbox_stream
+from penstock.pipeline.inbox_stream import (
+    complete_earlier_stream,
+    inbox_stream,
+    start_inbox_stream,
+)
 from penstock.pipeline.limits import WORKER_START_RETRIES_MAX
 from penstock.pipeline.progress import BatchProgress, ProgressListener
 from penstock.pipeline.run_config import RunConfig
@@ -35,6 +39,9 @@ from penstock.workspace.timestamps import utc_now
 
 LAST_EVENT_SECONDS_MAX: Final = 10
 """Seconds that the end of a run waits for Spark to report the last batches."""
+
+DAMAGED_INBOX: Final = "journal.damaged"
+"""The code of the error of a task whose inbox file is damaged."""
 
 CHECK_SECONDS: Final = 1
 """Interval at which a run checks for pending backfills and for the end of the stream."""
@@ -79,14 +86,17 @@ def run(
     """
     with _translate_failures():
         workspace.tables.create()
+        complete_earlier_stream(spark, workspace, config)
         observers = _Observers(on_batch, on_progress or (lambda _: None))
         for attempt in itertools.count(1):
             try:
                 _run_once(spark, workspace, config, observers, stop or threading.Event())
                 return
             except JAVA_FAILURES as failure:
-                # Nothing is lost by starting again: the stream continues with the same batch.
-                if attempt > WORKER_START_RETRIES_MAX or not is_worker_start_failure(failure):
+                # Nothing is lost by starting again: the stream continues with the same batch. An
+                # inbox file that was damaged after the batch was planned is then set aside.
+                is_temporary = is_worker_start_failure(failure) or DAMAGED_INBOX in str(failure)
+                if attempt > WORKER_START_RETRIES_MAX or not is_temporary:
                     raise
 
 
@@ -167,4 +177,8 @@ def translate_failure(message: str) -> PenstockError:
     lines = [line.strip() for line in message.splitlines() if line.strip()]
     # A Python traceback ends with the error; a Java stack trace begins with it.
     own = [line for line in lines if line.startswith("penstock.")]
-    return error("pipeline.failed", (own or lines or ["no message"])[-1 if own else 0])
+    if own:
+        return error("pipeline.failed", own[-1])
+    _, _, traceback = message.partition("Traceback (most recent call last)")
+    raised = [line for line in traceback.splitlines()[1:] if line.strip() and line[0] != " "]
+    return error("pipeline.failed", (raised or lines or ["no message"])[0])

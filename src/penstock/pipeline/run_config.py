@@ -46,9 +46,9 @@ class RunConfig:
     poll_seconds: float = 1
     """How often to look for new documents when following."""
 
-    files_per_batch: int | None = None
-    """Inbox files in a micro-batch; :data:`~penstock.pipeline.inbox_stream.FILES_PER_BATCH` if
-    ``None``."""
+    documents_per_batch: int | None = None
+    """Documents in a micro-batch; :data:`~penstock.pipeline.limits.INBOX_BATCH_DOCUMENTS` if
+    ``None``. For streams of a workspace."""
 
     shards: int = 1
     """Parts that the subscriptions are divided into. Every document is matched against each of

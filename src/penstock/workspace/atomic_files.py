@@ -15,6 +15,8 @@ TEMPORARY_SUFFIX = ".part"
 
 _FLUSHES_AT_ONCE = 32
 
+_sync_content = getattr(os, "fdatasync", os.fsync)  # macOS has no fdatasync
+
 
 @contextlib.contextmanager
 def atomic_write(path: Path) -> Iterator[BufferedWriter]:
@@ -83,6 +85,15 @@ def temporary_path(path: Path) -> Path:
 def sync_directory(directory: Path) -> None:
     """Flush a directory's entries to disk, so that renames survive a power failure."""
     _flush(directory)
+
+
+def sync_file(path: Path) -> None:
+    """Flush the content of a file to disk."""
+    descriptor = os.open(path, os.O_RDONLY)
+    try:
+        _sync_content(descriptor)
+    finally:
+        os.close(descriptor)
 
 
 def _flush(path: Path) -> None:

@@ -10,14 +10,20 @@ import json
 import uuid
 from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 from penstock.workspace.atomic_files import atomic_write
 from penstock.workspace.file_locks import file_lock
 from penstock.workspace.timestamps import utc_now
+
+_HERE: Final = "./"
+"""Prefix of URIs that are relative to the workspace."""
+
+STREAM_FILE: Final = "penstock-stream.json"
+"""The file in a checkpoint that names its stream."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,9 +49,14 @@ class StreamRecord:
 
 
 class BatchRecords:
-    """The records of a stream's batches, one JSON file each."""
+    """The records of a stream's batches, one JSON file each.
+
+    URIs within the folder that contains ``folder``, such as a workspace, are stored relative to it,
+    so that it can be moved.
+    """
 
     def __init__(self, folder: str, stream: str) -> None:
+        self._root = Path(folder).absolute().parent
         self._folder = Path(folder) / stream
 
     def get_or_create(
@@ -58,10 +69,18 @@ class BatchRecords:
         path = self._path(batch)
         with self.locked():
             if path.exists():
-                return _read_record(path)
+                return self._read(path)
             mappings_uri = None if mappings is None else mappings()
             record = BatchRecord(batch, tuple(versions()), mappings_uri, utc_now())
-            _write_json(path, {**asdict(record), "at": record.at.isoformat()})
+            _write_json(
+                path,
+                {
+                    "batch": batch,
+                    "versions": [self._relative(uri) for uri in record.versions],
+                    "mappings": None if mappings_uri is None else self._relative(mappings_uri),
+                    "at": record.at.isoformat(),
+                },
+            )
             return record
 
     def locked(self) -> AbstractContextManager[None]:
@@ -79,7 +98,7 @@ class BatchRecords:
 
     def all(self) -> list[BatchRecord]:
         """All records, in batch order."""
-        return [_read_record(path) for path in sorted(self._folder.glob("*.json"))]
+        return [self._read(path) for path in sorted(self._folder.glob("*.json"))]
 
     def delete(self, batch: int) -> None:
         """Delete the record of a batch."""
@@ -88,6 +107,29 @@ class BatchRecords:
     def _path(self, batch: int) -> Path:
         return self._folder / f"{batch:012}.json"
 
+    def _read(self, path: Path) -> BatchRecord:
+        values = json.loads(path.read_text())
+        mappings = values.get("mappings")  # missing in records written before mappings existed
+        return BatchRecord(
+            values["batch"],
+            tuple(self._absolute(uri) for uri in values["versions"]),
+            None if mappings is None else self._absolute(mappings),
+            datetime.fromisoformat(values["at"]),
+        )
+
+    def _relative(self, uri: str) -> str:
+        within = f"{self._root}/"
+        return _HERE + uri.removeprefix(within) if uri.startswith(within) else uri
+
+    def _absolute(self, uri: str) -> str:
+        if uri.startswith(_HERE):
+            return str(self._root / uri)
+        path = Path(uri)
+        if path.is_absolute() and not path.parent.exists():
+            # Older records are absolute, and the workspace has been moved.
+            return str(self._root / path.parent.name / path.name)
+        return uri
+
 
 def get_or_create_stream(checkpoint: Path, last_sequence: Callable[[], int]) -> StreamRecord:
     """The stream of a checkpoint. A new checkpoint gets a new stream, after ``last_sequence``.
@@ -95,21 +137,16 @@ def get_or_create_stream(checkpoint: Path, last_sequence: Callable[[], int]) -> 
     The identity is stored in the checkpoint because Spark numbers batches from zero in a new one:
     these batches must not be mistaken for committed batches of the previous stream.
     """
-    path = checkpoint / "penstock-stream.json"
+    path = checkpoint / STREAM_FILE
     if not path.exists():
         checkpoint.mkdir(parents=True, exist_ok=True)
         _write_json(path, {"stream": uuid.uuid4().hex, "after": last_sequence()})
-    return StreamRecord(**json.loads(path.read_text()))
+    return read_stream(checkpoint)
 
 
-def _read_record(path: Path) -> BatchRecord:
-    values = json.loads(path.read_text())
-    return BatchRecord(
-        values["batch"],
-        tuple(values["versions"]),
-        values.get("mappings"),  # missing in records written before mappings existed
-        datetime.fromisoformat(values["at"]),
-    )
+def read_stream(checkpoint: Path) -> StreamRecord:
+    """The stream of an existing checkpoint."""
+    return StreamRecord(**json.loads((checkpoint / STREAM_FILE).read_text()))
 
 
 def _write_json(path: Path, value: dict[str, Any]) -> None:

@@ -13,9 +13,11 @@ import sqlite3
 import threading
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Literal
 from urllib.parse import quote
 
 from penstock.errors import error
+from penstock.workspace.atomic_files import sync_file
 from penstock.workspace.limits import BUSY_SECONDS_MAX, NAME_CHARACTERS_MAX
 from penstock.workspace.migrations import MIGRATIONS
 
@@ -33,11 +35,21 @@ class Database:
     read_only
         Whether to need no writes, not even SQLite's shared memory, so that the file can be read on
         a full disk and on a file system that is mounted read-only.
+    synchronous
+        ``FULL``: a committed transaction survives a power failure. ``NORMAL``: the last ones may be
+        lost, in order; a commit does not wait for the disk.
     """
 
-    def __init__(self, path: Path, *, read_only: bool = False) -> None:
+    def __init__(
+        self,
+        path: Path,
+        *,
+        read_only: bool = False,
+        synchronous: Literal["FULL", "NORMAL"] = "FULL",
+    ) -> None:
         self.path = path
         self._read_only = read_only
+        self._synchronous = synchronous
         self._local = threading.local()
         self._lock = threading.Lock()
         self._connections: list[sqlite3.Connection] = []
@@ -53,6 +65,12 @@ class Database:
         """A transaction that holds the write lock; rolled back if the block raises."""
         with self._transaction("BEGIN IMMEDIATE") as connection:
             yield connection
+
+    def sync(self) -> None:
+        """Flush committed transactions to disk."""
+        log = self.path.with_name(f"{self.path.name}-wal")
+        with contextlib.suppress(FileNotFoundError):  # a checkpoint has flushed them
+            sync_file(log)
 
     def close(self) -> None:
         """Close the connections of all threads."""
@@ -94,7 +112,7 @@ class Database:
         )
         try:
             connection.execute("PRAGMA journal_mode = WAL")
-            connection.execute("PRAGMA synchronous = FULL")
+            connection.execute(f"PRAGMA synchronous = {self._synchronous}")
             connection.execute("PRAGMA foreign_keys = ON")
         except BaseException:
             connection.close()

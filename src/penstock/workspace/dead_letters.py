@@ -1,9 +1,9 @@
 """Dead letters: refused documents, the reason, and their replays.
 
 The pipeline writes a refused document to the Delta table of dead letters. A replay publishes it
-again, under the same identity and a new sequence number; SQLite records both numbers. The outcome
-of a replay follows from the tables: the new number is in the documents table, in the dead letters,
-or still in the inbox.
+again, under the same identity and a new sequence number; the inbox records both numbers. The
+outcome of a replay follows from the tables: the new number is in the documents table, in the dead
+letters, or still in the inbox.
 """
 
 from __future__ import annotations
@@ -18,13 +18,11 @@ import pyarrow.compute as pc
 
 from penstock.documents import Document, Header
 from penstock.errors import Where, error
-from penstock.workspace.database import Database
 from penstock.workspace.inbox import Inbox
 from penstock.workspace.limits import CONTENTS_AT_ONCE
 from penstock.workspace.pipeline_tables import Tables
 from penstock.workspace.table_reader import document_condition, read_rows, sequences_in
 from penstock.workspace.table_schemas import DEAD_LETTERS
-from penstock.workspace.timestamps import from_microseconds, to_microseconds, utc_now
 
 FILE_FIELD: Final = "file"
 """The header field that names the file of a document; `publish` and the readers of files set it."""
@@ -86,8 +84,7 @@ class HistoryEntry:
 class DeadLetters:
     """The dead letters of a workspace."""
 
-    def __init__(self, database: Database, inbox: Inbox, tables: Tables) -> None:
-        self._database = database
+    def __init__(self, inbox: Inbox, tables: Tables) -> None:
         self._inbox = inbox
         self._tables = tables
 
@@ -125,7 +122,7 @@ class DeadLetters:
         """The refusals and replays of the document, oldest first."""
         refusals = self._find(pc.field("document") == letter.document)
         refused = {each.sequence: each for each in refusals}
-        replays = self._replays()
+        replays = self._inbox.replays()
         replay_of = {replay.sequence: of for (_, of), replay in replays.items()}
         sequence = letter.sequence
         while sequence in replay_of:
@@ -177,43 +174,23 @@ class DeadLetters:
         self, letters: Sequence[DeadLetter], fixed: bytes | None, fields: Mapping[str, str]
     ) -> list[DeadLetter]:
         contents = {} if fixed is not None else self._contents(letters)
-        at = to_microseconds(utc_now())
-        with self._database.write_transaction() as connection:
-            replayed = set(connection.execute("SELECT identity, replay_of FROM replays"))
-            fresh = [each for each in letters if (each.document, each.sequence) not in replayed]
-            if not fresh:
-                return []
-            first = self._inbox.stage(
-                connection,
-                [
-                    (
-                        letter.document,
-                        Document(
-                            contents[letter.document, letter.sequence] if fixed is None else fixed,
-                            _header(letter, fields),
-                        ),
-                    )
-                    for letter in fresh
-                ],
-            )
-            connection.executemany(
-                "INSERT INTO replays (sequence, replay_of, identity, fixed, replayed_at)"
-                " VALUES (?, ?, ?, ?, ?)",
-                [
-                    (
-                        first + offset,
-                        letter.sequence,
-                        letter.document,
-                        fixed is not None,
-                        at,
-                    )
-                    for offset, letter in enumerate(fresh)
-                ],
-            )
-        self._inbox.move_staged()
+        replays = self._inbox.republish(
+            [
+                (
+                    letter.document,
+                    Document(
+                        contents[letter.document, letter.sequence] if fixed is None else fixed,
+                        _header(letter, fields),
+                    ),
+                )
+                for letter in letters
+            ],
+            [(letter.sequence, fixed is not None) for letter in letters],
+        )
         return [
-            replace(letter, outcome=ReplayOutcome.WAITING, replay=first + offset)
-            for offset, letter in enumerate(fresh)
+            replace(letter, outcome=ReplayOutcome.WAITING, replay=replays[key].sequence)
+            for letter in letters
+            if (key := (letter.document, letter.sequence)) in replays
         ]
 
     def _find(self, condition: pc.Expression | None) -> list[DeadLetter]:
@@ -224,7 +201,7 @@ class DeadLetters:
         rows: list[dict[str, Any]] = found.sort_by(
             [("published_at", "ascending"), ("sequence", "ascending"), ("document", "ascending")]
         ).to_pylist()
-        replays = self._replays()
+        replays = self._inbox.replays()
         keys = [(row["document"], row["sequence"]) for row in rows]
         replayed = {replays[key].sequence for key in keys if key in replays}
         refused = sequences_in(self._tables.dead_letters, replayed)
@@ -260,24 +237,6 @@ class DeadLetters:
                     f"there are several dead letters `{key[0]}` with the number {key[1]}",
                 )
         return contents
-
-    def _replays(self) -> dict[tuple[str, int], _Replay]:
-        """The replays, by identity and number of the dead letter."""
-        with self._database.read_transaction() as connection:
-            rows = connection.execute(
-                "SELECT identity, replay_of, sequence, fixed, replayed_at FROM replays"
-            ).fetchall()
-        return {
-            (identity, of): _Replay(sequence, bool(fixed), from_microseconds(at))
-            for identity, of, sequence, fixed, at in rows
-        }
-
-
-@dataclass(frozen=True, slots=True)
-class _Replay:
-    sequence: int
-    fixed: bool
-    at: datetime | None
 
 
 def _from_row(row: Mapping[str, Any], outcome: ReplayOutcome, replay: int | None) -> DeadLetter:

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from typing import Any, Final
 
-import pyarrow.parquet as pq
-
 from penstock.documents import Document, Header
 from penstock.errors import error
 from penstock.workspace.table_reader import document_condition, read_rows
@@ -37,10 +35,9 @@ def find_document(workspace: Workspace, name: str) -> Document:
         found = read_rows(table, condition, _COLUMNS)
         if found is not None and found.num_rows:
             return _newest(found.to_pylist(), name)
-    for path in sorted(workspace.inbox.folder.glob("*.parquet"), reverse=True):
-        rows: list[Any] = pq.read_table(path, columns=_COLUMNS, filters=condition).to_pylist()
-        if rows:
-            return _newest(rows, name)
+    waiting = workspace.inbox.find(name)
+    if waiting is not None:
+        return waiting
     raise error("document.unknown", f"there is no document `{name}`")
 
 

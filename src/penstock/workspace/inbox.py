@@ -1,51 +1,56 @@
-"""The inbox: published documents in Parquet files, in publishing order.
+"""The inbox: published documents in a journal, in publishing order.
 
-A file is published in four steps; a crash may occur after any of them:
+Publishing takes three steps; a crash may occur after any of them:
 
-1. the file is written to the staging folder, inside a SQLite write transaction;
-2. the transaction commits identities, sequence numbers and the file name: it is published;
-3. the file is renamed into the inbox;
-4. its name is deleted from the table of staged files.
+1. under the inbox's lock, the documents are appended to the journal;
+2. still under the lock, their identities are added to the index;
+3. the lock is released, and the file is flushed to disk: only then there is a receipt.
 
-A file that only reached step 1 is removed. One that reached step 2 is moved into the inbox by the
-next process, before it publishes anything else, so that files appear in sequence order.
+Flushes of concurrent publishers happen outside the lock, so that the file system writes them
+together. What a killed publisher appended is indexed by the next process that takes the lock; the
+rest of an incomplete entry is cut off. A document that equals one which is not flushed yet gets its
+receipt after a flush of its own.
+
+Documents that turn out to be unreadable are recorded as damaged, with their file kept aside, and
+their identities are forgotten: published again, they are new documents.
 """
 
 from __future__ import annotations
 
-import errno
+import contextlib
 import logging
-import os
-import sqlite3
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from io import BufferedWriter
 from pathlib import Path
+from typing import Any, Final
 
 import pyarrow as pa
-import pyarrow.parquet as pq
 
-from penstock.documents import Document
+from penstock.documents import Document, Header
 from penstock.errors import error
-from penstock.workspace.atomic_files import atomic_write, sync_directory
+from penstock.workspace import parquet_inbox
+from penstock.workspace import published_identities as index
+from penstock.workspace.atomic_files import sync_file
+from penstock.workspace.damage_records import record_damage
 from penstock.workspace.database import Database
+from penstock.workspace.file_locks import file_lock
+from penstock.workspace.journal import (
+    JournalFile,
+    first_sequence,
+    journal_files,
+)
+from penstock.workspace.journal_appender import JournalAppender, catch_up, is_indexed
+from penstock.workspace.journal_scanner import JournalScanner, Missing
 from penstock.workspace.limits import (
     DOCUMENT_BYTES_MAX,
-    INBOX_FILE_BYTES,
-    INBOX_FILE_DOCUMENTS,
-    INBOX_ROW_GROUP_BYTES,
+    PUBLISHED_AT_ONCE_BYTES,
+    PUBLISHED_AT_ONCE_MAX,
 )
-from penstock.workspace.table_schemas import DOCUMENTS
-from penstock.workspace.timestamps import utc_now
+from penstock.workspace.timestamps import from_microseconds, to_microseconds, utc_now
 
 logger = logging.getLogger(__name__)
 
-_SEQUENCE_DIGITS = 19
-"""Enough for any 64-bit sequence number, so that file names sort by it."""
-
-_MILLISECOND_NS = 1_000_000
-
-_DISK_FULL = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG}
+LOCK: Final = "inbox.lock"
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,19 +73,60 @@ class Published:
     """Documents that were published before, and are therefore not published again."""
 
 
-class Inbox:
-    """Published documents that wait for the pipeline."""
+@dataclass(frozen=True, slots=True)
+class DamagedDocuments:
+    """Published documents that cannot be read, because their inbox file is damaged."""
 
-    def __init__(self, database: Database, folder: Path, staging: Path) -> None:
-        self._database = database
-        self.folder = folder
-        self._staging = staging
+    file: str
+    """The name of the file, which is kept in the folder ``damaged``; empty if it is missing."""
+    reason: str
+    first: int
+    last: int
+    """Their sequence numbers."""
+
+    @property
+    def documents(self) -> int:
+        """Their number."""
+        return self.last - self.first + 1
+
+
+@dataclass(frozen=True, slots=True)
+class Replay:
+    """A dead letter that was published again."""
+
+    sequence: int
+    """Its new sequence number."""
+    fixed: bool
+    """Whether other bytes were published."""
+    at: Any
+
+
+class Inbox:
+    """Published documents that wait for the pipeline.
+
+    Parameters
+    ----------
+    root
+        The folder of the workspace.
+    read_only
+        Whether the inbox is only read, without any writes to disk.
+    """
+
+    def __init__(self, root: Path, *, read_only: bool = False) -> None:
+        self.folder = root / "inbox"
+        self.damaged_folder = root / "damaged"
+        self._lock = root / LOCK
+        self._index = Database(root / index.FILE, read_only=read_only, synchronous="NORMAL")
+
+    def close(self) -> None:
+        """Close the index."""
+        self._index.close()
 
     def publish_each(self, documents: Iterable[Document]) -> Iterator[Receipt]:
         """Publish documents; a receipt means that a document is on disk.
 
-        Documents are published file by file, each file atomically. After an interruption, publish
-        the same documents again: those that were published are skipped.
+        Documents are published in groups, each atomically. After an interruption, publish the same
+        documents again: those that were published are skipped.
 
         Raises
         ------
@@ -89,8 +135,8 @@ class Inbox:
         DocumentError
             ``limit.document-bytes``
         """
-        for chunk in _chunks(documents):
-            yield from self._publish(chunk)
+        for group in _groups(documents):
+            yield from self._publish(group)
 
     def publish(self, documents: Iterable[Document]) -> Published:
         """Publish documents; returns how many were new."""
@@ -100,28 +146,133 @@ class Inbox:
             known += not receipt.new
         return Published(new, known)
 
-    def count_after(self, sequence: int) -> int:
-        """The number of documents published after a sequence number."""
-        with self._database.read_transaction() as connection:
-            found = connection.execute(
-                "SELECT count(*) FROM published WHERE sequence > ?", (sequence,)
-            )
-            return int(found.fetchone()[0])
+    def republish(
+        self, documents: Sequence[tuple[str, Document]], replays: Sequence[tuple[int, bool]]
+    ) -> dict[tuple[str, int], Replay]:
+        """Publish dead letters again, under given identities and new sequence numbers.
 
-    def recover(self) -> None:
-        """Complete the work of a process that was killed while publishing."""
-        with self._database.read_transaction() as connection:
-            (staged,) = connection.execute("SELECT count(*) FROM staged").fetchone()
-        if staged or any(self._staging.iterdir()):
-            # Publishers hold the write lock, so other staged files are left over from a kill.
-            with self._database.write_transaction() as connection:
-                self._move_staged(connection)
-                for path in self._staging.iterdir():
+        Parameters
+        ----------
+        documents
+            Documents with their identities.
+        replays
+            For each document, the sequence number of the dead letter, and whether other bytes are
+            published instead.
+
+        Returns
+        -------
+        The replays, by identity and number of the dead letter; without those that were replayed
+        before.
+        """
+        at = to_microseconds(utc_now())
+        done: dict[tuple[str, int], Replay] = {}
+        with self._appending() as appender:
+            known = set(appender.connection.execute("SELECT identity, replay_of FROM replays"))
+            fresh = [
+                (document, of, fixed)
+                for document, (of, fixed) in zip(documents, replays, strict=True)
+                if (document[0], of) not in known
+            ]
+            first = appender.append(
+                [document for document, _, _ in fresh],
+                [{"replay_of": of, "fixed": fixed, "at": at} for _, of, fixed in fresh],
+            )
+            for offset, ((identity, _), of, fixed) in enumerate(fresh):
+                done[identity, of] = Replay(first + offset, fixed, from_microseconds(at))
+        return done
+
+    def replays(self) -> dict[tuple[str, int], Replay]:
+        """The replays of dead letters, by identity and number of the dead letter."""
+        with self._index.read_transaction() as connection:
+            rows = connection.execute(
+                "SELECT identity, replay_of, sequence, fixed, replayed_at FROM replays"
+            ).fetchall()
+        return {
+            (identity, of): Replay(sequence, bool(fixed), from_microseconds(at))
+            for identity, of, sequence, fixed, at in rows
+        }
+
+    def find(self, name: str) -> Document | None:
+        """A document of the inbox by its identity or sequence number, if the journal still has it.
+
+        Documents that are processed stay in the journal until retention removes their file.
+        """
+        with self._index.read_transaction() as connection:
+            last = index.read_position(connection).next - 1
+            sequence = index.known_sequences(connection, [name]).get(name)
+        if sequence is None and name.isdecimal() and len(name) <= len(str(last)):
+            sequence = int(name)
+        if sequence is None or not 0 < sequence <= last:
+            return None
+        (found,) = JournalScanner(self.folder).scan(sequence - 1, sequence, verify=True)
+        if isinstance(found, Missing):
+            return None
+        with JournalFile(found.path) as file:
+            row = sequence - found.entry.first
+            return _document(file.rows(found.entry).slice(row, 1).to_pylist()[0])[1]
+
+    def last_sequence(self) -> int:
+        """The sequence number of the last document that is published and on disk."""
+        with self._index.read_transaction() as connection:
+            position = index.read_position(connection)
+        if position.file:
+            # Its publisher may not have flushed it yet. What the pipeline delivers must not be lost
+            # in a power failure, or its sequence number would be given again.
+            with contextlib.suppress(FileNotFoundError):
+                sync_file(self.folder / position.file)
+        return position.next - 1
+
+    def count_after(self, sequence: int) -> int:
+        """The number of documents that wait, if those up to a sequence number are processed.
+
+        Damaged documents wait wherever they are; restored ones wait under their new numbers only.
+        """
+        with self._index.read_transaction() as connection:
+            last = index.read_position(connection).next - 1
+            damaged = connection.execute("SELECT first, last, restored FROM damaged").fetchall()
+        waiting = max(last - sequence, 0)
+        for first, end, is_restored in damaged:
+            if is_restored:
+                waiting -= max(end - max(first, sequence + 1) + 1, 0)
+            else:
+                waiting += max(min(end, sequence) - first + 1, 0)
+        return waiting
+
+    def recover(self, last_processed: Callable[[], int]) -> None:
+        """Complete the work of a process that was killed while publishing.
+
+        Files of older versions are converted, unless they are processed: ``last_processed`` returns
+        the sequence number of the last document that is.
+        """
+        if not self._index.path.exists():
+            return  # the database has an older format, which is migrated on opening
+        with self._index.read_transaction() as connection:
+            position = index.read_position(connection)
+        if not is_indexed(self.folder, position):
+            with self._appending():
+                pass
+        if parquet_inbox.parquet_files(self.folder):
+            self._convert_parquet(last_processed())
+
+    def _convert_parquet(self, last_processed: int) -> None:
+        with self._appending() as appender:
+            files = parquet_inbox.parquet_files(self.folder)
+            ends = [int(path.stem) - 1 for path in files[1:]]
+            # Journal files of a conversion that was interrupted have lower numbers.
+            converted = [first_sequence(path) for path in journal_files(self.folder)]
+            after = min((each for each in converted if each > int(files[-1].stem)), default=None)
+            ends.append((appender.position.next if after is None else after) - 1)
+            for path, last in zip(files, ends, strict=True):
+                if last <= last_processed:
                     path.unlink()
+                    continue
+                missing = parquet_inbox.convert(path, last, self.damaged_folder)
+                if missing is not None:
+                    record_damage(appender.connection, missing, self.damaged_folder)
 
     def count_identities_up_to(self, sequence: int) -> int:
         """The number of stored identities up to a sequence number."""
-        with self._database.read_transaction() as connection:
+        with self._index.read_transaction() as connection:
             (count,) = connection.execute(
                 "SELECT count(*) FROM published WHERE sequence <= ?", (sequence,)
             ).fetchone()
@@ -129,95 +280,131 @@ class Inbox:
 
     def delete_identities_up_to(self, sequence: int) -> None:
         """Delete identities up to a sequence number: published again, the documents are new."""
-        with self._database.write_transaction() as connection:
-            connection.execute("DELETE FROM published WHERE sequence <= ?", (sequence,))
-            connection.execute("DELETE FROM replays WHERE sequence <= ?", (sequence,))
+        with self._appending() as appender:
+            for table in ("published", "replays"):
+                appender.connection.execute(f"DELETE FROM {table} WHERE sequence <= ?", (sequence,))
 
-    def stage(
-        self, connection: sqlite3.Connection, documents: Sequence[tuple[str, Document]]
-    ) -> int:
-        """Publish documents under given identities, within the caller's write transaction.
+    # Damaged documents.
 
-        After committing, the caller must call :meth:`move_staged`.
+    def damaged(self) -> list[DamagedDocuments]:
+        """The damaged documents that are not restored, in publishing order."""
+        with self._index.read_transaction() as connection:
+            rows = connection.execute(
+                "SELECT file, reason, first, last FROM damaged WHERE NOT restored ORDER BY first"
+            ).fetchall()
+        return [DamagedDocuments(*row) for row in rows]
+
+    def record_damage(self, missing: Missing) -> None:
+        """Record documents as damaged, and keep their file aside."""
+        with self._appending() as appender:
+            record_damage(appender.connection, missing, self.damaged_folder)
+
+    def restore(self, path: Path) -> int:
+        """Publish damaged documents again, from an undamaged copy of their file.
+
+        Documents that were published again since are skipped. They get new sequence numbers.
 
         Returns
         -------
-        The sequence number of the first document; the others follow consecutively.
+        The number of damaged documents that the file contains.
         """
-        self._move_staged(connection)
-        (first,) = connection.execute("SELECT next FROM sequences").fetchone()
-        name = f"{first:0{_SEQUENCE_DIGITS}}.parquet"
-        connection.execute("UPDATE sequences SET next = ?", (first + len(documents),))
-        connection.execute("INSERT INTO staged (name, first_sequence) VALUES (?, ?)", (name, first))
-        connection.executemany(
-            "INSERT INTO published (identity, sequence) VALUES (?, ?)"
-            " ON CONFLICT (identity) DO UPDATE SET sequence = excluded.sequence",
-            [(identity, first + offset) for offset, (identity, _) in enumerate(documents)],
-        )
-        try:
-            with atomic_write(self._staging / name) as file:
-                _write(file, documents, first)
-        except OSError as failure:
-            if failure.errno in _DISK_FULL:
-                raise error("workspace.full", f"{self._staging}: {failure.strerror}") from failure
-            raise
-        return int(first)
+        restored = 0
+        for rows in _intact_rows(path):
+            with self._appending() as appender:
+                restored += _restore(appender, rows)
+        return restored
 
-    def move_staged(self) -> None:
-        """Move published files from the staging folder into the inbox."""
-        with self._database.write_transaction() as connection:
-            self._move_staged(connection)
+    # Appending.
 
-    def _publish(self, chunk: Sequence[Document]) -> list[Receipt]:
-        identities = [document.identity for document in chunk]
+    def _publish(self, group: Sequence[Document]) -> list[Receipt]:
+        identities = [document.identity for document in group]
         fresh: dict[str, Document] = {}
-        with self._database.write_transaction() as connection:
-            known = _sequences(connection, identities)
-            for identity, document in zip(identities, chunk, strict=True):
+        with self._appending() as appender:
+            known = index.known_sequences(appender.connection, identities)
+            for identity, document in zip(identities, group, strict=True):
                 if identity not in known:
                     fresh.setdefault(identity, document)
             if fresh:
-                first = self.stage(connection, list(fresh.items()))
+                first = appender.append(list(fresh.items()))
                 known.update({identity: first + offset for offset, identity in enumerate(fresh)})
-        if fresh:
-            self.move_staged()
-        logger.info("published %d of %d documents", len(fresh), len(chunk))
+        logger.info("published %d of %d documents", len(fresh), len(group))
         receipts = []
         for identity in identities:
-            # Of two equal documents in a chunk, only the first is new.
+            # Of two equal documents in a group, only the first is new.
             new = fresh.pop(identity, None) is not None
             receipts.append(Receipt(identity, known[identity], new))
         return receipts
 
-    def _move_staged(self, connection: sqlite3.Connection) -> None:
-        """Move staged files into the inbox, in order; the caller holds the write lock."""
-        names = [
-            name
-            for (name,) in connection.execute("SELECT name FROM staged ORDER BY first_sequence")
-        ]
-        for name in names:
-            path = self._staging / name
-            if path.exists():
-                self._set_modification_time(path)
-                path.rename(self.folder / name)
-        if names:
-            sync_directory(self.folder)
-            connection.execute("DELETE FROM staged")
+    @contextlib.contextmanager
+    def _appending(self) -> Iterator[JournalAppender]:
+        """Hold the inbox's lock, with an index that is up to date.
 
-    def _set_modification_time(self, path: Path) -> None:
-        """Make a file newer than any other in the inbox.
-
-        Spark orders files by modification time in milliseconds, which may be equal for files that
-        are written in quick succession.
+        When the block ends, the journal is on disk; if it raises, nothing was appended.
         """
-        times = [entry.stat().st_mtime_ns for entry in os.scandir(self.folder)]
-        later = max(path.stat().st_mtime_ns, max(times, default=0) + _MILLISECOND_NS)
-        os.utime(path, ns=(later, later))
+        with file_lock(self._lock, wait=True):
+            appender: JournalAppender | None = None
+            try:
+                with self._index.write_transaction() as connection:
+                    position = catch_up(connection, self.folder, self.damaged_folder)
+                    appender = JournalAppender(connection, self.folder, position)
+                    yield appender
+            except BaseException:
+                if appender is not None:
+                    appender.undo()
+                raise
+            if appender.has_begun_file:
+                # Retention may remove the earlier files from now on, which the index could then not
+                # be completed from after a power failure.
+                self._index.sync()
+        if appender.position.file:
+            sync_file(self.folder / appender.position.file)
 
 
-def _chunks(documents: Iterable[Document]) -> Iterator[list[Document]]:
-    """The documents in lists that fit into one file."""
-    chunk: list[Document] = []
+def _intact_rows(path: Path) -> Iterator[pa.RecordBatch]:
+    """The documents of all intact entries of a file."""
+    if path.suffix == ".parquet":
+        yield from parquet_inbox.read_parquet(path)
+        return
+    with JournalFile(path) as file:
+        for entry in file.entries():
+            if file.is_intact(entry):
+                yield file.rows(entry)
+
+
+def _restore(appender: JournalAppender, rows: pa.RecordBatch) -> int:
+    """Append those rows that are damaged documents; returns their number."""
+    connection = appender.connection
+    damaged: list[tuple[int, int, str, str, int]] = connection.execute(
+        "SELECT first, last, file, reason, found_at FROM damaged WHERE NOT restored"
+    ).fetchall()
+    sequences: list[Any] = rows.column("sequence").to_pylist()
+    restored = 0
+    for first, last, *rest in damaged:
+        start, end = max(first, sequences[0]), min(last, sequences[-1])
+        if start > end:
+            continue
+        found = rows.slice(start - sequences[0], end - start + 1).to_pylist()
+        known = index.known_sequences(connection, [row["document"] for row in found])
+        appender.append([_document(row) for row in found if row["document"] not in known])
+        connection.execute("DELETE FROM damaged WHERE first = ?", (first,))
+        ranges = ((first, start - 1, 0), (start, end, 1), (end + 1, last, 0))
+        connection.executemany(
+            "INSERT INTO damaged (first, last, file, reason, found_at, restored)"
+            " VALUES (?, ?, ?, ?, ?, ?)",
+            [(a, b, *rest, is_restored) for a, b, is_restored in ranges if a <= b],
+        )
+        restored += end - start + 1
+    return restored
+
+
+def _document(row: Mapping[str, Any]) -> tuple[str, Document]:
+    header = Header(publisher=row["publisher"], schema=row["schema"], fields=dict(row["fields"]))
+    return row["document"], Document(row["content"], header)
+
+
+def _groups(documents: Iterable[Document]) -> Iterator[list[Document]]:
+    """The documents in lists of bounded size."""
+    group: list[Document] = []
     size = 0
     for document in documents:
         length = len(document.content)
@@ -226,59 +413,11 @@ def _chunks(documents: Iterable[Document]) -> Iterator[list[Document]]:
                 "limit.document-bytes",
                 f"a document has {length} bytes, more than {DOCUMENT_BYTES_MAX}",
             )
-        if chunk and (size + length > INBOX_FILE_BYTES or len(chunk) == INBOX_FILE_DOCUMENTS):
-            yield chunk
-            chunk, size = [], 0
-        chunk.append(document)
+        is_full = size + length > PUBLISHED_AT_ONCE_BYTES or len(group) == PUBLISHED_AT_ONCE_MAX
+        if group and is_full:
+            yield group
+            group, size = [], 0
+        group.append(document)
         size += length
-    if chunk:
-        yield chunk
-
-
-def _sequences(connection: sqlite3.Connection, identities: Iterable[str]) -> dict[str, int]:
-    """The sequence numbers of those identities that are known."""
-    found = {}
-    for identity in identities:
-        row = connection.execute(
-            "SELECT sequence FROM published WHERE identity = ?", (identity,)
-        ).fetchone()
-        if row is not None:
-            found[identity] = int(row[0])
-    return found
-
-
-def _write(file: BufferedWriter, documents: Sequence[tuple[str, Document]], first: int) -> None:
-    published_at = utc_now()
-    with pq.ParquetWriter(
-        file,
-        DOCUMENTS,
-        compression="zstd",
-        use_dictionary=False,
-        write_statistics=["document", "sequence", "published_at"],
-    ) as writer:
-        for start, end in _row_groups(documents):
-            rows = [
-                {
-                    "document": identity,
-                    "publisher": document.header.publisher,
-                    "schema": document.header.schema,
-                    "fields": list(document.header.fields.items()),
-                    "sequence": first + start + offset,
-                    "published_at": published_at,
-                    "content": document.content,
-                }
-                for offset, (identity, document) in enumerate(documents[start:end])
-            ]
-            writer.write_table(pa.Table.from_pylist(rows, schema=DOCUMENTS))
-
-
-def _row_groups(documents: Sequence[tuple[str, Document]]) -> Iterator[tuple[int, int]]:
-    """The start and end of each row group."""
-    start = size = 0
-    for position, (_, document) in enumerate(documents):
-        length = len(document.content)
-        if position > start and size + length > INBOX_ROW_GROUP_BYTES:
-            yield start, position
-            start, size = position, 0
-        size += length
-    yield start, len(documents)
+    if group:
+        yield group

@@ -11,7 +11,6 @@ DATABASE: Final = "penstock.sqlite"
 
 FOLDERS: Final = (
     "inbox",
-    "staging",
     "indexes",
     "mappings",
     "tables",
@@ -34,11 +33,6 @@ class WorkspaceLayout:
     def inbox_folder(self) -> Path:
         """The folder of published documents."""
         return self.path / "inbox"
-
-    @property
-    def staging(self) -> Path:
-        """The folder in which inbox files are written."""
-        return self.path / "staging"
 
     @property
     def indexes(self) -> Path:

@@ -27,13 +27,18 @@ SUBSCRIPTIONS_AT_ONCE: Final[int] = 10_000
 this many in memory."""
 
 INBOX_FILE_BYTES: Final[int] = 64 << 20
-"""Bytes of documents in an inbox file; a larger document gets its own file."""
+"""Bytes of a journal file in the inbox from which the next entry begins a new file."""
 
-INBOX_FILE_DOCUMENTS: Final[int] = 50_000
-"""Documents in an inbox file."""
+JOURNAL_ENTRY_BYTES: Final[int] = 4 << 20
+"""Bytes of documents in an entry of the journal, which is the unit of reading; a larger document
+gets its own entry."""
 
-INBOX_ROW_GROUP_BYTES: Final[int] = 8 << 20
-"""Bytes of documents in a row group of an inbox file, which is the unit of reading."""
+PUBLISHED_AT_ONCE_BYTES: Final[int] = 32 << 20
+"""Bytes of documents that are published atomically, under one lock; other publishers wait for
+it."""
+
+PUBLISHED_AT_ONCE_MAX: Final[int] = 10_000
+"""Documents that are published atomically, under one lock."""
 
 DOCUMENT_BYTES_MAX: Final[int] = 1 << 30
 """Bytes of a published document; a larger one is refused by `publish`."""

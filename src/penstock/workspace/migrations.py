@@ -11,6 +11,7 @@ from collections.abc import Callable
 from typing import Final
 
 from penstock.language.keywords.query import words
+from penstock.workspace.parquet_inbox import move_identities
 from penstock.workspace.subscription_numbers import record_numbers
 
 _TABLES = """
@@ -243,5 +244,6 @@ MIGRATIONS: Final[tuple[Callable[[sqlite3.Connection], None], ...]] = (
     _add_mailbox_cursors,
     _add_fragment_limits,
     _keep_meaning_of_keywords,
+    move_identities,
 )
 """Migration ``n`` leads from format ``n`` to ``n + 1``; format 0 is an empty file."""

@@ -8,6 +8,7 @@ the database, so that space can be freed on a full disk.
 from __future__ import annotations
 
 import errno
+import itertools
 import os
 import shutil
 from collections.abc import Callable, Iterable
@@ -19,7 +20,6 @@ from typing import Any
 
 import pyarrow as pa
 import pyarrow.compute as pc
-import pyarrow.parquet as pq
 from deltalake import DeltaTable
 from deltalake.exceptions import DeltaError
 
@@ -27,6 +27,7 @@ from penstock.errors import IndexFileError, error
 from penstock.workspace.batch_records import BatchRecord, BatchRecords
 from penstock.workspace.delta import last_committed_batch
 from penstock.workspace.index_versions import files_of
+from penstock.workspace.journal import first_sequence, journal_files
 from penstock.workspace.layout import WorkspaceLayout
 from penstock.workspace.limits import (
     BATCH_RECORD_HOURS,
@@ -99,31 +100,13 @@ def processed_files(layout: WorkspaceLayout) -> list[Path]:
     last = last_published(settled)
     if last is None:
         return []
-    ranges = {path: _sequence_range(path) for path in layout.inbox_folder.glob("*.parquet")}
-    settled_ranges = {path: each for path, each in ranges.items() if each.stop <= last + 1}
-    if not settled_ranges:
-        return []
-    first = min(each.start for each in settled_ranges.values())
-    committed = _sequences_between(layout, first, last)
-    # A file that was not in its batch is still waiting.
-    return sorted(path for path, each in settled_ranges.items() if not committed.isdisjoint(each))
-
-
-def _sequence_range(path: Path) -> range:
-    """The sequence numbers of the documents in an inbox file."""
-    first = int(path.stem)
-    return range(first, first + pq.read_metadata(path).num_rows)
-
-
-def _sequences_between(layout: WorkspaceLayout, first: int, last: int) -> set[int]:
-    found: set[int] = set()
-    condition = (pc.field("sequence") >= first) & (pc.field("sequence") <= last)
-    for table in (layout.tables.documents, layout.tables.dead_letters):
-        rows = read_rows(table, condition, ["sequence"])
-        if rows is not None:
-            values: list[Any] = rows.column("sequence").to_pylist()
-            found.update(values)
-    return found
+    files = journal_files(layout.inbox_folder)
+    # The last file is open for further documents. Damaged documents are in a file kept aside.
+    return [
+        path
+        for path, following in itertools.pairwise(files)
+        if first_sequence(following) <= last + 1
+    ]
 
 
 def _row_removals(workspace: Workspace, policy: RetentionPolicy, now: datetime) -> list[Removal]:

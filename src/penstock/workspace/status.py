@@ -9,6 +9,7 @@ from typing import Any
 import pyarrow.compute as pc
 
 from penstock.workspace import table_schemas
+from penstock.workspace.inbox import DamagedDocuments
 from penstock.workspace.pipeline_tables import BACKFILL_PREFIX, Tables
 from penstock.workspace.table_reader import last_published, read_rows
 
@@ -44,7 +45,9 @@ class Status:
     local_schemas: int
     """Number of schemas that have a registered mapping."""
     waiting: int
-    """Documents that are published but not processed yet."""
+    """Documents that are published but not processed yet, damaged ones included."""
+    damaged: tuple[DamagedDocuments, ...]
+    """Documents that cannot be read, because their inbox file is damaged."""
     documents: int
     matched: int
     unmatched: int

@@ -14,12 +14,13 @@ from penstock.workspace.current_version import CurrentVersion
 from penstock.workspace.database import Database
 from penstock.workspace.dead_letters import DeadLetters
 from penstock.workspace.file_locks import file_lock
-from penstock.workspace.inbox import Inbox, Published
+from penstock.workspace.inbox import LOCK, Inbox, Published
 from penstock.workspace.layout import DATABASE, FOLDERS, LOG, WorkspaceLayout
 from penstock.workspace.mailbox import Mailbox
 from penstock.workspace.mailbox_cursors import CursorStore
 from penstock.workspace.mediation_store import MediationStore
 from penstock.workspace.private_files import create_private, make_private, make_private_folder
+from penstock.workspace.published_identities import FILE
 from penstock.workspace.retention_policy import RetentionStore
 from penstock.workspace.status import (
     Status,
@@ -37,8 +38,8 @@ PRIVATE_SINCE: Final = 4
 _PRIVATE_NAMES: Final = frozenset(
     [
         *FOLDERS,
-        *(f"{DATABASE}{suffix}" for suffix in ("", "-wal", "-shm")),
-        *(LOG, "run.lock", "backfill.lock"),
+        *(f"{name}{suffix}" for name in (DATABASE, FILE) for suffix in ("", "-wal", "-shm")),
+        *(LOG, "run.lock", "backfill.lock", LOCK),
     ]
 )
 
@@ -69,11 +70,11 @@ class Workspace(WorkspaceLayout):
         """The subscriptions."""
         self.mediation = MediationStore(opened, str(self.mappings))
         """Global schemas, local schemas and their mappings."""
-        self.inbox = Inbox(opened, self.inbox_folder, self.staging)
+        self.inbox = Inbox(path, read_only=read_only)
         """Published documents that wait for the pipeline."""
         if not read_only:
-            self.inbox.recover()
-        self.dead_letters = DeadLetters(opened, self.inbox, self.tables)
+            self.inbox.recover(lambda: sum_counts(self.tables)["last_sequence"])
+        self.dead_letters = DeadLetters(self.inbox, self.tables)
         """Refused documents and their replays."""
         self.retention = RetentionStore(opened)
         """How long documents, deliveries and dead letters are kept."""
@@ -117,7 +118,8 @@ class Workspace(WorkspaceLayout):
         return cls(folder, opened, read_only=read_only)
 
     def close(self) -> None:
-        """Close the database."""
+        """Close the databases."""
+        self.inbox.close()
         self._database.close()
 
     def __enter__(self) -> Self:
@@ -148,6 +150,7 @@ class Workspace(WorkspaceLayout):
             domains={each.domain: each.version for each in mediator.global_schemas},
             local_schemas=len(mediator.local_schemas),
             waiting=self.inbox.count_after(last),
+            damaged=tuple(self.inbox.damaged()),
             **counts,
             strays=sum_strays(self.tables),
             set_aside=sum_set_aside(self.tables),

@@ -138,7 +138,7 @@ class Campaign:
 
     def _last_file(self, what: str) -> int:
         """The number of the last file of a Delta log, of the offsets or the records; -1 if none."""
-        checkpoint = self.workspace / "checkpoints" / "deliveries"
+        checkpoint = self.workspace / "checkpoints" / "inbox"
         folder = self.workspace / "tables" / what / "_delta_log"
         if what == "offsets":
             folder = checkpoint / "offsets"
@@ -162,7 +162,9 @@ class Campaign:
 
     def _start(self, *options: str) -> PipelineProcess:
         scratch = self.folder / f"run-{len(self._runs)}"
-        run = PipelineProcess(self.workspace, scratch, "--files-per-batch", "1", "--json", *options)
+        run = PipelineProcess(
+            self.workspace, scratch, "--documents-per-batch", "1", "--json", *options
+        )
         self._runs.append(run)
         return run
 

@@ -7,7 +7,6 @@ from collections.abc import Sequence
 from typing import Any
 
 import pyarrow as pa
-import pyarrow.parquet as pq
 
 from penstock.documents import Fragment, Header
 from penstock.documents.failure_report import internal_error
@@ -16,6 +15,8 @@ from penstock.workspace import Workspace, bucket_of, open_version
 from penstock.workspace.commit_positions import ORDINAL_BITS, commit_deliveries, next_commit
 from penstock.workspace.content_digest import content_digest
 from penstock.workspace.delta import TableWriter, commit_batch, last_committed_batch
+from penstock.workspace.journal import JournalFile
+from penstock.workspace.journal_scanner import Found, JournalScanner
 from penstock.workspace.table_reader import read_rows
 from penstock.workspace.table_schemas import COUNTS, DEAD_LETTERS, DELIVERIES, DOCUMENT_LOG
 from penstock.workspace.timestamps import utc_now
@@ -31,10 +32,11 @@ def process(workspace: Workspace) -> None:
     batch = 0 if last is None else last + 1
     documents: list[dict[str, Any]] = []
     processed = _processed(workspace)
-    for path in sorted(workspace.inbox.folder.iterdir()):
-        documents += [
-            row for row in pq.read_table(path).to_pylist() if row["sequence"] not in processed
-        ]
+    for found in JournalScanner(workspace.inbox.folder).scan(0, workspace.inbox.last_sequence()):
+        if isinstance(found, Found):
+            with JournalFile(found.path) as file:
+                rows_of_entry = file.rows(found.entry).to_pylist()
+            documents += [row for row in rows_of_entry if row["sequence"] not in processed]
     uri = workspace.current_version()
     version = open_version(uri)
     rows: dict[str, list[dict[str, Any]]] = {"documents": [], "dead_letters": [], "deliveries": []}

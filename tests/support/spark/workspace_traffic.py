@@ -15,6 +15,7 @@ from penstock.mediation import Mapping
 from penstock.schema import read_tree
 from penstock.workspace import StoredSubscription, Workspace
 from support.spark.committed_counts import CommittedCounts
+from support.spark.killed_publisher import publish_and_kill
 from support.strategies.query_kinds import kind_of
 
 TOPICS = 4
@@ -23,6 +24,9 @@ BACKLOG_MAX = 8
 
 PAUSE_SECONDS = 0.1
 """Pause between two actions."""
+
+KILLED_PUBLISHERS = 0.1
+"""The share of publishers that are killed, and start again."""
 
 QUERIES = (
     "/news",
@@ -205,9 +209,12 @@ class Traffic:
             content = mapped if publisher == WIRE else _to_foreign_schema(mapped)
             name = f"{publisher}/{number}"
             published.append(PublishedDocument(name, content, mapped, valid, self._step))
-        opened.publish(
+        documents = [
             Document(each.content, _header(*each.identity.split("/"))) for each in published
-        )
+        ]
+        if self._rng.random() < KILLED_PUBLISHERS:
+            publish_and_kill(self._path, documents, self._rng)
+        opened.publish(documents)  # those that the killed process published are skipped
         self.documents += published
 
     def _register(self, opened: Workspace) -> None:

@@ -30,6 +30,7 @@ class Bench(StrEnum):
     HOSTILE = "hostile"
     MAILBOX = "mailbox"
     PIPELINE = "pipeline"
+    DELIVERY = "delivery"
 
 
 OPTIMISED = "release"

@@ -20,6 +20,7 @@ from rich.console import Console
 from rich.live import Live
 from rich.table import Table
 
+from penstock.cli.commands.status import damage_line
 from penstock.cli.console import err, note, out, plural, print_json
 from penstock.cli.exit_codes import ExitCode
 from penstock.cli.options import JsonOption, WorkspaceOption
@@ -78,8 +79,8 @@ def run(
             " them without a mapping."
         ),
     ] = UnknownSchema.REFUSE,
-    files_per_batch: Annotated[
-        int | None, typer.Option(min=1, help="Maximum number of inbox files per micro-batch.")
+    documents_per_batch: Annotated[
+        int | None, typer.Option(min=1, help="Maximum number of documents per micro-batch.")
     ] = None,
     shards: Annotated[
         int,
@@ -108,7 +109,7 @@ def run(
         follow=follow,
         unknown_schema=unknown_schema.value,
         mode=mode.value,
-        files_per_batch=files_per_batch,
+        documents_per_batch=documents_per_batch,
         shards=shards,
     )
     check_java(for_spark)
@@ -120,9 +121,15 @@ def run(
         create_private(log)
         view: _View = _LiveView(totals) if err().is_terminal else _LineView()
 
+        damaged = set(opened.inbox.damaged())
+
         def on_batch(progress: BatchProgress) -> None:
             totals.add(progress)
             view.batch(progress)
+            for each in opened.inbox.damaged():
+                if each not in damaged:
+                    damaged.add(each)
+                    note(damage_line(each))
 
         has_started = threading.Event()
 

@@ -13,10 +13,14 @@ from penstock.cli.console import out, plural, print_json, print_table
 from penstock.cli.options import JsonOption, WorkspaceOption
 
 if TYPE_CHECKING:
+    from penstock.workspace.inbox import DamagedDocuments
     from penstock.workspace.status import SetAside, Strays
 
 MAILBOXES_MAX = 30
 """How many mailboxes the text output lists."""
+
+DAMAGED_MAX = 10
+"""How many damaged inbox files the text output lists."""
 
 STRAYS_MAX = 10
 """How many schemas with unknown elements the text output lists."""
@@ -47,6 +51,7 @@ def status(*, workspace: WorkspaceOption = Path(), as_json: JsonOption = False) 
         f"{plural(found.documents, 'document')}: {found.matched} matched,"
         f" {found.unmatched} unmatched, {found.dead} dead; {found.waiting} waiting"
     )
+    _print_damaged(found.damaged)
     _print_strays(found.strays)
     _print_set_aside(found.set_aside)
     if found.fragments_omitted:
@@ -68,6 +73,23 @@ def status(*, workspace: WorkspaceOption = Path(), as_json: JsonOption = False) 
     more = len(found.mailboxes) - MAILBOXES_MAX
     if more > 0:
         console.print(f"  and {more} more; --json lists all")
+
+
+def _print_damaged(damaged: Sequence[DamagedDocuments]) -> None:
+    """Lists damaged inbox files."""
+    for each in damaged[:DAMAGED_MAX]:
+        out().print(f"  {damage_line(each)}", soft_wrap=True)
+    if len(damaged) > DAMAGED_MAX:
+        out().print(f"  and {len(damaged) - DAMAGED_MAX} more; --json lists all")
+
+
+def damage_line(damaged: DamagedDocuments) -> str:
+    """A line about damaged documents."""
+    where = f"damaged/{damaged.file}" if damaged.file else "a missing inbox file"
+    return (
+        f"damaged: {where}: {damaged.reason}; {plural(damaged.documents, 'document')} waiting"
+        f" ({damaged.first} to {damaged.last}), see `penstock inbox restore`"
+    )
 
 
 def _print_set_aside(set_aside: Sequence[SetAside]) -> None:

@@ -38,6 +38,12 @@ def _pipeline(*, quick: bool, progress: Progress) -> Report:
     return pipeline.run(quick=quick, progress=progress)
 
 
+def _delivery(*, quick: bool, progress: Progress) -> Report:
+    from penstock.lab.bench import delivery  # noqa: PLC0415
+
+    return delivery.run(quick=quick, progress=progress)
+
+
 BENCHES: dict[str, Bench] = {
     "reader": reader.run,
     "paths": paths.run,
@@ -48,5 +54,6 @@ BENCHES: dict[str, Bench] = {
     "hostile": hostile.run,
     "mailbox": _mailbox,
     "pipeline": _pipeline,
+    "delivery": _delivery,
 }
 """All benchmarks by name."""

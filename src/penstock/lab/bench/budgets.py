@@ -236,6 +236,31 @@ BUDGETS: tuple[Budget, ...] = (
         200,
         "MB",
     ),
+    Budget(
+        "delivery",
+        "latency_p50",
+        "200 documents per second, one a call: half of the documents are committed within",
+        Bound.AT_MOST,
+        2,
+        "s",
+    ),
+    Budget("delivery", "latency_p99", "the same: 99 of 100 documents", Bound.AT_MOST, 5, "s"),
+    Budget(
+        "delivery",
+        "latency_growth",
+        "the same: median of the last minute against the first",
+        Bound.AT_MOST,
+        1.2,
+        "x",
+    ),
+    Budget(
+        "delivery",
+        "published_share",
+        "the same: documents published, as a share of those asked for",
+        Bound.AT_LEAST,
+        0.98,
+        "x",
+    ),
 )
 """All budgets.
 

@@ -1,0 +1,264 @@
+"""The journal of published documents: append-only files of entries with checksums.
+
+An *entry* holds documents that were published together::
+
+    header   magic, first sequence number, number of documents, bytes of the payload, bytes of the
+             documents, checksum of the payload, checksum of the header
+    payload  bytes of the notes, bytes of the rows, the notes as JSON, and, compressed with zstd,
+             the rows: an Arrow record batch in the columns of
+             :data:`~penstock.workspace.table_schemas.DOCUMENTS`
+
+A file is named by the sequence number of its first document, so names sort in publishing order.
+Entries never change. A reader finds entries behind a damaged one by searching for the next header.
+A file begins with a random *salt* that the checksums of its headers include: bytes of a document
+that look like an entry are therefore not mistaken for one.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import secrets
+import struct
+import zlib
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Final, Self
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from penstock.documents import Document
+from penstock.errors import error
+from penstock.workspace.table_schemas import DOCUMENTS
+from penstock.workspace.timestamps import utc_now
+
+SUFFIX: Final = ".journal"
+
+_FILE_MAGIC: Final = b"\xf5PENSJ1\n"  # the first byte never occurs in UTF-8
+_SALT_BYTES: Final = 8
+FILE_HEADER_BYTES: Final = len(_FILE_MAGIC) + _SALT_BYTES
+"""The offset of a file's first entry."""
+
+_MAGIC: Final = b"\xf5PJ1"
+_HEADER: Final = struct.Struct("<4sQIQQI")
+_CHECKSUM: Final = struct.Struct("<I")
+_LENGTHS: Final = struct.Struct("<IQ")
+HEADER_BYTES: Final = _HEADER.size + _CHECKSUM.size
+
+_SEQUENCE_DIGITS: Final = 19
+"""Enough for any 64-bit sequence number, so that file names sort by it."""
+
+_SEARCH_BYTES: Final = 1 << 20
+"""Bytes that are searched at a time for the entry behind a damaged one."""
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """The header of an entry, and where it is in its file."""
+
+    offset: int
+    first: int
+    """Sequence number of the first document; the others follow consecutively."""
+    documents: int
+    payload_bytes: int
+    content_bytes: int
+    """Bytes of the documents, before compression."""
+    checksum: int
+
+    @property
+    def last(self) -> int:
+        """Sequence number of the last document."""
+        return self.first + self.documents - 1
+
+    @property
+    def end(self) -> int:
+        """The offset of the next entry."""
+        return self.offset + HEADER_BYTES + self.payload_bytes
+
+
+def file_name(first: int) -> str:
+    """The name of the file whose first document has this sequence number."""
+    return f"{first:0{_SEQUENCE_DIGITS}}{SUFFIX}"
+
+
+def first_sequence(path: Path) -> int:
+    """The sequence number of a file's first document."""
+    return int(path.stem)
+
+
+def journal_files(folder: Path) -> list[Path]:
+    """The files of a journal, in publishing order."""
+    return [folder / name for name in sorted(os.listdir(folder)) if name.endswith(SUFFIX)]
+
+
+def new_file_header() -> bytes:
+    """The bytes that a new file begins with."""
+    return _FILE_MAGIC + secrets.token_bytes(_SALT_BYTES)
+
+
+def read_salt(path: Path) -> bytes | None:
+    """The salt of a file; ``None`` if it does not begin like a file of the journal."""
+    with path.open("rb") as file:
+        header = file.read(FILE_HEADER_BYTES)
+    is_valid = header.startswith(_FILE_MAGIC) and len(header) == FILE_HEADER_BYTES
+    return salt_of(header) if is_valid else None
+
+
+def salt_of(header: bytes) -> bytes:
+    """The salt in the bytes that a file begins with."""
+    return header[len(_FILE_MAGIC) :]
+
+
+def document_rows(documents: Sequence[tuple[str, Document]], first: int) -> pa.RecordBatch:
+    """Documents with their identities as rows, numbered from ``first``."""
+    published_at = utc_now()
+    rows = [
+        {
+            "document": identity,
+            "publisher": document.header.publisher,
+            "schema": document.header.schema,
+            "fields": list(document.header.fields.items()),
+            "sequence": first + offset,
+            "published_at": published_at,
+            "content": document.content,
+        }
+        for offset, (identity, document) in enumerate(documents)
+    ]
+    return pa.RecordBatch.from_pylist(rows, schema=DOCUMENTS)
+
+
+def encode_entry(
+    batch: pa.RecordBatch, salt: bytes, notes: Mapping[str, Any] | None = None
+) -> bytes:
+    """The bytes of an entry.
+
+    Parameters
+    ----------
+    batch
+        The documents, with consecutive sequence numbers.
+    salt
+        The salt of the file.
+    notes
+        A JSON object that is stored with them.
+    """
+    sequence: Any = batch.column("sequence")[0]
+    content: Any = batch.column("content")
+    content_bytes = int(pc.sum(pc.binary_length(content)).as_py())
+    rows = batch.serialize()
+    text = json.dumps(dict(notes)).encode() if notes else b""
+    compressed: bytes = pa.compress(rows, codec="zstd", asbytes=True)
+    payload = b"".join((_LENGTHS.pack(len(text), rows.size), text, compressed))
+    header = _HEADER.pack(
+        _MAGIC,
+        sequence.as_py(),
+        batch.num_rows,
+        len(payload),
+        content_bytes,
+        zlib.crc32(payload),
+    )
+    return b"".join((header, _CHECKSUM.pack(zlib.crc32(header + salt)), payload))
+
+
+class JournalFile:
+    """A file of the journal, opened for reading.
+
+    It is not mapped into memory: a process that reads a mapped file is killed if the file is
+    truncated meanwhile.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self._descriptor = os.open(path, os.O_RDONLY)
+        self.size = os.fstat(self._descriptor).st_size
+        self._salt = read_salt(path)
+
+    def close(self) -> None:
+        """Close the file."""
+        os.close(self._descriptor)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def entries(self, offset: int = FILE_HEADER_BYTES) -> Iterator[Entry]:
+        """The complete entries from an offset on; bytes that are no entry are skipped.
+
+        The payload is not verified.
+        """
+        while True:
+            entry = self._entry(offset)
+            if entry is None:
+                # Damage, or the rest of an interrupted write: continue with the next header.
+                found = self._find_header(offset + 1)
+                if found is None:
+                    return
+                offset = found
+                continue
+            yield entry
+            offset = entry.end
+
+    def is_intact(self, entry: Entry) -> bool:
+        """Whether an entry's payload has the checksum of the header."""
+        return zlib.crc32(self._payload(entry)) == entry.checksum
+
+    def rows(self, entry: Entry) -> pa.RecordBatch:
+        """The documents of an entry.
+
+        Raises
+        ------
+        WorkspaceError
+            ``journal.damaged``
+        """
+        payload = self._verified(entry)
+        notes_bytes, rows_bytes = _LENGTHS.unpack_from(payload)
+        compressed = pa.py_buffer(payload).slice(_LENGTHS.size + notes_bytes)
+        rows = pa.decompress(compressed, decompressed_size=rows_bytes, codec="zstd")
+        return pa.ipc.read_record_batch(rows, DOCUMENTS)
+
+    def notes(self, entry: Entry) -> dict[str, Any]:
+        """The notes of an entry; empty if it has none."""
+        payload = self._verified(entry)
+        notes_bytes, _ = _LENGTHS.unpack_from(payload)
+        text = payload[_LENGTHS.size : _LENGTHS.size + notes_bytes]
+        return json.loads(text) if text else {}
+
+    def _entry(self, offset: int) -> Entry | None:
+        if self._salt is None or offset + HEADER_BYTES > self.size:
+            return None
+        both = os.pread(self._descriptor, HEADER_BYTES, offset)
+        if len(both) < HEADER_BYTES:
+            return None
+        header = both[: _HEADER.size]
+        magic, first, documents, payload_bytes, content_bytes, checksum = _HEADER.unpack(header)
+        (expected,) = _CHECKSUM.unpack_from(both, _HEADER.size)
+        if magic != _MAGIC or zlib.crc32(header + self._salt) != expected:
+            return None
+        entry = Entry(offset, first, documents, payload_bytes, content_bytes, checksum)
+        return entry if entry.end <= self.size else None
+
+    def _find_header(self, offset: int) -> int | None:
+        """The offset of the next bytes that may be a header."""
+        while offset < self.size:
+            chunk = os.pread(self._descriptor, _SEARCH_BYTES, offset)
+            found = chunk.find(_MAGIC)
+            if found >= 0:
+                return offset + found
+            if len(chunk) < _SEARCH_BYTES:
+                return None
+            offset += len(chunk) - len(_MAGIC) + 1
+        return None
+
+    def _payload(self, entry: Entry) -> bytes:
+        return os.pread(self._descriptor, entry.payload_bytes, entry.offset + HEADER_BYTES)
+
+    def _verified(self, entry: Entry) -> bytes:
+        payload = self._payload(entry)
+        if zlib.crc32(payload) != entry.checksum:
+            raise error(
+                "journal.damaged", f"{self.path}: the entry at byte {entry.offset} has been changed"
+            )
+        return payload
