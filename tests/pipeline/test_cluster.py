@@ -141,7 +141,7 @@ def test_subscriptions_change_and_a_worker_dies_during_a_stream_through_a_connec
     subscribe(workspace, *first)
     publish(workspace, CONTENTS[:6])
     counts = CommittedCounts(workspace.path)
-    options = ("--remote", server, "--documents-per-batch", "1", "--follow")
+    options = ("--remote", server, "--documents-per-batch", "2", "--follow")
     with PipelineProcess(workspace.path, tmp_path / "run", *options) as run:
         wait_until(lambda: counts.documents() == 6, run)
         workspace.subscriptions.remove(["ben.even", "dora.words"])
