@@ -47,7 +47,7 @@ def wait_until(condition: Callable[[], bool], run: PipelineProcess) -> None:
 
 
 def test_a_run_is_stopped_in_a_batch_and_while_it_waits(workspace: Path, tmp_path: Path) -> None:
-    with PipelineProcess(workspace, tmp_path / "run", "--documents-per-batch", "1") as run:
+    with PipelineProcess(workspace, tmp_path / "run", "--documents-per-batch", "10") as run:
         wait_until(lambda: "starting Spark" in run.output(), run)
         second = penstock("run", "-w", str(workspace))
         assert (second.code, second.out) == (3, "")

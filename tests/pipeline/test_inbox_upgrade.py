@@ -21,7 +21,13 @@ from penstock.pipeline.file_stream_upgrade import CHECKPOINT
 from penstock.pipeline.inbox_source import read_entries
 from penstock.pipeline.run import run
 from penstock.pipeline.run_config import RunConfig
-from penstock.workspace import Published, StoredSubscription, Workspace, database
+from penstock.workspace import (
+    Published,
+    StoredSubscription,
+    Workspace,
+    database,
+    parquet_inbox,
+)
 from penstock.workspace.batch_records import BatchRecords
 from penstock.workspace.delta import commit_batch
 from penstock.workspace.journal_scanner import Found, JournalScanner
@@ -98,6 +104,25 @@ def test_documents_of_an_older_inbox_keep_their_numbers(folder: Path) -> None:
         receipts = list(workspace.inbox.publish_each([document(5), document(6)]))
         assert [(each.sequence, each.new) for each in receipts] == [(5, False), (6, True)]
     assert not (folder / "staging").exists()
+
+
+def test_two_processes_can_open_an_older_workspace_at_once(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The second one finds the files converted when it gets the lock."""
+    list_files = parquet_inbox.parquet_files
+    convert_first = [lambda: Workspace.open(folder).close()]
+
+    def list_and_be_overtaken(inbox: Path) -> list[Path]:
+        found = list_files(inbox)
+        if convert_first:
+            convert_first.pop()()
+        return found
+
+    monkeypatch.setattr(parquet_inbox, "parquet_files", list_and_be_overtaken)
+    with Workspace.open(folder) as workspace:
+        assert workspace.status().waiting == 5
+        assert workspace.inbox.damaged() == []
 
 
 @pytest.mark.parametrize("damage", ["truncated", "empty", "not Parquet", "pages overwritten"])

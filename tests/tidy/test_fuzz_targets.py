@@ -21,6 +21,7 @@ PARSERS = {
     "subscription files": ["subscription_files"],
     "index files": ["index_files"],
     "archives": ["archives"],
+    "files of the inbox's journal": ["journal_files"],
 }
 """What Penstock parses, and the targets that fuzz it."""
 

@@ -4,16 +4,18 @@ from __future__ import annotations
 
 import os
 import shutil
+import struct
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
+import pyarrow as pa
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from penstock.documents import Document, Header
 from penstock.errors import WorkspaceError
-from penstock.workspace import Published, Workspace, journal_appender
+from penstock.workspace import Published, Workspace, journal_appender, limits
 from penstock.workspace.inbox import DamagedDocuments
 from penstock.workspace.journal import (
     HEADER_BYTES,
@@ -23,6 +25,7 @@ from penstock.workspace.journal import (
     journal_files,
 )
 from penstock.workspace.journal_scanner import Found, JournalScanner, Missing
+from python_targets import journal_files as journal_target
 
 
 @pytest.fixture
@@ -210,6 +213,54 @@ def test_every_document_is_found_unchanged_or_reported(
                     rows = file.rows(each.entry).to_pylist()
                 assert [row["content"] for row in rows] == [document(each.first).content]
         assert seen == [1, 2, 3, 4]
+
+
+@settings(max_examples=200)
+@given(
+    seed=st.sampled_from(journal_target.seeds()),
+    changes=st.lists(
+        st.tuples(st.floats(0, 1, exclude_max=True), st.binary(max_size=8)), max_size=4
+    ),
+    end=st.floats(0, 1),
+    behind=st.binary(max_size=40),
+)
+def test_a_reader_finds_intact_entries_or_damage_in_any_bytes(
+    seed: bytes, changes: list[tuple[float, bytes]], end: float, behind: bytes
+) -> None:
+    """Bytes changed, truncated and appended, in files and in entries with right checksums."""
+    content = bytearray(seed[1:])
+    for place, change in changes:
+        start = int(place * len(content))
+        content[start : start + len(change)] = change
+    journal_target.run_input(seed[:1] + content[: int(end * len(content))] + behind)
+
+
+def test_an_entry_cannot_claim_more_memory_than_the_limit(tmp_path: Path) -> None:
+    path = tmp_path / "1.journal"
+    lengths = struct.pack("<IQ", 0, limits.JOURNAL_ROWS_BYTES_MAX + 1)
+    compressed: bytes = pa.compress(b"x" * 100, codec="zstd", asbytes=True)
+    path.write_bytes(b"\xf5PENSJ1\nsaltsalt" + journal_target.with_checksums(lengths + compressed))
+    with JournalFile(path) as file:
+        (entry,) = file.entries()
+        with pytest.raises(WorkspaceError) as caught:
+            file.rows(entry)
+    assert caught.value.code == "journal.damaged"
+
+
+@settings(max_examples=30)  # each flushes files to disk
+@given(content=st.binary(max_size=200), is_appended=st.booleans())
+def test_publishing_goes_on_whatever_the_last_file_contains(
+    tmp_path_factory: pytest.TempPathFactory, content: bytes, is_appended: bool
+) -> None:
+    folder = tmp_path_factory.mktemp("journal")
+    with Workspace.create(folder) as workspace:
+        workspace.publish([document(1), document(2)])
+        (path,) = journal_files(workspace.inbox.folder)
+        path.write_bytes(path.read_bytes() + content if is_appended else content)
+        with Workspace.open(folder) as again:
+            workspace.publish([document(3)])
+            assert scanned(again) == ([1, 2, 3] if is_appended else [3])
+            assert again.inbox.count_after(3) == (0 if is_appended else 2)
 
 
 def test_an_entry_that_is_damaged_after_it_was_found_is_not_read(workspace: Workspace) -> None:

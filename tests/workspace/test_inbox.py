@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import contextlib
 import multiprocessing
 import os
 import random
 import signal
+import sqlite3
 import subprocess
 import sys
 import textwrap
@@ -20,6 +22,7 @@ import pytest
 from penstock.documents import Document, Header
 from penstock.errors import PenstockError
 from penstock.workspace import Published, Workspace, inbox, journal_appender
+from penstock.workspace.atomic_files import sync_file
 from penstock.workspace.journal import JournalFile, journal_files
 from support.fixtures.repository import ROOT
 
@@ -208,6 +211,31 @@ def test_a_kill_neither_loses_nor_duplicates_documents(
         assert again.inbox.damaged() == []
 
 
+@pytest.mark.parametrize("appended", range(1, 6))
+@pytest.mark.parametrize("is_first", [True, False])
+def test_a_kill_between_the_files_of_a_group_neither_loses_nor_duplicates_documents(
+    workspace: Workspace, appended: int, is_first: bool
+) -> None:
+    """A file takes two entries of these five; the killed process began up to three files."""
+    before = 0 if is_first else 1
+    workspace.publish(documents(before))
+    killed = publish_in_a_process(
+        workspace,
+        "import penstock.workspace.journal_appender as i; encode = i.encode_entry;"
+        " i.INBOX_FILE_BYTES, i.JOURNAL_ENTRY_BYTES, calls = 500, 1, []; i.encode_entry ="
+        f" lambda *a: kill() if len(calls) == {appended} else (calls.append(1), encode(*a))[1];"
+        " workspace.publish([Document(b'<a/>', Header(publisher='me', id=str(n)))"
+        " for n in range(6)])",
+    )
+    assert killed.returncode == -signal.SIGKILL, killed.stderr
+    with Workspace.open(workspace.path) as again:
+        assert again.inbox.last_sequence() == before + appended
+        group = [Document(b"<a/>", Header(publisher="me", id=str(n))) for n in range(6)]
+        assert again.publish(group) == Published(6 - appended, appended)
+        assert [row["sequence"] for row in rows_in(again)] == list(range(1, before + 7))
+        assert again.inbox.damaged() == []
+
+
 def test_documents_of_a_killed_process_come_first(workspace: Workspace) -> None:
     publish_in_a_process(
         workspace, "import penstock.workspace.journal_appender as i; i._index_rows = kill"
@@ -245,6 +273,40 @@ def test_a_receipt_for_a_known_document_waits_for_the_disk(
     monkeypatch.setattr(inbox, "sync_file", flushed.append)
     assert workspace.publish(documents(1)) == Published(0, 1)
     assert flushed == journal_files(workspace.inbox.folder)
+
+
+def test_an_interrupt_after_the_commit_removes_nothing(
+    workspace: Workspace, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The index names the documents then; their bytes must stay."""
+    commit = workspace.inbox._index.write_transaction
+
+    @contextlib.contextmanager
+    def interrupted() -> Iterator[sqlite3.Connection]:
+        with commit() as connection:
+            yield connection
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patch:
+        patch.setattr(workspace.inbox._index, "write_transaction", interrupted)
+        with pytest.raises(KeyboardInterrupt):
+            workspace.publish(documents(2))
+    assert workspace.publish(documents(3)) == Published(1, 2)
+    assert [row["sequence"] for row in rows_in(workspace)] == [1, 2, 3]
+    assert workspace.inbox.damaged() == []
+
+
+def test_a_file_that_retention_has_removed_needs_no_flush(
+    workspace: Workspace, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Other processes may deliver the documents, and begin a file, before this one flushes."""
+
+    def remove_and_flush(path: Path) -> None:
+        path.unlink()
+        sync_file(path)
+
+    monkeypatch.setattr(inbox, "sync_file", remove_and_flush)
+    assert workspace.publish(documents(1)) == Published(1, 0)
 
 
 @pytest.mark.parametrize("number", ["ENOSPC", "EDQUOT"])

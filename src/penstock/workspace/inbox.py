@@ -46,6 +46,7 @@ from penstock.workspace.limits import (
     PUBLISHED_AT_ONCE_BYTES,
     PUBLISHED_AT_ONCE_MAX,
 )
+from penstock.workspace.published_identities import Position
 from penstock.workspace.timestamps import from_microseconds, to_microseconds, utc_now
 
 logger = logging.getLogger(__name__)
@@ -213,13 +214,10 @@ class Inbox:
 
     def last_sequence(self) -> int:
         """The sequence number of the last document that is published and on disk."""
-        with self._index.read_transaction() as connection:
-            position = index.read_position(connection)
-        if position.file:
-            # Its publisher may not have flushed it yet. What the pipeline delivers must not be lost
-            # in a power failure, or its sequence number would be given again.
-            with contextlib.suppress(FileNotFoundError):
-                sync_file(self.folder / position.file)
+        position = self._position()
+        # Its publisher may not have flushed it yet. What the pipeline delivers must not be lost in
+        # a power failure, or its sequence number would be given again.
+        self._sync(position)
         return position.next - 1
 
     def count_after(self, sequence: int) -> int:
@@ -246,9 +244,7 @@ class Inbox:
         """
         if not self._index.path.exists():
             return  # the database has an older format, which is migrated on opening
-        with self._index.read_transaction() as connection:
-            position = index.read_position(connection)
-        if not is_indexed(self.folder, position):
+        if not is_indexed(self.folder, self._position()):
             with self._appending():
                 pass
         if parquet_inbox.parquet_files(self.folder):
@@ -257,6 +253,8 @@ class Inbox:
     def _convert_parquet(self, last_processed: int) -> None:
         with self._appending() as appender:
             files = parquet_inbox.parquet_files(self.folder)
+            if not files:
+                return  # another process has converted them
             ends = [int(path.stem) - 1 for path in files[1:]]
             # Journal files of a conversion that was interrupted have lower numbers.
             converted = [first_sequence(path) for path in journal_files(self.folder)]
@@ -349,15 +347,25 @@ class Inbox:
                     appender = JournalAppender(connection, self.folder, position)
                     yield appender
             except BaseException:
-                if appender is not None:
+                if appender is not None and self._position() != appender.position:
                     appender.undo()
                 raise
             if appender.has_begun_file:
                 # Retention may remove the earlier files from now on, which the index could then not
                 # be completed from after a power failure.
                 self._index.sync()
-        if appender.position.file:
-            sync_file(self.folder / appender.position.file)
+        self._sync(appender.position)
+
+    def _position(self) -> Position:
+        with self._index.read_transaction() as connection:
+            return index.read_position(connection)
+
+    def _sync(self, position: Position) -> None:
+        """Flush the journal to disk, up to a position."""
+        if position.file:
+            # Retention removes a file once its documents are in the tables.
+            with contextlib.suppress(FileNotFoundError):
+                sync_file(self.folder / position.file)
 
 
 def _intact_rows(path: Path) -> Iterator[pa.RecordBatch]:

@@ -16,6 +16,7 @@ that look like an entry are therefore not mistaken for one.
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import secrets
@@ -26,11 +27,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final, Self
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from penstock.documents import Document
-from penstock.errors import error
+from penstock.errors import PenstockError, error
+from penstock.workspace.limits import JOURNAL_ROWS_BYTES_MAX
 from penstock.workspace.table_schemas import DOCUMENTS
 from penstock.workspace.timestamps import utc_now
 
@@ -52,6 +55,12 @@ _SEQUENCE_DIGITS: Final = 19
 
 _SEARCH_BYTES: Final = 1 << 20
 """Bytes that are searched at a time for the entry behind a damaged one."""
+
+_DECODER_ERRORS: Final = (
+    *(pa.ArrowException, OSError, EOFError),
+    *(ValueError, TypeError, OverflowError, RecursionError, struct.error),
+)
+"""What decoders of an entry raise for bytes that no program wrote."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -142,11 +151,21 @@ def encode_entry(
         The salt of the file.
     notes
         A JSON object that is stored with them.
+
+    Raises
+    ------
+    DocumentError
+        ``limit.document-bytes``: the rows with all headers are too large.
     """
     sequence: Any = batch.column("sequence")[0]
     content: Any = batch.column("content")
     content_bytes = int(pc.sum(pc.binary_length(content)).as_py())
     rows = batch.serialize()
+    if rows.size > JOURNAL_ROWS_BYTES_MAX:
+        raise error(
+            "limit.document-bytes",
+            f"a document with its header has {rows.size} bytes, more than {JOURNAL_ROWS_BYTES_MAX}",
+        )
     text = json.dumps(dict(notes)).encode() if notes else b""
     compressed: bytes = pa.compress(rows, codec="zstd", asbytes=True)
     payload = b"".join((_LENGTHS.pack(len(text), rows.size), text, compressed))
@@ -213,18 +232,56 @@ class JournalFile:
         WorkspaceError
             ``journal.damaged``
         """
-        payload = self._verified(entry)
-        notes_bytes, rows_bytes = _LENGTHS.unpack_from(payload)
-        compressed = pa.py_buffer(payload).slice(_LENGTHS.size + notes_bytes)
-        rows = pa.decompress(compressed, decompressed_size=rows_bytes, codec="zstd")
-        return pa.ipc.read_record_batch(rows, DOCUMENTS)
+        _, compressed, rows_bytes = self._parts(entry)
+        with self._damage_translated(entry):
+            rows = pa.decompress(compressed, decompressed_size=rows_bytes, codec="zstd")
+            batch = pa.ipc.read_record_batch(rows, DOCUMENTS)
+            batch.validate(full=True)
+            numbers = np.arange(batch.num_rows) + entry.first
+            is_numbered = np.array_equal(
+                batch.column("sequence").to_numpy(zero_copy_only=False), numbers
+            )
+            has_all = batch.num_rows == entry.documents and not batch.column("document").null_count
+            if not (is_numbered and has_all):
+                raise ValueError("these are not the documents of the header")
+        return batch
 
     def notes(self, entry: Entry) -> dict[str, Any]:
-        """The notes of an entry; empty if it has none."""
-        payload = self._verified(entry)
-        notes_bytes, _ = _LENGTHS.unpack_from(payload)
-        text = payload[_LENGTHS.size : _LENGTHS.size + notes_bytes]
-        return json.loads(text) if text else {}
+        """The notes of an entry; empty if it has none.
+
+        Raises
+        ------
+        WorkspaceError
+            ``journal.damaged``
+        """
+        text, _, _ = self._parts(entry)
+        with self._damage_translated(entry):
+            return dict(json.loads(text)) if text else {}
+
+    def _parts(self, entry: Entry) -> tuple[bytes, memoryview, int]:
+        """The notes, the compressed rows, and the size of the rows."""
+        payload = self._payload(entry)
+        if zlib.crc32(payload) != entry.checksum:
+            raise self._damage(entry)
+        with self._damage_translated(entry):
+            notes_bytes, rows_bytes = _LENGTHS.unpack_from(payload)
+            end = _LENGTHS.size + notes_bytes
+            if end > len(payload) or rows_bytes > JOURNAL_ROWS_BYTES_MAX:
+                raise ValueError("the lengths are impossible")
+            return payload[_LENGTHS.size : end], memoryview(payload)[end:], rows_bytes
+
+    @contextlib.contextmanager
+    def _damage_translated(self, entry: Entry) -> Iterator[None]:
+        """Translates what decoders raise: a checksum does not prove that the bytes are valid."""
+        try:
+            yield
+        except _DECODER_ERRORS as failure:
+            raise self._damage(entry) from failure
+
+    def _damage(self, entry: Entry) -> PenstockError:
+        return error(
+            "journal.damaged", f"{self.path}: the entry at byte {entry.offset} has been changed"
+        )
 
     def _entry(self, offset: int) -> Entry | None:
         if self._salt is None or offset + HEADER_BYTES > self.size:
@@ -254,11 +311,3 @@ class JournalFile:
 
     def _payload(self, entry: Entry) -> bytes:
         return os.pread(self._descriptor, entry.payload_bytes, entry.offset + HEADER_BYTES)
-
-    def _verified(self, entry: Entry) -> bytes:
-        payload = self._payload(entry)
-        if zlib.crc32(payload) != entry.checksum:
-            raise error(
-                "journal.damaged", f"{self.path}: the entry at byte {entry.offset} has been changed"
-            )
-        return payload

@@ -13,7 +13,7 @@ from typing import Any, Final
 import pyarrow as pa
 
 from penstock.documents import Document
-from penstock.errors import error
+from penstock.errors import WorkspaceError, error
 from penstock.workspace import published_identities as index
 from penstock.workspace.atomic_files import sync_directory, sync_file
 from penstock.workspace.damage_records import record_damage
@@ -23,6 +23,8 @@ from penstock.workspace.journal import (
     document_rows,
     encode_entry,
     file_name,
+    first_sequence,
+    journal_files,
     new_file_header,
     read_salt,
 )
@@ -73,7 +75,10 @@ class JournalAppender:
         return bool(self._created)
 
     def undo(self) -> None:
-        """Remove what was appended; a kill before leaves it to be indexed by the next process."""
+        """Remove what was appended, unless the index names it already.
+
+        If the process is killed before, the next one indexes it.
+        """
         with contextlib.suppress(OSError):
             for path in self._created:
                 path.unlink()
@@ -176,20 +181,18 @@ def catch_up(connection: sqlite3.Connection, folder: Path, damaged_folder: Path)
     position = index.read_position(connection)
     if is_indexed(folder, position):
         return position
-    before = position
-    path = folder / position.file
-    if position.file and not path.exists():
-        position = Position("", 0, position.next)  # the pipeline will report it
-    elif position.file:
+    path = folder / position.file if position.file else None
+    if path is not None:
         position = _catch_up_file(connection, path, position, damaged_folder)
-    following = folder / file_name(before.next)
-    if following.exists():
-        # A publisher was killed after it began the file.
-        begun = Position(following.name, FILE_HEADER_BYTES, position.next)
-        position = _catch_up_file(connection, following, begun, damaged_folder)
-        if position == begun:
-            following.unlink()
-            position = Position("", 0, position.next)
+    # Files that were begun since. A group of documents may fill several.
+    for begun in [each for each in journal_files(folder) if first_sequence(each) >= position.next]:
+        first = first_sequence(begun)
+        if first > position.next:
+            missing = Missing(position.next, first - 1, path, "an entry is damaged")
+            record_damage(connection, missing, damaged_folder)
+        start = Position(begun.name, FILE_HEADER_BYTES, first)
+        position, path = _catch_up_file(connection, begun, start, damaged_folder), begun
+    position = _cut_off(folder, position)
     index.write_position(connection, position)
     return position
 
@@ -198,8 +201,11 @@ def _catch_up_file(
     connection: sqlite3.Connection, path: Path, position: Position, damaged_folder: Path
 ) -> Position:
     """Index the entries behind a position in a file."""
-    size = path.stat().st_size
-    if (size < position.offset and size >= FILE_HEADER_BYTES) or size < FILE_HEADER_BYTES:
+    try:
+        size = path.stat().st_size
+    except FileNotFoundError:
+        return Position("", 0, position.next)  # the pipeline will report it
+    if size < position.offset:
         if path.name == file_name(position.next):
             return position  # begun by a killed publisher, and empty
         _record_truncation(connection, path, position, damaged_folder)
@@ -207,24 +213,35 @@ def _catch_up_file(
     end, following = position.offset, position.next
     with JournalFile(path) as file:
         for entry in file.entries(position.offset):
-            if not file.is_intact(entry):
+            try:
+                rows, notes = file.rows(entry), file.notes(entry)
+            except WorkspaceError:
                 continue
             if entry.first > following:
                 missing = Missing(following, entry.first - 1, path, "an entry is damaged")
                 record_damage(connection, missing, damaged_folder)
-            _index_rows(connection, file.rows(entry), file.notes(entry))
+            _index_rows(connection, rows, notes)
             end, following = entry.end, entry.last + 1
-    if size > end:
-        # The rest of an entry whose publisher was killed, and got no receipt.
-        os.truncate(path, end)
     return Position(path.name, end, following)
+
+
+def _cut_off(folder: Path, position: Position) -> Position:
+    """Cut off an entry whose publisher was killed, and got no receipt."""
+    if not position.file:
+        return position
+    path = folder / position.file
+    if position.offset == FILE_HEADER_BYTES:
+        path.unlink()
+        return Position("", 0, position.next)
+    os.truncate(path, position.offset)
+    return position
 
 
 def _record_truncation(
     connection: sqlite3.Connection, path: Path, position: Position, damaged_folder: Path
 ) -> None:
     """Record the documents that a file no longer contains, because it became shorter."""
-    last = int(path.stem) - 1
+    last = first_sequence(path) - 1
     with JournalFile(path) as file:
         for entry in file.entries():
             last = max(last, entry.last)

@@ -33,6 +33,10 @@ JOURNAL_ENTRY_BYTES: Final[int] = 4 << 20
 """Bytes of documents in an entry of the journal, which is the unit of reading; a larger document
 gets its own entry."""
 
+JOURNAL_ROWS_BYTES_MAX: Final[int] = 2 << 30
+"""Bytes of an entry of the journal, uncompressed and with all headers; an entry that claims more is
+damaged."""
+
 PUBLISHED_AT_ONCE_BYTES: Final[int] = 32 << 20
 """Bytes of documents that are published atomically, under one lock; other publishers wait for
 it."""
