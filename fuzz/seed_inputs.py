@@ -54,6 +54,8 @@ _KEYWORD_QUERIES: Final = (
     "Stra\u00dfe \u00c9t\u00e9 \ufb01n",
     "can't e.g. 3.14 \u4e2d\u6587 \u0e44\u0e17\u0e22",
     "news-item a_b \U0001f600 \u0041\u0301",
+    '"one two" AND "two\tone"',
+    '"x-1" OR \u201c\u4e2d\u6587\u201d OR three',
 )
 
 _MATCHED: Final = (

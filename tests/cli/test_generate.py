@@ -89,7 +89,7 @@ def test_keywords_are_a_subscription_file(shop: str, tmp_path: Path, flags: list
     assert (len(order), refused) == (12, [])
     queries = [parse_keywords(keywords.query(f"q{number}")) for number in range(1, 13)]
     assert {query.mode for query in queries} == {Mode.ALL, Mode.ANY}
-    assert all(2 <= len(query.words) <= 4 for query in queries)
+    assert all(2 <= len(query.keywords) <= 4 for query in queries)
 
 
 def test_queries_include_the_namespaces_of_their_schema(tmp_path: Path) -> None:

@@ -55,9 +55,9 @@ def test_queries_have_the_terms_of_their_paths_within_the_range(schema: str) -> 
     pairs = KeywordsOfPaths(built_in_schema(schema), parameters=parameters).pairs(200, seed=3)
     for path, keywords in pairs:
         query = parse_keywords(keywords)
-        assert set(query.words) == terms(path)
+        assert set(query.keywords) == terms(path)
         assert query.mode is Mode.ALL
-        assert 4 <= len(query.words) <= 6
+        assert 4 <= len(query.keywords) <= 6
     assert len({pair.keywords for pair in pairs}) == 200
 
 
@@ -91,7 +91,7 @@ def test_common_words_are_drawn_more_often_the_greater_the_skew() -> None:
         parameters = KeywordParameters(words_min=2, words_max=3, skew=skew)
         sample = list(DocumentGenerator(NEWS, SMALL).documents(3))
         drawn = KeywordsOfDocuments(sample, parameters).queries(500, seed=1)
-        counted = Counter(word for query in parsed(drawn) for word in query.words)
+        counted = Counter(word for query in parsed(drawn) for word in query.keywords)
         everywhere = set.intersection(*map(document_words, sample))
         return sum(counted[word] for word in everywhere) / counted.total()
 
@@ -101,8 +101,8 @@ def test_common_words_are_drawn_more_often_the_greater_the_skew() -> None:
 def test_queries_have_words_of_the_documents_within_the_range() -> None:
     parameters = KeywordParameters(words_min=2, words_max=4)
     queries = parsed(KeywordsOfDocuments(FEED, parameters).queries(40, seed=2))
-    assert {len(query.words) for query in queries} == {2, 3, 4}
-    assert {word for query in queries for word in query.words} == {
+    assert {len(query.keywords) for query in queries} == {2, 3, 4}
+    assert {word for query in queries for word in query.keywords} == {
         *("n", "p", "storm", "on", "the", "coast", "sun")
     }
 
@@ -123,7 +123,7 @@ def test_a_keyword_workload_is_reproducible_and_a_larger_count_appends(name: str
     queries = workload.queries(30, seed=4)
     assert queries == workload.queries(60, seed=4)[:30]
     assert queries != workload.queries(30, seed=5)
-    assert all(3 <= len(query.words) <= 6 for query in parsed(queries))
+    assert all(3 <= len(query.keywords) <= 6 for query in parsed(queries))
     assert list(workload.documents(2, seed=4)) == list(workload.documents(2, seed=4))
 
 

@@ -9,7 +9,7 @@ import pytest
 from penstock import QueryError
 from penstock.language import parse_keywords
 from penstock.language.keywords.query import KeywordQuery, Mode, words
-from penstock.language.limits import KEYWORDS_MAX, WORD_BYTES_MAX
+from penstock.language.limits import KEYWORDS_MAX, PHRASE_WORDS_MAX, WORD_BYTES_MAX
 
 
 @pytest.mark.parametrize(
@@ -46,7 +46,7 @@ def test_a_word_that_is_too_long_is_ignored() -> None:
 
 def test_lone_surrogates_are_not_words() -> None:
     assert words("a \udc80 b") == ("a", "b")
-    assert parse_keywords("a \udc80").words == ("a",)
+    assert parse_keywords("a \udc80").keywords == ("a",)
 
 
 @pytest.mark.parametrize(
@@ -69,6 +69,14 @@ def test_lone_surrogates_are_not_words() -> None:
         ('"OR" not', "not or", Mode.ALL),
         ('5" pipe', "5 pipe", Mode.ALL),
         ("storm\nOR\u2003gale", "gale OR storm", Mode.ANY),
+        ('tide "Storm  surge"', '"storm surge" tide', Mode.ALL),
+        ('("storm-surge") OR \u201cHigh tide!\u201d', '"high tide" OR "storm surge"', Mode.ANY),
+        ('"storm surge" OR "Storm surge"', '"storm surge"', Mode.ALL),
+        ('storm "storm surge"', 'storm "storm surge"', Mode.ALL),
+        ('" storm\nNOT -surge "', '"storm not surge"', Mode.ALL),
+        ('"東京都"', '"東 京 都"', Mode.ALL),
+        ('"צה"ל 5"', '"צה"ל 5"', Mode.ALL),
+        ('"" storm', "storm", Mode.ALL),
     ],
 )
 def test_equivalent_spellings_are_the_same_query(text: str, canonical: str, mode: Mode) -> None:
@@ -99,8 +107,11 @@ def test_equivalent_spellings_are_the_same_query(text: str, canonical: str, mode
         ("storm NOT surge", "keywords.unsupported", 7),
         ("storm -surge", "keywords.unsupported", 7),
         ("é tid*", "keywords.unsupported", 6),
-        ('"storm surge"', "keywords.unsupported", 1),
-        ('storm "a OR b"', "keywords.unsupported", 7),
+        ('-"storm surge"', "keywords.unsupported", 1),
+        ('"storm surge""high tide"', "keywords.unsupported", 8),
+        ('storm OR "high tide" coast', "keywords.mixed", 22),
+        ('storm OR tide "high coast"', "keywords.mixed", 15),
+        (f'é "{"a " * (PHRASE_WORDS_MAX + 1)}"', "keywords.too-many", 3),
         ("storm \u201csurge", "keywords.unsupported", 7),
         (f"é {'x' * (WORD_BYTES_MAX + 1)}", "keywords.word-too-long", 3),
         (" ".join(map(str, range(KEYWORDS_MAX + 1))), "keywords.too-many", 1),
@@ -118,6 +129,11 @@ def test_positions_on_the_second_line() -> None:
     with pytest.raises(QueryError) as caught:
         parse_keywords("storm OR gale\n  coast")
     assert caught.value.where == (16, 2, 3)
+
+
+def test_a_phrase_of_the_maximum_number_of_words_is_accepted() -> None:
+    longest = "a " * PHRASE_WORDS_MAX
+    assert parse_keywords(f'"{longest}"') == KeywordQuery((longest.strip(),), Mode.ALL)
 
 
 def test_the_maximum_number_of_words_is_accepted() -> None:

@@ -22,7 +22,9 @@ def test_the_native_core_has_the_same_limits() -> None:
     named = {**vars(of_queries), **vars(of_matching)}
     reported = dict(native.keyword_limits())
     assert reported == {name: named[name] for name in reported}
-    keyword_limits = {name for name in named if name.startswith(("KEYWORD", "WORD", "KEMB"))}
+    keyword_limits = {
+        name for name in named if name.startswith(("KEYWORD", "PHRASE", "WORD", "KEMB"))
+    }
     assert keyword_limits == set(reported)
 
 

@@ -50,7 +50,7 @@ const QUERIES: [&str; 24] = [
     "//b[@k>=1.5]",
 ];
 
-const KEYWORDS: [&str; 12] = [
+const KEYWORDS: [&str; 15] = [
     "one",
     "two one",
     "one OR two",
@@ -63,9 +63,12 @@ const KEYWORDS: [&str; 12] = [
     "x",
     "zwölf",
     "1 2",
+    "\"two on\" b",
+    "\"on three\" OR storm",
+    "\"one two one\"",
 ];
 
-const DOCUMENT: &[u8] = "<a><b k='1'><c>one</c></b><b k='2' x=''>two <c>on three</c><c>5</c></b>\
+const DOCUMENT: &[u8] = "<a><b k='1'><c>one</c></b><b k='2' x=''>two on three <c>on three</c><c>5</c></b>\
     <p:b xmlns:p='urn:p'><c xmlns='urn:q'>two</c></p:b>zwölf<d><b><b/></b></d></a>"
     .as_bytes();
 

@@ -1,10 +1,10 @@
 //! Parses arbitrary keyword queries and tokenizes arbitrary text: positions of refusals are in the query,
-//! its words form a query again, and tokens do not depend on how the text is split.
+//! its words and phrases form a query again, and tokens do not depend on how the text is split.
 
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
-use penstock_native::keywords::query::parse;
+use penstock_native::keywords::query::{parse, spelled};
 use penstock_native::tokenizer::text_buffer::TextBuffer;
 use penstock_native::tokenizer::word_tokenizer::{tokens_of, TokenCollector};
 
@@ -15,12 +15,12 @@ fuzz_target!(|text: &str| {
     assert_eq!(tokenize_pieces(text), tokens_of(text));
     match parse(text) {
         Ok(query) => {
-            assert!(query.words.is_sorted() && !query.words.is_empty());
+            assert!(query.keywords.is_sorted() && !query.keywords.is_empty());
+            let keywords: Vec<String> = query.keywords.iter().map(|each| spelled(each)).collect();
             for separator in [" ", " OR "] {
-                let printed = query.words.join(separator);
                 assert_eq!(
-                    parse(&printed).map(|parsed| parsed.words).as_ref(),
-                    Ok(&query.words)
+                    parse(&keywords.join(separator)).map(|parsed| parsed.keywords).as_ref(),
+                    Ok(&query.keywords)
                 );
             }
         }

@@ -44,7 +44,7 @@ const QUERIES: [&str; 26] = [
     "//a[b][b] | //a[b]",
 ];
 
-const KEYWORD_QUERIES: [&str; 10] = [
+const KEYWORD_QUERIES: [&str; 13] = [
     "storm",
     "storm warning",
     "storm OR gale",
@@ -55,6 +55,9 @@ const KEYWORD_QUERIES: [&str; 10] = [
     "a b c coast 12 storm warning",
     "text more warning",
     "absent OR missing",
+    "\"storm warning\" coast",
+    "\"gale storm warning\" OR \"warning coast\"",
+    "\"a b\"",
 ];
 
 fn path_file() -> Vec<u8> {

@@ -4,7 +4,8 @@
 //!   words to AND queries ([`conjunction_index`], [`adaptive_reindex`]) and OR queries
 //!   ([`disjunction_index`]).
 //! * A document is tokenized, and the words that occur in queries ([`vocabulary`]) are forwarded
-//!   ([`token_dispatcher`]) to token sinks ([`token_sink`]).
+//!   ([`token_dispatcher`]) to token sinks ([`token_sink`]). Phrases are words, too: they are inserted
+//!   where their words are next to each other ([`phrase_automaton`]).
 //! * The matcher ([`matcher`]) finds the matching queries by the words alone ([`word_presence`]).
 //! * The answer engine ([`answer_engine`]) then locates answers: it records a window of the document
 //!   ([`element_window`]) and answers queries from posting lists ([`postings`],
@@ -23,9 +24,11 @@ mod disjunctive_answers;
 pub(crate) mod element_metadata;
 mod element_window;
 pub(crate) mod engine;
+mod found_tokens;
 pub mod matcher;
 mod name_tokens;
 pub(crate) mod path_return_xml;
+pub mod phrase_automaton;
 mod postings;
 pub mod query;
 pub(crate) mod segment;

@@ -1,6 +1,7 @@
 //! Tokenizes each element and attribute name once.
 
 use crate::events::{NameId, Names};
+use crate::keywords::phrase_automaton::{StateId, ROOT};
 use crate::keywords::token_sink::WordId;
 use crate::keywords::vocabulary::Vocabulary;
 use crate::tokenizer::word_tokenizer::{TokenVisitor, Tokenizer};
@@ -49,6 +50,7 @@ impl NameTokens {
         let mut filter = VocabularyFilter {
             vocabulary,
             words: &mut self.words,
+            phrase_state: ROOT,
         };
         Tokenizer::default().tokenize(&local.to_ascii_lowercase(), &mut filter);
         let range = (start, self.words.len() as u32);
@@ -60,14 +62,27 @@ impl NameTokens {
     }
 }
 
-/// Collects the words that the vocabulary contains.
+/// Collects the words and phrases that the vocabulary contains.
 struct VocabularyFilter<'a> {
     vocabulary: &'a Vocabulary,
     words: &'a mut Vec<WordId>,
+    phrase_state: StateId,
 }
 
 impl TokenVisitor for VocabularyFilter<'_> {
     fn token(&mut self, _: usize, word: &[u8]) {
-        self.words.extend(self.vocabulary.find(word));
+        let phrases = &self.vocabulary.phrases;
+        let found = self.vocabulary.find(word);
+        self.words.extend(found);
+        self.phrase_state = match found {
+            Some(word) if !phrases.is_empty() => {
+                phrases.advance(self.phrase_state, word, |phrase| self.words.push(phrase))
+            }
+            _ => ROOT,
+        };
+    }
+
+    fn overlong(&mut self, _: usize) {
+        self.phrase_state = ROOT;
     }
 }

@@ -1,6 +1,7 @@
 //! Parses keyword queries: `storm warning coast` or `storm AND coast` for all words, `storm OR gale` for
-//! any word.
+//! any word, `"storm surge"` for words next to each other.
 
+use crate::keywords::phrase_automaton::{PHRASE_SEPARATOR, PHRASE_WORDS_MAX};
 use crate::keywords::token_sink::Mode;
 use crate::tokenizer::case_folding::SHRINKING_MAX;
 use crate::tokenizer::word_tokenizer::{TokenCollector, Tokenizer, WORD_BYTES_MAX};
@@ -9,7 +10,7 @@ use crate::xpath::QueryRefusal;
 /// Maximum number of characters in a query.
 pub const QUERY_CHARACTERS_MAX: usize = 65_536;
 
-/// Maximum number of distinct words in a query.
+/// Maximum number of distinct words and phrases in a query.
 pub const KEYWORDS_MAX: usize = 1_000;
 
 /// Stands between words that must all occur, as do words without an operator.
@@ -27,9 +28,9 @@ const QUOTES: [char; 3] = ['"', '\u{201c}', '\u{201d}'];
 /// A parsed keyword query.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct KeywordQuery {
-    /// Folded, ascending, distinct, at least one.
-    pub words: Vec<String>,
-    /// How many words an answer must contain; [`Mode::All`] for a single word.
+    /// Folded words, and phrases with a space between their words: ascending, distinct, at least one.
+    pub keywords: Vec<String>,
+    /// How many keywords an answer must contain; [`Mode::All`] for a single keyword.
     pub mode: Mode,
 }
 
@@ -42,15 +43,9 @@ pub fn parse(text: &str) -> Result<KeywordQuery, QueryRefusal> {
         }
     }
     let mut tokenizer = Tokenizer::new(usize::MAX / SHRINKING_MAX);
-    let mut query = KeywordQuery {
-        words: Vec::new(),
-        mode: Mode::All,
-    };
-    // Position of the first word, other than the very first, that no `OR` precedes; the last operator
-    // if no word follows it yet; and the open quotation mark with the number of words before it.
-    let mut unjoined = None;
-    let mut open_operator: Option<(usize, &str)> = None;
-    let mut quoted: Option<(usize, usize)> = None;
+    let mut builder = QueryBuilder::default();
+    // The open quotation mark: its position and the words since.
+    let mut quoted: Option<(usize, Vec<String>)> = None;
     for run in text
         .split(char::is_whitespace)
         .filter(|run| !run.is_empty())
@@ -61,82 +56,157 @@ pub fn parse(text: &str) -> Result<KeywordQuery, QueryRefusal> {
             return Err(unsupported(message, text, at + star));
         }
         if quoted.is_none() && (run == AND || run == OR) {
-            if query.words.is_empty() || open_operator.is_some() {
-                return Err(misplaced(run, text, at));
-            }
-            if run == OR {
-                query.mode = Mode::Any;
-            }
-            open_operator = Some((at, run));
+            builder.operator(run, text, at)?;
             continue;
         }
         if quoted.is_none() && run == NOT {
             let message = "`NOT` is not supported (write `not` for the word itself)";
             return Err(unsupported(message, text, at));
         }
-        let quotable = run.trim_matches(|c: char| c.is_ascii_punctuation() && c != '"');
-        let opens_quote = quoted.is_none() && quotable.starts_with(QUOTES);
-        if opens_quote {
-            quoted = Some((at, query.words.len()));
-        }
+        let run = QuotedRun::of(run, quoted.is_some());
         let mut words = TokenCollector::default();
-        tokenizer.tokenize(&run.to_ascii_lowercase(), &mut words);
-        if run.starts_with('-') && (quoted.is_none() || opens_quote) && !words.0.is_empty() {
+        tokenizer.tokenize(&run.content.to_ascii_lowercase(), &mut words);
+        let words = words.0;
+        let may_exclude = quoted.is_none() && (run.opens || !words.is_empty());
+        if may_exclude && text[at..].starts_with('-') {
             let message = "`-` is not supported: words cannot be excluded";
             return Err(unsupported(message, text, at));
         }
-        for word in words.0 {
-            if word.len() > WORD_BYTES_MAX {
-                let message = format!(
-                    "a word of {} bytes exceeds the limit of {WORD_BYTES_MAX}",
-                    word.len()
-                );
-                return Err(refusal("keywords.word-too-long", message, text, at));
-            }
-            match open_operator.take() {
-                Some((_, OR)) => {}
-                Some((and, _)) => unjoined = unjoined.or(Some(and)),
-                None if query.words.is_empty() => {}
-                None => unjoined = unjoined.or(Some(at)),
-            }
-            query.words.push(word);
+        if let Some(long) = words.iter().find(|word| word.len() > WORD_BYTES_MAX) {
+            let size = long.len();
+            let message = format!("a word of {size} bytes exceeds the limit of {WORD_BYTES_MAX}");
+            return Err(refusal("keywords.word-too-long", message, text, at));
         }
-        let is_one_mark = quotable.chars().count() == 1;
-        let closes_quote = quotable.ends_with(QUOTES) && !(opens_quote && is_one_mark);
-        if let (Some((start, before)), true) = (quoted, closes_quote) {
-            if query.words.len() > before + 1 {
-                let message = "phrases are not supported: write the words without quotation marks";
-                return Err(unsupported(message, text, start));
-            }
-            quoted = None;
+        if run.opens {
+            quoted = Some((at, Vec::new()));
+        }
+        let Some((start, mut phrase)) = quoted.take() else {
+            words.into_iter().for_each(|word| builder.keyword(word, at));
+            continue;
+        };
+        if count_marks(run.content) > words.iter().map(|word| count_marks(word)).sum() {
+            let message = "quotation marks must enclose whole words";
+            return Err(unsupported(message, text, at));
+        }
+        phrase.extend(words);
+        if !run.closes {
+            quoted = Some((start, phrase));
+            continue;
+        }
+        if phrase.len() > PHRASE_WORDS_MAX {
+            let count = phrase.len();
+            let message =
+                format!("a phrase of {count} words exceeds the limit of {PHRASE_WORDS_MAX}");
+            return Err(refusal("keywords.too-many", message, text, start));
+        }
+        if !phrase.is_empty() {
+            builder.keyword(phrase.join(PHRASE_SEPARATOR), start);
         }
     }
     if let Some((start, _)) = quoted {
         let message = "the quotation mark is not closed";
         return Err(unsupported(message, text, start));
     }
-    if let Some((at, operator)) = open_operator {
-        return Err(misplaced(operator, text, at));
+    builder.finish(text)
+}
+
+/// A keyword as it is written in a query: a phrase in quotation marks.
+pub fn spelled(keyword: &str) -> String {
+    match keyword.contains(PHRASE_SEPARATOR) {
+        true => format!("\"{keyword}\""),
+        false => keyword.to_owned(),
     }
-    if query.words.is_empty() {
-        let message = "the query contains no word".to_owned();
-        return Err(refusal("keywords.none", message, text, 0));
+}
+
+/// A run of characters without white space, and the quotation marks around it.
+struct QuotedRun<'t> {
+    /// Whether a quotation begins here.
+    opens: bool,
+    /// Whether the quotation ends here.
+    closes: bool,
+    /// The run without these marks and the punctuation outside of them.
+    content: &'t str,
+}
+
+impl<'t> QuotedRun<'t> {
+    /// `is_quoted` says whether a quotation is open before the run.
+    fn of(run: &'t str, is_quoted: bool) -> QuotedRun<'t> {
+        let is_outside = |c: char| c.is_ascii_punctuation() && c != '"';
+        let inside = run.trim_start_matches(is_outside).strip_prefix(QUOTES);
+        let opening = inside.filter(|_| !is_quoted);
+        let content = opening.unwrap_or(run);
+        let inside = content.trim_end_matches(is_outside).strip_suffix(QUOTES);
+        let closing = inside.filter(|_| is_quoted || opening.is_some());
+        QuotedRun {
+            opens: opening.is_some(),
+            closes: closing.is_some(),
+            content: closing.unwrap_or(content),
+        }
     }
-    if let (Mode::Any, Some(at)) = (query.mode, unjoined) {
-        let message = "`OR` must join all words of a query or none".to_owned();
-        return Err(refusal("keywords.mixed", message, text, at));
+}
+
+fn count_marks(text: &str) -> usize {
+    text.matches(QUOTES).count()
+}
+
+/// Collects the keywords and operators of a query.
+#[derive(Default)]
+struct QueryBuilder<'t> {
+    keywords: Vec<String>,
+    is_any: bool,
+    /// Position of the first keyword, other than the very first, that no `OR` precedes.
+    unjoined: Option<usize>,
+    /// The last operator, if no keyword follows it yet.
+    open_operator: Option<(usize, &'t str)>,
+}
+
+impl<'t> QueryBuilder<'t> {
+    fn operator(&mut self, operator: &'t str, text: &str, at: usize) -> Result<(), QueryRefusal> {
+        if self.keywords.is_empty() || self.open_operator.is_some() {
+            return Err(misplaced(operator, text, at));
+        }
+        self.is_any |= operator == OR;
+        self.open_operator = Some((at, operator));
+        Ok(())
     }
-    query.words.sort_unstable();
-    query.words.dedup();
-    if query.words.len() > KEYWORDS_MAX {
-        let count = query.words.len();
-        let message = format!("{count} words exceed the limit of {KEYWORDS_MAX}");
-        return Err(refusal("keywords.too-many", message, text, 0));
+
+    fn keyword(&mut self, keyword: String, at: usize) {
+        match self.open_operator.take() {
+            Some((_, OR)) => {}
+            Some((and, _)) => self.unjoined = self.unjoined.or(Some(and)),
+            None if self.keywords.is_empty() => {}
+            None => self.unjoined = self.unjoined.or(Some(at)),
+        }
+        self.keywords.push(keyword);
     }
-    if query.words.len() == 1 {
-        query.mode = Mode::All;
+
+    fn finish(mut self, text: &str) -> Result<KeywordQuery, QueryRefusal> {
+        if let Some((at, operator)) = self.open_operator {
+            return Err(misplaced(operator, text, at));
+        }
+        if self.keywords.is_empty() {
+            let message = "the query contains no word".to_owned();
+            return Err(refusal("keywords.none", message, text, 0));
+        }
+        if let (true, Some(at)) = (self.is_any, self.unjoined) {
+            let message = "`OR` must join all words of a query or none".to_owned();
+            return Err(refusal("keywords.mixed", message, text, at));
+        }
+        self.keywords.sort_unstable();
+        self.keywords.dedup();
+        let count = self.keywords.len();
+        if count > KEYWORDS_MAX {
+            let message = format!("{count} words exceed the limit of {KEYWORDS_MAX}");
+            return Err(refusal("keywords.too-many", message, text, 0));
+        }
+        Ok(KeywordQuery {
+            keywords: self.keywords,
+            mode: match self.is_any && count > 1 {
+                true => Mode::Any,
+                false => Mode::All,
+            },
+        })
     }
-    Ok(query)
 }
 
 fn misplaced(operator: &str, text: &str, at: usize) -> QueryRefusal {
@@ -166,7 +236,8 @@ mod tests {
 
     /// The canonical spelling of a query.
     fn canonical_text(query: &KeywordQuery) -> String {
-        query.words.join(match query.mode {
+        let keywords = query.keywords.iter().map(|keyword| spelled(keyword));
+        keywords.collect::<Vec<String>>().join(match query.mode {
             Mode::All => " ",
             Mode::Any => " OR ",
         })
@@ -197,6 +268,21 @@ mod tests {
             ("\"storm\", (\"coast\")!", "coast storm"),
             ("\u{5e6}\u{5d4}\"\u{5dc}", "\u{5e6}\u{5d4}\"\u{5dc}"),
             ("Été", "été"),
+            ("\"Storm  surge\"", "\"storm surge\""),
+            ("tide \"Storm-Surge\" storm", "storm \"storm surge\" tide"),
+            (
+                "(\"storm surge\") OR \u{201c}high tide!\u{201d}",
+                "\"high tide\" OR \"storm surge\"",
+            ),
+            ("\"storm surge\" AND \"storm  surge\"", "\"storm surge\""),
+            ("\" storm\nOR -surge \"", "\"storm or surge\""),
+            ("\"\u{6771}\u{4eac}\"", "\"\u{6771} \u{4eac}\""),
+            (
+                "\"\u{5e6}\u{5d4}\"\u{5dc} 5\"",
+                "\"\u{5e6}\u{5d4}\"\u{5dc} 5\"",
+            ),
+            ("\"\" storm \" \"", "storm"),
+            ("\"\u{93f}\u{915} a\"", "\"\u{93f} \u{915} a\""),
         ] {
             assert_eq!(canonical(text), expected, "{text}");
         }
@@ -212,6 +298,7 @@ mod tests {
     fn invalid_queries_are_rejected_at_the_position_of_the_error() {
         let long = format!("é {}", "x".repeat(WORD_BYTES_MAX + 1));
         let many: String = (0..=KEYWORDS_MAX).map(|at| format!("w{at} ")).collect();
+        let long_phrase = format!("é \"{}\"", "a ".repeat(PHRASE_WORDS_MAX + 1));
         for (text, code, at) in [
             ("", "keywords.none", 0),
             (" .. -- !", "keywords.none", 0),
@@ -230,11 +317,15 @@ mod tests {
             ("storm NOT surge", "keywords.unsupported", 6),
             ("storm -surge", "keywords.unsupported", 6),
             ("é tide*", "keywords.unsupported", 6),
-            ("\"storm surge\"", "keywords.unsupported", 0),
-            ("é \"storm OR surge\"", "keywords.unsupported", 2),
-            ("\"news-item\"", "keywords.unsupported", 0),
-            ("(\"storm surge\")", "keywords.unsupported", 0),
             ("-\"storm surge\"", "keywords.unsupported", 0),
+            ("-\" storm\"", "keywords.unsupported", 0),
+            ("\"storm surge\"\"tide gale\"", "keywords.unsupported", 7),
+            ("\"storm\"surge\"", "keywords.unsupported", 0),
+            ("\"storm surge\" OR gale tide", "keywords.mixed", 22),
+            ("gale OR tide \"storm surge\"", "keywords.mixed", 13),
+            ("gale OR \"\"", "keywords.mixed", 5),
+            ("\"\"", "keywords.none", 0),
+            (long_phrase.as_str(), "keywords.too-many", 2),
             ("storm \u{201c}surge", "keywords.unsupported", 6),
             (long.as_str(), "keywords.word-too-long", 2),
             (many.as_str(), "keywords.too-many", 0),
@@ -247,12 +338,12 @@ mod tests {
             );
         }
         let most: String = (0..KEYWORDS_MAX).map(|at| format!("w{at} ")).collect();
-        assert_eq!(parse(&most).expect("a query").words.len(), KEYWORDS_MAX);
+        assert_eq!(parse(&most).expect("a query").keywords.len(), KEYWORDS_MAX);
     }
 
     proptest! {
         #[test]
-        fn a_canonical_text_parses_to_the_same_query(text in "(OR |AND |NOT |[a-cA-Cßéﬁ\u{301}'.\"*-]{1,4} ){0,6}") {
+        fn a_canonical_text_parses_to_the_same_query(text in "(OR |AND |NOT |[a-cA-Cßéﬁ\u{301}\u{93f}\u{6771}\u{5d0}'._\"-]{1,4} ){0,6}") {
             if let Ok(query) = parse(&text) {
                 prop_assert_eq!(parse(&canonical_text(&query)), Ok(query));
             }

@@ -7,6 +7,7 @@ use crate::keywords::adaptive_reindex::{AdaptiveIndex, ObservedFrequencies};
 use crate::keywords::answer_engine::QueryIndexes;
 use crate::keywords::conjunction_index::ConjunctionIndex;
 use crate::keywords::disjunction_index::DisjunctionIndex;
+use crate::keywords::phrase_automaton::PhraseAutomaton;
 use crate::keywords::segment_validation::validate;
 use crate::keywords::token_sink::{Mode, QuerySet, WordId};
 use crate::keywords::vocabulary::Vocabulary;
@@ -139,7 +140,7 @@ impl IndexSegment for KeywordSegment {
 
 impl StoredSegment for KeywordSegment {
     const MAGIC: &'static [u8; 16] = b"penstock-words\r\n";
-    const VERSION: u32 = 5;
+    const VERSION: u32 = 6;
 
     fn sections(&self) -> Vec<&[u8]> {
         let own = [
@@ -148,6 +149,9 @@ impl StoredSegment for KeywordSegment {
             bytemuck::bytes_of(&self.vocabulary.hash_key),
             self.vocabulary.multipliers.as_bytes(),
             self.vocabulary.slots.as_bytes(),
+            self.vocabulary.phrases.states.as_bytes(),
+            self.vocabulary.phrases.edges.as_bytes(),
+            self.vocabulary.phrases.first_states.as_bytes(),
             self.queries.starts.as_bytes(),
             self.queries.words.as_bytes(),
             self.queries.modes.as_bytes(),
@@ -168,6 +172,11 @@ impl StoredSegment for KeywordSegment {
             hash_key: sections.value()?,
             multipliers: sections.array()?,
             slots: sections.array()?,
+            phrases: PhraseAutomaton {
+                states: sections.array()?,
+                edges: sections.array()?,
+                first_states: sections.array()?,
+            },
         };
         let segment = KeywordSegment {
             queries: ClassWords {

@@ -5,6 +5,7 @@ use hashbrown::HashMap;
 use crate::keywords::adaptive_reindex::AdaptiveIndex;
 use crate::keywords::conjunction_index::ConjunctionIndex;
 use crate::keywords::disjunction_index::DisjunctionIndex;
+use crate::keywords::phrase_automaton::{is_phrase, words_of_phrase};
 use crate::keywords::segment::{ClassWords, KeywordSegment};
 use crate::keywords::token_sink::{Mode, QuerySet, WordId};
 use crate::keywords::vocabulary::Vocabulary;
@@ -27,8 +28,8 @@ pub struct KeywordBuilder {
 }
 
 impl KeywordBuilder {
-    /// Adds a subscription to a query of these folded, distinct words, which must always come in
-    /// the same order; `source` is the original query text.
+    /// Adds a subscription to a query of these folded, distinct words and phrases, which must always
+    /// come in the same order; `source` is the original query text.
     pub fn add<'a>(
         &mut self,
         id: &str,
@@ -68,6 +69,11 @@ impl KeywordBuilder {
         }
         let number = WordId::try_from(self.words.len()).expect("fewer than 2^32 words a segment");
         self.words.insert(word.into(), number);
+        if is_phrase(word) {
+            for own in words_of_phrase(word) {
+                self.number(own);
+            }
+        }
         number
     }
 }

@@ -28,7 +28,7 @@ impl KeywordIndex {
         self.add_with(id, |builder| {
             let parsed = parse(query)?;
             let of_header: Vec<String> = header.iter().map(|(f, v)| word_of(f, v)).collect();
-            let words = of_header.iter().chain(&parsed.words).map(String::as_str);
+            let words = of_header.iter().chain(&parsed.keywords).map(String::as_str);
             builder.add(id, query, parsed.mode, words);
             Ok(())
         })

@@ -12,6 +12,9 @@ pub enum Marker {
     Open(NameId),
     /// Name of the innermost open element or of one of its attributes.
     Name(NameId),
+    /// The attributes of the innermost open element end; only if there are phrases, which must not
+    /// continue from the last attribute into the text.
+    EndOfAttributes,
     /// The innermost open element ends.
     Close,
 }
@@ -34,7 +37,7 @@ impl TokenBatch<'_> {
     pub fn name_tokens(&self) -> impl Iterator<Item = &[WordId]> {
         self.markers.iter().filter_map(|&(_, marker)| match marker {
             Marker::Open(name) | Marker::Name(name) => Some(self.names.get(name)),
-            Marker::Close => None,
+            Marker::EndOfAttributes | Marker::Close => None,
         })
     }
 
@@ -56,6 +59,7 @@ impl TokenBatch<'_> {
                     sink.tokens(self.names.get(name))?;
                 }
                 Marker::Name(name) => sink.tokens(self.names.get(name))?,
+                Marker::EndOfAttributes => {}
                 Marker::Close => sink.close(Span::default(), Span::default())?,
             }
         }

@@ -4,9 +4,10 @@
 //! and tokenized in batches: the sinks receive everything in document order, with a delay.
 
 use crate::events::{Context, Handler, NameId, Names, Span, StartElement, Stop};
+use crate::keywords::found_tokens::FoundTokens;
 use crate::keywords::name_tokens::NameTokens;
 use crate::keywords::token_batch::{Marker, TokenBatch};
-use crate::keywords::token_sink::{TokenSink, WordId};
+use crate::keywords::token_sink::TokenSink;
 use crate::keywords::vocabulary::Vocabulary;
 use crate::keywords::vocabulary_lookup::{LookupQueue, VocabularyLookup};
 use crate::tokenizer::text_buffer::TextBuffer;
@@ -30,14 +31,6 @@ pub struct RouteBuffers {
     names: NameTokens,
     /// Vocabulary words found in the pending text.
     pub(super) found: FoundTokens,
-}
-
-/// Vocabulary words found in the pending text, in order.
-#[derive(Default)]
-pub(super) struct FoundTokens {
-    /// Byte offset of each word in the pending text.
-    pub offsets: Vec<u32>,
-    pub words: Vec<WordId>,
 }
 
 /// Text and markers not yet forwarded. Reused across documents to avoid reallocation.
@@ -71,6 +64,8 @@ impl PendingText {
 pub struct TokenDispatcher<'e, 's, S> {
     pending: &'e mut PendingText,
     routes: &'e mut [TokenRoute<'s, S>],
+    /// Whether some vocabulary has phrases.
+    has_phrases: bool,
     /// Number of open elements.
     depth: usize,
     /// End of the last text event, if the text may continue.
@@ -88,11 +83,10 @@ impl<'e, 's, S: TokenSink> TokenDispatcher<'e, 's, S> {
         pending.markers.clear();
         for route in routes.iter_mut() {
             route.buffers.names.reset_for_table(names_table);
-            // A document that was stopped may have left some.
-            route.buffers.found.offsets.clear();
-            route.buffers.found.words.clear();
+            route.buffers.found.reset();
         }
         TokenDispatcher {
+            has_phrases: routes.iter().any(TokenRoute::has_phrases),
             pending,
             routes,
             depth: 0,
@@ -199,6 +193,9 @@ impl<S: TokenSink> Handler for TokenDispatcher<'_, '_, S> {
             self.push_text(attribute.value)?;
             self.pending.texts.end_text();
         }
+        if self.has_phrases && !element.attributes.is_empty() {
+            self.push_marker(Marker::EndOfAttributes);
+        }
         Ok(())
     }
 
@@ -209,7 +206,10 @@ impl<S: TokenSink> Handler for TokenDispatcher<'_, '_, S> {
         if S::NEEDS_SPANS {
             self.flush()?;
             let mut routes = self.routes.iter_mut();
-            return routes.try_for_each(|route| route.sink.close(span, end_tag));
+            return routes.try_for_each(|route| {
+                route.buffers.found.end_phrases();
+                route.sink.close(span, end_tag)
+            });
         }
         self.push_marker(Marker::Close);
         if self.depth == 0 {
@@ -234,9 +234,16 @@ impl<S: TokenSink> Handler for TokenDispatcher<'_, '_, S> {
 }
 
 impl<S: TokenSink> TokenRoute<'_, S> {
+    fn has_phrases(&self) -> bool {
+        !self.vocabulary.phrases.is_empty()
+    }
+
     /// Forwards the pending markers and words to the sink.
     fn flush(&mut self, markers: &[(u32, Marker)]) -> Result<(), Stop> {
         let RouteBuffers { names, found } = &mut *self.buffers;
+        if !self.vocabulary.phrases.is_empty() {
+            found.insert_phrases(&self.vocabulary.phrases, markers);
+        }
         // Sentinel after all markers.
         found.offsets.push(u32::MAX);
         self.sink.push_batch(&TokenBatch {
@@ -245,8 +252,7 @@ impl<S: TokenSink> TokenRoute<'_, S> {
             words: &found.words,
             offsets: &found.offsets,
         })?;
-        found.offsets.clear();
-        found.words.clear();
+        found.clear();
         Ok(())
     }
 }

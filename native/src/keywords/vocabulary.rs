@@ -1,4 +1,4 @@
-//! The words of all queries of a segment, in a perfect hash table.
+//! The words of all queries of a segment, in a perfect hash table, and their phrases.
 //!
 //! A word of up to sixteen bytes is its own key; longer words use a hash as key. Each key has
 //! exactly one possible slot, so a lookup needs no branch. The table is built by hash-and-displace:
@@ -10,6 +10,7 @@ use std::cmp::Ordering;
 
 use bytemuck::{Pod, Zeroable};
 
+use crate::keywords::phrase_automaton::PhraseAutomaton;
 use crate::keywords::token_sink::WordId;
 use crate::subscription_store::flat_layout::{prefetch, random_seed, FlatArray, StringArray};
 use crate::tokenizer::byte_classes::{load_16, load_8};
@@ -43,6 +44,8 @@ pub struct Vocabulary {
     pub multipliers: FlatArray<u32>,
     /// Not empty.
     pub slots: FlatArray<Slot>,
+    /// Finds the words that are phrases.
+    pub phrases: PhraseAutomaton,
 }
 
 /// A slot of the hash table.
@@ -57,7 +60,8 @@ pub struct Slot {
 }
 
 impl Vocabulary {
-    /// Builds the vocabulary of these folded, ascending, distinct words.
+    /// Builds the vocabulary of these folded, ascending, distinct words, which include those of each
+    /// phrase.
     pub fn new(words: StringArray) -> Vocabulary {
         let hash_key = [random_seed(), random_seed()];
         Vocabulary::with_multipliers(words, hash_key, MULTIPLIERS_MAX)
@@ -99,12 +103,16 @@ impl Vocabulary {
                 (slot.key, slot.word) = (key, word);
             }
         }
-        Vocabulary {
+        let mut vocabulary = Vocabulary {
             words,
             hash_key,
             multipliers: multipliers.into(),
             slots: slots.into(),
-        }
+            phrases: PhraseAutomaton::empty(),
+        };
+        let phrases = PhraseAutomaton::build(&vocabulary.words, |word| vocabulary.find(word));
+        vocabulary.phrases = phrases.expect("the words of each phrase");
+        vocabulary
     }
 
     /// Number of words.
@@ -179,8 +187,14 @@ impl Vocabulary {
         self.words.bytes_of(word)
     }
 
-    /// Whether the words are ascending and the table finds each of them and nothing else.
+    /// Whether the words are ascending, the table finds each of them and nothing else, and the automaton
+    /// is that of their phrases.
     pub fn is_valid(&self) -> bool {
+        let find = |word: &[u8]| self.find(word);
+        self.is_table_valid() && self.phrases.is_valid(&self.words, find)
+    }
+
+    fn is_table_valid(&self) -> bool {
         let count = self.count();
         let words = || (0..count as WordId).map(|word| (word, Key::of(self.bytes(word))));
         let are_ascending = count < WordId::MAX as usize

@@ -1,11 +1,16 @@
 //! Looks tokens up in all vocabularies, in batches, so that prefetched memory arrives in time.
 
-use crate::keywords::token_dispatcher::{FoundTokens, TokenRoute};
+use crate::keywords::found_tokens::FoundTokens;
+use crate::keywords::token_dispatcher::TokenRoute;
 use crate::keywords::vocabulary::{Key, Vocabulary, SHORT_BYTES_MAX};
 use crate::tokenizer::word_tokenizer::{TokenVisitor, BLOCK_TOKENS_MAX};
 
 /// Number of tokens collected before they are looked up.
 const QUEUE_MAX: usize = 64;
+
+/// A token in no vocabulary. It stands for an overlong word, because the words before and after that are
+/// not next to each other.
+const NO_WORD: &[u8] = b" ";
 
 const _: () = assert!(BLOCK_TOKENS_MAX <= QUEUE_MAX);
 
@@ -52,8 +57,12 @@ impl<'e, 's, S> VocabularyLookup<'e, 's, S> {
     #[inline(never)]
     pub fn resolve(&mut self) {
         for route in self.routes.iter_mut() {
-            self.queue
-                .resolve_in(route.vocabulary, &mut route.buffers.found);
+            let found = &mut route.buffers.found;
+            if route.vocabulary.phrases.is_empty() {
+                self.queue.resolve_in::<false>(route.vocabulary, found);
+            } else {
+                self.queue.resolve_in::<true>(route.vocabulary, found);
+            }
         }
         self.queue.count = 0;
         self.queue.long.clear();
@@ -64,6 +73,11 @@ impl<S> TokenVisitor for VocabularyLookup<'_, '_, S> {
     fn token(&mut self, at: usize, word: &[u8]) {
         self.tokens(word, &[(0, word.len())]);
         self.queue.offsets[self.queue.count - 1] = at as u32;
+    }
+
+    #[cold]
+    fn overlong(&mut self, at: usize) {
+        self.token(at, NO_WORD);
     }
 
     #[inline(always)]
@@ -105,17 +119,20 @@ impl LongWords {
 }
 
 impl LookupQueue {
-    /// Appends the queued tokens that the vocabulary contains to `found`.
-    fn resolve_in(&self, vocabulary: &Vocabulary, found: &mut FoundTokens) {
+    /// Appends the queued tokens that the vocabulary contains to `found`, with their positions if
+    /// `POSITIONS`.
+    fn resolve_in<const POSITIONS: bool>(&self, vocabulary: &Vocabulary, found: &mut FoundTokens) {
         let keys = &self.keys[..self.count];
         let mut slots = [0; QUEUE_MAX];
         for (slot, &key) in slots.iter_mut().zip(keys) {
             *slot = vocabulary.prefetch(key);
         }
         let (mut offsets, mut words) = ([0; QUEUE_MAX], [0; QUEUE_MAX]);
+        let mut positions = [0; QUEUE_MAX];
         let mut count = 0;
         let mut long_words = self.long.iter();
-        for ((&slot, &key), &offset) in slots.iter().zip(keys).zip(&self.offsets) {
+        let tokens = slots.iter().zip(keys).zip(&self.offsets);
+        for (position, ((&slot, &key), &offset)) in (found.token_count..).zip(tokens) {
             let probed = vocabulary.probe(slot, key);
             let (mut is_match, mut word) = (probed.is_match, probed.word);
             if probed.needs_exact {
@@ -126,9 +143,16 @@ impl LookupQueue {
             // `count` is always below the array length; the modulo removes the bounds check.
             offsets[count % QUEUE_MAX] = offset;
             words[count % QUEUE_MAX] = word;
+            if POSITIONS {
+                positions[count % QUEUE_MAX] = position;
+            }
             count += usize::from(is_match);
         }
         found.offsets.extend_from_slice(&offsets[..count]);
         found.words.extend_from_slice(&words[..count]);
+        if POSITIONS {
+            found.positions.extend_from_slice(&positions[..count]);
+            found.token_count += self.count as u64;
+        }
     }
 }

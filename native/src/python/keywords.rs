@@ -32,6 +32,7 @@ use crate::engine_selection::{
 };
 use crate::keywords::answer_engine::{ANSWERS_MAX, WINDOW_MAX, WITNESSES_MAX};
 use crate::keywords::element_metadata::TEXT_RANGES_MAX;
+use crate::keywords::phrase_automaton::PHRASE_WORDS_MAX;
 use crate::keywords::query::{parse, KEYWORDS_MAX, QUERY_CHARACTERS_MAX};
 use crate::keywords::segment::KeywordSegment;
 use crate::keywords::store::KeywordIndex as NativeIndex;
@@ -41,7 +42,7 @@ use crate::subscription_store::header_tests::HeaderField;
 use crate::subscription_store::numbering::NumberedSnapshot;
 use crate::tokenizer::word_tokenizer::{tokens_of, WORD_BYTES_MAX};
 
-/// Folded words, ascending, and `all` or `any`; or code, message and offset in characters.
+/// Folded words and phrases, ascending, and `all` or `any`; or code, message and offset in characters.
 type ParsedTuple = (
     Option<(Vec<String>, &'static str)>,
     Option<(&'static str, String, usize)>,
@@ -68,12 +69,12 @@ pub fn words(text: &str) -> Vec<String> {
     tokens_of(text)
 }
 
-/// Parses a query. Returns its words and `all` or `any`; or code, message and offset in characters of
+/// Parses a query. Returns its keywords and `all` or `any`; or code, message and offset in characters of
 /// the error.
 #[pyfunction]
 pub fn parse_keywords(text: &str) -> ParsedTuple {
     match parse(text) {
-        Ok(query) => (Some((query.words, mode_text(query.mode))), None),
+        Ok(query) => (Some((query.keywords, mode_text(query.mode))), None),
         Err(refusal) => (
             None,
             Some((refusal.code, refusal.message, refusal.offset_characters)),
@@ -87,6 +88,7 @@ pub fn keyword_limits() -> Vec<(&'static str, usize)> {
     vec![
         ("KEYWORD_QUERY_CHARACTERS_MAX", QUERY_CHARACTERS_MAX),
         ("KEYWORDS_MAX", KEYWORDS_MAX),
+        ("PHRASE_WORDS_MAX", PHRASE_WORDS_MAX),
         ("WORD_BYTES_MAX", WORD_BYTES_MAX),
         ("KEYWORD_WINDOW_MAX", WINDOW_MAX),
         ("KEYWORD_WITNESSES_MAX", WITNESSES_MAX),

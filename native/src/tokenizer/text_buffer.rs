@@ -189,6 +189,10 @@ impl<V: TokenVisitor> TokenVisitor for OffsetVisitor<'_, V> {
     fn token(&mut self, start: usize, token: &[u8]) {
         self.visitor.token(self.end + start, token);
     }
+
+    fn overlong(&mut self, start: usize) {
+        self.visitor.overlong(self.end + start);
+    }
 }
 
 /// The last units of a segment. A unit is a non-extending character and the last of its extending

@@ -26,6 +26,9 @@ pub trait TokenVisitor {
     /// Receives the next token, which starts at byte `start` of the text.
     fn token(&mut self, at: usize, word: &[u8]);
 
+    /// A word that is too long is skipped here.
+    fn overlong(&mut self, _at: usize) {}
+
     /// Receives several tokens as byte ranges of a text that is already folded.
     #[inline(always)]
     fn tokens(&mut self, text: &[u8], ranges: &[(usize, usize)]) {
@@ -173,7 +176,8 @@ impl Tokenizer {
         }
     }
 
-    /// Moves the tokens within the length limit to the front and returns their number.
+    /// Moves the tokens within the length limit to the front and returns their number. Only for tests
+    /// with a small limit, which do not need to know where overlong words are.
     #[cold]
     fn drop_long_tokens(&mut self, count: usize) -> usize {
         let mut left = 0;
@@ -222,16 +226,24 @@ impl Tokenizer {
             self.emit_latin(start, &text[start..end], visitor);
         } else if end - start <= self.word_bytes_max {
             visitor.tokens(text, &[(start, end)]);
+        } else {
+            visitor.overlong(start);
         }
     }
 
     fn emit_latin<V: TokenVisitor>(&mut self, at: usize, word: &[u8], visitor: &mut V) {
         if word.len() > self.unfolded_bytes_max() {
-            return;
+            return visitor.overlong(at);
         }
         fold_latin(word, &mut self.folded);
+        self.emit_folded(at, visitor);
+    }
+
+    fn emit_folded<V: TokenVisitor>(&self, at: usize, visitor: &mut V) {
         if self.folded.len() <= self.word_bytes_max {
             visitor.token(at, self.folded.as_bytes());
+        } else {
+            visitor.overlong(at);
         }
     }
 
@@ -246,6 +258,7 @@ impl Tokenizer {
     ) {
         for (at, word) in text[start..end].unicode_word_indices() {
             if word.len() > self.unfolded_bytes_max() {
+                visitor.overlong(start + at);
                 continue;
             }
             if word.is_ascii() {
@@ -258,9 +271,7 @@ impl Tokenizer {
                 continue;
             }
             fold_into(word, &mut self.folded);
-            if self.folded.len() <= self.word_bytes_max {
-                visitor.token(start + at, self.folded.as_bytes());
-            }
+            self.emit_folded(start + at, visitor);
         }
     }
 }

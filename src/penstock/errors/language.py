@@ -138,8 +138,8 @@ ERRORS: dict[str, ErrorSpec] = {
     "keywords.unsupported": ErrorSpec(
         QueryError,
         "a keyword query uses search syntax that is not supported",
-        "Write words, with `AND` or `OR` between them. Words match exactly and in any order; none"
-        " can be excluded.",
+        "Write words, with `AND` or `OR` between them, or a phrase in quotation marks. Words match"
+        " exactly; none can be excluded.",
     ),
     "keywords.too-long": ErrorSpec(
         QueryError,
@@ -153,7 +153,7 @@ ERRORS: dict[str, ErrorSpec] = {
     ),
     "keywords.too-many": ErrorSpec(
         QueryError,
-        "the query has more words than the limit",
+        "the query, or a phrase in it, has more words than the limit",
         "Keep the most specific words, or split the query into several subscriptions.",
     ),
     "keywords.or-too-large": ErrorSpec(

@@ -66,7 +66,12 @@ KEYWORD_QUERY_CHARACTERS_MAX: Final = 65_536
 ``keywords.too-long``."""
 
 KEYWORDS_MAX: Final = 1_000
-"""Distinct words of a keyword query; beyond it, the query is refused with ``keywords.too-many``."""
+"""Distinct words and phrases of a keyword query; beyond it, the query is refused with
+``keywords.too-many``."""
+
+PHRASE_WORDS_MAX: Final = 64
+"""Words of a phrase in a keyword query, and so phrases that end at one word of a document; beyond
+it, the query is refused with ``keywords.too-many``."""
 
 WORD_BYTES_MAX: Final = 256
 """Bytes of a folded word in UTF-8. A query with a longer one is refused with the code

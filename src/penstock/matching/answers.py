@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
 from penstock.documents import Fragment, Span
+from penstock.language.keywords.query import spelled
 from penstock.matching.results import Witness
 
 Form: TypeAlias = Literal["paths", "subtree", "ids"]
@@ -31,7 +32,7 @@ class KeywordWitnesses:
     """The first :data:`~penstock.matching.limits.KEYWORD_WITNESSES_MAX` in document order."""
 
     def __str__(self) -> str:
-        text = f"{self.keyword} in {', '.join(map(str, self.first))}"
+        text = f"{spelled(self.keyword)} in {', '.join(map(str, self.first))}"
         more = self.count - len(self.first)
         return f"{text} and {more} more" if more else text
 

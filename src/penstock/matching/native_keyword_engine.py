@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Final, TypeAlias
 
 from penstock.documents import Context, Fragment, Limits, Span
 from penstock.errors import DocumentError, QueryError
-from penstock.language.keywords.query import Mode, parse_keywords
+from penstock.language.keywords.query import Mode, parse_keywords, spelled
 from penstock.matching.answers import Answer, Form, KeywordWitnesses, merge_spans
 from penstock.matching.engine import OR_TOO_LARGE, Buffer
 from penstock.matching.header_tests import HeaderFields
@@ -158,10 +158,10 @@ class NativeKeywordMatcher(NativeSnapshotMatcher):
         text = self.query(subscription)
         if text is None:
             return None
-        # A temporary index holds the query under an empty id, and each of its words as a query.
-        words = parse_keywords(text).words
+        # A temporary index holds the query under an empty id, and each of its keywords as a query.
+        keywords = parse_keywords(text).keywords
         index = NativeKeywordIndex()
-        index.add_many(["", *words], [text, *words])
+        index.add_many(["", *keywords], [text, *map(spelled, keywords)])
         alone = index.matcher(DEFAULT_KEYWORD_ENGINE, self.limits, discard=False)
         outcome = alone.match(document)
         if outcome.error is not None:
@@ -177,7 +177,7 @@ class NativeKeywordMatcher(NativeSnapshotMatcher):
             witnesses=tuple(each.place for each in answers),
             witness_count=count,
             answers=answers,
-            lacking=tuple(word for word in words if word not in there),
+            lacking=tuple(keyword for keyword in keywords if keyword not in there),
         )
 
 

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, Final, Protocol
 
 from penstock.documents import Fragment, Span
 from penstock.errors import DocumentError
+from penstock.language.keywords.query import spelled
 
 if TYPE_CHECKING:
     from penstock.matching.answers import Answer
@@ -372,7 +373,7 @@ class Explanation:
         if self.witness_count > shown:
             lines.append(f"and {self.witness_count - shown} more")
         if self.lacking:
-            lines.append(f"the document has no {', no '.join(self.lacking)}")
+            lines.append(f"the document has no {', no '.join(map(spelled, self.lacking))}")
         if self.never:
             lines.append("no document can match this query: it contradicts itself")
         lines += [f"where {prefix} is {uri}" for prefix, uri in self.namespaces.items()]

@@ -47,11 +47,16 @@ def _nested(draw: DrawFn) -> bytes:
 
 
 def _queries(words: tuple[str, ...]) -> SearchStrategy[str]:
-    chosen = st.lists(st.sampled_from(words), min_size=1, max_size=4)
+    phrases = st.lists(st.sampled_from(words), min_size=1, max_size=3).map(_quoted)
+    chosen = st.lists(st.sampled_from(words) | phrases, min_size=1, max_size=4)
     # A word such as `en-gb` is two; with `OR` it would be refused.
     single = tuple(word for word in words if "-" not in word)
-    any_of = st.lists(st.sampled_from(single), min_size=1, max_size=4)
+    any_of = st.lists(st.sampled_from(single) | phrases, min_size=1, max_size=4)
     return chosen.map(" ".join) | any_of.map(" OR ".join)
+
+
+def _quoted(words: list[str]) -> str:
+    return f'"{" ".join(words)}"'
 
 
 nested_documents: Final[SearchStrategy[bytes]] = _nested()

@@ -1,10 +1,11 @@
 //! What token sinks receive from documents.
 
 use super::*;
+use crate::keywords::token_sink::WordId;
 use crate::reader::{Reader, ReaderOptions};
 use crate::subscription_store::flat_layout::StringArrayBuilder;
 
-/// Records its input as text.
+/// Records its input as text, with `+` between the words of a phrase.
 struct Transcript<'a, const SPANS: bool> {
     vocabulary: &'a Vocabulary,
     text: String,
@@ -21,7 +22,7 @@ impl<const SPANS: bool> TokenSink for Transcript<'_, SPANS> {
         self.text += &format!("{} ", context.names().get(element.name).1);
     }
     fn token(&mut self, word: WordId) -> Result<(), Stop> {
-        self.text += &format!("{} ", self.vocabulary.words.get(word));
+        self.text += &format!("{} ", self.vocabulary.words.get(word).replace(' ', "+"));
         Ok(())
     }
     fn close(&mut self, _: Span, _: Span) -> Result<(), Stop> {
@@ -30,7 +31,7 @@ impl<const SPANS: bool> TokenSink for Transcript<'_, SPANS> {
     }
 }
 
-/// Transcripts of sinks that need no spans.
+/// Transcripts of sinks that need no spans; the words of each vocabulary are ascending.
 fn transcripts(vocabularies: &[&str], document: &str) -> Vec<String> {
     transcripts_by::<false>(vocabularies, document)
 }
@@ -41,7 +42,7 @@ fn transcripts_by<const SPANS: bool>(vocabularies: &[&str], document: &str) -> V
         .map(|words| {
             let mut texts = StringArrayBuilder::default();
             for word in words.split(' ') {
-                texts.push(word);
+                texts.push(&word.replace('+', " "));
             }
             Vocabulary::new(texts.finish())
         })
@@ -179,4 +180,77 @@ fn tokens_stay_with_their_elements_across_batches() {
     }
     let nameless = with_spans[0].replace("<a ", "< ").replace("<b ", "< ");
     assert_eq!([nameless.replace("<c ", "< ")], plain[..]);
+}
+
+/// The number of times that a document contains the phrase, whether or not the sink needs spans.
+fn count_phrases(document: &str) -> usize {
+    let vocabulary = ["storm storm+surge surge"];
+    let counts = [
+        transcripts(&vocabulary, document),
+        transcripts_by::<true>(&vocabulary, document),
+    ]
+    .map(|transcripts| transcripts[0].matches("storm+surge").count());
+    assert_eq!(counts[0], counts[1], "{document}");
+    counts[0]
+}
+
+#[test]
+fn the_words_of_a_phrase_are_next_to_each_other_in_one_text_value_or_name() {
+    let document = "<a b='storm surge'>big Storm-SURGE storm</a>";
+    let expected = "< storm surge storm+surge storm surge storm+surge storm > ";
+    assert_eq!(
+        transcripts(&["storm storm+surge surge"], document),
+        [expected]
+    );
+    for document in [
+        "<!DOCTYPE a [<!ENTITY s 'm s'>]><a>stor&s;urge</a>",
+        "<a>storm<![CDATA[ surge]]></a>",
+        "<a>storm&#32;&#115;urge</a>",
+        "<a>storm<!-- big -->surge</a>",
+        "<a>storm <?big?> surge</a>",
+        "<a><b/>storm: surge!<b/></a>",
+        "<a b='x' storm-surge=''/>",
+        "<storm-surge/>",
+        "<a b='' c='1 storm surge'>surge</a>",
+    ] {
+        assert_eq!(count_phrases(document), 1, "{document}");
+    }
+    let long = "x".repeat(300);
+    let between = |words: &str| format!("<a>storm {words} surge</a>");
+    for document in [
+        "<a>surge storm</a>",
+        "<a>storm <b/>surge</a>",
+        "<a>storm <b>surge</b></a>",
+        "<a><b>storm</b> surge</a>",
+        "<a>storm</a>",
+        "<a b='storm' c='surge'/>",
+        "<a b='storm'>surge</a>",
+        "<a b='storm'><b/>surge</a>",
+        "<a storm='surge'/>",
+        "<storm>surge</storm>",
+        "<storm surge=''/>",
+        "<a b='storm' surge=''/>",
+        &between("big"),
+        &between(&long),
+        &between(&"\u{e9}".repeat(300)),
+        &between(&"\u{c9}".repeat(300)),
+        &between(&"\u{1e9e}\u{430}".repeat(300)),
+        &between(&"x".repeat(40_000)),
+        &between("storm storm").replace(" surge", " x surge"),
+    ] {
+        assert_eq!(count_phrases(document), 0, "{document}");
+    }
+}
+
+#[test]
+fn a_phrase_continues_across_batches() {
+    for filler in ["x ", "日", "<b/>", "<b x='y'>z</b> "] {
+        let fillers = filler.repeat((1 << 14) / filler.len() - 20);
+        for padding in 0..80 {
+            let padding = "x".repeat(padding);
+            let document =
+                format!("<a>{fillers}{padding} storm surge {padding} storm{fillers} surge</a>");
+            assert_eq!(count_phrases(&document), 1, "{filler} {padding}");
+        }
+    }
 }

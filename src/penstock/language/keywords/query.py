@@ -1,10 +1,13 @@
-"""Keyword queries: ``storm AND coast`` requires all words, ``storm OR gale`` any of them."""
+"""Keyword queries: ``storm AND coast`` requires all words, ``storm OR gale`` any of them.
+
+``"storm surge"`` requires the words next to each other.
+"""
 
 from __future__ import annotations
 
 import string
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import Enum
 from typing import Final
 
@@ -13,6 +16,7 @@ from penstock.language.keywords.reference import tokenizer as reference_words
 from penstock.language.limits import (
     KEYWORD_QUERY_CHARACTERS_MAX,
     KEYWORDS_MAX,
+    PHRASE_WORDS_MAX,
     WORD_BYTES_MAX,
 )
 from penstock.language.source_position import position_of
@@ -24,18 +28,21 @@ _OR: Final = "OR"
 """The operator between alternative words."""
 _NOT: Final = "NOT"
 """Refused, so that nobody takes it for an operator that works."""
+PHRASE_SEPARATOR: Final = " "
+"""Separates the words of a phrase; no word contains it."""
 _QUOTES: Final = ('"', "\u201c", "\u201d")
-"""Quotation marks, at the beginning or end of a run between white space, but for punctuation."""
+"""Quotation marks, at the beginning or end of a run between white space, but for punctuation.
+Others are part of a word or punctuation."""
 _PUNCTUATION: Final = string.punctuation.replace('"', "")
 
 
 class Mode(Enum):
-    """How many words of the query an answer contains."""
+    """How many keywords of the query an answer contains."""
 
     ALL = "all"
-    """All words: AND."""
+    """All keywords: AND."""
     ANY = "any"
-    """At least one word, and as many as possible: OR."""
+    """At least one keyword, and as many as possible: OR."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,14 +53,24 @@ class KeywordQuery:
     True
     """
 
-    words: tuple[str, ...]
-    """Case-folded, sorted, distinct, at least one."""
+    keywords: tuple[str, ...]
+    """Case-folded words, and phrases with a space between their words: sorted, distinct, at least
+    one."""
     mode: Mode
-    """:attr:`Mode.ALL` for a single word."""
+    """:attr:`Mode.ALL` for a single keyword."""
 
     def __str__(self) -> str:
         """The canonical text of the query."""
-        return (" " if self.mode is Mode.ALL else f" {_OR} ").join(self.words)
+        return (" " if self.mode is Mode.ALL else f" {_OR} ").join(map(spelled, self.keywords))
+
+
+def spelled(keyword: str) -> str:
+    """A keyword as it is written in a query: a phrase in quotation marks.
+
+    >>> spelled("storm"), spelled("storm surge")
+    ('storm', '"storm surge"')
+    """
+    return f'"{keyword}"' if PHRASE_SEPARATOR in keyword else keyword
 
 
 def words(text: str) -> tuple[str, ...]:
@@ -78,8 +95,9 @@ def parse_keywords(text: str) -> KeywordQuery:
 
     All words must occur; ``AND`` between them changes nothing. ``OR``, in capitals and between all
     words, requires any of them; the two forms cannot be mixed. Write the words `and` and `or`
-    themselves in lower case. What search engines support and this does not is refused: ``NOT``, a
-    word after ``-``, ``*`` and phrases in quotation marks.
+    themselves in lower case. Words in quotation marks are a phrase: they must occur next to each
+    other. What search engines support and this does not is refused: ``NOT``, a word after ``-``,
+    and ``*``.
 
     Raises
     ------
@@ -93,6 +111,8 @@ def parse_keywords(text: str) -> KeywordQuery:
     'coast storm warning'
     >>> str(parse_keywords("storm OR gale"))
     'gale OR storm'
+    >>> str(parse_keywords('coast "Storm surge"'))
+    'coast "storm surge"'
     >>> from penstock.errors import QueryError
     >>> try:
     ...     parse_keywords("storm OR gale warning")
@@ -116,52 +136,97 @@ def parse_reference(text: str) -> KeywordQuery:
     if len(text) > KEYWORD_QUERY_CHARACTERS_MAX:
         message = f"more than {KEYWORD_QUERY_CHARACTERS_MAX} characters"
         raise error("keywords.too-long", message, position_of(text, KEYWORD_QUERY_CHARACTERS_MAX))
-    found: list[str] = []
-    any_will_do = False
-    unjoined: int | None = None  # the first word without an `OR` before it
-    operator: tuple[int, str] | None = None  # an operator without a word after it yet
-    quoted: tuple[int, int] | None = None  # an open quotation mark, and the words before it
+    builder = _QueryBuilder(text)
+    quoted: tuple[int, list[str]] | None = None  # an open quotation mark, and the words since
     for run in reference_words.runs(text):
         at = run.start()
         _refuse_unsupported(run[0], text, at, is_quoted=quoted is not None)
         if quoted is None and run[0] in (_AND, _OR):
-            if not found or operator is not None:
-                raise _misplaced(run[0], text, at)
-            operator, any_will_do = (at, run[0]), any_will_do or run[0] == _OR
+            builder.add_operator(run[0], at)
             continue
-        quotable = run[0].strip(_PUNCTUATION)
-        opens_quote = quoted is None and quotable.startswith(_QUOTES)
-        if opens_quote:
-            quoted = (at, len(found))
-        words_of_run = list(reference_words.words_of_run(run[0]))
-        if run[0].startswith("-") and (quoted is None or opens_quote) and words_of_run:
+        opens, closes, content = _split_quotes(run[0], is_quoted=quoted is not None)
+        words_of_run = list(reference_words.words_of_run(content))
+        if run[0].startswith("-") and quoted is None and (opens or words_of_run):
             raise _unsupported("`-` is not supported: words cannot be excluded", text, at)
         for word in words_of_run:
             _refuse_long(word, text, at)
-            if unjoined is None and found and (operator is None or operator[1] != _OR):
-                unjoined = at if operator is None else operator[0]
-            operator = None
-            found.append(word)
-        if quoted and quotable.endswith(_QUOTES) and not (opens_quote and len(quotable) == 1):
-            start, before = quoted
-            if len(found) > before + 1:
-                message = "phrases are not supported: write the words without quotation marks"
-                raise _unsupported(message, text, start)
+        if opens:
+            quoted = (at, [])
+        if quoted is None:
+            for word in words_of_run:
+                builder.add_keyword(word, at)
+            continue
+        if _count_quotes(content) > sum(map(_count_quotes, words_of_run)):
+            raise _unsupported("quotation marks must enclose whole words", text, at)
+        start, phrase = quoted
+        phrase += words_of_run
+        if closes:
             quoted = None
+            if len(phrase) > PHRASE_WORDS_MAX:
+                message = f"a phrase of {len(phrase)} words exceeds the limit of {PHRASE_WORDS_MAX}"
+                raise error("keywords.too-many", message, position_of(text, start))
+            if phrase:
+                builder.add_keyword(PHRASE_SEPARATOR.join(phrase), start)
     if quoted is not None:
         raise _unsupported("the quotation mark is not closed", text, quoted[0])
-    if operator is not None:
-        raise _misplaced(operator[1], text, operator[0])
-    if not found:
-        raise error("keywords.none", "the query contains no word", position_of(text, 0))
-    if any_will_do and unjoined is not None:
-        message = "`OR` must join all words of a query or none"
-        raise error("keywords.mixed", message, position_of(text, unjoined))
-    distinct = tuple(sorted(set(found)))
-    if len(distinct) > KEYWORDS_MAX:
-        message = f"{len(distinct)} words exceed the limit of {KEYWORDS_MAX}"
-        raise error("keywords.too-many", message, position_of(text, 0))
-    return KeywordQuery(distinct, Mode.ANY if any_will_do and len(distinct) > 1 else Mode.ALL)
+    return builder.query()
+
+
+@dataclass(slots=True)
+class _QueryBuilder:
+    """Collects the keywords and operators of a query."""
+
+    text: str
+    keywords: list[str] = field(default_factory=list)
+    is_any: bool = False
+    unjoined: int | None = None
+    """The first keyword without an ``OR`` before it, other than the very first."""
+    operator: tuple[int, str] | None = None
+    """An operator without a keyword after it yet."""
+
+    def add_operator(self, operator: str, at: int) -> None:
+        if not self.keywords or self.operator is not None:
+            raise _misplaced(operator, self.text, at)
+        self.operator = (at, operator)
+        self.is_any = self.is_any or operator == _OR
+
+    def add_keyword(self, keyword: str, at: int) -> None:
+        if (
+            self.unjoined is None
+            and self.keywords
+            and (self.operator is None or self.operator[1] != _OR)
+        ):
+            self.unjoined = at if self.operator is None else self.operator[0]
+        self.operator = None
+        self.keywords.append(keyword)
+
+    def query(self) -> KeywordQuery:
+        if self.operator is not None:
+            raise _misplaced(self.operator[1], self.text, self.operator[0])
+        if not self.keywords:
+            raise error("keywords.none", "the query contains no word", position_of(self.text, 0))
+        if self.is_any and self.unjoined is not None:
+            message = "`OR` must join all words of a query or none"
+            raise error("keywords.mixed", message, position_of(self.text, self.unjoined))
+        distinct = tuple(sorted(set(self.keywords)))
+        if len(distinct) > KEYWORDS_MAX:
+            message = f"{len(distinct)} words exceed the limit of {KEYWORDS_MAX}"
+            raise error("keywords.too-many", message, position_of(self.text, 0))
+        return KeywordQuery(distinct, Mode.ANY if self.is_any and len(distinct) > 1 else Mode.ALL)
+
+
+def _split_quotes(run: str, *, is_quoted: bool) -> tuple[bool, bool, str]:
+    """Whether a quotation begins in a run, whether it ends there, and the rest of the run."""
+    inside = run.lstrip(_PUNCTUATION)
+    opens = not is_quoted and inside.startswith(_QUOTES)
+    content = inside[1:] if opens else run
+    inside = content.rstrip(_PUNCTUATION)
+    closes = (is_quoted or opens) and inside.endswith(_QUOTES)
+    return opens, closes, inside[:-1] if closes else content
+
+
+def _count_quotes(text: str) -> int:
+    return sum(map(text.count, _QUOTES))
 
 
 def _refuse_unsupported(run: str, text: str, offset: int, *, is_quoted: bool) -> None:

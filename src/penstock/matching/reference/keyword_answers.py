@@ -39,14 +39,15 @@ class AnswerBuilder:
 
     def lacking(self, query: KeywordQuery) -> tuple[str, ...]:
         """The keywords that do not occur in the document."""
-        present = keyword_semantics.contained(frozenset(query.words), self.elements)
-        return tuple(word for word in query.words if word not in present[self.elements[0]])
+        present = keyword_semantics.contained(frozenset(query.keywords), self.elements)
+        return tuple(each for each in query.keywords if each not in present[self.elements[0]])
 
     def _answer(
         self, query: KeywordQuery, form: Form, element: Element, content: Sequence[Element]
     ) -> Answer:
         by_keyword = {
-            word: [each for each in content if word in each.words] for word in query.words
+            keyword: [each for each in content if each.contains(keyword)]
+            for keyword in query.keywords
         }
         listed = {
             each.number: each
@@ -61,9 +62,9 @@ class AnswerBuilder:
             size=len(path_elements),
             witnesses=tuple(
                 KeywordWitnesses(
-                    word, len(found), tuple(map(self._witness, found[:KEYWORD_WITNESSES_MAX]))
+                    keyword, len(found), tuple(map(self._witness, found[:KEYWORD_WITNESSES_MAX]))
                 )
-                for word, found in by_keyword.items()
+                for keyword, found in by_keyword.items()
                 if found
             ),
             truncated=any(len(found) > KEYWORD_WITNESSES_MAX for found in by_keyword.values()),

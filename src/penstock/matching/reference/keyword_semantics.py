@@ -23,7 +23,7 @@ Answers: TypeAlias = Mapping[Element, list[Element]]
 def answers(query: KeywordQuery, elements: Sequence[Element]) -> Answers:
     """The answers of a query in a document."""
     found = and_answers if query.mode is Mode.ALL else or_answers
-    return found(frozenset(query.words), elements)
+    return found(frozenset(query.keywords), elements)
 
 
 def contained(keywords: Keywords, elements: Sequence[Element]) -> Contained:
@@ -31,7 +31,7 @@ def contained(keywords: Keywords, elements: Sequence[Element]) -> Contained:
     found: dict[Element, Keywords] = {}
     for element in reversed(elements):
         below = (found[child] for child in element.children)
-        found[element] = (keywords & element.words).union(*below)
+        found[element] = _own(keywords, element).union(*below)
     return found
 
 
@@ -41,7 +41,7 @@ def and_answers(keywords: Keywords, elements: Sequence[Element]) -> Answers:
     found: dict[Element, list[Element]] = {}
     for element in elements:
         others = [child for child in element.children if ck[child] != keywords]
-        if _union(keywords & element.words, (ck[child] for child in others)) == keywords:
+        if _union(_own(keywords, element), (ck[child] for child in others)) == keywords:
             found[element] = _content(keywords, element, others)
     return found
 
@@ -68,7 +68,7 @@ def or_answers(keywords: Keywords, elements: Sequence[Element]) -> Answers:
                 continue
             set_aside = [child for child in element.children if ck[child] == ck[element]]
             others = [child for child in element.children if ck[child] != ck[element]]
-            own = keywords & element.words
+            own = _own(keywords, element)
             if _union(own, (ck[child] for child in others)) != ck[element]:
                 next_to_examine += element.children
                 continue
@@ -78,7 +78,7 @@ def or_answers(keywords: Keywords, elements: Sequence[Element]) -> Answers:
             claimed: list[Element] = []
             released: list[Element] = []
             for child in others:
-                without = {**kept, child: keywords & child.words}
+                without = {**kept, child: _own(keywords, child)}
                 if _union(own, without.values()) == ck[element]:
                     kept = without
                     released.append(child)
@@ -86,10 +86,15 @@ def or_answers(keywords: Keywords, elements: Sequence[Element]) -> Answers:
                 else:
                     claimed.append(child)
             content = _content(keywords, element, claimed)
-            content += [child for child in released if keywords & child.words]
+            content += [child for child in released if _own(keywords, child)]
             found[element] = sorted(content, key=lambda each: each.number)
         to_examine = next_to_examine
     return {element: found[element] for element in elements if element in found}
+
+
+def _own(keywords: Keywords, element: Element) -> Keywords:
+    """The keywords that the element directly contains."""
+    return frozenset(filter(element.contains, keywords))
 
 
 def _union(own: Keywords, others: Iterable[Keywords]) -> Keywords:
@@ -98,7 +103,7 @@ def _union(own: Keywords, others: Iterable[Keywords]) -> Keywords:
 
 def _content(keywords: Keywords, element: Element, claimed: Iterable[Element]) -> list[Element]:
     """The content nodes among the element and the claimed subtrees."""
-    return [each for each in (element, *_subtrees(claimed)) if keywords & each.words]
+    return [each for each in (element, *_subtrees(claimed)) if _own(keywords, each)]
 
 
 def _subtrees(roots: Iterable[Element]) -> Iterator[Element]:

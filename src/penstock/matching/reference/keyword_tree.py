@@ -1,16 +1,18 @@
 """The tree of a document for keyword search: elements with the words they directly contain.
 
 An element directly contains the words of its name, of its attributes' names and values, and of its
-own text. A word never spans a tag, a comment or a processing instruction.
+own text. A word never spans a tag, a comment or a processing instruction. The words of a phrase are
+next to each other in a name, in an attribute's value, or in the text between two tags.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 
 from penstock.documents import EndElement, Event, Name, Span, StartElement, Text
-from penstock.language.keywords.reference.tokenizer import words
+from penstock.language.keywords.query import PHRASE_SEPARATOR
+from penstock.language.keywords.reference.tokenizer import words_of_any_length
 
 
 @dataclass(slots=True, eq=False)
@@ -25,11 +27,17 @@ class Element:
     parent: Element | None
     span: Span
     """From start tag to end tag; final once the element is closed."""
-    words: set[str] = field(default_factory=set)
-    """The words it directly contains."""
+    sequences: list[list[str]] = field(default_factory=list)
+    """The words of its name, of each attribute's name and value, and of each text between two tags.
+    Those that are too long for a query count, because the words around them are not adjacent."""
     texts: list[Span] = field(default_factory=list)
     """The spans of its own text."""
     children: list[Element] = field(default_factory=list)
+
+    def contains(self, keyword: str) -> bool:
+        """Whether it directly contains a word or phrase."""
+        phrase = keyword.split(PHRASE_SEPARATOR)
+        return any(_has_adjacent(phrase, sequence) for sequence in self.sequences)
 
     @property
     def depth(self) -> int:
@@ -63,6 +71,7 @@ def keyword_tree(events: Iterable[Event]) -> list[Element]:
     """The elements of a well-formed document, in document order."""
     elements: list[Element] = []
     opened: list[Element] = []
+    is_text_open = False
     for event in events:
         match event:
             case StartElement():
@@ -70,17 +79,29 @@ def keyword_tree(events: Iterable[Event]) -> list[Element]:
                 element = Element(
                     len(elements), event.name, event.namespaces, event.span, parent, event.span
                 )
-                element.words.update(words(event.name.local))
+                element.sequences.append(words_of_any_length(event.name.local))
                 for attribute in event.attributes:
-                    element.words.update(words(attribute.name.local))
-                    element.words.update(words(attribute.value))
+                    element.sequences.append(words_of_any_length(attribute.name.local))
+                    element.sequences.append(words_of_any_length(attribute.value))
                 if parent is not None:
                     parent.children.append(element)
                 elements.append(element)
                 opened.append(element)
+                is_text_open = False
             case EndElement():
                 opened.pop().span = event.span
+                is_text_open = False
             case Text():
-                opened[-1].words.update(words(event.text))
+                if not is_text_open:
+                    opened[-1].sequences.append([])
+                    is_text_open = True
+                opened[-1].sequences[-1] += words_of_any_length(event.text)
                 opened[-1].texts.append(event.span)
     return elements
+
+
+def _has_adjacent(phrase: Sequence[str], sequence: Sequence[str]) -> bool:
+    """Whether a sequence of words contains a phrase."""
+    length = len(phrase)
+    starts = range(len(sequence) - length + 1)
+    return any(sequence[start : start + length] == phrase for start in starts)

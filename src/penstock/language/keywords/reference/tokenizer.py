@@ -40,7 +40,12 @@ _BESIDE_CONNECTOR: Final = _LETTER | {"Numeric", "Katakana", "ExtendNumLet"}
 
 def words(text: str) -> list[str]:
     """The case-folded words of a text in order, without those that are too long."""
-    return [word for run in runs(text) for word in words_of_run(run[0]) if is_short(word)]
+    return [word for word in words_of_any_length(text) if is_short(word)]
+
+
+def words_of_any_length(text: str) -> list[str]:
+    """The case-folded words of a text in order."""
+    return [word for run in runs(text) for word in words_of_run(run[0])]
 
 
 def runs(text: str) -> Iterator[regex.Match[str]]:
