@@ -8,6 +8,7 @@
 //! * `value_tests`: tests of string-values against literals;
 //! * [`reader`]: the hardened XML reader;
 //! * [`records`]: splitting huge documents into records;
+//! * `sample_paths`: counting the elements of sample documents by path, to infer a schema;
 //! * [`select`]: the exact evaluator of single queries (fragments, explanations, verification);
 //! * [`rewriting`]: rewriting documents by a mapping between schemas;
 //! * [`subscription_store`]: subscriptions of any kind and their index files;
@@ -38,6 +39,7 @@ pub mod path_index;
 pub mod reader;
 pub mod records;
 pub mod rewriting;
+mod sample_paths;
 pub mod select;
 pub mod subscription_store;
 pub mod tokenizer;

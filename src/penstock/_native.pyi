@@ -40,6 +40,23 @@ class PartReader:
     ) -> Self: ...
     def read_events(self, part: bytes) -> tuple[list[tuple[Any, ...]], _Refusal | None]: ...
 
+_ExpandedName: TypeAlias = tuple[str, str]
+
+@final
+class SampleCounter:
+    def __new__(cls, limits: dict[str, int], depth_max: int, paths_max: int) -> Self: ...
+    def add(self, document: bytes) -> tuple[str | None, _Refusal | None]: ...
+    def counts(
+        self,
+    ) -> list[
+        tuple[
+            int | None,
+            _ExpandedName,
+            tuple[int, int, int, int],
+            list[tuple[_ExpandedName, int]],
+        ]
+    ]: ...
+
 _Ranges: TypeAlias = list[tuple[int, int]]
 
 @final

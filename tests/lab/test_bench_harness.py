@@ -76,8 +76,8 @@ def test_a_budget_is_met_on_its_side_of_the_limit(
 
 
 def test_every_budget_needs_its_value_and_every_value_its_budget() -> None:
-    values = {"speedup": 4.0, "latin1": 0.6}
-    assert [check.value for check in check_all("reader", values)] == [4.0, 0.6]
+    values = {"speedup": 4.0, "latin1": 0.6, "schema_infer": 1.5}
+    assert [check.value for check in check_all("reader", values)] == [4.0, 0.6, 1.5]
     with pytest.raises(AssertionError):
         check_all("reader", {})
     with pytest.raises(AssertionError):

@@ -4,15 +4,25 @@ matter."""
 from __future__ import annotations
 
 import pickle
+from contextlib import suppress
 from functools import reduce
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from penstock.documents import Name, read_events
-from penstock.errors import SchemaError
-from penstock.schema import SampleSummary, SchemaTree, UnfoldLimits, print_tree, sample_inference
+from penstock.documents import Limits, Name, read_events
+from penstock.errors import DocumentError, SchemaError
+from penstock.schema import (
+    SampleReader,
+    SampleSummary,
+    SchemaTree,
+    UnfoldLimits,
+    print_tree,
+    sample_inference,
+)
+from penstock.schema.limits import FILE_DEPTH_MAX
+from support.strategies.documents import perhaps_broken
 from support.strategies.schemas import documents_of, schema_trees
 from support.strategies.xml import documents
 
@@ -25,6 +35,15 @@ def summary(*texts: bytes) -> SampleSummary:
         (SampleSummary.of(read_events(each)) for each in texts),
         SampleSummary(),
     )
+
+
+def read(*texts: bytes) -> SampleSummary:
+    """The summary of the documents that are not refused, by the native core if there is one."""
+    reader = SampleReader()
+    for text in texts:
+        with suppress(DocumentError):
+            reader.add(text)
+    return reader.summary()
 
 
 def outline(*texts: bytes) -> list[str]:
@@ -74,6 +93,9 @@ def test_too_many_paths_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
         summary(b"<a><b/><c/></a>")
     with pytest.raises(SchemaError, match="more than 2 paths"):
         summary(b"<a><b/></a>", b"<a><c/></a>")
+    for texts in ((b"<a><b/><c/></a>",), (b"<a><b/></a>", b"<a><c/></a>")):
+        with pytest.raises(SchemaError, match="more than 2 paths"):
+            read(*texts)
 
 
 @settings(max_examples=FEWER)
@@ -87,6 +109,42 @@ def test_merging_is_the_same_in_any_order_and_grouping(made: list[bytes]) -> Non
     grouped = others[0] if others else SampleSummary()
     assert grouped == one_by_one
     assert pickle.loads(pickle.dumps(grouped)) == grouped
+
+
+@settings(max_examples=FEWER)
+@given(st.lists(documents() | perhaps_broken, max_size=4))
+def test_documents_are_summarised_as_their_events_are(made: list[bytes]) -> None:
+    readable: list[bytes] = []
+    for document in made:
+        with suppress(DocumentError):
+            read_events(document)
+            readable.append(document)
+    assert read(*made) == summary(*readable)
+
+
+def test_a_refused_sample_raises_and_leaves_the_others() -> None:
+    reader = SampleReader()
+    reader.add(b"<a><b/></a>")
+    with pytest.raises(DocumentError, match=r"xml\.") as caught:
+        reader.add(b"<a>\n<c></a>")
+    assert caught.value.where is not None
+    assert caught.value.where.line == 2
+    reader.add(b"<a/>")
+    assert reader.summary() == summary(b"<a><b/></a>", b"<a/>")
+
+
+def test_limits_of_documents_apply_to_samples() -> None:
+    reader = SampleReader(Limits(depth=2))
+    with pytest.raises(DocumentError, match=r"limit\.depth"):
+        reader.add(b"<a><b><c/></b></a>")
+
+
+def test_a_sample_that_is_too_deep_is_refused_unless_it_is_not_well_formed() -> None:
+    depth = FILE_DEPTH_MAX
+    read(b"<a>" * depth + b"</a>" * depth)
+    with pytest.raises(SchemaError, match=f"more than {depth} levels"):
+        read(b"<a>" * (depth + 1) + b"</a>" * (depth + 1))
+    assert read(b"<a>" * (depth + 1) + b"</a>" * depth) == SampleSummary()
 
 
 @settings(max_examples=FEWER)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from functools import reduce
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol, Self, TypeVar
 
@@ -51,15 +50,23 @@ def summarize(
     """
     from penstock.documents import read_events
 
+    summary = empty
+
+    def add(document: bytes) -> None:
+        nonlocal summary
+        summary = summary.merged(summary_of(read_events(document)))
+
+    refused = read_samples(paths, add, as_json=as_json)
+    return summary, refused
+
+
+def read_samples(paths: Sequence[Path], add: Callable[[bytes], None], *, as_json: bool) -> int:
+    """Passes each sample to ``add``; reports those that it refuses, and returns their number."""
     refused = 0
-
-    def summaries() -> Iterable[Summary]:
-        nonlocal refused
-        for path in progress(sample_files(paths), "reading"):
-            try:
-                yield summary_of(read_events(path.read_bytes()))
-            except DocumentError as reason:
-                show_error(reason, place=place_of(path, reason), as_json=as_json)
-                refused += 1
-
-    return reduce(lambda one, other: one.merged(other), summaries(), empty), refused
+    for path in progress(sample_files(paths), "reading"):
+        try:
+            add(path.read_bytes())
+        except DocumentError as reason:
+            show_error(reason, place=place_of(path, reason), as_json=as_json)
+            refused += 1
+    return refused

@@ -80,7 +80,7 @@ def read_events(
     tuples, refusal = native.read_events(
         content, limits.by_name(), list((entities or {}).items()), refuses
     )
-    _raise(refusal)
+    raise_refusal(refusal)
     return from_native(tuples)
 
 
@@ -108,7 +108,7 @@ class PartReader:
             document = f"{self._doctype}{part}".encode()
             return read_events(document, limits=self._limits, entities=self._entities)
         tuples, refusal = self._native.read_events(part.encode())
-        _raise(refusal)
+        raise_refusal(refusal)
         return from_native(tuples)
 
 
@@ -132,7 +132,7 @@ def read_summary(
         return Summary(*reading.amounts())
     reader = native.DocumentReader(limits.by_name(), list((entities or {}).items()), refuses)
     summary, refusal = reader.read(content)
-    _raise(refusal)
+    raise_refusal(refusal)
     assert summary is not None, "neither a summary nor a refusal"
     elements, attributes, size, encoding, doctype = summary
     return Summary(elements, attributes, size, encoding, doctype and Span(*doctype))
@@ -148,7 +148,8 @@ def _refuses(declarations: Declarations) -> bool:
     return declarations == "refuse"
 
 
-def _raise(refusal: tuple[str, str, int, int, int, str] | None) -> None:
+def raise_refusal(refusal: tuple[str, str, int, int, int, str] | None) -> None:
+    """Raises the error for which a tuple of the native core stands, if there is one."""
     if refusal is not None:
         code, message, offset, line, column, path = refusal
         where = Where(offset, line, column)

@@ -12,10 +12,10 @@ from pyspark.sql import DataFrame
 from pyspark.sql import functions as f
 from pyspark.sql.pandas.types import from_arrow_schema
 
-from penstock.documents import Limits, Name, read_events
+from penstock.documents import Limits, Name
 from penstock.errors import DocumentError, SchemaError, error
 from penstock.pipeline.limits import INFERRED_ROWS_MAX
-from penstock.schema import NodePath, PathCounts, SampleSummary, SchemaTree
+from penstock.schema import NodePath, PathCounts, SampleReader, SampleSummary, SchemaTree
 
 _COLUMNS: Final[dict[str, pa.DataType]] = {
     "refused": pa.string(),
@@ -109,11 +109,11 @@ def summarise(documents: DataFrame, *, limits: Limits | None = None) -> Samples:
 
 def _partial_counts(contents: Iterable[bytes], limits: Limits | None) -> Iterator[dict[str, Any]]:
     """The rows of one task, in :data:`PARTIAL_COUNTS` columns."""
-    summary = SampleSummary()
+    samples = SampleReader(limits)
     refused: dict[str, int] = {}
     for content in contents:
         try:
-            summary = summary.merged(SampleSummary.of(read_events(content, limits=limits)))
+            samples.add(content)
         except DocumentError as reason:
             refused[reason.code] = refused.get(reason.code, 0) + 1
         except SchemaError as reason:
@@ -122,7 +122,7 @@ def _partial_counts(contents: Iterable[bytes], limits: Limits | None) -> Iterato
             return
     for code, number in refused.items():
         yield {"refused": code, "elements": number}
-    for path, counts in summary.paths.items():
+    for path, counts in samples.summary().paths.items():
         path_text = json.dumps(path)
         yield {
             "path": path_text,

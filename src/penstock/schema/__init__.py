@@ -6,7 +6,7 @@ from penstock.schema.labels import Labels
 from penstock.schema.limits import DTD_LIMITS, UNFOLD_LIMITS, DtdLimits, UnfoldLimits
 from penstock.schema.outline import print_tree, read_tree
 from penstock.schema.path_expansion import ConcretePath, Expansion
-from penstock.schema.sample_inference import PathCounts, SampleSummary
+from penstock.schema.sample_inference import PathCounts, SampleReader, SampleSummary
 from penstock.schema.sample_values import SampleValues, ValueKind, ValueSketch
 from penstock.schema.schema_files import read_schema_file
 from penstock.schema.tree import NodePath, Place, SchemaAttribute, SchemaNode, SchemaTree
@@ -21,6 +21,7 @@ __all__ = [
     "NodePath",
     "PathCounts",
     "Place",
+    "SampleReader",
     "SampleSummary",
     "SampleValues",
     "SchemaAttribute",

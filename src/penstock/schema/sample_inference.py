@@ -1,7 +1,8 @@
 """Infers schemas from sample documents.
 
 Each document is summarised by counts per path. Merging summaries is commutative and associative, so
-they can be computed in parallel and combined by tree reduction.
+they can be computed in parallel and combined by tree reduction. The native core counts while it
+reads; :meth:`SampleSummary.of` counts the events of a document, and tests compare the two.
 """
 
 from __future__ import annotations
@@ -10,9 +11,11 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sized
 from dataclasses import dataclass, field
 
-from penstock.documents import EndElement, Event, Name, StartElement, Text
+from penstock.documents import EndElement, Event, Limits, Name, StartElement, Text, read_events
+from penstock.documents.reading import raise_refusal
 from penstock.errors import error
 from penstock.language.relations.path_universe import Occurs
+from penstock.native import native
 from penstock.schema.limits import (
     FILE_DEPTH_MAX,
     SAMPLE_PATHS_MAX,
@@ -125,9 +128,70 @@ class SampleSummary:
         return Occurs(required=counts.parents == parents, many=counts.most > 1)
 
 
+class SampleReader:
+    """Reads sample documents one by one and summarises them.
+
+    >>> reader = SampleReader()
+    >>> reader.add(b"<a><b/><b n='1'/></a>")
+    >>> reader.add(b"<a>text</a>")
+    >>> reader.summary().tree().root.text
+    True
+    """
+
+    def __init__(self, limits: Limits | None = None) -> None:
+        self._limits = limits or Limits()
+        self._summary = SampleSummary()
+        self._counter = None
+        if native is not None:
+            self._counter = native.SampleCounter(
+                self._limits.by_name(), FILE_DEPTH_MAX, SAMPLE_PATHS_MAX
+            )
+
+    def add(self, document: bytes) -> None:
+        """Adds a document.
+
+        Raises
+        ------
+        DocumentError
+            The document is refused; it is not counted.
+        SchemaError
+            ``schema.samples``: the samples are too deep or have too many paths. No document can be
+            added afterwards.
+        """
+        if self._counter is None:
+            events = read_events(document, limits=self._limits)
+            self._summary = self._summary.merged(SampleSummary.of(events))
+            return
+        problem, refusal = self._counter.add(document)
+        raise_refusal(refusal)
+        if problem is not None:
+            raise _too_deep() if problem == "depth" else _too_many_paths()
+
+    def summary(self) -> SampleSummary:
+        """The summary of all documents that were added."""
+        if self._counter is None:
+            return self._summary
+        paths: list[NodePath] = []
+        summarised: dict[NodePath, PathCounts] = {}
+        for parent, name, counts, attributes in self._counter.counts():
+            path = (*(() if parent is None else paths[parent]), Name(*name))
+            paths.append(path)
+            own = {Name(*attribute): number for attribute, number in attributes}
+            summarised[path] = PathCounts(*counts, own)
+        return SampleSummary(summarised)
+
+
 def _require_few(paths: Sized) -> None:
     if len(paths) > SAMPLE_PATHS_MAX:
-        raise error("schema.samples", f"the samples have more than {SAMPLE_PATHS_MAX} paths")
+        raise _too_many_paths()
+
+
+def _too_many_paths() -> Exception:
+    return error("schema.samples", f"the samples have more than {SAMPLE_PATHS_MAX} paths")
+
+
+def _too_deep() -> Exception:
+    return error("schema.samples", f"a sample has more than {FILE_DEPTH_MAX} levels")
 
 
 @dataclass(slots=True)
@@ -171,8 +235,7 @@ class _PathCounter:
             here.children[event.name] += 1
             names = tuple(attribute.name for attribute in event.attributes)
             if len(self._open) > FILE_DEPTH_MAX:
-                message = f"a sample has more than {FILE_DEPTH_MAX} levels"
-                raise error("schema.samples", message)
+                raise _too_deep()
             self._open.append(_Open((*here.path, event.name), names))
         elif isinstance(event, Text):
             here.has_text = here.has_text or bool(event.text.strip(XML_SPACE))

@@ -39,6 +39,14 @@ BUDGETS: tuple[Budget, ...] = (
         "x",
     ),
     Budget(
+        "reader",
+        "schema_infer",
+        "inferring a schema from documents: time relative to the reader",
+        Bound.AT_MOST,
+        3,
+        "x",
+    ),
+    Budget(
         "paths",
         "sparse_warm",
         "1,000,000 subscriptions, few matches, warm: share of the reader's throughput",

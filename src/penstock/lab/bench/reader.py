@@ -1,6 +1,7 @@
 """``bench reader``: the reader alone, compared with lxml building a tree from the same bytes.
 
-Also compares a document in ISO-8859-1 with the same document in UTF-8.
+Also compares a document in ISO-8859-1 with the same document in UTF-8, and the inference of a
+schema with reading.
 """
 
 from __future__ import annotations
@@ -16,6 +17,7 @@ from penstock.lab.bench.timing import interleaved
 from penstock.lab.built_in_schemas import SCHEMA_ROOTS, built_in_schema
 from penstock.lab.workload import DocumentGenerator, world_facts
 from penstock.matching import KeywordIndex, KeywordMatcher
+from penstock.schema import SampleReader
 
 DOCUMENTS = 400
 DOCUMENTS_QUICK = 4
@@ -48,6 +50,7 @@ def run(*, quick: bool, progress: Progress) -> Report:
         ]
     values = {"speedup": min(ratios.values())}
     values["latin1"] = _latin1(quick, figures, progress)
+    values["schema_infer"] = _schema_inference(quick, figures, progress)
     return Report.on_this_machine("reader", quick=quick, figures=figures, values=values)
 
 
@@ -79,8 +82,37 @@ def _latin1(quick: bool, figures: list[Figure], progress: Progress) -> float:
     )
 
 
+def _schema_inference(quick: bool, figures: list[Figure], progress: Progress) -> float:
+    """Infer a schema from one large and from many small documents; the larger ratio to reading."""
+    generator = DocumentGenerator(built_in_schema("customers"))
+    samples = {
+        "world facts": [world_facts(CITIES_QUICK if quick else CITIES, seed=1).encode()],
+        "customers": list(generator.documents(DOCUMENTS_QUICK if quick else DOCUMENTS, seed=1)),
+    }
+    ratios: list[float] = []
+    for name, documents in samples.items():
+        progress(f"bench reader: schema of {name}")
+        times = interleaved(
+            {"reader": reader_pass(documents), "schema": partial(_infer_schema, documents)},
+            repeats=REPEATS_QUICK if quick else REPEATS,
+        )
+        size = sum(map(len, documents))
+        figures.append(
+            Figure(f"{name}: schema inference", size / times["schema"].median / 1e6, "MB/s")
+        )
+        ratios.append(times["schema"].median / times["reader"].median)
+    return max(ratios)
+
+
 def _match(matcher: KeywordMatcher, document: bytes) -> None:
     matcher.match(document).raise_for_errors()
+
+
+def _infer_schema(documents: Sequence[bytes]) -> None:
+    samples = SampleReader()
+    for document in documents:
+        samples.add(document)
+    samples.summary().tree()
 
 
 def _build_trees(documents: Sequence[bytes]) -> None:

@@ -11,7 +11,7 @@ import typer
 from penstock.cli.console import note, plural
 from penstock.cli.exit_codes import ExitCode
 from penstock.cli.options import JsonOption, refuse_options
-from penstock.cli.sample_documents import sample_files, summarize
+from penstock.cli.sample_documents import read_samples, sample_files
 from penstock.cli.schema_options import EXISTING_PATH, RootOption
 from penstock.cli.schema_printer import print_schema
 from penstock.cli.spark_options import (
@@ -64,12 +64,14 @@ def infer_schema(
     refuse_options(
         {"--master": master, "--remote": remote, "--conf": conf}, "applies only with --spark"
     )
-    from penstock.schema import SampleSummary
+    from penstock.schema import SampleReader
 
     size = sum(path.stat().st_size for path in sample_files(documents))
     if size > SPARK_ADVISED_BYTES:
         note(f"reading {size >> 20:,} MB on one core; `--spark` uses all cores")
-    summary, refused = summarize(documents, SampleSummary.of, SampleSummary(), as_json=as_json)
+    samples = SampleReader()
+    refused = read_samples(documents, samples.add, as_json=as_json)
+    summary = samples.summary()
     print_schema(summary.tree(_chosen_root(summary, root)), as_json=as_json)
     if refused:
         raise typer.Exit(ExitCode.INPUT_REFUSED)
