@@ -15,11 +15,13 @@ from penstock.documents import Limits
 from penstock.pipeline import spark_schemas
 from penstock.pipeline.delivery import BatchCounts, deliver
 from penstock.pipeline.run_config import RunConfig
+from penstock.workspace.commit_positions import ORDINAL_BITS
 from penstock.workspace.delta import last_committed_batch
 from penstock.workspace.index_versions import write_shards, write_version
+from penstock.workspace.mailbox import Mailbox
 from penstock.workspace.pipeline_tables import Tables
 from penstock.workspace.status import sum_set_aside
-from penstock.workspace.subscriber_buckets import bucket_of
+from penstock.workspace.subscriber_buckets import RECENT, bucket_of
 from support.fixtures.mediated_data import GERMAN, mappings_at
 from support.spark.example_tables import START, document_table, expected_matches, subscription_table
 
@@ -214,6 +216,74 @@ def test_a_subscribers_deliveries_are_in_one_bucket_and_sorted(
         keys = content.select(["subscriber", "publisher", "sequence"]).to_pylist()
         in_order = [tuple(row.values()) for row in keys]
         assert in_order == sorted(in_order)
+
+
+@pytest.fixture
+def in_order(spark: SparkSession) -> DataFrame:
+    """The documents in partitions that follow publishing order, as an inbox gives them."""
+    table = spark.createDataFrame(document_table(CONTENTS), spark_schemas.DOCUMENTS)
+    return table.repartitionByRange(3, "sequence")
+
+
+def test_tasks_write_their_own_deliveries_if_publishing_order_is_known(
+    in_order: DataFrame, version: str, tables: Tables, tmp_path: Path
+) -> None:
+    """One file a task instead of one a bucket; otherwise the same as after a shuffle."""
+    counts = deliver(
+        in_order, version, tables, stream="s", batch=0, at=START, in_publishing_order=True
+    )
+    assert counts == COUNTS
+    shuffled = Tables(str(tmp_path / "shuffled"))
+    shuffled.create()
+    assert deliver(in_order, version, shuffled, stream="s", batch=0, at=START) == COUNTS
+    found, expected = rows_of(tables.deliveries), rows_of(shuffled.deliveries)
+    assert {row["bucket"] for row in found} == {RECENT}
+    assert len(DeltaTable(tables.deliveries).file_uris()) == 3
+    assert len(DeltaTable(shuffled.deliveries).file_uris()) > 3
+    for rows in (found, expected):
+        for row in rows:
+            del row["bucket"], row["position"]
+        rows.sort(key=lambda row: (row["delivery"], row["sequence"]))
+    assert found == expected
+    for file in DeltaTable(tables.deliveries).file_uris():
+        content: Any = pa.parquet.read_table(file, partitioning=None)
+        keys = content.select(["subscriber", "position"]).to_pylist()
+        assert [tuple(row.values()) for row in keys] == sorted(tuple(row.values()) for row in keys)
+
+
+def test_positions_of_several_tasks_follow_publishing_order(
+    in_order: DataFrame, version: str, tables: Tables
+) -> None:
+    last = -1
+    for batch in range(2):
+        deliver(
+            in_order, version, tables, stream="s", batch=batch, at=START, in_publishing_order=True
+        )
+        positions = []
+        for subscriber in ("anna", "dora", "reader7", "reader19"):
+            mailbox = Mailbox(tables, subscriber).deliveries(after=last).to_pylist()
+            assert mailbox
+            keys = [(row["sequence"], row["subscription"]) for row in mailbox]
+            assert keys == sorted(keys)
+            assert len({row["position"] for row in mailbox}) == len(mailbox)
+            positions += [row["position"] for row in mailbox]
+        assert len({position >> ORDINAL_BITS for position in positions}) == 3, "one a task"
+        assert min(positions) > last
+        last = max(positions)
+
+
+def test_shards_are_shuffled_so_that_positions_follow_publishing_order(
+    in_order: DataFrame, tables: Tables, tmp_path: Path
+) -> None:
+    shards = write_shards(str(tmp_path / "indexes"), subscription_table(QUERIES), 3)
+    counts = deliver(
+        in_order, shards, tables, stream="s", batch=0, at=START, in_publishing_order=True
+    )
+    assert counts == COUNTS
+    for subscriber in ("anna", "dora"):
+        mailbox = Mailbox(tables, subscriber).deliveries().to_pylist()
+        keys = [(row["sequence"], row["subscription"]) for row in mailbox]
+        assert keys == sorted(keys)
 
 
 def test_delivery_ids_are_unique_and_stable(

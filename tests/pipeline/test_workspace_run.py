@@ -7,6 +7,7 @@ import shutil
 import sqlite3
 from collections.abc import Iterator, Sequence
 from pathlib import Path
+from typing import Any
 
 import pytest
 from deltalake import DeltaTable
@@ -16,10 +17,12 @@ from penstock.documents import Document, Header
 from penstock.errors import PenstockError
 from penstock.pipeline.delivery_stream import BatchDelivery
 from penstock.pipeline.inbox_stream import run_workspace
+from penstock.pipeline.limits import INBOX_PARTITION_BYTES
 from penstock.pipeline.progress import BatchProgress
 from penstock.pipeline.run import run
 from penstock.pipeline.run_config import RunConfig
 from penstock.workspace import StoredSubscription, Workspace
+from penstock.workspace.commit_positions import ORDINAL_BITS
 from penstock.workspace.layout import DATABASE
 from penstock.workspace.status import sum_counts
 from support.fixtures.commands import penstock
@@ -188,6 +191,23 @@ def test_a_wrong_number_of_shards_is_refused(shards: int) -> None:
     with pytest.raises(PenstockError) as refused:
         RunConfig(shards=shards)
     assert refused.value.code == "pipeline.shards"
+
+
+def test_deliveries_of_several_tasks_are_in_publishing_order(
+    spark: SparkSession, workspace: Workspace
+) -> None:
+    """Each task writes its own; the numbers of the tasks follow the journal."""
+    comment = b"<!--" + b"x" * (INBOX_PARTITION_BYTES // 2) + b"-->"
+    workspace.publish(
+        Document(b"<news>%d</news>%s" % (number, comment), Header(publisher="wire", id=str(number)))
+        for number in range(4)
+    )
+    drain(spark, workspace)
+    found = workspace.mailbox("anna").deliveries()
+    assert found.column("sequence").to_pylist() == [1, 2, 3, 4]
+    positions: list[Any] = found.column("position").to_pylist()
+    numbers = [position >> ORDINAL_BITS for position in positions]
+    assert numbers == list(range(numbers[0], numbers[0] + 4)), "a task for each document"
 
 
 def test_fragments_beyond_the_limit_of_a_subscription_are_reported(

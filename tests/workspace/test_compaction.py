@@ -11,6 +11,7 @@ from deltalake import DeltaTable
 from penstock.workspace.compaction import SMALL_FILES_MAX, compact
 from penstock.workspace.delta import TableWriter, commit_batch, last_committed_batch
 from penstock.workspace.pipeline_tables import Tables
+from penstock.workspace.subscriber_buckets import RECENT
 from penstock.workspace.table_schemas import DELIVERIES
 from penstock.workspace.timestamps import utc_now
 
@@ -49,7 +50,7 @@ def test_a_bucket_with_many_small_files_is_compacted(tmp_path: Path) -> None:
     for number in range(SMALL_FILES_MAX + 1):
         commit(tables, number, bucket=7)
     before = rows(tables)
-    assert compact(tables) == SMALL_FILES_MAX
+    assert compact(tables) == SMALL_FILES_MAX + 1
     assert rows(tables) == before
     assert len(DeltaTable(tables.deliveries).file_uris()) == 1
     # The transaction of the last batch survives, and the next batch can be committed.
@@ -64,3 +65,14 @@ def test_few_files_and_many_buckets_are_left_alone(tmp_path: Path) -> None:
     for number in range(SMALL_FILES_MAX + 1):
         commit(tables, number, bucket=number)
     assert compact(tables) == 0
+
+
+def test_recent_deliveries_stay_sorted_when_buckets_are_compacted(tmp_path: Path) -> None:
+    tables = Tables(str(tmp_path))
+    tables.create()
+    for number in range(SMALL_FILES_MAX + 1):
+        commit(tables, number, bucket=7)
+    for number in range(SMALL_FILES_MAX + 1, SMALL_FILES_MAX + 4):
+        commit(tables, number, bucket=RECENT)
+    assert compact(tables) == SMALL_FILES_MAX + 1
+    assert len(DeltaTable(tables.deliveries).file_uris()) == 1 + 3

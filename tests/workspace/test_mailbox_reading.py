@@ -155,6 +155,25 @@ def test_a_commit_that_another_stream_overtook_gets_a_later_position(workspace: 
     assert mailbox.deliveries(after=seen).column("sequence").to_pylist() == [1]
 
 
+def test_a_commit_of_several_tasks_takes_a_number_for_each(workspace: Workspace) -> None:
+    workspace.tables.create()
+    table = workspace.tables.deliveries
+    commit = next_commit(table)
+    files = [
+        file
+        for task in range(3)
+        for file in write_delivery(workspace, task, (commit + task) << ORDINAL_BITS)
+    ]
+    other = write_delivery(workspace, 7, commit << ORDINAL_BITS)
+    assert commit_deliveries(table, other, stream="fast", batch=0, commit=commit)
+    assert commit_deliveries(table, files, stream="s", batch=0, commit=commit, numbers=3)
+    assert next_commit(table) == commit + 4
+    mailbox = workspace.mailbox("anna").deliveries()
+    assert mailbox.column("sequence").to_pylist() == [7, 0, 1, 2]
+    expected = [(commit + number) << ORDINAL_BITS for number in range(4)]
+    assert mailbox.column("position").to_pylist() == expected
+
+
 def test_deliveries_of_earlier_versions_come_first_and_keep_their_positions(
     workspace: Workspace,
 ) -> None:

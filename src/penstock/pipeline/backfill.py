@@ -20,7 +20,7 @@ from penstock.workspace.delta import last_committed_batch, open_dataset
 from penstock.workspace.index_versions import write_version
 from penstock.workspace.pipeline_tables import BACKFILL_PREFIX, Tables
 from penstock.workspace.stored_subscription import StoredSubscription, subscriptions_to_table
-from penstock.workspace.subscriber_buckets import bucket_of
+from penstock.workspace.subscriber_buckets import partitions_of
 from penstock.workspace.table_schemas import TIME
 
 
@@ -115,7 +115,8 @@ def _without_delivered(
     """
     delivered = open_dataset(tables.deliveries).to_table(
         columns=["document"],
-        filter=(pc.field("bucket") == bucket_of(subscription.subscriber))
+        filter=pc.field("bucket").isin(partitions_of(subscription.subscriber))
+        & (pc.field("subscriber") == subscription.subscriber)
         & (pc.field("subscription") == subscription.id)
         & (pc.field("delivered_at") != pa.scalar(record.at, TIME)),
     )

@@ -1,11 +1,11 @@
 """Delivers a batch of documents: one Spark job, one commit per table.
 
-The job has two stages. The first matches the documents, writes documents and dead letters to files,
-and passes on a row for each delivery and each document's outcome. After a shuffle by bucket, the
-second writes the deliveries of each bucket, sorted by subscriber, and sums up the outcomes. Both
-stages report the files they wrote; if a task had several attempts, only the report of the
-successful one arrives. The driver then commits documents, dead letters, deliveries and counts, in
-this order, each with the batch number: a batch that is replayed after a failure is committed once.
+A task matches documents, writes documents, dead letters and deliveries to files, and sums up the
+outcomes. If publishing order is not known, or there are shards, deliveries and outcomes are first
+shuffled by bucket: see :mod:`penstock.pipeline.write_stage`. Tasks report the files they wrote; if
+one had several attempts, only the report of the successful one arrives. The driver then commits
+documents, dead letters, deliveries and counts, in this order, each with the batch number: a batch
+that is replayed after a failure is committed once.
 
 If a document ends its worker process, the job fails. The documents that do so are then found and
 quarantined, and the job is run again without reading them: see
@@ -16,10 +16,10 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from datetime import UTC, datetime
-from typing import Any, Final
+from typing import Any
 
 import pyarrow as pa
 from pyspark.sql import Column, DataFrame
@@ -36,25 +36,13 @@ from penstock.pipeline.partition_matcher import PartitionMatcher
 from penstock.pipeline.quarantine import FailedDocument, Quarantine, QuarantineFile
 from penstock.pipeline.run_config import RunConfig
 from penstock.pipeline.session import JAVA_FAILURES, is_worker_loss
-from penstock.pipeline.shards import ROW, check_versions, open_on_driver, with_shards
-from penstock.pipeline.write_stage import REPORT, WriteStage
+from penstock.pipeline.shards import check_versions, open_on_driver, with_shards
+from penstock.pipeline.write_stage import REPORT, SORT_KEYS, WriteStage
 from penstock.workspace.commit_positions import commit_deliveries, next_commit
 from penstock.workspace.delta import TableWriter, WrittenFile, commit_batch, last_committed_batch
 from penstock.workspace.pipeline_tables import Tables
 from penstock.workspace.subscriber_buckets import BUCKETS
 from penstock.workspace.table_schemas import COUNTS, SET_ASIDE_BY_SUBSCRIPTION
-
-SORT_KEYS: Final = (
-    "bucket",
-    "subscriber",
-    "order_key",
-    "publisher",
-    "sequence",
-    "subscription",
-    ROW,
-)
-"""The order of the deliveries of a batch: by subscriber, in publishing order, the same in every
-replay."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -85,6 +73,7 @@ def deliver(
     at: datetime,
     mappings: str | None = None,
     log: bool = True,
+    in_publishing_order: bool = False,
     config: RunConfig | None = None,
 ) -> BatchCounts | None:
     """Match a batch of documents, and commit the results exactly once.
@@ -108,6 +97,9 @@ def deliver(
         In both cases the publisher's bytes are delivered.
     log
         Whether to write the documents to the documents table; false if they come from there.
+    in_publishing_order
+        Whether the documents of a partition were published after those of the partitions before, as
+        in an inbox. Tasks then write their deliveries without a shuffle.
     config
         How to handle refused documents, and the limits of documents.
 
@@ -149,7 +141,15 @@ def deliver(
     progress = BatchProgressFiles.beside(tables, stream)
     commit = next_commit(tables.deliveries)
     job = _Job(
-        with_shards(documents, len(shards)), matcher, tables, stream, batch, commit, log, progress
+        documents=with_shards(documents, len(shards)),
+        matcher=matcher,
+        tables=tables,
+        stream=stream,
+        batch=batch,
+        commit=commit,
+        log=log,
+        is_shuffled=len(shards) > 1 or not in_publishing_order,
+        progress=progress,
     )
     file = QuarantineFile(tables, stream=stream, batch=batch)
     with progress.of_batch():
@@ -159,7 +159,7 @@ def deliver(
     return counts
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class _Job:
     """The Spark job of a batch."""
 
@@ -169,8 +169,9 @@ class _Job:
     stream: str
     batch: int
     commit: int
-    """The number of the commit that the deliveries are expected to get."""
+    """The first number of the commit that the deliveries are expected to get."""
     log: bool
+    is_shuffled: bool
     progress: BatchProgressFiles
 
     def run(self, quarantine: Quarantine) -> list[dict[str, Any]]:
@@ -188,16 +189,23 @@ class _Job:
         write_stage = WriteStage(
             tables=self.tables, batch=self.batch, at=matcher.at, commit=self.commit
         )
-        rows = (
-            self.documents.mapInArrow(match_stage, from_arrow_schema(STAGE_ROWS))
-            .withColumn("delivery", delivery_column())
-            .withColumn("bucket", bucket_column())
-            .repartition("bucket")
-            .sortWithinPartitions(*SORT_KEYS)
-            .mapInArrow(write_stage, from_arrow_schema(REPORT))
-            .collect()
-        )
-        return [json.loads(row.report) for row in rows]
+        report = from_arrow_schema(REPORT)
+        if self.is_shuffled:
+            rows = self.documents.mapInArrow(match_stage, from_arrow_schema(STAGE_ROWS))
+            sorted_rows = (
+                rows.withColumn("delivery", delivery_column())
+                .withColumn("bucket", bucket_column())
+                .repartition("bucket")
+                .sortWithinPartitions("bucket", *SORT_KEYS)
+            )
+            reports = sorted_rows.mapInArrow(write_stage.write_buckets, report)
+        else:
+
+            def match_and_write(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+                return write_stage.write_recent(match_stage(batches))
+
+            reports = self.documents.mapInArrow(match_and_write, report)
+        return [json.loads(row.report) for row in reports.collect()]
 
     def probe(self, quarantine: Quarantine) -> list[FailedDocument]:
         """The documents that end the processes they are matched in."""
@@ -265,6 +273,7 @@ def _commit(
     sums: Counter[str] = Counter()
     set_aside: Counter[str] = Counter()
     sequences: list[int] = []
+    numbers = 1
     for report in reports:
         if "table" in report:
             file = dict(report)
@@ -272,13 +281,19 @@ def _commit(
         else:
             sums.update(report["sums"])
             set_aside.update(report["set_aside"])
+            numbers = max(numbers, report.get("task", 0) + 1)
             sequences += [last for last in [report["last_sequence"]] if last is not None]
     counts = BatchCounts(**sums)
     assert counts.documents == counts.matched + counts.unmatched + counts.dead, counts
     for table in ("documents", "dead_letters"):
         commit_batch(getattr(tables, table), files[table], stream=stream, batch=batch)
     commit_deliveries(
-        tables.deliveries, files["deliveries"], stream=stream, batch=batch, commit=commit
+        tables.deliveries,
+        files["deliveries"],
+        stream=stream,
+        batch=batch,
+        commit=commit,
+        numbers=numbers,
     )
     writer = TableWriter(tables.counts, COUNTS)
     row = {

@@ -44,6 +44,8 @@ class BatchDelivery:
         The stream's identity, which must be new if the checkpoint is new.
     config
         How to handle refused documents, and the limits of documents.
+    in_publishing_order
+        As for :func:`~penstock.pipeline.delivery.deliver`.
     before
         Called before each new batch, when all earlier batches are committed.
     """
@@ -54,6 +56,7 @@ class BatchDelivery:
     stream: str
     mappings: Callable[[], str] | None = None
     config: RunConfig = field(default_factory=RunConfig)
+    in_publishing_order: bool = False
     before: Callable[[SparkSession], object] | None = None
 
     def __call__(self, documents: DataFrame, batch: int) -> None:
@@ -70,6 +73,7 @@ class BatchDelivery:
             batch=batch,
             at=record.at,
             mappings=record.mappings,
+            in_publishing_order=self.in_publishing_order,
             config=self.config,
         )
 

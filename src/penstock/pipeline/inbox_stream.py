@@ -151,6 +151,7 @@ def start_inbox_stream(
         stream=stream.stream,
         mappings=WorkspaceMappings(str(workspace.path), config.unknown_schema),
         config=config,
+        in_publishing_order=True,
         before=Backfill(str(workspace.path), stream.stream, config.limits),
     )
     options = InboxSourceOptions(

@@ -1,22 +1,29 @@
-"""The second stage of a delivery: writes the deliveries of each bucket, and sums up outcomes."""
+"""Writes the deliveries of a batch, and sums up the outcomes of its documents.
+
+In either of two places. If tasks read documents in publishing order, each of them writes the
+deliveries of its documents itself. Otherwise, and with shards, the rows are first shuffled by
+bucket and sorted, so that commit positions follow publishing order.
+"""
 
 from __future__ import annotations
 
 import itertools
 import json
-from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any, Final, NamedTuple
+from typing import Any, Final
 
 import numpy as np
 import pyarrow as pa
+from pyspark import TaskContext
 
+from penstock.pipeline.outcome_totals import OutcomeTotals
 from penstock.pipeline.shards import ROW
 from penstock.workspace.commit_positions import positions
+from penstock.workspace.delivery_ids import delivery_ids
+from penstock.workspace.delivery_writer import DeliveryWriter
 from penstock.workspace.delta import TableWriter
-from penstock.workspace.limits import PUBLISHED_SEQUENCE_MAX
 from penstock.workspace.pipeline_tables import Tables
 from penstock.workspace.table_schemas import DELIVERIES, POSITION, TIME
 
@@ -24,22 +31,48 @@ REPORT: Final = pa.schema([pa.field("report", pa.string(), nullable=False)])
 """The stage's output: JSON objects that describe a written file or the summed outcomes."""
 
 
+SORT_KEYS: Final = ("subscriber", "order_key", "publisher", "sequence", "subscription", ROW)
+"""The order of the deliveries of a batch: by subscriber, in publishing order, the same in every
+replay."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WriteStage:
-    """Processes a partition of rows that are sorted by bucket.
-
-    Sent to the workers, so it holds plain values only.
-    """
+    """Writes the deliveries of a partition. Sent to the workers, so it holds plain values only."""
 
     tables: Tables
     batch: int
     at: datetime
     commit: int
-    """The number of the commit, for the positions of the deliveries."""
+    """The first number of the commit, for the positions of the deliveries."""
 
-    def __call__(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        """The reports of a partition."""
-        totals = _Totals()
+    def write_recent(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        """Write the deliveries of a task that matched documents, with a number of its own.
+
+        Tasks with greater numbers have documents that were published later.
+        """
+        context = TaskContext.get()
+        assert context is not None, "runs in a task"
+        task = context.partitionId()
+        writer = DeliveryWriter(
+            self.tables.deliveries, DELIVERIES, sort_keys=SORT_KEYS, commit=self.commit + task
+        )
+        totals = OutcomeTotals()
+        for batch in batches:
+            for file in batch.column("file").drop_null():
+                yield _report(str(file))
+            totals.add(batch.filter(batch.column("outcome").is_valid()))
+            deliveries = batch.filter(batch.column("subscriber").is_valid())
+            ids = delivery_ids(deliveries.column("document"), deliveries.column("subscription"))
+            rows = pa.table(deliveries).append_column("delivery", ids)
+            writer.write(self._with_batch(rows))
+            totals.deliveries += rows.num_rows
+        yield from _close(writer)
+        yield _report(json.dumps({**totals.as_dict(), "task": task}))
+
+    def write_buckets(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        """Write deliveries that are sorted by bucket and :data:`SORT_KEYS`."""
+        totals = OutcomeTotals()
         bucket: int | None = None
         ordinal = 0
         writer: TableWriter | None = None
@@ -54,7 +87,9 @@ class WriteStage:
                     yield from _close(writer)
                     bucket, writer, ordinal = number, self._writer(number), 0
                 assert writer is not None
-                writer.write(self._with_batch(rows, ordinal))
+                numbers = positions(self.commit, ordinal, rows.num_rows)
+                numbered = pa.table(rows).append_column(POSITION, numbers)
+                writer.write(self._with_batch(numbered))
                 ordinal += rows.num_rows
         yield from _close(writer)
         yield _report(json.dumps(totals.as_dict()))
@@ -66,75 +101,10 @@ class WriteStage:
             partition={"bucket": str(bucket)},
         )
 
-    def _with_batch(self, rows: pa.RecordBatch, ordinal: int) -> pa.Table:
-        table = pa.table(rows)
-        batch = pa.repeat(pa.scalar(self.batch, pa.int64()), len(table))
-        at = pa.repeat(pa.scalar(self.at, TIME), len(table))
-        columns: dict[str, Any] = {
-            "batch": batch,
-            "delivered_at": at,
-            POSITION.name: positions(self.commit, ordinal, len(table)),
-        }
-        for name, column in columns.items():
-            table = table.append_column(name, column)
-        return table
-
-
-class _Totals:
-    """Sums over the outcomes of a partition's documents."""
-
-    def __init__(self) -> None:
-        self.deliveries = 0
-        self._last_sequence: int | None = None
-        self._unsharded: Counter[str] = Counter()
-        # A document has one row from each shard. It matched if it matched any of them.
-        self._sharded: dict[int, _Outcome] = {}
-        # Each shard has subscriptions of its own.
-        self._set_aside: Counter[str] = Counter()
-        self._fragments_omitted = 0
-
-    def add(self, outcomes: pa.RecordBatch) -> None:
-        names = (ROW, "sequence", *_Outcome._fields)
-        columns = [outcomes.column(name).to_pylist() for name in names]
-        for subscriptions in outcomes.column("set_aside").drop_null():
-            self._set_aside.update(subscriptions.as_py())
-        for omitted in outcomes.column("fragments_omitted").drop_null():
-            self._fragments_omitted += omitted.as_py()
-        for row, sequence, *rest in zip(*columns, strict=True):
-            if sequence <= PUBLISHED_SEQUENCE_MAX:
-                self._last_sequence = max(sequence, self._last_sequence or sequence)
-            outcome = _Outcome(*rest)
-            if row is None:
-                _count(self._unsharded, outcome)
-            elif outcome.outcome != "unmatched" or row not in self._sharded:
-                self._sharded[row] = outcome
-
-    def as_dict(self) -> dict[str, Any]:
-        sums = self._unsharded.copy()
-        for outcome in self._sharded.values():
-            _count(sums, outcome)
-        sums["set_aside"] = self._set_aside.total()
-        sums["fragments_omitted"] = self._fragments_omitted
-        return {
-            "sums": {**sums, "deliveries": self.deliveries},
-            "set_aside": self._set_aside,
-            "last_sequence": self._last_sequence,
-        }
-
-
-class _Outcome(NamedTuple):
-    """The outcome of a document. The fields are named after columns."""
-
-    outcome: str
-    bytes: int
-    unknown_elements: int
-
-
-def _count(sums: Counter[str], outcome: _Outcome) -> None:
-    sums["documents"] += 1
-    sums[outcome.outcome] += 1
-    sums["bytes"] += outcome.bytes
-    sums["unknown_elements"] += outcome.unknown_elements
+    def _with_batch(self, rows: pa.Table) -> pa.Table:
+        batch = pa.repeat(pa.scalar(self.batch, pa.int64()), rows.num_rows)
+        at = pa.repeat(pa.scalar(self.at, TIME), rows.num_rows)
+        return rows.append_column("batch", batch).append_column("delivered_at", at)
 
 
 def _by_bucket(deliveries: pa.RecordBatch) -> Iterator[tuple[int, pa.RecordBatch]]:
@@ -147,7 +117,7 @@ def _by_bucket(deliveries: pa.RecordBatch) -> Iterator[tuple[int, pa.RecordBatch
         yield int(buckets[start]), deliveries.slice(start, end - start)
 
 
-def _close(writer: TableWriter | None) -> Iterator[pa.RecordBatch]:
+def _close(writer: TableWriter | DeliveryWriter | None) -> Iterator[pa.RecordBatch]:
     for file in writer.close() if writer is not None else ():
         yield _report(json.dumps({"table": "deliveries", **file.as_dict()}))
 

@@ -16,6 +16,8 @@ from deltalake import ColumnProperties, DeltaTable, WriterProperties
 
 from penstock.workspace.delta import CONTENT, ROW_GROUP_BYTES, resolve_filesystem
 from penstock.workspace.pipeline_tables import Tables
+from penstock.workspace.recent_deliveries import compact_recent
+from penstock.workspace.subscriber_buckets import RECENT
 
 SMALL_FILE_BYTES: Final = 16 << 20
 """A file below this size is small."""
@@ -28,15 +30,19 @@ SMALL_FILES_MAX: Final = 32
 
 
 def compact(tables: Tables) -> int:
-    """Compact the tables that have many small files; returns by how many files they shrank."""
-    merged = 0
+    """Compact the tables that have many small files; returns how many files were replaced."""
+    merged = compact_recent(tables.deliveries)
     for table in (tables.documents, tables.deliveries, tables.dead_letters, tables.counts):
         opened = DeltaTable(table)
         if _max_small_files(opened) > SMALL_FILES_MAX:
+            # delta-rs would merge the files of recent deliveries without sorting them again.
+            buckets = [("bucket", "!=", str(RECENT))] if table == tables.deliveries else None
             metrics: dict[str, Any] = opened.optimize.compact(
-                target_size=SMALL_FILE_BYTES, writer_properties=_writer_properties(opened)
+                partition_filters=buckets,
+                target_size=SMALL_FILE_BYTES,
+                writer_properties=_writer_properties(opened),
             )
-            merged += metrics["numFilesRemoved"] - metrics["numFilesAdded"]
+            merged += metrics["numFilesRemoved"]
     return merged
 
 

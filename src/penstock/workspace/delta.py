@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, Any, Final
 import pyarrow as pa
 import pyarrow.parquet as pq
 from deltalake import CommitProperties, DeltaTable, Schema, Transaction
-from deltalake.transaction import AddAction
+from deltalake.transaction import AddAction, RemoveAction
 from pyarrow.fs import FileSystem, LocalFileSystem, SubTreeFileSystem
 
 from penstock.workspace.limits import OBSOLETE_HOURS, REPLACED_FILES_HOURS
@@ -65,7 +65,7 @@ class WrittenFile:
         """The fields as JSON-serialisable values."""
         return asdict(self)
 
-    def add_action(self) -> AddAction:
+    def add_action(self, *, data_change: bool = True) -> AddAction:
         """The Delta action that adds the file to a table."""
         # No column statistics: if only some columns have them, delta-rs treats the others as null
         # and loses rows. Readers still skip row groups by the statistics in the Parquet files.
@@ -75,7 +75,7 @@ class WrittenFile:
             size=self.size,
             partition_values=self.partition,
             modification_time=int(time.time() * 1000),
-            data_change=True,
+            data_change=data_change,
             stats=json.dumps(stats),
         )
 
@@ -239,17 +239,20 @@ def commit_batch(
     stream: str,
     batch: int,
     also: Mapping[str, int] | None = None,
+    opened: DeltaTable | None = None,
 ) -> bool:
     """Commit the files of a batch unless it was committed before; whether it was committed now.
 
     The batches of a stream must be committed in ascending order. ``also`` has the versions of
     further application transactions. A concurrent commit that sets one of them too is a conflict,
-    which raises :class:`deltalake.exceptions.CommitFailedError`.
+    which raises :class:`deltalake.exceptions.CommitFailedError`. ``opened`` is the table, if the
+    caller has opened it.
     """
-    last = last_committed_batch(table, stream)
+    if opened is None:
+        opened = DeltaTable(table)
+    last = opened.transaction_version(stream)
     if last is not None and batch <= last:
         return False
-    opened = DeltaTable(table)
     opened.create_write_transaction(
         [file.add_action() for file in files],
         "append",
@@ -265,6 +268,26 @@ def commit_batch(
     )
     _sync_log(table)
     return True
+
+
+def replace_files(
+    opened: DeltaTable, removed: Iterable[RemoveAction], added: Iterable[WrittenFile]
+) -> None:
+    """Replace files of a table by others with the same rows, in one commit.
+
+    Raises
+    ------
+    CommitFailedError
+        Another process has removed one of the files since the table was opened.
+    """
+    opened.create_write_transaction(
+        [*removed, *(file.add_action(data_change=False) for file in added)],
+        "append",
+        opened.schema(),
+        list(opened.metadata().partition_columns),
+        commit_properties=CommitProperties(max_commit_retries=COMMIT_RETRIES_MAX),
+    )
+    _sync_log(opened.table_uri)
 
 
 def _sync_log(table: str) -> None:

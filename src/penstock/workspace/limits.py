@@ -93,6 +93,20 @@ RETENTION_DAYS_MAX: Final[int] = 36_500
 MAINTENANCE_SECONDS: Final[int] = 600
 """Seconds between two removals of data that a running stream no longer needs."""
 
+DELIVERY_RUN_BYTES: Final[int] = 32 << 20
+"""Bytes of deliveries that a task holds in memory; then it sorts them by subscriber and writes
+them."""
+
+RECENT_BYTES_MAX: Final[int] = 32 << 20
+"""Bytes of the files with recent deliveries; past it, compaction moves them to the buckets."""
+
+RECENT_FILES_MAX: Final[int] = 32
+"""Files with recent deliveries; past it, compaction merges them."""
+
+MERGED_BYTES_MAX: Final[int] = 16 << 20
+"""Bytes of the files with recent deliveries that compaction reads into memory at a time; a larger
+file is read by itself."""
+
 DELIVERY_FRAGMENTS_MAX: Final[int] = 1_000
 """Fragments in a delivery, unless the subscription sets its own limit: the first in the document,
 for keywords the best answers. If there are more, a last fragment of the kind `more` states how many

@@ -1,8 +1,8 @@
 """A mailbox: the deliveries of one subscriber.
 
 Deliveries are rows of one Delta table; the documents' bytes are stored once, in another. Reading a
-mailbox reads one bucket of the first, and only the opened documents of the second: each is found by
-its identity and checked by its digest.
+mailbox reads one bucket and the recent deliveries of the first, and only the opened documents of
+the second: each is found by its identity and checked by its digest.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from penstock.workspace.limits import (
 from penstock.workspace.mailbox_cursors import CursorStore
 from penstock.workspace.pipeline_tables import Tables
 from penstock.workspace.stored_subscription import validate_name
-from penstock.workspace.subscriber_buckets import bucket_of
+from penstock.workspace.subscriber_buckets import partitions_of
 from penstock.workspace.table_scan import Condition, GreaterThan, OneOf, scan
 from penstock.workspace.table_schemas import DELIVERIES, MORE_FRAGMENTS, POSITION
 
@@ -207,8 +207,8 @@ class Mailbox:
         """The subscriber's rows of the deliveries table that meet some conditions."""
         schema = pa.unify_schemas([columns, _SUBSCRIBER])
         is_own = OneOf("subscriber", [self.subscriber])
-        partition = {"bucket": bucket_of(self.subscriber)}
-        tables = scan(self._tables.deliveries, schema, [is_own, *conditions], partition=partition)
+        partitions = {"bucket": partitions_of(self.subscriber)}
+        tables = scan(self._tables.deliveries, schema, [is_own, *conditions], partitions=partitions)
         found = pa.concat_tables([schema.empty_table(), *tables])
         return found.select(columns.names)
 

@@ -26,7 +26,7 @@ class Tables:
 
     @property
     def deliveries(self) -> str:
-        """Deliveries, partitioned by bucket.
+        """Deliveries, partitioned by bucket: see :mod:`penstock.workspace.subscriber_buckets`.
 
         The schema is :data:`~penstock.workspace.table_schemas.DELIVERIES`.
         """

@@ -1,8 +1,9 @@
-"""The bucket of the deliveries table that a subscriber's deliveries are in.
+"""The part of the deliveries table that a subscriber's deliveries are in.
 
-The bucket is CRC-32 of the UTF-8 name modulo the number of buckets. That is the same in every
-process and every version of Penstock, and Spark has the same function built in, so a job computes
-buckets without Python.
+The table has a partition for each *bucket*, which is CRC-32 of the subscriber's UTF-8 name modulo
+the number of buckets: the same in every process and every version of Penstock. One more partition
+has the *recent* deliveries of all subscribers: a batch writes its deliveries there, in one file per
+task, and compaction moves them to the buckets.
 """
 
 from __future__ import annotations
@@ -14,7 +15,10 @@ import pyarrow as pa
 
 BUCKETS: Final = 64
 """Buckets of the deliveries table: enough that a mailbox is a small part of it, and few enough that
-a batch writes few files."""
+compaction writes few files."""
+
+RECENT: Final = -1
+"""The value of the column ``bucket`` in recent deliveries."""
 
 
 def bucket_of(name: str, buckets: int = BUCKETS) -> int:
@@ -24,6 +28,15 @@ def bucket_of(name: str, buckets: int = BUCKETS) -> int:
     55
     """
     return zlib.crc32(name.encode()) % buckets
+
+
+def partitions_of(subscriber: str) -> list[int]:
+    """The values of ``bucket`` that the deliveries of a subscriber may have.
+
+    >>> partitions_of("anna")
+    [-1, 55]
+    """
+    return [RECENT, bucket_of(subscriber)]
 
 
 def buckets_of(

@@ -76,7 +76,7 @@ def scan(
     schema: pa.Schema,
     conditions: Sequence[Condition],
     *,
-    partition: Mapping[str, int] | None = None,
+    partitions: Mapping[str, Sequence[int]] | None = None,
 ) -> Iterator[pa.Table]:
     """The rows of a table that meet all conditions; none if the table does not exist.
 
@@ -88,13 +88,13 @@ def scan(
         The columns to read; null where an older file does not have them.
     conditions
         On columns of ``schema``.
-    partition
-        Values of the partition columns.
+    partitions
+        For each partition column, the values to read.
     """
     if not DeltaTable.is_deltatable(table):
         return
     filesystem, root = resolve_filesystem(table)
-    for path in _files(DeltaTable(table), conditions, partition or {}):
+    for path in _files(DeltaTable(table), conditions, partitions or {}):
         with (
             filesystem.open_input_file(posixpath.join(root, path)) as source,
             pq.ParquetFile(source) as file,
@@ -111,12 +111,15 @@ def scan(
 
 
 def _files(
-    table: DeltaTable, conditions: Sequence[Condition], partition: Mapping[str, int]
+    table: DeltaTable, conditions: Sequence[Condition], partitions: Mapping[str, Sequence[int]]
 ) -> Iterator[str]:
     """The files that may have selected rows. The log has statistics of compacted files only."""
     actions: Any = pa.table(table.get_add_actions(flatten=True))
-    for name, value in partition.items():
-        actions = actions.filter(pc.equal(actions.column(f"partition.{name}"), pa.scalar(value)))
+    compute: Any = pc
+    for name, values in partitions.items():
+        column = actions.column(f"partition.{name}")
+        value_set = pa.array(values, column.type)
+        actions = actions.filter(compute.is_in(column, value_set=value_set))
     columns = {name: actions.column(name).to_pylist() for name in actions.column_names}
     unknown = [None] * len(actions)
     for row, path in enumerate(columns["path"]):

@@ -269,6 +269,15 @@ BUDGETS: tuple[Budget, ...] = (
         0.98,
         "x",
     ),
+    Budget(
+        "delivery",
+        "throughput",
+        "100,000 subscriptions, 15 deliveries per document: publish to committed mailboxes,"
+        " share of the throughput of match_documents",
+        Bound.AT_LEAST,
+        0.5,
+        "x",
+    ),
 )
 """All budgets.
 

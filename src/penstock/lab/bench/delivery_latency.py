@@ -2,6 +2,7 @@
 
 Publishers are processes of their own, which publish one document a call at a fixed rate, and so is
 ``penstock run --follow``. A publisher that falls behind its schedule does not slow down the others.
+Before, the pipeline processes documents for all of its workers: a worker takes seconds to start.
 """
 
 from __future__ import annotations
@@ -22,6 +23,7 @@ import numpy.typing as npt
 from penstock.documents import Document, Header
 from penstock.lab.bench.bench_workload import BenchWorkload, Setting, draw
 from penstock.lab.bench.report import BenchResults, Progress
+from penstock.pipeline.limits import INBOX_PARTITION_BYTES
 from penstock.workspace import StoredSubscription, Workspace
 from penstock.workspace.table_reader import read_rows
 
@@ -34,6 +36,9 @@ DRAIN_SECONDS_MAX = 300
 """Seconds to wait for Spark to start, and for the last documents to be delivered."""
 
 SUBSCRIBERS = 100
+
+WARM_BYTES = 3 * INBOX_PARTITION_BYTES
+"""Bytes of documents that are delivered before: enough for several tasks at once."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,13 +70,13 @@ def measure(results: BenchResults, *, quick: bool, progress: Progress) -> None:
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "workspace"
         documents = Path(folder) / "documents"
-        _prepare(path, documents, workload)
+        _prepare(path, documents, workload, is_warm=not quick)
         with Workspace.open(path) as workspace:
             receipts = _publish(workspace, documents, setting, progress)
             _add_figures(results, workspace, receipts, setting)
 
 
-def _prepare(path: Path, documents: Path, workload: BenchWorkload) -> None:
+def _prepare(path: Path, documents: Path, workload: BenchWorkload, *, is_warm: bool) -> None:
     documents.mkdir()
     for number, content in enumerate(workload.documents):
         (documents / f"{number}.xml").write_bytes(content)
@@ -84,8 +89,12 @@ def _prepare(path: Path, documents: Path, workload: BenchWorkload) -> None:
                 )
             ]
         )
-        # Its delivery shows that the pipeline is running.
-        workspace.publish([Document(b"<warm/>", Header(publisher="bench"))])
+        size = sum(map(len, workload.documents))
+        for copy in range(WARM_BYTES // size + 1 if is_warm else 1):
+            workspace.publish(
+                Document(content, Header(publisher="warm", id=f"{copy}-{number}"))
+                for number, content in enumerate(workload.documents)
+            )
 
 
 def _publish(

@@ -106,9 +106,9 @@ def _measure(documents: Rows, uri: str, part: BenchWorkload, source: Path, repea
     batches = pq.read_table(source, columns=["content"]).to_batches(max_chunksize=300)
     native = partial(_match_natively, matcher, [batch.column(0) for batch in batches])
     sides = {
-        "pipeline": partial(_discard_rows, matched),
+        "pipeline": partial(discard_rows, matched),
         "native": native,
-        "identity": partial(_discard_rows, unchanged),
+        "identity": partial(discard_rows, unchanged),
     }
     for work in sides.values():  # start workers, map the index, warm the automaton
         work()
@@ -126,7 +126,8 @@ def _unchanged(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
     yield from batches
 
 
-def _discard_rows(rows: Rows) -> None:
+def discard_rows(rows: Rows) -> None:
+    """Run a job and discard its result."""
     rows.write.format("noop").mode("overwrite").save()
 
 
@@ -136,7 +137,7 @@ def _small_files(spark: Session, documents: Sequence[bytes], folder: str, uri: s
     for number, content in enumerate(documents):
         (files / f"{number}.xml").write_bytes(content)
     matched = match_documents(read_directory(spark, str(files), publisher="bench"), uri)
-    seconds = interleaved({"files": partial(_discard_rows, matched)}, repeats=3)["files"].median
+    seconds = interleaved({"files": partial(discard_rows, matched)}, repeats=3)["files"].median
     size = sum(map(len, documents)) / 1e6
     return [
         Figure(f"a directory of {len(documents):,} small files, pipeline", size / seconds, "MB/s"),

@@ -1,0 +1,149 @@
+"""Throughput from ``publish`` to committed mailboxes, against matching alone.
+
+Both sides match the same documents against the same subscriptions in the same Spark session. The
+reference is ``match_documents`` from Parquet files, with the result discarded. The other side is
+everything that a deployment does: documents are published to the inbox, the stream reads and
+matches them, writes documents and deliveries, and commits them.
+"""
+
+from __future__ import annotations
+
+import statistics
+import tempfile
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from deltalake import DeltaTable
+
+from penstock.documents import Document, Header
+from penstock.lab.bench.bench_workload import BenchWorkload, Setting, draw
+from penstock.lab.bench.pipeline import COPIES, CORES, discard_rows, write_documents
+from penstock.lab.bench.report import BenchResults, Progress
+from penstock.lab.bench.timing import once
+from penstock.pipeline.document_matching import match_documents
+from penstock.pipeline.inbox_stream import run_workspace
+from penstock.pipeline.session import Session, session
+from penstock.workspace import StoredSubscription, Workspace
+from penstock.workspace.compaction import compact
+
+DELIVERIES_PER_DOCUMENT = 15
+"""Mean number of subscriptions that a document matches."""
+
+SAMPLE = 500
+"""Documents by which the subscriptions that match most often are found."""
+
+SUBSCRIBERS = 10_000
+"""Subscribers, who share the subscriptions evenly."""
+
+SETTING = Setting(subscriptions=100_000, documents=2_000, repeats=3)
+SETTING_QUICK = Setting(subscriptions=1_000, documents=20, repeats=1)
+
+
+def measure(results: BenchResults, *, quick: bool, progress: Progress) -> None:
+    """Add the throughput of delivery to the results."""
+    setting = SETTING_QUICK if quick else SETTING
+    progress("bench delivery: generating")
+    workload = selective_workload(setting)
+    with tempfile.TemporaryDirectory() as folder:
+        source = Path(folder) / "documents"
+        megabytes = write_documents(workload.documents, source) / 1e6
+        with (
+            Workspace.create(f"{folder}/workspace") as workspace,
+            session(
+                master=f"local[{CORES},4]", remote=None, settings={}, log=Path(folder) / "spark.log"
+            ) as spark,
+        ):
+            added = workspace.subscriptions.add_many(list(_subscriptions(workload)))
+            assert not added.refused
+            rounds = []
+            for number in range(setting.repeats + 1):  # the first starts workers and warms caches
+                progress(f"bench delivery: throughput, round {number} of {setting.repeats}")
+                rounds.append(_round(spark, workspace, workload.documents, source, number))
+            _add_figures(results, rounds[1:], megabytes)
+            counts: Any = DeltaTable(workspace.tables.counts).to_pyarrow_table()
+            deliveries, documents = (
+                sum(counts.column(name).to_pylist()) for name in ("deliveries", "documents")
+            )
+            files = len(DeltaTable(workspace.tables.deliveries).file_uris())
+            results.figure("deliveries per document", deliveries / documents, "")
+            results.figure("files with deliveries, of all rounds", files, "")
+
+
+def selective_workload(setting: Setting) -> BenchWorkload:
+    """News and subscriptions of which a document matches :data:`DELIVERIES_PER_DOCUMENT`.
+
+    The generator's first queries are its most frequent ones. Those that match most often are
+    replaced by others.
+    """
+    workload = draw("paths-sparse", setting, extra=setting.subscriptions // 5)
+    matcher = workload.index().matcher()
+    sample = workload.documents[:SAMPLE]
+    counts = Counter(id_ for document in sample for id_ in matcher.match(document).ids)
+    wanted = DELIVERIES_PER_DOCUMENT * len(sample)
+    kept: set[str] = set()
+    matches = 0
+    for id_, count in reversed(counts.most_common()):  # the rarest first
+        if matches + count > wanted:
+            break
+        kept.add(id_)
+        matches += count
+    frequent = counts.keys() - kept
+    pairs = [
+        pair for pair in zip(workload.ids, workload.queries, strict=True) if pair[0] not in frequent
+    ][: setting.subscriptions]
+    return BenchWorkload(
+        [id_ for id_, _ in pairs], [query for _, query in pairs], workload.documents
+    )
+
+
+class _Round(NamedTuple):
+    """Seconds of one round."""
+
+    matching: float
+    publishing: float
+    delivery: float
+    compaction: float
+
+
+def _round(
+    spark: Session, workspace: Workspace, contents: Sequence[bytes], source: Path, number: int
+) -> _Round:
+    version = workspace.current_version()
+    matched = match_documents(spark.read.parquet(str(source)), version)
+    return _Round(
+        matching=once(lambda: discard_rows(matched)),
+        publishing=once(lambda: workspace.publish(_published(contents, number))),
+        delivery=once(lambda: run_workspace(spark, workspace).awaitTermination()),
+        compaction=once(lambda: compact(workspace.tables)),
+    )
+
+
+def _published(contents: Sequence[bytes], number: int) -> Iterator[Document]:
+    """The documents of a round, which differ from those of other rounds by a comment at the end."""
+    for copy in range(COPIES):
+        comment = b"<!-- %d %d -->" % (number, copy)
+        for content in contents:
+            yield Document(content + comment, Header(publisher="bench"))
+
+
+def _subscriptions(workload: BenchWorkload) -> Iterator[StoredSubscription]:
+    for number, (id_, query) in enumerate(zip(workload.ids, workload.queries, strict=True)):
+        subscriber = f"subscriber{number % SUBSCRIBERS}"
+        yield StoredSubscription(id=id_, subscriber=subscriber, query=query)
+
+
+def _add_figures(results: BenchResults, rounds: Sequence[_Round], megabytes: float) -> None:
+    ratios = [each.matching / (each.publishing + each.delivery) for each in rounds]
+    results.values["throughput"] = statistics.median(ratios)
+    medians = _Round(*(statistics.median(times) for times in zip(*rounds, strict=True)))
+    results.figure(
+        "publish to committed mailboxes",
+        megabytes / (medians.publishing + medians.delivery),
+        "MB/s",
+    )
+    results.figure("of which publishing", megabytes / medians.publishing, "MB/s")
+    results.figure("of which the stream", megabytes / medians.delivery, "MB/s")
+    results.figure("the stream and compaction", megabytes / sum(medians[2:]), "MB/s")
+    results.figure("match_documents, result discarded", megabytes / medians.matching, "MB/s")
