@@ -9,7 +9,7 @@ from __future__ import annotations
 import contextlib
 import json
 from collections.abc import Iterable, Iterator
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Final
 
@@ -198,15 +198,30 @@ def plan_partitions(
     """Divide a range of documents into tasks.
 
     Entries are verified first: a task that finds a damaged one would end the stream. Damaged
-    documents are set aside, and the others are processed.
+    documents are set aside, and the others are processed. Those that were set aside before remain
+    so, even if their file has been repaired: a replay of a batch has the same documents, and they
+    may have been published again.
     """
+    set_aside = inbox.set_aside(after, upto)
     readable: list[Found] = []
     for found in scanner.scan(after, upto, verify=True):
         if isinstance(found, Missing):
             inbox.record_damage(found)
         else:
-            readable.append(found)
+            readable += _without(found, set_aside)
     return [InboxPartition(group) for group in _grouped(readable)]
+
+
+def _without(found: Found, ranges: Iterable[tuple[int, int]]) -> Iterator[Found]:
+    """The parts of an entry that are outside the ranges, which are in order."""
+    first = found.first
+    for start, end in ranges:
+        if first < start <= found.last:
+            yield replace(found, first=first, last=start - 1)
+        if start <= found.last:
+            first = max(first, end + 1)
+    if first <= found.last:
+        yield replace(found, first=first)
 
 
 def load_inbox(

@@ -267,6 +267,7 @@ class Inbox:
                 missing = parquet_inbox.convert(path, last, self.damaged_folder)
                 if missing is not None:
                     record_damage(appender.connection, missing, self.damaged_folder)
+        self._index.sync()
 
     def count_identities_up_to(self, sequence: int) -> int:
         """The number of stored identities up to a sequence number."""
@@ -292,10 +293,20 @@ class Inbox:
             ).fetchall()
         return [DamagedDocuments(*row) for row in rows]
 
+    def set_aside(self, after: int, upto: int) -> list[tuple[int, int]]:
+        """The parts of a range that are recorded as damaged, restored ones included, in order."""
+        with self._index.read_transaction() as connection:
+            return connection.execute(
+                "SELECT first, last FROM damaged WHERE last > ? AND first <= ? ORDER BY first",
+                (after, upto),
+            ).fetchall()
+
     def record_damage(self, missing: Missing) -> None:
         """Record documents as damaged, and keep their file aside."""
         with self._appending() as appender:
             record_damage(appender.connection, missing, self.damaged_folder)
+        # The stream does not read these documents again: only the record says that they wait.
+        self._index.sync()
 
     def restore(self, path: Path) -> int:
         """Publish damaged documents again, from an undamaged copy of their file.
