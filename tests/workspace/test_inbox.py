@@ -23,7 +23,14 @@ from penstock.documents import Document, Header
 from penstock.errors import PenstockError
 from penstock.workspace import Published, Workspace, inbox, journal_appender
 from penstock.workspace.atomic_files import sync_file
-from penstock.workspace.journal import JournalFile, journal_files
+from penstock.workspace.journal import (
+    JournalFile,
+    document_rows,
+    encode_entry,
+    file_name,
+    journal_files,
+    read_salt,
+)
 from support.fixtures.repository import ROOT
 
 
@@ -234,6 +241,84 @@ def test_a_kill_between_the_files_of_a_group_neither_loses_nor_duplicates_docume
         assert again.publish(group) == Published(6 - appended, appended)
         assert [row["sequence"] for row in rows_in(again)] == list(range(1, before + 7))
         assert again.inbox.damaged() == []
+
+
+def test_a_kill_while_a_group_is_undone_leaves_no_gap(workspace: Workspace) -> None:
+    """The disk is full after five entries in three files, and the process is killed then."""
+    killed = publish_in_a_process(
+        workspace,
+        "import errno, penstock.workspace.journal_appender as i; encode = i.encode_entry;"
+        " fail = lambda: (_ for _ in ()).throw(OSError(errno.ENOSPC, 'full'));"
+        " i.INBOX_FILE_BYTES, i.JOURNAL_ENTRY_BYTES, calls = 500, 1, []; i.encode_entry ="
+        " lambda *a: fail() if len(calls) == 5 else (calls.append(1), encode(*a))[1];"
+        " unlink = Path.unlink; Path.unlink = lambda path: (unlink(path), kill());"
+        " workspace.publish([Document(b'<a/>', Header(publisher='me', id=str(n)))"
+        " for n in range(6)])",
+    )
+    assert killed.returncode == -signal.SIGKILL, killed.stderr
+    with Workspace.open(workspace.path) as again:
+        published = again.inbox.last_sequence()
+        assert again.inbox.damaged() == []
+        group = [Document(b"<a/>", Header(publisher="me", id=str(n))) for n in range(6)]
+        assert again.publish(group) == Published(6 - published, published)
+        assert [row["sequence"] for row in rows_in(again)] == list(range(1, 7))
+
+
+def test_a_copy_of_the_journal_in_an_incomplete_entry_is_not_indexed(workspace: Workspace) -> None:
+    """Its entries have the salt of the file; their numbers would be given again."""
+    rng = random.Random(1)
+    workspace.publish([Document(rng.randbytes(3_000), Header(publisher="me", id="1"))])
+    (path,) = journal_files(workspace.inbox.folder)
+    # Bytes that cannot be compressed are stored as they are.
+    copy = rng.randbytes(300_000) + path.read_bytes() + rng.randbytes(300_000)
+    workspace.publish(documents(2))
+    salt = read_salt(path)
+    assert salt is not None
+    document = Document(copy, Header(publisher="me", id="copy"))
+    entry = encode_entry(document_rows([("me/copy", document)], 4), salt)
+    with path.open("ab") as file:
+        file.write(entry[:-1])
+    with Workspace.open(workspace.path) as again:
+        (receipt,) = again.inbox.publish_each([document])
+        assert receipt.sequence == 4
+        assert [row["sequence"] for row in rows_in(again)] == [1, 2, 3, 4]
+
+
+def test_files_with_other_names_are_ignored(workspace: Workspace) -> None:
+    workspace.publish(documents(1))
+    for name in ("backup.journal", "._0000000000000000001.journal", "1.journal"):
+        (workspace.inbox.folder / name).write_bytes(b"")
+    assert [path.name for path in journal_files(workspace.inbox.folder)] == [file_name(1)]
+    assert workspace.inbox.find("1") is not None
+
+
+FORKING_HOLDER = """
+    import os, signal, sys
+    from pathlib import Path
+    from penstock.workspace.file_locks import file_lock
+    lock = Path(sys.argv[1])
+    with file_lock(lock, wait=False):
+        child = os.fork()
+        if not child:
+            signal.pause()
+    try:
+        with file_lock(lock, wait=False):
+            print("free")
+    finally:
+        os.kill(child, signal.SIGKILL)
+"""
+
+
+def test_a_child_of_the_process_does_not_keep_the_lock(tmp_path: Path) -> None:
+    """Publishers would wait for it until it exits."""
+    done = subprocess.run(
+        [sys.executable, "-c", textwrap.dedent(FORKING_HOLDER), str(tmp_path / "lock")],
+        env={**os.environ, "PYTHONPATH": str(ROOT / "src")},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.stdout == "free\n", done.stderr
 
 
 def test_documents_of_a_killed_process_come_first(workspace: Workspace) -> None:

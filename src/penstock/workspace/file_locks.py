@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import fcntl
+import os
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -25,4 +26,11 @@ def file_lock(path: Path, *, wait: bool) -> Iterator[None]:
             fcntl.flock(file, fcntl.LOCK_EX | (0 if wait else fcntl.LOCK_NB))
         except BlockingIOError as held:
             raise error("workspace.running", f"another process holds the lock {path}") from held
-        yield
+        owner = os.getpid()
+        try:
+            yield
+        finally:
+            # Closing the file would not release the lock if another thread has forked meanwhile:
+            # the child has the file open. The child itself must not release it.
+            if os.getpid() == owner:
+                fcntl.flock(file, fcntl.LOCK_UN)

@@ -19,6 +19,7 @@ from __future__ import annotations
 import contextlib
 import json
 import os
+import re
 import secrets
 import struct
 import zlib
@@ -52,6 +53,8 @@ HEADER_BYTES: Final = _HEADER.size + _CHECKSUM.size
 
 _SEQUENCE_DIGITS: Final = 19
 """Enough for any 64-bit sequence number, so that file names sort by it."""
+
+_FILE_NAME: Final = re.compile(rf"[0-9]{{{_SEQUENCE_DIGITS}}}{re.escape(SUFFIX)}")
 
 _SEARCH_BYTES: Final = 1 << 20
 """Bytes that are searched at a time for the entry behind a damaged one."""
@@ -98,8 +101,8 @@ def first_sequence(path: Path) -> int:
 
 
 def journal_files(folder: Path) -> list[Path]:
-    """The files of a journal, in publishing order."""
-    return [folder / name for name in sorted(os.listdir(folder)) if name.endswith(SUFFIX)]
+    """The files of a journal, in publishing order; files with other names are ignored."""
+    return [folder / name for name in sorted(os.listdir(folder)) if _FILE_NAME.fullmatch(name)]
 
 
 def new_file_header() -> bytes:

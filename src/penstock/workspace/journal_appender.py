@@ -80,7 +80,8 @@ class JournalAppender:
         If the process is killed before, the next one indexes it.
         """
         with contextlib.suppress(OSError):
-            for path in self._created:
+            # The newest first: if the process is killed here, no file is missing before another.
+            for path in reversed(self._created):
                 path.unlink()
             if self._before.file:
                 os.truncate(self._folder / self._before.file, self._before.offset)
@@ -213,6 +214,8 @@ def _catch_up_file(
     end, following = position.offset, position.next
     with JournalFile(path) as file:
         for entry in file.entries(position.offset):
+            if entry.first < following:
+                continue  # within an incomplete entry: a document that is a copy of this file
             try:
                 rows, notes = file.rows(entry), file.notes(entry)
             except WorkspaceError:
