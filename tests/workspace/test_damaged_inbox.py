@@ -142,7 +142,7 @@ def test_a_truncated_last_file_is_noticed_by_the_next_publisher(workspace: Works
     truncate(path)
     assert workspace.publish([document(6), document(7)]) == Published(2, 0)
     reason = "the file is truncated"
-    assert workspace.inbox.damaged() == [DamagedDocuments(path.name, reason, 5, 6)]
+    assert workspace.inbox.damaged() == [DamagedDocuments(path.name, reason, 5, 5)]
     assert scanned(workspace) == [1, 2, 3, 4, 7, 8]
 
 
@@ -152,10 +152,50 @@ def test_documents_published_again_are_not_restored(workspace: Workspace, tmp_pa
     empty(path)
     scanned(workspace)
     assert workspace.publish([document(2)]) == Published(1, 0)
-    assert workspace.inbox.restore(tmp_path / path.name) == 3
+    assert [(each.first, each.last) for each in workspace.inbox.damaged()] == [(1, 1), (3, 3)]
+    assert workspace.inbox.count_after(6) == 3
+    assert workspace.inbox.restore(tmp_path / path.name) == 2
+    assert workspace.inbox.count_after(6) == 3
     assert scanned(workspace) == [4, 5, 6, 7, 8, 9]
     contents = [workspace.inbox.find(str(number)) for number in (7, 8, 9)]
     assert contents == [document_as_found(number) for number in (2, 1, 3)]
+
+
+def test_damaged_documents_that_are_published_again_wait_once(workspace: Workspace) -> None:
+    for path in journal_files(workspace.inbox.folder):
+        empty(path)
+    assert scanned(workspace) == []
+    assert workspace.publish([document(5), document(4), document(2)]) == Published(3, 0)
+    assert [(each.first, each.last) for each in workspace.inbox.damaged()] == [
+        (1, 1),
+        (3, 3),
+        (6, 6),
+    ]
+    assert workspace.inbox.count_after(6) == 6
+    assert workspace.inbox.count_after(9) == 3
+    for path in journal_files(workspace.inbox.folder)[:2]:
+        path.unlink()
+    assert scanned(workspace) == [7, 8, 9]
+    assert len(workspace.inbox.damaged()) == 3
+
+
+def test_a_replay_that_was_damaged_has_the_outcome_of_its_restoration(
+    workspace: Workspace, tmp_path: Path
+) -> None:
+    workspace.inbox.republish(
+        [("me/1", document(1)), ("me/2", document(2))], [(1, True), (2, True)]
+    )
+    path = journal_files(workspace.inbox.folder)[-1]
+    shutil.copy(path, tmp_path)
+    flip(path, entry_offsets(path)[-1] + HEADER_BYTES + 30)
+    assert scanned(workspace) == [1, 2, 3, 4, 5, 6]
+    assert workspace.publish([document(2)]) == Published(1, 0)
+    assert workspace.inbox.restore(tmp_path / path.name) == 1
+    replays = workspace.inbox.replays()
+    assert {key: each.sequence for key, each in replays.items()} == {
+        ("me/1", 1): 10,
+        ("me/2", 2): 9,
+    }
 
 
 def document_as_found(number: int) -> Document:

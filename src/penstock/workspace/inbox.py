@@ -12,7 +12,7 @@ rest of an incomplete entry is cut off. A document that equals one which is not 
 receipt after a flush of its own.
 
 Documents that turn out to be unreadable are recorded as damaged, with their file kept aside, and
-their identities are forgotten: published again, they are new documents.
+their identities are forgotten: published again, they are new documents, and no longer damaged.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ from penstock.errors import error
 from penstock.workspace import parquet_inbox
 from penstock.workspace import published_identities as index
 from penstock.workspace.atomic_files import sync_file
-from penstock.workspace.damage_records import record_damage
+from penstock.workspace.damage_records import record_damage, record_restoration
 from penstock.workspace.database import Database
 from penstock.workspace.file_locks import file_lock
 from penstock.workspace.journal import (
@@ -393,25 +393,19 @@ def _intact_rows(path: Path) -> Iterator[pa.RecordBatch]:
 def _restore(appender: JournalAppender, rows: pa.RecordBatch) -> int:
     """Append those rows that are damaged documents; returns their number."""
     connection = appender.connection
-    damaged: list[tuple[int, int, str, str, int]] = connection.execute(
-        "SELECT first, last, file, reason, found_at FROM damaged WHERE NOT restored"
+    damaged: list[tuple[int, int]] = connection.execute(
+        "SELECT first, last FROM damaged WHERE NOT restored"
     ).fetchall()
     sequences: list[Any] = rows.column("sequence").to_pylist()
     restored = 0
-    for first, last, *rest in damaged:
+    for first, last in damaged:
         start, end = max(first, sequences[0]), min(last, sequences[-1])
         if start > end:
             continue
         found = rows.slice(start - sequences[0], end - start + 1).to_pylist()
         known = index.known_sequences(connection, [row["document"] for row in found])
         appender.append([_document(row) for row in found if row["document"] not in known])
-        connection.execute("DELETE FROM damaged WHERE first = ?", (first,))
-        ranges = ((first, start - 1, 0), (start, end, 1), (end + 1, last, 0))
-        connection.executemany(
-            "INSERT INTO damaged (first, last, file, reason, found_at, restored)"
-            " VALUES (?, ?, ?, ?, ?, ?)",
-            [(a, b, *rest, is_restored) for a, b, is_restored in ranges if a <= b],
-        )
+        record_restoration(connection, start, end)
         restored += end - start + 1
     return restored
 

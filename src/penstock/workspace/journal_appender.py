@@ -16,7 +16,7 @@ from penstock.documents import Document
 from penstock.errors import WorkspaceError, error
 from penstock.workspace import published_identities as index
 from penstock.workspace.atomic_files import sync_directory, sync_file
-from penstock.workspace.damage_records import record_damage
+from penstock.workspace.damage_records import record_damage, record_publications
 from penstock.workspace.journal import (
     FILE_HEADER_BYTES,
     JournalFile,
@@ -147,6 +147,7 @@ def _index_rows(
             for (identity, sequence), replay in zip(pairs, notes.get("replays", ()), strict=False)
         ],
     )
+    record_publications(connection, pairs)
 
 
 def _entries(documents: Sequence[tuple[str, Document]]) -> Iterator[tuple[int, int]]:

@@ -50,7 +50,7 @@ CREATE TABLE replays (
 CREATE INDEX replays_of ON replays (replay_of);
 
 -- Ranges of documents that could not be read, because their file is damaged; `restored` if they
--- were published again from an undamaged copy.
+-- were published again, from an undamaged copy or by their publisher.
 CREATE TABLE damaged (
     first INTEGER PRIMARY KEY,
     last INTEGER NOT NULL,
@@ -59,6 +59,12 @@ CREATE TABLE damaged (
     found_at INTEGER NOT NULL,
     restored INTEGER NOT NULL CHECK (restored IN (0, 1))
 ) STRICT;
+
+-- The identities of damaged documents that are not restored.
+CREATE TABLE damaged_identities (
+    identity TEXT PRIMARY KEY,
+    sequence INTEGER NOT NULL
+) STRICT, WITHOUT ROWID;
 """
 
 
