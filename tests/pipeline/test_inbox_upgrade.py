@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
+import os
 import shutil
 import sqlite3
 from collections.abc import Sequence
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pyarrow as pa
@@ -33,6 +35,7 @@ from penstock.workspace.delta import commit_batch
 from penstock.workspace.journal_scanner import Found, JournalScanner
 from penstock.workspace.migrations import MIGRATIONS
 from penstock.workspace.parquet_inbox import move_identities
+from penstock.workspace.retention import file_removals
 from penstock.workspace.table_schemas import DOCUMENTS
 
 STREAM = "old"
@@ -125,6 +128,48 @@ def test_two_processes_can_open_an_older_workspace_at_once(
         assert workspace.inbox.damaged() == []
 
 
+def test_a_database_of_an_older_version_that_is_restored_gives_no_number_again(
+    folder: Path, tmp_path: Path
+) -> None:
+    """The hint of `workspace.damaged` advises to restore it alone."""
+    backup = shutil.copy(folder / "penstock.sqlite", tmp_path)
+    with contextlib.closing(sqlite3.connect(backup)) as connection, connection:
+        # It was made before the last document was published.
+        connection.execute("DELETE FROM published WHERE sequence = 5")
+        connection.execute("UPDATE sequences SET next = 5")
+    with Workspace.open(folder) as workspace:
+        workspace.publish([document(6), document(7)])
+    shutil.copy(backup, folder)
+    with Workspace.open(folder) as workspace:
+        receipts = list(workspace.inbox.publish_each([document(7), document(8)]))
+    assert [(each.sequence, each.new) for each in receipts] == [(7, False), (8, True)]
+
+
+def test_what_a_killed_upgrade_leaves_is_removed(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def be_killed(path: Path, *_: object, **__: object) -> None:
+        if path.exists():
+            raise KeyboardInterrupt
+
+    with monkeypatch.context() as patch:
+        patch.setattr(Path, "unlink", be_killed)  # also of what is left after a failure
+        patch.setattr(os, "replace", be_killed)
+        with pytest.raises(KeyboardInterrupt):
+            Workspace.open(folder)
+        patch.setattr(os, "replace", os.rename)
+        patch.setattr(Path, "replace", be_killed)
+        with pytest.raises(KeyboardInterrupt):
+            Workspace.open(folder)
+    left = [*folder.glob("*.part"), *(folder / "inbox").glob("*.part")]
+    assert len(left) == 2
+    with Workspace.open(folder) as workspace:
+        assert workspace.status().waiting == 5
+        (removal,) = file_removals(workspace, now=datetime.now(UTC) + timedelta(days=2))
+        removal.remove()
+    assert not any(path.exists() for path in left)
+
+
 @pytest.mark.parametrize("damage", ["truncated", "empty", "not Parquet", "pages overwritten"])
 def test_a_damaged_file_of_an_older_inbox_is_set_aside(
     folder: Path, tmp_path: Path, damage: str
@@ -144,6 +189,7 @@ def test_a_damaged_file_of_an_older_inbox_is_set_aside(
         assert (found.file, found.first, found.last) == (path.name, 1, 2)
         assert (workspace.inbox.damaged_folder / path.name).exists()
         assert workspace.status().waiting == 5
+        assert workspace.inbox.restore(workspace.inbox.damaged_folder / path.name) == 0
         assert workspace.inbox.restore(tmp_path / path.name) == 2
         assert workspace.status().waiting == 5
         assert workspace.inbox.damaged() == []

@@ -315,3 +315,23 @@ def test_an_entry_that_is_damaged_after_it_was_found_is_not_read(workspace: Work
             with pytest.raises(WorkspaceError) as caught:
                 read(entry)
             assert caught.value.code == "journal.damaged"
+
+
+def test_an_entry_that_memory_does_not_suffice_for_is_not_damaged(
+    workspace: Workspace, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Otherwise it would be cut off as an incomplete one."""
+    path = journal_files(workspace.inbox.folder)[-1]
+    with workspace.inbox._index.write_transaction() as connection:  # as after a power failure
+        connection.execute("UPDATE position SET offset = ?, next = 6", (entry_offsets(path)[2],))
+
+    def fail(*_: object, **__: object) -> None:
+        raise pa.ArrowMemoryError("malloc failed")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(pa, "decompress", fail)
+        with pytest.raises(MemoryError):
+            workspace.publish([document(7)])
+    (receipt,) = workspace.inbox.publish_each([document(7)])
+    assert receipt.sequence == 7
+    assert scanned(workspace) == [1, 2, 3, 4, 5, 6, 7]

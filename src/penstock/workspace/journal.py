@@ -278,6 +278,8 @@ class JournalFile:
         """Translates what decoders raise: a checksum does not prove that the bytes are valid."""
         try:
             yield
+        except MemoryError:
+            raise  # Arrow's is also one of the following
         except _DECODER_ERRORS as failure:
             raise self._damage(entry) from failure
 

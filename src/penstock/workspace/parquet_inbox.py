@@ -11,7 +11,13 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from penstock.workspace.atomic_files import atomic_write, sync_directory
-from penstock.workspace.journal import encode_entry, file_name, new_file_header, salt_of
+from penstock.workspace.journal import (
+    encode_entry,
+    file_name,
+    journal_files,
+    new_file_header,
+    salt_of,
+)
 from penstock.workspace.journal_scanner import Missing
 from penstock.workspace.private_files import make_private_folder
 from penstock.workspace.published_identities import FILE, create_index
@@ -26,7 +32,8 @@ def move_identities(connection: sqlite3.Connection) -> None:
     """Move the tables of published documents to their own SQLite file, and finish staged files.
 
     Runs within the transaction that migrates the workspace's database: if it is interrupted, it is
-    repeated, and nobody has used the new file.
+    repeated, and nobody has used the new file. If there is a journal, the file is in use, and the
+    database was restored from an old backup: its numbers have been given since.
     """
     (root,) = (
         Path(path).parent
@@ -42,15 +49,16 @@ def move_identities(connection: sqlite3.Connection) -> None:
         for path in staging.iterdir():
             path.unlink()
         staging.rmdir()
-    (following,) = connection.execute("SELECT next FROM sequences").fetchone()
-    create_index(
-        root / FILE,
-        next_sequence=following,
-        published=connection.execute("SELECT identity, sequence FROM published"),
-        replays=connection.execute(
-            "SELECT sequence, replay_of, identity, fixed, replayed_at FROM replays"
-        ),
-    )
+    if not ((root / FILE).exists() and journal_files(root / "inbox")):
+        (following,) = connection.execute("SELECT next FROM sequences").fetchone()
+        create_index(
+            root / FILE,
+            next_sequence=following,
+            published=connection.execute("SELECT identity, sequence FROM published"),
+            replays=connection.execute(
+                "SELECT sequence, replay_of, identity, fixed, replayed_at FROM replays"
+            ),
+        )
     for table in ("published", "sequences", "staged", "replays"):
         connection.execute(f"DROP TABLE {table}")
 
@@ -85,8 +93,8 @@ def convert(path: Path, last: int, damaged_folder: Path) -> Missing | None:
                 cast = pa.table(rows).cast(DOCUMENTS).to_batches()
                 file.writelines(encode_entry(batch, salt_of(header)) for batch in cast)
     except (pa.ArrowException, OSError) as failure:
-        if isinstance(failure, OSError) and failure.errno is not None:
-            raise  # of the file system, not of the file
+        if not _is_damage(failure):
+            raise
         logger.warning("%s is damaged: %s", path, failure)
         make_private_folder(damaged_folder)
         os.replace(path, damaged_folder / path.name)
@@ -97,9 +105,21 @@ def convert(path: Path, last: int, damaged_folder: Path) -> Missing | None:
 
 
 def read_parquet(path: Path) -> list[pa.RecordBatch]:
-    """The documents of a Parquet file."""
-    return [
-        batch
-        for rows in pq.ParquetFile(path).iter_batches()
-        for batch in pa.table(rows).cast(DOCUMENTS).to_batches()
-    ]
+    """The documents of a Parquet file; none if it is damaged."""
+    try:
+        return [
+            batch
+            for rows in pq.ParquetFile(path).iter_batches()
+            for batch in pa.table(rows).cast(DOCUMENTS).to_batches()
+        ]
+    except (pa.ArrowException, OSError) as failure:
+        if not _is_damage(failure):
+            raise
+        return []
+
+
+def _is_damage(failure: BaseException) -> bool:
+    """Whether a file cannot be decoded, although it was read."""
+    if isinstance(failure, MemoryError):
+        return False
+    return not isinstance(failure, OSError) or failure.errno is None

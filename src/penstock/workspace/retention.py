@@ -290,6 +290,8 @@ def _temporary_files(layout: WorkspaceLayout, now: datetime) -> list[Path]:
     return [
         *_old(layout.checkpoints.rglob("*.tmp"), now),
         *_old(layout.batches.rglob("*.part"), now),
+        *_old(layout.inbox_folder.glob("*.part"), now),
+        *_old(layout.path.glob("*.part"), now),
     ]
 
 
