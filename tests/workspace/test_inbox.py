@@ -24,6 +24,7 @@ from penstock.errors import PenstockError
 from penstock.workspace import Published, Workspace, inbox, journal_appender
 from penstock.workspace.atomic_files import sync_file
 from penstock.workspace.journal import (
+    Entry,
     JournalFile,
     document_rows,
     encode_entry,
@@ -31,6 +32,7 @@ from penstock.workspace.journal import (
     journal_files,
     read_salt,
 )
+from penstock.workspace.journal_scanner import JournalScanner
 from support.fixtures.repository import ROOT
 
 
@@ -342,6 +344,31 @@ def test_publishing_costs_the_same_whatever_is_in_the_inbox(
         monkeypatch.setattr(os, name, refuse)
     monkeypatch.setattr(JournalFile, "entries", refuse)
     assert workspace.publish(documents(4)) == Published(1, 3)
+
+
+def test_a_scanner_reads_the_headers_of_a_range_only(
+    workspace: Workspace, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A stream scans each range twice: to find where the batch ends, and to divide it."""
+    monkeypatch.setattr(inbox, "sync_file", lambda _: None)
+    for number in range(60):
+        workspace.publish(documents(1, start=number))
+    read: list[int] = []
+    entry_at = JournalFile._entry
+
+    def count(file: JournalFile, offset: int) -> Entry | None:
+        read.append(offset)
+        return entry_at(file, offset)
+
+    monkeypatch.setattr(JournalFile, "_entry", count)
+    scanner = JournalScanner(workspace.inbox.folder)
+    for after in range(0, 60, 20):
+        for found in scanner.scan(after, 60):
+            if found.last == after + 20:
+                break
+        numbers = [each.first for each in scanner.scan(after, after + 20)]
+        assert numbers == list(range(after + 1, after + 21))
+    assert len(read) <= 2 * 60 + 6
 
 
 def test_a_writer_of_subscriptions_does_not_delay_publishers(workspace: Workspace) -> None:

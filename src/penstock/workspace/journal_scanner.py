@@ -8,7 +8,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final, NamedTuple
 
-from penstock.workspace.journal import Entry, JournalFile, first_sequence, journal_files
+from penstock.workspace.journal import (
+    FILE_HEADER_BYTES,
+    Entry,
+    JournalFile,
+    first_sequence,
+    journal_files,
+)
 
 _PLACES_MAX: Final = 8
 """Places in the journal that a scanner remembers: the start and end of the last few ranges."""
@@ -88,32 +94,45 @@ class JournalScanner:
         self, path: Path, expected: int, last: int, verify: bool
     ) -> Iterator[Found | Missing]:
         """The entries of one file, which should contain all documents of the range."""
-        place = self._places.get(expected)
+        start: tuple[int, int] | None = None
         with JournalFile(path) as file:
-            is_known = place is not None and place.name == path.name
-            entries = file.entries(place.offset) if is_known and place else file.entries()
-            for entry in entries:
-                if entry.last < expected:
-                    continue
-                if entry.first > last:
-                    break
-                self._remember(expected, path, entry.offset)
-                if entry.first > expected:
-                    yield Missing(expected, entry.first - 1, path, "an entry is damaged")
-                    expected = entry.first
-                end = min(entry.last, last)
-                if verify and not file.is_intact(entry):
-                    yield Missing(expected, end, path, "the checksum of an entry is wrong")
-                else:
-                    yield Found(path, entry, expected, end)
-                expected = end + 1
-                self._remember(expected, path, entry.end if end == entry.last else entry.offset)
-                if expected > last:
-                    return
+            try:
+                for entry in file.entries(self._offset_before(expected, path)):
+                    if entry.last < expected:
+                        continue
+                    if entry.first > last:
+                        break
+                    reached = expected, entry.offset
+                    start = start or reached
+                    if entry.first > expected:
+                        yield Missing(expected, entry.first - 1, path, "an entry is damaged")
+                        expected = entry.first
+                    end = min(entry.last, last)
+                    if verify and not file.is_intact(entry):
+                        yield Missing(expected, end, path, "the checksum of an entry is wrong")
+                    else:
+                        yield Found(path, entry, expected, end)
+                    expected = end + 1
+                    reached = expected, entry.end if end == entry.last else entry.offset
+                    if expected > last:
+                        return
+            finally:  # also if the caller has seen enough
+                if start is not None:
+                    self._remember(path, *start)
+                    self._remember(path, *reached)
         if expected <= last:
             yield Missing(expected, last, path, "the file is truncated or no journal file")
 
-    def _remember(self, sequence: int, path: Path, offset: int) -> None:
+    def _offset_before(self, sequence: int, path: Path) -> int:
+        """The offset of the last known entry that is not behind a document."""
+        known = [
+            (number, place.offset)
+            for number, place in self._places.items()
+            if place.name == path.name and number <= sequence
+        ]
+        return max(known)[1] if known else FILE_HEADER_BYTES
+
+    def _remember(self, path: Path, sequence: int, offset: int) -> None:
         self._places.pop(sequence, None)
         self._places[sequence] = _Place(path.name, offset)
         while len(self._places) > _PLACES_MAX:
