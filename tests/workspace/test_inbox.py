@@ -21,7 +21,7 @@ import pytest
 
 from penstock.documents import Document, Header
 from penstock.errors import PenstockError
-from penstock.workspace import Published, Workspace, inbox, journal_appender
+from penstock.workspace import Published, Workspace, inbox, journal, journal_appender
 from penstock.workspace.atomic_files import sync_file
 from penstock.workspace.journal import (
     Entry,
@@ -109,6 +109,21 @@ def test_files_and_entries_are_bounded(
     assert entries == [(1, 4, 4), (5, 2, 41), (7, 1, 40), (8, 1, 60), (9, 1, 300), (10, 1, 2)]
     assert len(journal_files(workspace.inbox.folder)) > 1
     assert [len(row["content"]) for row in rows_in(workspace)] == sizes
+
+
+def test_headers_count_in_the_size_of_entries(
+    workspace: Workspace, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(journal_appender, "JOURNAL_ENTRY_BYTES", 1_000)
+    monkeypatch.setattr(journal, "JOURNAL_ROWS_BYTES_MAX", 3_000)
+    fields = {"note": "x" * 400}
+    workspace.publish(
+        Document(b"<a/>", Header(publisher="me", id=str(number), fields=fields))
+        for number in range(20)
+    )
+    (path,) = journal_files(workspace.inbox.folder)
+    with JournalFile(path) as file:
+        assert [entry.documents for entry in file.entries()] == [2] * 10
 
 
 def test_file_names_sort_by_sequence(workspace: Workspace) -> None:

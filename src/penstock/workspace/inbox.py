@@ -38,6 +38,7 @@ from penstock.workspace.journal import (
     JournalFile,
     first_sequence,
     journal_files,
+    size_with_header,
 )
 from penstock.workspace.journal_appender import JournalAppender, catch_up, is_indexed
 from penstock.workspace.journal_scanner import JournalScanner, Missing
@@ -426,6 +427,7 @@ def _groups(documents: Iterable[Document]) -> Iterator[list[Document]]:
                 "limit.document-bytes",
                 f"a document has {length} bytes, more than {DOCUMENT_BYTES_MAX}",
             )
+        length = size_with_header(document)
         is_full = size + length > PUBLISHED_AT_ONCE_BYTES or len(group) == PUBLISHED_AT_ONCE_MAX
         if group and is_full:
             yield group

@@ -141,6 +141,13 @@ def document_rows(documents: Sequence[tuple[str, Document]], first: int) -> pa.R
     return pa.RecordBatch.from_pylist(rows, schema=DOCUMENTS)
 
 
+def size_with_header(document: Document) -> int:
+    """The bytes of a document and the characters of its header, which may be the larger part."""
+    header = document.header
+    fields = sum(len(name) + len(value) for name, value in header.fields.items())
+    return len(document.content) + len(header.publisher) + len(header.schema) + fields
+
+
 def encode_entry(
     batch: pa.RecordBatch, salt: bytes, notes: Mapping[str, Any] | None = None
 ) -> bytes:

@@ -27,6 +27,7 @@ from penstock.workspace.journal import (
     journal_files,
     new_file_header,
     read_salt,
+    size_with_header,
 )
 from penstock.workspace.journal_scanner import Missing
 from penstock.workspace.limits import INBOX_FILE_BYTES, JOURNAL_ENTRY_BYTES
@@ -154,7 +155,7 @@ def _entries(documents: Sequence[tuple[str, Document]]) -> Iterator[tuple[int, i
     """The start and end of each entry."""
     start = size = 0
     for position, (_, document) in enumerate(documents):
-        length = len(document.content)
+        length = size_with_header(document)
         if position > start and size + length > JOURNAL_ENTRY_BYTES:
             yield start, position
             start, size = position, 0

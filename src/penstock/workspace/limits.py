@@ -30,16 +30,16 @@ INBOX_FILE_BYTES: Final[int] = 64 << 20
 """Bytes of a journal file in the inbox from which the next entry begins a new file."""
 
 JOURNAL_ENTRY_BYTES: Final[int] = 4 << 20
-"""Bytes of documents in an entry of the journal, which is the unit of reading; a larger document
-gets its own entry."""
+"""Bytes of documents with their headers in an entry of the journal, which is the unit of reading; a
+larger document gets its own entry."""
 
 JOURNAL_ROWS_BYTES_MAX: Final[int] = 2 << 30
 """Bytes of an entry of the journal, uncompressed and with all headers; an entry that claims more is
 damaged."""
 
 PUBLISHED_AT_ONCE_BYTES: Final[int] = 32 << 20
-"""Bytes of documents that are published atomically, under one lock; other publishers wait for
-it."""
+"""Bytes of documents with their headers that are published atomically, under one lock; other
+publishers wait for it."""
 
 PUBLISHED_AT_ONCE_MAX: Final[int] = 10_000
 """Documents that are published atomically, under one lock."""
