@@ -20,7 +20,7 @@ from pyspark.sql import SparkSession
 from penstock.documents import Document, Header
 from penstock.pipeline.delivery import deliver
 from penstock.pipeline.file_stream_upgrade import CHECKPOINT
-from penstock.pipeline.inbox_source import read_entries
+from penstock.pipeline.journal_references import read_entries
 from penstock.pipeline.run import run
 from penstock.pipeline.run_config import RunConfig
 from penstock.workspace import (

@@ -16,20 +16,22 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from datetime import UTC, datetime
-from typing import Any
+from typing import Any, TypeAlias
 
 import pyarrow as pa
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as f
 from pyspark.sql.pandas.types import from_arrow_schema
+from pyspark.sql.types import StructType
 
 from penstock.errors import error
 from penstock.pipeline.batch_progress_files import BatchProgressFiles
 from penstock.pipeline.document_columns import own_columns
 from penstock.pipeline.document_probe import FAILED, ProbeStage
+from penstock.pipeline.journal_references import are_references, read_references
 from penstock.pipeline.limits import QUARANTINE_ROUNDS_MAX
 from penstock.pipeline.match_stage import STAGE_ROWS, MatchStage
 from penstock.pipeline.partition_matcher import PartitionMatcher
@@ -81,7 +83,8 @@ def deliver(
     Parameters
     ----------
     documents
-        A DataFrame with the columns of :data:`penstock.pipeline.spark_schemas.DOCUMENTS`.
+        A DataFrame with the columns of :data:`penstock.pipeline.spark_schemas.DOCUMENTS`, or of
+        :data:`penstock.pipeline.journal_references.REFERENCES` if there are no shards.
     versions
         The URI of an index version, or the URIs of its shards.
     tables
@@ -125,8 +128,11 @@ def deliver(
     (2, 1, 0, 1, 1)
     >>> deliver(batch, version, tables, stream="prices", batch=0, at=noon)  # committed before
     """
-    own_columns(documents.schema)
+    has_references = are_references(documents.schema)
+    if not has_references:
+        own_columns(documents.schema)
     shards = check_versions(versions)
+    assert not has_references or len(shards) == 1, "references are not copied for shards"
     last = last_committed_batch(tables.counts, stream)
     if last is not None and batch <= last:
         return None
@@ -148,6 +154,7 @@ def deliver(
         batch=batch,
         commit=commit,
         log=log,
+        has_references=has_references,
         is_shuffled=len(shards) > 1 or not in_publishing_order,
         progress=progress,
     )
@@ -157,6 +164,9 @@ def deliver(
     counts = _commit(reports, shards, tables, stream=stream, batch=batch, commit=commit)
     file.delete()
     return counts
+
+
+_Stage: TypeAlias = Callable[[Iterator[pa.RecordBatch]], Iterator[pa.RecordBatch]]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -171,6 +181,7 @@ class _Job:
     commit: int
     """The first number of the commit that the deliveries are expected to get."""
     log: bool
+    has_references: bool
     is_shuffled: bool
     progress: BatchProgressFiles
 
@@ -191,7 +202,7 @@ class _Job:
         )
         report = from_arrow_schema(REPORT)
         if self.is_shuffled:
-            rows = self.documents.mapInArrow(match_stage, from_arrow_schema(STAGE_ROWS))
+            rows = self._map(match_stage, from_arrow_schema(STAGE_ROWS))
             sorted_rows = (
                 rows.withColumn("delivery", delivery_column())
                 .withColumn("bucket", bucket_column())
@@ -204,14 +215,24 @@ class _Job:
             def match_and_write(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
                 return write_stage.write_recent(match_stage(batches))
 
-            reports = self.documents.mapInArrow(match_and_write, report)
+            reports = self._map(match_and_write, report)
         return [json.loads(row.report) for row in reports.collect()]
 
     def probe(self, quarantine: Quarantine) -> list[FailedDocument]:
         """The documents that end the processes they are matched in."""
         stage = ProbeStage(matcher=replace(self.matcher, quarantine=quarantine))
-        rows = self.documents.mapInArrow(stage, from_arrow_schema(FAILED)).collect()
+        rows = self._map(stage, from_arrow_schema(FAILED)).collect()
         return [FailedDocument(**json.loads(row.failed)) for row in rows]
+
+    def _map(self, stage: _Stage, schema: StructType) -> DataFrame:
+        """Apply a stage to the documents."""
+        if not self.has_references:
+            return self.documents.mapInArrow(stage, schema)
+
+        def read_and_apply(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+            return stage(read_references(batches))
+
+        return self.documents.mapInArrow(read_and_apply, schema)
 
 
 def _run_with_quarantine(job: _Job, file: QuarantineFile, stream: str) -> list[dict[str, Any]]:

@@ -21,6 +21,7 @@ from pyspark.sql.datasource import (
     DataSourceStreamReader,
     InputPartition,
 )
+from pyspark.sql.pandas.types import from_arrow_schema
 from pyspark.sql.readwriter import DataFrameReader
 from pyspark.sql.streaming.datasource import (
     ReadAllAvailable,
@@ -32,20 +33,21 @@ from pyspark.sql.streaming.readwriter import DataStreamReader
 from pyspark.sql.types import StructType
 
 from penstock.pipeline import spark_schemas
+from penstock.pipeline.journal_references import REFERENCES, read_entries, reference_rows
 from penstock.pipeline.limits import (
     INBOX_BATCH_BYTES,
     INBOX_BATCH_DOCUMENTS,
     INBOX_PARTITION_BYTES,
-    ROW_BATCH_BYTES,
 )
 from penstock.workspace.inbox import Inbox
-from penstock.workspace.journal import JournalFile
 from penstock.workspace.journal_scanner import Found, JournalScanner, Missing
 
 OPTIONS_KEY: Final = "penstock"
 """The data source's only option: an :class:`InboxSourceOptions` as JSON."""
 
 _SEQUENCE: Final = "sequence"
+
+_REFERENCES: Final = from_arrow_schema(REFERENCES)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -58,6 +60,8 @@ class InboxSourceOptions:
     """The sequence number before the first document."""
     upto: int | None = None
     """The sequence number of the last document; only for a batch."""
+    as_references: bool = False
+    """Whether to return references to documents instead of documents."""
     batch_documents: int = INBOX_BATCH_DOCUMENTS
     batch_bytes: int = INBOX_BATCH_BYTES
 
@@ -80,8 +84,9 @@ class InboxSource(DataSource):
         return "penstock_inbox"
 
     def schema(self) -> StructType:
-        """The columns of :data:`penstock.workspace.table_schemas.DOCUMENTS`."""
-        return spark_schemas.DOCUMENTS
+        """The columns of documents, or of references to them."""
+        options = InboxSourceOptions.from_json(self.options[OPTIONS_KEY])
+        return _REFERENCES if options.as_references else spark_schemas.DOCUMENTS
 
     def reader(self, schema: StructType) -> DataSourceReader:
         """The batch reader."""
@@ -114,9 +119,8 @@ class InboxReader(DataSourceReader):
             return plan_partitions(inbox, scanner, self.options.after, upto)
 
     def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
-        """The documents of a task."""
-        assert isinstance(partition, InboxPartition)
-        return read_entries(partition.found)
+        """The documents of a task, or references to them."""
+        return _read(partition, self.options)
 
 
 class InboxStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
@@ -163,9 +167,8 @@ class InboxStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         return plan_partitions(self._opened(), self._scanner, start[_SEQUENCE], end[_SEQUENCE])
 
     def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
-        """The documents of a task."""
-        assert isinstance(partition, InboxPartition)
-        return read_entries(partition.found)
+        """The documents of a task, or references to them."""
+        return _read(partition, self.options)
 
     def stop(self) -> None:
         """Close the inbox."""
@@ -232,33 +235,11 @@ def load_inbox(
     return reader.format(InboxSource.name()).option(OPTIONS_KEY, options.to_json()).load()
 
 
-def read_entries(found: Iterable[Found]) -> Iterator[pa.RecordBatch]:
-    """The documents of entries; small entries of a file are read together."""
-    file: JournalFile | None = None
-    rows: list[pa.RecordBatch] = []
-    size = 0
-    try:
-        for each in found:
-            if file is None or file.path != each.path:
-                if file is not None:
-                    file.close()
-                file = JournalFile(each.path)
-            entry = each.entry
-            rows.append(file.rows(entry).slice(each.first - entry.first, each.documents))
-            size += entry.content_bytes
-            if size > ROW_BATCH_BYTES:
-                yield _concatenated(rows)
-                rows, size = [], 0
-        if rows:
-            yield _concatenated(rows)
-    finally:
-        if file is not None:
-            file.close()
-
-
-def _concatenated(rows: list[pa.RecordBatch]) -> pa.RecordBatch:
-    (batch,) = pa.Table.from_batches(rows).combine_chunks().to_batches()
-    return batch
+def _read(partition: InputPartition, options: InboxSourceOptions) -> Iterator[pa.RecordBatch]:
+    assert isinstance(partition, InboxPartition)
+    if options.as_references:
+        return iter([reference_rows(partition.found)])
+    return read_entries(partition.found)
 
 
 def _grouped(found: Iterable[Found]) -> Iterator[list[Found]]:

@@ -157,6 +157,7 @@ def start_inbox_stream(
     options = InboxSourceOptions(
         workspace=str(workspace.path),
         after=max(stream.after, 0),  # the inbox counts from one
+        as_references=config.shards == 1,
         batch_documents=config.documents_per_batch or INBOX_BATCH_DOCUMENTS,
     )
     return start_stream(

@@ -119,15 +119,27 @@ class MatchStage:
         columns[UNKNOWN_ELEMENTS.name] = pa.array(outcomes.unknown_elements)
         columns["batch"] = pa.repeat(pa.scalar(self.batch, pa.int64()), documents.num_rows)
         is_accepted = outcomes.errors.is_null()
-        # Row groups of neighbouring numbers: see penstock.workspace.document_contents.
-        log.write(pa.table(columns).filter(is_accepted).sort_by("sequence"))
         has_errors = outcomes.errors.null_count < len(outcomes.errors)
+        # Filtering and sorting copy the contents, which are most of the bytes.
+        accepted = pa.table(columns)
+        if has_errors:
+            accepted = accepted.filter(is_accepted)
+        log.write(_in_sequence(accepted))
         if self.matcher.config.mode == "PERMISSIVE" and has_errors:
             for number, field in enumerate(outcomes.errors.type):
                 columns[field.name] = outcomes.errors.field(number)
             refused_at = pa.scalar(self.matcher.at, TIME)
             columns["refused_at"] = pa.repeat(refused_at, documents.num_rows)
             dead_letters.write(pa.table(columns).filter(pc.invert(is_accepted)))
+
+
+def _in_sequence(rows: pa.Table) -> pa.Table:
+    """Sort rows by number, for row groups of neighbouring numbers.
+
+    See :mod:`penstock.workspace.document_contents`.
+    """
+    numbers: Any = rows.column("sequence").to_numpy()
+    return rows if (np.diff(numbers) >= 0).all() else rows.sort_by("sequence")
 
 
 def _failure_rows(matched: MatchedSlice) -> Iterator[pa.RecordBatch]:

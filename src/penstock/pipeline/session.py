@@ -15,11 +15,13 @@ from urllib.parse import urlsplit
 from py4j.protocol import Py4JError, Py4JJavaError  # type: ignore[import-untyped]
 from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql.streaming.query import StreamingQuery
 
 from penstock.errors import PenstockError, error
 
 Session: TypeAlias = SparkSession
 Rows: TypeAlias = DataFrame
+Stream: TypeAlias = StreamingQuery
 """Type names for packages that must not import pyspark."""
 
 JVM_LOST: Final = (Py4JError, ConnectionError)
