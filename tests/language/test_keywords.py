@@ -25,6 +25,9 @@ from penstock.language.limits import KEYWORDS_MAX, PHRASE_WORDS_MAX, WORD_BYTES_
         ("STRASSE Straße", ("strasse", "strasse")),
         ("ΣΊΣΥΦΟΣ Σίσυφος", ("σίσυφοσ", "σίσυφοσ")),
         ("e\u0301te\u0301 ÉTÉ", ("été", "été")),
+        ("don\u2019t don\u2018t don't 5\u2019s", ("don't", "don't", "don't", "5", "s")),
+        ("U.S.A. u.s usa É.É. н.э.", ("usa", "us", "usa", "éé", "нэ")),
+        ("a.bc ab.c 1.2.3 a.1 www.a.b", ("a.bc", "ab.c", "1.2.3", "a", "1", "www.a.b")),
         ("日本語 カタカナ ไทย", ("日", "本", "語", "カタカナ", "ไ", "ท", "ย")),
         ('צה"ל', ('צה"ל',)),
         ("\U0001f600 \U0001f1ec\U0001f1e7", ()),
@@ -77,6 +80,8 @@ def test_lone_surrogates_are_not_words() -> None:
         ('"東京都"', '"東 京 都"', Mode.ALL),
         ('"צה"ל 5"', '"צה"ל 5"', Mode.ALL),
         ('"" storm', "storm", Mode.ALL),
+        ('o"\u093f', '""\u093f" o', Mode.ALL),
+        ("o-\u093f", '"-\u093f" o', Mode.ALL),
     ],
 )
 def test_equivalent_spellings_are_the_same_query(text: str, canonical: str, mode: Mode) -> None:

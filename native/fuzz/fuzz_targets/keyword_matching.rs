@@ -81,7 +81,7 @@ fn outcome(
                 .map_err(code)?;
             let answers = answers.iter().map(|answers| {
                 let mut elements: Vec<u32> =
-                    answers.best.iter().map(|answer| answer.element).collect();
+                    answers.best.iter().map(|answer| answer.top.number).collect();
                 elements.sort_unstable();
                 elements
             });

@@ -52,7 +52,12 @@ impl NameTokens {
             words: &mut self.words,
             phrase_state: ROOT,
         };
-        Tokenizer::default().tokenize(&local.to_ascii_lowercase(), &mut filter);
+        let mut tokenizer = Tokenizer::default();
+        tokenizer.tokenize(&local.to_ascii_lowercase(), &mut filter);
+        if let Some(parts) = name_parts(local) {
+            filter.phrase_state = ROOT;
+            tokenizer.tokenize(&parts.to_ascii_lowercase(), &mut filter);
+        }
         let range = (start, self.words.len() as u32);
         let at = name.0 as usize;
         if self.ranges.len() <= at {
@@ -60,6 +65,28 @@ impl NameTokens {
         }
         self.ranges[at] = range;
     }
+}
+
+/// A name with spaces in place of its underscores and before each capital letter that begins a word:
+/// `eventCode`, `event_code` and `XMLEvent` have two parts each. `None` if it has only one.
+fn name_parts(name: &str) -> Option<String> {
+    let mut parts = String::with_capacity(name.len() + 8);
+    let mut characters = name.chars().peekable();
+    let mut before = ' ';
+    let mut is_cut = false;
+    while let Some(character) = characters.next() {
+        let begins_word = character.is_uppercase()
+            && (before.is_lowercase()
+                || before.is_numeric()
+                || before.is_uppercase() && characters.peek().is_some_and(|c| c.is_lowercase()));
+        is_cut |= begins_word || character == '_';
+        if begins_word {
+            parts.push(' ');
+        }
+        parts.push(if character == '_' { ' ' } else { character });
+        before = character;
+    }
+    is_cut.then_some(parts)
 }
 
 /// Collects the words and phrases that the vocabulary contains.
@@ -84,5 +111,31 @@ impl TokenVisitor for VocabularyFilter<'_> {
 
     fn overlong(&mut self, _: usize) {
         self.phrase_state = ROOT;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_are_cut_at_underscores_and_capital_letters() {
+        for (name, parts) in [
+            ("eventCode", Some("event Code")),
+            ("event_code", Some("event code")),
+            ("EventCode", Some("Event Code")),
+            ("XMLEvent2Code", Some("XML Event2 Code")),
+            (
+                "\u{e9}t\u{e9}\u{c9}t\u{e9}",
+                Some("\u{e9}t\u{e9} \u{c9}t\u{e9}"),
+            ),
+            ("event", None),
+            ("Event", None),
+            ("EVENT", None),
+            ("event-code", None),
+            ("\u{6771}\u{4eac}", None),
+        ] {
+            assert_eq!(name_parts(name).as_deref(), parts, "{name}");
+        }
     }
 }

@@ -110,9 +110,13 @@ pub fn parse(text: &str) -> Result<KeywordQuery, QueryRefusal> {
     builder.finish(text)
 }
 
-/// A keyword as it is written in a query: a phrase in quotation marks.
+/// A keyword as it is written in a query: in quotation marks if it is a phrase, or a word that begins with
+/// syntax, because an accent that is a letter extends any character.
 pub fn spelled(keyword: &str) -> String {
-    match keyword.contains(PHRASE_SEPARATOR) {
+    match keyword.contains(PHRASE_SEPARATOR)
+        || keyword.starts_with(QUOTES)
+        || keyword.starts_with('-')
+    {
         true => format!("\"{keyword}\""),
         false => keyword.to_owned(),
     }
@@ -282,6 +286,9 @@ mod tests {
                 "\"\u{5e6}\u{5d4}\"\u{5dc} 5\"",
             ),
             ("\"\" storm \" \"", "storm"),
+            ("o\"\u{93f}", "\"\"\u{93f}\" o"),
+            ("o-\u{93f}", "\"-\u{93f}\" o"),
+            ("\"o\"\u{93f} o\"", "\"o \"\u{93f} o\""),
             ("\"\u{93f}\u{915} a\"", "\"\u{93f} \u{915} a\""),
         ] {
             assert_eq!(canonical(text), expected, "{text}");

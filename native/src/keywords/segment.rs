@@ -140,7 +140,7 @@ impl IndexSegment for KeywordSegment {
 
 impl StoredSegment for KeywordSegment {
     const MAGIC: &'static [u8; 16] = b"penstock-words\r\n";
-    const VERSION: u32 = 6;
+    const VERSION: u32 = 7;
 
     fn sections(&self) -> Vec<&[u8]> {
         let own = [

@@ -1,19 +1,49 @@
-//! Maps spellings that differ only in case to one form: full case folding, then NFC.
+//! Maps spellings that differ only in case, apostrophes or the dots of abbreviations to one form: full case
+//! folding, then NFC, then [`remove_abbreviation_dots`].
 
 use caseless::Caseless;
 use unicode_normalization::{is_nfc, UnicodeNormalization};
 
 /// Upper bound on the ratio of a word's length to that of its folded form: folding and composing
-/// turn at most seven bytes into two.
+/// turn at most seven bytes into two, and one dot for each such letter is removed.
 pub const SHRINKING_MAX: usize = 4;
 
 /// Writes the folded form of `word` to `folded`, replacing its content.
 pub fn fold_into(word: &str, folded: &mut String) {
     folded.clear();
-    folded.extend(word.chars().default_case_fold());
+    folded.extend(word.chars().map(plain_apostrophe).default_case_fold());
     if !is_nfc(folded) {
         *folded = folded.nfc().collect();
     }
+    remove_abbreviation_dots(folded);
+}
+
+/// Maps quotation marks that are used as apostrophes inside words to the apostrophe of ASCII.
+fn plain_apostrophe(character: char) -> char {
+    match character {
+        '\u{2018}' | '\u{2019}' | '\u{ff07}' => '\'',
+        _ => character,
+    }
+}
+
+/// Whether a word may be an abbreviation with dots: a cheap test of its first bytes.
+#[inline]
+pub fn may_be_abbreviation(word: &[u8]) -> bool {
+    word.len() > 2 && (word[1] == b'.' || word[2] == b'.')
+}
+
+/// Removes the dots of an abbreviation: a word of single letters with a dot between every two. Returns
+/// whether the word is one.
+pub fn remove_abbreviation_dots(folded: &mut String) -> bool {
+    let is_letter = |piece: &str| {
+        let mut characters = piece.chars();
+        characters.next().is_some_and(char::is_alphabetic) && characters.next().is_none()
+    };
+    let is_abbreviation = folded.contains('.') && folded.split('.').all(is_letter);
+    if is_abbreviation {
+        folded.retain(|character| character != '.');
+    }
+    is_abbreviation
 }
 
 /// Whether a byte starts a character in U+00C0 to U+017F, nearly all of them Latin letters.
@@ -88,6 +118,7 @@ pub fn fold_latin(word: &[u8], folded: &mut String) {
         }
     }
     *folded = String::from_utf8(bytes).expect("the table holds UTF-8");
+    remove_abbreviation_dots(folded);
 }
 
 #[cfg(test)]
@@ -113,6 +144,15 @@ mod tests {
             ("ÉTÉ", "été"),
             ("\u{212a}elvin", "kelvin"),
             ("ﬁn", "fin"),
+            ("Don\u{2019}t", "don't"),
+            ("don\u{2018}t", "don't"),
+            ("don\u{ff07}t", "don't"),
+            ("U.S.A", "usa"),
+            ("\u{c9}.\u{e9}", "\u{e9}\u{e9}"),
+            ("\u{41d}.\u{42d}", "\u{43d}\u{44d}"),
+            ("a.bc", "a.bc"),
+            ("1.2", "1.2"),
+            ("\u{df}.a", "ss.a"),
         ] {
             assert_eq!(fold(word), folded, "{word}");
         }

@@ -12,7 +12,7 @@
 use unicode_segmentation::UnicodeSegmentation;
 
 use crate::tokenizer::byte_classes::{low_mask, Block};
-use crate::tokenizer::case_folding::{fold_into, fold_latin, SHRINKING_MAX};
+use crate::tokenizer::case_folding::{fold_into, fold_latin, may_be_abbreviation, SHRINKING_MAX};
 #[cfg(target_arch = "x86_64")]
 use crate::tokenizer::cpu_features::has_avx2_bmi2;
 use crate::tokenizer::latin_scanner::{scan, LatinWord, ScanResult};
@@ -222,7 +222,7 @@ impl Tokenizer {
     #[inline]
     fn emit<V: TokenVisitor>(&mut self, text: &[u8], word: LatinWord, visitor: &mut V) {
         let LatinWord { start, end, .. } = word;
-        if word.needs_folding {
+        if word.needs_folding || may_be_abbreviation(&text[start..end]) {
             self.emit_latin(start, &text[start..end], visitor);
         } else if end - start <= self.word_bytes_max {
             visitor.tokens(text, &[(start, end)]);

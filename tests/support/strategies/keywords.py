@@ -10,9 +10,20 @@ from hypothesis.strategies import DrawFn, SearchStrategy
 from support.strategies.documents import documents
 
 _WORDS: Final = ("a", "b", "c", "d")
-_NAMES: Final = ("e", "e", "e", "a", "b-c")
+_NAMES: Final = ("e", "e", "e", "a", "b-c", "aB", "d_a")
 _BREAKS: Final = ("<!---->", "<!-- a -->", "<?a b?>")
-_JOINERS: Final = ("", " ", "-", "'", "&#32;", "<![CDATA[]]>", "<![CDATA[ ]]>", "&#x27;")
+_JOINERS: Final = (
+    "",
+    " ",
+    "-",
+    ".",
+    "'",
+    "\u2019",
+    "&#32;",
+    "<![CDATA[]]>",
+    "<![CDATA[ ]]>",
+    "&#x27;",
+)
 _ELEMENTS_MAX: Final = 12
 
 _DOCUMENT_WORDS: Final = (
@@ -33,7 +44,9 @@ def _nested(draw: DrawFn) -> bytes:
     for number, step in enumerate(["open", *steps]):
         if step == "open" and (number == 0 or (opened and parts.count("<") < _ELEMENTS_MAX)):
             opened.append(draw(st.sampled_from(_NAMES)))
-            attribute = draw(st.sampled_from(("", "", "", " x='a'", " c=''", " xml:d='b C'")))
+            attribute = draw(
+                st.sampled_from(("", "", "", " x='a'", " c=''", " xml:d='b C'", " aBC_d='b.c'"))
+            )
             parts += ["<", opened[-1], attribute, ">"]
         elif step == "close" and len(opened) > 1:
             parts.append(f"</{opened.pop()}>")
@@ -63,6 +76,7 @@ nested_documents: Final[SearchStrategy[bytes]] = _nested()
 """Small documents with words at all levels."""
 
 keyword_cases: Final[SearchStrategy[tuple[bytes, list[str]]]] = st.tuples(
-    nested_documents, st.lists(_queries((*_WORDS, "x", "e")), min_size=1, max_size=6)
+    nested_documents,
+    st.lists(_queries((*_WORDS, "x", "e", "ab", "a.b", "a'b")), min_size=1, max_size=6),
 ) | st.tuples(documents, st.lists(_queries(_DOCUMENT_WORDS), min_size=1, max_size=6))
 """A document of one of the two kinds, and queries of its words."""

@@ -67,21 +67,25 @@ class KeywordQuery:
 def spelled(keyword: str) -> str:
     """A keyword as it is written in a query: a phrase in quotation marks.
 
+    So is a word that begins with syntax, because an accent that is a letter extends any character.
+
     >>> spelled("storm"), spelled("storm surge")
     ('storm', '"storm surge"')
     """
-    return f'"{keyword}"' if PHRASE_SEPARATOR in keyword else keyword
+    is_quoted = PHRASE_SEPARATOR in keyword or keyword.startswith((*_QUOTES, "-"))
+    return f'"{keyword}"' if is_quoted else keyword
 
 
 def words(text: str) -> tuple[str, ...]:
     """Tokenizes a text, as documents and queries are tokenized.
 
     Words are the segments of UAX #29 that contain a letter or digit, within each run of text
-    between white space; they are case-folded. Words longer than
+    between white space; they are case-folded, apostrophes are unified, and abbreviations have no
+    dots. Words longer than
     :data:`~penstock.language.limits.WORD_BYTES_MAX` bytes are skipped.
 
-    >>> words("Don't panic: 3.14 STRASSEN, Straße, event_code, news-item")
-    ("don't", 'panic', '3.14', 'strassen', 'strasse', 'event_code', 'news', 'item')
+    >>> words("Don’t panic: 3.14 STRASSEN, Straße, U.S.A., event_code, news-item")
+    ("don't", 'panic', '3.14', 'strassen', 'strasse', 'usa', 'event_code', 'news', 'item')
     """
     if native is not None:
         # The native core does not accept lone surrogates; the reference skips them, too.

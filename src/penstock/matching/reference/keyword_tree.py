@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 
 from penstock.documents import EndElement, Event, Name, Span, StartElement, Text
 from penstock.language.keywords.query import PHRASE_SEPARATOR
-from penstock.language.keywords.reference.tokenizer import words_of_any_length
+from penstock.language.keywords.reference.tokenizer import words_of_any_length, words_of_name
 
 
 @dataclass(slots=True, eq=False)
@@ -28,7 +28,8 @@ class Element:
     span: Span
     """From start tag to end tag; final once the element is closed."""
     sequences: list[list[str]] = field(default_factory=list)
-    """The words of its name, of each attribute's name and value, and of each text between two tags.
+    """The words of its name and of each attribute's name, as a whole and of its parts; the words of
+    each attribute's value and of each text between two tags.
     Those that are too long for a query count, because the words around them are not adjacent."""
     texts: list[Span] = field(default_factory=list)
     """The spans of its own text."""
@@ -79,9 +80,9 @@ def keyword_tree(events: Iterable[Event]) -> list[Element]:
                 element = Element(
                     len(elements), event.name, event.namespaces, event.span, parent, event.span
                 )
-                element.sequences.append(words_of_any_length(event.name.local))
+                element.sequences += words_of_name(event.name.local)
                 for attribute in event.attributes:
-                    element.sequences.append(words_of_any_length(attribute.name.local))
+                    element.sequences += words_of_name(attribute.name.local)
                     element.sequences.append(words_of_any_length(attribute.value))
                 if parent is not None:
                     parent.children.append(element)

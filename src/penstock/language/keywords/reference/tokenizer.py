@@ -28,6 +28,14 @@ _CLASS = regex.compile("|".join(rf"(?P<{name}>\p{{WB={name}}})" for name in _CLA
 _PICTOGRAPH = regex.compile(r"\p{Extended_Pictographic}")
 _LETTER_OR_DIGIT = regex.compile(r"[\p{Alphabetic}\p{N}]")
 _RUN = regex.compile(r"\P{White_Space}+")
+_APOSTROPHES: Final = str.maketrans(dict.fromkeys("\u2018\u2019\uff07", "'"))
+"""Quotation marks that are used as apostrophes inside words."""
+_ABBREVIATION = regex.compile(r"\p{Alphabetic}(?:\.\p{Alphabetic})+")
+_BETWEEN_PARTS = regex.compile(
+    r"_|(?<=[\p{Lowercase}\p{N}])(?=\p{Uppercase})"
+    r"|(?<=\p{Uppercase})(?=\p{Uppercase}\p{Lowercase})"
+)
+"""Between the parts of a name such as ``eventCode``, ``event_code`` or ``XMLEvent``."""
 
 _IGNORED: Final = frozenset({"Extend", "Format", "ZWJ"})
 _LETTER: Final = frozenset({"ALetter", "Hebrew_Letter"})
@@ -61,8 +69,20 @@ def words_of_run(run: str) -> Iterator[str]:
 
 
 def folded(word: str) -> str:
-    """The common form of spellings that differ only in case or in the encoding of accents."""
-    return unicodedata.normalize("NFC", word.casefold())
+    """The common form of spellings that differ only in case, in the encoding of accents, in the
+    apostrophe, or in the dots of an abbreviation."""
+    plain = unicodedata.normalize("NFC", word.translate(_APOSTROPHES).casefold())
+    return plain.replace(".", "") if _ABBREVIATION.fullmatch(plain) else plain
+
+
+def words_of_name(name: str) -> list[list[str]]:
+    """The case-folded words of a name, and those of its parts if it has several.
+
+    >>> words_of_name("XMLEvent_code")
+    [['xmlevent_code'], ['xml', 'event', 'code']]
+    """
+    parts = _BETWEEN_PARTS.sub(" ", name)
+    return [words_of_any_length(text) for text in (name, parts)[: 1 + (parts != name)]]
 
 
 def is_short(word: str) -> bool:
