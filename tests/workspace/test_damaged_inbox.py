@@ -6,6 +6,7 @@ import os
 import shutil
 import struct
 from collections.abc import Callable, Iterator
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pyarrow as pa
@@ -25,6 +26,8 @@ from penstock.workspace.journal import (
     journal_files,
 )
 from penstock.workspace.journal_scanner import Found, JournalScanner, Missing
+from penstock.workspace.retention import removals
+from penstock.workspace.retention_policy import RetentionPolicy
 from python_targets import journal_files as journal_target
 
 
@@ -335,3 +338,35 @@ def test_an_entry_that_memory_does_not_suffice_for_is_not_damaged(
     (receipt,) = workspace.inbox.publish_each([document(7)])
     assert receipt.sequence == 7
     assert scanned(workspace) == [1, 2, 3, 4, 5, 6, 7]
+
+
+def test_a_file_kept_aside_is_removed_when_its_documents_are_restored(
+    workspace: Workspace, tmp_path: Path
+) -> None:
+    for path in journal_files(workspace.inbox.folder):
+        shutil.copy(path, tmp_path)
+        flip_payload(path)
+    scanned(workspace)
+    kept, other = sorted(workspace.inbox.damaged_folder.iterdir())
+    later = datetime.now(UTC) + timedelta(days=2)
+    policy = RetentionPolicy()
+    assert removals(workspace, policy=policy, now=later) == []
+    assert workspace.inbox.restore(tmp_path / kept.name) == 1
+    (removal,) = removals(workspace, policy=policy, now=later)
+    assert (removal.count, removal.bytes) == (1, kept.stat().st_size)
+    removal.remove()
+    assert list(workspace.inbox.damaged_folder.iterdir()) == [other]
+
+
+def test_a_file_kept_aside_stays_if_it_is_damaged_again_before_its_removal(
+    workspace: Workspace, tmp_path: Path
+) -> None:
+    path = journal_files(workspace.inbox.folder)[0]
+    shutil.copy(path, tmp_path)
+    flip_payload(path)
+    scanned(workspace)
+    workspace.inbox.restore(tmp_path / path.name)
+    files = workspace.inbox.restored_files()
+    workspace.inbox.record_damage(Missing(1, 1, path, "the checksum of an entry is wrong"))
+    workspace.inbox.remove_restored_files(files)
+    assert files == list(workspace.inbox.damaged_folder.iterdir())

@@ -309,6 +309,21 @@ class Inbox:
         # The stream does not read these documents again: only the record says that they wait.
         self._index.sync()
 
+    def restored_files(self) -> list[Path]:
+        """The files kept aside whose damaged documents are all restored."""
+        with self._index.read_transaction() as connection:
+            names = connection.execute(
+                "SELECT file FROM damaged WHERE file <> '' GROUP BY file HAVING min(restored)"
+            ).fetchall()
+        paths = [self.damaged_folder / name for (name,) in names]
+        return sorted(path for path in paths if path.exists())
+
+    def remove_restored_files(self, files: Iterable[Path]) -> None:
+        """Remove files kept aside, except those with documents that were damaged since."""
+        with file_lock(self._lock, wait=True):  # no file is kept aside meanwhile
+            for path in set(files).intersection(self.restored_files()):
+                path.unlink()
+
     def restore(self, path: Path) -> int:
         """Publish damaged documents again, from an undamaged copy of their file.
 

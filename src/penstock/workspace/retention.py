@@ -60,6 +60,7 @@ def removals(workspace: Workspace, *, policy: RetentionPolicy, now: datetime) ->
     """
     found = [
         *file_removals(workspace, now=now),
+        _restored_files(workspace, now),
         _files("unused index files", _unused_indexes(workspace, now)),
         _files("unused mapping files", _unused_mappings(workspace, now)),
         *_row_removals(workspace, policy, now),
@@ -107,6 +108,17 @@ def processed_files(layout: WorkspaceLayout) -> list[Path]:
         for path, following in itertools.pairwise(files)
         if first_sequence(following) <= last + 1
     ]
+
+
+def _restored_files(workspace: Workspace, now: datetime) -> Removal:
+    """Inbox files that were kept aside because of damaged documents, which are restored."""
+    files = _old(workspace.inbox.restored_files(), now)
+    return Removal(
+        "damaged inbox files whose documents are restored",
+        len(files),
+        sum(map(_size, files)),
+        partial(workspace.inbox.remove_restored_files, files),
+    )
 
 
 def _row_removals(workspace: Workspace, policy: RetentionPolicy, now: datetime) -> list[Removal]:
