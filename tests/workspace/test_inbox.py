@@ -6,6 +6,7 @@ import contextlib
 import multiprocessing
 import os
 import random
+import shutil
 import signal
 import sqlite3
 import subprocess
@@ -344,6 +345,28 @@ def test_documents_of_a_killed_process_come_first(workspace: Workspace) -> None:
     )
     workspace.publish(documents(1))
     assert [row["document"] == "me/1" for row in rows_in(workspace)] == [True, False]
+
+
+def test_an_index_that_is_missing_can_be_restored_from_a_backup(
+    workspace: Workspace, tmp_path: Path
+) -> None:
+    workspace.publish(documents(2))
+    workspace.close()
+    path = workspace.path / "inbox.sqlite"
+    backup = shutil.copy(path, tmp_path)
+    with Workspace.open(workspace.path) as again:
+        again.publish(documents(4))
+    path.unlink()
+    for read_only in (False, True):
+        with pytest.raises(PenstockError) as caught:
+            Workspace.open(workspace.path, read_only=read_only)
+        assert caught.value.code == "workspace.damaged"
+        assert not path.exists()
+    shutil.copy(backup, path)
+    with Workspace.open(workspace.path) as again:
+        assert again.publish(documents(5)) == Published(1, 4)
+        assert [row["sequence"] for row in rows_in(again)] == [1, 2, 3, 4, 5]
+        assert again.inbox.damaged() == []
 
 
 def test_publishing_costs_the_same_whatever_is_in_the_inbox(

@@ -22,8 +22,8 @@ ERRORS: dict[str, ErrorSpec] = {
     ),
     "workspace.damaged": ErrorSpec(
         WorkspaceError,
-        "the subscription database is damaged or not an SQLite file",
-        "Restore `penstock.sqlite` from a backup; the other folders do not depend on it.",
+        "a database of the workspace is missing, damaged or not an SQLite file",
+        "Restore the file from a backup; the folders of the workspace do not depend on it.",
     ),
     "journal.damaged": ErrorSpec(
         WorkspaceError,

@@ -9,6 +9,7 @@ from types import TracebackType
 from typing import Final, Self
 
 from penstock.documents import Document
+from penstock.errors import error
 from penstock.workspace import database
 from penstock.workspace.current_version import CurrentVersion
 from penstock.workspace.database import Database
@@ -113,6 +114,9 @@ class Workspace(WorkspaceLayout):
         """
         folder = Path(path).absolute()
         opened, old_format = database.open_existing(folder / DATABASE, read_only=read_only)
+        if not (folder / FILE).is_file():  # SQLite would create an empty one
+            opened.close()
+            raise error("workspace.damaged", f"{folder / FILE} is missing")
         if old_format < PRIVATE_SINCE:
             make_private(folder, _PRIVATE_NAMES)
         return cls(folder, opened, read_only=read_only)
