@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import errno
 import multiprocessing
 import os
 import random
@@ -463,8 +464,6 @@ def test_a_file_that_retention_has_removed_needs_no_flush(
 def test_a_full_disk_publishes_no_part_of_a_file(
     workspace: Workspace, monkeypatch: pytest.MonkeyPatch, number: str
 ) -> None:
-    import errno
-
     workspace.publish(documents(1))
 
     def write_a_part(descriptor: int, content: bytes, offset: int) -> int:
@@ -480,6 +479,23 @@ def test_a_full_disk_publishes_no_part_of_a_file(
     assert caught.value.code == "workspace.full"
     assert len(rows_in(workspace)) == 1
     assert workspace.publish(documents(3)) == Published(2, 1)
+
+
+def test_a_disk_that_turns_out_to_be_full_in_the_flush_is_reported(
+    workspace: Workspace, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Network file systems report it then."""
+
+    def fail(_: Path) -> None:
+        raise OSError(errno.EDQUOT, "the quota is exceeded")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(inbox, "sync_file", fail)
+        with pytest.raises(PenstockError) as caught:
+            workspace.publish(documents(1))
+    assert caught.value.code == "workspace.full"
+    workspace.publish(documents(2))
+    assert [row["sequence"] for row in rows_in(workspace)] == [1, 2]
 
 
 def test_a_limit_on_file_sizes_is_reported_as_a_full_disk(workspace: Workspace) -> None:

@@ -40,7 +40,12 @@ from penstock.workspace.journal import (
     journal_files,
     size_with_header,
 )
-from penstock.workspace.journal_appender import JournalAppender, catch_up, is_indexed
+from penstock.workspace.journal_appender import (
+    JournalAppender,
+    catch_up,
+    full_disk_translated,
+    is_indexed,
+)
 from penstock.workspace.journal_scanner import JournalScanner, Missing
 from penstock.workspace.limits import (
     DOCUMENT_BYTES_MAX,
@@ -391,7 +396,8 @@ class Inbox:
         """Flush the journal to disk, up to a position."""
         if position.file:
             # Retention removes a file once its documents are in the tables.
-            with contextlib.suppress(FileNotFoundError):
+            # Some file systems notice only now that the disk is full.
+            with contextlib.suppress(FileNotFoundError), full_disk_translated(self.folder):
                 sync_file(self.folder / position.file)
 
 

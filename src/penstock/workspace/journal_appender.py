@@ -37,6 +37,17 @@ from penstock.workspace.published_identities import Position
 _DISK_FULL: Final = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG}
 
 
+@contextlib.contextmanager
+def full_disk_translated(folder: Path) -> Iterator[None]:
+    """Translates what the file system raises on a full disk."""
+    try:
+        yield
+    except OSError as failure:
+        if failure.errno in _DISK_FULL:
+            raise error("workspace.full", f"{folder}: {failure.strerror}") from failure
+        raise
+
+
 class JournalAppender:
     """Appends entries to the journal, within the lock and a transaction of the index."""
 
@@ -59,15 +70,11 @@ class JournalAppender:
         The sequence number of the first document; the others follow consecutively.
         """
         first = self.position.next
-        try:
+        with full_disk_translated(self._folder):
             for start, end in _entries(documents):
                 notes = {"replays": list(replays[start:end])} if replays else {}
                 rows = document_rows(documents[start:end], first + start)
                 self._append_entry(rows, notes)
-        except OSError as failure:
-            if failure.errno in _DISK_FULL:
-                raise error("workspace.full", f"{self._folder}: {failure.strerror}") from failure
-            raise
         return first
 
     @property
