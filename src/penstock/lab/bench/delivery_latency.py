@@ -188,7 +188,7 @@ def _add_figures(
     since = times - times.min()
     part = min(MINUTE, setting.seconds / 3)
     first, last = found[since < part], found[since >= setting.seconds - part]
-    rate = len(found) / max(since.max(), setting.seconds)
+    rate = len(found) / max(float(since.max()), setting.seconds)
     results.values["latency_p50"] = float(np.percentile(found, 50))
     results.values["latency_p99"] = float(np.percentile(found, 99))
     results.values["latency_growth"] = float(np.percentile(last, 50) / np.percentile(first, 50))
