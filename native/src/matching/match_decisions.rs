@@ -554,8 +554,10 @@ impl MatchDecisions {
         node: u32,
     ) {
         let restriction = automaton.restriction.as_ref();
-        let mut nodes = vec![node];
-        while let Some(node) = nodes.pop() {
+        let mut first = Some(node);
+        // Allocates nothing if `node` was visited before, as it usually was.
+        let mut nodes = Vec::new();
+        while let Some(node) = first.take().or_else(|| nodes.pop()) {
             if work.is_spent() {
                 return;
             }

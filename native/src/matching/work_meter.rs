@@ -15,6 +15,9 @@ use crate::path_index::segment::Segment;
 /// Steps to attribute some steps.
 const STEPS_PER_ATTRIBUTION: i64 = 2;
 
+/// Steps to find out that a trie node was dropped.
+const STEPS_PER_DROPPED_NODE: i64 = 8;
+
 /// The steps of a document so far.
 #[derive(Default)]
 pub(super) struct WorkMeter {
@@ -61,10 +64,14 @@ impl WorkMeter {
     /// dropped: only the classes after it depend on it.
     #[inline]
     pub fn allows_node(&mut self, node: u32) -> bool {
-        match &mut self.attribution {
-            Some(attribution) => attribution.allows_node(node, self.node_quota),
-            None => true,
+        let Some(attribution) = &mut self.attribution else {
+            return true;
+        };
+        let is_allowed = attribution.allows_node(node, self.node_quota);
+        if !is_allowed {
+            self.remaining -= STEPS_PER_DROPPED_NODE;
         }
+        is_allowed
     }
 
     /// Steps that are left.

@@ -177,7 +177,7 @@ impl<'a> Selection<'a> {
         let linked = self.propagation.steps[step];
         self.propagation.work.spend(
             linked.query,
-            STEPS_PER_BINDING * (2 + linked.step.children.len() as u64),
+            STEPS_PER_BINDING * (2 + linked.step.children.len() + linked.step.atoms.len()) as u64,
         );
         let binding = self.propagation.nodes.push_binding(step, linked, target);
         for &attribute in &linked.step.predicate_attributes {

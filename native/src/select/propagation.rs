@@ -49,7 +49,12 @@ impl<'a> Propagation<'a> {
                 .collect(),
             selected_bytes: 0,
             steps,
-            work: QueryWork::new(selectors.len(), options.steps_max),
+            work: QueryWork::new(
+                selectors
+                    .iter()
+                    .map(|selector| selector.preparation_steps()),
+                options.steps_max,
+            ),
         }
     }
 

@@ -19,11 +19,12 @@ pub(super) struct QueryWork {
 }
 
 impl QueryWork {
-    /// No steps of `queries` queries.
-    pub fn new(queries: usize, steps_max: u64) -> Self {
+    /// The steps to prepare each query.
+    pub fn new(preparations: impl Iterator<Item = usize>, steps_max: u64) -> Self {
+        let by_query: Vec<u64> = preparations.map(|steps| steps as u64).collect();
         Self {
-            by_query: vec![0; queries],
-            spent: 0,
+            spent: by_query.iter().sum(),
+            by_query,
             steps_max,
         }
     }

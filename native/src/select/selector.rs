@@ -13,7 +13,7 @@ use super::accumulator::{ComparedValue, Side};
 use super::predicate::{Formula, Predicate};
 
 /// Steps to prepare the evaluation of a step.
-const STEPS_PER_PREPARED_STEP: usize = 16;
+const STEPS_PER_PREPARED_STEP: usize = 32;
 
 /// A compiled query. It is immutable, so threads and documents can share it.
 #[derive(Clone, Debug)]
