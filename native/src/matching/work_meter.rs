@@ -16,7 +16,7 @@ use crate::path_index::segment::Segment;
 const STEPS_PER_ATTRIBUTION: i64 = 2;
 
 /// Steps to find out that a trie node was dropped.
-const STEPS_PER_DROPPED_NODE: i64 = 8;
+const STEPS_PER_DROPPED_NODE: i64 = 4;
 
 /// The steps of a document so far.
 #[derive(Default)]
