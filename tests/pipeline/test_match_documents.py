@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from datetime import timedelta
 from pathlib import Path
 
@@ -11,6 +11,7 @@ from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, SparkSession
 
 from penstock.errors import PenstockError
+from penstock.matching import KeywordIndex, SubscriptionIndex
 from penstock.native import native
 from penstock.pipeline import spark_schemas
 from penstock.pipeline.document_matching import match_documents, matches_of
@@ -51,6 +52,27 @@ def test_matches_are_those_of_the_matcher(documents: DataFrame, tmp_path: Path) 
     version = write_version(str(tmp_path), subscription_table(QUERIES))
     outcomes = match_documents(documents, version)
     assert pairs(outcomes) == expected_matches(QUERIES, document_table(CONTENTS))
+
+
+@pytest.mark.parametrize("make", [SubscriptionIndex, KeywordIndex])
+def test_an_index_gives_the_same_as_a_version_of_its_subscriptions(
+    documents: DataFrame, tmp_path: Path, make: type[SubscriptionIndex | KeywordIndex]
+) -> None:
+    is_keywords = make is KeywordIndex
+    queries = {
+        name: query for name, query in QUERIES.items() if name.startswith("dora") == is_keywords
+    }
+    index = make()
+    index.add_many(list(queries), list(queries.values()))
+    version = write_version(str(tmp_path), subscription_table(queries))
+
+    def rows(outcomes: DataFrame) -> Sequence[object]:
+        matches = matches_of(outcomes).drop("subscriber").orderBy("document", "subscription")
+        return matches.collect()
+
+    found = match_documents(documents, index, fragments=True)
+    assert rows(found) == rows(match_documents(documents, version, fragments=True))
+    assert {row.subscriber for row in matches_of(found).collect()} == {""}
 
 
 @pytest.mark.parametrize("shards", [2, 5])
@@ -143,13 +165,13 @@ def test_subscriptions_match_from_their_start_until_they_expire(
 
 @pytest.mark.parametrize(
     ("arguments", "code"),
-    [({"versions": []}, "pipeline.versions"), ({"mode": "LENIENT"}, "pipeline.mode")],
+    [({"subscriptions": []}, "pipeline.versions"), ({"mode": "LENIENT"}, "pipeline.mode")],
 )
 def test_invalid_arguments_are_refused_immediately(
     documents: DataFrame, arguments: dict[str, object], code: str
 ) -> None:
     with pytest.raises(PenstockError) as refused:
-        match_documents(documents, **{"versions": "x", **arguments})  # type: ignore[arg-type]
+        match_documents(documents, **{"subscriptions": "x", **arguments})  # type: ignore[arg-type]
     assert refused.value.code == code
 
 

@@ -19,7 +19,13 @@ ERRORS: dict[str, ErrorSpec] = {
     "pipeline.versions": ErrorSpec(
         PipelineError,
         "no version of the subscriptions was given to match against",
-        "Pass the URI of an index version, or the URIs of its shards.",
+        "Pass the URI of an index version, or the URIs of its shards, or an index.",
+    ),
+    "pipeline.index-size": ErrorSpec(
+        PipelineError,
+        "an index is too large to be sent to the workers with every task",
+        "Keep the subscriptions in a workspace, or write them with `write_version`, and pass the"
+        " URI of the version.",
     ),
     "pipeline.columns": ErrorSpec(
         PipelineError,

@@ -25,6 +25,7 @@ from penstock.matching.batch import error_array
 from penstock.mediation import MappingChooser
 from penstock.pipeline.document_mappings import NO_MAPPINGS, BatchMappings, choose_mappings
 from penstock.pipeline.fragment_rows import FragmentRows
+from penstock.pipeline.sent_index import OpenIndex
 from penstock.workspace.index_versions import OpenVersion
 from penstock.workspace.limits import DELIVERY_FRAGMENTS_MAX
 from penstock.workspace.table_schemas import TIME
@@ -96,7 +97,7 @@ class BatchOutcomes:
 
 
 class BatchMatcher:
-    """Matches batches against one index version.
+    """Matches batches against one index version or index.
 
     Parameters
     ----------
@@ -110,7 +111,7 @@ class BatchMatcher:
 
     def __init__(
         self,
-        version: OpenVersion,
+        version: OpenVersion | OpenIndex,
         at: datetime | None = None,
         chooser: MappingChooser | None = None,
     ) -> None:
@@ -169,7 +170,7 @@ class BatchMatcher:
         else:
             matches = self.version.matcher.match_batch(contents, headers)
         ids: Any = matches.ids.values
-        rows_of_ids = pc.cast(ids.dictionary, pa.int64()).to_numpy(zero_copy_only=False)
+        rows_of_ids = self.version.numbers_of(ids.dictionary)
         subscription_rows = rows_of_ids[ids.indices.to_numpy(zero_copy_only=False)]
         offsets = matches.ids.offsets.to_numpy(zero_copy_only=False)
         document_rows = np.repeat(np.arange(len(contents)), np.diff(offsets))
@@ -188,7 +189,10 @@ class BatchMatcher:
         )
 
     def _set_aside(self, matches: BatchMatches) -> Mapping[int, Numbers]:
-        rows = {row: np.array(ids, np.int64) for row, ids in matches.set_aside.items()}
+        rows = {
+            row: self.version.numbers_of(pa.array(ids, pa.string()))
+            for row, ids in matches.set_aside.items()
+        }
         if self._active is None:
             return rows
         return {row: numbers[self._active[numbers]] for row, numbers in rows.items()}
@@ -274,7 +278,7 @@ class BatchMatcher:
                 continue
             row = int(outcomes.document_rows[of_document[0]])
             document: Any = contents[row]
-            ids = [str(number) for number in outcomes.subscription_rows[of_document]]
+            ids = self.version.ids_of(outcomes.subscription_rows[of_document])
             mapping = outcomes.mappings.of(row)
             content = document.as_py()
             try:

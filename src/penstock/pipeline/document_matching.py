@@ -14,10 +14,12 @@ from pyspark.sql.pandas.types import from_arrow_schema
 from pyspark.sql.types import BinaryType, LongType, StructField, StructType
 
 from penstock.documents import Limits
+from penstock.matching import KeywordIndex, SubscriptionIndex
 from penstock.matching.batch import ERROR_TYPE
 from penstock.pipeline.document_columns import own_columns
 from penstock.pipeline.partition_matcher import MatchedSlice, PartitionMatcher
 from penstock.pipeline.run_config import Mode, RunConfig
+from penstock.pipeline.sent_index import SentIndex
 from penstock.pipeline.shards import ROW, SHARD, check_versions, open_on_driver, with_shards
 from penstock.workspace.table_schemas import DOCUMENTS, MATCHES, UNKNOWN_ELEMENTS
 
@@ -45,7 +47,7 @@ _RESERVED: Final = frozenset({"matches", "error", UNKNOWN_ELEMENTS.name, "set_as
 
 def match_documents(
     documents: DataFrame,
-    versions: str | Sequence[str],
+    subscriptions: str | Sequence[str] | SubscriptionIndex | KeywordIndex,
     *,
     fragments: bool = False,
     keep_content: bool = False,
@@ -62,9 +64,10 @@ def match_documents(
         A DataFrame with the columns of :data:`penstock.pipeline.spark_schemas.DOCUMENTS`, such as
         the readers of :mod:`penstock.pipeline.readers` return. It may have other columns, which are
         part of the result with their types.
-    versions
-        The URI of an index version, or the URIs of its shards. Every document is matched against
-        every shard; the result is the same.
+    subscriptions
+        The URI of an index version, or the URIs of its shards: every document is matched against
+        every shard, and the result is the same. Or an index, which is sent to the workers; its
+        matches have no subscriber, which is then the empty string.
     fragments
         Whether to return the fragments that each query selects.
     keep_content
@@ -93,7 +96,8 @@ def match_documents(
     Raises
     ------
     PipelineError
-        Before a job starts: ``pipeline.columns``, ``pipeline.mode`` or ``pipeline.versions``.
+        Before a job starts: ``pipeline.columns``, ``pipeline.mode``, ``pipeline.versions`` or
+        ``pipeline.index-size``.
     IndexFileError
         Before a job starts: ``index.missing``, ``index.damaged``, ``index.not-an-index`` or
         ``index.too-new``. On Spark Connect the files of plain paths are the server's, so they are
@@ -117,9 +121,13 @@ def match_documents(
     ('cheap', 'anna')
     """
     own = own_columns(documents.schema, _RESERVED)
-    shards = check_versions(versions)
     config = RunConfig(mode=mode, limits=limits)
-    open_on_driver(documents.sparkSession, shards)
+    shards: Sequence[str | SentIndex]
+    if isinstance(subscriptions, SubscriptionIndex | KeywordIndex):
+        shards = [SentIndex.of(subscriptions)]
+    else:
+        shards = uris = check_versions(subscriptions)
+        open_on_driver(documents.sparkSession, uris)
     matcher = PartitionMatcher(
         shards=shards,
         mappings=mappings,

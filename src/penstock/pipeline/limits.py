@@ -61,6 +61,10 @@ QUARANTINE_ROUNDS_MAX: Final[int] = 8
 then the batch fails. One further run is the rule, since all such documents are searched for at
 once."""
 
+SENT_INDEX_BYTES_MAX: Final[int] = 64 << 20
+"""Bytes of an index that is passed to ``match_documents`` itself, not by the URI of a version: it
+is sent to the workers with each task. About 300,000 subscriptions."""
+
 SHARDS_MAX: Final[int] = 256
 """Shards of the subscriptions of a workspace: every document is matched against each of them."""
 

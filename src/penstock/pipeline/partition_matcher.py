@@ -19,8 +19,10 @@ from penstock.pipeline.batch_matcher import (
 )
 from penstock.pipeline.quarantine import Quarantine
 from penstock.pipeline.run_config import RunConfig
+from penstock.pipeline.sent_index import OpenIndex, SentIndex
 from penstock.pipeline.shards import split_by_shard
-from penstock.pipeline.worker_cache import cached_mappings, cached_version
+from penstock.pipeline.worker_cache import cached_index, cached_mappings, cached_version
+from penstock.workspace.index_versions import OpenVersion
 
 
 class MatchedSlice(NamedTuple):
@@ -38,8 +40,8 @@ class MatchedSlice(NamedTuple):
 class PartitionMatcher:
     """Matches partitions. Sent to the workers, so it holds plain values only."""
 
-    shards: Sequence[str]
-    """The URIs of the index versions."""
+    shards: Sequence[str | SentIndex]
+    """The URIs of the index versions, or one index."""
     mappings: str | None
     """The URI of the mappings; ``None`` to match documents without mappings."""
     at: datetime | None
@@ -60,7 +62,7 @@ class PartitionMatcher:
         for batch in batches:
             for part in split_by_bytes(batch):
                 for shard, documents in split_by_shard(part):
-                    version = cached_version(self.shards[shard], limits=self.config.limits)
+                    version = self._open(self.shards[shard])
                     chooser = None if self.mappings is None else cached_mappings(self.mappings)
                     matcher = BatchMatcher(version, self.at, chooser)
                     outcomes = matcher.match(documents, self.quarantine.refusals(documents))
@@ -69,6 +71,11 @@ class PartitionMatcher:
                     if self.config.mode == "FAILFAST":
                         _raise_first_error(documents, outcomes)
                     yield MatchedSlice(shard, documents, matcher, outcomes, fragments)
+
+    def _open(self, shard: str | SentIndex) -> OpenVersion | OpenIndex:
+        if isinstance(shard, SentIndex):
+            return cached_index(shard, limits=self.config.limits)
+        return cached_version(shard, limits=self.config.limits)
 
 
 def _raise_first_error(documents: pa.RecordBatch, outcomes: BatchOutcomes) -> None:

@@ -13,6 +13,7 @@ from typing import Any
 from penstock.documents import Limits
 from penstock.mediation import MappingCache, MappingChooser
 from penstock.pipeline.limits import OPEN_VERSIONS_MAX
+from penstock.pipeline.sent_index import OpenIndex, SentIndex
 from penstock.workspace.index_version_files import StoredVersion
 from penstock.workspace.index_versions import IndexLineage, OpenVersion
 from penstock.workspace.mapping_versions import read_mappings
@@ -47,6 +48,24 @@ class VersionCache:
         return version
 
 
+class SentIndexCache:
+    """Open indexes that were sent with a task, by digest."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._indexes: OrderedDict[tuple[str, Limits], OpenIndex] = OrderedDict()
+
+    def open(self, sent: SentIndex, limits: Limits) -> OpenIndex:
+        """The index, opened unless it is in the cache."""
+        with self._lock:
+            index = self._indexes.get((sent.digest, limits))
+            if index is None:
+                index = self._indexes[sent.digest, limits] = sent.open(limits)
+            self._indexes.move_to_end((sent.digest, limits))
+            _evict_oldest(self._indexes)
+            return index
+
+
 class MappingVersionCache:
     """Open mapping versions. They share the mappings that were parsed for any of them."""
 
@@ -67,6 +86,7 @@ class MappingVersionCache:
 
 
 _versions = VersionCache()
+_indexes = SentIndexCache()
 _mappings = MappingVersionCache()
 
 
@@ -79,6 +99,11 @@ def cached_version(uri: str, *, limits: Limits | None = None) -> OpenVersion:
         ``index.missing``, ``index.damaged``, ``index.not-an-index`` or ``index.too-new``.
     """
     return _versions.open(uri, Limits() if limits is None else limits)
+
+
+def cached_index(sent: SentIndex, *, limits: Limits | None = None) -> OpenIndex:
+    """An index that was sent with a task, from this process's cache."""
+    return _indexes.open(sent, Limits() if limits is None else limits)
 
 
 def cached_mappings(uri: str) -> MappingChooser:

@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
@@ -43,6 +44,17 @@ class OpenVersion:
     """The rows, in at most two chunks. Includes removed rows, which no match refers to."""
     mediated: MediatedMatcher
     """The same matcher, for documents that have a mapping."""
+
+    @staticmethod
+    def numbers_of(ids: pa.Array[Any]) -> npt.NDArray[np.int64]:
+        """The row numbers of the matcher's ids."""
+        numbers: npt.NDArray[np.int64] = pc.cast(ids, pa.int64()).to_numpy(zero_copy_only=False)
+        return numbers
+
+    @staticmethod
+    def ids_of(numbers: npt.NDArray[np.int64]) -> list[str]:
+        """The matcher's ids of row numbers."""
+        return [str(number) for number in numbers]
 
     def rows(
         self, numbers: pa.Array[pa.Int64Scalar], columns: Sequence[str] = SUBSCRIPTIONS.names
