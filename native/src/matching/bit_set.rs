@@ -28,6 +28,13 @@ impl BitSet {
         self.insert(number)
     }
 
+    /// Whether it contains a number of any size.
+    #[inline]
+    pub fn contains_growing(&self, number: u32) -> bool {
+        let word = self.0.get(number as usize / 64);
+        word.is_some_and(|word| word >> (number % 64) & 1 == 1)
+    }
+
     /// Removes all numbers.
     pub fn clear(&mut self) {
         self.0.fill(0);

@@ -206,8 +206,23 @@ impl ConditionTable {
 
     /// Computes the conditions of a path, if they are unknown. Counts the steps once per document,
     /// whether they were known or not.
-    #[inline]
+    #[inline(always)]
     pub fn prepare(
+        &mut self,
+        segment: &Segment,
+        automaton: &mut Automaton,
+        path: u32,
+        work: &mut WorkMeter,
+    ) {
+        let is_known =
+            automaton.paths[path as usize].conditions.start != PathConditions::UNKNOWN.start;
+        if !is_known || !self.counted_paths.contains_growing(path) {
+            self.prepare_first(segment, automaton, path, work);
+        }
+    }
+
+    #[inline(never)]
+    fn prepare_first(
         &mut self,
         segment: &Segment,
         automaton: &mut Automaton,

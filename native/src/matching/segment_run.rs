@@ -255,6 +255,8 @@ impl SegmentRun {
         }
     }
 
+    // Not inlined, so that `text` is, into the reader's loop: most texts are not used.
+    #[inline(never)]
     fn collect_text(&mut self, segment: &Segment, piece: &str) {
         if self.memo.is_recording_children_of(self.elements.depth()) {
             self.memo.abandon(); // it may join the text that follows the subtree
