@@ -86,7 +86,7 @@ impl SegmentRun {
     /// The classes that do not match as far as is known, because their evaluation was dropped.
     pub(super) fn dropped_classes(&mut self, segment: &Segment) -> Vec<u32> {
         let attribution = self.elements.work.take_attribution();
-        let mut nodes: Vec<u32> = attribution.dropped.into_iter().collect();
+        let mut nodes: Vec<u32> = attribution.dropped().collect();
         let mut classes = Vec::new();
         while let Some(node) = nodes.pop() {
             if node & DIRECT_CLASS != 0 {

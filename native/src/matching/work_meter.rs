@@ -6,9 +6,8 @@
 //! number. While much of the budget is left, steps are only counted; past a threshold they are also
 //! attributed, so that documents within their budget pay nothing for it.
 
-use hashbrown::HashSet;
-
 use crate::events::{Stop, WORK_SPENT};
+use crate::matching::bit_set::BitSet;
 use crate::matching::segment_run::WorkBudget;
 use crate::path_index::segment::Segment;
 
@@ -40,7 +39,7 @@ pub struct Attribution {
     /// By trie node.
     pub nodes: Vec<u64>,
     /// The trie nodes that exceeded their quota and are no longer evaluated.
-    pub dropped: HashSet<u32, foldhash::fast::RandomState>,
+    dropped: BitSet,
 }
 
 impl WorkMeter {
@@ -129,7 +128,7 @@ impl WorkMeter {
         Attribution {
             operands: vec![0; self.sizes.0],
             nodes: vec![0; self.sizes.1],
-            dropped: HashSet::default(),
+            dropped: BitSet::new(self.sizes.1),
         }
     }
 
@@ -164,6 +163,12 @@ impl WorkMeter {
 }
 
 impl Attribution {
+    /// The trie nodes that were dropped.
+    pub fn dropped(&self) -> impl Iterator<Item = u32> + '_ {
+        let nodes = 0..self.nodes.len() as u32;
+        nodes.filter(|&node| self.dropped.contains(node))
+    }
+
     #[inline(never)]
     fn add_to_operand(&mut self, operand: u32, steps: usize) {
         self.operands[operand as usize] += steps as u64;

@@ -404,6 +404,20 @@ def _small_negations(count: int) -> HostileCase:
     )
 
 
+def _small_disjunctions(count: int) -> HostileCase:
+    document = "<r>" + _nested("ab" * 35, '<b k="1">1</b>' * 35) + "</r>"
+
+    def query(number: int) -> str:
+        either = " or ".join(f"(a{number % 17 + at} and .//b != {number + at})" for at in range(5))
+        return f"//*[{either}]//b[. != {number}]"
+
+    return HostileCase(
+        "a small document: disjunctions of conjunctions",
+        _document(document),
+        tuple(query(at) for at in range(count)),
+    )
+
+
 def _patterns(count: int) -> HostileCase:
     document = "<r>" + _nested("a" * 20, "xy" * 2_000) + "</r>"
     return HostileCase(
@@ -474,6 +488,7 @@ _CASES: tuple[Callable[[int], HostileCase], ...] = (
     _pending,
     _small_document,
     _small_negations,
+    _small_disjunctions,
     _patterns,
     _string_functions,
     _compared_paths,
