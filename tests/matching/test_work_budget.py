@@ -190,3 +190,34 @@ def test_the_steps_of_hostile_documents_are_bounded() -> None:
         matches = index_of(queries).matcher().match(case.document)
         budget = Limits().work * (len(case.document) + 1_000) + 100 * len(queries)
         assert matches.counters.work.steps <= 4.5 * budget, case.name
+
+
+ORDINARY = {
+    "root": "/r",
+    "never": "/nothing",
+    "child": "/r/a",
+    "attribute": "/r/x[@id='7']",
+    "path": "/r/p/q",
+    "attributes": "/a/a[@lang='en']/b",
+}
+
+
+@pytest.mark.parametrize("segments", [1, 4])
+@pytest.mark.parametrize(
+    "case",
+    [case for case in hostile_cases(subscriptions=1_000) if not case.keywords],
+    ids=lambda case: case.name,
+)
+def test_cheap_subscriptions_are_served_beside_any_expensive_ones(
+    case: HostileCase, segments: int
+) -> None:
+    index, alone = SubscriptionIndex(), SubscriptionIndex()
+    index.add_many(list(ORDINARY), list(ORDINARY.values()))
+    alone.add_many(list(ORDINARY), list(ORDINARY.values()))
+    for part in range(segments):
+        numbers = range(part, len(case.queries), segments)
+        index.add_many([str(at) for at in numbers], [case.queries[at] for at in numbers])
+        index.matcher()  # a snapshot: what is added later becomes a segment of its own
+    matches = index.matcher(limits=Limits(work=100)).match(case.document)
+    assert not ORDINARY.keys() & set(matches.set_aside)
+    assert ORDINARY.keys() & set(matches.ids) == set(alone.matcher().match(case.document).ids)

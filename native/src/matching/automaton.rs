@@ -341,8 +341,16 @@ impl Automaton {
     /// steps of a document do not depend on earlier ones. A state is counted once per document.
     #[inline]
     pub fn spend_on_path(&mut self, path: u32, work: &mut WorkMeter) {
-        let LabelPath { state, actions, .. } = self.paths[path as usize];
+        let LabelPath {
+            state,
+            actions,
+            required,
+            ..
+        } = self.paths[path as usize];
         work.spend(LabelPath::required_steps(actions));
+        if let Some(attribution) = work.attribution() {
+            self.required_values.attribute(required, attribution);
+        }
         if self.counted_states.insert_growing(state) {
             work.spend(self.states[state as usize].build_steps as usize);
             if let Some(attribution) = work.attribution() {

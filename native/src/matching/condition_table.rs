@@ -21,7 +21,7 @@ use crate::matching::digest::digest_of;
 use crate::matching::match_bitmap::{masks, Mask, MatchBitmap};
 use crate::matching::operand_value::OperandValue;
 use crate::matching::work_meter::WorkMeter;
-use crate::path_index::segment::{Comparison, Segment, DIRECT_CLASS};
+use crate::path_index::segment::{Comparison, Condition, Segment, DIRECT_CLASS};
 
 type HashTable<K, V> = HashMap<K, V, foldhash::fast::RandomState>;
 
@@ -158,6 +158,12 @@ impl PathConditions {
         count: 0,
         has_any_depth: false,
     };
+
+    /// Whether they are computed.
+    #[inline]
+    fn is_known(self) -> bool {
+        self.start != PathConditions::UNKNOWN.start
+    }
 }
 
 /// An entry: where its probes begin.
@@ -169,6 +175,9 @@ const COVERED_PAST: usize = 32;
 
 /// Steps to compute a condition of a path.
 const STEPS_PER_CONDITION: usize = 24;
+
+/// Steps to find out whether a condition belongs to a class that takes part.
+const STEPS_PER_LOOK: usize = 2;
 
 /// Steps to find an entry and compare a value with the conditions of one comparison.
 const STEPS_PER_PROBE: usize = 8;
@@ -205,20 +214,20 @@ impl ConditionTable {
     }
 
     /// Computes the conditions of a path, if they are unknown. Counts the steps once per document,
-    /// whether they were known or not.
+    /// whether they were known or not. Returns false if the budget is spent: the conditions may then
+    /// be unknown, and the document is about to be stopped.
     #[inline(always)]
+    #[must_use]
     pub fn prepare(
         &mut self,
         segment: &Segment,
         automaton: &mut Automaton,
         path: u32,
         work: &mut WorkMeter,
-    ) {
-        let is_known =
-            automaton.paths[path as usize].conditions.start != PathConditions::UNKNOWN.start;
-        if !is_known || !self.counted_paths.contains_growing(path) {
-            self.prepare_first(segment, automaton, path, work);
-        }
+    ) -> bool {
+        let is_known = automaton.paths[path as usize].conditions.is_known();
+        is_known && self.counted_paths.contains_growing(path)
+            || self.prepare_first(segment, automaton, path, work)
     }
 
     #[inline(never)]
@@ -228,13 +237,41 @@ impl ConditionTable {
         automaton: &mut Automaton,
         path: u32,
         work: &mut WorkMeter,
-    ) {
-        if automaton.paths[path as usize].conditions.start == PathConditions::UNKNOWN.start {
-            automaton.paths[path as usize].conditions = self.add_path(segment, automaton, path);
+    ) -> bool {
+        if work.is_spent() {
+            return false;
         }
-        if self.counted_paths.insert_growing(path) {
+        let is_known = automaton.paths[path as usize].conditions.is_known();
+        let is_uncounted = self.counted_paths.insert_growing(path);
+        let is_attributed = is_uncounted && work.attribution().is_some();
+        if !is_known || is_attributed {
+            self.buffers.collect(segment, automaton, path);
+        }
+        let is_restricted = automaton.restriction.is_some();
+        if !is_known {
+            let slices = self.buffers.slices.iter();
+            let steps = slices.map(|slice| slice.build_steps(is_restricted));
+            let steps = steps.sum::<usize>() + self.buffers.looked_at * STEPS_PER_LOOK;
+            if self.path_steps.len() <= path as usize {
+                self.path_steps.resize(path as usize + 1, 0);
+            }
+            self.path_steps[path as usize] = u32::try_from(steps).unwrap_or(u32::MAX);
+        }
+        if is_uncounted {
             work.spend(self.path_steps[path as usize] as usize);
+            if let Some(attribution) = work.attribution() {
+                for slice in &self.buffers.slices {
+                    attribution.add_to_operand(slice.operand, slice.build_steps(is_restricted));
+                }
+            }
+            if work.is_spent() {
+                return false;
+            }
         }
+        if !is_known {
+            automaton.paths[path as usize].conditions = self.add_path(segment, automaton);
+        }
+        true
     }
 
     /// The entry for an operand of the element at `depth`.
@@ -398,23 +435,8 @@ impl ConditionTable {
 
     /// Adds the conditions of a path.
     #[cold]
-    fn add_path(
-        &mut self,
-        segment: &Segment,
-        automaton: &mut Automaton,
-        path: u32,
-    ) -> PathConditions {
+    fn add_path(&mut self, segment: &Segment, automaton: &mut Automaton) -> PathConditions {
         let mut buffers = std::mem::take(&mut self.buffers);
-        buffers.collect(segment, automaton, path);
-        if self.path_steps.len() <= path as usize {
-            self.path_steps.resize(path as usize + 1, 0);
-        }
-        let conditions = buffers.slices.iter().map(|slice| {
-            let count = (slice.end - slice.start) as usize;
-            count.min(ConditionTable::MERGED_MAX) + 1
-        });
-        let steps = conditions.sum::<usize>() * STEPS_PER_CONDITION;
-        self.path_steps[path as usize] = u32::try_from(steps).unwrap_or(u32::MAX);
         let slices = std::mem::take(&mut buffers.slices);
         let start = self.path_levels.len();
         let first = slices.first().map_or(0, |slice| slice.depth);
@@ -601,11 +623,26 @@ struct ConditionSlice {
     end: u32,
 }
 
+impl ConditionSlice {
+    /// Steps to build its part of an entry. If classes are set aside, all conditions are looked at.
+    fn build_steps(&self, is_restricted: bool) -> usize {
+        let count = (self.end - self.start) as usize;
+        let looked_at = if is_restricted {
+            count * STEPS_PER_LOOK
+        } else {
+            0
+        };
+        (count.min(ConditionTable::MERGED_MAX) + 1) * STEPS_PER_CONDITION + looked_at
+    }
+}
+
 /// Buffers for building an entry, reused to avoid allocations.
 #[derive(Default)]
 struct BuildBuffers {
     alignment: PathAlignment,
     slices: Vec<ConditionSlice>,
+    /// Conditions that were looked at because classes are set aside.
+    looked_at: usize,
     /// Comparison and bit of a class.
     bits: Vec<(u32, u32)>,
     /// Comparison, literal and node.
@@ -622,11 +659,16 @@ impl BuildBuffers {
     /// sorted.
     fn collect(&mut self, segment: &Segment, automaton: &Automaton, path: u32) {
         self.slices.clear();
+        self.looked_at = 0;
         let state = automaton.states[automaton.paths[path as usize].state as usize];
         if state.conditional.is_empty() {
             return;
         }
         let is_aligned = self.alignment.set_path(automaton, path);
+        let restriction = automaton.restriction.as_deref();
+        let takes_part = |condition: &Condition| {
+            restriction.is_none_or(|restriction| restriction.has_node(condition.node))
+        };
         for &node in automaton.list(state.conditional) {
             let mut start = segment.nodes[node as usize].condition;
             for same_step in equal_runs(segment.conditions_of(node), |condition| condition.step) {
@@ -639,6 +681,13 @@ impl BuildBuffers {
                 };
                 for same_operand in equal_runs(same_step, |condition| condition.operand) {
                     let end = start + same_operand.len() as u32;
+                    if restriction.is_some() {
+                        self.looked_at += same_operand.len();
+                    }
+                    if !same_operand.iter().any(takes_part) {
+                        start = end;
+                        continue;
+                    }
                     let mut add = |depth: u32| {
                         self.slices.push(ConditionSlice {
                             depth,

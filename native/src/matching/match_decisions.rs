@@ -192,7 +192,9 @@ impl MatchDecisions {
             conditions,
             ..
         } = cache;
-        conditions.prepare(segment, automaton, path, &mut elements.work);
+        if !conditions.prepare(segment, automaton, path, &mut elements.work) {
+            return Ok(());
+        }
         let of_path = automaton.paths[path as usize].conditions;
         // First find all entries, then probe all of them, so that their cache misses overlap.
         for (at, attribute) in elements.attributes.list().iter().enumerate().rev() {
@@ -342,7 +344,9 @@ impl MatchDecisions {
             conditions,
             ..
         } = &mut *cache;
-        conditions.prepare(segment, automaton, path, &mut elements.work);
+        if !conditions.prepare(segment, automaton, path, &mut elements.work) {
+            return;
+        }
         let of_path = automaton.paths[path as usize].conditions;
         let start = elements.open()[depth].first_value;
         let (values, work) = elements.values_and_work(start);

@@ -12,6 +12,7 @@ use hashbrown::HashMap;
 use crate::matching::class_restriction::ClassRestriction;
 use crate::matching::condition_table::has_few_operands;
 use crate::matching::digest::digest_of;
+use crate::matching::work_meter::Attribution;
 use crate::path_index::segment::{Comparison, OperandRecord, Segment};
 
 /// An operand that an element records, and its uses.
@@ -207,6 +208,20 @@ impl RequiredValuesTable {
             .map(|list| (list.end - list.start) as usize)
             .sum::<usize>()
             * STEPS_PER_OPERAND
+    }
+
+    /// Attributes the steps to compute an entry to its operands.
+    #[cold]
+    pub fn attribute(&self, required: u32, attribution: &mut Attribution) {
+        let entry = &self.entries[required as usize];
+        for list in [entry.own, entry.inherited] {
+            for required in list.of(&self.operands) {
+                attribution.add_to_operand(required.operand, STEPS_PER_OPERAND);
+            }
+        }
+        for propagation in entry.propagations.of(&self.propagations) {
+            attribution.add_to_operand(propagation.from, STEPS_PER_OPERAND);
+        }
     }
 
     /// The compound operands of an entry, with their uses.

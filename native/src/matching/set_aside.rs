@@ -10,20 +10,21 @@ use crate::matching::class_costs::ClassCosts;
 use crate::reader::Limits;
 
 /// How often the costs decide which classes remain. If the budget is spent once more, none remains.
-const ATTEMPTS_MAX: usize = 2;
+const ATTEMPTS_MAX: usize = 3;
 
 /// Share of the budget that the remaining classes should take, by attempt: the steps of the part of
-/// the document that was read only predict those of the rest.
-const TARGET_SHARES: [f64; ATTEMPTS_MAX] = [0.5, 0.125];
+/// the document that was read only predict those of the rest. After the last attempt, only queries
+/// that take next to nothing remain.
+const TARGET_SHARES: [f64; ATTEMPTS_MAX] = [0.5, 0.125, 0.02];
 
 /// Share of the budget that each reading may take.
-const READING_SHARES: [f64; ATTEMPTS_MAX + 1] = [1.0, 0.75, 0.25];
+const READING_SHARES: [f64; ATTEMPTS_MAX + 1] = [1.0, 0.75, 0.25, 0.125];
 
 /// Bytes that are added to the size of every document, so that short documents have a base budget.
-const BASE_BYTES: u64 = 1_000;
+const BASE_BYTES: u64 = 500;
 
 /// Steps for each subscription of the index, whatever the size of the document.
-const STEPS_PER_SUBSCRIPTION: u64 = 100;
+const STEPS_PER_SUBSCRIPTION: u64 = 75;
 
 /// How much work a document may take in one reading.
 #[derive(Clone, Copy, Debug)]
@@ -88,7 +89,8 @@ impl SetAside {
             return u64::MAX;
         };
         let share = TARGET_SHARES.get(attempt).copied().unwrap_or_default();
-        (work.steps as f64 * share) as u64 / u64::from(work.subscriptions.max(1))
+        let remaining = (work.subscriptions as usize).saturating_sub(self.classes.len());
+        (work.steps as f64 * share) as u64 / remaining.max(1) as u64
     }
 
     /// The steps that the next reading may take.
@@ -118,7 +120,7 @@ impl SetAside {
 
     /// Sets the most expensive classes aside, by the costs of the parts of the index that they use,
     /// by view. The first attempt divides the cost of a part among its users, as if leaving one of
-    /// them out saved its share. The second one assumes that leaving out all of them is what saves
+    /// them out saved its share. The later ones assume that leaving out all of them is what saves
     /// it.
     pub fn add_most_expensive_of(&mut self, mut costs: Vec<ClassCosts<'_>>, share_read: f64) {
         if self.attempts == 0 {
@@ -195,7 +197,7 @@ mod tests {
     #[test]
     fn no_class_remains_after_the_last_attempt() {
         let mut aside = SetAside::default();
-        for kept in [50, 12, 0] {
+        for kept in [50, 12, 2, 0] {
             aside.classes.clear();
             let steps = (0..100).map(|class| ((0, class), 1.0)).collect();
             aside.add_most_expensive(steps, 1.0);

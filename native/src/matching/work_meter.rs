@@ -169,8 +169,9 @@ impl Attribution {
         nodes.filter(|&node| self.dropped.contains(node))
     }
 
+    /// Attributes steps to an operand.
     #[inline(never)]
-    fn add_to_operand(&mut self, operand: u32, steps: usize) {
+    pub fn add_to_operand(&mut self, operand: u32, steps: usize) {
         self.operands[operand as usize] += steps as u64;
     }
 

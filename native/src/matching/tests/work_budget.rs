@@ -107,7 +107,7 @@ fn the_steps_of_a_document_are_bounded_and_repeatable() {
         matched.counters.steps
     };
     let first = steps();
-    let one_reading = 300 * (document.len() as u64 + 1_000) + 30 * queries.len() as u64;
+    let one_reading = 300 * (document.len() as u64 + 500) + 22 * queries.len() as u64;
     assert!(first > one_reading && first < 5 * one_reading, "{first}");
     assert_eq!(steps(), first);
 }
