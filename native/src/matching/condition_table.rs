@@ -177,7 +177,7 @@ const COVERED_PAST: usize = 32;
 const STEPS_PER_CONDITION: usize = 24;
 
 /// Steps to find out whether a condition belongs to a class that takes part.
-const STEPS_PER_LOOK: usize = 2;
+const STEPS_PER_LOOK: usize = 8;
 
 /// Steps to find an entry and compare a value with the conditions of one comparison.
 const STEPS_PER_PROBE: usize = 8;

@@ -79,8 +79,8 @@ class Limits:
     work: int = 1_000
     """Steps of matching for each byte of a document; a step takes roughly a nanosecond. Past this
     work budget, the most expensive subscriptions are set aside for the document, and all others are
-    matched exactly. A document of any size may take the steps of 1,000 bytes more and, by default,
-    100 steps for each subscription of the index."""
+    matched exactly. A document of any size may take the steps of 500 bytes more and, by default, 75
+    steps for each subscription of the index."""
 
     def __post_init__(self) -> None:
         for field in fields(self):
