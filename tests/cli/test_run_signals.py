@@ -23,6 +23,9 @@ pytestmark = [
 
 WAIT_SECONDS_MAX = 300
 
+DOCUMENTS = 400
+"""More than are delivered, ten in each batch, until a run has stopped."""
+
 
 @pytest.fixture
 def workspace(tmp_path: Path) -> Path:
@@ -30,7 +33,7 @@ def workspace(tmp_path: Path) -> Path:
     folder = tmp_path / "wire"
     with Workspace.create(folder) as created:
         created.subscriptions.add(StoredSubscription(id="all", subscriber="anna", query="//news"))
-        for start in range(0, 40, 10):
+        for start in range(0, DOCUMENTS, 10):
             created.publish(
                 Document(b"<news>%d</news>" % number, Header(publisher="wire"))
                 for number in range(start, start + 10)
@@ -68,7 +71,8 @@ def test_a_run_is_stopped_in_a_batch_and_while_it_waits(workspace: Path, tmp_pat
         assert stopped == "stopped; 0 documents waiting for the next run"
         assert "Traceback" not in run.output()
     status = penstock("status", "--json", "-w", str(workspace)).rows[0]
-    assert (status["documents"], status["deliveries"], status["waiting"]) == (40, 40, 0)
+    counts = (status["documents"], status["deliveries"], status["waiting"])
+    assert counts == (DOCUMENTS, DOCUMENTS, 0)
 
 
 def test_a_run_is_stopped_while_a_silent_server_is_connected_to(
@@ -82,4 +86,4 @@ def test_a_run_is_stopped_while_a_silent_server_is_connected_to(
     ):
         wait_until(lambda: "starting Spark" in run.output(), run)
         assert run.terminate() == 1, run.output()
-        assert "stopped; 40 documents waiting for the next run" in run.output()
+        assert f"stopped; {DOCUMENTS} documents waiting for the next run" in run.output()
