@@ -115,3 +115,83 @@ def test_a_schema_without_a_domain_cannot_be_extended(folder: Path) -> None:
     assert refused.code == 3
     assert f"error: {bravo}: the schema does not name its domain" in refused.err
     assert "domain NAME version 1" in refused.err
+
+
+DOCUMENTS = {
+    "north": "<list><item><aa>MATH 101</aa><bb>9:30am</bb><cc>Todd 12</cc></item>"
+    "<item><aa>CHEM 202</aa><bb>1:00pm</bb><cc>Todd 14</cc></item></list>",
+    "south": "<list><item><xx>10:45am</xx><yy>Todd 3</yy><zz>MATH 343</zz></item>"
+    "<item><xx>2:15pm</xx><yy>Todd 12</yy><zz>CHEM 101</zz></item></list>",
+}
+TOGETHER = 5
+"""Places of both documents' schema if each value corresponds to one of the other."""
+
+
+@pytest.fixture
+def documents(tmp_path: Path) -> Path:
+    for name, text in DOCUMENTS.items():
+        inside = tmp_path / name
+        inside.mkdir()
+        (inside / "1.xml").write_text(text, encoding="utf-8")
+        schema = penstock("schema", "infer", str(inside)).out
+        (tmp_path / f"{name}.schema").write_text(schema, encoding="utf-8")
+    return tmp_path
+
+
+def added(*arguments: str) -> int:
+    done = penstock("schema", "integrate", *arguments, "--domain", "d", "--json")
+    assert done.code == 0, done.err
+    return len(json.loads(done.out)["added"])
+
+
+def test_values_of_samples_are_compared(documents: Path) -> None:
+    both = schemas(documents, "north", "south")
+    assert added(*both) > TOGETHER
+    samples = [word for name in DOCUMENTS for word in ("--samples", str(documents / name))]
+    assert added(*both, *samples) == TOGETHER
+
+
+def test_documents_and_folders_replace_schemas(documents: Path) -> None:
+    folder, document = documents / "north", documents / "south" / "1.xml"
+    assert added(str(folder), str(document)) == TOGETHER
+    options = ["--domain", "d", "--matchings", str(documents / "matchings")]
+    done = penstock("schema", "integrate", str(folder), str(document), *options)
+    assert "`penstock mapping derive LOCAL GLOBAL" in done.err
+    assert (documents / "matchings" / "north.matching").exists()
+
+
+def test_values_of_the_global_schema_are_compared(documents: Path) -> None:
+    output = documents / "d.schema"
+    penstock("schema", "integrate", *schemas(documents, "north"), "-o", str(output))
+    late = [str(documents / "south"), "--into", str(output)]
+    assert "added: " in penstock("schema", "integrate", *late).err
+    samples = ["--global-samples", str(documents / "north")]
+    assert "nothing new" in penstock("schema", "integrate", *late, *samples).err
+    refused = penstock(
+        "schema", "integrate", *schemas(documents, "north"), "--domain", "d", *samples
+    )
+    assert refused.code == 2
+    assert "applies only with --into" in refused.err
+
+
+def test_each_schema_needs_samples_or_none(documents: Path) -> None:
+    both = schemas(documents, "north", "south")
+    samples = ["--samples", str(documents / "north")]
+    refused = penstock("schema", "integrate", *both, "--domain", "d", *samples)
+    assert refused.code == 2
+    assert "2 schemas need as many samples, not 1" in refused.err
+
+
+def test_refused_samples_are_reported(documents: Path) -> None:
+    (documents / "south" / "2.xml").write_text("<list>", encoding="utf-8")
+    folders = [str(documents / name) for name in DOCUMENTS]
+    done = penstock("schema", "integrate", *folders, "--domain", "d")
+    assert done.code == 3
+    assert "2.xml" in done.err
+    assert "d, version 1: 5 new places" in done.err
+
+
+def test_a_folder_without_documents_is_refused(tmp_path: Path) -> None:
+    done = penstock("schema", "integrate", str(tmp_path), "--domain", "d")
+    assert done.code == 3
+    assert "error: " in done.err

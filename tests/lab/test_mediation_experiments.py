@@ -41,6 +41,7 @@ def test_every_measurement_of_the_paper_has_a_table(tables: dict[str, ResultTabl
         "qra",
         "matching",
         "pairwise",
+        "integration",
     }
     for table in tables.values():
         assert table.rows

@@ -44,6 +44,14 @@ MATCHED_PAIRS_MAX: Final[int] = 4_000_000
 """Product of the numbers of places in automatic schema matching; beyond it, the schemas are refused
 with ``mapping.pairs``."""
 
+CLUSTERED_SCHEMAS_MAX: Final[int] = 64
+"""Schemas that one integration matches with each other; the smaller ones beyond it are matched only
+with the result, one by one."""
+
+CLUSTERED_PAIRS_MAX: Final[int] = 1_000_000
+"""Pairs of places that one integration compares when it matches schemas with each other; beyond it,
+smaller schemas are matched only with the result, one by one."""
+
 JOINS_MAX: Final[int] = 4
 """Repetitions of merging a local schema until it is stable; then the last result is used. So far
 one repetition has always sufficed."""

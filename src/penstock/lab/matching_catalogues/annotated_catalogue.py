@@ -21,10 +21,16 @@ from penstock.schema import Place, SampleSummary, SampleValues, SchemaTree
 
 TUNING: Final = "tuning"
 HELD_BACK: Final = "held_back"
+RECORD_NAMES: Final = "record_names"
+"""Catalogues whose courses are elements of different names at different depths."""
 
 NAMES: Final = {
     TUNING: ("alder", "birch", "cedar", "dogwood", "elm", "fir", "gum", "hazel"),
     HELD_BACK: ("juniper", "larch", "maple", "nutmeg", "oak", "pine", "rowan", "spruce"),
+    RECORD_NAMES: (
+        *("acacia", "beech", "cypress", "ebony", "ginkgo"),
+        *("holly", "ivy", "laurel", "myrtle", "willow"),
+    ),
 }
 """The catalogues of each set; a catalogue never changes its set."""
 

@@ -7,6 +7,7 @@ from penstock.lab.bench.report import Progress
 from penstock.lab.experiment_tables import ExperimentResults
 from penstock.lab.mediation.exchange_repetition import by_repetition
 from penstock.lab.mediation.held_memory import by_held_memory
+from penstock.lab.mediation.integration_quality import integration_quality
 from penstock.lab.mediation.pairwise_matching_quality import pairwise_quality
 from penstock.lab.mediation.query_rewriting_cost import rewriting_cost
 from penstock.lab.mediation.response_time import (
@@ -34,6 +35,7 @@ def run(*, quick: bool, progress: Progress) -> ExperimentResults:
         rewriting_cost,
         matching_quality,
         pairwise_quality,
+        integration_quality,
     )
     return ExperimentResults(
         "mediation", quick, this_machine(), tuple(part(scale, progress) for part in parts)

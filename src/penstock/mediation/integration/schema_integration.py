@@ -9,9 +9,11 @@ from penstock.errors import error
 from penstock.mediation.correspondence import SchemaMatching
 from penstock.mediation.global_schema import GlobalSchema
 from penstock.mediation.integration.majority_vote import by_majority
-from penstock.mediation.integration.schema_merge import Unplaced, join, join_to_fixpoint
+from penstock.mediation.integration.place_clusters import Source
+from penstock.mediation.integration.progressive_merge import merge_all
+from penstock.mediation.integration.schema_merge import Unplaced, join_to_fixpoint
 from penstock.mediation.schema_matching import Abbreviations
-from penstock.schema import Place, SchemaTree, print_tree
+from penstock.schema import Place, SampleValues, SchemaTree, print_tree
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,12 +29,28 @@ class Integration:
 
 
 def integrate(
-    domain: str, locals_: Sequence[SchemaTree], *, abbreviations: Abbreviations | None = None
+    domain: str,
+    locals_: Sequence[SchemaTree],
+    *,
+    values: Sequence[SampleValues] | None = None,
+    abbreviations: Abbreviations | None = None,
 ) -> Integration:
     r"""Create the first global schema of a domain from local ones.
 
-    The schemas are merged by decreasing size, independently of the given order. Then the majority
-    determines the name and the parent of each place.
+    Corresponding places are found by matching all schemas with each other, within limits; then the
+    majority determines the name and the parent of each place. The order of the schemas does not
+    matter.
+
+    Parameters
+    ----------
+    domain
+        The name of the domain.
+    locals_
+        The local schemas.
+    values
+        Values of sample documents of each local schema, used where both sides have some.
+    abbreviations
+        Abbreviations; by default the built-in table.
 
     Examples
     --------
@@ -51,21 +69,17 @@ def integrate(
     """
     if not locals_:
         raise error("schema.domain", "a global schema needs at least one local schema")
-    table = abbreviations or Abbreviations.shipped()
-    order = sorted(range(len(locals_)), key=lambda each: _largest_first(locals_[each]))
-    tree = locals_[order[0]]
-    matchings = {order[0]: SchemaMatching(tuple((place, place) for place in tree.places()))}
-    unplaced: dict[int, tuple[Unplaced, ...]] = {order[0]: ()}
-    for number in order[1:]:
-        joined = join(tree, locals_[number], table)
-        tree, matchings[number] = joined.tree, joined.matching
-        unplaced[number] = joined.unplaced
-    images = [dict(matchings[number].pairs) for number in range(len(locals_))]
-    made, moved = by_majority(tree, locals_, images)
+    sources = _sources(locals_, values)
+    order = sorted(range(len(sources)), key=lambda each: _largest_first(sources[each]))
+    merged = merge_all([sources[each] for each in order], abbreviations or Abbreviations.shipped())
+    matchings = dict(zip(order, merged.matchings, strict=True))
+    unplaced = dict(zip(order, merged.unplaced, strict=True))
+    images = [dict(matchings[number].pairs) for number in range(len(sources))]
+    made, moved = by_majority(merged.tree, locals_, images)
     return Integration(
         GlobalSchema(domain, 1, made),
-        tuple(_moved(matchings[number], moved) for number in range(len(locals_))),
-        tuple(unplaced[number] for number in range(len(locals_))),
+        tuple(_moved(matchings[number], moved) for number in range(len(sources))),
+        tuple(unplaced[number] for number in range(len(sources))),
         tuple(made.places()),
     )
 
@@ -74,29 +88,39 @@ def extend(
     schema: GlobalSchema,
     locals_: Sequence[SchemaTree],
     *,
+    values: Sequence[SampleValues] | None = None,
+    global_values: SampleValues | None = None,
     abbreviations: Abbreviations | None = None,
 ) -> Integration:
     """Extend a global schema with local ones; it gets a new version if it changes.
 
     Existing places keep their positions and names; places are added and cardinalities widened.
-    Extending with the same local schema again changes nothing.
+    Extending with the same local schema again changes nothing. ``values`` has the values of sample
+    documents of each local schema, compared with ``global_values`` where both have some.
     """
     table = abbreviations or Abbreviations.shipped()
-    tree = schema.tree
+    target = Source(schema.tree, global_values or SampleValues())
     matchings, unplaced, added = [], [], list[Place]()
-    for local in locals_:
-        joined = join_to_fixpoint(tree, local, table)
-        tree = joined.tree
+    for local in _sources(locals_, values):
+        joined = join_to_fixpoint(target, local, table)
+        target = Source(joined.tree, target.values)
         matchings.append(joined.matching)
         unplaced.append(joined.unplaced)
         added += joined.added
-    if tree != schema.tree:
-        schema = GlobalSchema(schema.domain, schema.version + 1, tree, schema.digest)
+    if target.tree != schema.tree:
+        schema = GlobalSchema(schema.domain, schema.version + 1, target.tree, schema.digest)
     return Integration(schema, tuple(matchings), tuple(unplaced), tuple(added))
 
 
-def _largest_first(tree: SchemaTree) -> tuple[int, str]:
-    return -sum(1 for _ in tree.places()), print_tree(tree)
+def _sources(locals_: Sequence[SchemaTree], values: Sequence[SampleValues] | None) -> list[Source]:
+    if values is None:
+        return [Source(tree) for tree in locals_]
+    return [Source(tree, found) for tree, found in zip(locals_, values, strict=True)]
+
+
+def _largest_first(source: Source) -> tuple[object, ...]:
+    sketches = ((str(place), sketch.hashes) for place, sketch in source.values.places.items())
+    return -sum(1 for _ in source.tree.places()), print_tree(source.tree), sorted(sketches)
 
 
 def _moved(matching: SchemaMatching, moved: dict[Place, Place]) -> SchemaMatching:

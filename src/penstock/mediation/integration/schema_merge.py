@@ -9,6 +9,7 @@ from collections.abc import Set
 from dataclasses import dataclass
 
 from penstock.mediation.correspondence import Rating, SchemaMatching
+from penstock.mediation.integration.place_clusters import Source
 from penstock.mediation.integration.place_properties import (
     Facts,
     above,
@@ -44,38 +45,8 @@ class Joined:
     unplaced: tuple[Unplaced, ...]
 
 
-def join(target: SchemaTree, local: SchemaTree, abbreviations: Abbreviations) -> Joined:
-    """Merges a local schema into a global tree."""
-    return _joined(
-        target, local, match_schemas(local, target, abbreviations=abbreviations).matching
-    )
-
-
-def join_to_fixpoint(target: SchemaTree, local: SchemaTree, abbreviations: Abbreviations) -> Joined:
-    """Merges a local schema repeatedly until merging it again changes nothing.
-
-    Places added by the schema can change the best matches of its other places. Then the new pairs
-    are used, and the schema is merged again.
-    """
-    known = set(target.places())
-    joined = join(target, local, abbreviations)
-    for _ in range(JOINS_MAX):
-        again = match_schemas(local, joined.tree, abbreviations=abbreviations).matching
-        if _joined(joined.tree, local, again).tree == joined.tree:
-            break
-        joined = _joined(target, local, _among(again, known))
-    return joined
-
-
-def _among(matching: SchemaMatching, known: Set[Place]) -> SchemaMatching:
-    """The pairs of a matching with these global places."""
-    pairs = tuple((place, image) for place, image in matching.pairs if image in known)
-    kept = {place for place, _ in pairs}
-    ratings = {place: rating for place, rating in matching.ratings.items() if place in kept}
-    return SchemaMatching(pairs, ratings)
-
-
-def _joined(target: SchemaTree, local: SchemaTree, proposed: SchemaMatching) -> Joined:
+def merge(target: SchemaTree, local: SchemaTree, proposed: SchemaMatching) -> Joined:
+    """Merges a local schema into a global tree, given their matching."""
     joining = _Merge(target, local, proposed)
     joining.place_all()
     pairs = tuple(
@@ -87,6 +58,45 @@ def _joined(target: SchemaTree, local: SchemaTree, proposed: SchemaMatching) -> 
         tuple(joining.added),
         tuple(joining.unplaced),
     )
+
+
+def join(target: Source, local: Source, abbreviations: Abbreviations) -> Joined:
+    """Matches a local schema with a global one and merges it."""
+    return merge(target.tree, local.tree, _matching(target, local, abbreviations))
+
+
+def join_to_fixpoint(target: Source, local: Source, abbreviations: Abbreviations) -> Joined:
+    """Merges a local schema repeatedly until merging it again changes nothing.
+
+    Places added by the schema can change the best matches of its other places. Then the new pairs
+    are used, and the schema is merged again.
+    """
+    known = set(target.tree.places())
+    joined = join(target, local, abbreviations)
+    for _ in range(JOINS_MAX):
+        again = _matching(Source(joined.tree, target.values), local, abbreviations)
+        if merge(joined.tree, local.tree, again).tree == joined.tree:
+            break
+        joined = merge(target.tree, local.tree, _among(again, known))
+    return joined
+
+
+def _matching(target: Source, local: Source, abbreviations: Abbreviations) -> SchemaMatching:
+    return match_schemas(
+        local.tree,
+        target.tree,
+        abbreviations=abbreviations,
+        local_values=local.values,
+        target_values=target.values,
+    ).matching
+
+
+def _among(matching: SchemaMatching, known: Set[Place]) -> SchemaMatching:
+    """The pairs of a matching with these global places."""
+    pairs = tuple((place, image) for place, image in matching.pairs if image in known)
+    kept = {place for place, _ in pairs}
+    ratings = {place: rating for place, rating in matching.ratings.items() if place in kept}
+    return SchemaMatching(pairs, ratings)
 
 
 class _Merge:

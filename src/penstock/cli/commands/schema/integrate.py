@@ -9,10 +9,17 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from penstock.cli.console import note, plural, print_file, print_json
-from penstock.cli.input_files import errors_in, read_abbreviations, read_schema_tree
+from penstock.cli.exit_codes import ExitCode
+from penstock.cli.input_files import errors_in, read_abbreviations
 from penstock.cli.options import EXISTING_FILE, JsonOption
 from penstock.cli.output_files import require_new, write
-from penstock.cli.schema_options import AbbreviationsOption, ForceOption, OutputOption
+from penstock.cli.schema_options import (
+    EXISTING_PATH,
+    AbbreviationsOption,
+    ForceOption,
+    OutputOption,
+)
+from penstock.cli.schema_sources import SourceReader, is_documents
 
 if TYPE_CHECKING:
     from penstock.mediation import Derivation, GlobalSchema, Integration
@@ -24,9 +31,10 @@ def integrate_schemas(
         list[Path],
         typer.Argument(
             metavar="LOCAL",
-            help="Publishers' schemas: .dtd, .xsd or schema files.",
+            help="Publishers' schemas: .dtd, .xsd or schema files; or an .xml document or a folder"
+            " of documents of one publisher, from which the schema is inferred.",
             show_default=False,
-            **EXISTING_FILE,
+            **EXISTING_PATH,
         ),
     ],
     *,
@@ -42,6 +50,23 @@ def integrate_schemas(
             metavar="GLOBAL",
             help="A global schema to extend; nothing in it is moved or renamed.",
             **EXISTING_FILE,
+        ),
+    ] = None,
+    samples: Annotated[
+        list[Path] | None,
+        typer.Option(
+            metavar="PATH",
+            help="File or folder of documents of a local schema, whose values are compared; once"
+            " for each LOCAL, in their order.",
+            **EXISTING_PATH,
+        ),
+    ] = None,
+    global_samples: Annotated[
+        list[Path] | None,
+        typer.Option(
+            metavar="PATH",
+            help="With --into, file or folder of documents of the global schema (repeatable).",
+            **EXISTING_PATH,
         ),
     ] = None,
     output: OutputOption = None,
@@ -61,24 +86,32 @@ def integrate_schemas(
 
     Corresponding places become one place; the majority of the schemas decides its name and its
     parent. With --into, every place of the global schema stays, and new places make up its next
-    version.
+    version. Values of sample documents are compared where both sides have some.
     """
     from penstock.mediation import GlobalSchema, extend, integrate
     from penstock.schema.schema_files import read_text
 
     if into is not None and domain is not None:
         raise typer.BadParameter("the global schema already has a domain", param_hint="--domain")
+    if into is None and global_samples:
+        raise typer.BadParameter("applies only with --into", param_hint="--global-samples")
     files = _matching_files(locals_, matchings)
     require_new([*([output] if output else []), *files], force=force)
-    trees = [read_schema_tree(path, as_json=as_json) for path in locals_]
+    reader = SourceReader(as_json=as_json)
+    sources = reader.read_all(locals_, samples)
+    trees = [source.tree for source in sources]
+    values = [source.values for source in sources]
     table = read_abbreviations(abbreviations, as_json=as_json)
     before = None
     if into is None:
-        found = integrate(_domain(domain, output), trees, abbreviations=table)
+        found = integrate(_domain(domain, output), trees, values=values, abbreviations=table)
     else:
         with errors_in(into, as_json=as_json):
             before = GlobalSchema.from_text(read_text(into, "schema.file"))
-        found = extend(before, trees, abbreviations=table)
+        global_values = reader.values(global_samples or ())
+        found = extend(
+            before, trees, values=values, global_values=global_values, abbreviations=table
+        )
     if output is not None:
         write(output, found.schema.to_text())
     if files:
@@ -86,14 +119,17 @@ def integrate_schemas(
             write(file, matching.to_text(each.place for each in missing))
     if as_json:
         print_json(_as_dict(found, locals_, trees))
-        return
-    if output is None:
-        print_file(found.schema.to_text())
-    for line in _lines(found, before, locals_, trees):
-        note(line)
-    if files:
-        example = f"{locals_[0]} {output or 'GLOBAL'} {files[0]}"
-        note(f"next: edit the matchings, then `penstock mapping derive {example}`")
+    else:
+        if output is None:
+            print_file(found.schema.to_text())
+        for line in _lines(found, before, locals_, trees):
+            note(line)
+        if files:
+            local = "LOCAL" if is_documents(locals_[0]) else locals_[0]
+            example = f"{local} {output or 'GLOBAL'} {files[0]}"
+            note(f"next: edit the matchings, then `penstock mapping derive {example}`")
+    if reader.refused:
+        raise typer.Exit(ExitCode.INPUT_REFUSED)
 
 
 def _domain(given: str | None, output: Path | None) -> str:
