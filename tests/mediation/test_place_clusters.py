@@ -11,7 +11,9 @@ from hypothesis import strategies as st
 from penstock.documents import read_events
 from penstock.mediation import Abbreviations, integrate
 from penstock.mediation.integration import progressive_merge
-from penstock.mediation.integration.place_clusters import Source, _Linkage, cluster_places
+from penstock.mediation.integration.average_linkage import AverageLinkage
+from penstock.mediation.integration.place_clusters import cluster_places
+from penstock.mediation.integration.sources import Source
 from penstock.schema import SampleSummary, SampleValues, SchemaTree, print_tree, read_tree
 from support.strategies.schemas import schema_trees
 
@@ -57,7 +59,7 @@ def test_clusters_are_those_of_the_plain_algorithm(sources: list[int], data: st.
     ]
     some = st.dictionaries(st.sampled_from(pairs), st.integers(1, 4)) if pairs else st.just({})
     weights = data.draw(some)
-    linkage = _Linkage(sources)
+    linkage = AverageLinkage(sources)
     for (one, other), weight in weights.items():
         linkage.add(one, other, weight)
     linkage.merge_all()

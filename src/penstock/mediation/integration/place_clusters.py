@@ -3,40 +3,28 @@
 All schemas are matched with each other, and each proposed pair is a vote for one cluster. Two
 clusters have the mean score of all pairs between them, where a pair that was not proposed counts as
 0: a single wrong pair is outvoted, and places that no matching pairs directly can meet through
-others. The most similar clusters are merged first (agglomerative clustering with average linkage),
-as long as no cluster gets two places of one schema.
+others. The clusters of values then tell which elements have the same content, and in a second round
+the score of a pair of elements is the mean of its proposed score and the similarity of contents.
 """
 
 from __future__ import annotations
 
-import heapq
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from itertools import combinations
-from typing import Final, TypeAlias
+from typing import Final
 
 from penstock.mediation.correspondence import Rating
+from penstock.mediation.integration.average_linkage import AverageLinkage
+from penstock.mediation.integration.content_similarity import content_similarities
+from penstock.mediation.integration.sources import Source, SourcePlace, inner_places
 from penstock.mediation.schema_matching import Abbreviations, match_schemas
-from penstock.schema import Place, SampleValues, SchemaTree
 
 VALUE_SCORE_MIN: Final = 0.4
 """Minimum mean score of two clusters of which one has places without children."""
 
-INNER_SCORE_MIN: Final = 0.25
-"""The same for clusters of places with children: there are fewer of them to be confused with, and
-their scores differ more with the depth of the schemas."""
-
-
-@dataclass(frozen=True, slots=True)
-class Source:
-    """A schema and the values of its sample documents, if there are any."""
-
-    tree: SchemaTree
-    values: SampleValues = field(default_factory=SampleValues)
-
-
-SourcePlace: TypeAlias = tuple[int, Place]
-"""The number of a source, and a place in it."""
+INNER_SCORE_MIN: Final = 0.35
+"""The same for clusters of places with children: there are fewer of them to be confused with."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,103 +52,59 @@ class PlaceClusters:
 
 
 def cluster_places(sources: Sequence[Source], abbreviations: Abbreviations) -> PlaceClusters:
-    """Clusters the places of all sources; their number of matchings is quadratic."""
+    """Clusters the places of all sources; the number of matchings is quadratic."""
+    ratings: dict[SourcePlace, dict[SourcePlace, Rating]] = {}
+    scores: dict[tuple[SourcePlace, SourcePlace], float] = {}
+    for one, other, rating in _proposed_pairs(sources, abbreviations):
+        ratings.setdefault(one, {})[other] = ratings.setdefault(other, {})[one] = rating
+        scores[one, other] = rating.score
+    first = _linked(sources, scores)
+    inner = {each for number, source in enumerate(sources) for each in inner_places(number, source)}
+    by_content = {
+        pair: score / 2 if inner.issuperset(pair) else score for pair, score in scores.items()
+    }
+    for one, other, similarity in content_similarities(sources, first):
+        by_content[one, other] = by_content.get((one, other), 0.0) + similarity / 2
+    members = _linked(sources, by_content)
+    numbers = {each: number for number, found in enumerate(members) for each in found}
+    return PlaceClusters(members, numbers, ratings)
+
+
+def _linked(
+    sources: Sequence[Source], scores: Mapping[tuple[SourcePlace, SourcePlace], float]
+) -> tuple[tuple[SourcePlace, ...], ...]:
+    """The clusters by average linkage."""
     places = [
         (number, place) for number, source in enumerate(sources) for place in source.tree.places()
     ]
-    inner = {each for number, source in enumerate(sources) for each in _inner(number, source.tree)}
-    linkage = _Linkage([number for number, _ in places])
+    inner = {each for number, source in enumerate(sources) for each in inner_places(number, source)}
     numbers = {place: number for number, place in enumerate(places)}
-    ratings: dict[SourcePlace, dict[SourcePlace, Rating]] = {}
-    for one, other, rating in _proposed_pairs(sources, abbreviations):
-        ratings.setdefault(one, {})[other] = ratings.setdefault(other, {})[one] = rating
-        least = INNER_SCORE_MIN if {one, other} <= inner else VALUE_SCORE_MIN
-        linkage.add(numbers[one], numbers[other], rating.score / least)
+    linkage = AverageLinkage([source for source, _ in places])
+    for (one, other), score in scores.items():
+        least = INNER_SCORE_MIN if one in inner and other in inner else VALUE_SCORE_MIN
+        linkage.add(numbers[one], numbers[other], score / least)
     linkage.merge_all()
-    members = tuple(tuple(places[each] for each in found) for found in linkage.clusters())
-    of_place = {each: number for number, found in enumerate(members) for each in found}
-    return PlaceClusters(members, of_place, ratings)
-
-
-def _inner(number: int, tree: SchemaTree) -> Iterator[SourcePlace]:
-    for path, node in tree.nodes().items():
-        if node.children or node.attributes:
-            yield number, Place(path)
+    return tuple(tuple(places[each] for each in found) for found in linkage.clusters())
 
 
 def _proposed_pairs(
     sources: Sequence[Source], abbreviations: Abbreviations
 ) -> Iterator[tuple[SourcePlace, SourcePlace, Rating]]:
+    """The pairs of matching all sources with each other, that of the lower number first."""
     # A local root can correspond to an inner place, but no inner local place to the global root: a
     # schema of one record is matched with one of a list of records, not vice versa.
     depths = [max(len(place.path) for place in source.tree.places()) for source in sources]
     for one, other in combinations(range(len(sources)), 2):
-        number, target_number = (one, other) if depths[one] < depths[other] else (other, one)
-        local, target = sources[number], sources[target_number]
+        is_first_local = depths[one] < depths[other]
+        local, target = (one, other) if is_first_local else (other, one)
         found = match_schemas(
-            local.tree,
-            target.tree,
+            sources[local].tree,
+            sources[target].tree,
             abbreviations=abbreviations,
-            local_values=local.values,
-            target_values=target.values,
+            local_values=sources[local].values,
+            target_values=sources[target].values,
         )
         for pair in found.pairs:
-            yield (target_number, pair.target), (number, pair.local), pair.rating
-
-
-class _Linkage:
-    """Merges clusters by average linkage; those of one source are never merged."""
-
-    def __init__(self, sources: Sequence[int]) -> None:
-        self._members: list[list[int]] = [[number] for number in range(len(sources))]
-        self._sources = [1 << source for source in sources]
-        """The sources of each cluster, as bits."""
-        self._sums: list[dict[int, float]] = [{} for _ in sources]
-        """For each cluster, the sum of the weights of the pairs with each other cluster."""
-        self._waiting: list[tuple[float, int, int]] = []
-
-    def add(self, one: int, other: int, weight: float) -> None:
-        """Adds a pair; clusters are merged if the mean weight of their pairs is at least 1."""
-        self._sums[one][other] = self._sums[other][one] = weight
-
-    def merge_all(self) -> None:
-        """Merges the most similar clusters until none are similar enough."""
-        for one, sums in enumerate(self._sums):
-            for other in sums:
-                if one < other:
-                    self._push(one, other)
-        while self._waiting:
-            rank, one, other = heapq.heappop(self._waiting)
-            # Entries of clusters that have changed since are out of date.
-            if other in self._sums[one] and rank == -self._mean(one, other):
-                self._merge(one, other)
-
-    def clusters(self) -> Iterator[list[int]]:
-        """The clusters, in the order of their first members."""
-        return (sorted(found) for found in self._members if found)
-
-    def _mean(self, one: int, other: int) -> float:
-        pairs = len(self._members[one]) * len(self._members[other])
-        return self._sums[one][other] / pairs
-
-    def _push(self, one: int, other: int) -> None:
-        mean = self._mean(one, other)
-        if mean >= 1:
-            heapq.heappush(self._waiting, (-mean, min(one, other), max(one, other)))
-
-    def _merge(self, one: int, other: int) -> None:
-        self._members[one] += self._members[other]
-        self._members[other] = []
-        self._sources[one] |= self._sources[other]
-        del self._sums[one][other], self._sums[other][one]
-        for third, total in self._sums[other].items():
-            del self._sums[third][other]
-            self._sums[one][third] = self._sums[third][one] = (
-                self._sums[one].get(third, 0.0) + total
-            )
-        self._sums[other] = {}
-        for third in list(self._sums[one]):
-            if self._sources[one] & self._sources[third]:
-                del self._sums[one][third], self._sums[third][one]
-            else:
-                self._push(one, third)
+            places = (local, pair.local), (target, pair.target)
+            first, second = places if is_first_local else places[::-1]
+            yield first, second, pair.rating

@@ -6,8 +6,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from penstock.mediation.correspondence import SchemaMatching
-from penstock.mediation.integration.place_clusters import PlaceClusters, Source, cluster_places
+from penstock.mediation.integration.place_clusters import PlaceClusters, cluster_places
 from penstock.mediation.integration.schema_merge import Joined, Unplaced, join, merge
+from penstock.mediation.integration.sources import Source
 from penstock.mediation.limits import CLUSTERED_PAIRS_MAX, CLUSTERED_SCHEMAS_MAX
 from penstock.mediation.schema_matching import Abbreviations
 from penstock.schema import Place, SampleValues, SchemaTree

@@ -9,9 +9,9 @@ from penstock.errors import error
 from penstock.mediation.correspondence import SchemaMatching
 from penstock.mediation.global_schema import GlobalSchema
 from penstock.mediation.integration.majority_vote import by_majority
-from penstock.mediation.integration.place_clusters import Source
 from penstock.mediation.integration.progressive_merge import merge_all
 from penstock.mediation.integration.schema_merge import Unplaced, join_to_fixpoint
+from penstock.mediation.integration.sources import Source
 from penstock.mediation.schema_matching import Abbreviations
 from penstock.schema import Place, SampleValues, SchemaTree, print_tree
 

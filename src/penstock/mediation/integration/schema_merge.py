@@ -9,7 +9,6 @@ from collections.abc import Set
 from dataclasses import dataclass
 
 from penstock.mediation.correspondence import Rating, SchemaMatching
-from penstock.mediation.integration.place_clusters import Source
 from penstock.mediation.integration.place_properties import (
     Facts,
     above,
@@ -19,6 +18,7 @@ from penstock.mediation.integration.place_properties import (
     parent_of,
     tree_of,
 )
+from penstock.mediation.integration.sources import Source
 from penstock.mediation.limits import JOINS_MAX
 from penstock.mediation.schema_matching import Abbreviations, match_schemas
 from penstock.schema import Place, SchemaTree
