@@ -88,6 +88,17 @@ def test_clusters_are_a_partition_with_one_place_of_each_schema(schemas: list[Sc
         assert len({number for number, _ in cluster}) == len(cluster)
 
 
+def test_elements_are_one_concept_if_they_contain_the_same_concepts() -> None:
+    # The names of the records and of half of their contents have nothing in common.
+    shared = "{0}days text\n{0}room text\n{0}instructor text\n"
+    flat = "root\n  qwerty*\n" + shared.format("    ") + "    ab text\n    cd text\n"
+    deep = "root\n  zyx*\n    gh text\n    ij text\n    uvw\n" + shared.format("      ")
+    found = clusters_of(flat, flat.replace("qwerty", "asdf"), deep)
+    assert {"0/root/qwerty", "1/root/asdf", "2/root/zyx"} in found
+    assert {"0/root", "1/root", "2/root"} in found
+    assert {"2/root/zyx/uvw"} in found
+
+
 # Integration
 
 
