@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import subprocess
+import sys
 from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -248,3 +249,50 @@ def test_a_mailbox_and_the_status_are_read_on_a_full_disk(
             status = opened.status()
             assert (status.deliveries, status.waiting) == (2, 1)
         writer.close()
+
+
+NEEDLESS_MODULES = {"pandas", "pyarrow.dataset", "pyarrow.pandas_compat", "pyspark", "pytz"}
+"""Reading a mailbox does not import these: pandas alone takes 40 MB and most of a second."""
+
+READ_WITH_THE_API = """
+from penstock.workspace import Workspace
+with Workspace.open(sys.argv[1]) as workspace:
+    mailbox = workspace.mailbox("anna")
+    first, *others = mailbox.read()
+    assert first.content and first.published_at.tzinfo
+    assert list(mailbox.read(after=first.position)) == others
+    assert next(mailbox.follow(seconds=1)).num_rows == 1 + len(others)
+    cursor = mailbox.cursor("billing")
+    cursor.acknowledge(first)
+    assert list(cursor.read()) == others
+"""
+
+READ_WITH_THE_COMMAND = """
+from penstock.cli import main
+sys.argv[0:2] = ["penstock", "mailbox", "anna", "--workspace", sys.argv[1]]
+try:
+    main()
+except SystemExit as end:
+    assert not end.code
+"""
+
+
+@pytest.mark.parametrize(
+    ("code", "options"),
+    [
+        (READ_WITH_THE_API, []),
+        (READ_WITH_THE_COMMAND, []),
+        (READ_WITH_THE_COMMAND, ["--json"]),
+        (READ_WITH_THE_COMMAND, ["--export", "exported"]),
+    ],
+)
+def test_reading_imports_no_needless_libraries(
+    workspace: Workspace, tmp_path: Path, code: str, options: list[str]
+) -> None:
+    publish(workspace, 1, 2, 3)
+    publish(workspace, 4)
+    end = f"\nprint(sorted({NEEDLESS_MODULES!r} & sys.modules.keys()), file=sys.stderr)"
+    command = [sys.executable, "-c", f"import sys\n{code}{end}", str(workspace.path), *options]
+    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    assert done.stderr.splitlines()[-1] == "[]"

@@ -19,6 +19,7 @@ from deltalake import DeltaTable
 
 from penstock.errors import error
 from penstock.language.source_position import utf8_size
+from penstock.workspace.arrow_values import empty_table, integer_array, rows_of
 from penstock.workspace.document_contents import DocumentKey, read_contents
 from penstock.workspace.limits import (
     CONTENT_BYTES_AT_ONCE,
@@ -123,8 +124,7 @@ class Mailbox:
         found = _with_positions(self._read(HEADERS)).sort_by(POSITION.name)
         if after is None:
             return found
-        compute: Any = pc
-        return found.filter(compute.greater(found.column(POSITION.name), after))
+        return found.filter(GreaterThan(POSITION.name, after).selects(found))
 
     def read(self, *, after: int | None = None, limit: int | None = None) -> Iterator[Delivery]:
         """The deliveries after a commit position, with their content.
@@ -173,7 +173,7 @@ class Mailbox:
         """
         version = -1
         while True:
-            fresh = HEADERS.empty_table()
+            fresh = empty_table(HEADERS)
             current = self._version()
             if current != version:
                 version = current
@@ -183,7 +183,7 @@ class Mailbox:
             time.sleep(seconds)
 
     def _opened(self, headers: pa.Table) -> Iterator[Delivery]:
-        rows: list[dict[str, Any]] = headers.to_pylist()
+        rows = rows_of(headers)
         sequences = OneOf("sequence", sorted({row["sequence"] for row in rows}))
         found = self._read(_FRAGMENTS, sequences)
         fragments = {_key(row): row["fragments"] for row in found.to_pylist()}
@@ -209,7 +209,7 @@ class Mailbox:
         is_own = OneOf("subscriber", [self.subscriber])
         partitions = {"bucket": partitions_of(self.subscriber)}
         tables = scan(self._tables.deliveries, schema, [is_own, *conditions], partitions=partitions)
-        found = pa.concat_tables([schema.empty_table(), *tables])
+        found = pa.concat_tables([empty_table(schema), *tables])
         return found.select(columns.names)
 
     def _version(self) -> int:
@@ -260,7 +260,7 @@ def _with_positions(headers: pa.Table) -> pa.Table:
     old = old.sort_by(
         [("delivered_at", "ascending"), ("sequence", "ascending"), ("subscription", "ascending")]
     )
-    negative = pa.array(range(-old.num_rows, 0), pa.int64())
+    negative = integer_array(range(-old.num_rows, 0))
     old = old.set_column(position, headers.schema.field(position), negative)
     return pa.concat_tables([old, headers.filter(pc.invert(is_old))])
 

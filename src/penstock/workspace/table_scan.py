@@ -19,6 +19,7 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 from deltalake import DeltaTable
 
+from penstock.workspace.arrow_values import integer_array, string_array
 from penstock.workspace.delta import resolve_filesystem
 
 ROWS_AT_ONCE: Final = 1024
@@ -30,7 +31,7 @@ BYTES_AT_ONCE: Final = 4 << 20
 
 @dataclass(frozen=True, slots=True)
 class OneOf:
-    """Selects the rows whose value in a column is one of some values."""
+    """Selects the rows whose value in a column of strings or integers is one of some values."""
 
     column: str
     values: Sequence[Any]
@@ -45,7 +46,8 @@ class OneOf:
         """Which rows are selected."""
         column = rows.column(self.column)
         compute: Any = pc
-        values = pa.array(self.values, column.type)
+        is_text = pa.types.is_string(column.type)
+        values = string_array(self.values) if is_text else integer_array(self.values)
         selected: pa.ChunkedArray[Any] = compute.is_in(column, value_set=values)
         return selected
 
@@ -64,7 +66,8 @@ class GreaterThan:
     def selects(self, rows: pa.Table) -> pa.ChunkedArray[Any]:
         """Which rows are selected."""
         compute: Any = pc
-        selected: pa.ChunkedArray[Any] = compute.greater(rows.column(self.column), self.value)
+        value = integer_array([self.value])[0]
+        selected: pa.ChunkedArray[Any] = compute.greater(rows.column(self.column), value)
         return selected
 
 
@@ -99,31 +102,33 @@ def scan(
             filesystem.open_input_file(posixpath.join(root, path)) as source,
             pq.ParquetFile(source) as file,
         ):
-            groups = list(_row_groups(file.metadata, conditions))
             names = [name for name in schema.names if name in file.schema_arrow.names]
-            for batch in file.iter_batches(
-                _rows_at_once(file.metadata), row_groups=groups, columns=names, use_threads=False
-            ):
-                rows = _with_schema(batch, schema)
-                for condition in conditions:
-                    rows = rows.filter(condition.selects(rows))
-                yield rows
+            size = _rows_at_once(file.metadata)
+            # One by one: a reader of several row groups keeps all of them in memory.
+            for group in _row_groups(file.metadata, conditions):
+                for batch in file.iter_batches(size, [group], names, use_threads=False):
+                    rows = _with_schema(batch, schema)
+                    for condition in conditions:
+                        rows = rows.filter(condition.selects(rows))
+                    yield rows
 
 
 def _files(
     table: DeltaTable, conditions: Sequence[Condition], partitions: Mapping[str, Sequence[int]]
 ) -> Iterator[str]:
     """The files that may have selected rows. The log has statistics of compacted files only."""
-    actions: Any = pa.table(table.get_add_actions(flatten=True))
-    compute: Any = pc
-    for name, values in partitions.items():
-        column = actions.column(f"partition.{name}")
-        value_set = pa.array(values, column.type)
-        actions = actions.filter(compute.is_in(column, value_set=value_set))
-    columns = {name: actions.column(name).to_pylist() for name in actions.column_names}
+    actions = pa.RecordBatchReader.from_stream(table.get_add_actions(flatten=True)).read_all()
+    used = {f"{kind}.{each.column}" for each in conditions for kind in ("min", "max")}
+    used |= {"path", *(f"partition.{name}" for name in partitions)}
+    columns: dict[str, list[Any]] = {
+        name: actions.column(name).to_pylist() for name in actions.column_names if name in used
+    }
     unknown = [None] * len(actions)
     for row, path in enumerate(columns["path"]):
-        if all(
+        is_read = all(
+            columns[f"partition.{name}"][row] in values for name, values in partitions.items()
+        )
+        if is_read and all(
             _may_be_within(
                 condition,
                 columns.get(f"min.{condition.column}", unknown)[row],
