@@ -13,7 +13,8 @@ from penstock.workspace.mailbox import HEADERS
 from penstock.workspace.table_schemas import DELIVERIES
 
 TIMES = st.datetimes(datetime(1900, 1, 1), datetime(2200, 1, 1), timezones=st.just(UTC))
-SCHEMA = pa.schema([pa.field("at", pa.timestamp("us", tz="UTC")), pa.field("text", pa.string())])
+NAMES = "published_at", "subscription"
+SCHEMA = pa.schema([DELIVERIES.field(name).with_nullable(True) for name in NAMES])
 
 
 @given(st.lists(st.integers(-(2**63), 2**63 - 1)))
@@ -35,7 +36,7 @@ def test_an_empty_table_has_the_schema() -> None:
 
 @given(st.lists(st.tuples(st.none() | TIMES, st.none() | st.text("ab\x00é"))))
 def test_rows(values: list[tuple[datetime | None, str | None]]) -> None:
-    rows = [{"at": at, "text": text} for at, text in values]
+    rows = [dict(zip(NAMES, row, strict=True)) for row in values]
     table = pa.Table.from_pylist(rows, schema=SCHEMA)
     assert rows_of(table) == table.to_pylist() == rows
     assert rows_of(pa.concat_tables([table, table])) == rows * 2
