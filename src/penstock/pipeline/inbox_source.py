@@ -39,6 +39,7 @@ from penstock.pipeline.limits import (
     INBOX_BATCH_DOCUMENTS,
     INBOX_PARTITION_BYTES,
 )
+from penstock.pipeline.worker_heap import freeze_heap
 from penstock.workspace.inbox import Inbox
 from penstock.workspace.journal_scanner import Found, JournalScanner, Missing
 
@@ -237,6 +238,7 @@ def load_inbox(
 
 def _read(partition: InputPartition, options: InboxSourceOptions) -> Iterator[pa.RecordBatch]:
     assert isinstance(partition, InboxPartition)
+    freeze_heap()
     if options.as_references:
         return iter([reference_rows(partition.found)])
     return read_entries(partition.found)

@@ -22,6 +22,7 @@ from penstock.pipeline.run_config import RunConfig
 from penstock.pipeline.sent_index import OpenIndex, SentIndex
 from penstock.pipeline.shards import split_by_shard
 from penstock.pipeline.worker_cache import cached_index, cached_mappings, cached_version
+from penstock.pipeline.worker_heap import freeze_heap
 from penstock.workspace.index_versions import OpenVersion
 
 
@@ -59,6 +60,7 @@ class PartitionMatcher:
         DocumentError
             A document is refused and the mode is ``FAILFAST``.
         """
+        freeze_heap()
         for batch in batches:
             for part in split_by_bytes(batch):
                 for shard, documents in split_by_shard(part):
