@@ -61,8 +61,8 @@ class WriteStage:
         for batch in batches:
             for file in batch.column("file").drop_null():
                 yield _report(str(file))
-            totals.add(batch.filter(batch.column("outcome").is_valid()))
-            deliveries = batch.filter(batch.column("subscriber").is_valid())
+            totals.add(rows_with(batch, "outcome"))
+            deliveries = rows_with(batch, "subscriber")
             ids = delivery_ids(deliveries.column("document"), deliveries.column("subscription"))
             rows = pa.table(deliveries).append_column("delivery", ids)
             writer.write(self._with_batch(rows))
@@ -79,8 +79,8 @@ class WriteStage:
         for batch in batches:
             for file in batch.column("file").drop_null():
                 yield _report(str(file))
-            totals.add(batch.filter(batch.column("outcome").is_valid()))
-            deliveries = batch.filter(batch.column("subscriber").is_valid())
+            totals.add(rows_with(batch, "outcome"))
+            deliveries = rows_with(batch, "subscriber")
             totals.deliveries += deliveries.num_rows
             for number, rows in _by_bucket(deliveries):
                 if number != bucket:
@@ -105,6 +105,14 @@ class WriteStage:
         batch = pa.repeat(pa.scalar(self.batch, pa.int64()), rows.num_rows)
         at = pa.repeat(pa.scalar(self.at, TIME), rows.num_rows)
         return rows.append_column("batch", batch).append_column("delivered_at", at)
+
+
+def rows_with(batch: pa.RecordBatch, column: str) -> pa.RecordBatch:
+    """The rows in which a column is not null; without a copy if these are all of them, or none."""
+    nulls = batch.column(column).null_count
+    if nulls in (0, batch.num_rows):
+        return batch.slice(0, batch.num_rows - nulls)
+    return batch.filter(batch.column(column).is_valid())
 
 
 def _by_bucket(deliveries: pa.RecordBatch) -> Iterator[tuple[int, pa.RecordBatch]]:

@@ -12,7 +12,7 @@ from typing import Literal
 import pyarrow as pa
 
 from penstock.workspace.commit_positions import positions
-from penstock.workspace.delta import TableWriter, WrittenFile
+from penstock.workspace.delta import Codec, TableWriter, WrittenFile
 from penstock.workspace.limits import DELIVERY_RUN_BYTES
 from penstock.workspace.subscriber_buckets import RECENT
 from penstock.workspace.table_schemas import POSITION
@@ -45,7 +45,9 @@ class DeliveryWriter:
         sort_keys: Sequence[str] = ("subscriber", POSITION.name),
         commit: int | None = None,
     ) -> None:
-        self._writer = TableWriter(table, schema, partition={"bucket": str(bucket)})
+        # Compaction writes recent deliveries again.
+        codec: Codec = "snappy" if bucket == RECENT else "zstd"
+        self._writer = TableWriter(table, schema, partition={"bucket": str(bucket)}, codec=codec)
         self._sort_keys: list[tuple[str, Literal["ascending", "descending"]]] = [
             (name, "ascending") for name in sort_keys
         ]
