@@ -4,14 +4,16 @@ use memchr::memmem;
 
 use crate::events::{Handler, Span};
 
-use super::input::OffsetTable;
+use super::input::{ContinuationBytes, OffsetTable};
 
 /// How offsets in the text correspond to offsets in the original bytes.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum OffsetMapping<'w> {
     /// The text is the original from this offset on.
     Identity(u64),
-    /// The text was decoded from the original.
+    /// The text was decoded from a single-byte encoding.
+    SingleByte(&'w ContinuationBytes),
+    /// The text was decoded from an encoding with several bytes a character.
     Table(&'w OffsetTable),
     /// The text is that of an entity, whose outermost reference has this span.
     Entity(Span),
@@ -48,6 +50,7 @@ impl<'w> InputWindow<'w> {
     pub(super) fn original(&self, at: usize) -> u64 {
         match self.offsets {
             OffsetMapping::Identity(base) => base + at as u64,
+            OffsetMapping::SingleByte(continuations) => continuations.original(at),
             OffsetMapping::Table(table) => table.original(at),
             OffsetMapping::Entity(span) => span.end,
         }

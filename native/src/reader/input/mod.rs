@@ -1,5 +1,6 @@
 //! Decodes or validates the bytes of a document and holds a window of its text.
 
+mod continuation_bytes;
 mod decoder;
 mod encoding;
 mod offset_table;
@@ -16,6 +17,7 @@ use decoder::{Decoder, Malformed};
 use encoding::{detect, is_sufficient, HEAD_BYTES};
 use utf8_validation::validate;
 
+pub(super) use continuation_bytes::ContinuationBytes;
 pub(super) use encoding::Encoding;
 pub(super) use offset_table::OffsetTable;
 
@@ -26,7 +28,10 @@ pub(super) struct Buffers {
     raw: Vec<u8>,
     /// Text to be parsed, followed by bytes to be validated.
     text: Vec<u8>,
+    /// Original offsets of the characters of an encoding with several bytes a character.
     offsets: OffsetTable,
+    /// Original offsets of the characters of a single-byte encoding.
+    continuations: ContinuationBytes,
 }
 
 /// The text of a document, one window at a time.
@@ -146,6 +151,7 @@ impl<R: Read> DocumentInput<R> {
         input.encoding = encoding;
         input.base = mark as u64;
         input.buffers.offsets.begin(mark as u64);
+        input.buffers.continuations.begin(mark as u64);
         input.buffers.text.drain(..mark);
         if encoding != Encoding::Utf8 {
             input.decoder = Some(Decoder::new(encoding));
@@ -182,6 +188,10 @@ impl<R: Read> DocumentInput<R> {
         loop {
             self.decode_and_validate();
             if self.validated >= wanted || self.ended || self.fault.is_some() {
+                if let Some(Decoder::SingleByte(_)) = self.decoder {
+                    let text = &self.buffers.text[..self.validated];
+                    self.buffers.continuations.locate(text);
+                }
                 return Ok(());
             }
             self.read_bytes(wanted - self.validated)?;
@@ -222,8 +232,9 @@ impl<R: Read> DocumentInput<R> {
     pub(super) fn window(&self) -> InputWindow<'_> {
         let text = simdutf8::basic::from_utf8(&self.buffers.text[..self.validated]);
         let text = text.expect("validated before");
-        let offsets = match self.decoder {
+        let offsets = match &self.decoder {
             None => OffsetMapping::Identity(self.base),
+            Some(Decoder::SingleByte(_)) => OffsetMapping::SingleByte(&self.buffers.continuations),
             Some(_) => OffsetMapping::Table(&self.buffers.offsets),
         };
         InputWindow::new(text, self.ended && self.fault.is_none(), offsets)
@@ -236,12 +247,16 @@ impl<R: Read> DocumentInput<R> {
 
     /// Drops the first `bytes` of the text in memory.
     pub(super) fn consume(&mut self, bytes: usize) {
+        match &self.decoder {
+            None => {}
+            Some(Decoder::SingleByte(_)) => {
+                self.buffers.continuations.consume(bytes);
+            }
+            Some(_) => self.buffers.offsets.consume(bytes),
+        }
         self.buffers.text.drain(..bytes);
         self.validated -= bytes;
         self.base += bytes as u64;
-        if self.decoder.is_some() {
-            self.buffers.offsets.consume(bytes);
-        }
     }
 
     /// The number of bytes read from the source.
@@ -251,8 +266,9 @@ impl<R: Read> DocumentInput<R> {
 
     /// Offset of the text in memory in the original bytes.
     pub(super) fn offset(&self) -> u64 {
-        match self.decoder {
+        match &self.decoder {
             None => self.base,
+            Some(Decoder::SingleByte(_)) => self.buffers.continuations.start(),
             Some(_) => self.buffers.offsets.original(0),
         }
     }
