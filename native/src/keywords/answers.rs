@@ -56,7 +56,8 @@ impl Answer {
     ) -> Answer {
         let mut tree = PathTree::default();
         tree.add(top);
-        let mut keywords = Vec::new();
+        let found = found.into_iter();
+        let mut keywords = Vec::with_capacity(found.size_hint().1.unwrap_or(0));
         let mut truncated = false;
         for (word, found) in found {
             truncated |= found.count > found.witnesses.len() as u64;
@@ -90,10 +91,11 @@ impl Answer {
     }
 }
 
-/// A set of element numbers. Most answers have few, which need no hashing.
+/// A set of element numbers. Most answers have few, which need neither memory nor hashing.
 #[derive(Default)]
 struct NumberSet {
-    few: Vec<u32>,
+    few: [u32; FEW_MAX],
+    few_count: usize,
     /// All of them, once there are more than [`FEW_MAX`].
     many: HashSet<u32, RandomState>,
 }
@@ -106,18 +108,22 @@ impl NumberSet {
         if !self.many.is_empty() {
             return self.many.insert(number);
         }
-        if self.few.contains(&number) {
+        if self.few[..self.few_count].contains(&number) {
             return false;
         }
-        self.few.push(number);
-        if self.few.len() > FEW_MAX {
-            self.many.extend(self.few.drain(..));
+        if let Some(free) = self.few.get_mut(self.few_count) {
+            *free = number;
+            self.few_count += 1;
+        } else {
+            self.many.extend(self.few);
+            self.many.insert(number);
+            self.few_count = 0;
         }
         true
     }
 
     fn len(&self) -> usize {
-        self.few.len() + self.many.len()
+        self.few_count + self.many.len()
     }
 }
 
@@ -159,16 +165,14 @@ impl PathTree {
         self.ranges.sort_unstable();
         // Everything from one entity reference has the span of the reference.
         self.ranges.dedup();
-        let mut joined: Vec<Span> = Vec::new();
-        for span in self.ranges {
-            match joined.last_mut() {
-                Some(last) if last.end == span.start && last.from_entity == span.from_entity => {
-                    last.end = span.end;
-                }
-                _ => joined.push(span),
+        self.ranges.dedup_by(|span, last| {
+            let is_adjacent = last.end == span.start && last.from_entity == span.from_entity;
+            if is_adjacent {
+                last.end = span.end;
             }
-        }
-        joined
+            is_adjacent
+        });
+        self.ranges
     }
 }
 

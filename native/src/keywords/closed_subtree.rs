@@ -50,11 +50,10 @@ impl<'u> ClosedSubtree<'u> {
         witnesses_max: usize,
     ) -> Answer {
         let top = self.record(element);
-        let found: Vec<(WordId, WordOccurrences)> = words
+        let found = words
             .iter()
             .map(|&word| (word, self.occurrences(word, remaining, witnesses_max)))
-            .filter(|(_, found)| found.count > 0)
-            .collect();
+            .filter(|(_, found)| found.count > 0);
         Answer::new(&top, found)
     }
 

@@ -261,26 +261,38 @@ impl ElementMetadata {
             return Arc::clone(record);
         }
         // Go up to the nearest ancestor with a record, then create records downwards.
-        let mut unrecorded = vec![element];
+        let mut unrecorded = Vec::new();
+        let mut above = window.parent(element);
         let mut parent = loop {
-            match window.parent(unrecorded[unrecorded.len() - 1]) {
-                NO_ELEMENT => break enclosing.cloned(),
-                above => match self.records.get(&above) {
-                    Some(record) => break Some(Arc::clone(record)),
-                    None => unrecorded.push(above),
-                },
+            match (above, self.records.get(&above)) {
+                (NO_ELEMENT, _) => break enclosing.cloned(),
+                (_, Some(record)) => break Some(Arc::clone(record)),
+                (_, None) => {
+                    unrecorded.push(above);
+                    above = window.parent(above);
+                }
             }
         };
-        for &element in unrecorded.iter().rev() {
-            let record = self.record_open(base, parent, element);
-            let end = ElementEnd {
-                end_tag: self.elements[element as usize].end_tag,
-                texts: self.texts(element),
-            };
-            record.end.set(end).expect("the record is new");
-            parent = Some(record);
+        for &above in unrecorded.iter().rev() {
+            parent = Some(self.record_closed(base, parent, above));
         }
-        parent.expect("at least the element")
+        self.record_closed(base, parent, element)
+    }
+
+    /// Creates the record of a closed element of the window.
+    fn record_closed(
+        &mut self,
+        base: u32,
+        parent: Option<Arc<ElementRecord>>,
+        element: u32,
+    ) -> Arc<ElementRecord> {
+        let record = self.record_open(base, parent, element);
+        let end = ElementEnd {
+            end_tag: self.elements[element as usize].end_tag,
+            texts: self.texts(element),
+        };
+        record.end.set(end).expect("the record is new");
+        record
     }
 
     /// The own text of an element of the window so far.

@@ -27,16 +27,16 @@ pub(crate) fn merged(spans: &[Span]) -> Vec<Span> {
     result
 }
 
-/// The concatenated parts of a document, with the namespace declarations that the first element
+/// Appends the concatenated parts of a document, with the namespace declarations that the first element
 /// inherits and uses. `None` if the parts do not begin with an element.
-pub(crate) fn standalone_xml(
+pub(crate) fn append_standalone_xml(
+    xml: &mut String,
     document: &[u8],
     encoding: &str,
     spans: &[Span],
     scope: &NamespaceScope,
-) -> Option<String> {
-    let size: u64 = spans.iter().map(|span| span.end - span.start).sum();
-    let mut xml = String::with_capacity(size as usize);
+) -> Option<()> {
+    let start = xml.len();
     for (number, span) in spans.iter().enumerate() {
         let part = document.get(span.start as usize..span.end as usize)?;
         let text = if encoding == "utf-8" {
@@ -44,19 +44,19 @@ pub(crate) fn standalone_xml(
         } else {
             Cow::Owned(decode(part, encoding)?)
         };
-        if number > 0 && ends_in_text(&xml) && begins_with_text(&text) {
+        if number > 0 && ends_in_text(&xml[start..]) && begins_with_text(&text) {
             xml.push_str(SEPARATOR);
         }
         xml.push_str(&text);
     }
-    if !xml.starts_with('<') {
+    if !xml[start..].starts_with('<') {
         return None;
     }
     if !scope.is_empty() {
-        let (name_end, declarations) = inherited_declarations(&xml, scope);
-        xml.insert_str(name_end, &declarations);
+        let (name_end, declarations) = inherited_declarations(&xml[start..], scope);
+        xml.insert_str(start + name_end, &declarations);
     }
-    Some(xml)
+    Some(())
 }
 
 fn ends_in_text(xml: &str) -> bool {

@@ -4,12 +4,13 @@ use std::sync::Arc;
 
 use pyo3::exceptions::PyIndexError;
 use pyo3::prelude::*;
+use pyo3::types::PyBytes;
 
 use super::buffers::BufferBytes;
 use crate::events::{NamespaceScope, Span};
 use crate::keywords::answers::{Answer, QueryAnswers};
 use crate::keywords::element_metadata::ElementRecord;
-use crate::keywords::path_return_xml::{merged, standalone_xml};
+use crate::keywords::path_return_xml::{append_standalone_xml, merged};
 use crate::keywords::segment::KeywordSegment;
 
 /// `(start, end, from entity)`
@@ -86,8 +87,48 @@ impl PathReturns {
 /// The spans of a fragment, and the namespaces in scope.
 type FragmentTuple = (Vec<SpanTuple>, Vec<(String, String)>);
 
-/// Number of spans of each fragment, starts and ends of all spans, and the XML of each fragment.
-type ColumnsTuple = (Vec<u32>, Vec<u64>, Vec<u64>, Vec<String>);
+/// Fragments as columns: numbers of 64 bits in the machine's byte order, and text.
+#[derive(Default)]
+struct FragmentColumns {
+    /// The number of spans of each fragment.
+    span_counts: Vec<u8>,
+    /// The starts of all spans.
+    starts: Vec<u8>,
+    /// The ends of all spans.
+    ends: Vec<u8>,
+    /// The length of the XML of each fragment in bytes.
+    xml_lengths: Vec<u8>,
+    /// The XML of all fragments.
+    xml: String,
+}
+
+impl FragmentColumns {
+    /// Adds a fragment of `document`; `None` if it cannot be made to stand alone.
+    fn push(
+        &mut self,
+        document: &[u8],
+        encoding: &str,
+        spans: &[Span],
+        scope: &NamespaceScope,
+    ) -> Option<()> {
+        let before = self.xml.len();
+        append_standalone_xml(&mut self.xml, document, encoding, spans, scope)?;
+        append_number(&mut self.xml_lengths, (self.xml.len() - before) as u64);
+        append_number(&mut self.span_counts, spans.len() as u64);
+        for span in spans {
+            append_number(&mut self.starts, span.start);
+            append_number(&mut self.ends, span.end);
+        }
+        Some(())
+    }
+}
+
+fn append_number(column: &mut Vec<u8>, number: u64) {
+    column.extend_from_slice(&number.to_ne_bytes());
+}
+
+/// The fields of [`FragmentColumns`].
+type ColumnsTuple<'py> = [Bound<'py, PyBytes>; 5];
 
 #[pymethods]
 impl PathReturns {
@@ -105,25 +146,29 @@ impl PathReturns {
 
     /// The first fragments of a document without entities of its own, as columns. `None` if one
     /// of them cannot be made to stand alone without reading it again.
-    fn columns(
+    fn columns<'py>(
         &self,
-        py: Python<'_>,
+        py: Python<'py>,
         document: BufferBytes,
         encoding: &str,
         limit: usize,
-    ) -> Option<ColumnsTuple> {
+    ) -> Option<ColumnsTuple<'py>> {
         let bytes: &[u8] = &document;
-        py.detach(|| {
-            let mut columns = ColumnsTuple::default();
+        let columns = py.detach(|| {
+            let mut columns = FragmentColumns::default();
             for answer in self.answers.best.iter().take(limit) {
                 let spans = merged(&answer.ranges);
-                let xml = standalone_xml(bytes, encoding, &spans, &answer.top.namespaces)?;
-                columns.0.push(spans.len() as u32);
-                columns.1.extend(spans.iter().map(|span| span.start));
-                columns.2.extend(spans.iter().map(|span| span.end));
-                columns.3.push(xml);
+                columns.push(bytes, encoding, &spans, &answer.top.namespaces)?;
             }
             Some(columns)
-        })
+        })?;
+        let parts: [&[u8]; 5] = [
+            &columns.span_counts,
+            &columns.starts,
+            &columns.ends,
+            &columns.xml_lengths,
+            columns.xml.as_bytes(),
+        ];
+        Some(parts.map(|part| PyBytes::new(py, part)))
     }
 }

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from array import array
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Final, NamedTuple, overload
 
@@ -16,16 +17,18 @@ KIND: Final = "path"
 
 
 class FragmentColumns(NamedTuple):
-    """Fragments as columns."""
+    """Fragments as columns; numbers have 64 bits."""
 
-    span_counts: Sequence[int]
+    span_counts: array[int]
     """The number of spans of each fragment."""
-    starts: Sequence[int]
+    starts: array[int]
     """The starts of all spans."""
-    ends: Sequence[int]
+    ends: array[int]
     """The ends of all spans."""
-    xml: Sequence[str]
-    """The result of :meth:`~penstock.documents.Fragment.to_xml` of each fragment."""
+    xml_lengths: array[int]
+    """The length of the XML of each fragment in bytes."""
+    xml: bytes
+    """The result of :meth:`~penstock.documents.Fragment.to_xml` of all fragments, in UTF-8."""
 
 
 class PathReturns(Sequence[Fragment]):
@@ -45,7 +48,8 @@ class PathReturns(Sequence[Fragment]):
         if not self._context.doctype and not self._context.entities:
             columns = self._returns.columns(self._document, self._context.encoding, limit)
             if columns is not None:
-                return FragmentColumns(*columns)
+                counts, starts, ends, lengths = (array("q", column) for column in columns[:-1])
+                return FragmentColumns(counts, starts, ends, lengths, columns[-1])
         return columns_of(self[:limit])
 
     def __len__(self) -> int:
@@ -93,9 +97,11 @@ class PathReturns(Sequence[Fragment]):
 def columns_of(fragments: Sequence[Fragment]) -> FragmentColumns:
     """Any fragments as columns."""
     spans = [span for fragment in fragments for span in fragment.spans]
+    xml = [fragment.to_xml().encode() for fragment in fragments]
     return FragmentColumns(
-        [len(fragment.spans) for fragment in fragments],
-        [span.start for span in spans],
-        [span.end for span in spans],
-        [fragment.to_xml() for fragment in fragments],
+        array("q", (len(fragment.spans) for fragment in fragments)),
+        array("q", (span.start for span in spans)),
+        array("q", (span.end for span in spans)),
+        array("q", map(len, xml)),
+        b"".join(xml),
     )

@@ -2,20 +2,18 @@
 
 from __future__ import annotations
 
+from array import array
 from bisect import bisect_right
 from collections.abc import Sequence
 from itertools import accumulate
-from typing import Any, Final
+from typing import Any
 
 import pyarrow as pa
 
 from penstock.documents import Fragment
-from penstock.matching.path_returns import KIND, PathReturns, columns_of
+from penstock.matching.path_returns import KIND, FragmentColumns, PathReturns, columns_of
 from penstock.workspace.limits import DELIVERY_FRAGMENT_BYTES_MAX
 from penstock.workspace.table_schemas import FRAGMENTS, MORE_FRAGMENTS, SPAN
-
-UTF8_BYTES_MAX: Final = 4
-"""Bytes of a character in UTF-8."""
 
 
 class FragmentRows:
@@ -27,11 +25,12 @@ class FragmentRows:
         self._counts: list[int] = []
         # One entry per fragment.
         self._kinds: list[str] = []
-        self._span_counts: list[int] = []
-        self._xml: list[str] = []
+        self._span_counts = array("q")
+        self._xml_lengths = array("q")
+        self._xml = bytearray()
         # One entry per span.
-        self._starts: list[int] = []
-        self._ends: list[int] = []
+        self._starts = array("q")
+        self._ends = array("q")
 
     def add(self, match: int, fragments: Sequence[Fragment], limit: int) -> int:
         """Add the first fragments of a match; past a limit, one that states how many are omitted.
@@ -46,33 +45,28 @@ class FragmentRows:
         assert not self._matches or match > self._matches[-1], "matches are added in order"
         if isinstance(fragments, PathReturns):
             columns = fragments.columns(limit)
-            kinds: list[str] = [KIND] * len(columns.xml)
+            kinds: list[str] = [KIND] * len(columns.xml_lengths)
         else:
             columns = columns_of(fragments[:limit])
             kinds = [fragment.kind for fragment in fragments[:limit]]
-        count = _fitting(columns.xml)
-        if count < len(kinds):
-            spans = sum(columns.span_counts[:count])
-            columns = columns._replace(
-                span_counts=columns.span_counts[:count],
-                starts=columns.starts[:spans],
-                ends=columns.ends[:spans],
-                xml=columns.xml[:count],
-            )
-            kinds = kinds[:count]
+        count, size = _fitting(columns)
+        spans = sum(columns.span_counts[:count])
         self._matches.append(match)
-        self._counts.append(len(kinds))
-        self._kinds += kinds
-        self._span_counts += columns.span_counts
-        self._starts += columns.starts
-        self._ends += columns.ends
-        self._xml += columns.xml
-        omitted = len(fragments) - len(kinds)
+        self._counts.append(count)
+        self._kinds += kinds[:count]
+        self._span_counts += columns.span_counts[:count]
+        self._starts += columns.starts[:spans]
+        self._ends += columns.ends[:spans]
+        self._xml_lengths += columns.xml_lengths[:count]
+        self._xml += memoryview(columns.xml)[:size]
+        omitted = len(fragments) - count
         if omitted:
+            note = f"<!-- {omitted} more -->".encode()
             self._counts[-1] += 1
             self._kinds.append(MORE_FRAGMENTS)
             self._span_counts.append(0)
-            self._xml.append(f"<!-- {omitted} more -->")
+            self._xml_lengths.append(len(note))
+            self._xml += note
         return omitted
 
     def array(self, length: int) -> pa.Array[Any]:
@@ -82,29 +76,39 @@ class FragmentRows:
         for match, count in zip(self._matches, self._counts, strict=True):
             starts[match] = start
             start += count
-        spans = _structs(
-            SPAN, [pa.array(self._starts, pa.int64()), pa.array(self._ends, pa.int64())]
-        )
+        spans = _structs(SPAN, [_int64_array(self._starts), _int64_array(self._ends)])
         fragment = FRAGMENTS.value_type
-        span_lists = pa.ListArray.from_arrays(
-            pa.array(accumulate(self._span_counts, initial=0), pa.int32()),
-            spans,
-            type=fragment.field("spans").type,
+        span_lists = pa.Array.from_buffers(
+            fragment.field("spans").type,
+            len(self._kinds),
+            [None, _offsets(self._span_counts)],
+            children=[spans],
         )
-        fragments = _structs(
-            fragment,
-            [pa.array(self._kinds, pa.string()), span_lists, pa.array(self._xml, pa.string())],
+        xml = pa.Array.from_buffers(
+            pa.string(),
+            len(self._kinds),
+            [None, _offsets(self._xml_lengths), pa.py_buffer(self._xml)],
         )
+        fragments = _structs(fragment, [pa.array(self._kinds, pa.string()), span_lists, xml])
         offsets = pa.array([*starts, start], pa.int32())
         return pa.ListArray.from_arrays(offsets, fragments, type=FRAGMENTS)
 
 
-def _fitting(xml: Sequence[str]) -> int:
-    """The number of fragments, at least one, that fit into the bytes of a delivery."""
-    if sum(map(len, xml)) * UTF8_BYTES_MAX <= DELIVERY_FRAGMENT_BYTES_MAX:
-        return len(xml)
-    ends = list(accumulate(len(each.encode()) for each in xml))
-    return max(1, bisect_right(ends, DELIVERY_FRAGMENT_BYTES_MAX)) if ends else 0
+def _fitting(columns: FragmentColumns) -> tuple[int, int]:
+    """The number of fragments, at least one, that fit into the bytes of a delivery; their size."""
+    if len(columns.xml) <= DELIVERY_FRAGMENT_BYTES_MAX:
+        return len(columns.xml_lengths), len(columns.xml)
+    ends = list(accumulate(columns.xml_lengths))
+    count = max(1, bisect_right(ends, DELIVERY_FRAGMENT_BYTES_MAX))
+    return count, ends[count - 1]
+
+
+def _int64_array(numbers: array[int]) -> pa.Array[Any]:
+    return pa.Array.from_buffers(pa.int64(), len(numbers), [None, pa.py_buffer(numbers)])
+
+
+def _offsets(lengths: array[int]) -> pa.Buffer:
+    return pa.py_buffer(array("i", accumulate(lengths, initial=0)))
 
 
 def _structs(type_: pa.DataType, columns: list[Any]) -> pa.StructArray:
