@@ -1,8 +1,8 @@
 """Journal files: an entry is read whole or refused as damaged, and entries behind it are found.
 
-The first byte selects what the rest is: a whole file, the payload of an entry, or the rows of an
-entry before compression. Checksums are computed for the latter two, so that their decoders are
-reached.
+The first byte selects what the rest is: a whole file, the payload of an entry, the rows of an
+entry, or those of an earlier version before their compression. Checksums are computed for all but
+the first, so that their decoders are reached.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ _FOLDER = tempfile.TemporaryDirectory(prefix="penstock-fuzz-")
 _SALT: Final = b"saltsalt"
 _FILE_HEADER: Final = b"\xf5PENSJ1\n" + _SALT
 _LENGTHS: Final = struct.Struct("<IQ")
-_KINDS: Final = ("file", "payload", "rows")
+_KINDS: Final = ("file", "payload", "rows", "compressed rows")
 
 
 def _entry(first: int = 1) -> bytes:
@@ -48,11 +48,10 @@ def seeds() -> list[bytes]:
     """A file of two entries, and the parts of an entry."""
     entry = _entry()
     payload = entry[HEADER_BYTES:]
-    notes_bytes, rows_bytes = _LENGTHS.unpack_from(payload)
-    compressed = payload[_LENGTHS.size + notes_bytes :]
-    rows: bytes = pa.decompress(compressed, rows_bytes, codec="zstd", asbytes=True)
+    notes_bytes, _ = _LENGTHS.unpack_from(payload)
+    rows = payload[_LENGTHS.size + notes_bytes :]
     whole = _FILE_HEADER + entry + _INTACT
-    return [b"\0" + whole, b"\0" + whole[:-9], b"\1" + payload, b"\2" + rows]
+    return [b"\0" + whole, b"\0" + whole[:-9], b"\1" + payload, b"\2" + rows, b"\3" + rows]
 
 
 def with_checksums(payload: bytes) -> bytes:
@@ -71,6 +70,8 @@ def run_input(data: bytes) -> None:
         content = rest
     else:
         if kind == "rows":
+            rest = _LENGTHS.pack(0, len(rest)) + rest
+        elif kind == "compressed rows":
             compressed: bytes = pa.compress(rest, codec="zstd", asbytes=True)
             rest = _LENGTHS.pack(0, len(rest)) + compressed
         content = _FILE_HEADER + with_checksums(rest) + _INTACT

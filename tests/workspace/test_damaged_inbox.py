@@ -332,7 +332,7 @@ def test_an_entry_that_memory_does_not_suffice_for_is_not_damaged(
         raise pa.ArrowMemoryError("malloc failed")
 
     with monkeypatch.context() as patch:
-        patch.setattr(pa, "decompress", fail)
+        patch.setattr(pa.ipc, "read_record_batch", fail)
         with pytest.raises(MemoryError):
             workspace.publish([document(7)])
     (receipt,) = workspace.inbox.publish_each([document(7)])

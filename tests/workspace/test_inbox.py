@@ -10,15 +10,18 @@ import random
 import shutil
 import signal
 import sqlite3
+import struct
 import subprocess
 import sys
 import textwrap
 import time
+import zlib
 from collections.abc import Iterator
 from concurrent.futures import ProcessPoolExecutor
 from pathlib import Path
 from typing import Any
 
+import pyarrow as pa
 import pytest
 
 from penstock.documents import Document, Header
@@ -32,7 +35,9 @@ from penstock.workspace.journal import (
     encode_entry,
     file_name,
     journal_files,
+    new_file_header,
     read_salt,
+    salt_of,
 )
 from penstock.workspace.journal_scanner import JournalScanner
 from support.fixtures.repository import ROOT
@@ -288,7 +293,6 @@ def test_a_copy_of_the_journal_in_an_incomplete_entry_is_not_indexed(workspace: 
     rng = random.Random(1)
     workspace.publish([Document(rng.randbytes(3_000), Header(publisher="me", id="1"))])
     (path,) = journal_files(workspace.inbox.folder)
-    # Bytes that cannot be compressed are stored as they are.
     copy = rng.randbytes(300_000) + path.read_bytes() + rng.randbytes(300_000)
     workspace.publish(documents(2))
     salt = read_salt(path)
@@ -301,6 +305,42 @@ def test_a_copy_of_the_journal_in_an_incomplete_entry_is_not_indexed(workspace: 
         (receipt,) = again.inbox.publish_each([document])
         assert receipt.sequence == 4
         assert [row["sequence"] for row in rows_in(again)] == [1, 2, 3, 4]
+
+
+def test_entries_of_earlier_versions_are_compressed(workspace: Workspace) -> None:
+    """Their rows have another length than the payload states."""
+    workspace.publish(documents(3))
+    expected = rows_in(workspace)
+    (path,) = journal_files(workspace.inbox.folder)
+    with JournalFile(path) as file:
+        (entry,) = file.entries()
+        rows = file.rows(entry).serialize()
+    salt = read_salt(path)
+    assert salt is not None
+    payload = struct.pack("<IQ", 0, rows.size) + pa.compress(rows, codec="zstd", asbytes=True)
+    sizes = (entry.first, entry.documents, len(payload), entry.content_bytes, zlib.crc32(payload))
+    header = struct.pack("<4sQIQQI", b"\xf5PJ1", *sizes)
+    checksum = struct.pack("<I", zlib.crc32(header + salt))
+    path.write_bytes(path.read_bytes()[: entry.offset] + header + checksum + payload)
+    assert len(payload) < rows.size
+    assert rows_in(workspace) == expected
+
+
+@pytest.mark.parametrize("note", range(10))
+def test_numbers_in_the_rows_are_aligned(tmp_path: Path, note: int) -> None:
+    """Whatever the length of the notes before them."""
+    salt = new_file_header()
+    batch = document_rows([("me/1", documents(1)[0]), ("me/2", documents(2)[1])], 1)
+    notes = {"n": "x" * note} if note else {}
+    path = tmp_path / file_name(1)
+    path.write_bytes(salt + encode_entry(batch, salt_of(salt), notes))
+    with JournalFile(path) as file:
+        (entry,) = file.entries()
+        rows = file.rows(entry)
+        assert file.notes(entry) == notes
+    assert rows == batch
+    for column in rows.columns:
+        assert all(buffer.address % 8 == 0 for buffer in column.buffers() if buffer is not None)
 
 
 def test_files_with_other_names_are_ignored(workspace: Workspace) -> None:

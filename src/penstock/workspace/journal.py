@@ -4,9 +4,14 @@ An *entry* holds documents that were published together::
 
     header   magic, first sequence number, number of documents, bytes of the payload, bytes of the
              documents, checksum of the payload, checksum of the header
-    payload  bytes of the notes, bytes of the rows, the notes as JSON, and, compressed with zstd,
-             the rows: an Arrow record batch in the columns of
+    payload  bytes of the notes, bytes of the rows, the notes as JSON, with spaces up to a multiple
+             of 8 bytes, and the rows: an Arrow record batch in the columns of
              :data:`~penstock.workspace.table_schemas.DOCUMENTS`
+
+Rows are not compressed. The pipeline compresses each document when it writes the documents table,
+after which the journal's copy is removed; compressing it twice would cost more than any other part
+of publishing. Entries of earlier versions are compressed with zstd: their rows have another length
+than the payload states.
 
 A file is named by the sequence number of its first document, so names sort in publishing order.
 Entries never change. A reader finds entries behind a damaged one by searching for the next header.
@@ -50,6 +55,9 @@ _HEADER: Final = struct.Struct("<4sQIQQI")
 _CHECKSUM: Final = struct.Struct("<I")
 _LENGTHS: Final = struct.Struct("<IQ")
 HEADER_BYTES: Final = _HEADER.size + _CHECKSUM.size
+
+_ROWS_ALIGNMENT: Final = 8
+"""Arrow reads numbers of this many bytes where they are in the payload."""
 
 _SEQUENCE_DIGITS: Final = 19
 """Enough for any 64-bit sequence number, so that file names sort by it."""
@@ -177,17 +185,17 @@ def encode_entry(
             f"a document with its header has {rows.size} bytes, more than {JOURNAL_ROWS_BYTES_MAX}",
         )
     text = json.dumps(dict(notes)).encode() if notes else b""
-    compressed: bytes = pa.compress(rows, codec="zstd", asbytes=True)
-    payload = b"".join((_LENGTHS.pack(len(text), rows.size), text, compressed))
+    text += b" " * (-(_LENGTHS.size + len(text)) % _ROWS_ALIGNMENT)
+    before_rows = _LENGTHS.pack(len(text), rows.size) + text
     header = _HEADER.pack(
         _MAGIC,
         sequence.as_py(),
         batch.num_rows,
-        len(payload),
+        len(before_rows) + rows.size,
         content_bytes,
-        zlib.crc32(payload),
+        zlib.crc32(rows, zlib.crc32(before_rows)),
     )
-    return b"".join((header, _CHECKSUM.pack(zlib.crc32(header + salt)), payload))
+    return b"".join((header, _CHECKSUM.pack(zlib.crc32(header + salt)), before_rows, rows))
 
 
 class JournalFile:
@@ -242,10 +250,12 @@ class JournalFile:
         WorkspaceError
             ``journal.damaged``
         """
-        _, compressed, rows_bytes = self._parts(entry)
+        _, rows, rows_bytes = self._parts(entry)
         with self._damage_translated(entry):
-            rows = pa.decompress(compressed, decompressed_size=rows_bytes, codec="zstd")
-            batch = pa.ipc.read_record_batch(rows, DOCUMENTS)
+            buffer = pa.py_buffer(rows)
+            if buffer.size != rows_bytes:
+                buffer = pa.decompress(buffer, decompressed_size=rows_bytes, codec="zstd")
+            batch = pa.ipc.read_record_batch(buffer, DOCUMENTS)
             batch.validate(full=True)
             numbers = np.arange(batch.num_rows) + entry.first
             is_numbered = np.array_equal(
@@ -266,10 +276,10 @@ class JournalFile:
         """
         text, _, _ = self._parts(entry)
         with self._damage_translated(entry):
-            return dict(json.loads(text)) if text else {}
+            return dict(json.loads(text)) if text.strip() else {}
 
     def _parts(self, entry: Entry) -> tuple[bytes, memoryview, int]:
-        """The notes, the compressed rows, and the size of the rows."""
+        """The notes, the rows, and the size of the rows before compression."""
         payload = self._payload(entry)
         if zlib.crc32(payload) != entry.checksum:
             raise self._damage(entry)
