@@ -9,6 +9,15 @@ from penstock.errors import error
 
 def require_spark_extra(*packages: str) -> None:
     """Raises ``extra.spark`` unless these packages of the extra ``spark`` are installed."""
+    _require("extra.spark", packages)
+
+
+def require_links_extra(*packages: str) -> None:
+    """Raises ``extra.links`` unless these packages of the extra ``links`` are installed."""
+    _require("extra.links", packages)
+
+
+def _require(code: str, packages: tuple[str, ...]) -> None:
     missing = [package for package in packages if find_spec(package) is None]
     if missing:
-        raise error("extra.spark", f"packages that are not installed: {', '.join(missing)}")
+        raise error(code, f"packages that are not installed: {', '.join(missing)}")

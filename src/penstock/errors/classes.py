@@ -141,6 +141,18 @@ class WorkspaceError(PenstockError, ValueError):
     """A workspace is missing, damaged or busy, or something in it is invalid."""
 
 
+class LinkError(PenstockError, ConnectionError):
+    """A link failed; the subclass says whose fault it was, this class blames the network."""
+
+
+class LocalLinkError(LinkError):
+    """This side broke a rule of the link protocol, or used a link wrongly."""
+
+
+class PeerLinkError(LinkError):
+    """The peer broke a rule of the link protocol."""
+
+
 class NativeMissingError(PenstockError, ImportError):
     """The native core is required but not installed."""
 

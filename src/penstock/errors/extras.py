@@ -10,4 +10,9 @@ ERRORS: dict[str, ErrorSpec] = {
         "a package that workspaces or the pipeline need is not installed",
         "Install the extra: `pip install 'penstock[spark]'`.",
     ),
+    "extra.links": ErrorSpec(
+        MissingPackageError,
+        "a package that links between routers need is not installed",
+        "Install the extra: `pip install 'penstock[links]'`.",
+    ),
 }

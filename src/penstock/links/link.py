@@ -1,0 +1,242 @@
+"""The application's end of a link: it outlives connections, and waits where the core refuses."""
+
+from __future__ import annotations
+
+import asyncio
+from collections import deque
+from collections.abc import Callable
+
+from penstock.links.counters import LinkCounters
+from penstock.links.events import (
+    Acknowledged,
+    Closed,
+    Established,
+    LinkEvent,
+    MessageReceived,
+    SessionReset,
+)
+from penstock.links.limits import STATUS_EVENTS
+from penstock.links.link_errors import link_error
+from penstock.links.message import Message
+from penstock.links.options import LinkOptions
+from penstock.links.protocol import LinkProtocol
+from penstock.links.session import Session
+
+__all__ = ["Link", "StoreMessage"]
+
+StoreMessage = Callable[[bytes, int, Message], None]
+"""Stores a message before it is sent: session id (empty before the first), sequence number, it."""
+
+
+class Link:
+    """A session with a peer, over as many connections as it takes.
+
+    ``connect`` and ``serve`` make links. :meth:`receive` returns messages and what happens to the
+    connection; :meth:`send` waits for room in the send buffer, and :meth:`acknowledge` tells the
+    peer that a message is stored.
+    """
+
+    def __init__(self, *, session: Session, options: LinkOptions) -> None:
+        self._session = session
+        self._options = options
+        self._protocol: LinkProtocol | None = None
+        self._established: Established | None = None
+        self._events: deque[LinkEvent] = deque()
+        self._status_events = 0
+        self._reset_waits = False
+        """Whether the application has not read a reset yet: until then, it may not send."""
+        self._changed = asyncio.Event()
+        """Set when a waiting coroutine should look again."""
+        self._send_lock = asyncio.Lock()
+        self._past = LinkCounters()
+        """Counters of connections that ended."""
+        self._closed = False
+
+    @property
+    def peer(self) -> str:
+        """Name of the peer."""
+        return self._session.peer
+
+    @property
+    def connected(self) -> bool:
+        """Whether a connection is established."""
+        return self._established is not None
+
+    @property
+    def authenticated(self) -> bool:
+        """Whether a connection is established and both sides proved that they know the token."""
+        return self._established is not None and self._established.authenticated
+
+    @property
+    def session(self) -> Session:
+        """The session, for its state; it changes only between two calls of the event loop."""
+        return self._session
+
+    @property
+    def round_trip_seconds(self) -> float | None:
+        """Time between the last heartbeat and its reply on this connection."""
+        connection = self._protocol and self._protocol.connection
+        return connection.round_trip_seconds if connection else None
+
+    def counters(self) -> LinkCounters:
+        """What was counted so far, and the current sizes of buffers."""
+        counters = self._past + self._session.count()
+        if self._protocol is not None and self._protocol.connection is not None:
+            counters += self._protocol.connection.counters
+        return counters
+
+    # The application
+
+    async def send(self, message: Message, *, store: StoreMessage | None = None) -> int:
+        """Sends a message, and returns its sequence number.
+
+        Waits while the send buffer is full, and after a :class:`SessionReset` until the application
+        has received it. Messages of concurrent callers are sent in the order of their calls.
+
+        Parameters
+        ----------
+        message
+            What to send; it stays in the send buffer until the peer acknowledges it.
+        store
+            Called before the message can leave, for applications that resume after a restart.
+
+        Raises
+        ------
+        LocalLinkError
+            The link is closed, or the message exceeds a limit.
+        """
+        self._session.check(message)
+        async with self._send_lock:
+            while True:
+                self._check_open()
+                if not self._reset_waits:
+                    if self._session.has_room(message):
+                        break
+                    self._session.sender_waits = True
+                    self._wake()
+                await self._wait()
+            if store is not None:
+                store(self._session.id, self._session.sent + 1, message)
+            sequence = self._session.enqueue(message)
+        self._wake()
+        return sequence
+
+    async def receive(self) -> LinkEvent:
+        """Waits for the next event and returns it.
+
+        Raises
+        ------
+        LocalLinkError
+            The link was closed by this side.
+        """
+        while not self._events:
+            self._check_open()
+            await self._wait()
+        event = self._events.popleft()
+        if isinstance(event, SessionReset):
+            self._reset_waits = False
+            self._notify()
+        elif isinstance(event, Established | Closed):
+            self._status_events -= 1
+        return event
+
+    def acknowledge(self, received: MessageReceived) -> None:
+        """States that this message and all before it are stored durably.
+
+        Only then may the peer forget them, so whatever an application acknowledges too early is
+        lost if its process is killed.
+        """
+        self._session.acknowledge(received.session_id, received.sequence)
+        self._wake()
+
+    async def drain(self) -> None:
+        """Waits until the peer has acknowledged everything that was sent."""
+        while self._session.sent > self._session.acknowledged:
+            self._check_open()
+            await self._wait()
+
+    async def close(self) -> None:
+        """Closes the connection and ends the link; the session's state stays in ``session``."""
+        self._closed = True
+        self._events.clear()
+        self._notify()
+        protocol = self._protocol
+        if protocol is not None:
+            protocol.close()
+            await protocol.finished.wait()
+        self._session.forget_unstored()
+
+    # The driver
+
+    def deliver(self, protocol: LinkProtocol, events: list[LinkEvent]) -> None:
+        """Takes the events of a connection."""
+        self._adopt(protocol)
+        for event in events:
+            self._deliver(event)
+        self._notify()
+
+    def _adopt(self, protocol: LinkProtocol) -> None:
+        former = self._protocol
+        if former is None or former is protocol:
+            self._protocol = protocol
+            return
+        connection = former.connection
+        assert connection is not None
+        if connection.events_wait:
+            # The former connection was superseded, and its last events come first.
+            former.settle()
+        self._retire(former)
+        self._protocol = protocol
+
+    def ended(self, protocol: LinkProtocol) -> None:
+        """A transport is gone."""
+        if self._protocol is protocol:
+            self._retire(protocol)
+            self._protocol = None
+        self._notify()
+
+    def _retire(self, protocol: LinkProtocol) -> None:
+        assert protocol.connection is not None
+        self._past += protocol.connection.counters
+        self._established = None
+
+    def _deliver(self, event: LinkEvent) -> None:
+        match event:
+            case Established():
+                self._established = event
+            case Closed():
+                self._established = None
+            case SessionReset():
+                self._reset_waits = True
+            case Acknowledged() if self._events and isinstance(self._events[-1], Acknowledged):
+                # Cumulative: the newer one says all that the older one said.
+                self._events.pop()
+        if self._closed:
+            return
+        self._events.append(event)
+        if isinstance(event, Established | Closed):
+            self._status_events += 1
+            if self._status_events > STATUS_EVENTS:
+                self._discard_status_event()
+
+    def _discard_status_event(self) -> None:
+        oldest = next(each for each in self._events if isinstance(each, Established | Closed))
+        self._events.remove(oldest)
+        self._status_events -= 1
+        self._session.counters.status_events_discarded += 1
+
+    def _check_open(self) -> None:
+        if self._closed:
+            raise link_error("link.closed", f"the link to {self.peer!r} was closed")
+
+    def _wake(self) -> None:
+        if self._protocol is not None:
+            self._protocol.wake()
+
+    async def _wait(self) -> None:
+        await self._changed.wait()
+
+    def _notify(self) -> None:
+        # Wakes all that wait now; whoever waits later waits for the next change.
+        self._changed.set()
+        self._changed.clear()

@@ -1,0 +1,1 @@
+"""Two ends of a link, joined by something that fails as told."""
