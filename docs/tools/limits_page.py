@@ -19,6 +19,7 @@ SOURCES = {
     "Schemas": "schema/limits.py",
     "Matching": "matching/limits.py",
     "Mediation": "mediation/limits.py",
+    "Links": "links/limits.py",
     "Workspaces": "workspace/limits.py",
     "Pipeline": "pipeline/limits.py",
 }

@@ -216,9 +216,7 @@ def test_heartbeats_keep_an_idle_connection_and_measure_its_round_trip() -> None
 
 
 def test_heartbeats_are_as_frequent_as_the_peer_asks() -> None:
-    joined = Joined(
-        responder_options=LinkOptions(name="responder", heartbeat_timeout_seconds=1.5)
-    )
+    joined = Joined(responder_options=LinkOptions(name="responder", heartbeat_timeout_seconds=1.5))
     joined.carry()
     before = joined.responder.counters.frames_received
     joined.pass_time(10, step=0.1)

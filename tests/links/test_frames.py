@@ -96,10 +96,14 @@ def test_an_incomplete_frame_waits_for_its_rest(
 @pytest.mark.parametrize("size", [1, 100])
 def test_another_protocol_is_refused_at_its_first_wrong_byte(data: bytes, size: int) -> None:
     made = FrameDecoder(LIMITS)
-    with pytest.raises(PeerLinkError) as caught:
+
+    def feed_all() -> None:
         for start in range(0, len(data), size):
             made.feed(data[start : start + size])
             made.next_frame()
+
+    with pytest.raises(PeerLinkError) as caught:
+        feed_all()
     assert caught.value.code == "link.preamble"
 
 

@@ -56,8 +56,8 @@ def test_both_sides_learn_names_capabilities_and_that_the_other_is_authentic() -
     assert not joined.initiator.authenticated
     joined.carry()
     [of_initiator], [of_responder] = (established(joined, each) for each in joined.events)
-    assert (of_initiator.peer, of_initiator.capabilities) == ("responder", {"z"})
-    assert (of_responder.peer, of_responder.capabilities) == ("initiator", {"a", "b"})
+    assert (of_initiator.peer, of_initiator.capabilities) == ("responder", frozenset("z"))
+    assert (of_responder.peer, of_responder.capabilities) == ("initiator", frozenset("ab"))
     assert of_initiator.session_id == of_responder.session_id
     assert joined.initiator.authenticated
     assert joined.responder.authenticated

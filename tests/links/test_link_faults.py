@@ -66,9 +66,13 @@ def run(seed: int, faults: Faults) -> Network:
 @pytest.mark.parametrize("name", FAULTS)
 def test_every_message_is_stored_exactly_once_and_in_order(name: str, seed: int) -> None:
     network = run(seed, FAULTS[name])
+    begun = {session_id for node in network.nodes for session_id, *_ in node.stored}
     for node in network.nodes:
         other = network.responder if node is network.initiator else network.initiator
-        assert not node.resets
+        # Who is killed in the middle of the first handshake has not stored its session, and the
+        # other side sees a reset of a session in which nothing has happened.
+        assert not begun.intersection(node.resets)
+        assert "kills" in name or "everything" in name or not node.resets
         assert [content for _, _, content in node.stored] == other.sent
         assert other.made > 0
 
@@ -92,7 +96,7 @@ def test_the_faults_have_the_effects_that_they_are_meant_to_have() -> None:
             Counter(code for node in nodes for code in node.errors),
             sum(each.retransmissions for each in counters),
             sum(each.duplicates for each in counters),
-            sum(node.resets for node in nodes),
+            sum(len(node.resets) for node in nodes),
         )
 
     errors, _, repeated, resets = over_seeds(FAULTS["none"])

@@ -22,6 +22,7 @@ PARSERS = {
     "index files": ["index_files"],
     "archives": ["archives"],
     "files of the inbox's journal": ["journal_files"],
+    "frames and handshakes of links": ["link_frames"],
 }
 """What Penstock parses, and the targets that fuzz it."""
 

@@ -609,9 +609,7 @@ class Connection:
             self._heartbeat_number += 1
             self._heartbeat_sent_at = now
             complete = self._next_sequence - (1 if self._transmission is None else 2)
-            data.append(
-                encode_control(Heartbeat(number=self._heartbeat_number, sequence=complete))
-            )
+            data.append(encode_control(Heartbeat(number=self._heartbeat_number, sequence=complete)))
         self.counters.frames_sent += len(data) - before
 
     def _add_payload(self, data: list[bytes | memoryview], now: float, bytes_max: int) -> None:

@@ -187,8 +187,7 @@ _TYPES: Final[dict[type[_Control], FrameType]] = {
 
 _encoder: Final = msgspec.msgpack.Encoder()
 _decoders: Final[dict[FrameType, msgspec.msgpack.Decoder[ControlFrame]]] = {
-    type_: msgspec.msgpack.Decoder(cls)
-    for cls, type_ in _TYPES.items()
+    type_: msgspec.msgpack.Decoder(cls) for cls, type_ in _TYPES.items()
 }
 
 

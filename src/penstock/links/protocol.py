@@ -49,6 +49,7 @@ class LinkProtocol(asyncio.Protocol):
         self._transport: asyncio.Transport | None = None
         self._paused = False
         self._timer: asyncio.TimerHandle | None = None
+        self._timer_at = 0.0
         self._wake_handle: asyncio.Handle | None = None
         self._abort_handle: asyncio.TimerHandle | None = None
         self.finished = asyncio.Event()
@@ -160,10 +161,11 @@ class LinkProtocol(asyncio.Protocol):
         assert deadline is not None
         if self._timer is not None:
             # A timer that is early costs one tick; setting one for each frame costs more.
-            if self._timer.when() <= deadline:
+            if self._timer_at <= deadline:
                 return
             self._timer.cancel()
         self._timer = self._loop.call_at(deadline, self._ticked)
+        self._timer_at = deadline
 
 
 def _set_socket_options(sock: socket.socket | None) -> None:

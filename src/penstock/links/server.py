@@ -145,7 +145,7 @@ class Server:
             task.cancel()
         await asyncio.gather(*self._tasks.values(), return_exceptions=True)
         for protocol in list(self._protocols):
-            protocol.abort()
+            protocol.close()
             await protocol.finished.wait()
         if self._server is not None:
             await self._server.wait_closed()

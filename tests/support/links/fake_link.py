@@ -63,7 +63,7 @@ class Faults:
 
 @dataclass
 class Disk:
-    """What survives a kill: the session's numbers, the outbox, and messages to send after a reset."""
+    """What survives a kill: the session's numbers, outbox, and what to send after a reset."""
 
     session_id: bytes = b""
     acknowledged: int = 0
@@ -148,7 +148,8 @@ class Node:
         self.stored: list[tuple[bytes, int, bytes]] = []
         """Session id, sequence number and content of all messages that the application stored."""
         self.waiting: deque[MessageReceived] = deque()
-        self.resets = 0
+        self.resets: list[bytes] = []
+        """Ids of the sessions that ended."""
         self.errors: list[str] = []
         self.restart(with_state=True)
 
@@ -203,7 +204,7 @@ class Node:
                 assert event.resumed == (event.session_id == self.disk.session_id)
                 self.disk.session_id = event.session_id
             case SessionReset():
-                self.resets += 1
+                self.resets.append(event.session_id)
                 self.waiting.clear()
                 # What this side did not know to be acknowledged, it sends again.
                 self.disk.again.extendleft(reversed(event.unacknowledged))

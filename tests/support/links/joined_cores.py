@@ -106,7 +106,7 @@ def frames_in(data: bytes, options: LinkOptions) -> list[Frame]:
     """The frames of what one side sends, from the preamble on."""
     decoder = FrameDecoder(options.limits)
     decoder.feed(data)
-    found = []
+    found = list[Frame]()
     while (frame := decoder.next_frame()) is not None:
         if not found:
             decoder.allow_messages()
