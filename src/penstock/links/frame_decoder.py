@@ -27,32 +27,37 @@ class FrameDecoder:
     """
 
     __slots__ = (
-        "_buffer",
+        "_begun",
         "_error",
         "_established",
-        "_limits",
+        "_fed",
         "_needed",
         "_offset",
+        "_partial",
         "_payload_max",
+        "_limits",
         "_type",
     )
 
     def __init__(self, limits: LinkLimits) -> None:
         self._limits = limits
-        self._buffer = bytearray()
+        self._fed = memoryview(b"")
         self._offset = 0
+        """How much of what was fed last has been read."""
+        self._partial = bytearray()
+        """The beginning of the part that is read next, if it came with earlier bytes."""
+        self._begun = False
+        """Whether the preamble has been read."""
         self._type: FrameType | None = None
         """Type of the frame whose payload comes next; ``None`` before a prefix."""
-        self._needed = 0
-        """Bytes of that payload."""
-        self._payload_max: dict[FrameType, int] | None = None
-        """``None`` before the preamble."""
+        self._needed = len(PREAMBLE)
+        """Bytes of the part that is read next: the preamble, a prefix or a payload."""
+        self._payload_max = dict.fromkeys(FrameType, CONTROL_FRAME_BYTES)
         self._established = False
         self._error: LinkError | None = None
 
     def allow_messages(self) -> None:
         """Raises the limits from those of the handshake to those of an established connection."""
-        assert self._payload_max is not None
         self._established = True
         self._payload_max[FrameType.MESSAGE] = MESSAGE_FIELDS_BYTES + self._limits.header_bytes
         self._payload_max[FrameType.BODY] = self._limits.frame_bytes
@@ -60,12 +65,14 @@ class FrameDecoder:
     @property
     def buffered(self) -> int:
         """Bytes that wait for the rest of their frame, or for :meth:`next_frame`."""
-        return len(self._buffer) - self._offset
+        return len(self._partial) + len(self._fed) - self._offset
 
     def feed(self, data: bytes | bytearray | memoryview) -> None:
-        """Adds bytes from the connection."""
+        """Adds bytes; they must not change until :meth:`next_frame` has returned ``None``."""
         if self._error is None:
-            self._buffer += data
+            left = self._fed[self._offset :]
+            self._fed = memoryview(bytes(left) + bytes(data) if left else data)
+            self._offset = 0
 
     def next_frame(self) -> Frame | None:
         """Returns the next complete frame, or ``None`` if there is none yet.
@@ -80,44 +87,53 @@ class FrameDecoder:
                 return self._next_frame()
             except LinkError as problem:
                 self._error = problem
-                self._buffer = bytearray()
+                self._fed = memoryview(b"")
                 self._offset = 0
+                self._partial.clear()
         raise self._error
 
     def _next_frame(self) -> Frame | None:
-        available = len(self._buffer) - self._offset
-        if self._payload_max is None:
-            if not self._read_preamble(available):
-                return None
-            available -= len(PREAMBLE)
-        if self._type is None:
-            if available < PREFIX.size:
-                self._discard_read()
-                return None
-            self._read_prefix()
-            available -= PREFIX.size
-        if available < self._needed:
-            self._discard_read()
-            return None
-        assert self._type is not None
-        end = self._offset + self._needed
-        frame = Frame(self._type, bytes(memoryview(self._buffer)[self._offset : end]))
-        self._offset = end
-        self._type = None
-        return frame
+        while (part := self._next_part()) is not None:
+            if self._type is not None:
+                frame = Frame(self._type, part)
+                self._type = None
+                self._needed = PREFIX.size
+                return frame
+            if self._begun:
+                self._read_prefix(part)
+            else:
+                self._begun = True
+                self._needed = PREFIX.size
+        return None
 
-    def _read_preamble(self, available: int) -> bool:
-        if bytes(self._buffer[: len(PREAMBLE)]) != PREAMBLE[:available]:
-            raise link_error("link.preamble", f"the connection begins with {_shown(self._buffer)}")
-        if available < len(PREAMBLE):
-            return False
-        self._offset = len(PREAMBLE)
-        self._payload_max = dict.fromkeys(FrameType, CONTROL_FRAME_BYTES)
-        return True
+    def _next_part(self) -> bytes | None:
+        """The next ``_needed`` bytes; copied once unless they came in pieces."""
+        end = self._offset + self._needed - len(self._partial)
+        piece = self._fed[self._offset : end]
+        complete = end <= len(self._fed)
+        self._offset = min(end, len(self._fed))
+        if complete and not self._partial:
+            part = bytes(piece)
+        else:
+            self._partial += piece
+            part = bytes(self._partial) if complete else b""
+            if complete:
+                self._partial.clear()
+        if not self._begun:
+            self._check_preamble(part or bytes(self._partial))
+        if complete:
+            return part
+        # Whoever fed it may change it now.
+        self._fed = memoryview(b"")
+        self._offset = 0
+        return None
 
-    def _read_prefix(self) -> None:
-        assert self._payload_max is not None
-        length, number = PREFIX.unpack_from(self._buffer, self._offset)
+    def _check_preamble(self, part: bytes) -> None:
+        if not PREAMBLE.startswith(part):
+            raise link_error("link.preamble", f"the connection begins with {part!r}")
+
+    def _read_prefix(self, prefix: bytes) -> None:
+        length, number = PREFIX.unpack(prefix)
         type_ = _TYPES.get(number)
         if type_ is None:
             raise link_error("link.frame-type", f"frame of type {number}")
@@ -128,16 +144,5 @@ class FrameDecoder:
                 code,
                 f"a {type_.name} frame has {length} bytes, more than {self._payload_max[type_]}",
             )
-        self._offset += PREFIX.size
         self._type = type_
         self._needed = length
-
-    def _discard_read(self) -> None:
-        # Once per feed and not per frame: deleting moves the rest of the buffer.
-        if self._offset:
-            del self._buffer[: self._offset]
-            self._offset = 0
-
-
-def _shown(data: bytearray) -> str:
-    return repr(bytes(data[:16]))

@@ -39,6 +39,9 @@ it can make this side send heartbeats."""
 HEARTBEAT_TIMEOUT_MS_MAX: Final[int] = 3_600_000
 """The longest heartbeat time-out, in milliseconds."""
 
+INPUT_BYTES: Final[int] = 64 * KIB
+"""Bytes that the driver reads at a time, into one buffer for each connection."""
+
 OUTPUT_BYTES: Final[int] = 128 * KIB
 """Bytes that the driver takes from the core at a time, and those that may wait in the transport
 and, where the system allows it, unsent in the kernel. A heartbeat waits behind no more payload."""

@@ -8,7 +8,7 @@ from typing import Protocol, cast
 
 from penstock.links.connection import Connection
 from penstock.links.events import LinkEvent
-from penstock.links.limits import OUTPUT_BYTES
+from penstock.links.limits import INPUT_BYTES, OUTPUT_BYTES
 from penstock.links.options import LinkOptions
 from penstock.links.transitions import State
 
@@ -30,7 +30,7 @@ class ProtocolOwner(Protocol):
         """The transport is gone."""
 
 
-class LinkProtocol(asyncio.Protocol):
+class LinkProtocol(asyncio.BufferedProtocol):
     """One connection on a transport.
 
     The reader never pauses: the receive window bounds what the peer may send, and whatever arrives
@@ -47,6 +47,7 @@ class LinkProtocol(asyncio.Protocol):
         self._options = options
         self._loop = asyncio.get_running_loop()
         self._transport: asyncio.Transport | None = None
+        self._input = memoryview(bytearray(INPUT_BYTES))
         self._paused = False
         self._timer: asyncio.TimerHandle | None = None
         self._timer_at = 0.0
@@ -70,11 +71,16 @@ class LinkProtocol(asyncio.Protocol):
         else:
             self.settle()
 
-    def data_received(self, data: bytes) -> None:
+    def get_buffer(self, sizehint: int) -> memoryview:
+        """Returns where to put received bytes: always the same buffer, which the core empties."""
+        del sizehint
+        return self._input
+
+    def buffer_updated(self, nbytes: int) -> None:
         """Passes bytes to the core."""
         if self.connection is None:
             return
-        self.connection.receive_data(data, self._loop.time())
+        self.connection.receive_data(self._input[:nbytes], self._loop.time())
         self.settle()
 
     def connection_lost(self, exc: Exception | None) -> None:

@@ -22,6 +22,9 @@ class Role(Enum):
 class State(Enum):
     """State of a connection."""
 
+    # Members are singletons; the hash of Enum is slower, and the table is read for every frame.
+    __hash__ = object.__hash__
+
     AWAIT_HELLO = "await hello"
     AWAIT_CHALLENGE = "await challenge"
     AWAIT_PROOF = "await proof"
@@ -35,6 +38,8 @@ class State(Enum):
 
 class Input(Enum):
     """What can happen to a connection: a frame arrives, or something on this side."""
+
+    __hash__ = object.__hash__
 
     HELLO = "hello"
     CHALLENGE = "challenge"
