@@ -587,6 +587,44 @@ def test_events_about_connections_that_nobody_reads_are_bounded() -> None:
     bounded(main())
 
 
+def test_peers_that_lose_their_state_again_and_again_do_not_fill_the_memory() -> None:
+    """Each of their sessions may leave a window of messages that the application does not read."""
+    window = options("server", limits=LinkLimits(window_messages=3))
+
+    async def main() -> None:
+        links: list[Link] = []
+        reads = asyncio.Event()
+        store = Store()
+
+        async def reads_late(link: Link) -> None:
+            links.append(link)
+            await reads.wait()
+            await store(link)
+
+        async with server_for(reads_late, options=window) as server:
+            for _ in range(8):
+                async with client_of(server.address) as link:
+                    for number in range(3):
+                        await link.send(Message(body=b"%d" % number))
+                    # Until everything has arrived, or the server has closed the connection.
+                    while link.session.transmitted < 3 and not isinstance(
+                        await link.receive(), Closed
+                    ):
+                        pass
+                    await asyncio.sleep(0.05)
+            [of_server] = links
+            kinds = [type(event) for event in of_server._events]
+            assert kinds.count(SessionReset) == 2
+            assert kinds.count(MessageReceived) <= 3 * 3
+            reads.set()
+            async with client_of(server.address) as link:
+                await link.send(Message(body=b"last"))
+                await link.drain()
+        assert store.bodies[-1] == b"last"
+
+    bounded(main())
+
+
 # Hostile peers
 
 

@@ -31,11 +31,11 @@ class FrameDecoder:
         "_error",
         "_established",
         "_fed",
+        "_limits",
         "_needed",
         "_offset",
         "_partial",
         "_payload_max",
-        "_limits",
         "_type",
     )
 

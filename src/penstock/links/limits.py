@@ -50,6 +50,10 @@ STATUS_EVENTS: Final[int] = 64
 """Events about connections (established, closed) that wait for the application. Past this, the
 oldest of them is discarded and counted; messages and resets never are."""
 
+UNREAD_RESETS: Final[int] = 2
+"""Resets that wait for the application. Each ended session may leave a window of messages that the
+application has not received, so at this limit connections are closed until it reads on."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LinkLimits:

@@ -15,7 +15,7 @@ from penstock.links.events import (
     MessageReceived,
     SessionReset,
 )
-from penstock.links.limits import STATUS_EVENTS
+from penstock.links.limits import STATUS_EVENTS, UNREAD_RESETS
 from penstock.links.link_errors import link_error
 from penstock.links.message import Message
 from penstock.links.options import LinkOptions
@@ -43,8 +43,8 @@ class Link:
         self._established: Established | None = None
         self._events: deque[LinkEvent] = deque()
         self._status_events = 0
-        self._reset_waits = False
-        """Whether the application has not read a reset yet: until then, it may not send."""
+        self._unread_resets = 0
+        """Resets that the application has not read; until it has, it may not send."""
         self._changed = asyncio.Event()
         """Set when a waiting coroutine should look again."""
         self._send_lock = asyncio.Lock()
@@ -109,7 +109,7 @@ class Link:
         async with self._send_lock:
             while True:
                 self._check_open()
-                if not self._reset_waits:
+                if not self._unread_resets:
                     if self._session.has_room(message):
                         break
                     self._session.sender_waits = True
@@ -134,7 +134,7 @@ class Link:
             await self._wait()
         event = self._events.popleft()
         if isinstance(event, SessionReset):
-            self._reset_waits = False
+            self._unread_resets -= 1
             self._notify()
         elif isinstance(event, Established | Closed):
             self._status_events -= 1
@@ -173,6 +173,10 @@ class Link:
         self._adopt(protocol)
         for event in events:
             self._deliver(event)
+        if self._unread_resets >= UNREAD_RESETS:
+            # None of the messages of this session was kept, so the peer sends them again.
+            protocol.close()
+            self._session.forget_unstored()
         self._notify()
 
     def _adopt(self, protocol: LinkProtocol) -> None:
@@ -206,8 +210,14 @@ class Link:
                 self._established = event
             case Closed():
                 self._established = None
+            case SessionReset() if self._unread_resets >= UNREAD_RESETS:
+                # The application has sent nothing since the last one, which says the same.
+                assert not event.unacknowledged
+                return
+            case MessageReceived() if self._unread_resets >= UNREAD_RESETS:
+                return
             case SessionReset():
-                self._reset_waits = True
+                self._unread_resets += 1
             case Acknowledged() if self._events and isinstance(self._events[-1], Acknowledged):
                 # Cumulative: the newer one says all that the older one said.
                 self._events.pop()

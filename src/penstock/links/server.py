@@ -139,14 +139,14 @@ class Server:
         """Stops listening, closes all links, and waits for their handlers."""
         if self._server is not None:
             self._server.close()
-        for link in self.links:
-            await link.close()
+        protocols = list(self._protocols)
+        for protocol in protocols:
+            protocol.close()
+        await asyncio.gather(*(protocol.finished.wait() for protocol in protocols))
+        await asyncio.gather(*(link.close() for link in self.links))
         for task in self._tasks.values():
             task.cancel()
         await asyncio.gather(*self._tasks.values(), return_exceptions=True)
-        for protocol in list(self._protocols):
-            protocol.close()
-            await protocol.finished.wait()
         if self._server is not None:
             await self._server.wait_closed()
         if isinstance(self.address, UnixAddress):
