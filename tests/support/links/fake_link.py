@@ -22,7 +22,7 @@ from penstock.links import (
     SessionReset,
     SessionState,
 )
-from penstock.links.frames import PREAMBLE, PREFIX
+from penstock.links.frames import PREAMBLE, PREFIX, FrameType, decode_message_start
 from penstock.links.transitions import State
 
 TOKEN = b"a token of the tests, 32 bytes.."
@@ -49,6 +49,8 @@ class Faults:
     """A frame is lost, and the connection goes on: a faulty intermediary."""
     duplicate_frame: float = 0.0
     """A frame arrives twice."""
+    duplicate_message: float = 0.0
+    """All frames of a message arrive twice."""
     restart_with_state: float = 0.0
     """A process is killed and starts again from its disk."""
     restart_without_state: float = 0.0
@@ -94,6 +96,9 @@ class Pipe:
         self._rng = rng
         self._unsplit = bytearray()
         self._begun = False
+        self._message = bytearray()
+        """The frames of the message that is being written."""
+        self._body_bytes = 0
         self.under_way = bytearray()
 
     def write(self, data: bytes) -> None:
@@ -102,7 +107,7 @@ class Pipe:
             self._begun = True
             self._pass_on(len(PREAMBLE), 1)
         while self._begun and len(self._unsplit) >= PREFIX.size:
-            length, _ = PREFIX.unpack_from(self._unsplit)
+            length, type_ = PREFIX.unpack_from(self._unsplit)
             if len(self._unsplit) < PREFIX.size + length:
                 return
             times = 1
@@ -110,7 +115,21 @@ class Pipe:
                 times = 0
             elif self._rng.random() < self._faults.duplicate_frame:
                 times = 2
+            frame = bytes(self._unsplit[: PREFIX.size + length])
             self._pass_on(PREFIX.size + length, times)
+            self._repeat_message(type_, frame)
+
+    def _repeat_message(self, type_: int, frame: bytes) -> None:
+        if type_ == FrameType.MESSAGE:
+            self._message.clear()
+            self._body_bytes = decode_message_start(frame[PREFIX.size :]).body_bytes
+        elif type_ == FrameType.BODY:
+            self._body_bytes -= len(frame) - PREFIX.size
+        else:
+            return
+        self._message += frame
+        if not self._body_bytes and self._rng.random() < self._faults.duplicate_message:
+            self.under_way += self._message
 
     def _pass_on(self, count: int, times: int) -> None:
         self.under_way += bytes(self._unsplit[:count]) * times
