@@ -103,6 +103,10 @@ class MappingError(PenstockError, ValueError):
     """A mapping or a schema matching was refused."""
 
 
+class RoutingError(PenstockError, ValueError):
+    """An aggregated set, or a change of one, was refused."""
+
+
 class WorkloadError(PenstockError, ValueError):
     """A workload cannot be generated with these parameters."""
 

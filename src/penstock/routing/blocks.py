@@ -1,0 +1,75 @@
+"""Blocks: parts of a set of patterns that are aggregated independently at first.
+
+The rule is the same on one machine and on Spark, so both build the same aggregate.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from penstock.language import KeywordQuery
+from penstock.language.xpath.ast import Axis
+from penstock.routing.containment_search import ContainmentSearch, LabelIndex
+from penstock.routing.limits import BLOCK_NODES_MIN, BLOCK_SHARE, BLOCK_STEPS
+from penstock.routing.merge_forest import MergeForest, PatternNode
+from penstock.routing.merging import Merger
+from penstock.routing.patterns import Pattern
+from penstock.routing.synopsis import SampledDocuments
+
+
+def block_of(pattern: Pattern) -> str:
+    """The block of a pattern: its first steps up to a ``//``, or its first keyword.
+
+    Examples
+    --------
+    >>> [block_of(Pattern.of_path(query)) for query in ("/a/b[@n]/c/d", "/a//b", "//b")]
+    ['/a/b/c', '/a//', '//']
+    """
+    query = pattern.query
+    if isinstance(query, KeywordQuery):
+        return f"keywords {query.mode.value} {query.keywords[0]}"
+    labels = []
+    for step in query.branches[0].steps[:BLOCK_STEPS]:
+        if step.axis is Axis.DESCENDANT:
+            labels.append("//")
+            break
+        uri = f"{{{step.test.uri}}}" if step.test.uri else ""
+        labels.append(f"/{uri}{step.test.local or '*'}")
+    return "".join(labels)
+
+
+def block_bound(block_size: int, total_size: int, bound: int) -> int:
+    """How many pattern nodes a block may keep: a multiple of its share of the bound."""
+    return max(BLOCK_NODES_MIN, -(-BLOCK_SHARE * bound * block_size // max(1, total_size)))
+
+
+def aggregate_block(
+    nodes: Iterable[PatternNode], bound: int, sample: SampledDocuments
+) -> list[PatternNode]:
+    """Aggregates the nodes of a block; returns the roots."""
+    forest = MergeForest()
+    forest.insert_all(nodes)
+    Merger(forest, sample).reduce(bound, last_resort=False)
+    return list(forest.roots.values())
+
+
+def aggregate_all(
+    nodes: Iterable[PatternNode],
+    bound: int,
+    sample: SampledDocuments,
+    search: type[ContainmentSearch] = LabelIndex,
+) -> MergeForest:
+    """Aggregates nodes by block, and then the roots of all blocks together."""
+    blocks: dict[str, list[PatternNode]] = {}
+    total = 0
+    for node in nodes:
+        blocks.setdefault(block_of(node.pattern), []).append(node)
+        total += node.pattern.size
+    forest = MergeForest(search)
+    roots: list[PatternNode] = []
+    for _, block in sorted(blocks.items()):
+        size = sum(node.pattern.size for node in block)
+        roots += aggregate_block(block, block_bound(size, total, bound), sample)
+    forest.insert_all(roots)
+    Merger(forest, sample).reduce(bound)
+    return forest

@@ -1,0 +1,49 @@
+"""The limits of routing."""
+
+from __future__ import annotations
+
+from typing import Final
+
+# Aggregation of subscriptions
+
+AGGREGATE_NODES_MAX: Final[int] = 10_000
+"""Pattern nodes of an aggregated set, unless the caller sets another bound: steps, value tests,
+words and header tests. At the bound, patterns are merged, at the cost of false forwards."""
+
+SYNOPSIS_DOCUMENTS_MAX: Final[int] = 256
+"""Documents in a synopsis: half of the current generation, half of the previous one. Of the seen
+documents, those with the least digests are kept, which is a uniform sample."""
+
+SYNOPSIS_DOCUMENT_BYTES_MAX: Final[int] = 1 << 16
+"""Bytes of a document in a synopsis; larger ones are counted and not sampled."""
+
+SYNOPSIS_GENERATION_DOCUMENTS: Final[int] = 10_000
+"""Documents after which a synopsis begins a new generation and forgets the one before last."""
+
+NEIGHBOURS_MAX: Final[int] = 3
+"""Patterns before and after a pattern, in each sort order, that are considered for a merge."""
+
+MERGE_CANDIDATES_MAX: Final[int] = 2
+"""Merges that are computed for a new pattern: those with its most similar neighbours."""
+
+LABEL_SUBSETS_MAX: Final[int] = 8
+"""Labels of a query whose subsets are looked up to find the patterns that contain it; with more
+labels, posting lists are read instead."""
+
+BLOCK_STEPS: Final[int] = 3
+"""First steps of a path that determine its block. Blocks are aggregated independently, before
+their patterns are aggregated together."""
+
+BLOCK_SHARE: Final[int] = 4
+"""How many times its share of the bound a block may keep, as choice for the final merges."""
+
+BLOCK_NODES_MIN: Final[int] = 64
+"""Pattern nodes that a block may keep however small its share is."""
+
+NARROWED_PATTERNS_MAX: Final[int] = 16
+"""Patterns from which a merged pattern is derived again after one of its patterns was removed. A
+merged pattern of more is kept until it has lost half of them, and is then dissolved."""
+
+MERGE_ROUND_SHARE: Final[int] = 16
+"""Of the patterns, at most one in so many is merged per round, before the selectivity of the new
+candidates is estimated together."""
