@@ -23,7 +23,7 @@ def block_of(pattern: Pattern) -> str:
     Examples
     --------
     >>> [block_of(Pattern.of_path(query)) for query in ("/a/b[@n]/c/d", "/a//b", "//b")]
-    ['/a/b/c', '/a//', '//']
+    ['/a/b', '/a//', '//']
     """
     query = pattern.query
     if isinstance(query, KeywordQuery):

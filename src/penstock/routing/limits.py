@@ -30,7 +30,7 @@ LABEL_SUBSETS_MAX: Final[int] = 8
 """Labels of a query whose subsets are looked up to find the patterns that contain it; with more
 labels, posting lists are read instead."""
 
-BLOCK_STEPS: Final[int] = 3
+BLOCK_STEPS: Final[int] = 2
 """First steps of a path that determine its block. Blocks are aggregated independently, before
 their patterns are aggregated together."""
 
@@ -44,6 +44,6 @@ NARROWED_PATTERNS_MAX: Final[int] = 16
 """Patterns from which a merged pattern is derived again after one of its patterns was removed. A
 merged pattern of more is kept until it has lost half of them, and is then dissolved."""
 
-MERGE_ROUND_SHARE: Final[int] = 16
+MERGE_ROUND_SHARE: Final[int] = 8
 """Of the patterns, at most one in so many is merged per round, before the selectivity of the new
 candidates is estimated together."""

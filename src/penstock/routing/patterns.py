@@ -7,26 +7,26 @@ import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any
+from typing import Any, Final
 
 from penstock.errors import error
 from penstock.language import (
     KeywordQuery,
     Query,
     contains,
-    normalise,
     parse_keywords,
     parse_normal,
     to_text,
 )
 from penstock.language.keywords.query import PHRASE_SEPARATOR
 from penstock.language.limits import MAX_QUERY_CHARACTERS
-from penstock.language.relations.generalisation import ANYTHING
 from penstock.matching.header_tests import header_test_error
 from penstock.matching.query_indexes import NumberedQuery, QueryKind
 from penstock.routing.keyword_relations import contains_keywords
 from penstock.routing.minimisation import minimise
 from penstock.routing.query_size import node_count
+
+_ANYTHING: Final = parse_normal("/*")
 
 
 @dataclass(frozen=True)
@@ -134,7 +134,7 @@ class Pattern:
     @cached_property
     def is_universal(self) -> bool:
         """Whether every well-formed document matches the query, whatever its header."""
-        return isinstance(self.query, Query) and contains(self.query, ANYTHING)
+        return isinstance(self.query, Query) and contains(self.query, _ANYTHING)
 
     @property
     def is_storable(self) -> bool:
@@ -169,7 +169,7 @@ class Pattern:
         return f"{self.text} where {tests}" if tests else self.text
 
 
-UNIVERSAL = Pattern(normalise(ANYTHING))
+UNIVERSAL = Pattern(_ANYTHING)
 """``/*``, which every well-formed document matches: the last resort of an aggregate."""
 
 

@@ -1,0 +1,101 @@
+"""Patterns: keys, sizes, minimisation, containment and upper bounds, compared on documents."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+
+from penstock.errors import QueryError
+from penstock.language import parse
+from penstock.routing import UNIVERSAL, Pattern, SampledDocuments
+from penstock.routing.minimisation import minimise
+from penstock.routing.pattern_generalisation import upper_bounds
+from penstock.routing.query_size import node_count
+from support.strategies.patterns import path_queries, patterns, sample_documents
+
+SAMPLE = SampledDocuments.of(sample_documents(3, 60))
+
+
+@given(path_queries)
+def test_a_minimised_query_matches_the_same_documents(query: object) -> None:
+    smaller = minimise(query)
+    assert node_count(smaller) <= node_count(query)
+    whole, minimised = SAMPLE.match_bits([Pattern(query), Pattern(smaller)])
+    assert whole == minimised
+
+
+@pytest.mark.parametrize(
+    ("query", "minimal"),
+    [
+        ("/a[b]/b/c", "/a/b/c"),
+        ("/a[.//c]/b/c", "/a/b/c"),
+        ("/a[@n > 3][@n = 5]", "/a[@n = 5]"),
+        ("/a[b[c]/@n][b]", "/a[b[c]/@n]"),
+        ("/a/b | /a//b", "/a//b"),
+        ("/a[b][1]", "/a[b]"),
+        ("/a/b[2][@n]", "/a/b[2][@n]"),
+        ("/a[b[c][c/d]]", "/a[b/c/d]"),
+    ],
+)
+def test_redundant_parts_are_removed(query: str, minimal: str) -> None:
+    assert Pattern.of_path(query) == Pattern(minimise(parse(minimal)))
+    assert str(Pattern.of_path(query)) == minimal
+
+
+@given(patterns, patterns)
+def test_what_is_contained_matches_no_other_documents(one: Pattern, two: Pattern) -> None:
+    first, second = SAMPLE.match_bits([one, two])
+    if one.contains(two):
+        assert second & ~first == 0
+    if two.contains(one):
+        assert first & ~second == 0
+
+
+@given(patterns, patterns)
+def test_an_upper_bound_contains_both(one: Pattern, two: Pattern) -> None:
+    bounds = list(upper_bounds(one, two))
+    assert bounds
+    first, second, *upper = SAMPLE.match_bits([one, two, *bounds])
+    for bound, bits in zip(bounds, upper, strict=True):
+        assert bound.contains(one)
+        assert bound.contains(two)
+        assert (first | second) & ~bits == 0
+
+
+@given(patterns)
+def test_a_key_restores_its_pattern(pattern: Pattern) -> None:
+    restored = Pattern.from_key(pattern.key)
+    assert restored == pattern
+    assert restored.digest == pattern.digest
+    assert restored.size == pattern.size
+    assert UNIVERSAL.contains(pattern)
+
+
+def test_prefixes_do_not_distinguish_patterns() -> None:
+    one = Pattern.of_path("/x:a/x:b", namespaces={"x": "urn:x"})
+    two = Pattern.of_path("/a/b", default_namespace="urn:x")
+    assert one == two
+    assert one != Pattern.of_path("/a/b")
+    assert not one.contains(Pattern.of_path("/a/b"))
+
+
+def test_a_pattern_with_fewer_header_tests_contains_one_with_more() -> None:
+    every = Pattern.of_path("/a")
+    english = Pattern.of_path("/a", where={"lang": "en"})
+    assert every.contains(english)
+    assert not english.contains(every)
+    assert not english.contains(Pattern.of_path("/a", where={"lang": "de"}))
+
+
+def test_only_a_universal_path_contains_keywords() -> None:
+    storm = Pattern.of_keywords("storm")
+    assert Pattern.of_path("//*").contains(storm)
+    assert not Pattern.of_path("//storm").contains(storm)
+    assert not storm.contains(Pattern.of_path("//storm"))
+    assert [bound.text for bound in upper_bounds(storm, Pattern.of_path("/a"))] == ["/*"]
+
+
+def test_invalid_header_tests_are_refused() -> None:
+    with pytest.raises(QueryError) as caught:
+        Pattern.of_path("/a", where={"": "x"})
+    assert caught.value.code == "subscription.where"
