@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from functools import reduce
+from itertools import pairwise
 from operator import or_
 
 import pytest
@@ -64,7 +65,7 @@ def check(members: AggregatedSet, asked: Mapping[str, Pattern]) -> None:
         assert proof[0] == pattern
         assert proof[-1] == members.pattern_for(id_)
         assert proof[-1] in members.patterns
-        assert all(upper.contains(lower) for lower, upper in zip(proof, proof[1:], strict=False)), (
+        assert all(upper.contains(lower) for lower, upper in pairwise(proof)), (
             "each step of the proof holds"
         )
     wanted = reduce(or_, HELD_BACK.match_bits(asked.values()), 0)

@@ -6,7 +6,8 @@ import pytest
 from hypothesis import given
 
 from penstock.errors import QueryError
-from penstock.language import parse
+from penstock.language import Query, parse
+from penstock.language.limits import KEYWORDS_MAX
 from penstock.routing import UNIVERSAL, Pattern, SampledDocuments
 from penstock.routing.minimisation import minimise
 from penstock.routing.pattern_generalisation import upper_bounds
@@ -17,7 +18,7 @@ SAMPLE = SampledDocuments.of(sample_documents(3, 60))
 
 
 @given(path_queries)
-def test_a_minimised_query_matches_the_same_documents(query: object) -> None:
+def test_a_minimised_query_matches_the_same_documents(query: Query) -> None:
     smaller = minimise(query)
     assert node_count(smaller) <= node_count(query)
     whole, minimised = SAMPLE.match_bits([Pattern(query), Pattern(smaller)])
@@ -99,3 +100,11 @@ def test_invalid_header_tests_are_refused() -> None:
     with pytest.raises(QueryError) as caught:
         Pattern.of_path("/a", where={"": "x"})
     assert caught.value.code == "subscription.where"
+
+
+def test_keywords_without_a_common_generalisation_have_the_universal_pattern() -> None:
+    many = range(KEYWORDS_MAX // 2 + 1)
+    one, two = (
+        Pattern.of_keywords(" OR ".join(f"{letter}{number}" for number in many)) for letter in "vw"
+    )
+    assert list(upper_bounds(one, two)) == [UNIVERSAL]

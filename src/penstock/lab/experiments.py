@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Protocol
 
-from penstock.lab import kemb, mediation
+from penstock.lab import aggregation, kemb, mediation
 from penstock.lab.bench.report import Progress
 from penstock.lab.experiment_tables import ExperimentResults
 
@@ -16,5 +16,9 @@ class Experiment(Protocol):
         """Return the results. A quick run is small and shows trends at best."""
 
 
-EXPERIMENTS: dict[str, Experiment] = {"kemb": kemb.run, "mediation": mediation.run}
+EXPERIMENTS: dict[str, Experiment] = {
+    "aggregation": aggregation.run,
+    "kemb": kemb.run,
+    "mediation": mediation.run,
+}
 """All experiments by name."""

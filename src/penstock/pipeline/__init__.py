@@ -27,6 +27,18 @@ if TYPE_CHECKING:
     from penstock.pipeline.readers import read_records as read_records
     from penstock.pipeline.run_config import RunConfig as RunConfig
     from penstock.pipeline.schema_inference import infer_schema as infer_schema
+    from penstock.pipeline.subscription_aggregation import (
+        SubscriptionAggregate as SubscriptionAggregate,
+    )
+    from penstock.pipeline.subscription_aggregation import (
+        aggregate_subscriptions as aggregate_subscriptions,
+    )
+    from penstock.pipeline.subscription_aggregation import (
+        subscription_containment as subscription_containment,
+    )
+    from penstock.pipeline.subscription_aggregation import (
+        subscription_patterns as subscription_patterns,
+    )
 
 require_spark_extra("deltalake", "pandas", "pyspark")
 
@@ -36,6 +48,8 @@ _MODULES = {
     "BatchProgress": "progress",
     "ProgressListener": "progress",
     "RunConfig": "run_config",
+    "SubscriptionAggregate": "subscription_aggregation",
+    "aggregate_subscriptions": "subscription_aggregation",
     "deliver": "delivery",
     "infer_schema": "schema_inference",
     "match_documents": "document_matching",
@@ -46,6 +60,8 @@ _MODULES = {
     "read_records": "readers",
     "run_workspace": "inbox_stream",
     "start_stream": "delivery_stream",
+    "subscription_containment": "subscription_aggregation",
+    "subscription_patterns": "subscription_aggregation",
 }
 """The module of each public name."""
 
@@ -55,6 +71,8 @@ __all__ = [
     "BatchProgress",
     "ProgressListener",
     "RunConfig",
+    "SubscriptionAggregate",
+    "aggregate_subscriptions",
     "deliver",
     "infer_schema",
     "match_documents",
@@ -65,6 +83,8 @@ __all__ = [
     "read_records",
     "run_workspace",
     "start_stream",
+    "subscription_containment",
+    "subscription_patterns",
 ]
 
 

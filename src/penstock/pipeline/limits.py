@@ -71,3 +71,7 @@ SHARDS_MAX: Final[int] = 256
 WORKER_START_RETRIES_MAX: Final[int] = 5
 """Restarts of a stream whose Python workers did not start in time, as on a busy machine; then the
 run ends with ``pipeline.failed``."""
+
+PARSED_PATTERNS_MAX: Final[int] = 65_536
+"""Parsed patterns that a worker caches while it compares subscriptions; past it the least recently
+used is parsed again."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Self
 
 from penstock.errors import error
@@ -30,6 +30,8 @@ class AggregatedSet:
     sample
         Documents on which precision is estimated, of a :class:`~penstock.routing.Synopsis`; without
         them, patterns are compared by what they require.
+    new_forest
+        Makes the forest, with another search for containment or for merges than the default.
 
     Examples
     --------
@@ -47,7 +49,11 @@ class AggregatedSet:
     """
 
     def __init__(
-        self, *, bound: int = AGGREGATE_NODES_MAX, sample: SampledDocuments | None = None
+        self,
+        *,
+        bound: int = AGGREGATE_NODES_MAX,
+        sample: SampledDocuments | None = None,
+        new_forest: Callable[[], MergeForest] = MergeForest,
     ) -> None:
         if bound < 1:
             raise error("routing.bound", f"the bound of an aggregated set is {bound}")
@@ -55,7 +61,7 @@ class AggregatedSet:
         self._sample = sample or SampledDocuments()
         self._member_patterns: dict[str, Pattern] = {}
         self._nodes: dict[Pattern, PatternNode] = {}
-        self._use(MergeForest())
+        self._use(new_forest())
 
     @classmethod
     def build(
@@ -64,6 +70,7 @@ class AggregatedSet:
         *,
         bound: int = AGGREGATE_NODES_MAX,
         sample: SampledDocuments | None = None,
+        new_forest: Callable[[], MergeForest] = MergeForest,
     ) -> Self:
         """Aggregate many subscriptions at once.
 
@@ -73,7 +80,7 @@ class AggregatedSet:
         built = cls(bound=bound, sample=sample)
         built._member_patterns = dict(members)
         nodes = built._new_nodes(members)
-        built._use(aggregate_all(nodes, bound, built._sample))
+        built._use(aggregate_all(nodes, bound, built._sample, new_forest))
         return built
 
     @property

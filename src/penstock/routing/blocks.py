@@ -5,11 +5,10 @@ The rule is the same on one machine and on Spark, so both build the same aggrega
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 
 from penstock.language import KeywordQuery
 from penstock.language.xpath.ast import Axis
-from penstock.routing.containment_search import ContainmentSearch, LabelIndex
 from penstock.routing.limits import BLOCK_NODES_MIN, BLOCK_SHARE, BLOCK_STEPS
 from penstock.routing.merge_forest import MergeForest, PatternNode
 from penstock.routing.merging import Merger
@@ -44,10 +43,13 @@ def block_bound(block_size: int, total_size: int, bound: int) -> int:
 
 
 def aggregate_block(
-    nodes: Iterable[PatternNode], bound: int, sample: SampledDocuments
+    nodes: Iterable[PatternNode],
+    bound: int,
+    sample: SampledDocuments,
+    new_forest: Callable[[], MergeForest] = MergeForest,
 ) -> list[PatternNode]:
     """Aggregates the nodes of a block; returns the roots."""
-    forest = MergeForest()
+    forest = new_forest()
     forest.insert_all(nodes)
     Merger(forest, sample).reduce(bound, last_resort=False)
     return list(forest.roots.values())
@@ -57,7 +59,7 @@ def aggregate_all(
     nodes: Iterable[PatternNode],
     bound: int,
     sample: SampledDocuments,
-    search: type[ContainmentSearch] = LabelIndex,
+    new_forest: Callable[[], MergeForest] = MergeForest,
 ) -> MergeForest:
     """Aggregates nodes by block, and then the roots of all blocks together."""
     blocks: dict[str, list[PatternNode]] = {}
@@ -65,11 +67,11 @@ def aggregate_all(
     for node in nodes:
         blocks.setdefault(block_of(node.pattern), []).append(node)
         total += node.pattern.size
-    forest = MergeForest(search)
     roots: list[PatternNode] = []
     for _, block in sorted(blocks.items()):
         size = sum(node.pattern.size for node in block)
-        roots += aggregate_block(block, block_bound(size, total, bound), sample)
+        roots += aggregate_block(block, block_bound(size, total, bound), sample, new_forest)
+    forest = new_forest()
     forest.insert_all(roots)
     Merger(forest, sample).reduce(bound)
     return forest

@@ -6,29 +6,9 @@ from collections.abc import Iterable, Iterator
 from itertools import chain, combinations
 from typing import Protocol
 
-from penstock.language import KeywordQuery
-from penstock.language.keywords.query import Mode
-from penstock.language.xpath.ast import (
-    And,
-    Compare,
-    ComparePaths,
-    Contains,
-    Count,
-    Exists,
-    Expr,
-    Kind,
-    Not,
-    Or,
-    Path,
-    StartsWith,
-    Step,
-    StringTest,
-)
 from penstock.routing.limits import LABEL_SUBSETS_MAX
+from penstock.routing.pattern_labels import Label
 from penstock.routing.patterns import Pattern
-
-Label = str
-"""An element name, attribute name or word, with its kind."""
 
 
 class ContainmentSearch(Protocol):
@@ -96,8 +76,8 @@ class LabelIndex:
     def add(self, pattern: Pattern) -> None:
         """Add a pattern."""
         self._all[pattern] = None
-        self._by_required.setdefault(required_labels(pattern), {})[pattern] = None
-        mentioned = mentioned_labels(pattern)
+        self._by_required.setdefault(pattern.required_labels, {})[pattern] = None
+        mentioned = pattern.mentioned_labels
         for label in mentioned:
             self._by_label.setdefault(label, {})[pattern] = mentioned
 
@@ -105,23 +85,23 @@ class LabelIndex:
         """Remove a pattern, if present."""
         if self._all.pop(pattern, self) is self:
             return
-        required = required_labels(pattern)
+        required = pattern.required_labels
         self._by_required[required].pop(pattern)
         if not self._by_required[required]:
             del self._by_required[required]
-        for label in mentioned_labels(pattern):
+        for label in pattern.mentioned_labels:
             self._by_label[label].pop(pattern)
             if not self._by_label[label]:
                 del self._by_label[label]
 
     def containers(self, pattern: Pattern) -> list[Pattern]:
         """The patterns that contain this one."""
-        candidates = chain.from_iterable(self._filed(mentioned_labels(pattern)))
+        candidates = chain.from_iterable(self._filed(pattern.mentioned_labels))
         return _by_key(each for each in candidates if each.contains(pattern))
 
     def contained(self, pattern: Pattern) -> list[Pattern]:
         """The patterns that this one contains."""
-        required = required_labels(pattern)
+        required = pattern.required_labels
         if not required:
             return _by_key(each for each in self._all if pattern.contains(each))
         lists = [self._by_label.get(label, {}) for label in required]
@@ -142,74 +122,6 @@ class LabelIndex:
             for required, patterns in self._by_required.items():
                 if required <= mentioned:
                     yield patterns
-
-
-def required_labels(pattern: Pattern) -> frozenset[Label]:
-    """Labels that every document matching the pattern has.
-
-    Examples
-    --------
-    >>> sorted(required_labels(Pattern.of_path("/a/*[@n = 3][not(b)]/c | /a/c[@n]")))
-    ['a', 'c', 'n']
-    """
-    query = pattern.query
-    if isinstance(query, KeywordQuery):
-        # Every pattern with keywords mentions and requires this label; a path does neither.
-        words = _words(query) if query.mode is Mode.ALL else frozenset()
-        return words | {"\n"}
-    return frozenset.intersection(
-        *(frozenset(_path_labels(path, required=True)) for path in query.branches)
-    )
-
-
-def mentioned_labels(pattern: Pattern) -> frozenset[Label]:
-    """All labels of a pattern."""
-    query = pattern.query
-    if isinstance(query, KeywordQuery):
-        return _words(query) | {"\n"}
-    return frozenset(
-        label for path in query.branches for label in _path_labels(path, required=False)
-    )
-
-
-def _words(query: KeywordQuery) -> frozenset[Label]:
-    return frozenset(f"\n{word}" for keyword in query.keywords for word in keyword.split())
-
-
-def _path_labels(path: Path, *, required: bool) -> Iterator[Label]:
-    for step in path.steps:
-        yield from _step_labels(step, required=required)
-
-
-def _step_labels(step: Step, *, required: bool) -> Iterator[Label]:
-    if step.test.local is not None and step.test.uri is not None and step.kind is not Kind.TEXT:
-        yield f"{{{step.test.uri}}}{step.test.local}" if step.test.uri else step.test.local
-    for predicate in step.predicates:
-        yield from _test_labels(predicate, required=required)
-
-
-def _test_labels(expr: Expr, *, required: bool) -> Iterator[Label]:
-    match expr:
-        case And(items):
-            for item in items:
-                yield from _test_labels(item, required=required)
-        case Exists(path) | Compare(path=path):
-            yield from _path_labels(path, required=required)
-        case _ if required:
-            # What remains may hold without the nodes that it names.
-            return
-        case Or(items):
-            for item in items:
-                yield from _test_labels(item, required=False)
-        case Not(item):
-            yield from _test_labels(item, required=False)
-        case ComparePaths(left=left, right=right):
-            yield from _path_labels(left, required=False)
-            yield from _path_labels(right, required=False)
-        case Contains() | StartsWith() | StringTest() | Count():
-            yield from _path_labels(expr.path, required=False)
-        case _:
-            return
 
 
 def _by_key(patterns: Iterable[Pattern]) -> list[Pattern]:

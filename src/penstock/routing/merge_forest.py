@@ -9,7 +9,7 @@ from functools import reduce
 
 from penstock.routing.containment_search import ContainmentSearch, LabelIndex
 from penstock.routing.limits import NARROWED_PATTERNS_MAX
-from penstock.routing.neighbours import NeighbourOrders
+from penstock.routing.neighbours import NeighbourOrders, NeighbourSource
 from penstock.routing.pattern_generalisation import upper_bounds
 from penstock.routing.patterns import Pattern
 from penstock.routing.synopsis import MatchBits
@@ -70,15 +70,20 @@ def insertion_order(node: PatternNode) -> tuple[int, str]:
 class MergeForest:
     """Patterns in a forest; no root contains another, as far as can be proved.
 
-    Each node contains what is directly below it, by a proof of containment. So a root contains
-    everything in its tree.
+    Each node is proved to contain what is directly below it. So a root contains everything in its
+    tree.
     """
 
-    def __init__(self, search: Callable[[], ContainmentSearch] = LabelIndex) -> None:
+    def __init__(
+        self,
+        *,
+        search: Callable[[], ContainmentSearch] = LabelIndex,
+        neighbours: Callable[[], NeighbourSource] = NeighbourOrders,
+    ) -> None:
         self.roots: dict[Pattern, PatternNode] = {}
         self.size = 0
         """Pattern nodes of all roots."""
-        self.neighbours = NeighbourOrders()
+        self.neighbours = neighbours()
         self.fresh: dict[PatternNode, None] = {}
         """Roots since the last merge, for which no merge has been considered."""
         self._search = search()
@@ -176,16 +181,23 @@ class MergeForest:
         return narrowed
 
     def _dissolve(self, node: PatternNode) -> list[PatternNode]:
-        """Removes a node; what it covered is contained in its parent too, or is returned."""
+        """Removes a node; what it covered goes to its parent, or is returned.
+
+        The parent contains it, but that may not be provable in one step.
+        """
         parent = node.parent
         if parent is None:
             self._remove_root(node)
             return _released(node)
         del parent.covered[node]
         node.parent = None
+        loose = []
         for part in _released(node):
-            parent.cover(part)
-        return []
+            if parent.pattern.contains(part.pattern):
+                parent.cover(part)
+            else:
+                loose.append(part)
+        return loose
 
     def _narrow(self, node: PatternNode, loose: list[PatternNode]) -> bool:
         """Derives a merged pattern from its remaining parts, if that is more specific."""
@@ -193,7 +205,12 @@ class MergeForest:
             return False
         parts = [part.pattern for part in sorted(node.covered, key=insertion_order)]
         bound = reduce(lambda one, two: next(upper_bounds(one, two)), parts)
-        if bound.contains(node.pattern) or not node.pattern.contains(bound):
+        above = [node.pattern] if node.parent is None else [node.pattern, node.parent.pattern]
+        if (
+            bound.contains(node.pattern)
+            or not all(each.contains(bound) for each in above)
+            or not all(bound.contains(each) for each in parts)
+        ):
             return False
         if node.parent is None:
             self._remove_root(node)

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from bisect import bisect_left, insort
 from collections.abc import Iterator
+from typing import Protocol
 
 from penstock.language import KeywordQuery
-from penstock.language.xpath.ast import Axis, Step
 from penstock.routing.limits import MERGE_CANDIDATES_MAX, NEIGHBOURS_MAX
 from penstock.routing.patterns import Pattern
 
@@ -15,6 +15,19 @@ SortKey = tuple[tuple[str, ...], str]
 
 KEYWORD_ORDERS_MAX = 8
 """Keywords of a query under which it is sorted; the longest are chosen."""
+
+
+class NeighbourSource(Protocol):
+    """A changing set of patterns that proposes which to merge with a given one."""
+
+    def add(self, pattern: Pattern) -> None:
+        """Add a pattern that is not present."""
+
+    def discard(self, pattern: Pattern) -> None:
+        """Remove a pattern, if present."""
+
+    def nearest(self, pattern: Pattern) -> list[Pattern]:
+        """Patterns of the set, other than this one, to merge it with."""
 
 
 class NeighbourOrders:
@@ -69,7 +82,7 @@ class NeighbourOrders:
 
 def similarity(one: Pattern, two: Pattern) -> float:
     """A rough measure of what two patterns have in common, without computing their upper bound."""
-    tokens, others = _tokens(one), _tokens(two)
+    tokens, others = one.tokens, two.tokens
     if isinstance(one.query, KeywordQuery) or isinstance(two.query, KeywordQuery):
         shared = len(set(tokens) & set(others)) / max(len(tokens), len(others))
     else:
@@ -81,23 +94,11 @@ def similarity(one: Pattern, two: Pattern) -> float:
 
 def _sort_keys(pattern: Pattern) -> list[SortKey]:
     """The places of a pattern; the first token separates the orders."""
-    tokens = _tokens(pattern)
+    tokens = pattern.tokens
     if isinstance(pattern.query, KeywordQuery):
         chosen = sorted(tokens, key=lambda word: (-len(word), word))[:KEYWORD_ORDERS_MAX]
         return [(("keyword", word, *tokens), pattern.key) for word in chosen]
     return [(("front", *tokens), pattern.key), (("back", *tokens[::-1]), pattern.key)]
-
-
-def _tokens(pattern: Pattern) -> tuple[str, ...]:
-    """The steps of the first branch without predicates, or the keywords."""
-    if isinstance(pattern.query, KeywordQuery):
-        return pattern.query.keywords
-    return tuple(map(_token, pattern.query.branches[0].steps))
-
-
-def _token(step: Step) -> str:
-    axis = "//" if step.axis is Axis.DESCENDANT else "/"
-    return f"{step.test.local or '*'} {step.test.uri or ''} {step.kind.value} {axis}"
 
 
 def _common_prefix(one: tuple[str, ...], two: tuple[str, ...]) -> int:

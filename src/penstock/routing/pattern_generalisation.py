@@ -23,11 +23,14 @@ def upper_bounds(one: Pattern, two: Pattern) -> Iterator[Pattern]:
     ['/news/*[@n <= 7][@n >= 3] where lang=en']
     """
     where = one.where & two.where
+    universal = Pattern(UNIVERSAL.query, where)
     if isinstance(one.query, Query) and isinstance(two.query, Query):
         bound = Pattern(normalise(generalise(one.query, two.query)), where)
-        yield bound if bound.is_storable else Pattern(UNIVERSAL.query, where)
+        yield bound if bound.is_storable else universal
     elif isinstance(one.query, KeywordQuery) and isinstance(two.query, KeywordQuery):
-        for query in generalise_keywords(one.query, two.query):
-            yield Pattern(query, where)
+        queries = list(generalise_keywords(one.query, two.query))
+        yield from (Pattern(query, where) for query in queries)
+        if not queries:
+            yield universal
     else:
-        yield Pattern(UNIVERSAL.query, where)
+        yield universal

@@ -24,6 +24,12 @@ from penstock.matching.header_tests import header_test_error
 from penstock.matching.query_indexes import NumberedQuery, QueryKind
 from penstock.routing.keyword_relations import contains_keywords
 from penstock.routing.minimisation import minimise
+from penstock.routing.pattern_labels import (
+    Label,
+    mentioned_labels,
+    required_labels,
+    tokens,
+)
 from penstock.routing.query_size import node_count
 
 _ANYTHING: Final = parse_normal("/*")
@@ -135,6 +141,21 @@ class Pattern:
     def is_universal(self) -> bool:
         """Whether every well-formed document matches the query, whatever its header."""
         return isinstance(self.query, Query) and contains(self.query, _ANYTHING)
+
+    @cached_property
+    def required_labels(self) -> frozenset[Label]:
+        """Labels that every pattern contained in this one mentions, if a document can match it."""
+        return required_labels(self.query)
+
+    @cached_property
+    def mentioned_labels(self) -> frozenset[Label]:
+        """All labels of the query."""
+        return mentioned_labels(self.query)
+
+    @cached_property
+    def tokens(self) -> tuple[str, ...]:
+        """Steps or keywords, by which similar patterns are found."""
+        return tokens(self.query)
 
     @property
     def is_storable(self) -> bool:

@@ -19,6 +19,7 @@ lab_app = typer.Typer(
 class Experiment(StrEnum):
     """The experiments; the same names as :data:`penstock.lab.experiments.EXPERIMENTS`."""
 
+    AGGREGATION = "aggregation"
     KEMB = "kemb"
     MEDIATION = "mediation"
 
