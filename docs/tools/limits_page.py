@@ -20,6 +20,7 @@ SOURCES = {
     "Matching": "matching/limits.py",
     "Mediation": "mediation/limits.py",
     "Links": "links/limits.py",
+    "Routing": "routing/limits.py",
     "Workspaces": "workspace/limits.py",
     "Pipeline": "pipeline/limits.py",
 }

@@ -133,7 +133,7 @@ def path_members(scale: Scale) -> MemberSet:
 
 def keyword_members(scale: Scale) -> MemberSet:
     """Keyword subscriptions with the words of documents."""
-    news = KEYWORD_WORKLOADS["keywords-paths"]
+    news = KEYWORD_WORKLOADS["keywords-words"]
     queries = Random(1).sample(news.queries(4 * scale.members), scale.members)
     members = {f"s{number}": Pattern.of_keywords(query) for number, query in enumerate(queries)}
     documents = news.documents(scale.synopsis_documents + scale.held_back_documents, seed=5)

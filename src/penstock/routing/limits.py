@@ -23,7 +23,7 @@ SYNOPSIS_GENERATION_DOCUMENTS: Final[int] = 10_000
 NEIGHBOURS_MAX: Final[int] = 3
 """Patterns before and after a pattern, in each sort order, that are considered for a merge."""
 
-MERGE_CANDIDATES_MAX: Final[int] = 2
+MERGE_CANDIDATES_MAX: Final[int] = 4
 """Merges that are computed for a new pattern: those with its most similar neighbours."""
 
 LABEL_SUBSETS_MAX: Final[int] = 8
