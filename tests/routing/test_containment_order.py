@@ -1,0 +1,39 @@
+"""The containment order, compared with testing all pairs."""
+
+from __future__ import annotations
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from penstock.language import Query, why_never
+from penstock.routing import Pattern, containment_order
+from support.strategies.patterns import patterns
+
+
+def can_match(pattern: Pattern) -> bool:
+    return not isinstance(pattern.query, Query) or why_never(pattern.query) is None
+
+
+@given(st.lists(patterns.filter(can_match), max_size=10))
+def test_the_order_is_that_of_all_pairs(given_patterns: list[Pattern]) -> None:
+    distinct = set(given_patterns)
+    above = {(p, q) for p in distinct for q in distinct if p != q and p.contains(q)}
+    strict = {(p, q) for p, q in above if (q, p) not in above}
+    expected = {
+        (p, q): not any((p, m) in strict and (m, q) in strict for m in distinct) for p, q in above
+    }
+    found = containment_order(given_patterns)
+    assert {(pair.container, pair.contained): pair.is_direct for pair in found} == expected
+    assert len(found) == len(expected)
+    assert found == containment_order(reversed(given_patterns))
+
+
+def test_equivalent_patterns_contain_each_other() -> None:
+    one, two = Pattern.of_path("/a[b]"), Pattern.of_path("/a/b")
+    pairs = containment_order([one, two, Pattern.of_path("//b"), one])
+    assert [(str(pair.container), str(pair.contained), pair.is_direct) for pair in pairs] == [
+        ("//b", "/a/b", True),
+        ("//b", "/a[b]", True),
+        ("/a/b", "/a[b]", True),
+        ("/a[b]", "/a/b", True),
+    ]
