@@ -6,6 +6,7 @@
 //! * [`events`]: names, spans, and the events that the reader sends to a [`events::Handler`];
 //! * [`xpath`]: the query language;
 //! * `value_tests`: tests of string-values against literals;
+//! * [`relations`]: relations between queries (contains, covers, overlaps, generalise);
 //! * [`reader`]: the hardened XML reader;
 //! * [`records`]: splitting huge documents into records;
 //! * `sample_paths`: counting the elements of sample documents by path, to infer a schema;
@@ -39,6 +40,7 @@ pub mod path_index;
 pub mod reader;
 pub mod records;
 pub mod rewriting;
+pub mod relations;
 mod sample_paths;
 pub mod select;
 pub mod subscription_store;

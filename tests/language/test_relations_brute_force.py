@@ -15,12 +15,13 @@ from hypothesis import strategies as st
 from lxml import etree
 
 from penstock.language import to_text
-from penstock.language.relations.containment import not_contained
-from penstock.language.relations.decisions import contains, covers, overlaps, why_never
-from penstock.language.relations.document_domain import domain_of
-from penstock.language.relations.overlap import meeting
+from penstock.language.relations.decisions import why_never
+from penstock.language.relations.reference.containment import not_contained
+from penstock.language.relations.reference.document_domain import domain_of
+from penstock.language.relations.reference.overlap import meeting
 from penstock.language.relations.witness_documents import document
 from penstock.language.xpath.ast import Axis, Kind, NameTest, Path, Query, Step
+from support.fixtures.both_relations import contains, covers, overlaps
 from support.fixtures.xpath2_functions import EXTENSIONS, NAMESPACES
 from support.strategies.queries import (
     NAMESPACED,

@@ -5,10 +5,12 @@ from __future__ import annotations
 import pytest
 
 from penstock.language import parse
-from penstock.language.relations.decisions import contains, covers, disjoint, overlaps, why_never
-from penstock.language.relations.satisfiability import possible_patterns
+from penstock.language.relations.decisions import why_never
+from penstock.language.relations.reference import decisions as reference
+from penstock.language.relations.reference.satisfiability import possible_patterns
 from penstock.language.relations.verdicts import Verdict, relate
 from penstock.schema import SchemaGraph
+from support.fixtures.both_relations import contains, covers, disjoint, overlaps
 
 FLAT_ITEMS = SchemaGraph.from_dtd(
     """<!ELEMENT items (item*)> <!ELEMENT item (name, price?)>
@@ -223,14 +225,14 @@ def test_relate_explains() -> None:
 
 def test_bounded_work_errs_on_the_safe_side(monkeypatch: pytest.MonkeyPatch) -> None:
     wide, narrow, other = parse("//a//b"), parse("/a/c/b/d"), parse("/x//a")
-    assert contains(wide, narrow)
-    assert covers(wide, narrow)
-    assert disjoint(narrow, other)
-    monkeypatch.setattr("penstock.language.relations.prover.MAX_PROOF_STEPS", 0)
-    assert not contains(wide, narrow)
-    assert not covers(wide, narrow)
-    assert overlaps(narrow, other)
-    assert why_never(parse("/items/item/name/thing"), FLAT_ITEMS) is None
+    assert reference.contains(wide, narrow)
+    assert reference.covers(wide, narrow)
+    assert not reference.overlaps(narrow, other)
+    monkeypatch.setattr("penstock.language.relations.reference.prover.MAX_PROOF_STEPS", 0)
+    assert not reference.contains(wide, narrow)
+    assert not reference.covers(wide, narrow)
+    assert reference.overlaps(narrow, other)
+    assert reference.why_never(parse("/items/item/name/thing"), FLAT_ITEMS) is None
     assert not relate(wide, narrow).overlaps.sure
 
 
@@ -238,13 +240,13 @@ def test_too_many_alternatives_of_an_or_are_not_distinguished(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     p, q, other = parse("/a[b or c or d]/e"), parse("/a[b or c]/e/f"), parse("/a/f")
-    assert contains(p, q)
+    assert reference.contains(p, q)
     possible_patterns.cache_clear()
-    monkeypatch.setattr("penstock.language.relations.tree_patterns.MAX_CLAUSES", 1)
+    monkeypatch.setattr("penstock.language.relations.reference.tree_patterns.MAX_CLAUSES", 1)
     try:
-        assert not contains(p, q)
-        assert covers(parse("/a/e"), q)
-        assert disjoint(q, other)
+        assert not reference.contains(p, q)
+        assert reference.covers(parse("/a/e"), q)
+        assert not reference.overlaps(q, other)
     finally:
         possible_patterns.cache_clear()
 

@@ -5,7 +5,11 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from penstock.language.relations.position_conditions import PositionExpr, impossible, met_by_some
+from penstock.language.relations.reference.position_conditions import (
+    PositionExpr,
+    impossible,
+    met_by_some,
+)
 from penstock.language.xpath.ast import (
     Compare,
     Contains,

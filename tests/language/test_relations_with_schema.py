@@ -8,8 +8,9 @@ from dataclasses import replace
 from hypothesis import given
 from hypothesis import strategies as st
 
-from penstock.language.relations.decisions import contains, covers, overlaps, why_never
+from penstock.language.relations.decisions import why_never
 from penstock.language.xpath.ast import Path, Query
+from support.fixtures.both_relations import contains, covers, overlaps
 from support.strategies.queries import Vocabulary, linear_queries, queries
 from support.strategies.tiny_documents import from_xml, select
 from support.strategies.tiny_universes import TinyUniverse, takes, tiny_universes

@@ -7,7 +7,7 @@ from hypothesis import given
 from lxml import etree
 
 from penstock.language import parse, why_never
-from penstock.language.relations.position_contradictions import miscounts
+from penstock.language.relations.reference.position_contradictions import miscounts
 from penstock.language.xpath.ast import Query
 from support.fixtures.lxml_selection import lxml_selects, small_trees
 from support.strategies.queries import Vocabulary, queries

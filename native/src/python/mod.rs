@@ -16,6 +16,7 @@ mod outcomes;
 mod paths;
 mod reader;
 mod records;
+mod relations;
 mod sample_paths;
 mod select;
 mod xpath;
@@ -42,6 +43,7 @@ fn _native(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<records::RecordCutter>()?;
     module.add_class::<sample_paths::SampleCounter>()?;
     module.add_function(wrap_pyfunction!(xpath::parse_query, module)?)?;
+    module.add_class::<relations::CompiledQuery>()?;
     module.add_class::<document_matcher::DocumentMatcher>()?;
     module.add_class::<paths::Index>()?;
     module.add_class::<paths::Matcher>()?;

@@ -1,8 +1,14 @@
 """Query languages: XPath (parsing, printing, normal form, relations) and keywords."""
 
 from penstock.language.keywords.query import KeywordQuery, parse_keywords
-from penstock.language.relations.decisions import contains, covers, disjoint, overlaps, why_never
-from penstock.language.relations.generalisation import generalise
+from penstock.language.relations.decisions import (
+    contains,
+    covers,
+    disjoint,
+    generalise,
+    overlaps,
+    why_never,
+)
 from penstock.language.relations.verdicts import Relation, Verdict, relate
 from penstock.language.source_position import with_caret
 from penstock.language.subscription import Subscription

@@ -2,18 +2,19 @@
 
 ``contains`` compares documents, ``covers`` and ``overlaps`` compare nodes. All are sound: unproved
 relations yield the conservative answer. They are exact on linear paths, which have no predicates.
+
+The native core decides them; the reference does with a schema, or if the core is missing.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable
 
-from penstock.language.relations.containment import contains_in, covers_in
-from penstock.language.relations.document_domain import domain_of
-from penstock.language.relations.overlap import overlaps_in
+from penstock.language.relations.native_pairs import native_pair
 from penstock.language.relations.path_universe import Name, PathUniverse
-from penstock.language.relations.satisfiability import why_impossible
+from penstock.language.relations.reference import decisions as reference
 from penstock.language.xpath.ast import Query
+from penstock.language.xpath.native_tree import query_of
 
 
 def contains(
@@ -44,7 +45,11 @@ def contains(
     >>> contains(parse("/a[@n < 10]"), parse("/a[@n = 5]/b"))
     True
     """
-    return contains_in(domain_of(schema, frozenset(single_valued)), p, q)
+    names = tuple(single_valued) if single_valued else ()
+    pair = native_pair(p, q, schema, names)
+    if pair is not None:
+        return pair[0].contains(pair[1])
+    return reference.contains(p, q, schema, single_valued=names)
 
 
 def covers(
@@ -66,7 +71,11 @@ def covers(
     >>> covers(parse("/a/b"), parse("/a[b]"))
     False
     """
-    return covers_in(domain_of(schema, frozenset(single_valued)), p, q)
+    names = tuple(single_valued) if single_valued else ()
+    pair = native_pair(p, q, schema, names)
+    if pair is not None:
+        return pair[0].covers(pair[1])
+    return reference.covers(p, q, schema, single_valued=names)
 
 
 def overlaps(
@@ -92,7 +101,11 @@ def overlaps(
     >>> overlaps(cheap, dear)  # items may be nested
     True
     """
-    return overlaps_in(domain_of(schema, frozenset(single_valued)), p, q)
+    names = tuple(single_valued) if single_valued else ()
+    pair = native_pair(p, q, schema, names)
+    if pair is not None:
+        return pair[0].overlaps(pair[1])
+    return reference.overlaps(p, q, schema, single_valued=names)
 
 
 def disjoint(
@@ -119,4 +132,28 @@ def why_never(query: Query, schema: PathUniverse | None = None) -> str | None:
     >>> why_never(parse("/a[@n < 5][@n > 7]/b"))
     'no document meets predicate 2 of step 1'
     """
-    return why_impossible(domain_of(schema), query)
+    return reference.why_never(query, schema)
+
+
+def generalise(p: Query, q: Query, schema: PathUniverse | None = None) -> Query:
+    """A specific path without ``or``, ``not`` or position that contains both queries.
+
+    If both queries are linear and a most specific linear path exists, the result is at least as
+    specific.
+
+    Examples
+    --------
+    >>> from penstock.language import parse, to_text
+    >>> def generalised(p, q):
+    ...     return str(to_text(generalise(parse(p), parse(q))))
+    >>> generalised("/news/item/title", "/news/flash/title")
+    '/news/*/title'
+    >>> generalised("/news/item[@n = 3]", "/news/item[@n = 7]/title")
+    '/news/item[@n >= 3][@n <= 7]'
+    >>> generalised("/a/b/c", "/a//c/d")
+    '/a[.//*/*]//c'
+    """
+    pair = native_pair(p, q, schema, ())
+    if pair is not None:
+        return query_of(pair[0].generalise(pair[1]))
+    return reference.generalise(p, q, schema)

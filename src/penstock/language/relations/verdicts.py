@@ -7,12 +7,12 @@ from dataclasses import dataclass
 from enum import Enum
 
 from penstock.language.relations import witness_documents
-from penstock.language.relations.chain_search import Word
-from penstock.language.relations.containment import covers_in, not_contained
-from penstock.language.relations.document_domain import DocumentDomain, domain_of
-from penstock.language.relations.overlap import meeting
 from penstock.language.relations.path_universe import Name, PathUniverse
-from penstock.language.relations.satisfiability import is_satisfiable, why_impossible
+from penstock.language.relations.reference.chain_search import Word
+from penstock.language.relations.reference.containment import covers_in, not_contained
+from penstock.language.relations.reference.document_domain import DocumentDomain, domain_of
+from penstock.language.relations.reference.overlap import meeting
+from penstock.language.relations.reference.satisfiability import is_satisfiable, why_impossible
 from penstock.language.xpath.ast import Query
 
 

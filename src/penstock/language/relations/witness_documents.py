@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 from xml.sax.saxutils import quoteattr
 
-from penstock.language.relations.chain_search import Word
-from penstock.language.relations.name_tests import show
+from penstock.language.relations.reference.chain_search import Word
+from penstock.language.relations.reference.name_tests import show
 from penstock.language.xpath.ast import Kind, NameTest, Query
 
 

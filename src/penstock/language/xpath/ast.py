@@ -8,9 +8,12 @@ parent, and ``a//@id`` includes the attributes of ``a`` itself.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import Enum
-from typing import TypeAlias
+from typing import TYPE_CHECKING, TypeAlias
+
+if TYPE_CHECKING:
+    from penstock._native import CompiledQuery
 
 
 class Axis(Enum):
@@ -77,6 +80,11 @@ class Query:
     """A union of one or more paths."""
 
     branches: tuple[Path, ...]
+    compiled: CompiledQuery | None = field(default=None, init=False, repr=False, compare=False)
+    """The query compiled for relations, once it was needed."""
+
+    def __reduce__(self) -> tuple[type[Query], tuple[tuple[Path, ...]]]:
+        return Query, (self.branches,)
 
 
 @dataclass(frozen=True, slots=True)

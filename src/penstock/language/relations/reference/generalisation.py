@@ -15,16 +15,16 @@ from dataclasses import replace
 from functools import reduce
 
 from penstock.language.limits import MAX_GENERALISED_NODES
-from penstock.language.relations.containment import contains_in
-from penstock.language.relations.document_domain import DocumentDomain, Place, domain_of
-from penstock.language.relations.name_tests import ANY, exact, includes, join
 from penstock.language.relations.path_universe import PathUniverse
-from penstock.language.relations.pattern_paths import to_path, to_query
-from penstock.language.relations.prover import GAVE_UP, Prover
-from penstock.language.relations.satisfiability import possible_patterns
-from penstock.language.relations.schema_specialisation import concrete
-from penstock.language.relations.tree_patterns import Facts, Node
-from penstock.language.relations.value_generalisation import common
+from penstock.language.relations.reference.containment import contains_in
+from penstock.language.relations.reference.document_domain import DocumentDomain, Place, domain_of
+from penstock.language.relations.reference.name_tests import ANY, exact, includes, join
+from penstock.language.relations.reference.pattern_paths import to_path, to_query
+from penstock.language.relations.reference.prover import GAVE_UP, Prover
+from penstock.language.relations.reference.satisfiability import possible_patterns
+from penstock.language.relations.reference.schema_specialisation import concrete
+from penstock.language.relations.reference.tree_patterns import Facts, Node
+from penstock.language.relations.reference.value_generalisation import common
 from penstock.language.xpath.ast import Axis, Kind, Path, Query, Step
 from penstock.language.xpath.value_tests import implies
 
@@ -33,23 +33,7 @@ ANYTHING = Query((Path((Step(Axis.CHILD, Kind.ELEMENT, ANY),)),))
 
 
 def generalise(p: Query, q: Query, schema: PathUniverse | None = None) -> Query:
-    """A specific path without ``or``, ``not`` or position that contains both queries.
-
-    If both queries are linear and a most specific linear path exists, the result is at least as
-    specific.
-
-    Examples
-    --------
-    >>> from penstock.language import parse, to_text
-    >>> def generalised(p, q):
-    ...     return str(to_text(generalise(parse(p), parse(q))))
-    >>> generalised("/news/item/title", "/news/flash/title")
-    '/news/*/title'
-    >>> generalised("/news/item[@n = 3]", "/news/item[@n = 7]/title")
-    '/news/item[@n >= 3][@n <= 7]'
-    >>> generalised("/a/b/c", "/a//c/d")
-    '/a[.//*/*]//c'
-    """
+    """A specific path without ``or``, ``not`` or position that contains both queries."""
     domain = domain_of(schema)
     with suppress(*GAVE_UP):
         for candidate in _candidates(domain, p, q):

@@ -8,11 +8,11 @@ from dataclasses import replace
 from functools import lru_cache
 
 from penstock.language.limits import MAX_CACHED_PATTERNS
-from penstock.language.relations.document_domain import DocumentDomain
-from penstock.language.relations.name_tests import show
-from penstock.language.relations.position_contradictions import miscounts
-from penstock.language.relations.prover import GAVE_UP, Prover
-from penstock.language.relations.tree_patterns import Node, documents
+from penstock.language.relations.reference.document_domain import DocumentDomain
+from penstock.language.relations.reference.name_tests import show
+from penstock.language.relations.reference.position_contradictions import miscounts
+from penstock.language.relations.reference.prover import GAVE_UP, Prover
+from penstock.language.relations.reference.tree_patterns import Node, documents
 from penstock.language.xpath.ast import (
     And,
     Compare,

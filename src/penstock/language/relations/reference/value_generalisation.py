@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Sequence
 
-from penstock.language.relations.pattern_paths import positive
+from penstock.language.relations.reference.pattern_paths import positive
 from penstock.language.xpath.ast import Compare, Op, StartsWith
 from penstock.language.xpath.value_tests import SELF, Numbers, ValueTest, implies, known_value
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TypeAlias
 
-from penstock.language.relations.document_domain import DocumentDomain, name_of
-from penstock.language.relations.goal_automaton import Goals
-from penstock.language.relations.name_tests import test_of
 from penstock.language.relations.path_universe import Name
+from penstock.language.relations.reference.document_domain import DocumentDomain, name_of
+from penstock.language.relations.reference.goal_automaton import Goals
+from penstock.language.relations.reference.name_tests import test_of
 from penstock.language.xpath.ast import Kind, NameTest
 
 _Key: TypeAlias = tuple[Name, int]

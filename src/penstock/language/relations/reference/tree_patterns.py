@@ -14,9 +14,9 @@ from itertools import product
 from math import prod
 
 from penstock.language.limits import MAX_CLAUSES
-from penstock.language.relations.document_domain import DocumentDomain, Place
-from penstock.language.relations.name_tests import ANY
-from penstock.language.relations.position_conditions import Counting, Placed
+from penstock.language.relations.reference.document_domain import DocumentDomain, Place
+from penstock.language.relations.reference.name_tests import ANY
+from penstock.language.relations.reference.position_conditions import Counting, Placed
 from penstock.language.xpath.ast import (
     And,
     Axis,

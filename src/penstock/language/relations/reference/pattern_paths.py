@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from penstock.language.relations.tree_patterns import Node
+from penstock.language.relations.reference.tree_patterns import Node
 from penstock.language.xpath.ast import Axis, Compare, Exists, Expr, Kind, Op, Path, Query, Step
 from penstock.language.xpath.value_tests import OPPOSITE, ValueTest
 

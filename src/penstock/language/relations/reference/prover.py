@@ -10,20 +10,20 @@ from __future__ import annotations
 from dataclasses import replace
 
 from penstock.language.limits import MAX_PROOF_ASSUMPTIONS, MAX_PROOF_STEPS
-from penstock.language.relations.chain_search import Chain, Word, escape
-from penstock.language.relations.document_domain import DocumentDomain, Place
-from penstock.language.relations.goal_automaton import Goals, goals_of
-from penstock.language.relations.name_tests import exact
 from penstock.language.relations.path_universe import TextRule
-from penstock.language.relations.position_conditions import (
+from penstock.language.relations.reference.chain_search import Chain, Word, escape
+from penstock.language.relations.reference.document_domain import DocumentDomain, Place
+from penstock.language.relations.reference.goal_automaton import Goals, goals_of
+from penstock.language.relations.reference.name_tests import exact
+from penstock.language.relations.reference.position_conditions import (
     Counting,
     Placed,
     PositionExpr,
     clash,
     met_by_some,
 )
-from penstock.language.relations.schema_obligations import Unavoidable
-from penstock.language.relations.tree_patterns import (
+from penstock.language.relations.reference.schema_obligations import Unavoidable
+from penstock.language.relations.reference.tree_patterns import (
     NO_COUNTING,
     Node,
     Opaque,

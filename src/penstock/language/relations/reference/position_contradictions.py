@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 
-from penstock.language.relations.position_conditions import PositionExpr, impossible
+from penstock.language.relations.reference.position_conditions import PositionExpr, impossible
 from penstock.language.xpath.ast import (
     And,
     Axis,

@@ -10,7 +10,7 @@ from collections.abc import Callable
 from functools import lru_cache
 
 from penstock.language.limits import MAX_CACHED_GOALS
-from penstock.language.relations.name_tests import includes
+from penstock.language.relations.reference.name_tests import includes
 from penstock.language.xpath.ast import Axis, Kind, NameTest, Path, Step
 
 

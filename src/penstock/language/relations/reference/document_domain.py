@@ -11,8 +11,8 @@ from functools import lru_cache
 from typing import TypeAlias
 
 from penstock.language.limits import MAX_CACHED_DOMAINS, MAX_CACHED_GOALS
-from penstock.language.relations.name_tests import ANY, exact, includes, test_of
 from penstock.language.relations.path_universe import AttributeRule, Name, PathUniverse, TextRule
+from penstock.language.relations.reference.name_tests import ANY, exact, includes, test_of
 from penstock.language.xpath.ast import Axis, Kind, NameTest
 
 Place: TypeAlias = NameTest | None

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from penstock.language.relations.chain_search import Word
-from penstock.language.relations.document_domain import DocumentDomain
-from penstock.language.relations.goal_automaton import goals_of
-from penstock.language.relations.prover import GAVE_UP, Prover
-from penstock.language.relations.satisfiability import possible_patterns
+from penstock.language.relations.reference.chain_search import Word
+from penstock.language.relations.reference.document_domain import DocumentDomain
+from penstock.language.relations.reference.goal_automaton import goals_of
+from penstock.language.relations.reference.prover import GAVE_UP, Prover
+from penstock.language.relations.reference.satisfiability import possible_patterns
 from penstock.language.xpath.ast import Path, Query
 
 

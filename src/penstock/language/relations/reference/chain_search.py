@@ -13,11 +13,11 @@ from enum import Enum
 from functools import partial
 from typing import Protocol, TypeAlias
 
-from penstock.language.relations.document_domain import DocumentDomain, Place
-from penstock.language.relations.goal_automaton import Goals
-from penstock.language.relations.name_tests import ANY
-from penstock.language.relations.schema_obligations import Unavoidable
-from penstock.language.relations.tree_patterns import Facts, Node
+from penstock.language.relations.reference.document_domain import DocumentDomain, Place
+from penstock.language.relations.reference.goal_automaton import Goals
+from penstock.language.relations.reference.name_tests import ANY
+from penstock.language.relations.reference.schema_obligations import Unavoidable
+from penstock.language.relations.reference.tree_patterns import Facts, Node
 from penstock.language.xpath.ast import Axis, Kind, NameTest, Step
 
 Chain: TypeAlias = tuple[Node, ...]

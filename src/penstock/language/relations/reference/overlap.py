@@ -12,12 +12,12 @@ from collections.abc import Iterator
 from itertools import product
 from typing import TypeAlias
 
-from penstock.language.relations.chain_search import Chain, Word
-from penstock.language.relations.document_domain import DocumentDomain, Place
-from penstock.language.relations.name_tests import ANY, meet
-from penstock.language.relations.prover import GAVE_UP, Prover
-from penstock.language.relations.satisfiability import possible_patterns
-from penstock.language.relations.tree_patterns import Node, merge
+from penstock.language.relations.reference.chain_search import Chain, Word
+from penstock.language.relations.reference.document_domain import DocumentDomain, Place
+from penstock.language.relations.reference.name_tests import ANY, meet
+from penstock.language.relations.reference.prover import GAVE_UP, Prover
+from penstock.language.relations.reference.satisfiability import possible_patterns
+from penstock.language.relations.reference.tree_patterns import Node, merge
 from penstock.language.xpath.ast import Axis, Kind, NameTest, Query
 
 _At: TypeAlias = tuple[int, int, Place]

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from penstock.language.relations.document_domain import Place
-from penstock.language.relations.prover import Prover
-from penstock.language.relations.tree_patterns import Facts, Node
+from penstock.language.relations.reference.document_domain import Place
+from penstock.language.relations.reference.prover import Prover
+from penstock.language.relations.reference.tree_patterns import Facts, Node
 from penstock.language.xpath.ast import Axis, Kind, NameTest
 
 

@@ -1,0 +1,22 @@
+//! Decides containment and coverage of queries.
+
+use super::compiled_query::CompiledQuery;
+use super::prover::Prover;
+
+/// Whether each document that matches `q` provably matches `p`.
+pub fn contains(p: &CompiledQuery, q: &CompiledQuery) -> bool {
+    let mut prover = Prover::new(q.domain());
+    q.patterns_beyond(p).all(|document| {
+        let met = prover.meets(document, p.matching_goals());
+        met.unwrap_or(false)
+    })
+}
+
+/// Whether each node selected by `q` is provably at or under one selected by `p`.
+pub fn covers(p: &CompiledQuery, q: &CompiledQuery) -> bool {
+    let mut prover = Prover::new(q.domain());
+    q.patterns_beyond(p).all(|document| {
+        let met = prover.meets_on(&document.spine_nodes(), p.selection_goals());
+        met.unwrap_or(false)
+    })
+}
