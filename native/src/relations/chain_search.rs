@@ -14,7 +14,7 @@ use super::tree_pattern::{Facts, Label, Node};
 use crate::xpath::ast::{Axis, Kind};
 
 /// Nodes of a pattern, each below its predecessor.
-pub type Chain<'a> = &'a [&'a Arc<Node>];
+pub type Chain<'a> = &'a [Arc<Node>];
 
 /// Whether some way down the chain, from the document node or from an element, satisfies no goal.
 pub fn escapes(
@@ -152,7 +152,7 @@ impl<'a, const WORDS: usize> Search<'a, WORDS> {
         }
         let below = self.chain.get(index).map(|next| {
             if is_next_further || next.label.axis == Axis::Child {
-                Arc::clone(next)
+                next.clone()
             } else {
                 with_axis(next, Axis::Child)
             }
@@ -166,8 +166,8 @@ impl<'a, const WORDS: usize> Search<'a, WORDS> {
                 },
                 facts: Facts::of_child(below),
             }),
-            Some(below) => with_child(self.chain[index - 1], self.chain[index], &below),
-            None => Arc::clone(self.chain[index - 1]),
+            Some(below) => with_child(&self.chain[index - 1], &self.chain[index], &below),
+            None => self.chain[index - 1].clone(),
         };
         self.specialised.push((key, node.clone()));
         node

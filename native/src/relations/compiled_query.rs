@@ -16,7 +16,17 @@ pub struct CompiledQuery {
     domain: Domain,
     matching: OnceLock<Goals>,
     selecting: OnceLock<Goals>,
-    patterns: OnceLock<Vec<Vec<Arc<Node>>>>,
+    patterns: OnceLock<Vec<Vec<Pattern>>>,
+}
+
+/// A tree pattern of a query.
+#[derive(Debug)]
+pub struct Pattern {
+    pub document: Arc<Node>,
+    /// The selected node, preceded by its ancestors.
+    pub spine: Box<[Arc<Node>]>,
+    /// Whether there is nothing beside the spine.
+    pub is_linear: bool,
 }
 
 impl CompiledQuery {
@@ -53,8 +63,8 @@ impl CompiledQuery {
             .get_or_init(|| Goals::of_selection(&self.query.branches))
     }
 
-    /// The document nodes of the satisfiable patterns of each branch.
-    pub(super) fn patterns(&self) -> &[Vec<Arc<Node>>] {
+    /// The satisfiable patterns of each branch.
+    pub(super) fn patterns(&self) -> &[Vec<Pattern>] {
         self.patterns.get_or_init(|| {
             let branches = self.query.branches.iter();
             branches
@@ -67,7 +77,7 @@ impl CompiledQuery {
     pub(super) fn patterns_beyond<'a>(
         &'a self,
         other: &'a CompiledQuery,
-    ) -> impl Iterator<Item = &'a Arc<Node>> {
+    ) -> impl Iterator<Item = &'a Pattern> {
         let branches = self.query.branches.iter().zip(self.patterns());
         branches
             .filter(|(branch, _)| !other.query.branches.contains(branch))
@@ -75,11 +85,22 @@ impl CompiledQuery {
     }
 }
 
-fn possible_patterns(branch: &Path, domain: &Domain) -> Vec<Arc<Node>> {
+fn possible_patterns(branch: &Path, domain: &Domain) -> Vec<Pattern> {
     if miscounts(branch) {
         return Vec::new();
     }
     let mut patterns = documents(branch, domain);
     patterns.retain(|document| !matches!(Prover::new(domain).impossible(document), Ok(true)));
-    patterns
+    patterns.into_iter().map(Pattern::new).collect()
+}
+
+impl Pattern {
+    fn new(document: Arc<Node>) -> Self {
+        let spine: Box<[Arc<Node>]> = document.spine_nodes().into_iter().cloned().collect();
+        Pattern {
+            is_linear: spine.iter().all(|node| node.facts.children.len() <= 1),
+            document,
+            spine,
+        }
+    }
 }

@@ -6,8 +6,12 @@ use super::prover::Prover;
 /// Whether each document that matches `q` provably matches `p`.
 pub fn contains(p: &CompiledQuery, q: &CompiledQuery) -> bool {
     let mut prover = Prover::new(q.domain());
-    q.patterns_beyond(p).all(|document| {
-        let met = prover.meets(document, p.matching_goals());
+    q.patterns_beyond(p).all(|pattern| {
+        let met = if pattern.is_linear {
+            prover.meets_on(&pattern.spine, p.matching_goals())
+        } else {
+            prover.meets(&pattern.document, p.matching_goals())
+        };
         met.unwrap_or(false)
     })
 }
@@ -15,8 +19,8 @@ pub fn contains(p: &CompiledQuery, q: &CompiledQuery) -> bool {
 /// Whether each node selected by `q` is provably at or under one selected by `p`.
 pub fn covers(p: &CompiledQuery, q: &CompiledQuery) -> bool {
     let mut prover = Prover::new(q.domain());
-    q.patterns_beyond(p).all(|document| {
-        let met = prover.meets_on(&document.spine_nodes(), p.selection_goals());
+    q.patterns_beyond(p).all(|pattern| {
+        let met = prover.meets_on(&pattern.spine, p.selection_goals());
         met.unwrap_or(false)
     })
 }

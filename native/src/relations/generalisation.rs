@@ -8,8 +8,6 @@
 
 use std::sync::Arc;
 
-use hashbrown::HashMap;
-
 use super::chain_search::with_axis;
 use super::compiled_query::CompiledQuery;
 use super::containment::contains;
@@ -18,7 +16,7 @@ use super::goal_automaton::Goals;
 use super::limits::MAX_GENERALISED_NODES;
 use super::name_tests::{includes, is_exact, join, ANY};
 use super::pattern_paths::to_path;
-use super::prover::{ByAddress, GaveUp, Prover};
+use super::prover::{AddressMap, ByAddress, GaveUp, Prover};
 use super::tree_pattern::{Facts, Label, Node};
 use super::value_facts::implies;
 use super::value_generalisation::common;
@@ -27,7 +25,7 @@ use crate::xpath::ast::{Axis, Kind, Path, Query, Step};
 /// A specific path without `or`, `not` or position that contains both queries; `/*` at worst.
 pub fn generalise(p: &CompiledQuery, q: &CompiledQuery) -> Query {
     let patterns = [p, q].into_iter().flat_map(CompiledQuery::patterns);
-    let documents: Vec<Arc<Node>> = patterns.flatten().map(rooted).collect();
+    let documents: Vec<Arc<Node>> = patterns.flatten().map(|pattern| rooted(&pattern.document)).collect();
     let is_valid = |candidate: &CompiledQuery| contains(candidate, p) && contains(candidate, q);
     for with_predicates in [true, false] {
         let documents = if with_predicates {
@@ -143,11 +141,11 @@ type Pair = (ByAddress, ByAddress);
 struct Pairs<'d> {
     prover: Prover<'d>,
     /// The generalisation of a pair, apart from their axes.
-    near: HashMap<Pair, Arc<Node>>,
+    near: AddressMap<Pair, Arc<Node>>,
     /// The same as a descendant.
-    far: HashMap<Pair, Arc<Node>>,
+    far: AddressMap<Pair, Arc<Node>>,
     /// Whether the first node satisfies the second.
-    fitting: HashMap<Pair, bool>,
+    fitting: AddressMap<Pair, bool>,
 }
 
 fn pair_of(one: &Arc<Node>, two: &Arc<Node>) -> Pair {
@@ -158,9 +156,9 @@ impl<'d> Pairs<'d> {
     fn new(domain: &'d Domain) -> Self {
         Pairs {
             prover: Prover::new(domain),
-            near: HashMap::new(),
-            far: HashMap::new(),
-            fitting: HashMap::new(),
+            near: AddressMap::default(),
+            far: AddressMap::default(),
+            fitting: AddressMap::default(),
         }
     }
 

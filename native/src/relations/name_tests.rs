@@ -18,6 +18,14 @@ pub fn includes(wide: &NameTest, narrow: &NameTest) -> bool {
         && (wide.uri.is_none() || wide.uri == narrow.uri)
 }
 
+/// Whether some name is accepted by both.
+pub fn intersects(one: &NameTest, two: &NameTest) -> bool {
+    let part = |one: &Option<Box<str>>, two: &Option<Box<str>>| {
+        one.is_none() || two.is_none() || one == two
+    };
+    part(&one.local, &two.local) && part(&one.uri, &two.uri)
+}
+
 /// The intersection of two tests; `None` if it is empty.
 pub fn meet(one: &NameTest, two: &NameTest) -> Option<NameTest> {
     let part = |one: &Option<Box<str>>, two: &Option<Box<str>>| match (one, two) {

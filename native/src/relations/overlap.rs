@@ -6,12 +6,10 @@
 
 use std::sync::Arc;
 
-use hashbrown::HashMap;
-
 use super::chain_search::Chain;
 use super::compiled_query::CompiledQuery;
-use super::name_tests::meet;
-use super::prover::{GaveUp, Prover};
+use super::name_tests::{intersects, meet};
+use super::prover::{AddressMap, GaveUp, Prover};
 use super::tree_pattern::{merge, Node};
 use crate::xpath::ast::{Axis, Kind};
 
@@ -19,9 +17,8 @@ use crate::xpath::ast::{Axis, Kind};
 pub fn overlaps(p: &CompiledQuery, q: &CompiledQuery) -> bool {
     let mut prover = Prover::new(p.domain());
     for one in p.patterns().iter().flatten() {
-        let one = one.spine_nodes();
         for two in q.patterns().iter().flatten() {
-            let walk = SimultaneousWalk::new(&one, &two.spine_nodes()).meets(&mut prover);
+            let walk = SimultaneousWalk::new(&one.spine, &two.spine).meets(&mut prover);
             if walk.unwrap_or(true) {
                 return true;
             }
@@ -38,7 +35,8 @@ struct SimultaneousWalk<'a> {
     two: Chain<'a>,
     queue: Vec<Progress>,
     is_queued: Vec<bool>,
-    merged: HashMap<Progress, Arc<Node>>,
+    /// The nodes that both spines visit next.
+    merged: AddressMap<Progress, Arc<Node>>,
 }
 
 impl<'a> SimultaneousWalk<'a> {
@@ -48,7 +46,7 @@ impl<'a> SimultaneousWalk<'a> {
             two,
             queue: Vec::new(),
             is_queued: vec![false; (one.len() + 1) * (two.len() + 1)],
-            merged: HashMap::new(),
+            merged: AddressMap::default(),
         }
     }
 
@@ -105,12 +103,9 @@ impl<'a> SimultaneousWalk<'a> {
         let (Some(one), Some(two)) = (one, two) else {
             return Ok(true);
         };
-        if one.label.kind != two.label.kind {
+        if one.label.kind != two.label.kind || !intersects(&one.label.test, &two.label.test) {
             return Ok(false);
         }
-        let Some(test) = meet(&one.label.test, &two.label.test) else {
-            return Ok(false);
-        };
         if one.is_bare() && two.is_bare() {
             return Ok(true);
         }
@@ -120,7 +115,10 @@ impl<'a> SimultaneousWalk<'a> {
         let merged = self
             .merged
             .entry(progress)
-            .or_insert_with(|| merge(&[one.clone(), two.clone()], test, domain))
+            .or_insert_with(|| {
+                let test = meet(&one.label.test, &two.label.test).expect("some name is accepted");
+                merge(&[one.clone(), two.clone()], test, domain)
+            })
             .clone();
         Ok(merged.is_bare() || !prover.impossible(&merged)?)
     }
@@ -132,7 +130,7 @@ fn choices<'a>(
     chain: Chain<'a>,
     index: usize,
 ) -> impl Iterator<Item = (Option<&'a Arc<Node>>, usize)> {
-    let next = chain.get(index).copied();
+    let next = chain.get(index);
     let is_free = next.is_none_or(|node| node.label.axis == Axis::Descendant);
     let taken = next.map(|node| (Some(node), index + 1));
     taken.into_iter().chain(is_free.then_some((None, index)))

@@ -7,6 +7,7 @@
 use std::hash::{Hash, Hasher};
 use std::sync::Arc;
 
+use foldhash::fast::FixedState;
 use hashbrown::HashMap;
 
 use super::chain_search::{escapes, Chain};
@@ -18,6 +19,9 @@ use super::position_facts::clash;
 use super::tree_pattern::{assemble, Chains, Node, OpaqueFact};
 use super::value_facts::{implies, unsatisfiable, ValueFact};
 use crate::xpath::ast::{Axis, Kind, Path};
+
+/// A map by addresses. Nobody chooses these, so that a fixed seed is safe, and cheaper than a random one.
+pub type AddressMap<K, V> = HashMap<K, V, FixedState>;
 
 /// A limit of the proof was reached.
 #[derive(Clone, Copy, Debug)]
@@ -46,9 +50,9 @@ pub struct Prover<'d> {
     pub domain: &'d Domain,
     budget: Budget,
     assumptions: u32,
-    impossible: HashMap<ByAddress, bool>,
+    impossible: AddressMap<ByAddress, bool>,
     /// Whether the step with this id holds for a node.
-    held: HashMap<(ByAddress, u64), bool>,
+    held: AddressMap<(ByAddress, u64), bool>,
 }
 
 /// What is left of the limits of a proof.
@@ -68,8 +72,8 @@ impl<'d> Prover<'d> {
                 depth: MAX_PROOF_DEPTH,
             },
             assumptions: 0,
-            impossible: HashMap::new(),
-            held: HashMap::new(),
+            impossible: AddressMap::default(),
+            held: AddressMap::default(),
         }
     }
 

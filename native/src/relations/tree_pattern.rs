@@ -135,7 +135,7 @@ impl Node {
 
 /// The paths from a node to the leaves of the pattern below it.
 pub struct Chains<'a> {
-    chain: Vec<&'a Arc<Node>>,
+    chain: Vec<Arc<Node>>,
     /// Depth and node.
     waiting: Vec<(usize, &'a Arc<Node>)>,
     is_first: bool,
@@ -152,14 +152,14 @@ impl<'a> Chains<'a> {
     }
 
     /// The next path; the only one of a node without children is empty.
-    pub fn next(&mut self) -> Option<&[&'a Arc<Node>]> {
+    pub fn next(&mut self) -> Option<&[Arc<Node>]> {
         let is_first = std::mem::take(&mut self.is_first);
         if self.waiting.is_empty() {
             return is_first.then_some(&[]);
         }
         while let Some((depth, node)) = self.waiting.pop() {
             self.chain.truncate(depth);
-            self.chain.push(node);
+            self.chain.push(node.clone());
             if node.facts.children.is_empty() {
                 break;
             }

@@ -45,7 +45,9 @@ def contains(
     >>> contains(parse("/a[@n < 10]"), parse("/a[@n = 5]/b"))
     True
     """
-    names = tuple(single_valued) if single_valued else ()
+    if schema is None and not single_valued and p.compiled and q.compiled:
+        return p.compiled.contains(q.compiled)
+    names = tuple(single_valued)
     pair = native_pair(p, q, schema, names)
     if pair is not None:
         return pair[0].contains(pair[1])
@@ -71,7 +73,9 @@ def covers(
     >>> covers(parse("/a/b"), parse("/a[b]"))
     False
     """
-    names = tuple(single_valued) if single_valued else ()
+    if schema is None and not single_valued and p.compiled and q.compiled:
+        return p.compiled.covers(q.compiled)
+    names = tuple(single_valued)
     pair = native_pair(p, q, schema, names)
     if pair is not None:
         return pair[0].covers(pair[1])
@@ -101,7 +105,9 @@ def overlaps(
     >>> overlaps(cheap, dear)  # items may be nested
     True
     """
-    names = tuple(single_valued) if single_valued else ()
+    if schema is None and not single_valued and p.compiled and q.compiled:
+        return p.compiled.overlaps(q.compiled)
+    names = tuple(single_valued)
     pair = native_pair(p, q, schema, names)
     if pair is not None:
         return pair[0].overlaps(pair[1])
