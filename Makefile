@@ -85,6 +85,7 @@ bench: $(VENV)/.optimized ## Measure every budget and write benchmarks/results
 	$(BIN)/penstock bench index --check --write benchmarks/results
 	$(BIN)/penstock bench keywords --check --write benchmarks/results
 	$(BIN)/penstock bench mediation --check --write benchmarks/results
+	$(BIN)/penstock bench relations --check --write benchmarks/results
 	$(BIN)/penstock bench hostile --check --write benchmarks/results
 	$(BIN)/penstock bench mailbox --check --write benchmarks/results
 	$(BIN)/penstock bench pipeline --check --write benchmarks/results

@@ -17,6 +17,7 @@
 //! * [`dispatch`]: feeding documents to matchers (event source, fan-out, worker pool, batch);
 //! * [`path_index`]: the index of path subscriptions;
 //! * [`matching`]: the engine for path subscriptions;
+//! * [`containment_index`]: subscriptions whose queries contain, or are contained in, a query;
 //! * [`keywords`]: the index of keyword subscriptions and their engine;
 //! * `combined`: both kinds of subscriptions matched in one reading;
 //! * `baselines` (feature `baselines`): the papers' algorithms and rival engines, for measurements;
@@ -30,6 +31,7 @@
 #[cfg(feature = "baselines")]
 mod baselines;
 mod combined;
+pub mod containment_index;
 pub mod dispatch;
 pub mod engine_selection;
 pub mod events;
@@ -39,8 +41,8 @@ pub mod matching;
 pub mod path_index;
 pub mod reader;
 pub mod records;
-pub mod rewriting;
 pub mod relations;
+pub mod rewriting;
 mod sample_paths;
 pub mod select;
 pub mod subscription_store;

@@ -18,13 +18,17 @@ use super::indexes::{
 };
 use super::outcomes::{found_tuple, or_refusal, FoundTuple};
 use super::reader::{options, RefusalTuple};
+use super::relations::CompiledQuery;
+use crate::containment_index::ContainmentIndex;
 use crate::dispatch::cache_budget;
 use crate::dispatch::document_source::DocumentSource;
+use crate::dispatch::outcome::MatchError;
 use crate::engine_selection::{with_path_matcher, AnyPathMatcher, PathEngineKind, PathPools};
 use crate::matching::segment_run::RunLimits;
 use crate::matching::worker::MatcherOptions;
 use crate::path_index::segment::Segment;
 use crate::path_index::subscription_index::PathIndex as NativeIndex;
+use crate::reader::ReaderOptions;
 use crate::select::SelectedNode;
 use crate::subscription_store::file_format;
 use crate::subscription_store::header_tests::HeaderField;
@@ -37,6 +41,7 @@ use crate::xpath::Namespaces;
 pub struct Index {
     index: Mutex<NativeIndex>,
     pools: PathPools,
+    containment: ContainmentIndex,
 }
 
 impl Index {
@@ -44,6 +49,7 @@ impl Index {
         Index {
             index: Mutex::new(NativeIndex::from_segment(segment)),
             pools: PathPools::default(),
+            containment: ContainmentIndex::default(),
         }
     }
 
@@ -59,6 +65,7 @@ impl Index {
         Index {
             index: Mutex::new(NativeIndex::default()),
             pools: PathPools::default(),
+            containment: ContainmentIndex::default(),
         }
     }
 
@@ -156,6 +163,54 @@ impl Index {
         })
     }
 
+    /// The ids of the subscriptions that contain a subscription with this query in normal form and
+    /// these header tests, in the order in which they were added.
+    fn containers(
+        &self,
+        py: Python<'_>,
+        query: &CompiledQuery,
+        header: Vec<HeaderField>,
+        cache_bytes_max: usize,
+        undecided_max: usize,
+    ) -> PyResult<Vec<String>> {
+        let options = MatcherOptions {
+            reader: ReaderOptions::default(),
+            run: RunLimits {
+                cache_bytes_max,
+                undecided_max,
+            },
+        };
+        py.detach(|| {
+            let snapshot = self.lock().snapshot();
+            let matcher = self
+                .pools
+                .matcher(snapshot, PathEngineKind::Automaton, options);
+            with_path_matcher!(&matcher, matcher => {
+                let found = self.containment.containers(matcher, &query.compiled, &header);
+                found.map(|handles| ids_of(matcher.numbered(), &handles))
+            })
+        })
+        .map_err(match_error)
+    }
+
+    /// The ids of the subscriptions that a subscription with this query in normal form and these header
+    /// tests contains, in the order in which they were added.
+    fn contained(
+        &self,
+        py: Python<'_>,
+        query: &CompiledQuery,
+        header: Vec<HeaderField>,
+    ) -> PyResult<Vec<String>> {
+        py.detach(|| {
+            let numbered = NumberedSnapshot::new(self.lock().snapshot());
+            let found = self
+                .containment
+                .contained(&numbered, &query.compiled, &header);
+            found.map(|handles| ids_of(&numbered, &handles))
+        })
+        .map_err(match_error)
+    }
+
     /// A matcher of the current subscriptions.
     fn matcher(
         &self,
@@ -187,6 +242,20 @@ impl Index {
             self.pools.matcher(snapshot, engine, options)
         });
         Matcher::new(py, matcher)
+    }
+}
+
+fn ids_of(numbered: &NumberedSnapshot<Segment>, handles: &[u32]) -> Vec<String> {
+    let id = |&handle: &u32| numbered.id(handle).to_owned();
+    handles.iter().map(id).collect()
+}
+
+/// The exception for a search that failed because the index is damaged.
+fn match_error(error: MatchError) -> PyErr {
+    match error {
+        MatchError::Index(error) => index_error(error),
+        MatchError::Io(error) => error.into(),
+        MatchError::Refused(refusal) => PyValueError::new_err(refusal.message),
     }
 }
 

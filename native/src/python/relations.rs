@@ -221,14 +221,16 @@ fn text_of(object: &Bound<'_, PyAny>, attribute: &Bound<'_, PyString>) -> PyResu
 }
 
 fn op_of(object: &Bound<'_, PyAny>) -> PyResult<Op> {
-    Ok(match name_of(object, intern!(object.py(), "op"))?.as_str() {
-        "EQ" => Op::Eq,
-        "NE" => Op::Ne,
-        "LT" => Op::Lt,
-        "LE" => Op::Le,
-        "GT" => Op::Gt,
-        _ => Op::Ge,
-    })
+    Ok(
+        match name_of(object, intern!(object.py(), "op"))?.as_str() {
+            "EQ" => Op::Eq,
+            "NE" => Op::Ne,
+            "LT" => Op::Lt,
+            "LE" => Op::Le,
+            "GT" => Op::Gt,
+            _ => Op::Ge,
+        },
+    )
 }
 
 fn literal_of(object: &Bound<'_, PyAny>) -> PyResult<Literal> {

@@ -25,13 +25,19 @@ use crate::xpath::ast::{Axis, Kind, Path, Query, Step};
 /// A specific path without `or`, `not` or position that contains both queries; `/*` at worst.
 pub fn generalise(p: &CompiledQuery, q: &CompiledQuery) -> Query {
     let patterns = [p, q].into_iter().flat_map(CompiledQuery::patterns);
-    let documents: Vec<Arc<Node>> = patterns.flatten().map(|pattern| rooted(&pattern.document)).collect();
+    let documents: Vec<Arc<Node>> = patterns
+        .flatten()
+        .map(|pattern| rooted(&pattern.document))
+        .collect();
     let is_valid = |candidate: &CompiledQuery| contains(candidate, p) && contains(candidate, q);
     for with_predicates in [true, false] {
         let documents = if with_predicates {
             documents.clone()
         } else {
-            documents.iter().map(|document| spine_only(document)).collect()
+            documents
+                .iter()
+                .map(|document| spine_only(document))
+                .collect()
         };
         if let Ok(Some(candidate)) = general(documents) {
             let candidate = CompiledQuery::new(candidate, p.domain().clone());

@@ -4,6 +4,7 @@
 //! which have no predicates. The Python modules `penstock.language.relations.reference` are their
 //! reference, and alone decide relations over the documents of a schema.
 
+mod canonical_model;
 mod chain_search;
 mod compiled_query;
 mod conditions;
@@ -18,6 +19,7 @@ mod pattern_paths;
 mod position_contradictions;
 mod position_facts;
 mod prover;
+mod required_names;
 mod tree_pattern;
 mod value_facts;
 mod value_generalisation;
@@ -27,3 +29,4 @@ pub use containment::{contains, covers};
 pub use domain::Domain;
 pub use generalisation::generalise;
 pub use overlap::overlaps;
+pub use required_names::mentioned_names;

@@ -43,8 +43,7 @@ fn conditions(node: &Node, predicates: &mut Vec<Expr>) {
     let mut path = to_path(node);
     let step_count = path.steps.len();
     let last = path.steps.last_mut().expect("a path of a node has a step");
-    let is_one_node =
-        step_count == 1 && last.kind == Kind::Attribute && last.axis == Axis::Child;
+    let is_one_node = step_count == 1 && last.kind == Kind::Attribute && last.axis == Axis::Child;
     let is_own = |each: &Expr| matches!(each, Expr::Compare(path, ..) if path.steps.is_empty());
     let count = last.predicates.len();
     // Comparisons of one node can be written after the path.

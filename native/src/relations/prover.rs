@@ -202,7 +202,8 @@ impl<'d> Prover<'d> {
                 if known.any(|known| implies_first(known, first)) {
                     return Ok(true);
                 }
-                Ok(prover.selects_one(node, &first.path) && prover.meets(node, &first.some.goals)?)
+                Ok(prover.selects_one(node, &first.path)
+                    && prover.meets(node, &first.some.goals)?)
             }
         })
     }
@@ -211,8 +212,7 @@ impl<'d> Prover<'d> {
     fn selects_one(&self, node: &Node, path: &Path) -> bool {
         path.steps.iter().enumerate().all(|(index, step)| {
             let of_document = index == 0 && node.label.document;
-            step.axis == Axis::Child
-                && self.domain.at_most_one(of_document, step.kind, &step.test)
+            step.axis == Axis::Child && self.domain.at_most_one(of_document, step.kind, &step.test)
         })
     }
 

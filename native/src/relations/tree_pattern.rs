@@ -349,12 +349,7 @@ fn existence_facts(path: &Path, domain: &Domain, holds: bool) -> Vec<Facts> {
     }]
 }
 
-fn first_facts(
-    path: &Path,
-    predicate: ValuePredicate,
-    domain: &Domain,
-    holds: bool,
-) -> Vec<Facts> {
+fn first_facts(path: &Path, predicate: ValuePredicate, domain: &Domain, holds: bool) -> Vec<Facts> {
     if path.steps.is_empty() {
         return value_facts(predicate, holds);
     }

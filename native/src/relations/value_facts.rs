@@ -235,8 +235,12 @@ fn longest_start<'a>(facts: impl Iterator<Item = ValueFactRef<'a>>) -> &'a str {
 
 fn numbers_conflict<'a>(facts: impl Iterator<Item = ValueFactRef<'a>> + Clone) -> bool {
     let is_numeric = |text: &str| {
-        text.bytes()
-            .all(|byte| matches!(byte, b'0'..=b'9' | b'.' | b'-' | b' ' | b'\t' | b'\r' | b'\n'))
+        text.bytes().all(|byte| {
+            matches!(
+                byte,
+                b'0'..=b'9' | b'.' | b'-' | b' ' | b'\t' | b'\r' | b'\n'
+            )
+        })
     };
     let numbers = Numbers::new(facts.clone());
     if numbers.nan {
@@ -266,3 +270,36 @@ fn texts_conflict<'a>(facts: impl Iterator<Item = ValueFactRef<'a>> + Clone) -> 
             }
         })
 }
+
+/// A string with all these facts, if one is found among the likely ones.
+pub fn satisfying_value(facts: &[ValueFact], not_empty: bool) -> Option<String> {
+    let views = || facts.iter().map(ValueFact::view);
+    let accepted = |value: &String| {
+        !(not_empty && value.is_empty()) && views().all(|fact| fact.accepts(value))
+    };
+    if let Some(known) = known_value(views()) {
+        return Some(known.to_owned()).filter(accepted);
+    }
+    let start = longest_start(views());
+    let mut parts = String::from(start);
+    views()
+        .filter_map(ValueFactRef::part)
+        .filter(|part| !start.starts_with(part))
+        .for_each(|part| parts.push_str(part));
+    let numbers = Numbers::new(views());
+    let (low, high) = (numbers.low, numbers.high);
+    let near = [low, high, (low + high) / 2.0, low + 1.0, high - 1.0, 0.0];
+    let further = [low + 0.5, low + 2.0, high - 0.5, high - 2.0, 1.0];
+    let numbers = near.into_iter().chain(further).filter(|n| n.is_finite());
+    let texts = [
+        FRESH_VALUE.to_owned(),
+        format!("{parts}{FRESH_VALUE}"),
+        parts,
+    ];
+    // XPath has no numbers with an exponent, and Rust writes none.
+    let mut texts = texts.into_iter().chain(numbers.map(|n| format!("{n}")));
+    texts.find(accepted)
+}
+
+/// A value that queries are unlikely to mention.
+const FRESH_VALUE: &str = "_fresh";

@@ -49,6 +49,13 @@ impl HeaderTests {
         self.tests.is_empty()
     }
 
+    /// Whether each test is one of another subscription.
+    pub fn is_subset(&self, other: &HeaderTests) -> bool {
+        self.tests
+            .iter()
+            .all(|test| other.tests.binary_search(test).is_ok())
+    }
+
     /// Fields and values.
     pub fn iter(&self) -> impl Iterator<Item = (&str, &str)> {
         self.tests

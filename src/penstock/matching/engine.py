@@ -17,6 +17,7 @@ import pyarrow as pa
 
 from penstock.documents import Fragment, Limits
 from penstock.errors import DocumentError, QueryError
+from penstock.language import Query
 from penstock.matching.answers import Answer, Form
 from penstock.matching.header_tests import NO_FIELDS, HeaderFields
 from penstock.matching.results import NO_WORK, Explanation, Handles, IndexStats, Work
@@ -169,6 +170,12 @@ class EngineIndex(EngineSubscriptions, Protocol):
 
     def matcher(self, engine: str, limits: Limits) -> EngineMatcher:
         """Create a matcher of the current subscriptions."""
+
+    def containers(self, query: Query, where: HeaderFields) -> Sequence[str]:
+        """The ids of the subscriptions that contain one with this query, in normal form."""
+
+    def contained(self, query: Query, where: HeaderFields) -> Sequence[str]:
+        """The ids of the subscriptions that one with this query in normal form contains."""
 
 
 class KeywordEngineMatcher(EngineMatcher, Protocol):

@@ -7,7 +7,7 @@ from os import PathLike
 
 from penstock.documents import Limits
 from penstock.errors import QueryError
-from penstock.language import parse, why_never
+from penstock.language import Query, normalise, parse, parse_normal, why_never
 from penstock.language.relations.path_universe import PathUniverse
 from penstock.language.xpath.namespaces import check_namespaces
 from penstock.matching.base_index import (
@@ -18,7 +18,7 @@ from penstock.matching.base_index import (
     read_magic,
 )
 from penstock.matching.engine import ENGINES, EngineIndex
-from penstock.matching.header_tests import HeaderFields
+from penstock.matching.header_tests import NO_FIELDS, HeaderFields, header_test_error
 from penstock.matching.matcher import Matcher
 from penstock.matching.native_path_engine import NativeIndex
 from penstock.matching.reference.index_file import MAGIC as REFERENCE_MAGIC
@@ -136,6 +136,67 @@ class SubscriptionIndex(BaseIndex):
 
         return add_checked(list(ids), list(queries), where, add)
 
+    def containers(
+        self,
+        query: str | Query,
+        *,
+        namespaces: Mapping[str, str] | None = None,
+        default_namespace: str | None = None,
+        where: HeaderFields | None = None,
+    ) -> tuple[str, ...]:
+        """The subscriptions that provably match each document that a query matches.
+
+        They are those whose queries contain the query, decided as by
+        :func:`penstock.language.contains` on queries in normal form, and which require no header
+        fields besides those of ``where``.
+
+        Parameters
+        ----------
+        query
+            An XPath query, parsed or not.
+        namespaces, default_namespace
+            As for :meth:`add`; of no effect on a parsed query.
+        where
+            Header fields and values that documents have besides matching the query.
+
+        Returns
+        -------
+        The ids, in no particular order. A subscription with the same query is one of them.
+
+        Raises
+        ------
+        QueryError
+            The query is invalid.
+
+        Examples
+        --------
+        >>> index = SubscriptionIndex()
+        >>> errors = index.add_many(["wide", "narrow", "other"], ["//item", "/news/item[b]", "/a"])
+        >>> index.containers("/news/item")
+        ('wide',)
+        >>> index.contained("/news/item")
+        ('narrow',)
+        """
+        normal, fields = _checked(query, namespaces, default_namespace, where)
+        return tuple(self._index.containers(normal, fields))
+
+    def contained(
+        self,
+        query: str | Query,
+        *,
+        namespaces: Mapping[str, str] | None = None,
+        default_namespace: str | None = None,
+        where: HeaderFields | None = None,
+    ) -> tuple[str, ...]:
+        """The subscriptions that provably match only documents that a query matches.
+
+        They are those whose queries the query contains, and which require at least the header
+        fields of ``where``. Parameters and result as for :meth:`containers`. The first call after
+        many additions takes longer: it reads the queries of each new segment of the index.
+        """
+        normal, fields = _checked(query, namespaces, default_namespace, where)
+        return tuple(self._index.contained(normal, fields))
+
     def matcher(self, *, limits: Limits | None = None, engine: str | None = None) -> Matcher:
         """Create a matcher: a snapshot of the subscriptions.
 
@@ -161,3 +222,21 @@ class SubscriptionIndex(BaseIndex):
         if choose_engine(engine, ENGINES) == "reference":
             return ReferenceIndex.from_bytes(content)
         return NativeIndex.from_bytes(content)
+
+
+def _checked(
+    query: str | Query,
+    namespaces: Mapping[str, str] | None,
+    default_namespace: str | None,
+    where: HeaderFields | None,
+) -> tuple[Query, HeaderFields]:
+    """The query in normal form and its header tests."""
+    fields = NO_FIELDS if where is None else where
+    problem = header_test_error(fields)
+    if problem is not None:
+        raise problem
+    if isinstance(query, str):
+        normal = parse_normal(query, namespaces=namespaces, default_namespace=default_namespace)
+    else:
+        normal = normalise(query)
+    return normal, fields

@@ -16,7 +16,9 @@ from penstock.documents import (
     read_events,
     read_summary,
 )
-from penstock.errors import QueryError
+from penstock.errors import QueryError, error
+from penstock.language import Query
+from penstock.language.relations.native_pairs import compiled
 from penstock.language.xpath.native_tree import query_of
 from penstock.matching.engine import Buffer
 from penstock.matching.explanation_text import ExplanationText
@@ -38,7 +40,7 @@ from penstock.matching.results import Explanation, Witness
 from penstock.native import native
 
 if TYPE_CHECKING:
-    from penstock._native import Index, Matcher
+    from penstock._native import CompiledQuery, Index, Matcher
 
 DEFAULT_ENGINE: Final = "shared"
 
@@ -88,6 +90,22 @@ class NativeIndex(NativeIndexBase):
         if engine != DEFAULT_ENGINE:
             refuse_header_tests(engine, core)
         return NativeMatcher(core, limits)
+
+    def containers(self, query: Query, where: HeaderFields) -> Sequence[str]:
+        """The ids of the subscriptions that contain one with this query, in normal form."""
+        header = list(where.items())
+        return self._index.containers(_compiled(query), header, CACHE_BYTES_MAX, UNDECIDED_MAX)
+
+    def contained(self, query: Query, where: HeaderFields) -> Sequence[str]:
+        """The ids of the subscriptions that one with this query in normal form contains."""
+        return self._index.contained(_compiled(query), list(where.items()))
+
+
+def _compiled(query: Query) -> CompiledQuery:
+    try:
+        return compiled(query)
+    except ValueError as reason:  # a syntax tree that no parser made
+        raise error("query.limit", str(reason)) from reason
 
 
 class NativeMatcher(NativeSnapshotMatcher):

@@ -27,6 +27,7 @@ class Bench(StrEnum):
     INDEX = "index"
     KEYWORDS = "keywords"
     MEDIATION = "mediation"
+    RELATIONS = "relations"
     HOSTILE = "hostile"
     MAILBOX = "mailbox"
     PIPELINE = "pipeline"

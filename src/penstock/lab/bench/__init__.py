@@ -11,6 +11,7 @@ from penstock.lab.bench import (
     mediation,
     paths,
     reader,
+    relations,
     results,
 )
 from penstock.lab.bench.report import Progress, Report
@@ -51,6 +52,7 @@ BENCHES: dict[str, Bench] = {
     "index": index.run,
     "keywords": keywords.run,
     "mediation": mediation.run,
+    "relations": relations.run,
     "hostile": hostile.run,
     "mailbox": _mailbox,
     "pipeline": _pipeline,

@@ -16,7 +16,7 @@ from lxml import etree
 
 from penstock.documents import Context, Fragment, Limits, Summary
 from penstock.errors import DocumentError, QueryError
-from penstock.language import Subscription, normalise
+from penstock.language import Subscription, contains, normalise
 from penstock.language.xpath.ast import Query
 from penstock.matching.engine import Buffer, Outcome
 from penstock.matching.header_tests import NO_FIELDS, HeaderFields, failed_tests
@@ -122,6 +122,22 @@ class ReferenceIndex(ReferenceIndexBase[_Entry]):
         """Create a matcher of the current subscriptions."""
         assert engine == "reference"
         return ReferenceMatcher(self._snapshot(), limits)
+
+    def containers(self, query: Query, where: HeaderFields) -> Sequence[str]:
+        """The ids of the subscriptions that contain one with this query, in normal form."""
+        return [
+            each.id
+            for each in self._snapshot()
+            if not failed_tests(each.where, where) and contains(normalise(each.query), query)
+        ]
+
+    def contained(self, query: Query, where: HeaderFields) -> Sequence[str]:
+        """The ids of the subscriptions that one with this query in normal form contains."""
+        return [
+            each.id
+            for each in self._snapshot()
+            if not failed_tests(where, each.where) and contains(query, normalise(each.query))
+        ]
 
 
 class ReferenceMatcher(ReferenceMatcherBase):

@@ -1,0 +1,188 @@
+//! Containment among subscriptions: those whose queries contain a query, and those it contains.
+//!
+//! Both are found by a superset that is cheap to find, and then verified by the relation
+//! [`contains`](crate::relations::contains) on queries in normal form:
+//!
+//! * A query that contains another matches every document that the other matches. A canonical document
+//!   of the query, sent through the ordinary matcher, therefore finds all its containers.
+//! * A contained query mentions the names that its container requires. Posting lists from names to
+//!   queries, made per segment when first needed, find all contained queries.
+
+mod compiled_cache;
+mod name_postings;
+
+use std::sync::{Arc, Mutex, PoisonError};
+
+use crate::dispatch::document_source::DocumentSource;
+use crate::dispatch::event_source::EventSource;
+use crate::dispatch::outcome::MatchError;
+use crate::dispatch::DocumentMatcher;
+use crate::matching::engine::PathEngine;
+use crate::matching::matcher::PathMatcher;
+use crate::path_index::segment::Segment;
+use crate::reader::{Reader, ReaderOptions};
+use crate::relations::{contains, CompiledQuery};
+use crate::select::{Selection, SelectionOptions, Selector};
+use crate::subscription_store::file_format::OpenError;
+use crate::subscription_store::header_tests::{HeaderField, HeaderTests};
+use crate::subscription_store::numbering::NumberedSnapshot;
+use crate::subscription_store::store::IndexSegment;
+use compiled_cache::CompiledCache;
+use name_postings::NamePostings;
+
+/// Alternatives of a query whose canonical documents are tried until the query matches one.
+const CANONICAL_DOCUMENTS_TRIED_MAX: usize = 4;
+
+/// Steps that checking a canonical document may take.
+const CHECK_STEPS_MAX: u64 = 1_000_000;
+
+/// What is kept between searches of one index.
+#[derive(Default)]
+pub struct ContainmentIndex {
+    kept: Mutex<Kept>,
+}
+
+#[derive(Default)]
+struct Kept {
+    compiled: CompiledCache,
+    /// By serial of the segment; only those of the latest snapshot.
+    postings: Vec<(u64, Arc<NamePostings>)>,
+}
+
+/// A class: the position of its view and its number there.
+type Class = (usize, u32);
+
+impl ContainmentIndex {
+    /// The handles of the subscriptions that contain a query with these header tests, in the order in
+    /// which they were added.
+    pub fn containers<E: PathEngine>(
+        &self,
+        matcher: &PathMatcher<E>,
+        query: &CompiledQuery,
+        header: &[HeaderField],
+    ) -> Result<Vec<u32>, MatchError> {
+        let numbered = matcher.numbered();
+        let candidates = match canonical_document(query) {
+            Some(document) if !query.never_matches() => {
+                candidate_containers(matcher, &document, header)?
+            }
+            _ => None,
+        };
+        let candidates = candidates.unwrap_or_else(|| all_classes(numbered));
+        let header = HeaderTests::new(header.to_vec());
+        self.verified(numbered, candidates, |tests, compiled| {
+            tests.is_subset(&header) && contains(compiled, query)
+        })
+    }
+
+    /// The handles of the subscriptions that a query with these header tests contains, in the order in
+    /// which they were added.
+    pub fn contained(
+        &self,
+        numbered: &NumberedSnapshot<Segment>,
+        query: &CompiledQuery,
+        header: &[HeaderField],
+    ) -> Result<Vec<u32>, MatchError> {
+        let required = query.required_names();
+        let mut candidates = Vec::new();
+        for (view, postings) in self.postings(numbered)?.iter().enumerate() {
+            let classes = postings.candidates(&required);
+            candidates.extend(classes.into_iter().map(|class| (view, class)));
+        }
+        let header = HeaderTests::new(header.to_vec());
+        self.verified(numbered, candidates, |tests, compiled| {
+            header.is_subset(tests) && contains(query, compiled)
+        })
+    }
+
+    /// The posting lists of each view.
+    fn postings(
+        &self,
+        numbered: &NumberedSnapshot<Segment>,
+    ) -> Result<Vec<Arc<NamePostings>>, OpenError> {
+        let mut kept = self.kept.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut current = Vec::new();
+        for view in &numbered.snapshot.views {
+            let serial = view.segment.serial;
+            let known = kept.postings.iter().find(|(known, _)| *known == serial);
+            let postings = match known {
+                Some((_, postings)) => postings.clone(),
+                None => Arc::new(NamePostings::new(&view.segment)?),
+            };
+            current.push((serial, postings));
+        }
+        kept.postings.clone_from(&current);
+        Ok(current.into_iter().map(|(_, postings)| postings).collect())
+    }
+
+    /// The handles of the candidates that pass, in the order in which they were added.
+    fn verified(
+        &self,
+        numbered: &NumberedSnapshot<Segment>,
+        candidates: Vec<Class>,
+        passes: impl Fn(&HeaderTests, &CompiledQuery) -> bool,
+    ) -> Result<Vec<u32>, MatchError> {
+        let mut kept = self.kept.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut handles = Vec::new();
+        for (view, class) in candidates {
+            let segment = &numbered.snapshot.views[view].segment;
+            let compiled = kept.compiled.get(segment, class)?;
+            if passes(&segment.header_tests_of(class), compiled) {
+                numbered.handle_expansion(view).expand(class, &mut handles);
+            }
+        }
+        handles.sort_by_cached_key(|&handle| numbered.added_before(handle));
+        Ok(handles)
+    }
+}
+
+/// A document that the query is known to match.
+fn canonical_document(query: &CompiledQuery) -> Option<String> {
+    let selector = Selector::compile(query.query());
+    let mut documents = query
+        .canonical_documents()
+        .take(CANONICAL_DOCUMENTS_TRIED_MAX);
+    documents.find(|document| is_matched(&selector, document))
+}
+
+fn is_matched(selector: &Selector, document: &str) -> bool {
+    let options = SelectionOptions {
+        steps_max: CHECK_STEPS_MAX,
+        ..SelectionOptions::default()
+    };
+    let mut selection = Selection::new(&[selector], options);
+    let read =
+        Reader::new(ReaderOptions::default()).read_slice(document.as_bytes(), &mut selection);
+    read.is_ok() && selection.finish().iter().any(|result| result.matched)
+}
+
+/// The classes that match a document or may do so; `None` if the document is refused.
+fn candidate_containers<E: PathEngine>(
+    matcher: &PathMatcher<E>,
+    document: &str,
+    header: &[HeaderField],
+) -> Result<Option<Vec<Class>>, MatchError> {
+    let document = &mut DocumentSource::Bytes(document.as_bytes());
+    let source = &mut EventSource {
+        header,
+        ..EventSource::unmapped(document)
+    };
+    let matched = match matcher.match_document(source) {
+        Ok(matched) => matched,
+        Err(MatchError::Refused(_)) => return Ok(None),
+        Err(error) => return Err(error),
+    };
+    let handles = matched.handles.iter().chain(&matched.set_aside);
+    let numbered = matcher.numbered();
+    let mut classes: Vec<Class> = handles.map(|&handle| numbered.class_of(handle)).collect();
+    classes.sort_unstable();
+    classes.dedup();
+    Ok(Some(classes))
+}
+
+fn all_classes(numbered: &NumberedSnapshot<Segment>) -> Vec<Class> {
+    let views = numbered.snapshot.views.iter().enumerate();
+    views
+        .flat_map(|(at, view)| (0..view.segment.class_count() as u32).map(move |class| (at, class)))
+        .collect()
+}
