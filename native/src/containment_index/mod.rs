@@ -53,8 +53,7 @@ struct Kept {
 type Class = (usize, u32);
 
 impl ContainmentIndex {
-    /// The handles of the subscriptions that contain a query with these header tests, in the order in
-    /// which they were added.
+    /// The handles of the subscriptions that contain a query with these header tests.
     pub fn containers<E: PathEngine>(
         &self,
         matcher: &PathMatcher<E>,
@@ -75,8 +74,7 @@ impl ContainmentIndex {
         })
     }
 
-    /// The handles of the subscriptions that a query with these header tests contains, in the order in
-    /// which they were added.
+    /// The handles of the subscriptions that a query with these header tests contains.
     pub fn contained(
         &self,
         numbered: &NumberedSnapshot<Segment>,
@@ -115,7 +113,7 @@ impl ContainmentIndex {
         Ok(current.into_iter().map(|(_, postings)| postings).collect())
     }
 
-    /// The handles of the candidates that pass, in the order in which they were added.
+    /// The handles of the candidates that pass.
     fn verified(
         &self,
         numbered: &NumberedSnapshot<Segment>,
@@ -131,7 +129,6 @@ impl ContainmentIndex {
                 numbered.handle_expansion(view).expand(class, &mut handles);
             }
         }
-        handles.sort_by_cached_key(|&handle| numbered.added_before(handle));
         Ok(handles)
     }
 }
@@ -185,4 +182,59 @@ fn all_classes(numbered: &NumberedSnapshot<Segment>) -> Vec<Class> {
     views
         .flat_map(|(at, view)| (0..view.segment.class_count() as u32).map(move |class| (at, class)))
         .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::dispatch::worker_pool::Pool;
+    use crate::matching::automaton_engine::AutomatonEngine;
+    use crate::matching::segment_run::RunLimits;
+    use crate::matching::worker::MatcherOptions;
+    use crate::path_index::subscription_index::PathIndex;
+    use crate::relations::Domain;
+    use crate::xpath::{normalise, parse, Namespaces};
+
+    fn compiled(query: &str) -> CompiledQuery {
+        let query = parse(query, &Namespaces::default()).expect("a query");
+        CompiledQuery::new(normalise(query), Domain::default())
+    }
+
+    fn ids<'a>(numbered: &'a NumberedSnapshot<Segment>, handles: &[u32]) -> Vec<&'a str> {
+        let mut ids: Vec<&str> = handles.iter().map(|&handle| numbered.id(handle)).collect();
+        ids.sort_unstable();
+        ids
+    }
+
+    #[test]
+    fn containers_and_contained_queries_are_found_in_all_segments() {
+        let mut index = PathIndex::default();
+        let none = Namespaces::default();
+        for (id, query) in [("wide", "//b"), ("same", "/a/b"), ("removed", "/a/*")] {
+            index.add(id, query, &none).expect("a query");
+        }
+        index.snapshot();
+        for (id, query) in [("narrow", "/a/b[c]"), ("never", "/x[@n < 1][@n > 2]")] {
+            index.add(id, query, &none).expect("a query");
+        }
+        index.remove("removed");
+        let pool = Arc::new(Pool::new(MatcherOptions {
+            reader: ReaderOptions::default(),
+            run: RunLimits {
+                cache_bytes_max: 1 << 20,
+                undecided_max: 1 << 20,
+            },
+        }));
+        let matcher = PathMatcher::<AutomatonEngine>::new(index.snapshot(), pool);
+        let numbered = matcher.numbered();
+        assert_eq!(numbered.snapshot.views.len(), 2);
+        let search = ContainmentIndex::default();
+        let query = compiled("/a/b");
+        for _ in 0..2 {
+            let found = search.containers(&matcher, &query, &[]).expect("found");
+            assert_eq!(ids(numbered, &found), ["same", "wide"]);
+            let found = search.contained(numbered, &query, &[]).expect("found");
+            assert_eq!(ids(numbered, &found), ["narrow", "never", "same"]);
+        }
+    }
 }

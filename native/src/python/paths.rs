@@ -164,7 +164,7 @@ impl Index {
     }
 
     /// The ids of the subscriptions that contain a subscription with this query in normal form and
-    /// these header tests, in the order in which they were added.
+    /// these header tests.
     fn containers(
         &self,
         py: Python<'_>,
@@ -194,7 +194,7 @@ impl Index {
     }
 
     /// The ids of the subscriptions that a subscription with this query in normal form and these header
-    /// tests contains, in the order in which they were added.
+    /// tests contains.
     fn contained(
         &self,
         py: Python<'_>,

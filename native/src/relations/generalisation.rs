@@ -34,10 +34,7 @@ pub fn generalise(p: &CompiledQuery, q: &CompiledQuery) -> Query {
         let documents = if with_predicates {
             documents.clone()
         } else {
-            documents
-                .iter()
-                .map(|document| spine_only(document))
-                .collect()
+            documents.iter().map(spine_only).collect()
         };
         if let Ok(Some(candidate)) = general(documents) {
             let candidate = CompiledQuery::new(candidate, p.domain().clone());
@@ -126,7 +123,7 @@ fn trimmed(node: &Arc<Node>, prover: &mut Prover<'_>) -> Result<Arc<Node>, GaveU
         let mut others = children.clone();
         others.retain(|other| !Arc::ptr_eq(other, child));
         let goals = Goals::of_existence(&[to_path(child)]);
-        if prover.meets(&*with_children(node, others.clone()), &goals)? {
+        if prover.meets(&with_children(node, others.clone()), &goals)? {
             children = others;
         }
     }
@@ -245,7 +242,8 @@ impl<'d> Pairs<'d> {
         if let Some(far) = self.far.get(&key) {
             return Ok(far.clone());
         }
-        let far = with_axis(&*self.nested_pair(child, other)?, Axis::Descendant);
+        let near = self.nested_pair(child, other)?;
+        let far = with_axis(&near, Axis::Descendant);
         self.far.insert(key, far.clone());
         Ok(far)
     }
@@ -334,7 +332,7 @@ impl<'d> Pairs<'d> {
 }
 
 /// The first of the greatest items.
-fn first_max<'a, T, K: Ord>(items: &'a [T], key: impl Fn(&T) -> K) -> Option<&'a T> {
+fn first_max<T, K: Ord>(items: &[T], key: impl Fn(&T) -> K) -> Option<&T> {
     // The last of the reversed items.
     items.iter().rev().max_by_key(|item| key(item))
 }

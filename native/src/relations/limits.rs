@@ -6,7 +6,7 @@ pub const MAX_PROOF_STEPS: u32 = 20_000;
 /// Elementary operations of one relation (comparisons of names, facts and sets of steps); beyond it, the
 /// relation returns its safe answer. A proof step of an ordinary pair takes tens of them, one of a pair
 /// made to be expensive a hundred thousand.
-pub const MAX_PROOF_WORK: u64 = 20_000_000;
+pub const MAX_PROOF_WORK: u64 = 10_000_000;
 
 /// Nesting depth of a proof, which bounds the stack; the Python reference stops at fewer levels.
 pub const MAX_PROOF_DEPTH: u32 = 384;

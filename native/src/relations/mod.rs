@@ -30,3 +30,6 @@ pub use domain::Domain;
 pub use generalisation::generalise;
 pub use overlap::overlaps;
 pub use required_names::mentioned_names;
+
+#[cfg(test)]
+mod tests;

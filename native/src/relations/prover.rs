@@ -16,7 +16,7 @@ use super::domain::Domain;
 use super::goal_automaton::{GoalStep, Goals};
 use super::limits::{MAX_PROOF_ASSUMPTIONS, MAX_PROOF_DEPTH, MAX_PROOF_STEPS, MAX_PROOF_WORK};
 use super::position_facts::clash;
-use super::tree_pattern::{assemble, Chains, Node, OpaqueFact};
+use super::tree_pattern::{with_assumption, Chains, Node, OpaqueFact};
 use super::value_facts::{implies, unsatisfiable, ValueFact};
 use crate::xpath::ast::{Axis, Kind, Path};
 
@@ -224,10 +224,10 @@ impl<'d> Prover<'d> {
         self.assumptions += 1;
         let refuted = self.nested(|prover| {
             for assumed in negation.alternatives(prover.domain) {
-                let mut facts = node.facts.clone();
-                facts.extend(assumed);
-                prover.charge(facts.len() * facts.len())?;
-                let node = assemble(node.label.clone(), facts, prover.domain);
+                let children = node.facts.children.len() * assumed.children.len();
+                prover.charge(children * node.facts.children.len())?;
+                prover.charge(node.facts.len() * (1 + assumed.len()))?;
+                let node = with_assumption(node, assumed, prover.domain);
                 if !prover.impossible(&node)? {
                     return Ok(false);
                 }

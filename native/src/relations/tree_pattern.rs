@@ -191,6 +191,31 @@ pub fn assemble(label: Label, mut facts: Facts, domain: &Domain) -> Arc<Node> {
     Arc::new(Node { label, facts })
 }
 
+/// The node with more facts; its own ones are distinct already.
+pub fn with_assumption(node: &Node, assumed: &Facts, domain: &Domain) -> Arc<Node> {
+    fn add<T: Clone + PartialEq>(known: &mut Vec<T>, more: &[T]) {
+        for item in more {
+            if !known.contains(item) {
+                known.push(item.clone());
+            }
+        }
+    }
+    let mut facts = node.facts.clone();
+    add(&mut facts.values, &assumed.values);
+    add(&mut facts.absent, &assumed.absent);
+    add(&mut facts.firsts, &assumed.firsts);
+    add(&mut facts.positions, &assumed.positions);
+    add(&mut facts.opaque, &assumed.opaque);
+    if !assumed.children.is_empty() {
+        facts.children.extend_from_slice(&assumed.children);
+        merge_children(node.label.document, &mut facts.children, domain);
+    }
+    Arc::new(Node {
+        label: node.label.clone(),
+        facts,
+    })
+}
+
 fn merge_children(of_document: bool, children: &mut Vec<Arc<Node>>, domain: &Domain) {
     let is_single = |child: &Node| {
         let label = &child.label;
@@ -201,12 +226,10 @@ fn merge_children(of_document: bool, children: &mut Vec<Arc<Node>>, domain: &Dom
     }
     let mut groups: Vec<Vec<Arc<Node>>> = Vec::new();
     for child in children.drain(..) {
+        let is_single = is_single(&child);
         let group = groups.iter_mut().find(|group| {
             let (one, two) = (&group[0].label, &child.label);
-            is_single(&child)
-                && one.axis == two.axis
-                && one.kind == two.kind
-                && one.test == two.test
+            is_single && one.axis == two.axis && one.kind == two.kind && one.test == two.test
         });
         match group {
             Some(group) => group.push(child),

@@ -41,6 +41,13 @@ MAX_ID_BYTES: Final = 65_536
 MAX_PROOF_STEPS: Final = 20_000
 """Proof steps of one relation; beyond it, the relation returns its safe answer."""
 
+MAX_PROOF_WORK: Final = 10_000_000
+"""Elementary operations of one relation in the native core, which bound its time where a proof step
+is expensive; beyond it, the relation returns its safe answer."""
+
+MAX_PROOF_DEPTH: Final = 384
+"""Nesting depth of a proof in the native core; beyond it, the relation returns its safe answer."""
+
 MAX_PROOF_ASSUMPTIONS: Final = 3
 """Nested assumptions in the proof of a ``not``."""
 
@@ -48,10 +55,10 @@ MAX_CLAUSES: Final = 64
 """Alternatives of a path's ``or``s that relations distinguish; beyond it, they are dropped."""
 
 MAX_CACHED_PATTERNS: Final = 4096
-"""Cached patterns of paths."""
+"""Cached patterns of paths in the reference."""
 
 MAX_CACHED_GOALS: Final = 4096
-"""Cached compiled sets of paths."""
+"""Cached compiled sets of paths in the reference."""
 
 MAX_CACHED_DOMAINS: Final = 32
 """Schemas whose derived facts are cached."""
