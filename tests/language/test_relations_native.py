@@ -68,7 +68,7 @@ def test_trees_beyond_the_limits_of_the_parser_are_left_to_the_reference() -> No
     with pytest.raises(ValueError, match="nested"):
         compiled(deep)
     assert contains(parse("/a"), deep)
-    wide = And((Exists(Path((step,))),) * (2 * limits.MAX_PREDICATES + 1))
+    wide = And((Exists(Path(())),) * (2 * limits.MAX_PREDICATES + 1))
     with pytest.raises(ValueError, match="conditions"):
         compiled(Query((Path((replace(step, predicates=(wide,)),)),)))
     with pytest.raises(ValueError, match="no steps"):

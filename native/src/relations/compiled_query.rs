@@ -98,7 +98,10 @@ impl Pattern {
     fn new(document: Arc<Node>) -> Self {
         let spine: Box<[Arc<Node>]> = document.spine_nodes().into_iter().cloned().collect();
         Pattern {
-            is_linear: spine.iter().all(|node| node.facts.children.len() <= 1),
+            is_linear: spine.iter().all(|node| {
+                let mut children = node.facts.children.iter();
+                children.all(|child| child.label.spine)
+            }),
             document,
             spine,
         }

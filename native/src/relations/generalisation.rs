@@ -6,7 +6,10 @@
 //! position, and is verified to contain both queries. At a limit, parts are omitted, which only makes the
 //! result more general.
 
+use std::hash::{Hash, Hasher};
 use std::sync::Arc;
+
+use hashbrown::Equivalent;
 
 use super::chain_search::with_axis;
 use super::compiled_query::CompiledQuery;
@@ -151,6 +154,23 @@ struct Pairs<'d> {
     fitting: AddressMap<Pair, bool>,
 }
 
+/// A [`Pair`] by reference, to look it up without counting references.
+struct PairRef<'a>(&'a Arc<Node>, &'a Arc<Node>);
+
+impl Hash for PairRef<'_> {
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        // As the pair hashes its two addresses.
+        Arc::as_ptr(self.0).hash(state);
+        Arc::as_ptr(self.1).hash(state);
+    }
+}
+
+impl Equivalent<Pair> for PairRef<'_> {
+    fn equivalent(&self, pair: &Pair) -> bool {
+        Arc::ptr_eq(self.0, &pair.0 .0) && Arc::ptr_eq(self.1, &pair.1 .0)
+    }
+}
+
 fn pair_of(one: &Arc<Node>, two: &Arc<Node>) -> Pair {
     (ByAddress(one.clone()), ByAddress(two.clone()))
 }
@@ -182,8 +202,7 @@ impl<'d> Pairs<'d> {
 
     /// Generalises two nodes, apart from their axes.
     fn pair(&mut self, one: &Arc<Node>, two: &Arc<Node>) -> Result<Arc<Node>, GaveUp> {
-        let key = pair_of(one, two);
-        if let Some(made) = self.near.get(&key) {
+        if let Some(made) = self.near.get(&PairRef(one, two)) {
             return Ok(made.clone());
         }
         self.prover.spend()?;
@@ -204,7 +223,7 @@ impl<'d> Pairs<'d> {
                 ..Facts::default()
             },
         });
-        self.near.insert(key, made.clone());
+        self.near.insert(pair_of(one, two), made.clone());
         Ok(made)
     }
 
@@ -238,13 +257,12 @@ impl<'d> Pairs<'d> {
         if is_child(one, child) && is_child(two, other) {
             return self.nested_pair(child, other);
         }
-        let key = pair_of(child, other);
-        if let Some(far) = self.far.get(&key) {
+        if let Some(far) = self.far.get(&PairRef(child, other)) {
             return Ok(far.clone());
         }
         let near = self.nested_pair(child, other)?;
         let far = with_axis(&near, Axis::Descendant);
-        self.far.insert(key, far.clone());
+        self.far.insert(pair_of(child, other), far.clone());
         Ok(far)
     }
 
@@ -298,21 +316,19 @@ impl<'d> Pairs<'d> {
 
     /// Whether the strong node satisfies the weak one.
     fn fits(&mut self, strong: &Arc<Node>, weak: &Arc<Node>) -> Result<bool, GaveUp> {
-        let key = pair_of(strong, weak);
-        if let Some(&known) = self.fitting.get(&key) {
+        if weak.label.kind != strong.label.kind || !includes(&weak.label.test, &strong.label.test) {
+            return Ok(false);
+        }
+        if let Some(&known) = self.fitting.get(&PairRef(strong, weak)) {
             return Ok(known);
         }
         self.prover.spend()?;
         self.prover.descend()?;
-        let fits = weak.label.kind == strong.label.kind
-            && includes(&weak.label.test, &strong.label.test)
-            && {
-                let mut values = weak.facts.values.iter();
-                values.all(|fact| implies(&strong.facts.values, fact.view()))
-            }
+        let mut values = weak.facts.values.iter();
+        let fits = values.all(|fact| implies(&strong.facts.values, fact.view()))
             && self.all_implied(strong, weak)?;
         self.prover.ascend();
-        self.fitting.insert(key, fits);
+        self.fitting.insert(pair_of(strong, weak), fits);
         Ok(fits)
     }
 

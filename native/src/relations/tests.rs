@@ -22,6 +22,7 @@ fn documents_are_contained() {
         ("/a/*//b", "/a//*/b"),
         ("//*/@p", "//@p"),
         ("/a[b] | /a[c]", "/a[b or c]"),
+        ("/a/b/c", "/a/b[c]"),
         ("/a[@n < 10]", "/a[@n = 5]"),
         ("/a[not(b[c])]", "/a[not(b)]"),
         ("/a/b[position() > 1]", "/a/b[3]"),
