@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import dataclasses
 import shutil
 import sqlite3
 from collections.abc import Iterator, Sequence
@@ -119,6 +120,26 @@ def test_a_backfill_omits_deliveries_of_an_earlier_subscription_of_that_name(
     )
     drain(spark, workspace)
     assert delivered(workspace) == pairs("all", [0, 1, 2])
+
+
+def test_a_backfill_omits_earlier_deliveries_of_every_file(
+    spark: SparkSession, workspace: Workspace
+) -> None:
+    """A file without deliveries of that name is between two that have some."""
+    again = StoredSubscription(id="all", subscriber="anna", query="/news")
+    workspace.subscriptions.add(StoredSubscription(id="other", subscriber="ben", query="/news"))
+    publish(workspace, [0])
+    drain(spark, workspace)
+    workspace.subscriptions.remove(["all"])
+    publish(workspace, [1])
+    drain(spark, workspace)
+    workspace.subscriptions.add(again)
+    publish(workspace, [2])
+    drain(spark, workspace)
+    workspace.subscriptions.remove(["all"])
+    workspace.subscriptions.add(dataclasses.replace(again, backfill="wanted"))
+    drain(spark, workspace)
+    assert delivered(workspace) == pairs("all", [0, 1, 2]) + pairs("other", [0, 1, 2])
 
 
 def test_a_replayed_backfill_counts_its_deliveries(

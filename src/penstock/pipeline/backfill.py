@@ -122,4 +122,6 @@ def _without_delivered(
     )
     if delivered.num_rows == 0:
         return documents
-    return documents.join(spark.createDataFrame(delivered), "document", "left_anti")
+    # One chunk: Spark ends an Arrow table at its first empty chunk, and loses the rows behind it.
+    rows = spark.createDataFrame(delivered.combine_chunks())
+    return documents.join(rows, "document", "left_anti")
