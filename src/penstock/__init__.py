@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from penstock.errors import QueryError as QueryError
     from penstock.errors import SchemaError as SchemaError
     from penstock.errors import UnknownSubscriptionError as UnknownSubscriptionError
+    from penstock.language import TokenizerOptions as TokenizerOptions
     from penstock.matching import Answer as Answer
     from penstock.matching import BatchMatches as BatchMatches
     from penstock.matching import Counters as Counters
@@ -79,6 +80,7 @@ _MODULES = {
     "Span": "penstock.documents",
     "StepTaken": "penstock.matching",
     "SubscriptionIndex": "penstock.matching",
+    "TokenizerOptions": "penstock.language",
     "UnknownSubscriptionError": "penstock.errors",
     "Witness": "penstock.matching",
     "Work": "penstock.matching",
@@ -117,6 +119,7 @@ __all__ = [
     "Span",
     "StepTaken",
     "SubscriptionIndex",
+    "TokenizerOptions",
     "UnknownSubscriptionError",
     "Witness",
     "Work",

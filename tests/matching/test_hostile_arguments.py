@@ -18,6 +18,7 @@ from penstock import (
     PenstockError,
     QueryError,
     SubscriptionIndex,
+    TokenizerOptions,
     UnknownSubscriptionError,
     combine_matchers,
 )
@@ -303,7 +304,7 @@ def test_an_index_of_keywords_is_picklable(engine: str) -> None:
 
 
 def test_the_indexes_of_both_kinds_are_picklable_together() -> None:
-    indexes = QueryIndexes()
+    indexes = QueryIndexes(TokenizerOptions())
     indexes.add([(0, "xpath", "/news", (), None, ()), (1, "keywords", "storm", (), None, ())])
     copied: QueryIndexes = pickle.loads(pickle.dumps(indexes))
     assert set(copied.matcher(Limits()).match(NEWS)) == {"0", "1"}

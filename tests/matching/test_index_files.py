@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from penstock import IndexFileError, KeywordIndex, SubscriptionIndex
-from penstock.matching.reference.index_file import KEYWORD_MAGIC, MAGIC, VERSION
+from penstock.matching.reference.index_file import KEYWORD_MAGIC, MAGIC, VERSIONS
 from support.contracts.native_engines import needs_native
 
 ENGINES = ["reference", pytest.param("shared", marks=needs_native)]
@@ -57,9 +57,12 @@ def test_a_file_of_another_kind(tmp_path: Path, content: bytes) -> None:
 
 
 def test_a_newer_file_of_the_reference(tmp_path: Path) -> None:
-    header = json.dumps({"version": VERSION + 1, "sha256": "of another kind"})
-    (tmp_path / "index").write_bytes(MAGIC + header.encode() + b"\nwhat comes next")
-    assert refusal(tmp_path / "index") == "index.too-new"
+    for magic, index in ((MAGIC, SubscriptionIndex), (KEYWORD_MAGIC, KeywordIndex)):
+        header = json.dumps({"version": VERSIONS[magic] + 1, "sha256": "of another kind"})
+        (tmp_path / "index").write_bytes(magic + header.encode() + b"\nwhat comes next")
+        with pytest.raises(IndexFileError) as caught:
+            index.load(tmp_path / "index")
+        assert caught.value.code == "index.too-new"
 
 
 @needs_native
@@ -101,10 +104,16 @@ def test_a_failed_save_preserves_the_old_file(saved: Path) -> None:
         b'{"id": "a", "query": "/["}\n',
         b'{"id": "a", "query": "/a", "namespaces": 7}\n',
         b"[" * 100_000 + b"\n",
+        b'{"tokenizer": 7}\n',
+        b'{"tokenizer": {}}\n',
+        b'{"tokenizer": {"fold_diacritics": true}}\n',
+        b'{"tokenizer": {"fold_diacritics": 1, "split_names": true, "unify_apostrophes": true,'
+        b' "unify_abbreviations": true}}\n',
+        b'{"id": "a", "query": "b"}\n{"tokenizer": {}}\n',
     ],
 )
 def test_a_manipulated_file_of_the_reference(tmp_path: Path, body: bytes) -> None:
-    header = json.dumps({"version": VERSION, "sha256": hashlib.sha256(body).hexdigest()})
+    header = json.dumps({"version": 1, "sha256": hashlib.sha256(body).hexdigest()})
     content = header.encode() + b"\n" + body
     (tmp_path / "index").write_bytes(MAGIC + content)
     assert refusal(tmp_path / "index") == "index.damaged"

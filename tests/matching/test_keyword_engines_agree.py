@@ -8,9 +8,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from penstock import DocumentError, KeywordIndex, KeywordMatcher
+from penstock import DocumentError, KeywordIndex, KeywordMatcher, TokenizerOptions
 from penstock.documents import read_events
 from penstock.lab.keyword_baselines import answer_elements
+from penstock.language.keywords.tokenizer_options import DEFAULT_TOKENIZER
 from penstock.matching.reference.keyword_semantics import slca_answers
 from penstock.matching.reference.keyword_tree import keyword_tree
 from support.contracts.keyword_engines import (
@@ -20,23 +21,26 @@ from support.contracts.keyword_engines import (
 )
 from support.contracts.native_engines import needs_native
 from support.strategies.documents import chunks_of, perhaps_broken
-from support.strategies.keywords import keyword_cases, nested_documents
+from support.strategies.keywords import keyword_cases, nested_documents, tokenizer_options
 
 pytestmark = needs_native
 
 
-def matchers(queries: Sequence[str]) -> tuple[KeywordMatcher, Mapping[str, KeywordMatcher]]:
+def matchers(
+    queries: Sequence[str], tokenizer: TokenizerOptions = DEFAULT_TOKENIZER
+) -> tuple[KeywordMatcher, Mapping[str, KeywordMatcher]]:
     """The reference, and the native engines by name."""
     by_id = {str(number): query for number, query in enumerate(queries)}
-    return keyword_matcher("reference", by_id), {
-        engine_name: keyword_matcher(engine_name, by_id) for engine_name in NATIVE_KEYWORD_ENGINES
+    return keyword_matcher("reference", by_id, tokenizer), {
+        engine_name: keyword_matcher(engine_name, by_id, tokenizer)
+        for engine_name in NATIVE_KEYWORD_ENGINES
     }
 
 
-@given(keyword_cases)
-def test_matches_and_answers(case: tuple[bytes, list[str]]) -> None:
+@given(keyword_cases, tokenizer_options)
+def test_matches_and_answers(case: tuple[bytes, list[str]], tokenizer: TokenizerOptions) -> None:
     document, queries = case
-    reference, natives = matchers(queries)
+    reference, natives = matchers(queries, tokenizer)
     matches = reference.match(document, fragments=True)
     numbers = answer_elements(reference, document)
     assert set(matches) == set(numbers)
@@ -48,11 +52,11 @@ def test_matches_and_answers(case: tuple[bytes, list[str]]) -> None:
         assert answer_elements(native, document) == numbers, engine_name
 
 
-@given(keyword_cases)
-def test_answers_in_full(case: tuple[bytes, list[str]]) -> None:
+@given(keyword_cases, tokenizer_options)
+def test_answers_in_full(case: tuple[bytes, list[str]], tokenizer: TokenizerOptions) -> None:
     """All native engines use the same code for detailed answers, so one suffices."""
     document, queries = case
-    reference, natives = matchers(queries)
+    reference, natives = matchers(queries, tokenizer)
     native = natives["postings"]
     ids = [str(number) for number in range(len(queries))]
     for form in ("paths", "subtree", "ids"):
@@ -72,11 +76,13 @@ def test_smallest_trees(document: bytes) -> None:
     assert answer_elements(index.matcher(), document).get("it", ()) == expected
 
 
-@given(st.data(), keyword_cases)
-def test_chunks(data: st.DataObject, case: tuple[bytes, list[str]]) -> None:
+@given(st.data(), keyword_cases, tokenizer_options)
+def test_chunks(
+    data: st.DataObject, case: tuple[bytes, list[str]], tokenizer: TokenizerOptions
+) -> None:
     document, queries = case
     chunks = data.draw(chunks_of(document))
-    reference, natives = matchers(queries)
+    reference, natives = matchers(queries, tokenizer)
     expected = set(reference.match(document))
     for engine_name, native in natives.items():
         assert set(native.match_chunks(chunks)) == expected, engine_name

@@ -437,9 +437,8 @@ def test_other_tables_are_refused(tmp_path: Path, schema: pa.Schema | None, code
 def test_an_incremental_version_without_a_base_counts_as_damaged(tmp_path: Path) -> None:
     base = write_version(str(tmp_path), table_of(THREE))
     change = change_version(base, removed=["ben-de"], added=table_of([]))
-    store = file_store.FileStore.at(str(tmp_path))
-    digest = change.rpartition("/")[2]
-    wrong = index_version_files.write_incremental(store, digest, table_of([]), [0])
+    not_a_base = index_version_files.StoredVersion.read(change)
+    wrong = index_version_files.write_incremental(not_a_base, table_of([]), [0])
     with pytest.raises(IndexFileError) as caught:
         open_version(f"{tmp_path}/{wrong}")
     assert caught.value.code == "index.damaged"

@@ -1,6 +1,7 @@
 //! Keyword matching on arbitrary input: all engines find the same answers.
 //!
-//! Lines up to the first empty one are queries; the rest is the document.
+//! Lines up to the first empty one are queries; the rest is the document. Its length selects the options of the
+//! tokenizer.
 
 #![no_main]
 
@@ -12,6 +13,7 @@ use penstock_native::dispatch::outcome::MatchError;
 use penstock_native::engine_selection::{AnyKeywordMatcher, KeywordEngineKind, KeywordPools};
 use penstock_native::keywords::store::KeywordIndex;
 use penstock_native::reader::ReaderOptions;
+use penstock_native::tokenizer::tokenizer_options::TokenizerOptions;
 
 const ENGINES: [KeywordEngineKind; 4] = [
     KeywordEngineKind::Postings,
@@ -24,7 +26,8 @@ fuzz_target!(|input: &[u8]| {
     let Some((queries, document)) = queries_and_document(input) else {
         return;
     };
-    let mut index = KeywordIndex::default();
+    let options = TokenizerOptions::combinations().cycle().nth(input.len()).expect("endless");
+    let mut index = KeywordIndex::with_options(options);
     for (number, (id, query)) in queries.enumerate() {
         let added = index.add(&id, query);
         // Create several segments.

@@ -118,10 +118,12 @@ impl<E: KeywordEngine> KeywordMatcher<E> {
         handles: &[u32],
         limit: usize,
     ) -> Result<(Vec<Arc<QueryAnswers>>, KeywordSegment, Summary), MatchError> {
-        let mut builder = KeywordBuilder::default();
+        let views = &self.numbered.snapshot.views;
+        let options = views.first().map(|view| view.segment.vocabulary.options);
+        let mut builder = KeywordBuilder::new(options.unwrap_or_default());
         for &handle in handles {
             let (view, own) = self.numbered.locate(handle);
-            builder.copy_content(&self.numbered.snapshot.views[view].segment, own);
+            builder.copy_content(&views[view].segment, own);
         }
         let requested = builder.finish();
         let options = AnswerOptions {

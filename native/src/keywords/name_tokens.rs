@@ -4,7 +4,7 @@ use crate::events::{NameId, Names};
 use crate::keywords::phrase_automaton::{StateId, ROOT};
 use crate::keywords::token_sink::WordId;
 use crate::keywords::vocabulary::Vocabulary;
-use crate::tokenizer::word_tokenizer::{TokenVisitor, Tokenizer};
+use crate::tokenizer::word_tokenizer::{TokenVisitor, Tokenizer, WORD_BYTES_MAX};
 
 /// Vocabulary words of names, by name.
 #[derive(Default)]
@@ -52,9 +52,11 @@ impl NameTokens {
             words: &mut self.words,
             phrase_state: ROOT,
         };
-        let mut tokenizer = Tokenizer::default();
+        let options = vocabulary.options;
+        let mut tokenizer = Tokenizer::new(options, WORD_BYTES_MAX);
         tokenizer.tokenize(&local.to_ascii_lowercase(), &mut filter);
-        if let Some(parts) = name_parts(local) {
+        let parts = options.split_names.then(|| name_parts(local)).flatten();
+        if let Some(parts) = parts {
             filter.phrase_state = ROOT;
             tokenizer.tokenize(&parts.to_ascii_lowercase(), &mut filter);
         }

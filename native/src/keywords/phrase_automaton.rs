@@ -242,6 +242,7 @@ mod tests {
     use super::*;
     use crate::keywords::vocabulary::Vocabulary;
     use crate::subscription_store::flat_layout::StringArrayBuilder;
+    use crate::tokenizer::tokenizer_options::TokenizerOptions;
     use proptest::prelude::*;
     use std::collections::BTreeSet;
 
@@ -253,7 +254,7 @@ mod tests {
         for word in all {
             texts.push(word);
         }
-        Vocabulary::new(texts.finish())
+        Vocabulary::new(TokenizerOptions::default(), texts.finish())
     }
 
     /// The phrases in a text, each as often as it occurs, with the number of words read by then.

@@ -3,8 +3,8 @@
 
 use crate::keywords::phrase_automaton::{PHRASE_SEPARATOR, PHRASE_WORDS_MAX};
 use crate::keywords::token_sink::Mode;
-use crate::tokenizer::case_folding::SHRINKING_MAX;
-use crate::tokenizer::word_tokenizer::{TokenCollector, Tokenizer, WORD_BYTES_MAX};
+use crate::tokenizer::tokenizer_options::TokenizerOptions;
+use crate::tokenizer::word_tokenizer::{TokenVisitor, Tokenizer, WORD_BYTES_MAX};
 use crate::xpath::QueryRefusal;
 
 /// Maximum number of characters in a query.
@@ -28,21 +28,21 @@ const QUOTES: [char; 3] = ['"', '\u{201c}', '\u{201d}'];
 /// A parsed keyword query.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct KeywordQuery {
-    /// Folded words, and phrases with a space between their words: ascending, distinct, at least one.
+    /// Words in the common form of their spellings, and phrases with a space between their words: ascending, distinct, at least one.
     pub keywords: Vec<String>,
     /// How many keywords an answer must contain; [`Mode::All`] for a single keyword.
     pub mode: Mode,
 }
 
-/// Parses a query.
-pub fn parse(text: &str) -> Result<KeywordQuery, QueryRefusal> {
+/// Parses a query, whose words are tokenized with `options`.
+pub fn parse(text: &str, options: TokenizerOptions) -> Result<KeywordQuery, QueryRefusal> {
     if text.len() > QUERY_CHARACTERS_MAX {
         if let Some((at, _)) = text.char_indices().nth(QUERY_CHARACTERS_MAX) {
             let message = format!("more than {QUERY_CHARACTERS_MAX} characters");
             return Err(refusal("keywords.too-long", message, text, at));
         }
     }
-    let mut tokenizer = Tokenizer::new(usize::MAX / SHRINKING_MAX);
+    let mut tokenizer = Tokenizer::new(options, WORD_BYTES_MAX);
     let mut builder = QueryBuilder::default();
     // The open quotation mark: its position and the words since.
     let mut quoted: Option<(usize, Vec<String>)> = None;
@@ -64,17 +64,20 @@ pub fn parse(text: &str) -> Result<KeywordQuery, QueryRefusal> {
             return Err(unsupported(message, text, at));
         }
         let run = QuotedRun::of(run, quoted.is_some());
-        let mut words = TokenCollector::default();
-        tokenizer.tokenize(&run.content.to_ascii_lowercase(), &mut words);
-        let words = words.0;
-        let may_exclude = quoted.is_none() && (run.opens || !words.is_empty());
+        let mut tokens = RunTokens::default();
+        tokenizer.tokenize(&run.content.to_ascii_lowercase(), &mut tokens);
+        let RunTokens {
+            words,
+            has_overlong,
+        } = tokens;
+        let has_word = has_overlong || !words.is_empty();
+        let may_exclude = quoted.is_none() && (run.opens || has_word);
         if may_exclude && text[at..].starts_with('-') {
             let message = "`-` is not supported: words cannot be excluded";
             return Err(unsupported(message, text, at));
         }
-        if let Some(long) = words.iter().find(|word| word.len() > WORD_BYTES_MAX) {
-            let size = long.len();
-            let message = format!("a word of {size} bytes exceeds the limit of {WORD_BYTES_MAX}");
+        if has_overlong {
+            let message = format!("a word has more than {WORD_BYTES_MAX} bytes");
             return Err(refusal("keywords.word-too-long", message, text, at));
         }
         if run.opens {
@@ -108,6 +111,25 @@ pub fn parse(text: &str) -> Result<KeywordQuery, QueryRefusal> {
         return Err(unsupported(message, text, start));
     }
     builder.finish(text)
+}
+
+/// The words of a run of characters without white space.
+#[derive(Default)]
+struct RunTokens {
+    words: Vec<String>,
+    /// Whether it has a word that is too long.
+    has_overlong: bool,
+}
+
+impl TokenVisitor for RunTokens {
+    fn token(&mut self, _: usize, word: &[u8]) {
+        let text = std::str::from_utf8(word);
+        self.words.push(text.expect("words are UTF-8").to_owned());
+    }
+
+    fn overlong(&mut self, _: usize) {
+        self.has_overlong = true;
+    }
 }
 
 /// A keyword as it is written in a query: in quotation marks if it is a phrase, or a word that begins with
@@ -238,6 +260,13 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
+    const OPTIONS: TokenizerOptions = TokenizerOptions {
+        fold_diacritics: true,
+        split_names: true,
+        unify_apostrophes: true,
+        unify_abbreviations: true,
+    };
+
     /// The canonical spelling of a query.
     fn canonical_text(query: &KeywordQuery) -> String {
         let keywords = query.keywords.iter().map(|keyword| spelled(keyword));
@@ -248,7 +277,7 @@ mod tests {
     }
 
     fn canonical(text: &str) -> String {
-        canonical_text(&parse(text).expect("a query"))
+        canonical_text(&parse(text, OPTIONS).expect("a query"))
     }
 
     #[test]
@@ -271,7 +300,7 @@ mod tests {
             ("5\" pipe", "5 pipe"),
             ("\"storm\", (\"coast\")!", "coast storm"),
             ("\u{5e6}\u{5d4}\"\u{5dc}", "\u{5e6}\u{5d4}\"\u{5dc}"),
-            ("Été", "été"),
+            ("Été Ete U.S. us", "ete us"),
             ("\"Storm  surge\"", "\"storm surge\""),
             ("tide \"Storm-Surge\" storm", "storm \"storm surge\" tide"),
             (
@@ -297,13 +326,21 @@ mod tests {
 
     #[test]
     fn a_single_word_has_mode_all() {
-        assert_eq!(parse("storm OR storm").expect("a query").mode, Mode::All);
-        assert_eq!(parse("storm OR gale").expect("a query").mode, Mode::Any);
+        assert_eq!(
+            parse("storm OR storm", OPTIONS).expect("a query").mode,
+            Mode::All
+        );
+        assert_eq!(
+            parse("storm OR gale", OPTIONS).expect("a query").mode,
+            Mode::Any
+        );
     }
 
     #[test]
     fn invalid_queries_are_rejected_at_the_position_of_the_error() {
         let long = format!("é {}", "x".repeat(WORD_BYTES_MAX + 1));
+        let marked = format!("a{}", "\u{334}".repeat(WORD_BYTES_MAX / 2));
+        let excluded = format!("-{marked}");
         let many: String = (0..=KEYWORDS_MAX).map(|at| format!("w{at} ")).collect();
         let long_phrase = format!("é \"{}\"", "a ".repeat(PHRASE_WORDS_MAX + 1));
         for (text, code, at) in [
@@ -335,9 +372,11 @@ mod tests {
             (long_phrase.as_str(), "keywords.too-many", 2),
             ("storm \u{201c}surge", "keywords.unsupported", 6),
             (long.as_str(), "keywords.word-too-long", 2),
+            (marked.as_str(), "keywords.word-too-long", 0),
+            (excluded.as_str(), "keywords.unsupported", 0),
             (many.as_str(), "keywords.too-many", 0),
         ] {
-            let refused = parse(text).expect_err(text);
+            let refused = parse(text, OPTIONS).expect_err(text);
             assert_eq!(
                 (refused.code, refused.offset_characters),
                 (code, at),
@@ -345,14 +384,19 @@ mod tests {
             );
         }
         let most: String = (0..KEYWORDS_MAX).map(|at| format!("w{at} ")).collect();
-        assert_eq!(parse(&most).expect("a query").keywords.len(), KEYWORDS_MAX);
+        assert_eq!(
+            parse(&most, OPTIONS).expect("a query").keywords.len(),
+            KEYWORDS_MAX
+        );
     }
 
     proptest! {
         #[test]
-        fn a_canonical_text_parses_to_the_same_query(text in "(OR |AND |NOT |[a-cA-Cßéﬁ\u{301}\u{93f}\u{6771}\u{5d0}'._\"-]{1,4} ){0,6}") {
-            if let Ok(query) = parse(&text) {
-                prop_assert_eq!(parse(&canonical_text(&query)), Ok(query));
+        fn a_canonical_text_parses_to_the_same_query(text in "(OR |AND |NOT |[a-cA-Cßéﬁæи\u{2019}\u{301}\u{306}\u{363}\u{93f}\u{6771}\u{5d0}'._\"-]{1,4} ){0,6}") {
+            for options in TokenizerOptions::combinations() {
+                if let Ok(query) = parse(&text, options) {
+                    prop_assert_eq!(parse(&canonical_text(&query), options), Ok(query));
+                }
             }
         }
     }

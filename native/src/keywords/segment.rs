@@ -18,6 +18,7 @@ use crate::subscription_store::flat_layout::FlatArray;
 use crate::subscription_store::header_tests::{is_header_word, HeaderTests};
 use crate::subscription_store::store::IndexSegment;
 use crate::subscription_store::subscription_table::SubscriptionTable;
+use crate::tokenizer::tokenizer_options::TokenizerOptions;
 
 /// The words of each class.
 pub struct ClassWords {
@@ -140,10 +141,11 @@ impl IndexSegment for KeywordSegment {
 
 impl StoredSegment for KeywordSegment {
     const MAGIC: &'static [u8; 16] = b"penstock-words\r\n";
-    const VERSION: u32 = 7;
+    const VERSION: u32 = 8;
 
     fn sections(&self) -> Vec<&[u8]> {
         let own = [
+            bytemuck::bytes_of(&self.vocabulary.options),
             self.vocabulary.words.ends.as_bytes(),
             self.vocabulary.words.bytes.as_bytes(),
             bytemuck::bytes_of(&self.vocabulary.hash_key),
@@ -167,7 +169,9 @@ impl StoredSegment for KeywordSegment {
     }
 
     fn from_sections(sections: &mut SectionReader<'_>) -> Result<KeywordSegment, OpenError> {
+        let options = TokenizerOptions::from_bytes(sections.value()?);
         let vocabulary = Vocabulary {
+            options: options.ok_or_else(|| damaged("its tokenizer options are invalid"))?,
             words: sections.strings()?,
             hash_key: sections.value()?,
             multipliers: sections.array()?,

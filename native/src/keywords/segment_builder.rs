@@ -14,6 +14,7 @@ use crate::subscription_store::flat_layout::StringArrayBuilder;
 use crate::subscription_store::header_tests::{is_header_word, HeaderTests};
 use crate::subscription_store::store::BuildSegment;
 use crate::subscription_store::subscription_table::SubscriptionTableBuilder;
+use crate::tokenizer::tokenizer_options::TokenizerOptions;
 
 type Table<K, V> = HashMap<K, V, foldhash::fast::RandomState>;
 
@@ -21,6 +22,7 @@ type Table<K, V> = HashMap<K, V, foldhash::fast::RandomState>;
 /// renumbered at the end.
 #[derive(Default)]
 pub struct KeywordBuilder {
+    options: TokenizerOptions,
     words: Table<Box<str>, WordId>,
     classes: Vec<(Mode, Box<[WordId]>)>,
     class_numbers: Table<(Mode, Box<[WordId]>), u32>,
@@ -28,7 +30,20 @@ pub struct KeywordBuilder {
 }
 
 impl KeywordBuilder {
-    /// Adds a subscription to a query of these folded, distinct words and phrases, which must always
+    /// Creates an empty builder of queries that were tokenized with these options.
+    pub fn new(options: TokenizerOptions) -> KeywordBuilder {
+        KeywordBuilder {
+            options,
+            ..KeywordBuilder::default()
+        }
+    }
+
+    /// How queries have to be tokenized.
+    pub fn options(&self) -> TokenizerOptions {
+        self.options
+    }
+
+    /// Adds a subscription to a query of these distinct words and phrases, which must always
     /// come in the same order; `source` is the original query text.
     pub fn add<'a>(
         &mut self,
@@ -81,6 +96,14 @@ impl KeywordBuilder {
 impl BuildSegment for KeywordBuilder {
     type Segment = KeywordSegment;
 
+    fn like(segment: &KeywordSegment) -> KeywordBuilder {
+        KeywordBuilder::new(segment.vocabulary.options)
+    }
+
+    fn empty(&self) -> KeywordBuilder {
+        KeywordBuilder::new(self.options)
+    }
+
     fn count(&self) -> usize {
         self.subscriptions.count()
     }
@@ -110,7 +133,7 @@ impl BuildSegment for KeywordBuilder {
             conjunctions: ConjunctionIndex::build(&queries, &[]),
             adaptive: AdaptiveIndex::default(),
             disjunctions: DisjunctionIndex::build(&queries),
-            vocabulary: Vocabulary::new(texts.finish()),
+            vocabulary: Vocabulary::new(self.options, texts.finish()),
             queries,
             subscriptions: self.subscriptions.finish(self.classes.len()),
         }

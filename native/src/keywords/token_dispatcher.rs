@@ -73,13 +73,18 @@ pub struct TokenDispatcher<'e, 's, S> {
 }
 
 impl<'e, 's, S: TokenSink> TokenDispatcher<'e, 's, S> {
-    /// Creates a dispatcher for one document; `names_table` identifies the reader's name table.
+    /// Creates a dispatcher for one document; `names_table` identifies the reader's name table. All
+    /// vocabularies are of one index, so they have the same options.
     pub fn new(
         pending: &'e mut PendingText,
         routes: &'e mut [TokenRoute<'s, S>],
         names_table: u64,
     ) -> Self {
-        pending.texts.clear();
+        let options = routes.first().map(|route| route.vocabulary.options);
+        let options = options.unwrap_or_default();
+        let mut vocabularies = routes.iter().map(|route| route.vocabulary);
+        debug_assert!(vocabularies.all(|each| each.options == options));
+        pending.texts.reset(options);
         pending.markers.clear();
         for route in routes.iter_mut() {
             route.buffers.names.reset_for_table(names_table);

@@ -14,6 +14,7 @@ use crate::keywords::phrase_automaton::PhraseAutomaton;
 use crate::keywords::token_sink::WordId;
 use crate::subscription_store::flat_layout::{prefetch, random_seed, FlatArray, StringArray};
 use crate::tokenizer::byte_classes::{load_16, load_8};
+use crate::tokenizer::tokenizer_options::TokenizerOptions;
 
 /// Table size; a larger table makes multipliers easier to find.
 const SLOTS_PER_100_WORDS: usize = 125;
@@ -36,7 +37,9 @@ const LONG_MARKER: u64 = u64::MAX;
 
 /// Words by number, and the hash table that finds them.
 pub struct Vocabulary {
-    /// Folded, ascending, distinct.
+    /// How queries were tokenized, and documents have to be.
+    pub options: TokenizerOptions,
+    /// In the common form of their spellings, ascending, distinct.
     pub words: StringArray,
     /// Of the hash function.
     pub hash_key: [u64; 2],
@@ -60,14 +63,14 @@ pub struct Slot {
 }
 
 impl Vocabulary {
-    /// Builds the vocabulary of these folded, ascending, distinct words, which include those of each
-    /// phrase.
-    pub fn new(words: StringArray) -> Vocabulary {
+    /// Builds the vocabulary of these ascending, distinct words, which include those of each phrase.
+    pub fn new(options: TokenizerOptions, words: StringArray) -> Vocabulary {
         let hash_key = [random_seed(), random_seed()];
-        Vocabulary::with_multipliers(words, hash_key, MULTIPLIERS_MAX)
+        Vocabulary::with_multipliers(options, words, hash_key, MULTIPLIERS_MAX)
     }
 
     fn with_multipliers(
+        options: TokenizerOptions,
         words: StringArray,
         hash_key: [u64; 2],
         multipliers_max: u32,
@@ -104,6 +107,7 @@ impl Vocabulary {
             }
         }
         let mut vocabulary = Vocabulary {
+            options,
             words,
             hash_key,
             multipliers: multipliers.into(),
@@ -338,7 +342,8 @@ mod tests {
         for word in words {
             texts.push(word);
         }
-        Vocabulary::with_multipliers(texts.finish(), [1, 2], multipliers_max)
+        let options = TokenizerOptions::default();
+        Vocabulary::with_multipliers(options, texts.finish(), [1, 2], multipliers_max)
     }
 
     #[test]
@@ -353,7 +358,7 @@ mod tests {
             .collect();
         let predictable = vocabulary(&chosen, MULTIPLIERS_MAX);
         assert!(predictable.is_valid() && predictable.slots[0].has_unplaced != 0);
-        let keyed = Vocabulary::new(predictable.words);
+        let keyed = Vocabulary::new(predictable.options, predictable.words);
         assert!(keyed.is_valid() && keyed.slots[0].has_unplaced == 0);
     }
 

@@ -61,6 +61,14 @@ impl IndexSegment for Segment {
 impl BuildSegment for SegmentBuilder {
     type Segment = Segment;
 
+    fn like(_: &Segment) -> SegmentBuilder {
+        SegmentBuilder::default()
+    }
+
+    fn empty(&self) -> SegmentBuilder {
+        SegmentBuilder::default()
+    }
+
     fn count(&self) -> usize {
         self.subscription_count()
     }

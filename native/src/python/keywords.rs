@@ -40,6 +40,7 @@ use crate::keywords::token_sink::Mode;
 use crate::subscription_store::file_format;
 use crate::subscription_store::header_tests::HeaderField;
 use crate::subscription_store::numbering::NumberedSnapshot;
+use crate::tokenizer::tokenizer_options::TokenizerOptions;
 use crate::tokenizer::word_tokenizer::{tokens_of, WORD_BYTES_MAX};
 
 /// Folded words and phrases, ascending, and `all` or `any`; or code, message and offset in characters.
@@ -63,17 +64,20 @@ fn mode_text(mode: Mode) -> &'static str {
     }
 }
 
+/// The options of the tokenizer, in the order of the fields of [`TokenizerOptions`].
+type OptionFlags = [bool; TokenizerOptions::COUNT];
+
 /// Tokenizes a text.
 #[pyfunction]
-pub fn words(text: &str) -> Vec<String> {
-    tokens_of(text)
+pub fn words(text: &str, options: OptionFlags) -> Vec<String> {
+    tokens_of(text, TokenizerOptions::from_flags(options))
 }
 
 /// Parses a query. Returns its keywords and `all` or `any`; or code, message and offset in characters of
 /// the error.
 #[pyfunction]
-pub fn parse_keywords(text: &str) -> ParsedTuple {
-    match parse(text) {
+pub fn parse_keywords(text: &str, options: OptionFlags) -> ParsedTuple {
+    match parse(text, TokenizerOptions::from_flags(options)) {
         Ok(query) => (Some((query.keywords, mode_text(query.mode))), None),
         Err(refusal) => (
             None,
@@ -105,7 +109,6 @@ pub fn keyword_limits() -> Vec<(&'static str, usize)> {
 
 /// A mutable set of keyword subscriptions.
 #[pyclass(frozen, module = "penstock._native")]
-#[derive(Default)]
 pub struct KeywordIndex {
     index: Mutex<NativeIndex>,
     pools: KeywordPools,
@@ -113,8 +116,12 @@ pub struct KeywordIndex {
 
 impl KeywordIndex {
     fn of_segment(segment: KeywordSegment) -> KeywordIndex {
+        KeywordIndex::of(NativeIndex::from_segment(segment))
+    }
+
+    fn of(index: NativeIndex) -> KeywordIndex {
         KeywordIndex {
-            index: Mutex::new(NativeIndex::from_segment(segment)),
+            index: Mutex::new(index),
             pools: KeywordPools::default(),
         }
     }
@@ -127,8 +134,15 @@ impl KeywordIndex {
 #[pymethods]
 impl KeywordIndex {
     #[new]
-    fn new() -> KeywordIndex {
-        KeywordIndex::default()
+    fn new(options: OptionFlags) -> KeywordIndex {
+        KeywordIndex::of(NativeIndex::with_options(TokenizerOptions::from_flags(
+            options,
+        )))
+    }
+
+    /// How queries and documents are tokenized.
+    fn options(&self, py: Python<'_>) -> OptionFlags {
+        py.detach(|| self.lock().options().flags())
     }
 
     /// Opens an index file. Returns the index, or the code and message of the error.

@@ -30,6 +30,10 @@ pub trait IndexSegment {
 pub trait BuildSegment: Default {
     /// The segment it builds.
     type Segment: IndexSegment;
+    /// An empty builder with the options of a segment.
+    fn like(segment: &Self::Segment) -> Self;
+    /// An empty builder with the same options.
+    fn empty(&self) -> Self;
     /// How many subscriptions were added.
     fn count(&self) -> usize;
     /// Adds a subscription of another segment.
@@ -158,12 +162,27 @@ impl<B: BuildSegment> Default for SubscriptionStore<B> {
 }
 
 impl<B: BuildSegment> SubscriptionStore<B> {
+    /// An empty store; `builder` is empty and has its options.
+    pub(crate) fn with_builder(builder: B) -> SubscriptionStore<B> {
+        SubscriptionStore {
+            views: Vec::new(),
+            pending: PendingAdditions {
+                builder,
+                ids: HashSet::default(),
+            },
+        }
+    }
+
     /// A store of one segment.
     pub fn from_segment(segment: B::Segment) -> SubscriptionStore<B> {
-        SubscriptionStore {
-            views: vec![SegmentView::new(segment)],
-            pending: PendingAdditions::default(),
-        }
+        let mut store = SubscriptionStore::with_builder(B::like(&segment));
+        store.views.push(SegmentView::new(segment));
+        store
+    }
+
+    /// Builds the next segment.
+    pub(crate) fn builder(&self) -> &B {
+        &self.pending.builder
     }
 
     /// How many subscriptions there are.
@@ -228,14 +247,16 @@ impl<B: BuildSegment> SubscriptionStore<B> {
         if self.pending.builder.count() == 0 {
             return;
         }
-        let pending = std::mem::take(&mut self.pending);
-        self.views.push(SegmentView::new(pending.builder.finish()));
+        let empty = self.pending.builder.empty();
+        let builder = std::mem::replace(&mut self.pending.builder, empty);
+        self.pending.ids.clear();
+        self.views.push(SegmentView::new(builder.finish()));
         self.views.retain(|view| view.count() > 0);
         while self.views.len() > SEGMENTS_MAX {
             self.views
                 .sort_by_key(|view| std::cmp::Reverse(view.count()));
             let others = self.views.len() - 2;
-            let Ok(merged) = merge::<B>(&self.views[others..]) else {
+            let Ok(merged) = self.merge(&self.views[others..]) else {
                 // Part of a damaged file cannot be copied; merging only makes matching faster.
                 break;
             };
@@ -249,17 +270,17 @@ impl<B: BuildSegment> SubscriptionStore<B> {
         self.flush();
         match self.views.as_slice() {
             [view] if view.removed.is_empty() => Ok(Arc::clone(&view.segment)),
-            views => merge::<B>(views).map(Arc::new),
+            views => self.merge(views).map(Arc::new),
         }
     }
-}
 
-fn merge<B: BuildSegment>(views: &[SegmentView<B::Segment>]) -> Result<B::Segment, OpenError> {
-    let mut builder = B::default();
-    for view in views {
-        for row in view.live_rows() {
-            builder.copy(&view.segment, row)?;
+    fn merge(&self, views: &[SegmentView<B::Segment>]) -> Result<B::Segment, OpenError> {
+        let mut builder = self.pending.builder.empty();
+        for view in views {
+            for row in view.live_rows() {
+                builder.copy(&view.segment, row)?;
+            }
         }
+        Ok(builder.finish())
     }
-    Ok(builder.finish())
 }

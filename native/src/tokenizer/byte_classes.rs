@@ -20,6 +20,8 @@ pub struct Block {
     pub len: usize,
     /// ASCII letters and digits, and lowercase accented Latin-1 letters.
     pub words: u64,
+    /// Those accented letters.
+    pub accented: u64,
     /// Other bytes that cannot be skipped between words: underscores and remaining non-ASCII bytes.
     pub others: u64,
     /// Punctuation that may join two letters or digits.
@@ -52,10 +54,12 @@ impl Block {
     #[inline(always)]
     fn new(len: usize, bits: ByteClasses) -> Block {
         let letters = bits.latin_leads & bits.latin_trails >> 1;
-        let words = bits.plain | letters | letters << 1;
+        let accented = letters | letters << 1;
+        let words = bits.plain | accented;
         Block {
             len,
             words,
+            accented,
             others: bits.others & !words,
             links: bits.links,
         }
@@ -292,10 +296,12 @@ mod tests {
             let block = Block::classify_portable(len, &rest);
             for (place, character) in text[at..].char_indices() {
                 let is_word = matches!(character, 'a'..='z' | 'A'..='Z' | '0'..='9' | 'é' | 'ÿ');
+                let is_accented = is_word && !character.is_ascii();
                 let is_other = !is_word && (character == '_' || !character.is_ascii());
                 // A letter cut off by the end of the block is unclassified.
                 for bit in (place..place + character.len_utf8()).filter(|_| place + character.len_utf8() <= block.len) {
                     prop_assert_eq!(block.words >> bit & 1 == 1, is_word);
+                    prop_assert_eq!(block.accented >> bit & 1 == 1, is_accented);
                     prop_assert_eq!(block.others >> bit & 1 == 1, is_other);
                     prop_assert_eq!(block.links >> bit & 1 == 1, ".,:;'".contains(character));
                 }

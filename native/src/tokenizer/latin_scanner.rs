@@ -93,7 +93,7 @@ pub fn scan(bytes: &[u8], from: usize) -> ScanResult {
             };
         }
         let mut end = start;
-        let mut needs_folding = false;
+        let (mut is_ascii, mut needs_folding) = (true, false);
         let mut is_word = false;
         loop {
             let run = ascii_word_run(bytes, end);
@@ -104,6 +104,7 @@ pub fn scan(bytes: &[u8], from: usize) -> ScanResult {
             };
             let this = kind(byte);
             if this == LATIN && is_latin(byte, bytes[end + 1]) {
+                is_ascii = false;
                 needs_folding |= !is_small_latin(byte, bytes[end + 1]);
                 is_word = true;
                 end += 2;
@@ -136,6 +137,7 @@ pub fn scan(bytes: &[u8], from: usize) -> ScanResult {
             return ScanResult::Word(LatinWord {
                 start,
                 end,
+                is_ascii,
                 needs_folding,
             });
         }
@@ -154,6 +156,8 @@ pub struct LatinWord {
     pub start: usize,
     /// One past the last byte.
     pub end: usize,
+    /// Whether it has no letter with a diacritic.
+    pub is_ascii: bool,
     /// Whether some letters still need case folding, by table.
     pub needs_folding: bool,
 }

@@ -8,6 +8,7 @@
 
 use unicode_segmentation::UnicodeSegmentation;
 
+use crate::tokenizer::tokenizer_options::TokenizerOptions;
 use crate::tokenizer::word_tokenizer::{TokenVisitor, Tokenizer};
 
 /// Transparent to the rules of UAX #29 anywhere inside a word.
@@ -47,6 +48,13 @@ impl TextBuffer {
             "retained text leaves free space in the buffer"
         );
         buffer
+    }
+
+    /// Discards all text and replaces the options of the tokenizer.
+    pub fn reset(&mut self, options: TokenizerOptions) {
+        self.texts.clear();
+        self.is_at_boundary = true;
+        self.tokenizer.set_options(options);
     }
 
     /// Appends a piece of the current text. Returns the part that does not fit; call
@@ -111,12 +119,6 @@ impl TextBuffer {
             self.compact_run(&mut OffsetVisitor { end, visitor });
         }
         self.update_boundary();
-    }
-
-    /// Discards all text.
-    pub fn clear(&mut self) {
-        self.texts.clear();
-        self.is_at_boundary = true;
     }
 
     /// Exceeds the length of any two shortened segments.
@@ -258,9 +260,18 @@ mod tests {
 
     const WORD_BYTES_MAX: usize = 8;
 
+    /// Keeps the spellings of all words, so that tests see the text.
+    const PLAIN: TokenizerOptions = TokenizerOptions {
+        fold_diacritics: false,
+        split_names: false,
+        unify_apostrophes: false,
+        unify_abbreviations: false,
+    };
+
     /// A small and a large buffer.
     fn buffers() -> [TextBuffer; 2] {
-        [400, 4_000].map(|bytes_max| TextBuffer::new(Tokenizer::new(WORD_BYTES_MAX), bytes_max))
+        [400, 4_000]
+            .map(|bytes_max| TextBuffer::new(Tokenizer::new(PLAIN, WORD_BYTES_MAX), bytes_max))
     }
 
     fn tokenize_pieces(pieces: &[&str]) -> Vec<String> {
@@ -285,7 +296,7 @@ mod tests {
 
     fn tokenize_at_once(text: &str) -> Vec<String> {
         let mut collected = TokenCollector::default();
-        Tokenizer::new(WORD_BYTES_MAX).tokenize(&text.to_ascii_lowercase(), &mut collected);
+        Tokenizer::new(PLAIN, WORD_BYTES_MAX).tokenize(&text.to_ascii_lowercase(), &mut collected);
         collected.0
     }
 

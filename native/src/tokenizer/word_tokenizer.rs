@@ -12,16 +12,19 @@
 use unicode_segmentation::UnicodeSegmentation;
 
 use crate::tokenizer::byte_classes::{low_mask, Block};
-use crate::tokenizer::case_folding::{fold_into, fold_latin, may_be_abbreviation, SHRINKING_MAX};
+use crate::tokenizer::case_folding::{case_fold_into, SHRINKING_MAX};
 #[cfg(target_arch = "x86_64")]
 use crate::tokenizer::cpu_features::has_avx2_bmi2;
 use crate::tokenizer::latin_scanner::{scan, LatinWord, ScanResult};
+use crate::tokenizer::spellings::{may_be_abbreviation, unify, unify_latin};
+use crate::tokenizer::tokenizer_options::TokenizerOptions;
 
-/// Longest word, in bytes of its folded form. Queries with longer words are rejected; longer words
-/// in documents are skipped.
+/// Longest word, in bytes of its case-folded form, before its spelling is unified: which words are too
+/// long does not depend on [`TokenizerOptions`]. Queries with longer words are rejected; longer words in
+/// documents are skipped.
 pub const WORD_BYTES_MAX: usize = 256;
 
-/// Receives the tokens of a text in order, case-folded.
+/// Receives the tokens of a text in order, in the common form of their spellings.
 pub trait TokenVisitor {
     /// Receives the next token, which starts at byte `start` of the text.
     fn token(&mut self, at: usize, word: &[u8]);
@@ -54,6 +57,7 @@ pub const BLOCK_TOKENS_MAX: usize = Block::BYTES / 2;
 /// A reusable tokenizer.
 pub struct Tokenizer {
     word_bytes_max: usize,
+    options: TokenizerOptions,
     folded: String,
     /// Scratch space for the words of a block.
     ranges: [(usize, usize); BLOCK_TOKENS_MAX],
@@ -61,21 +65,27 @@ pub struct Tokenizer {
 
 impl Default for Tokenizer {
     fn default() -> Tokenizer {
-        Tokenizer::new(WORD_BYTES_MAX)
+        Tokenizer::new(TokenizerOptions::default(), WORD_BYTES_MAX)
     }
 }
 
 impl Tokenizer {
     /// Creates a tokenizer that skips longer words.
-    pub fn new(word_bytes_max: usize) -> Tokenizer {
+    pub fn new(options: TokenizerOptions, word_bytes_max: usize) -> Tokenizer {
         Tokenizer {
             word_bytes_max,
+            options,
             folded: String::new(),
             ranges: [(0, 0); BLOCK_TOKENS_MAX],
         }
     }
 
-    /// Words longer than this before folding exceed the limit after folding, too.
+    /// Replaces the options.
+    pub fn set_options(&mut self, options: TokenizerOptions) {
+        self.options = options;
+    }
+
+    /// Words longer than this before case folding exceed the limit after it, too.
     pub fn unfolded_bytes_max(&self) -> usize {
         self.word_bytes_max * SHRINKING_MAX
     }
@@ -163,7 +173,11 @@ impl Tokenizer {
         if self.word_bytes_max < Block::BYTES {
             count = self.drop_long_tokens(count);
         }
-        visitor.tokens(bytes, &self.ranges[..count]);
+        if block.accented == 0 || !self.options.fold_diacritics {
+            visitor.tokens(bytes, &self.ranges[..count]);
+        } else {
+            self.emit_accented(bytes, at, block.accented, count, visitor);
+        }
         match (needs_scan, is_last, starts) {
             (0, true, _) => BlockOutcome::End,
             // The last byte is not classified yet and may start a character that extends the one
@@ -173,6 +187,26 @@ impl Tokenizer {
                 BlockOutcome::Continue(at + starts.trailing_zeros() as usize)
             }
             _ => BlockOutcome::NeedsScan(at + emitted_end),
+        }
+    }
+
+    /// Emits the words of the block at `at`, of which the letters in `accented` have diacritics.
+    #[inline(never)]
+    fn emit_accented<V: TokenVisitor>(
+        &mut self,
+        bytes: &[u8],
+        at: usize,
+        accented: u64,
+        count: usize,
+        visitor: &mut V,
+    ) {
+        for &(start, end) in &self.ranges[..count] {
+            if accented >> (start - at) & low_mask(end - start) == 0 {
+                visitor.tokens(bytes, &[(start, end)]);
+            } else {
+                unify_latin(&bytes[start..end], self.options, &mut self.folded);
+                visitor.token(start, self.folded.as_bytes());
+            }
         }
     }
 
@@ -218,32 +252,21 @@ impl Tokenizer {
         }
     }
 
-    /// Emits one word.
+    /// Emits one word. Case folding does not change its length.
     #[inline]
     fn emit<V: TokenVisitor>(&mut self, text: &[u8], word: LatinWord, visitor: &mut V) {
         let LatinWord { start, end, .. } = word;
-        if word.needs_folding || may_be_abbreviation(&text[start..end]) {
-            self.emit_latin(start, &text[start..end], visitor);
-        } else if end - start <= self.word_bytes_max {
-            visitor.tokens(text, &[(start, end)]);
-        } else {
+        let options = self.options;
+        if end - start > self.word_bytes_max {
             visitor.overlong(start);
-        }
-    }
-
-    fn emit_latin<V: TokenVisitor>(&mut self, at: usize, word: &[u8], visitor: &mut V) {
-        if word.len() > self.unfolded_bytes_max() {
-            return visitor.overlong(at);
-        }
-        fold_latin(word, &mut self.folded);
-        self.emit_folded(at, visitor);
-    }
-
-    fn emit_folded<V: TokenVisitor>(&self, at: usize, visitor: &mut V) {
-        if self.folded.len() <= self.word_bytes_max {
-            visitor.token(at, self.folded.as_bytes());
+        } else if word.needs_folding
+            || (options.fold_diacritics && !word.is_ascii)
+            || (options.unify_abbreviations && may_be_abbreviation(&text[start..end]))
+        {
+            unify_latin(&text[start..end], options, &mut self.folded);
+            visitor.token(start, self.folded.as_bytes());
         } else {
-            visitor.overlong(at);
+            visitor.tokens(text, &[(start, end)]);
         }
     }
 
@@ -265,21 +288,27 @@ impl Tokenizer {
                 let word = LatinWord {
                     start: start + at,
                     end: start + at + word.len(),
+                    is_ascii: true,
                     needs_folding: false,
                 };
                 self.emit(text.as_bytes(), word, visitor);
                 continue;
             }
-            fold_into(word, &mut self.folded);
-            self.emit_folded(start + at, visitor);
+            case_fold_into(word, &mut self.folded);
+            if self.folded.len() > self.word_bytes_max {
+                visitor.overlong(start + at);
+                continue;
+            }
+            unify(&mut self.folded, self.options);
+            visitor.token(start + at, self.folded.as_bytes());
         }
     }
 }
 
 /// Returns the tokens of a text.
-pub fn tokens_of(text: &str) -> Vec<String> {
+pub fn tokens_of(text: &str, options: TokenizerOptions) -> Vec<String> {
     let mut words = TokenCollector::default();
-    Tokenizer::default().tokenize(&text.to_ascii_lowercase(), &mut words);
+    Tokenizer::new(options, WORD_BYTES_MAX).tokenize(&text.to_ascii_lowercase(), &mut words);
     words.0
 }
 

@@ -39,6 +39,7 @@ from penstock.cli.commands.schema import schema_app
 from penstock.cli.commands.status import status
 from penstock.cli.commands.subscribe import subscribe
 from penstock.cli.commands.subscriptions import subscriptions_app
+from penstock.cli.commands.tokenizer import tokenizer_app
 from penstock.cli.commands.try_ import try_
 from penstock.cli.commands.unsubscribe import unsubscribe
 from penstock.cli.console import (
@@ -74,6 +75,7 @@ COMMANDS: Final[dict[str, dict[str, Callable[..., None] | typer.Typer]]] = {
         "status": status,
         "dead-letters": dead_letters_app,
         "retention": retention_app,
+        "tokenizer": tokenizer_app,
         "inbox": inbox_app,
         "clean": clean,
     },

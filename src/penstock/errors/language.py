@@ -132,8 +132,8 @@ ERRORS: dict[str, ErrorSpec] = {
     "keywords.mixed": ErrorSpec(
         QueryError,
         "the query mixes words with and without `OR`",
-        "Write `storm warning` for both words or `storm OR warning` for either; for a mixture,"
-        " subscribe twice.",
+        "Write `storm warning` for both words or `storm OR warning` for either. Subscribe several"
+        " times for a mixture: `storm surge` and `gale surge` for `(storm OR gale) AND surge`.",
     ),
     "keywords.unsupported": ErrorSpec(
         QueryError,

@@ -1,6 +1,7 @@
 """Query languages: XPath (parsing, printing, normal form, relations) and keywords."""
 
 from penstock.language.keywords.query import KeywordQuery, parse_keywords
+from penstock.language.keywords.tokenizer_options import TokenizerOptions
 from penstock.language.relations.decisions import (
     contains,
     covers,
@@ -23,6 +24,7 @@ __all__ = [
     "Query",
     "Relation",
     "Subscription",
+    "TokenizerOptions",
     "Verdict",
     "contains",
     "covers",

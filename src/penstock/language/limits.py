@@ -81,5 +81,5 @@ PHRASE_WORDS_MAX: Final = 64
 it, the query is refused with ``keywords.too-many``."""
 
 WORD_BYTES_MAX: Final = 256
-"""Bytes of a folded word in UTF-8. A query with a longer one is refused with the code
-``keywords.word-too-long``; longer words in documents are ignored."""
+"""Bytes of a case-folded word in UTF-8, before its spelling is unified. A query with a longer one
+is refused with the code ``keywords.word-too-long``; longer words in documents are ignored."""

@@ -18,6 +18,7 @@ import pyarrow as pa
 from penstock.documents import Fragment, Limits
 from penstock.errors import DocumentError, QueryError
 from penstock.language import Query
+from penstock.language.keywords.tokenizer_options import TokenizerOptions
 from penstock.matching.answers import Answer, Form
 from penstock.matching.header_tests import NO_FIELDS, HeaderFields
 from penstock.matching.results import NO_WORK, Explanation, Handles, IndexStats, Work
@@ -192,6 +193,9 @@ class KeywordEngineMatcher(EngineMatcher, Protocol):
 
 class KeywordEngineIndex(EngineSubscriptions, Protocol):
     """Stores keyword subscriptions."""
+
+    options: TokenizerOptions
+    """How queries and documents are tokenized."""
 
     def add_many(
         self, ids: Sequence[str], queries: Sequence[str], where: Sequence[HeaderFields] = ()

@@ -7,6 +7,7 @@ from os import PathLike
 
 from penstock.documents import Limits
 from penstock.errors import QueryError
+from penstock.language.keywords.tokenizer_options import DEFAULT_TOKENIZER, TokenizerOptions
 from penstock.matching.base_index import (
     BaseIndex,
     add_checked,
@@ -38,6 +39,9 @@ class KeywordIndex(BaseIndex):
     engine
         One of :data:`~penstock.matching.engine.KEYWORD_ENGINES`; defaults to ``"postings"``,
         or to ``"reference"`` if the native core is not installed.
+    tokenizer
+        Which spellings of a word are the same word; defaults to all that
+        :class:`~penstock.language.TokenizerOptions` can unify. Stored with the index.
 
     Examples
     --------
@@ -50,10 +54,18 @@ class KeywordIndex(BaseIndex):
 
     _index: KeywordEngineIndex
 
-    def __init__(self, *, engine: str | None = None) -> None:
+    def __init__(
+        self, *, engine: str | None = None, tokenizer: TokenizerOptions = DEFAULT_TOKENIZER
+    ) -> None:
         self._engine = choose_engine(engine, KEYWORD_ENGINES)
         is_reference = self._engine == "reference"
-        self._index = ReferenceKeywordIndex() if is_reference else NativeKeywordIndex()
+        make = ReferenceKeywordIndex if is_reference else NativeKeywordIndex.empty
+        self._index = make(tokenizer)
+
+    @property
+    def tokenizer(self) -> TokenizerOptions:
+        """How queries and documents are tokenized."""
+        return self._index.options
 
     def add(
         self,

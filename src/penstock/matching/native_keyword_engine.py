@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Final, TypeAlias
 from penstock.documents import Context, Fragment, Limits, Span
 from penstock.errors import DocumentError, QueryError
 from penstock.language.keywords.query import Mode, parse_keywords, spelled
+from penstock.language.keywords.tokenizer_options import TokenizerOptions
 from penstock.matching.answers import Answer, Form, KeywordWitnesses, merge_spans
 from penstock.matching.engine import OR_TOO_LARGE, Buffer
 from penstock.matching.header_tests import HeaderFields
@@ -55,8 +56,14 @@ class NativeKeywordIndex(NativeIndexBase):
 
     _index: KeywordIndex
 
-    def __init__(self, index: KeywordIndex | None = None) -> None:
-        self._index = native.KeywordIndex() if index is None else index
+    def __init__(self, index: KeywordIndex) -> None:
+        self._index = index
+        self.options = TokenizerOptions.of_flags(index.options())
+
+    @classmethod
+    def empty(cls, options: TokenizerOptions) -> NativeKeywordIndex:
+        """An index without subscriptions."""
+        return cls(native.KeywordIndex(options.flags()))
 
     @classmethod
     def load(cls, path: str | PathLike[str]) -> NativeKeywordIndex:
@@ -80,7 +87,8 @@ class NativeKeywordIndex(NativeIndexBase):
         core = self._index.matcher(engine, limits.by_name(), discard)
         if engine != DEFAULT_KEYWORD_ENGINE:
             refuse_header_tests(engine, core)
-        return NativeKeywordMatcher(core, limits, is_baseline=engine != DEFAULT_KEYWORD_ENGINE)
+        is_baseline = engine != DEFAULT_KEYWORD_ENGINE
+        return NativeKeywordMatcher(core, limits, self.options, is_baseline=is_baseline)
 
 
 class NativeKeywordMatcher(NativeSnapshotMatcher):
@@ -88,9 +96,17 @@ class NativeKeywordMatcher(NativeSnapshotMatcher):
 
     core: KeywordMatcher
 
-    def __init__(self, matcher: KeywordMatcher, limits: Limits, *, is_baseline: bool) -> None:
+    def __init__(
+        self,
+        matcher: KeywordMatcher,
+        limits: Limits,
+        options: TokenizerOptions,
+        *,
+        is_baseline: bool,
+    ) -> None:
         self.core = matcher
         self.limits = limits
+        self._options = options
         self.is_baseline = is_baseline
 
     def baseline_answers(self, document: Buffer) -> Mapping[str, tuple[int, ...]]:
@@ -151,7 +167,7 @@ class NativeKeywordMatcher(NativeSnapshotMatcher):
 
     def _is_any(self, subscription: str) -> bool:
         text = self.query(subscription)
-        return text is not None and parse_keywords(text).mode is Mode.ANY
+        return text is not None and parse_keywords(text, self._options).mode is Mode.ANY
 
     def explain(self, document: Buffer, subscription: str) -> Explanation | None:
         """Explain why the document matches or not; ``None`` for an unknown subscription."""
@@ -159,8 +175,8 @@ class NativeKeywordMatcher(NativeSnapshotMatcher):
         if text is None:
             return None
         # A temporary index holds the query under an empty id, and each of its keywords as a query.
-        keywords = parse_keywords(text).keywords
-        index = NativeKeywordIndex()
+        keywords = parse_keywords(text, self._options).keywords
+        index = NativeKeywordIndex.empty(self._options)
         index.add_many(["", *keywords], [text, *map(spelled, keywords)])
         alone = index.matcher(DEFAULT_KEYWORD_ENGINE, self.limits, discard=False)
         outcome = alone.match(document)

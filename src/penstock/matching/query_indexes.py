@@ -8,6 +8,7 @@ from typing import Final, Literal, TypeAlias
 
 from penstock.documents import Limits
 from penstock.errors import QueryError
+from penstock.language.keywords.tokenizer_options import TokenizerOptions
 from penstock.matching import KeywordIndex, Matcher, SubscriptionIndex, combine_matchers
 from penstock.matching.header_tests import HeaderFields
 
@@ -30,9 +31,15 @@ _Group: TypeAlias = tuple[list[str], list[str], list[HeaderFields]]
 
 
 class QueryIndexes:
-    """Queries of both kinds, by number. Matchers are snapshots and are not affected by changes."""
+    """Queries of both kinds, by number. Matchers are snapshots and are not affected by changes.
 
-    def __init__(self, by_kind: Mapping[QueryKind, AnyIndex] | None = None) -> None:
+    ``tokenizer`` is the one of keyword queries, also if there are none yet.
+    """
+
+    def __init__(
+        self, tokenizer: TokenizerOptions, by_kind: Mapping[QueryKind, AnyIndex] | None = None
+    ) -> None:
+        self._tokenizer = tokenizer
         self._by_kind: dict[QueryKind, AnyIndex] = dict(by_kind or {})
 
     def add(self, queries: Iterable[NumberedQuery]) -> dict[int, QueryError]:
@@ -63,7 +70,10 @@ class QueryIndexes:
     ) -> Mapping[str, QueryError]:
         ids, texts, where = group
         if kind not in self._by_kind:
-            self._by_kind[kind] = KeywordIndex() if kind == "keywords" else SubscriptionIndex()
+            is_xpath = kind == "xpath"
+            self._by_kind[kind] = (
+                SubscriptionIndex() if is_xpath else KeywordIndex(tokenizer=self._tokenizer)
+            )
         index = self._by_kind[kind]
         if isinstance(index, KeywordIndex):
             return index.add_many(ids, texts, where=where)

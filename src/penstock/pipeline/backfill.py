@@ -75,7 +75,7 @@ class Backfill:
         stream = _backfill_stream(subscription)
         record = BatchRecords(str(workspace.batches), stream).get_or_create(
             0,
-            lambda: [write_version(str(workspace.indexes), subscriptions_to_table([subscription]))],
+            lambda: [_write_version(workspace, subscription)],
             # An accepted document is not refused because its schema was withdrawn since.
             lambda: workspace.mediation.current(unknown_schema="as-is"),
         )
@@ -91,6 +91,15 @@ class Backfill:
             log=False,
             config=RunConfig(limits=self.limits),
         )
+
+
+def _write_version(workspace: Workspace, subscription: StoredSubscription) -> str:
+    """Write an index version of one subscription."""
+    return write_version(
+        str(workspace.indexes),
+        subscriptions_to_table([subscription]),
+        tokenizer=workspace.tokenizer.read(),
+    )
 
 
 def _backfill_stream(subscription: StoredSubscription) -> str:

@@ -2,7 +2,8 @@
 
 A trigger logs every change of a subscription in the table ``changes``. The table ``version`` names
 the last version and the last change it includes; later changes go into the next version, after
-which the log is truncated up to it.
+which the log is truncated up to it. After the tokenizer options of the workspace have changed, the
+next version is a base version.
 """
 
 from __future__ import annotations
@@ -13,10 +14,12 @@ from dataclasses import dataclass
 
 import pyarrow as pa
 
+from penstock.language.keywords.tokenizer_options import TokenizerOptions
 from penstock.workspace.database import Database
-from penstock.workspace.index_versions import change_version, is_readable, write_version
+from penstock.workspace.index_versions import change_version, readable_tokenizer, write_version
 from penstock.workspace.limits import CHANGED_ROWS_MIN
 from penstock.workspace.stored_subscription import VERSION_COLUMNS, rows_to_table
+from penstock.workspace.tokenizer_settings import read_tokenizer
 
 logger = logging.getLogger(__name__)
 
@@ -33,10 +36,12 @@ class _Pending:
     """Subscriptions that changed since the version."""
     rows: pa.Table
     """Those of them that are active; for a base version, all active subscriptions."""
+    tokenizer: TokenizerOptions
+    """How keyword queries and documents are tokenized."""
 
 
 class CurrentVersion:
-    """Writes an index version whenever the subscriptions have changed."""
+    """Writes an index version whenever the subscriptions or the tokenizer have changed."""
 
     def __init__(self, database: Database, folder: str) -> None:
         self._database = database
@@ -47,7 +52,7 @@ class CurrentVersion:
         while True:
             pending = self._pending()
             if pending.uri is None:
-                uri = write_version(self._folder, pending.rows)
+                uri = write_version(self._folder, pending.rows, tokenizer=pending.tokenizer)
             elif pending.changed:
                 uri = change_version(pending.uri, removed=pending.changed, added=pending.rows)
             else:
@@ -67,6 +72,7 @@ class CurrentVersion:
             (last,) = connection.execute(
                 "SELECT coalesce(max(seq), 0) FROM sqlite_sequence WHERE name = 'changes'"
             ).fetchone()
+            tokenizer = read_tokenizer(connection)
             recorded = connection.execute("SELECT digest, change FROM version").fetchone()
             if recorded is not None:
                 uri = f"{self._folder}/{recorded[0]}"
@@ -77,9 +83,10 @@ class CurrentVersion:
                         (recorded[1],),
                     )
                 ]
-                if len(changed) <= CHANGED_ROWS_MIN and _is_verified(uri):
-                    return _Pending(uri, last, changed, _active_rows(connection, recorded[1]))
-            return _Pending(None, last, [], _active_rows(connection, None))
+                if len(changed) <= CHANGED_ROWS_MIN and _verified_tokenizer(uri) == tokenizer:
+                    rows = _active_rows(connection, recorded[1])
+                    return _Pending(uri, last, changed, rows, tokenizer)
+            return _Pending(None, last, [], _active_rows(connection, None), tokenizer)
 
     def _record(self, uri: str, change: int) -> bool:
         """Record a version unless a later one is recorded already; whether it was recorded."""
@@ -110,11 +117,16 @@ def _active_rows(connection: sqlite3.Connection, after: int | None) -> pa.Table:
     )
 
 
-_verified: list[str] = []
-"""The last version found readable. Verifying it reads all files, so a process does it once."""
+_verified: dict[str, TokenizerOptions] = {}
+"""The last version found readable, with its tokenizer options. Verifying it reads all files, so a
+process does it once."""
 
 
-def _is_verified(uri: str) -> bool:
-    if uri not in _verified and is_readable(uri):
-        _verified[:] = [uri]
-    return uri in _verified
+def _verified_tokenizer(uri: str) -> TokenizerOptions | None:
+    if uri not in _verified:
+        tokenizer = readable_tokenizer(uri)
+        if tokenizer is None:
+            return None
+        _verified.clear()
+        _verified[uri] = tokenizer
+    return _verified.get(uri)

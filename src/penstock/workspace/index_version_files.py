@@ -14,6 +14,7 @@ version, never to another incremental one.
 from __future__ import annotations
 
 import hashlib
+import json
 import re
 import tempfile
 from collections.abc import Collection, Iterator, Mapping
@@ -25,7 +26,11 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from penstock.errors import IndexFileError, error
-from penstock.matching import query_indexes
+from penstock.language.keywords.tokenizer_options import (
+    TOKENIZER_BEFORE_OPTIONS,
+    TokenizerOptions,
+)
+from penstock.matching import KeywordIndex, query_indexes
 from penstock.matching.query_indexes import (
     QUERY_KINDS,
     AnyIndex,
@@ -37,10 +42,11 @@ from penstock.workspace.atomic_files import atomic_write
 from penstock.workspace.file_store import FileStore
 from penstock.workspace.table_schemas import SUBSCRIPTIONS
 
-FORMAT = 4
+FORMAT = 5
 """Format of the table file; index files have their own. In format 1, without the column ``kind``,
 every query was XPath; before format 3, without the column ``where``, none tested header fields;
-before format 4, without the column ``fragments_max``, all had the same limit."""
+before format 4, without the column ``fragments_max``, all had the same limit; before format 5,
+without tokenizer options in the metadata, all had the same ones."""
 
 BUILD_PREFIX = "making-"
 """Prefix of the directories in which versions are built; one that stays was left by a kill."""
@@ -48,6 +54,7 @@ BUILD_PREFIX = "making-"
 _FORMAT_KEY = b"penstock.format"
 _BASE_KEY = b"penstock.base"
 _REMOVED_KEY = b"penstock.removed"
+_TOKENIZER_KEY = b"penstock.tokenizer"
 
 _DIGEST = re.compile("[0-9a-f]{64}")
 _NUMBER = re.compile(rb"[0-9]{1,18}")
@@ -73,6 +80,8 @@ class StoredVersion:
     """The digest of the base version; its own if it is one."""
     removed: frozenset[int]
     """Numbers of removed rows, counted over the base's rows followed by the appended ones."""
+    tokenizer: TokenizerOptions
+    """How keyword queries and documents are tokenized."""
 
     @classmethod
     def read(cls, uri: str) -> StoredVersion:
@@ -121,7 +130,7 @@ class StoredVersion:
             ``index.too-old``.
         """
         assert self.is_base, "an incremental version has no indexes"
-        return _load_indexes(self.store, self.digest, self.table)
+        return _load_indexes(self.store, self.digest, self.table, self.tokenizer)
 
     def file_names(self) -> list[str]:
         """The names of all files that the version needs."""
@@ -169,18 +178,18 @@ def count_kinds(table: pa.Table) -> dict[QueryKind, int]:
     return {kind: counts[kind] for kind in QUERY_KINDS if kind in counts}
 
 
-def write_base(store: FileStore, subscriptions: pa.Table) -> str:
+def write_base(store: FileStore, subscriptions: pa.Table, tokenizer: TokenizerOptions) -> str:
     """Write a base version unless it exists; returns its digest."""
     with _build_directory(store) as directory:
         path = Path(directory) / "table"
         table = _canonical(subscriptions)
-        digest = _write_table(path, table, {})
-        if _is_readable(store, digest, table):
+        digest = _write_table(path, table, tokenizer, {})
+        if _is_readable(store, digest, table, tokenizer):
             store.touch(table_name(digest))
             for kind in count_kinds(table):
                 store.touch(index_name(digest, kind))
             return digest
-        indexes = QueryIndexes()
+        indexes = QueryIndexes(tokenizer)
         add_rows(indexes, table, range(table.num_rows), first=0)
         for kind in count_kinds(table):
             indexes.save(kind, Path(directory) / kind)
@@ -190,16 +199,14 @@ def write_base(store: FileStore, subscriptions: pa.Table) -> str:
     return digest
 
 
-def write_incremental(
-    store: FileStore, base: str, appended: pa.Table, removed: Collection[int]
-) -> str:
-    """Write an incremental version; returns its digest."""
+def write_incremental(base: StoredVersion, appended: pa.Table, removed: Collection[int]) -> str:
+    """Write an incremental version of a base version; returns its digest."""
     numbers = ",".join(str(row) for row in sorted(removed))
-    metadata = {_BASE_KEY: base.encode(), _REMOVED_KEY: numbers.encode()}
-    with _build_directory(store) as directory:
+    metadata = {_BASE_KEY: base.digest.encode(), _REMOVED_KEY: numbers.encode()}
+    with _build_directory(base.store) as directory:
         path = Path(directory) / "table"
-        digest = _write_table(path, _canonical(appended), metadata)
-        store.put(table_name(digest), path)
+        digest = _write_table(path, _canonical(appended), base.tokenizer, metadata)
+        base.store.put(table_name(digest), path)
     return digest
 
 
@@ -251,10 +258,11 @@ def _read(store: FileStore, digest: str) -> StoredVersion:
     has_nulls = any(
         table.column(column.name).null_count for column in SUBSCRIPTIONS if not column.nullable
     )
-    if has_nulls or None in removed or not _DIGEST.fullmatch(base):
+    tokenizer = _tokenizer(metadata.get(_TOKENIZER_KEY), stored_format)
+    if has_nulls or None in removed or tokenizer is None or not _DIGEST.fullmatch(base):
         raise error("index.damaged", f"the content of {path} is invalid")
     numbers = frozenset(number for number in removed if number is not None)
-    return StoredVersion(store, digest, table, base, numbers)
+    return StoredVersion(store, digest, table, base, numbers, tokenizer)
 
 
 def _number(text: bytes) -> int | None:
@@ -262,10 +270,27 @@ def _number(text: bytes) -> int | None:
     return int(text) if _NUMBER.fullmatch(text) else None
 
 
-def _load_indexes(store: FileStore, digest: str, table: pa.Table) -> QueryIndexes:
-    return QueryIndexes(
-        {kind: _load_index(store, digest, kind, rows) for kind, rows in count_kinds(table).items()}
-    )
+def _tokenizer(text: bytes | None, stored_format: int) -> TokenizerOptions | None:
+    """The tokenizer options of the metadata; ``None`` if they are invalid."""
+    if stored_format < 5:
+        return TOKENIZER_BEFORE_OPTIONS
+    try:
+        return TokenizerOptions.of_names(json.loads(text or b""))
+    except (ValueError, RecursionError):
+        return None
+
+
+def _load_indexes(
+    store: FileStore, digest: str, table: pa.Table, tokenizer: TokenizerOptions
+) -> QueryIndexes:
+    loaded = {
+        kind: _load_index(store, digest, kind, rows) for kind, rows in count_kinds(table).items()
+    }
+    keywords = loaded.get("keywords")
+    if isinstance(keywords, KeywordIndex) and keywords.tokenizer != tokenizer:
+        name = index_name(digest, "keywords")
+        raise error("index.damaged", f"{store.uri}/{name} has other options than its table")
+    return QueryIndexes(tokenizer, loaded)
 
 
 def _load_index(store: FileStore, digest: str, kind: QueryKind, rows: int) -> AnyIndex:
@@ -309,11 +334,13 @@ def _with_later_columns(table: pa.Table) -> pa.Table:
     return table
 
 
-def _is_readable(store: FileStore, digest: str, table: pa.Table) -> bool:
+def _is_readable(
+    store: FileStore, digest: str, table: pa.Table, tokenizer: TokenizerOptions
+) -> bool:
     """Whether a base version exists and can be opened."""
     try:
         _read(store, digest)
-        _load_indexes(store, digest, table)
+        _load_indexes(store, digest, table, tokenizer)
     except IndexFileError:
         return False
     return True
@@ -332,8 +359,14 @@ def _canonical(subscriptions: pa.Table) -> pa.Table:
     return complete.select(SUBSCRIPTIONS.names).cast(SUBSCRIPTIONS).combine_chunks()
 
 
-def _write_table(path: Path, table: pa.Table, metadata: Mapping[bytes, bytes]) -> str:
-    schema = SUBSCRIPTIONS.with_metadata({_FORMAT_KEY: str(FORMAT).encode(), **metadata})
+def _write_table(
+    path: Path, table: pa.Table, tokenizer: TokenizerOptions, metadata: Mapping[bytes, bytes]
+) -> str:
+    common = {
+        _FORMAT_KEY: str(FORMAT).encode(),
+        _TOKENIZER_KEY: json.dumps(tokenizer.by_name()).encode(),
+    }
+    schema = SUBSCRIPTIONS.with_metadata({**common, **metadata})
     with atomic_write(path) as file, pa.ipc.new_file(file, schema) as writer:
         writer.write_table(table.cast(schema))
     return _digest(path)

@@ -17,6 +17,7 @@ import pyarrow.compute as pc
 
 from penstock.documents import Limits
 from penstock.errors import IndexFileError
+from penstock.language.keywords.tokenizer_options import DEFAULT_TOKENIZER, TokenizerOptions
 from penstock.matching import Matcher
 from penstock.matching.query_indexes import QueryIndexes
 from penstock.mediation import MediatedMatcher
@@ -140,7 +141,9 @@ class IndexLineage:
         self.removed = version.removed
 
 
-def write_version(folder: str, subscriptions: pa.Table) -> str:
+def write_version(
+    folder: str, subscriptions: pa.Table, *, tokenizer: TokenizerOptions = DEFAULT_TOKENIZER
+) -> str:
     """Write subscriptions as a base version; an existing version is left alone.
 
     Parameters
@@ -149,6 +152,8 @@ def write_version(folder: str, subscriptions: pa.Table) -> str:
         A path, or a URI that Arrow understands.
     subscriptions
         A table of :data:`~penstock.workspace.table_schemas.SUBSCRIPTIONS`.
+    tokenizer
+        How keyword queries and documents are tokenized.
 
     Returns
     -------
@@ -159,20 +164,27 @@ def write_version(folder: str, subscriptions: pa.Table) -> str:
     QueryError
         A query is refused; nothing is written.
     """
-    return _uri(folder, write_base(FileStore.at(folder), subscriptions))
+    return _uri(folder, write_base(FileStore.at(folder), subscriptions, tokenizer))
 
 
-def write_shards(folder: str, subscriptions: pa.Table, shards: int) -> list[str]:
+def write_shards(
+    folder: str,
+    subscriptions: pa.Table,
+    shards: int,
+    *,
+    tokenizer: TokenizerOptions = DEFAULT_TOKENIZER,
+) -> list[str]:
     """Write subscriptions as several versions, each with a share of them.
 
     The shard of a subscription depends only on its name. Adding one therefore changes one shard;
     the others keep their versions and are not written again.
     """
     shard = buckets_of(subscriptions.column("subscription"), shards)
-    return [
-        write_version(folder, subscriptions.filter(pc.equal(shard, pa.scalar(number, pa.int32()))))
+    own = [
+        subscriptions.filter(pc.equal(shard, pa.scalar(number, pa.int32())))
         for number in range(shards)
     ]
+    return [write_version(folder, rows, tokenizer=tokenizer) for rows in own]
 
 
 def split_version(uri: str, shards: int) -> list[str]:
@@ -181,7 +193,7 @@ def split_version(uri: str, shards: int) -> list[str]:
     version = StoredVersion.read(uri)
     rows = pa.concat_tables([version.read_base().table, version.appended])
     kept = np.setdiff1d(np.arange(rows.num_rows), list(version.removed))
-    return write_shards(folder, rows.take(kept), shards)
+    return write_shards(folder, rows.take(kept), shards, tokenizer=version.tokenizer)
 
 
 def change_version(uri: str, *, removed: Collection[str], added: pa.Table) -> str:
@@ -211,9 +223,10 @@ def change_version(uri: str, *, removed: Collection[str], added: pa.Table) -> st
     changed = before.appended.num_rows + added.num_rows + len(gone)
     if changed > max(CHANGED_ROWS_MIN, base.table.num_rows * CHANGED_PERCENT_MAX // 100):
         kept = [row for row in range(rows.num_rows) if row not in gone]
-        return write_version(folder, pa.concat_tables([rows.take(kept), added]))
+        complete = pa.concat_tables([rows.take(kept), added])
+        return write_version(folder, complete, tokenizer=base.tokenizer)
     rows_after_base = pa.concat_tables([*appended, added])
-    return _uri(folder, write_incremental(before.store, base.digest, rows_after_base, gone))
+    return _uri(folder, write_incremental(base, rows_after_base, gone))
 
 
 def open_version(uri: str, *, limits: Limits | None = None) -> OpenVersion:
@@ -243,13 +256,17 @@ def files_of(uri: str) -> list[str]:
     return StoredVersion.read(uri).file_names()
 
 
-def is_readable(uri: str) -> bool:
-    """Whether a version can be opened: all files exist, are undamaged and of a known format."""
+def readable_tokenizer(uri: str) -> TokenizerOptions | None:
+    """How the documents of a version are tokenized.
+
+    ``None`` if it cannot be opened: a file is missing, damaged or of an unknown format.
+    """
     try:
-        StoredVersion.read(uri).read_base().load_indexes()
+        base = StoredVersion.read(uri).read_base()
+        base.load_indexes()
     except IndexFileError:
-        return False
-    return True
+        return None
+    return base.tokenizer
 
 
 def _uri(folder: str, digest: str) -> str:

@@ -11,6 +11,7 @@ from collections.abc import Callable
 from typing import Final
 
 from penstock.language.keywords.query import words
+from penstock.language.keywords.tokenizer_options import TOKENIZER_BEFORE_OPTIONS
 from penstock.workspace.parquet_inbox import move_identities
 from penstock.workspace.subscription_numbers import record_numbers
 
@@ -168,6 +169,19 @@ ALTER TABLE subscriptions ADD COLUMN fragments_max INTEGER;  -- null for the def
 """
 
 
+_TOKENIZER = """
+-- How keyword queries and documents are tokenized; an option without a row has its default.
+CREATE TABLE tokenizer (
+    option TEXT PRIMARY KEY,
+    enabled INTEGER NOT NULL CHECK (enabled IN (0, 1))
+) STRICT, WITHOUT ROWID;
+
+-- The queries of existing keyword subscriptions keep their meaning: `ete` does not find `été`.
+INSERT INTO tokenizer (option, enabled)
+SELECT 'fold_diacritics', 0 WHERE EXISTS (SELECT 1 FROM subscriptions WHERE kind = 'keywords');
+"""
+
+
 def _create_tables(connection: sqlite3.Connection) -> None:
     _execute(connection, _TABLES)
 
@@ -221,7 +235,11 @@ def _keep_meaning_of_keywords(connection: sqlite3.Connection) -> None:
 def _plain_run(run: str) -> str:
     """The words of a run of characters without white space, if it has a new meaning."""
     has_syntax = run in ("AND", "NOT") or run.startswith("-") or not set(run).isdisjoint('*"“”')
-    return " ".join(words(run)) if has_syntax else run
+    return " ".join(words(run, TOKENIZER_BEFORE_OPTIONS)) if has_syntax else run
+
+
+def _add_tokenizer(connection: sqlite3.Connection) -> None:
+    _execute(connection, _TOKENIZER)
 
 
 def _execute(connection: sqlite3.Connection, script: str) -> None:
@@ -245,5 +263,6 @@ MIGRATIONS: Final[tuple[Callable[[sqlite3.Connection], None], ...]] = (
     _add_fragment_limits,
     _keep_meaning_of_keywords,
     move_identities,
+    _add_tokenizer,
 )
 """Migration ``n`` leads from format ``n`` to ``n + 1``; format 0 is an empty file."""

@@ -14,6 +14,7 @@ from penstock.workspace.limits import SUBSCRIPTIONS_AT_ONCE
 from penstock.workspace.stored_subscription import COLUMNS, StoredSubscription, from_row, to_row
 from penstock.workspace.subscription_numbers import NameGenerator
 from penstock.workspace.timestamps import to_microseconds, utc_now
+from penstock.workspace.tokenizer_settings import read_tokenizer
 
 
 @dataclass(slots=True)
@@ -88,7 +89,9 @@ class SubscriptionStore:
                 continue
             valid.append(position)
         # An index accepts exactly the queries that an index version will accept.
-        refused = QueryIndexes().add(
+        with self._database.read_transaction() as connection:
+            tokenizer = read_tokenizer(connection)
+        refused = QueryIndexes(tokenizer).add(
             subscriptions[position].numbered_query(position) for position in valid
         )
         added.refused.update(refused)

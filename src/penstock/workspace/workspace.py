@@ -32,6 +32,7 @@ from penstock.workspace.status import (
     sum_strays,
 )
 from penstock.workspace.subscription_store import SubscriptionStore
+from penstock.workspace.tokenizer_settings import TokenizerStore
 
 PRIVATE_SINCE: Final = 4
 """The format since which a workspace is created without access for others."""
@@ -79,6 +80,8 @@ class Workspace(WorkspaceLayout):
         """Refused documents and their replays."""
         self.retention = RetentionStore(opened)
         """How long documents, deliveries and dead letters are kept."""
+        self.tokenizer = TokenizerStore(opened)
+        """How keyword queries and documents are tokenized."""
 
     @classmethod
     def create(cls, path: str | Path) -> Workspace:
@@ -176,8 +179,8 @@ class Workspace(WorkspaceLayout):
     def current_version(self) -> str:
         """The URI of the index version of the current subscriptions, without paused ones.
 
-        It is written first if subscriptions changed: instantly after a few changes, in seconds for
-        a million subscriptions after many.
+        It is written first if subscriptions or tokenizer options changed: instantly after a few
+        subscriptions, in seconds for a million subscriptions after many, or after options.
         """
         return self._current_version.uri()
 

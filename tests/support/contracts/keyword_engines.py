@@ -7,7 +7,8 @@ from typing import Final
 
 import pytest
 
-from penstock import KeywordIndex, KeywordMatcher
+from penstock import KeywordIndex, KeywordMatcher, TokenizerOptions
+from penstock.language.keywords.tokenizer_options import DEFAULT_TOKENIZER
 from support.contracts.native_engines import needs_native
 
 KEYWORD_ENGINES: Final = {
@@ -30,13 +31,18 @@ keyword_engine_params: Final = (
 """The engines as test parameters."""
 
 
-def keyword_index(engine_name: str, queries: Mapping[str, str]) -> KeywordIndex:
+def keyword_index(
+    engine_name: str, queries: Mapping[str, str], tokenizer: TokenizerOptions = DEFAULT_TOKENIZER
+) -> KeywordIndex:
     """An index for an engine, with these queries."""
-    index = KeywordIndex(engine=KEYWORD_ENGINES[engine_name][0])
+    index = KeywordIndex(engine=KEYWORD_ENGINES[engine_name][0], tokenizer=tokenizer)
     assert index.add_many(queries.keys(), queries.values()) == {}
     return index
 
 
-def keyword_matcher(engine_name: str, queries: Mapping[str, str]) -> KeywordMatcher:
+def keyword_matcher(
+    engine_name: str, queries: Mapping[str, str], tokenizer: TokenizerOptions = DEFAULT_TOKENIZER
+) -> KeywordMatcher:
     """A matcher of an engine, with these queries."""
-    return keyword_index(engine_name, queries).matcher(discard=KEYWORD_ENGINES[engine_name][1])
+    index = keyword_index(engine_name, queries, tokenizer)
+    return index.matcher(discard=KEYWORD_ENGINES[engine_name][1])

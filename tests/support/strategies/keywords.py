@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import itertools
 from typing import Final
 
 from hypothesis import strategies as st
 from hypothesis.strategies import DrawFn, SearchStrategy
 
+from penstock import TokenizerOptions
 from support.strategies.documents import documents
 
 _WORDS: Final = ("a", "b", "c", "d")
-_NAMES: Final = ("e", "e", "e", "a", "b-c", "aB", "d_a")
+_SPELLINGS: Final = ("A", "x", "á", "a\u0301", "Đ", "æ", "a\u2019b", "a.b", "й", "и", "が", "か")
+_NAMES: Final = ("e", "e", "e", "a", "b-c", "aB", "d_a", "éB")
 _BREAKS: Final = ("<!---->", "<!-- a -->", "<?a b?>")
 _JOINERS: Final = (
     "",
@@ -51,7 +54,7 @@ def _nested(draw: DrawFn) -> bytes:
         elif step == "close" and len(opened) > 1:
             parts.append(f"</{opened.pop()}>")
         elif step == "text":
-            words = draw(st.lists(st.sampled_from((*_WORDS, "A", "x")), min_size=1, max_size=3))
+            words = draw(st.lists(st.sampled_from((*_WORDS, *_SPELLINGS)), min_size=1, max_size=3))
             parts.append(draw(st.sampled_from(_JOINERS)).join(words))
         elif step == "break":
             parts.append(draw(st.sampled_from(_BREAKS)))
@@ -72,11 +75,16 @@ def _quoted(words: list[str]) -> str:
     return f'"{" ".join(words)}"'
 
 
+tokenizer_options: Final = st.sampled_from(
+    [TokenizerOptions.of_flags(flags) for flags in itertools.product((True, False), repeat=4)]
+)
+"""Every combination of the options."""
+
 nested_documents: Final[SearchStrategy[bytes]] = _nested()
 """Small documents with words at all levels."""
 
 keyword_cases: Final[SearchStrategy[tuple[bytes, list[str]]]] = st.tuples(
     nested_documents,
-    st.lists(_queries((*_WORDS, "x", "e", "ab", "a.b", "a'b")), min_size=1, max_size=6),
+    st.lists(_queries((*_WORDS, *_SPELLINGS, "e", "ab", "a'b", "ae")), min_size=1, max_size=6),
 ) | st.tuples(documents, st.lists(_queries(_DOCUMENT_WORDS), min_size=1, max_size=6))
 """A document of one of the two kinds, and queries of its words."""

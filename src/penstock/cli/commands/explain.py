@@ -18,6 +18,7 @@ from penstock.cli.result_format import explanation_as_dict, one_line
 
 if TYPE_CHECKING:
     from penstock.documents import Header
+    from penstock.language import TokenizerOptions
     from penstock.matching import Explanation
     from penstock.mediation import Mapping as SchemaMapping
     from penstock.workspace import StoredSubscription
@@ -66,6 +67,7 @@ def explain(
     chosen = None if mapping is None else read_mapping(mapping, as_json=as_json)
     with Workspace.open(workspace) as opened:
         stored = opened.subscriptions.get(subscription)
+        tokenizer = opened.tokenizer.read()
         path = Path(document)
         of_document: Header | Mapping[str, str] = header_fields(header)
         if path.is_file():
@@ -78,7 +80,7 @@ def explain(
                 chosen = MappingChooser(table).choose(found.header)
     if stored.kind == "keywords":
         chosen = None  # keywords match the original document
-        explanation = _explain_keywords(stored, content)
+        explanation = _explain_keywords(stored, content, tokenizer)
     else:
         explanation = _explain_xpath(stored, content, chosen)
     explanation = explanation.with_header(stored.where, fields_of(of_document))
@@ -123,11 +125,13 @@ def _explain_xpath(
     return MediatedMatcher(paths.matcher()).explain(content, mapping, stored.id)
 
 
-def _explain_keywords(stored: StoredSubscription, content: bytes) -> Explanation:
+def _explain_keywords(
+    stored: StoredSubscription, content: bytes, tokenizer: TokenizerOptions
+) -> Explanation:
     """Explains the match, and adds the fragment that each answer returns."""
     from penstock.matching import KeywordIndex
 
-    keywords = KeywordIndex()
+    keywords = KeywordIndex(tokenizer=tokenizer)
     keywords.add(stored.id, stored.query)
     matcher = keywords.matcher()
     explanation = matcher.explain(content, stored.id)

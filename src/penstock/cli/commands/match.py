@@ -34,6 +34,13 @@ from penstock.cli.options import (
 )
 from penstock.cli.result_format import explanation_as_dict, fragment_as_dict, one_line
 from penstock.cli.terminal_text import visible
+from penstock.cli.tokenizer_arguments import (
+    FoldDiacriticsOption,
+    SplitNamesOption,
+    UnifyAbbreviationsOption,
+    UnifyApostrophesOption,
+    chosen_tokenizer,
+)
 from penstock.errors import PenstockError
 
 if TYPE_CHECKING:
@@ -79,6 +86,10 @@ def match(
     engine: Annotated[
         Engine | None, typer.Option(help="Engine to use instead of the default one.")
     ] = None,
+    fold_diacritics: FoldDiacriticsOption = None,
+    split_names: SplitNamesOption = None,
+    unify_apostrophes: UnifyApostrophesOption = None,
+    unify_abbreviations: UnifyAbbreviationsOption = None,
     strict: StrictOption = False,
     as_json: JsonOption = False,
 ) -> None:
@@ -104,7 +115,17 @@ def match(
     inputs = document_inputs(documents)
     fields = header_fields(header)
     paths = SubscriptionIndex(engine=engine)
-    keywords = KeywordIndex(engine=engine if engine == "reference" else None)
+    keywords = KeywordIndex(
+        engine=engine if engine == "reference" else None,
+        tokenizer=chosen_tokenizer(
+            {
+                "fold_diacritics": fold_diacritics,
+                "split_names": split_names,
+                "unify_apostrophes": unify_apostrophes,
+                "unify_abbreviations": unify_abbreviations,
+            }
+        ),
+    )
     with errors_in(subscriptions, as_json=as_json):
         entries = list(subscription_file.read(subscriptions))
     order, refused = subscription_file.add_all(paths, keywords, entries)

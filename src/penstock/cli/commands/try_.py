@@ -37,10 +37,18 @@ from penstock.cli.options import (
     refuse_options,
 )
 from penstock.cli.result_format import answer_as_dict, fragment_as_dict, one_line
+from penstock.cli.tokenizer_arguments import (
+    FoldDiacriticsOption,
+    SplitNamesOption,
+    UnifyAbbreviationsOption,
+    UnifyApostrophesOption,
+    chosen_tokenizer,
+)
 from penstock.errors import DocumentError, PenstockError, QueryError
 
 if TYPE_CHECKING:
     from penstock.documents import Fragment
+    from penstock.language import TokenizerOptions
     from penstock.matching import Answer, Counters
     from penstock.matching.answers import Form as AnswerForm
     from penstock.mediation import Mapping as SchemaMapping
@@ -96,6 +104,10 @@ def try_(
             min=1, metavar="N", help="Print only the N best answers to keywords per document."
         ),
     ] = None,
+    fold_diacritics: FoldDiacriticsOption = None,
+    split_names: SplitNamesOption = None,
+    unify_apostrophes: UnifyApostrophesOption = None,
+    unify_abbreviations: UnifyAbbreviationsOption = None,
     as_json: JsonOption = False,
 ) -> None:
     """Show what a query would match, before subscribing.
@@ -105,7 +117,17 @@ def try_(
     """
     trial: _Trial
     test = _HeaderTest(header_fields(where, "--where"), header_fields(header))
-    keyword_options = {"--form": form, "--limit": limit}
+    tokenizer = {
+        "fold_diacritics": fold_diacritics,
+        "split_names": split_names,
+        "unify_apostrophes": unify_apostrophes,
+        "unify_abbreviations": unify_abbreviations,
+    }
+    keyword_options = {
+        "--form": form,
+        "--limit": limit,
+        **{f"--{name.replace('_', '-')}": value is not None for name, value in tokenizer.items()},
+    }
     xpath_options = {
         "--namespace": namespace,
         "--default-namespace": default_namespace,
@@ -114,7 +136,9 @@ def try_(
     if keywords is not None:
         refuse_options(xpath_options, "applies to XPath queries, not to keywords")
         documents = [Path(query), *(documents or ())]
-        trial = _KeywordTrial(keywords, test, (form or Form.PATHS).value, limit)
+        trial = _KeywordTrial(
+            keywords, test, (form or Form.PATHS).value, limit, chosen_tokenizer(tokenizer)
+        )
     else:
         refuse_options(keyword_options, "applies to keywords, not to XPath queries")
         trial = _PathTrial(
@@ -235,14 +259,21 @@ class _KeywordTrial:
 
     noun = "answer"
 
-    def __init__(self, query: str, test: _HeaderTest, form: AnswerForm, limit: int | None) -> None:
+    def __init__(
+        self,
+        query: str,
+        test: _HeaderTest,
+        form: AnswerForm,
+        limit: int | None,
+        tokenizer: TokenizerOptions,
+    ) -> None:
         from penstock.matching import KeywordIndex
 
         self.query = query
         self._test = test
         self._form: AnswerForm = form
         self._limit = limit
-        self._index = KeywordIndex()
+        self._index = KeywordIndex(tokenizer=tokenizer)
 
     def prepare(self) -> str | None:
         self._index.add(_ID, self.query, where=self._test.where)

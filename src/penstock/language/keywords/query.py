@@ -13,6 +13,7 @@ from typing import Final
 
 from penstock.errors import error
 from penstock.language.keywords.reference import tokenizer as reference_words
+from penstock.language.keywords.tokenizer_options import DEFAULT_TOKENIZER, TokenizerOptions
 from penstock.language.limits import (
     KEYWORD_QUERY_CHARACTERS_MAX,
     KEYWORDS_MAX,
@@ -54,8 +55,8 @@ class KeywordQuery:
     """
 
     keywords: tuple[str, ...]
-    """Case-folded words, and phrases with a space between their words: sorted, distinct, at least
-    one."""
+    """Words in the common form of their spellings, and phrases with a space between their words:
+    sorted, distinct, at least one."""
     mode: Mode
     """:attr:`Mode.ALL` for a single keyword."""
 
@@ -76,13 +77,12 @@ def spelled(keyword: str) -> str:
     return f'"{keyword}"' if is_quoted else keyword
 
 
-def words(text: str) -> tuple[str, ...]:
+def words(text: str, options: TokenizerOptions = DEFAULT_TOKENIZER) -> tuple[str, ...]:
     """Tokenizes a text, as documents and queries are tokenized.
 
     Words are the segments of UAX #29 that contain a letter or digit, within each run of text
-    between white space; they are case-folded, apostrophes are unified, and abbreviations have no
-    dots. Words longer than
-    :data:`~penstock.language.limits.WORD_BYTES_MAX` bytes are skipped.
+    between white space; they are case-folded, and their spellings are unified as the options say.
+    Words longer than :data:`~penstock.language.limits.WORD_BYTES_MAX` bytes are skipped.
 
     >>> words("Don’t panic: 3.14 STRASSEN, Straße, U.S.A., event_code, news-item")
     ("don't", 'panic', '3.14', 'strassen', 'strasse', 'usa', 'event_code', 'news', 'item')
@@ -90,18 +90,18 @@ def words(text: str) -> tuple[str, ...]:
     if native is not None:
         # The native core does not accept lone surrogates; the reference skips them, too.
         with suppress(UnicodeEncodeError):
-            return tuple(native.words(text))
-    return tuple(reference_words.words(text))
+            return tuple(native.words(text, options.flags()))
+    return tuple(reference_words.words(text, options))
 
 
-def parse_keywords(text: str) -> KeywordQuery:
+def parse_keywords(text: str, options: TokenizerOptions = DEFAULT_TOKENIZER) -> KeywordQuery:
     """Parses a keyword query.
 
     All words must occur; ``AND`` between them changes nothing. ``OR``, in capitals and between all
     words, requires any of them; the two forms cannot be mixed. Write the words `and` and `or`
     themselves in lower case. Words in quotation marks are a phrase: they must occur next to each
     other. What search engines support and this does not is refused: ``NOT``, a word after ``-``,
-    and ``*``.
+    and ``*``. ``options`` are those of the index.
 
     Raises
     ------
@@ -126,16 +126,16 @@ def parse_keywords(text: str) -> KeywordQuery:
     """
     if native is not None:
         with suppress(UnicodeEncodeError):
-            parsed, refusal = native.parse_keywords(text)
+            parsed, refusal = native.parse_keywords(text, options.flags())
             if refusal is not None:
                 code, message, offset = refusal
                 raise error(code, message, position_of(text, offset))
             assert parsed is not None, "neither a query nor a refusal"
             return KeywordQuery(tuple(parsed[0]), Mode(parsed[1]))
-    return parse_reference(text)
+    return parse_reference(text, options)
 
 
-def parse_reference(text: str) -> KeywordQuery:
+def parse_reference(text: str, options: TokenizerOptions) -> KeywordQuery:
     """:func:`parse_keywords` without the native core."""
     if len(text) > KEYWORD_QUERY_CHARACTERS_MAX:
         message = f"more than {KEYWORD_QUERY_CHARACTERS_MAX} characters"
@@ -149,11 +149,12 @@ def parse_reference(text: str) -> KeywordQuery:
             builder.add_operator(run[0], at)
             continue
         opens, closes, content = _split_quotes(run[0], is_quoted=quoted is not None)
-        words_of_run = list(reference_words.words_of_run(content))
+        words_of_run = list(reference_words.words_of_run(content, options))
         if run[0].startswith("-") and quoted is None and (opens or words_of_run):
             raise _unsupported("`-` is not supported: words cannot be excluded", text, at)
-        for word in words_of_run:
-            _refuse_long(word, text, at)
+        if reference_words.GAP in words_of_run:
+            message = f"a word has more than {WORD_BYTES_MAX} bytes"
+            raise error("keywords.word-too-long", message, position_of(text, at))
         if opens:
             quoted = (at, [])
         if quoted is None:
@@ -240,13 +241,6 @@ def _refuse_unsupported(run: str, text: str, offset: int, *, is_quoted: bool) ->
     if run == _NOT and not is_quoted:
         message = "`NOT` is not supported (write `not` for the word itself)"
         raise _unsupported(message, text, offset)
-
-
-def _refuse_long(word: str, text: str, offset: int) -> None:
-    if not reference_words.is_short(word):
-        size = len(word.encode("utf-8", "surrogatepass"))
-        message = f"a word of {size} bytes exceeds the limit of {WORD_BYTES_MAX}"
-        raise error("keywords.word-too-long", message, position_of(text, offset))
 
 
 def _misplaced(operator: str, text: str, offset: int) -> Exception:

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from penstock.documents import Context, Fragment, Span, Summary
 from penstock.documents.reference.reader import Reading
 from penstock.language.keywords.query import KeywordQuery
+from penstock.language.keywords.tokenizer_options import TokenizerOptions
 from penstock.matching.answers import Answer, Form, KeywordWitnesses, merge_spans, ranked
 from penstock.matching.limits import KEYWORD_WITNESSES_MAX
 from penstock.matching.line_numbers import Lines
@@ -26,11 +27,11 @@ class AnswerBuilder:
     lines: Lines
 
     @classmethod
-    def of(cls, document: bytes, reading: Reading) -> AnswerBuilder:
+    def of(cls, document: bytes, reading: Reading, options: TokenizerOptions) -> AnswerBuilder:
         """Creates a builder from a reading of the document."""
         context = Context.of(document, Summary(*reading.amounts()))
         lines = Lines(document, reading.encoding)
-        return cls(document, context, keyword_tree(reading.events), lines)
+        return cls(document, context, keyword_tree(reading.events, options), lines)
 
     def answers(self, query: KeywordQuery, form: Form, limit: int | None) -> tuple[Answer, ...]:
         """The answers of a query, best first."""

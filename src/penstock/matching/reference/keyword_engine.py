@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from os import PathLike
-from typing import Any
+from typing import Any, Final
 
 from penstock.documents import Fragment, Limits
 from penstock.errors import DocumentError, QueryError
 from penstock.language.keywords.query import KeywordQuery, parse_keywords
+from penstock.language.keywords.tokenizer_options import TOKENIZER_BEFORE_OPTIONS, TokenizerOptions
 from penstock.matching.answers import Answer, Form, path_returns
 from penstock.matching.engine import Buffer, Outcome
 from penstock.matching.header_tests import NO_FIELDS, HeaderFields, failed_tests
@@ -37,33 +38,46 @@ class _Entry:
     where: HeaderFields
 
 
-def _entry(name: str, text: str, where: HeaderFields = NO_FIELDS) -> _Entry:
-    return _Entry(name, text, parse_keywords(text), dict(where))
-
-
-def _entry_of(row: Mapping[str, Any]) -> _Entry:
-    """The subscription of a row of an index file."""
-    return _entry(row["id"], row["query"], row.get("where", NO_FIELDS))
+_OPTIONS: Final = "tokenizer"
+"""The key of the first row of an index file."""
 
 
 class ReferenceKeywordIndex(ReferenceIndexBase[_Entry]):
     """Keyword subscriptions by id, in insertion order."""
 
+    def __init__(self, options: TokenizerOptions) -> None:
+        super().__init__()
+        self.options = options
+
     @classmethod
     def load(cls, path: str | PathLike[str]) -> ReferenceKeywordIndex:
         """Read a saved index."""
-        return cls(read_index(path, KEYWORD_MAGIC, _entry_of))
+        return read_index(path, KEYWORD_MAGIC, cls._of_rows)
 
     @classmethod
     def from_bytes(cls, content: bytes) -> ReferenceKeywordIndex:
         """The index in the content of an index file."""
-        return cls(decode_index(content, "a pickled index", KEYWORD_MAGIC, _entry_of))
+        return decode_index(content, "a pickled index", KEYWORD_MAGIC, cls._of_rows)
+
+    @classmethod
+    def _of_rows(cls, rows: Iterator[Mapping[str, Any]]) -> ReferenceKeywordIndex:
+        index = cls(TOKENIZER_BEFORE_OPTIONS)
+        for number, row in enumerate(rows):
+            if number == 0 and _OPTIONS in row:
+                index.options = TokenizerOptions.of_names(row[_OPTIONS])
+                continue
+            entry = index._entry(row["id"], row["query"], row.get("where", NO_FIELDS))
+            index._entries[entry.id] = entry
+        return index
+
+    def _entry(self, name: str, text: str, where: HeaderFields) -> _Entry:
+        return _Entry(name, text, parse_keywords(text, self.options), dict(where))
 
     def add_many(
         self, ids: Sequence[str], queries: Sequence[str], where: Sequence[HeaderFields] = ()
     ) -> Mapping[int, QueryError]:
         """Add all valid queries; returns the errors of the others by position."""
-        return self._add_each(ids, queries, where, _entry)
+        return self._add_each(ids, queries, where, self._entry)
 
     def stats(self) -> IndexStats:
         """Sizes of the index."""
@@ -85,23 +99,27 @@ class ReferenceKeywordIndex(ReferenceIndexBase[_Entry]):
         return encode_index(KEYWORD_MAGIC, self._rows())
 
     def _rows(self) -> list[dict[str, object]]:
-        return [
+        subscriptions: list[dict[str, object]] = [
             {"id": each.id, "query": each.text}
             | ({"where": dict(each.where)} if each.where else {})
             for each in self._snapshot()
         ]
+        return [{_OPTIONS: self.options.by_name()}, *subscriptions]
 
     def matcher(self, engine: str, limits: Limits, *, discard: bool) -> ReferenceKeywordMatcher:
         """Create a matcher of the current subscriptions; ``discard`` has no effect."""
         assert engine == "reference"
-        return ReferenceKeywordMatcher(self._snapshot(), limits)
+        return ReferenceKeywordMatcher(self._snapshot(), limits, self.options)
 
 
 class ReferenceKeywordMatcher(ReferenceMatcherBase):
     """Evaluates each distinct query on the tree of each document."""
 
-    def __init__(self, subscriptions: Sequence[_Entry], limits: Limits) -> None:
+    def __init__(
+        self, subscriptions: Sequence[_Entry], limits: Limits, options: TokenizerOptions
+    ) -> None:
         super().__init__(limits)
+        self._options = options
         self._by_id = {each.id: each for each in subscriptions}
         self._ids_by_query: dict[KeywordQuery, list[str]] = defaultdict(list)
         for each in subscriptions:
@@ -118,7 +136,7 @@ class ReferenceKeywordMatcher(ReferenceMatcherBase):
             reading = self._read(document)
         except DocumentError as reason:
             return Outcome(ResolvedIds(), error=reason)
-        elements = keyword_tree(reading.events)
+        elements = keyword_tree(reading.events, self._options)
         ids: list[str] = []
         for query, equal in self._ids_by_query.items():
             if keyword_semantics.answers(query, elements):
@@ -172,4 +190,4 @@ class ReferenceKeywordMatcher(ReferenceMatcherBase):
         return self._by_id[subscription].where
 
     def _answer_builder(self, document: bytes) -> AnswerBuilder:
-        return AnswerBuilder.of(document, self._read(document))
+        return AnswerBuilder.of(document, self._read(document), self._options)

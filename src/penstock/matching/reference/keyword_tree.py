@@ -12,7 +12,8 @@ from dataclasses import dataclass, field
 
 from penstock.documents import EndElement, Event, Name, Span, StartElement, Text
 from penstock.language.keywords.query import PHRASE_SEPARATOR
-from penstock.language.keywords.reference.tokenizer import words_of_any_length, words_of_name
+from penstock.language.keywords.reference.tokenizer import words_and_gaps, words_of_name
+from penstock.language.keywords.tokenizer_options import DEFAULT_TOKENIZER, TokenizerOptions
 
 
 @dataclass(slots=True, eq=False)
@@ -29,8 +30,8 @@ class Element:
     """From start tag to end tag; final once the element is closed."""
     sequences: list[list[str]] = field(default_factory=list)
     """The words of its name and of each attribute's name, as a whole and of its parts; the words of
-    each attribute's value and of each text between two tags.
-    Those that are too long for a query count, because the words around them are not adjacent."""
+    each attribute's value and of each text between two tags. A word that is too long leaves a gap,
+    because the words around it are not adjacent."""
     texts: list[Span] = field(default_factory=list)
     """The spans of its own text."""
     children: list[Element] = field(default_factory=list)
@@ -68,7 +69,9 @@ class Element:
         return same_local and bool(self.name.uri or not other.name.uri)
 
 
-def keyword_tree(events: Iterable[Event]) -> list[Element]:
+def keyword_tree(
+    events: Iterable[Event], options: TokenizerOptions = DEFAULT_TOKENIZER
+) -> list[Element]:
     """The elements of a well-formed document, in document order."""
     elements: list[Element] = []
     opened: list[Element] = []
@@ -80,10 +83,10 @@ def keyword_tree(events: Iterable[Event]) -> list[Element]:
                 element = Element(
                     len(elements), event.name, event.namespaces, event.span, parent, event.span
                 )
-                element.sequences += words_of_name(event.name.local)
+                element.sequences += words_of_name(event.name.local, options)
                 for attribute in event.attributes:
-                    element.sequences += words_of_name(attribute.name.local)
-                    element.sequences.append(words_of_any_length(attribute.value))
+                    element.sequences += words_of_name(attribute.name.local, options)
+                    element.sequences.append(words_and_gaps(attribute.value, options))
                 if parent is not None:
                     parent.children.append(element)
                 elements.append(element)
@@ -96,7 +99,7 @@ def keyword_tree(events: Iterable[Event]) -> list[Element]:
                 if not is_text_open:
                     opened[-1].sequences.append([])
                     is_text_open = True
-                opened[-1].sequences[-1] += words_of_any_length(event.text)
+                opened[-1].sequences[-1] += words_and_gaps(event.text, options)
                 opened[-1].texts.append(event.span)
     return elements
 

@@ -6,7 +6,7 @@ Slow and simple: the oracle for the native engines, and the fallback where they 
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from copy import copy
 from dataclasses import asdict, dataclass
 from os import PathLike
@@ -61,18 +61,22 @@ class _Entry:
         return self.given.query
 
 
+def _entries(rows: Iterator[Mapping[str, Any]]) -> list[_Entry]:
+    return [_Entry.of_row(row) for row in rows]
+
+
 class ReferenceIndex(ReferenceIndexBase[_Entry]):
     """XPath subscriptions by id, in insertion order."""
 
     @classmethod
     def load(cls, path: str | PathLike[str]) -> ReferenceIndex:
         """Read a saved index."""
-        return cls(read_index(path, MAGIC, _Entry.of_row))
+        return cls(read_index(path, MAGIC, _entries))
 
     @classmethod
     def from_bytes(cls, content: bytes) -> ReferenceIndex:
         """The index in the content of an index file."""
-        return cls(decode_index(content, "a pickled index", MAGIC, _Entry.of_row))
+        return cls(decode_index(content, "a pickled index", MAGIC, _entries))
 
     def add_many(
         self,

@@ -10,6 +10,7 @@ use crate::keywords::token_dispatcher::{PendingText, RouteBuffers, TokenDispatch
 use crate::keywords::vocabulary::Vocabulary;
 use crate::reader::{Reader, ReaderOptions};
 use crate::subscription_store::flat_layout::StringArrayBuilder;
+use crate::tokenizer::tokenizer_options::TokenizerOptions;
 
 fn expected_ids(tree: &Tree, queries: &QueryList) -> Vec<(u32, u32)> {
     let document = Document::new(tree);
@@ -34,7 +35,7 @@ fn read_ids(
     for word in 0..queries.word_count() {
         words.push(&format!("w{word}"));
     }
-    let vocabulary = Vocabulary::new(words.finish());
+    let vocabulary = Vocabulary::new(TokenizerOptions::default(), words.finish());
     let (mut buffers, mut answer_buffers) = (RouteBuffers::default(), AnswerBuffers::default());
     let mut routes = [TokenRoute {
         vocabulary: &vocabulary,

@@ -15,6 +15,7 @@ from typing import Final
 
 import regex
 
+from penstock.language.keywords.tokenizer_options import TokenizerOptions
 from penstock.language.limits import WORD_BYTES_MAX
 
 _CLASSES: Final = (
@@ -30,12 +31,25 @@ _LETTER_OR_DIGIT = regex.compile(r"[\p{Alphabetic}\p{N}]")
 _RUN = regex.compile(r"\P{White_Space}+")
 _APOSTROPHES: Final = str.maketrans(dict.fromkeys("\u2018\u2019\uff07", "'"))
 """Quotation marks that are used as apostrophes inside words."""
+_MARKED_LETTER = regex.compile(
+    r"(?V1)(\u0438\u0306|[\p{Alphabetic}&&[\u0000-\u02ff\u0370-\u052f]])[\u0300-\u036f]*"
+)
+"""A Latin, Greek or Cyrillic letter with its marks; the breve is part of the letter ``й``."""
+_PLAIN_LETTERS: Final = str.maketrans(
+    {"ø": "o", "ł": "l", "đ": "d", "ð": "d", "ħ": "h", "ŧ": "t", "ı": "i"}
+    | {"æ": "ae", "œ": "oe", "þ": "th"}
+)
+"""Latin letters that Unicode does not decompose, and how they are written where keyboards lack
+them."""
 _ABBREVIATION = regex.compile(r"\p{Alphabetic}(?:\.\p{Alphabetic})+")
 _BETWEEN_PARTS = regex.compile(
     r"_|(?<=[\p{Lowercase}\p{N}])(?=\p{Uppercase})"
     r"|(?<=\p{Uppercase})(?=\p{Uppercase}\p{Lowercase})"
 )
 """Between the parts of a name such as ``eventCode``, ``event_code`` or ``XMLEvent``."""
+
+GAP: Final = ""
+"""In place of a word that is too long, because the words around it are not adjacent."""
 
 _IGNORED: Final = frozenset({"Extend", "Format", "ZWJ"})
 _LETTER: Final = frozenset({"ALetter", "Hebrew_Letter"})
@@ -46,14 +60,14 @@ _JOINER: Final = "\u200d"
 _BESIDE_CONNECTOR: Final = _LETTER | {"Numeric", "Katakana", "ExtendNumLet"}
 
 
-def words(text: str) -> list[str]:
-    """The case-folded words of a text in order, without those that are too long."""
-    return [word for word in words_of_any_length(text) if is_short(word)]
+def words(text: str, options: TokenizerOptions) -> list[str]:
+    """The words of a text in order, without those that are too long."""
+    return [word for word in words_and_gaps(text, options) if word != GAP]
 
 
-def words_of_any_length(text: str) -> list[str]:
-    """The case-folded words of a text in order."""
-    return [word for run in runs(text) for word in words_of_run(run[0])]
+def words_and_gaps(text: str, options: TokenizerOptions) -> list[str]:
+    """The words of a text in order, with a :data:`GAP` for each that is too long."""
+    return [word for run in runs(text) for word in words_of_run(run[0], options)]
 
 
 def runs(text: str) -> Iterator[regex.Match[str]]:
@@ -61,33 +75,36 @@ def runs(text: str) -> Iterator[regex.Match[str]]:
     return _RUN.finditer(text)
 
 
-def words_of_run(run: str) -> Iterator[str]:
-    """The case-folded words of a text without white space, of any length."""
+def words_of_run(run: str, options: TokenizerOptions) -> Iterator[str]:
+    """The words of a text without white space, with a :data:`GAP` for each that is too long."""
     for segment in _segments(run):
         if _LETTER_OR_DIGIT.search(segment):
-            yield folded(segment)
+            folded = unicodedata.normalize("NFC", segment.casefold())
+            is_short = len(folded.encode("utf-8", "surrogatepass")) <= WORD_BYTES_MAX
+            yield unified(folded, options) if is_short else GAP
 
 
-def folded(word: str) -> str:
-    """The common form of spellings that differ only in case, in the encoding of accents, in the
-    apostrophe, or in the dots of an abbreviation."""
-    plain = unicodedata.normalize("NFC", word.translate(_APOSTROPHES).casefold())
-    return plain.replace(".", "") if _ABBREVIATION.fullmatch(plain) else plain
+def unified(folded: str, options: TokenizerOptions) -> str:
+    """The common form of the spellings of a case-folded word."""
+    if options.unify_apostrophes:
+        folded = folded.translate(_APOSTROPHES)
+    if options.fold_diacritics:
+        decomposed = unicodedata.normalize("NFD", folded)
+        plain = _MARKED_LETTER.sub(r"\1", decomposed).translate(_PLAIN_LETTERS)
+        folded = unicodedata.normalize("NFC", plain)
+    if options.unify_abbreviations and _ABBREVIATION.fullmatch(folded):
+        folded = folded.replace(".", "")
+    return folded
 
 
-def words_of_name(name: str) -> list[list[str]]:
-    """The case-folded words of a name, and those of its parts if it has several.
+def words_of_name(name: str, options: TokenizerOptions) -> list[list[str]]:
+    """The words of a name, and those of its parts if it has several.
 
-    >>> words_of_name("XMLEvent_code")
+    >>> words_of_name("XMLEvent_code", TokenizerOptions())
     [['xmlevent_code'], ['xml', 'event', 'code']]
     """
-    parts = _BETWEEN_PARTS.sub(" ", name)
-    return [words_of_any_length(text) for text in (name, parts)[: 1 + (parts != name)]]
-
-
-def is_short(word: str) -> bool:
-    """Whether a folded word is within :data:`~penstock.language.limits.WORD_BYTES_MAX`."""
-    return len(word.encode("utf-8", "surrogatepass")) <= WORD_BYTES_MAX
+    parts = _BETWEEN_PARTS.sub(" ", name) if options.split_names else name
+    return [words_and_gaps(text, options) for text in (name, parts)[: 1 + (parts != name)]]
 
 
 @dataclass(frozen=True, slots=True)
