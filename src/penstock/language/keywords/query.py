@@ -135,7 +135,7 @@ def parse_keywords(text: str, options: TokenizerOptions = DEFAULT_TOKENIZER) -> 
     return parse_reference(text, options)
 
 
-def parse_reference(text: str, options: TokenizerOptions) -> KeywordQuery:
+def parse_reference(text: str, options: TokenizerOptions = DEFAULT_TOKENIZER) -> KeywordQuery:
     """:func:`parse_keywords` without the native core."""
     if len(text) > KEYWORD_QUERY_CHARACTERS_MAX:
         message = f"more than {KEYWORD_QUERY_CHARACTERS_MAX} characters"
