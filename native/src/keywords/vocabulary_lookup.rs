@@ -71,7 +71,12 @@ impl<'e, 's, S> VocabularyLookup<'e, 's, S> {
 
 impl<S> TokenVisitor for VocabularyLookup<'_, '_, S> {
     fn token(&mut self, at: usize, word: &[u8]) {
-        self.tokens(word, &[(0, word.len())]);
+        self.token_in(at, word, word.len());
+    }
+
+    #[inline]
+    fn token_in(&mut self, at: usize, text: &[u8], len: usize) {
+        self.tokens(text, &[(0, len)]);
         self.queue.offsets[self.queue.count - 1] = at as u32;
     }
 

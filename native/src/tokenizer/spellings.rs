@@ -115,6 +115,42 @@ static PLAIN_LATIN: LazyLock<[[u8; 2]; LATIN_COUNT]> = LazyLock::new(|| {
     })
 });
 
+/// The forms without diacritics of U+00E0 to U+00FF, the lowercase letters of Latin-1; the second byte is 0
+/// if the form has one byte.
+static PLAIN_SMALL_LATIN: [[u8; 2]; 32] = {
+    let letters = b"a a a a a a aec e e e e i i i i d n o o o o o . o u u u u y thy ";
+    let mut forms = [[0; 2]; 32];
+    let mut at = 0;
+    while at < forms.len() {
+        let second = letters[at * 2 + 1];
+        forms[at] = [letters[at * 2], if second == b' ' { 0 } else { second }];
+        at += 1;
+    }
+    forms
+};
+
+/// Writes the form without diacritics of a word to `plain` and returns its length. The word consists of
+/// lowercase letters of ASCII and Latin-1 and of digits, and is no longer than `plain`.
+#[inline]
+pub fn fold_small_latin<const N: usize>(word: &[u8], plain: &mut [u8; N]) -> usize {
+    debug_assert!(word.len() <= N);
+    let (mut at, mut len) = (0, 0);
+    while at < word.len() {
+        if word[at].is_ascii() {
+            plain[len % N] = word[at];
+            at += 1;
+            len += 1;
+        } else {
+            let [first, second] = PLAIN_SMALL_LATIN[(word[at + 1] & 0x1f) as usize];
+            plain[len % N] = first;
+            plain[(len + 1) % N] = second;
+            at += 2;
+            len += 1 + usize::from(second != 0);
+        }
+    }
+    len
+}
+
 /// Writes the common form of a word to `folded`, replacing its content. The word consists of ASCII and
 /// letters that [`is_latin`](crate::tokenizer::case_folding::is_latin) accepts.
 pub fn unify_latin(word: &[u8], options: TokenizerOptions, folded: &mut String) {
@@ -287,6 +323,17 @@ mod tests {
                 folded.len() <= length && !folded.is_empty(),
                 "{character:?}"
             );
+        }
+    }
+
+    #[test]
+    fn small_latin_letters_agree_with_the_definition() {
+        for character in ('\u{e0}'..='\u{ff}').filter(|&character| character != '÷') {
+            for word in [character.to_string(), format!("1{character}z{character}")] {
+                let mut folded = [0; 8];
+                let len = fold_small_latin(word.as_bytes(), &mut folded);
+                assert_eq!(&folded[..len], plain(&word).as_bytes(), "{word}");
+            }
         }
     }
 

@@ -62,10 +62,13 @@ impl TokenizerOptions {
 
     /// Every combination of the options, for tests and comparisons.
     pub fn combinations() -> impl Iterator<Item = TokenizerOptions> {
-        (0..1_u8 << TokenizerOptions::COUNT).map(|number| {
-            let bit = |at: usize| number >> at & 1 == 1;
-            TokenizerOptions::from_flags(std::array::from_fn(bit))
-        })
+        (0..1 << TokenizerOptions::COUNT).map(TokenizerOptions::combination)
+    }
+
+    /// The combination with a number, whose low bits are the options.
+    pub fn combination(number: usize) -> TokenizerOptions {
+        let bit = |at: usize| number >> at & 1 == 1;
+        TokenizerOptions::from_flags(std::array::from_fn(bit))
     }
 }
 

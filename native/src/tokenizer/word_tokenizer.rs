@@ -16,7 +16,7 @@ use crate::tokenizer::case_folding::{case_fold_into, SHRINKING_MAX};
 #[cfg(target_arch = "x86_64")]
 use crate::tokenizer::cpu_features::has_avx2_bmi2;
 use crate::tokenizer::latin_scanner::{scan, LatinWord, ScanResult};
-use crate::tokenizer::spellings::{may_be_abbreviation, unify, unify_latin};
+use crate::tokenizer::spellings::{fold_small_latin, may_be_abbreviation, unify, unify_latin};
 use crate::tokenizer::tokenizer_options::TokenizerOptions;
 
 /// Longest word, in bytes of its case-folded form, before its spelling is unified: which words are too
@@ -28,6 +28,12 @@ pub const WORD_BYTES_MAX: usize = 256;
 pub trait TokenVisitor {
     /// Receives the next token, which starts at byte `start` of the text.
     fn token(&mut self, at: usize, word: &[u8]);
+
+    /// Receives the next token, the first `len` bytes of `text`.
+    #[inline]
+    fn token_in(&mut self, at: usize, text: &[u8], len: usize) {
+        self.token(at, &text[..len]);
+    }
 
     /// A word that is too long is skipped here.
     fn overlong(&mut self, _at: usize) {}
@@ -200,14 +206,18 @@ impl Tokenizer {
         count: usize,
         visitor: &mut V,
     ) {
-        for &(start, end) in &self.ranges[..count] {
-            if accented >> (start - at) & low_mask(end - start) == 0 {
-                visitor.tokens(bytes, &[(start, end)]);
-            } else {
-                unify_latin(&bytes[start..end], self.options, &mut self.folded);
-                visitor.token(start, self.folded.as_bytes());
+        let mut plain = [0; Block::BYTES];
+        let ranges = &self.ranges[..count];
+        let mut emitted = 0;
+        for (number, &(start, end)) in ranges.iter().enumerate() {
+            if accented >> (start - at) & low_mask(end - start) != 0 {
+                visitor.tokens(bytes, &ranges[emitted..number]);
+                let len = fold_small_latin(&bytes[start..end], &mut plain);
+                visitor.token_in(start, &plain, len);
+                emitted = number + 1;
             }
         }
+        visitor.tokens(bytes, &ranges[emitted..]);
     }
 
     /// Moves the tokens within the length limit to the front and returns their number. Only for tests
