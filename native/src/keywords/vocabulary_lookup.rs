@@ -71,13 +71,7 @@ impl<'e, 's, S> VocabularyLookup<'e, 's, S> {
 
 impl<S> TokenVisitor for VocabularyLookup<'_, '_, S> {
     fn token(&mut self, at: usize, word: &[u8]) {
-        self.token_in(at, word, word.len());
-    }
-
-    #[inline]
-    fn token_in(&mut self, at: usize, text: &[u8], len: usize) {
-        self.tokens(text, &[(0, len)]);
-        self.queue.offsets[self.queue.count - 1] = at as u32;
+        self.tokens_at(at, word, &[(0, word.len())]);
     }
 
     #[cold]
@@ -87,6 +81,11 @@ impl<S> TokenVisitor for VocabularyLookup<'_, '_, S> {
 
     #[inline(always)]
     fn tokens(&mut self, text: &[u8], ranges: &[(usize, usize)]) {
+        self.tokens_at(0, text, ranges);
+    }
+
+    #[inline(always)]
+    fn tokens_at(&mut self, at: usize, text: &[u8], ranges: &[(usize, usize)]) {
         if self.queue.count + ranges.len() > QUEUE_MAX {
             self.resolve();
         }
@@ -96,7 +95,7 @@ impl<S> TokenVisitor for VocabularyLookup<'_, '_, S> {
         queue.count += ranges.len();
         for ((key, offset), &(start, end)) in keys.iter_mut().zip(offsets).zip(ranges) {
             *key = Key::within(text, start, end);
-            *offset = start as u32;
+            *offset = (at + start) as u32;
             if end - start > SHORT_BYTES_MAX {
                 queue.long.push(&text[start..end]);
             }

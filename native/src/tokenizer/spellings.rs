@@ -129,23 +129,24 @@ static PLAIN_SMALL_LATIN: [[u8; 2]; 32] = {
     forms
 };
 
-/// Writes the form without diacritics of a word to `plain` and returns its length. The word consists of
-/// lowercase letters of ASCII and Latin-1 and of digits, and is no longer than `plain`.
+/// Replaces a word by its form without diacritics, which is no longer, and returns that form's length. The
+/// word consists of lowercase letters of ASCII and Latin-1 and of digits.
 #[inline]
-pub fn fold_small_latin<const N: usize>(word: &[u8], plain: &mut [u8; N]) -> usize {
-    debug_assert!(word.len() <= N);
+pub fn fold_small_latin(word: &mut [u8]) -> usize {
     let (mut at, mut len) = (0, 0);
     while at < word.len() {
-        if word[at].is_ascii() {
-            plain[len % N] = word[at];
-            at += 1;
-            len += 1;
+        let [first, second] = if word[at].is_ascii() {
+            [word[at], 0]
         } else {
-            let [first, second] = PLAIN_SMALL_LATIN[(word[at + 1] & 0x1f) as usize];
-            plain[len % N] = first;
-            plain[(len + 1) % N] = second;
-            at += 2;
-            len += 1 + usize::from(second != 0);
+            at += 1;
+            PLAIN_SMALL_LATIN[(word[at] & 0x1f) as usize]
+        };
+        at += 1;
+        word[len] = first;
+        len += 1;
+        if second != 0 {
+            word[len] = second;
+            len += 1;
         }
     }
     len
@@ -330,8 +331,8 @@ mod tests {
     fn small_latin_letters_agree_with_the_definition() {
         for character in ('\u{e0}'..='\u{ff}').filter(|&character| character != '÷') {
             for word in [character.to_string(), format!("1{character}z{character}")] {
-                let mut folded = [0; 8];
-                let len = fold_small_latin(word.as_bytes(), &mut folded);
+                let mut folded = word.clone().into_bytes();
+                let len = fold_small_latin(&mut folded);
                 assert_eq!(&folded[..len], plain(&word).as_bytes(), "{word}");
             }
         }

@@ -29,12 +29,6 @@ pub trait TokenVisitor {
     /// Receives the next token, which starts at byte `start` of the text.
     fn token(&mut self, at: usize, word: &[u8]);
 
-    /// Receives the next token, the first `len` bytes of `text`.
-    #[inline]
-    fn token_in(&mut self, at: usize, text: &[u8], len: usize) {
-        self.token(at, &text[..len]);
-    }
-
     /// A word that is too long is skipped here.
     fn overlong(&mut self, _at: usize) {}
 
@@ -43,6 +37,14 @@ pub trait TokenVisitor {
     fn tokens(&mut self, text: &[u8], ranges: &[(usize, usize)]) {
         for &(start, end) in ranges {
             self.token(start, &text[start..end]);
+        }
+    }
+
+    /// The same for a text that begins `at` bytes behind the beginning.
+    #[inline(always)]
+    fn tokens_at(&mut self, at: usize, text: &[u8], ranges: &[(usize, usize)]) {
+        for &(start, end) in ranges {
+            self.token(at + start, &text[start..end]);
         }
     }
 }
@@ -207,17 +209,16 @@ impl Tokenizer {
         visitor: &mut V,
     ) {
         let mut plain = [0; Block::BYTES];
-        let ranges = &self.ranges[..count];
-        let mut emitted = 0;
-        for (number, &(start, end)) in ranges.iter().enumerate() {
-            if accented >> (start - at) & low_mask(end - start) != 0 {
-                visitor.tokens(bytes, &ranges[emitted..number]);
-                let len = fold_small_latin(&bytes[start..end], &mut plain);
-                visitor.token_in(start, &plain, len);
-                emitted = number + 1;
+        let block = &bytes[at..bytes.len().min(at + Block::BYTES)];
+        plain[..block.len()].copy_from_slice(block);
+        let ranges = &mut self.ranges[..count];
+        for (start, end) in ranges.iter_mut() {
+            (*start, *end) = (*start - at, *end - at);
+            if accented >> *start & low_mask(*end - *start) != 0 {
+                *end = *start + fold_small_latin(&mut plain[*start..*end]);
             }
         }
-        visitor.tokens(bytes, &ranges[emitted..]);
+        visitor.tokens_at(at, &plain, ranges);
     }
 
     /// Moves the tokens within the length limit to the front and returns their number. Only for tests
