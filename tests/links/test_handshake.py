@@ -22,6 +22,7 @@ from penstock.links import (
 from penstock.links.frames import (
     PREAMBLE,
     PREFIX,
+    Acknowledge,
     Challenge,
     FrameType,
     Hello,
@@ -403,6 +404,94 @@ def test_a_new_connection_supersedes_a_half_open_one() -> None:
     assert not former.events()
     send(joined, b"3")
     assert received(joined)[-1] == b"3"
+
+
+def delayed_proof(joined: Joined) -> tuple[Connection, bytes]:
+    """A connection that the initiator gives up while its Proof is under way."""
+    joined.responder.receive_data(b"".join(joined.initiator.data_to_send(NOW, 1)), NOW)
+    joined.initiator.receive_data(b"".join(joined.responder.data_to_send(NOW, 1)), NOW)
+    proof = b"".join(joined.initiator.data_to_send(NOW, 1))
+    joined.initiator.connection_lost()
+    joined.events["initiator"] += joined.initiator.events()
+    return joined.responder, proof
+
+
+@pytest.mark.parametrize("session_exists", [False, True])
+def test_a_delayed_proof_of_an_abandoned_connection_does_not_end_the_session(
+    session_exists: bool,
+) -> None:
+    joined = Joined()
+    if session_exists:
+        send(joined, b"0")
+        joined.cut()
+        joined.connect()
+    late, proof = delayed_proof(joined)
+    joined.connect()
+    send(joined, b"1")
+    joined.responder_session.enqueue(Message(body=b"back"))
+    joined.carry()
+    joined.session.acknowledge(joined.session.id, 1)
+    joined.carry()
+    current = joined.responder
+    late.receive_data(proof, NOW)
+    assert late.state is State.AWAIT_CONFIRMATION
+    assert current.state is State.ESTABLISHED
+    late.connection_lost()
+    joined.cut()
+    joined.connect()
+    send(joined, b"2")
+    assert received(joined)[-2:] == [b"1", b"2"]
+    for side in joined.events:
+        assert not any(isinstance(event, SessionReset) for event in joined.events[side])
+
+
+def test_a_delayed_confirmation_of_an_abandoned_connection_changes_nothing() -> None:
+    """Welcome was the last that arrived in time; another session has begun since."""
+    joined = Joined()
+    late, proof = delayed_proof(joined)
+    # As if the initiator's process had been killed after it sent the confirmation.
+    late.receive_data(proof, NOW)
+    confirmation = encode_control(Acknowledge(sequence=0))
+    joined.connect()
+    send(joined, b"1")
+    late.receive_data(confirmation, NOW)
+    assert late.closed
+    [closed] = late.events()
+    assert isinstance(closed, Closed)
+    assert closed.error is not None
+    assert closed.error.code == "link.resume"
+    assert late.session is None
+    send(joined, b"2")
+    assert received(joined) == [b"1", b"2"]
+
+
+@pytest.mark.parametrize("confirmed_late", [False, True])
+def test_a_session_that_was_offered_and_not_confirmed_in_time_is_resumed(
+    confirmed_late: bool,
+) -> None:
+    joined = Joined()
+    joined.session.enqueue(Message(body=b"1"))
+    for _ in range(2):
+        joined.responder.receive_data(b"".join(joined.initiator.data_to_send(NOW, 1)), NOW)
+        joined.initiator.receive_data(b"".join(joined.responder.data_to_send(NOW, 1)), NOW)
+    former, under_way = joined.responder, b"".join(joined.initiator.data_to_send(NOW, 1_000))
+    joined.initiator.connection_lost()
+    joined.events["initiator"] += joined.initiator.events()
+    joined.connect()
+    for _ in range(2):
+        joined.responder.receive_data(b"".join(joined.initiator.data_to_send(NOW, 1)), NOW)
+        joined.initiator.receive_data(b"".join(joined.responder.data_to_send(NOW, 1)), NOW)
+    if confirmed_late:
+        # Between Welcome and the confirmation of the second connection.
+        former.receive_data(under_way, NOW)
+        joined.events["responder"] += former.events()
+    joined.carry()
+    assert received(joined) == [b"1"]
+    assert [event.resumed for event in established(joined, "responder")] == (
+        [False, True] if confirmed_late else [False]
+    )
+    for side in joined.events:
+        assert not any(isinstance(event, SessionReset) for event in joined.events[side])
 
 
 def responder_for(joined: Joined, name: str, token: bytes | None) -> Joined:

@@ -223,7 +223,7 @@ class Connection:
 
     @property
     def session(self) -> Session | None:
-        """The session, once the handshake has determined it."""
+        """The session, once both sides have agreed on it."""
         return None if self._agreement is None else self._agreement.session
 
     def events(self) -> list[LinkEvent]:
@@ -403,6 +403,8 @@ class Connection:
         before = self.state
         self._move(_CONTROL_INPUTS[frame.type])
         if before is State.AWAIT_CONFIRMATION and self.state is State.ESTABLISHED:
+            assert isinstance(self._handshake, ResponderHandshake)
+            self._agree(self._handshake.confirm())
             self._establish(now)
         _HANDLERS[frame.type](self, content, frame.payload, now)
 
@@ -419,9 +421,7 @@ class Connection:
     def _receive_proof(self, proof: ControlFrame, _payload: bytes, _now: float) -> None:
         assert isinstance(proof, Proof)
         assert isinstance(self._handshake, ResponderHandshake)
-        welcome, agreement = self._handshake.proof(proof)
-        self._agree(agreement)
-        self._send_control(welcome)
+        self._send_control(self._handshake.proof(proof))
 
     def _receive_welcome(self, welcome: ControlFrame, _payload: bytes, now: float) -> None:
         assert isinstance(welcome, Welcome)
@@ -445,10 +445,6 @@ class Connection:
     def _establish(self, now: float) -> None:
         agreement = self._agreed
         session, peer = agreement.session, agreement.peer
-        # A session that was offered on a connection that ended before the peer confirmed it is new
-        # to the application.
-        resumed = agreement.resumed and session.confirmed
-        session.confirmed = True
         self._decoder.allow_messages()
         self._next_sequence = agreement.peer_received + 1
         for sequence in range(session.acknowledged + 1, session.sent + 1):
@@ -468,7 +464,7 @@ class Connection:
                 peer=peer.name,
                 authenticated=agreement.authenticated,
                 session_id=session.id,
-                resumed=resumed,
+                resumed=agreement.resumed,
                 capabilities=frozenset(peer.capabilities),
             )
         )

@@ -210,6 +210,12 @@ class ResponderHandshake:
         self._random_bytes = random_bytes
         self._transcript = _Transcript(channel_binding)
         self._peer: Introduction | None = None
+        self._authenticated = False
+        self._proof: Proof | None = None
+        self._session_id = b""
+        """The session that Welcome states."""
+        self._number = 0
+        """Number of this handshake among those of the session."""
 
     def hello(self, hello: Hello, payload: bytes) -> Challenge:
         """Checks the peer's version and name, and returns the challenge."""
@@ -224,29 +230,67 @@ class ResponderHandshake:
         self._transcript.add(encode_payload(challenge))
         return challenge
 
-    def proof(self, proof: Proof) -> tuple[Welcome, Agreement]:
-        """Checks the initiator's proof, and returns the answer with the session."""
+    def proof(self, proof: Proof) -> Welcome:
+        """Checks the initiator's proof, and returns the answer.
+
+        The session stays as it is until :meth:`confirm`: the proof may come from a connection that
+        the initiator has given up, and that the network delivers after a later one.
+        """
         assert self._peer is not None
         token = self._authenticate(self._peer.name, proof)
-        session = self._peers.sessions.find(
-            self._peer.name, authenticated=token is not None, session_id=proof.session_id
-        )
-        ended = None
-        resumed = session.can_resume(proof.session_id, proof.received)
-        if not resumed:
-            ended = session.restart(self._random_bytes(SESSION_ID_BYTES))
+        self._authenticated = token is not None
+        self._proof = proof
+        session = self._find_session(proof)
+        session.handshakes += 1
+        self._number = session.handshakes
+        received = 0
+        if session.can_resume(proof.session_id, proof.received):
+            self._session_id, received = session.id, session.received
+        elif proof.session_id and proof.session_id == session.offered_id and not proof.received:
+            # Offered on a connection that ended before the confirmation arrived.
+            self._session_id = session.offered_id
+        else:
+            self._session_id = session.offered_id = self._random_bytes(SESSION_ID_BYTES)
         self._transcript.add(encode_payload(proof))
-        welcome = Welcome(mac=b"", session_id=session.id, received=session.received)
+        welcome = Welcome(mac=b"", session_id=self._session_id, received=received)
         if token is not None:
             mac = self._transcript.mac(token, _RESPONDER_LABEL, welcome)
             welcome = msgspec.structs.replace(welcome, mac=mac)
-        return welcome, Agreement(
+        return welcome
+
+    def confirm(self) -> Agreement:
+        """Resumes the session, or starts the one that was offered: the initiator has agreed."""
+        assert self._peer is not None
+        assert self._proof is not None
+        session = self._find_session(self._proof)
+        if self._number < session.confirmed_handshake:
+            # The initiator has given this connection up and confirmed a later one.
+            raise link_error("link.superseded", "the session continues on another connection")
+        ended = None
+        # The number belongs to the session that the initiator proposed.
+        proposed = self._proof.session_id == self._session_id
+        peer_received = self._proof.received if proposed else 0
+        resumed = session.can_resume(self._session_id, peer_received)
+        if not resumed:
+            if session.offered_id != self._session_id:
+                raise link_error(
+                    "link.resume", "another connection has changed the session since Welcome"
+                )
+            ended = session.restart(self._session_id)
+        session.confirmed_handshake = self._number
+        return Agreement(
             peer=self._peer,
-            authenticated=token is not None,
+            authenticated=self._authenticated,
             session=session,
             resumed=resumed,
             ended=ended,
-            peer_received=proof.received if resumed else 0,
+            peer_received=peer_received,
+        )
+
+    def _find_session(self, proof: Proof) -> Session:
+        assert self._peer is not None
+        return self._peers.sessions.find(
+            self._peer.name, authenticated=self._authenticated, session_id=proof.session_id
         )
 
     def _authenticate(self, name: str, proof: Proof) -> bytes | None:

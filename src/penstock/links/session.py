@@ -64,8 +64,13 @@ class Session:
         self.limits = limits
         self.id = state.session_id
         """Empty until the first handshake."""
-        self.confirmed = bool(self.id)
-        """Whether the peer has shown that it knows this id. Until then nothing was transmitted."""
+        self.offered_id = b""
+        """The id of the next session, as the responder offered it last; the initiator has not
+        confirmed it yet."""
+        self.handshakes = 0
+        """Handshakes that the responder has answered by Welcome."""
+        self.confirmed_handshake = 0
+        """The latest of them that the initiator has confirmed."""
         self.acknowledged = state.acknowledged
         """Last sequence number that the peer acknowledged."""
         self._messages: dict[int, Message] = {}
@@ -213,17 +218,17 @@ class Session:
     def restart(self, session_id: bytes) -> tuple[bytes, tuple[Message, ...]] | None:
         """Starts a new session, and returns id and unacknowledged messages of the one it ends.
 
-        Messages that were enqueued before any session was confirmed were never transmitted: they
-        belong to the new session.
+        Messages that were enqueued without a session were never transmitted: they belong to the
+        new one.
         """
         ended = None
         messages = tuple(self._messages.values())
-        if self.confirmed:
+        if self.id:
             ended = (self.id, messages)
             messages = ()
             self.counters.resets += 1
         self.id = session_id
-        self.confirmed = False
+        self.offered_id = b""
         self.acknowledged = self.transmitted = self.received = self.stored = 0
         self._messages = {}
         self._message_bytes = 0

@@ -44,7 +44,7 @@ class Faults:
     cut: float = 0.0
     """The connection is cut, at any byte of what is under way; both sides notice."""
     half_open: float = 0.0
-    """The same, and only the initiator notices."""
+    """The same, and only the initiator notices; what was under way may arrive any time later."""
     lose_frame: float = 0.0
     """A frame is lost, and the connection goes on: a faulty intermediary."""
     duplicate_frame: float = 0.0
@@ -57,6 +57,8 @@ class Faults:
     """A process is killed and its disk is empty."""
     slow: float = 0.0
     """The application stores nothing in this step."""
+    unread: float = 0.0
+    """The application reads no events in this step; those that it has not read die with it."""
     slice_bytes: int = 1_000
     """Bytes that arrive at a time, at most."""
     delay: float = 0.0
@@ -166,7 +168,10 @@ class Node:
         """Contents that were lost with this node's own state."""
         self.stored: list[tuple[bytes, int, bytes]] = []
         """Session id, sequence number and content of all messages that the application stored."""
+        self.unread: deque[LinkEvent] = deque()
+        """Events that the application has not read."""
         self.waiting: deque[MessageReceived] = deque()
+        """Messages that the application has read and not stored."""
         self.resets: list[bytes] = []
         """Ids of the sessions that ended."""
         self.errors: list[str] = []
@@ -181,6 +186,7 @@ class Node:
         self.session = Session(peer=self.peer, limits=self.options.limits, state=state)
         self.registry = SessionRegistry(limits=self.options.limits, states={self.peer: state})
         self.connections = []
+        self.unread.clear()
         self.waiting.clear()
 
     def random_bytes(self, count: int) -> bytes:
@@ -207,20 +213,25 @@ class Node:
             )
         self.connections.append(made)
 
-    def handle_events(self) -> None:
+    def take_events(self) -> None:
         for connection in self.connections:
-            for event in connection.events():
-                self._handle(event)
+            self.unread += connection.events()
         self.connections = [
             each for each in self.connections if not each.closed or each is self.connections[-1]
         ]
+
+    def read_events(self) -> None:
+        while self.unread:
+            self._handle(self.unread.popleft())
 
     def _handle(self, event: LinkEvent) -> None:
         match event:
             case Established():
                 assert event.authenticated
                 assert event.peer == self.peer
-                assert event.resumed == (event.session_id == self.disk.session_id)
+                # A message that was sent since has stored the id already.
+                known = {event.session_id} if event.resumed else {event.session_id, b""}
+                assert self.disk.session_id in known
                 self.disk.session_id = event.session_id
             case SessionReset():
                 self.resets.append(event.session_id)
@@ -245,6 +256,9 @@ class Node:
 
     def send(self) -> None:
         """The application sends what a reset returned, or a new message."""
+        if not self.streams.id or any(isinstance(each, SessionReset) for each in self.unread):
+            # `Link.send` waits.
+            return
         if self.disk.again:
             message = self.disk.again[0]
         else:
@@ -258,7 +272,9 @@ class Node:
         else:
             self.made += 1
             self.sent.append(message.body)
-        # Stored before it can leave, as `Link.send` does it.
+        # Stored before it can leave, together with the id, as `Link.send` does it.
+        assert self.disk.session_id in {self.streams.id, b""}
+        self.disk.session_id = self.streams.id
         self.disk.outbox[self.streams.sent + 1] = message
         self.streams.enqueue(message)
 
@@ -285,12 +301,15 @@ class Network:
         self.nodes = (self.initiator, self.responder)
         self.pipes: dict[str, Pipe] = {}
         """By the name of the sender; empty without a connection."""
+        self.late: list[tuple[Connection, bytes]] = []
+        """What the initiator sent on connections that it has given up, and has not arrived."""
 
     def step(self, *, sends: bool = True) -> None:
         self.now += self.rng.choice([0.0, 0.01, 0.1, 0.5])
         self._fail()
         if not self.pipes:
             self._connect()
+        self._arrive_late()
         for node in self.nodes:
             if sends and self.rng.random() < 0.5:
                 node.send()
@@ -299,9 +318,22 @@ class Network:
                 node.store()
             for connection in node.connections:
                 connection.tick(self.now)
-            node.handle_events()
+            node.take_events()
+            if self.rng.random() >= self.faults.unread:
+                node.read_events()
         if any(not node.connections or node.connections[-1].closed for node in self.nodes):
             self._end(half_open=False)
+
+    def _arrive_late(self) -> None:
+        if not self.late or self.rng.random() >= 0.3:
+            return
+        connection, data = self.late.pop(self.rng.randrange(len(self.late)))
+        if connection in self.responder.connections:
+            count = self.rng.randint(1, len(data))
+            connection.receive_data(data[:count], self.now)
+            self.responder.take_events()
+            if data[count:]:
+                self.late.append((connection, data[count:]))
 
     def _connect(self) -> None:
         for node in self.nodes:
@@ -318,7 +350,7 @@ class Network:
         if self.rng.random() >= self.faults.delay:
             while pipe.under_way:
                 receiver.connections[-1].receive_data(pipe.read(), self.now)
-            receiver.handle_events()
+            receiver.take_events()
 
     def _fail(self) -> None:
         faults = self.faults
@@ -342,13 +374,17 @@ class Network:
                 pipe = self.pipes[node.name]
                 pipe.write(b"".join(data))
                 pipe.cut()
-                receiver.connections[-1].receive_data(bytes(pipe.under_way), self.now)
+                if half_open and node is self.initiator and pipe.under_way:
+                    self.late.append((receiver.connections[-1], bytes(pipe.under_way)))
+                else:
+                    receiver.connections[-1].receive_data(bytes(pipe.under_way), self.now)
         self.pipes = {}
         for node in self.nodes:
             if node is self.initiator or not half_open:
-                for connection in node.connections:
+                # Not of those before: they are half-open, and what was sent there may still arrive.
+                for connection in node.connections[-1:]:
                     connection.connection_lost()
-            node.handle_events()
+            node.take_events()
 
     def heal(self, steps: int = 3_000) -> None:
         """Stops all faults, and runs until everything has arrived."""
@@ -365,6 +401,7 @@ class Network:
         return all(
             not node.disk.again
             and not node.waiting
+            and not node.unread
             and node.streams.sent == node.streams.acknowledged
             and bool(node.connections)
             and node.connections[-1].state is State.ESTABLISHED
