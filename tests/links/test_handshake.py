@@ -527,9 +527,11 @@ def test_at_the_limit_of_sessions_idle_unauthenticated_ones_make_room() -> None:
     second.cut()
     second.responder_session.enqueue(Message(body=b"must not be lost"))
     assert code(responder_for(joined, "third", None), "responder") == "link.sessions"
-    joined.cut()
+    # Nobody can keep out authenticated peers, whatever names he claims.
     assert established(responder_for(joined, "known", TOKEN), "responder")
-    assert {session.peer for session in joined.peers.sessions} == {"second", "known"}
+    joined.cut()
+    assert established(responder_for(joined, "third", None), "responder")
+    assert {session.peer for session in joined.peers.sessions} == {"second", "third", "known"}
     assert [session.peer for session in joined.peers.sessions.authenticated()] == ["known"]
 
 

@@ -512,6 +512,125 @@ def test_a_message_is_stored_before_it_can_leave() -> None:
     bounded(main())
 
 
+def test_a_message_is_stored_with_the_id_of_the_session_in_which_it_leaves() -> None:
+    async def main() -> None:
+        stored: list[bytes] = []
+        with socket.socket() as free:
+            free.bind(("127.0.0.1", 0))
+            address = TcpAddress("127.0.0.1", free.getsockname()[1])
+        async with client_of(address) as link:
+            early = Message(body=b"early")
+            sending = asyncio.create_task(
+                link.send(early, store=lambda session_id, *_: stored.append(session_id))
+            )
+            await next_of(link, Closed)
+            store = Store()
+            async with server_for(store, address):
+                assert await sending == 1
+                await link.drain()
+                assert stored == [link.session.id]
+                assert link.session.id
+        assert store.bodies == [b"early"]
+
+    bounded(main())
+
+
+def test_drain_does_not_return_before_the_application_knows_of_a_reset() -> None:
+    async def main() -> None:
+        store = Store()
+        store.open.clear()
+        async with server_for(store) as server:
+            address = server.address
+            link = await connect(
+                address, peer="server", options=CLIENT, token=TOKEN, back_off=quick()
+            )
+            await link.send(Message(body=b"1"))
+            await store.wait_for(lambda: any(isinstance(e, MessageReceived) for e in store.events))
+        draining = asyncio.create_task(link.drain())
+        forgetful = Store()
+        async with server_for(forgetful, address):
+            await forgetful.wait_for(lambda: forgetful.events)
+            await asyncio.sleep(0.05)
+            assert not draining.done()
+            reset = await next_of(link, SessionReset)
+            assert reset.unacknowledged == (Message(body=b"1"),)
+            await draining
+            await link.close()
+
+    bounded(main())
+
+
+def test_a_peer_that_returns_while_its_link_is_being_closed_gets_a_new_handler() -> None:
+    async def main() -> None:
+        store = Store()
+        calls: list[Link] = []
+        ends = asyncio.Event()
+
+        async def ends_once(link: Link) -> None:
+            calls.append(link)
+            if len(calls) == 1:
+                await ends.wait()
+            else:
+                await store(link)
+
+        async with server_for(ends_once) as server:
+            assert isinstance(server.address, TcpAddress)
+            async with FaultyProxy(server.address) as proxy, client_of(proxy.address) as former:
+                while not calls:
+                    await asyncio.sleep(0.01)
+                # Half-open: nobody answers the Close of the server.
+                proxy.silent = True
+                ends.set()
+                await asyncio.sleep(0.05)
+                assert former.connected
+                assert calls[0] in server.links
+                # The peer's process was restarted, and connects again meanwhile.
+                async with client_of(server.address) as link:
+                    await next_of(link, Established)
+                    while calls[0] in server.links:
+                        await asyncio.sleep(0.01)
+                    await link.send(Message(body=b"1"))
+                    await link.drain()
+        assert store.bodies == [b"1"]
+
+    bounded(main())
+
+
+def test_a_connection_whose_tls_handshake_ends_after_the_server_was_closed_is_refused(
+    authority: Authority,
+) -> None:
+    async def main() -> None:
+        certificate, key = authority.sign("localhost")
+        tls = ServerTls(certificate=certificate, key=key)
+        server = await serve(LOCAL, Store(), options=SERVER, tokens={"client": TOKEN}, tls=tls)
+        assert isinstance(server.address, TcpAddress)
+        with socket.create_connection(("127.0.0.1", server.address.port)) as sock:
+            sock.setblocking(False)
+            await asyncio.sleep(0.1)  # the server accepts it
+            closing = asyncio.create_task(server.close())
+            await asyncio.sleep(0.05)
+            context = ClientTls(authorities=authority.path).context()
+            reader, writer = await asyncio.open_connection(
+                sock=sock, ssl=context, server_hostname="localhost"
+            )
+            assert await read_to_end(reader) == b""
+            writer.transport.abort()
+            await closing
+
+    bounded(main())
+
+
+@pytest.mark.parametrize("address", [TcpAddress("a" * 70, 1), TcpAddress("127.0.0.1", 1 << 16)])
+def test_an_address_that_cannot_exist_is_reported(address: TcpAddress) -> None:
+    async def main() -> None:
+        async with client_of(address) as link:
+            closed = await next_of(link, Closed)
+            assert closed.error is not None
+            assert closed.error.code == "link.unreachable"
+
+    bounded(main())
+
+
 def test_a_closed_link_says_so_to_whoever_waits() -> None:
     async def main() -> None:
         async with server_for(Store()) as server:

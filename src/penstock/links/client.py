@@ -105,7 +105,9 @@ class _ClientLink(Link):
             try:
                 async with asyncio.timeout(self._options.handshake_seconds):
                     protocol = await self._open()
-            except OSError as problem:  # TimeoutError and SSLError are OSErrors, too
+            # TimeoutError and SSLError are OSErrors, too. The others are about a host that cannot
+            # be encoded as a domain name, and a port out of range.
+            except (OSError, UnicodeError, OverflowError) as problem:
                 reason = str(problem) or type(problem).__name__
                 self._fail(f"{self._address}: {reason}")
             else:

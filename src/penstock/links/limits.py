@@ -85,11 +85,13 @@ class LinkLimits:
     alone in the window may be longer."""
 
     sessions: int = 1_000
-    """Sessions of a server. At the limit, a session of an unauthenticated peer that is neither
-    connected nor has messages waiting makes room; if there is none, the new peer is refused."""
+    """Sessions of a server with unauthenticated peers; those of others are bounded by their tokens.
+    At the limit, a session that is neither connected nor has messages waiting makes room; if there
+    is none, the new peer is refused."""
 
     connections: int = 1_000
-    """Connections of a server at once, in handshakes or established. Further ones are closed."""
+    """Connections of a server at once, in handshakes or established. Further ones are closed. A
+    connection counts from the end of its TLS handshake, which ``handshake_seconds`` bounds."""
 
     def __post_init__(self) -> None:
         for field in fields(self):

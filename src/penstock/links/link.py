@@ -25,7 +25,7 @@ from penstock.links.session import Session
 __all__ = ["Link", "StoreMessage"]
 
 StoreMessage = Callable[[bytes, int, Message], None]
-"""Stores a message before it is sent: session id (empty before the first), sequence number, it."""
+"""Stores a message before it is sent: session id, sequence number, the message."""
 
 
 class Link:
@@ -91,14 +91,17 @@ class Link:
         """Sends a message, and returns its sequence number.
 
         Waits while the send buffer is full, and after a :class:`SessionReset` until the application
-        has received it. Messages of concurrent callers are sent in the order of their calls.
+        has received it; with ``store`` also until there is a session. Messages of concurrent
+        callers are sent in the order of their calls.
 
         Parameters
         ----------
         message
             What to send; it stays in the send buffer until the peer acknowledges it.
         store
-            Called before the message can leave, for applications that resume after a restart.
+            Called before the message can leave, for applications that resume after a restart. It
+            stores the session's id with the message: an application that was killed and did not
+            know in which session a message left would send it again in another.
 
         Raises
         ------
@@ -109,7 +112,7 @@ class Link:
         async with self._send_lock:
             while True:
                 self._check_open()
-                if not self._unread_resets:
+                if not self._unread_resets and (store is None or self._session.id):
                     if self._session.has_room(message):
                         break
                     self._session.sender_waits = True
@@ -150,8 +153,12 @@ class Link:
         self._wake()
 
     async def drain(self) -> None:
-        """Waits until the peer has acknowledged everything that was sent."""
-        while self._session.sent > self._session.acknowledged:
+        """Waits until the peer has acknowledged everything that was sent.
+
+        After a :class:`SessionReset` it waits until the application has received that: it returns
+        messages that were not acknowledged.
+        """
+        while self._unread_resets or self._session.sent > self._session.acknowledged:
             self._check_open()
             await self._wait()
 
@@ -160,8 +167,8 @@ class Link:
         self._closed = True
         self._events.clear()
         self._notify()
-        protocol = self._protocol
-        if protocol is not None:
+        # The peer may connect again while its former connection is being closed.
+        while (protocol := self._protocol) is not None:
             protocol.close()
             await protocol.finished.wait()
         self._session.forget_unstored()
@@ -173,7 +180,9 @@ class Link:
         self._adopt(protocol)
         for event in events:
             self._deliver(event)
-        if self._unread_resets >= UNREAD_RESETS:
+        if self._closed:
+            protocol.close()
+        elif self._unread_resets >= UNREAD_RESETS:
             # None of the messages of this session was kept, so the peer sends them again.
             protocol.close()
             self._session.forget_unstored()

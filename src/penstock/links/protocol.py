@@ -47,7 +47,7 @@ class LinkProtocol(asyncio.BufferedProtocol):
         self._options = options
         self._loop = asyncio.get_running_loop()
         self._transport: asyncio.Transport | None = None
-        self._input = memoryview(bytearray(INPUT_BYTES))
+        self._input = memoryview(b"")
         self._paused = False
         self._timer: asyncio.TimerHandle | None = None
         self._timer_at = 0.0
@@ -66,6 +66,8 @@ class LinkProtocol(asyncio.BufferedProtocol):
         self._transport.set_write_buffer_limits(high=OUTPUT_BYTES)
         _set_socket_options(transport.get_extra_info("socket"))
         self.connection = self._owner.make_connection(self, transport, self._loop.time())
+        # Only now: a peer that has not finished the TLS handshake must not cost a buffer.
+        self._input = memoryview(bytearray(INPUT_BYTES))
         if self.connection is None:
             self._transport.abort()
         else:

@@ -91,6 +91,7 @@ class Server:
         self._protocols: set[LinkProtocol] = set()
         self._links: dict[Session, Link] = {}
         self._tasks: dict[Link, asyncio.Task[None]] = {}
+        self._closing = False
         self.refused: dict[str, int] = {}
         """Connections that ended before they had a link, by error code; ``connections`` counts
         those above the limit."""
@@ -137,6 +138,7 @@ class Server:
 
     async def close(self) -> None:
         """Stops listening, closes all links, and waits for their handlers."""
+        self._closing = True
         if self._server is not None:
             self._server.close()
         protocols = list(self._protocols)
@@ -166,6 +168,9 @@ class Server:
     ) -> Connection | None:
         """Returns the core of a new connection, or ``None`` if there are too many."""
         del transport  # the channel binding is that of the server's own certificate
+        if self._closing:
+            # Its TLS handshake has ended only now.
+            return None
         if len(self._protocols) >= self._options.limits.connections:
             self._count_refused("connections")
             return None

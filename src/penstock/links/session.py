@@ -25,7 +25,8 @@ class SessionState:
     """
 
     session_id: bytes
-    """As in :class:`~penstock.links.Established`; empty if no session was established."""
+    """The last id that ``store`` of ``Link.send``, :class:`~penstock.links.MessageReceived` or
+    :class:`~penstock.links.Established` had; empty if there was none."""
 
     acknowledged: int = 0
     """Last own message that the peer acknowledged; an older number than the last is harmless."""

@@ -16,6 +16,8 @@ class SessionRegistry:
 
     Authenticated and unauthenticated peers of one name have different sessions, so that nobody can
     take over a session by claiming a name. A session with unacknowledged messages is never removed.
+    The limit is that of unauthenticated peers: the others are bounded by the tokens, and nobody
+    can keep them out by claiming many names.
     """
 
     def __init__(
@@ -46,17 +48,19 @@ class SessionRegistry:
         key = (peer, authenticated)
         session = self._sessions.get(key)
         if session is None:
-            self._make_room()
+            if not authenticated:
+                self._make_room()
             session = self._sessions[key] = Session(peer=peer, limits=self._limits)
         elif not authenticated and session.attached and session.id != session_id:
             raise link_error("link.peer-name", f"an unauthenticated peer {peer!r} is connected")
         return session
 
     def _make_room(self) -> None:
-        if len(self._sessions) < self._limits.sessions:
+        unauthenticated = [(key, each) for key, each in self._sessions.items() if not key[1]]
+        if len(unauthenticated) < self._limits.sessions:
             return
-        for key, session in self._sessions.items():
-            if not key[1] and not session.attached and not session.unacknowledged_bytes:
+        for key, session in unauthenticated:
+            if not session.attached and not session.unacknowledged_bytes:
                 del self._sessions[key]
                 return
-        raise link_error("link.sessions", f"there are {len(self._sessions)} sessions")
+        raise link_error("link.sessions", f"there are {len(unauthenticated)} sessions")

@@ -57,8 +57,14 @@ class FaultyProxy:
                 out.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 1 << 16)
                 out.setblocking(False)
                 target = (self.target.host, self.target.port)
-                await asyncio.get_running_loop().sock_connect(out, target)
-                other_reader, other_writer = await asyncio.open_connection(sock=out, limit=1 << 16)
+                try:
+                    await asyncio.get_running_loop().sock_connect(out, target)
+                    other_reader, other_writer = await asyncio.open_connection(
+                        sock=out, limit=1 << 16
+                    )
+                except BaseException:
+                    out.close()
+                    raise
                 writers.append(other_writer)
                 forward = asyncio.create_task(self._forward(reader, other_writer))
                 back = asyncio.create_task(self._forward(other_reader, writer))
