@@ -54,7 +54,8 @@ def java_says(monkeypatch: pytest.MonkeyPatch, stderr: str) -> None:
 
 def test_every_component_is_checked_once() -> None:
     parts = [each.part for each in doctor.examine()]
-    assert parts == ["Python", "native core", "lxml", "pyarrow", "deltalake", "Spark", "Java"]
+    required = ["Python", "native core", "lxml", "pyarrow"]
+    assert parts == [*required, "deltalake", "Spark", "Java", "msgspec", "uvloop"]
 
 
 def test_json_and_text_agree() -> None:
@@ -132,9 +133,17 @@ def test_missing_java_comes_with_advice(monkeypatch: pytest.MonkeyPatch, tmp_pat
     assert "apt install openjdk-17" in done.out
 
 
-@pytest.mark.parametrize(("part", "package"), [("Spark", "pyspark"), ("deltalake", "deltalake")])
-def test_without_the_spark_extra_the_advice_names_it(
-    monkeypatch: pytest.MonkeyPatch, part: str, package: str
+@pytest.mark.parametrize(
+    ("part", "package", "extra"),
+    [
+        ("Spark", "pyspark", "spark"),
+        ("deltalake", "deltalake", "spark"),
+        ("msgspec", "msgspec", "links"),
+        ("uvloop", "uvloop", "links"),
+    ],
+)
+def test_without_an_extra_the_advice_names_it(
+    monkeypatch: pytest.MonkeyPatch, part: str, package: str, extra: str
 ) -> None:
     version = importlib.metadata.version
 
@@ -147,4 +156,4 @@ def test_without_the_spark_extra_the_advice_names_it(
     assert finding(part).state is State.ABSENT
     done = penstock("doctor")
     assert done.code == 0, "the matcher does not need it"
-    assert "pip install 'penstock[spark]'" in done.out
+    assert f"pip install 'penstock[{extra}]'" in done.out

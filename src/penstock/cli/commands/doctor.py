@@ -47,6 +47,10 @@ _MARKS = {
     State.MISSING: ("MISSING", "bold red"),
 }
 
+_SPARK_ADVICE = "needed only by workspaces and the pipeline: pip install 'penstock[spark]'"
+_LINKS_ADVICE = "needed only by links between routers: pip install 'penstock[links]'"
+_UVLOOP_ADVICE = "makes links between routers faster, not on Windows: pip install 'penstock[links]'"
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Finding:
@@ -82,9 +86,11 @@ def examine() -> tuple[Finding, ...]:
         _native(),
         _package("lxml"),
         _package("pyarrow"),
-        _spark_extra_package("deltalake", "deltalake"),
-        _spark_extra_package("Spark", "pyspark"),
+        _extra_package("deltalake", "deltalake", _SPARK_ADVICE),
+        _extra_package("Spark", "pyspark", _SPARK_ADVICE),
         java(),
+        _extra_package("msgspec", "msgspec", _LINKS_ADVICE),
+        _extra_package("uvloop", "uvloop", _UVLOOP_ADVICE),
     )
 
 
@@ -209,13 +215,12 @@ def java() -> Finding:
     return Finding(part="Java", state=State.OK, version=version)
 
 
-def _spark_extra_package(part: str, package: str) -> Finding:
+def _extra_package(part: str, package: str, advice: str) -> Finding:
     import importlib.metadata
 
     # Not imported, unlike the required packages: importing Spark takes a second.
     try:
         version = importlib.metadata.version(package)
     except importlib.metadata.PackageNotFoundError:
-        advice = "needed only by workspaces and the pipeline: pip install 'penstock[spark]'"
         return Finding(part=part, state=State.ABSENT, detail="not installed", advice=advice)
     return Finding(part=part, state=State.OK, version=version)
