@@ -459,10 +459,67 @@ def test_a_delayed_confirmation_of_an_abandoned_connection_changes_nothing() -> 
     [closed] = late.events()
     assert isinstance(closed, Closed)
     assert closed.error is not None
-    assert closed.error.code == "link.resume"
+    assert closed.error.code == "link.superseded"
     assert late.session is None
     send(joined, b"2")
     assert received(joined) == [b"1", b"2"]
+
+
+def test_a_delayed_proof_between_welcome_and_confirmation_does_not_void_the_offer() -> None:
+    joined = Joined()
+    late, proof = delayed_proof(joined)
+    joined.connect()
+    for _ in range(2):
+        joined.responder.receive_data(b"".join(joined.initiator.data_to_send(NOW, 1)), NOW)
+        joined.initiator.receive_data(b"".join(joined.responder.data_to_send(NOW, 1)), NOW)
+    assert joined.responder.state is State.AWAIT_CONFIRMATION
+    late.receive_data(proof, NOW)
+    send(joined, b"1")
+    assert received(joined) == [b"1"]
+
+
+def test_a_delayed_confirmation_does_not_supersede_a_later_connection() -> None:
+    joined = Joined()
+    send(joined, b"1")
+    joined.cut()
+    joined.connect()
+    for _ in range(2):
+        joined.responder.receive_data(b"".join(joined.initiator.data_to_send(NOW, 1)), NOW)
+        joined.initiator.receive_data(b"".join(joined.responder.data_to_send(NOW, 1)), NOW)
+    former, confirmation = joined.responder, b"".join(joined.initiator.data_to_send(NOW, 1))
+    joined.initiator.connection_lost()
+    joined.connect()
+    joined.carry()
+    former.receive_data(confirmation, NOW)
+    [closed] = former.events()
+    assert isinstance(closed, Closed)
+    assert closed.error is not None
+    assert closed.error.code == "link.superseded"
+    assert joined.responder.state is State.ESTABLISHED
+
+
+def test_the_offers_of_new_sessions_are_bounded() -> None:
+    joined = Joined()
+    joined.carry()
+    joined.cut()
+    session = joined.responder_session
+    joined.session.restart(b"")
+    made = []
+    for _ in range(20):
+        joined.connect()
+        late, proof = delayed_proof(joined)
+        late.receive_data(proof, NOW)
+        made.append(late)
+    assert len(session.offered) == 8
+    made[0].receive_data(encode_control(Acknowledge(sequence=0)), NOW)
+    [closed] = made[0].events()
+    assert isinstance(closed, Closed)
+    assert closed.error is not None
+    assert closed.error.code == "link.resume"
+    joined.connect()
+    send(joined, b"1")
+    assert received(joined)[-1] == b"1"
+    assert not session.offered
 
 
 @pytest.mark.parametrize("confirmed_late", [False, True])

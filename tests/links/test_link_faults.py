@@ -76,8 +76,8 @@ def test_every_message_is_stored_exactly_once_and_in_order(name: str, seed: int)
     begun = {session_id for node in network.nodes for session_id, *_ in node.stored}
     for node in network.nodes:
         other = network.responder if node is network.initiator else network.initiator
-        # Who is killed in the middle of the first handshake has not stored its session, and the
-        # other side sees a reset of a session in which nothing has happened.
+        # Who is killed before its application has read that a session was established does not
+        # know it, and the other side sees a reset of a session in which nothing was stored.
         assert not begun.intersection(node.resets)
         assert "kills" in name or "everything" in name or not node.resets
         assert [content for _, _, content in node.stored] == other.sent

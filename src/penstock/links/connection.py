@@ -555,7 +555,7 @@ class Connection:
         problem = None
         if frame.code:
             problem = link_error(
-                "link.refused", f"the peer's reason: {frame.message} [{frame.code}]"
+                "link.refused", f"the peer's reason: {frame.message!r} [{frame.code}]"
             )
         self._close(problem, frame.code)
 

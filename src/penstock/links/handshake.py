@@ -246,11 +246,13 @@ class ResponderHandshake:
         received = 0
         if session.can_resume(proof.session_id, proof.received):
             self._session_id, received = session.id, session.received
-        elif proof.session_id and proof.session_id == session.offered_id and not proof.received:
-            # Offered on a connection that ended before the confirmation arrived.
-            self._session_id = session.offered_id
         else:
-            self._session_id = session.offered_id = self._random_bytes(SESSION_ID_BYTES)
+            # An offer is repeated if its connection ended before the confirmation arrived.
+            repeated = proof.session_id in session.offered and not proof.received
+            self._session_id = (
+                proof.session_id if repeated else self._random_bytes(SESSION_ID_BYTES)
+            )
+            session.offer(self._session_id, self._number)
         self._transcript.add(encode_payload(proof))
         welcome = Welcome(mac=b"", session_id=self._session_id, received=received)
         if token is not None:
@@ -272,12 +274,12 @@ class ResponderHandshake:
         peer_received = self._proof.received if proposed else 0
         resumed = session.can_resume(self._session_id, peer_received)
         if not resumed:
-            if session.offered_id != self._session_id:
+            if self._session_id not in session.offered:
                 raise link_error(
                     "link.resume", "another connection has changed the session since Welcome"
                 )
             ended = session.restart(self._session_id)
-        session.confirmed_handshake = self._number
+        session.confirm(self._number)
         return Agreement(
             peer=self._peer,
             authenticated=self._authenticated,

@@ -50,6 +50,10 @@ STATUS_EVENTS: Final[int] = 64
 """Events about connections (established, closed) that wait for the application. Past this, the
 oldest of them is discarded and counted; messages and resets never are."""
 
+OFFERED_SESSIONS: Final[int] = 8
+"""New sessions that a server has offered to a peer, who has confirmed none of them. More than one
+are due to handshakes that the network delivers late; past this, the oldest offer is void."""
+
 UNREAD_RESETS: Final[int] = 2
 """Resets that wait for the application. Each ended session may leave a window of messages that the
 application has not received, so at this limit connections are closed until it reads on."""

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from penstock.links.counters import LinkCounters
 from penstock.links.frames import SESSION_ID_BYTES
-from penstock.links.limits import LinkLimits
+from penstock.links.limits import OFFERED_SESSIONS, LinkLimits
 from penstock.links.link_errors import link_error
 from penstock.links.message import Message
 
@@ -65,9 +65,9 @@ class Session:
         self.limits = limits
         self.id = state.session_id
         """Empty until the first handshake."""
-        self.offered_id = b""
-        """The id of the next session, as the responder offered it last; the initiator has not
-        confirmed it yet."""
+        self.offered: dict[bytes, int] = {}
+        """Ids of new sessions that the responder has offered and the initiator has not confirmed,
+        each with the number of the last handshake that offered it."""
         self.handshakes = 0
         """Handshakes that the responder has answered by Welcome."""
         self.confirmed_handshake = 0
@@ -229,7 +229,6 @@ class Session:
             messages = ()
             self.counters.resets += 1
         self.id = session_id
-        self.offered_id = b""
         self.acknowledged = self.transmitted = self.received = self.stored = 0
         self._messages = {}
         self._message_bytes = 0
@@ -238,6 +237,20 @@ class Session:
         for message in messages:
             self._append(message)
         return ended
+
+    def offer(self, session_id: bytes, handshake: int) -> None:
+        """Notes that a handshake has offered a new session."""
+        self.offered.pop(session_id, None)
+        self.offered[session_id] = handshake
+        if len(self.offered) > OFFERED_SESSIONS:
+            del self.offered[next(iter(self.offered))]
+
+    def confirm(self, handshake: int) -> None:
+        """The initiator has confirmed a handshake, so the offers of earlier ones are void."""
+        self.confirmed_handshake = handshake
+        later = {each: number for each, number in self.offered.items() if number > handshake}
+        later.pop(self.id, None)
+        self.offered = later
 
     def forget_unstored(self) -> None:
         """Forgets the messages that the application did not acknowledge: the peer sends them again.
