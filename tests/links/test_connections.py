@@ -376,6 +376,7 @@ def test_a_graceful_close_is_no_error_on_either_side() -> None:
         (start(1, 2) + body_prefix(0), "link.frame-payload"),
         (start(1, 2) + start(2, 0), "link.unexpected-frame"),
         (start(1, 1, checksum=7) + body_prefix(1) + b"a", "link.checksum"),
+        (start(1, 0, checksum=Message(kind=1).checksum()), "link.checksum"),
         (encode_control(Acknowledge(sequence=1)), "link.acknowledgement"),
         (PREFIX.pack(65, FrameType.BODY), "link.frame-bytes"),
     ],

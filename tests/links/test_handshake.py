@@ -24,6 +24,7 @@ from penstock.links.frames import (
     PREFIX,
     Acknowledge,
     Challenge,
+    Close,
     FrameType,
     Hello,
     Proof,
@@ -210,6 +211,29 @@ def test_another_version_is_named_whatever_the_rest_of_its_introduction(
     assert code(joined, "responder") == "link.version"
 
 
+def test_a_peer_cannot_ask_for_a_frame_for_each_byte() -> None:
+    joined = Joined()
+    data = b"".join(joined.initiator.data_to_send(NOW, 1))
+    hello = decode_control(frames_in(data, joined.initiator_options)[0])
+    assert isinstance(hello, Hello)
+    frame = encode_control(msgspec.structs.replace(hello, frame_bytes=1))
+    joined.responder.receive_data(PREAMBLE + frame, NOW)
+    joined.carry()
+    assert code(joined, "responder") == "link.frame-payload"
+
+
+def test_the_reason_of_a_peer_is_quoted() -> None:
+    """It may end up in logs and terminals."""
+    joined = Joined()
+    joined.carry()
+    close = Close(code="link.lost", message="\x1b[2J\nforged line")
+    joined.initiator.receive_data(encode_control(close), NOW)
+    [closed] = joined.initiator.events()
+    assert isinstance(closed, Closed)
+    assert closed.error is not None
+    assert closed.error.message.isprintable()
+
+
 def test_the_initiator_checks_the_version_too() -> None:
     joined = Joined()
     joined.responder.receive_data(b"".join(joined.initiator.data_to_send(NOW, 1)), NOW)
@@ -235,7 +259,8 @@ def test_the_initiator_checks_the_version_too() -> None:
         lambda: LinkOptions(name="a", handshake_seconds=float("nan")),
         lambda: LinkOptions(name="a", heartbeat_timeout_seconds=0.1),
         lambda: LinkOptions(name="a", slow_consumer="drop"),  # type: ignore[arg-type]
-        lambda: LinkLimits(frame_bytes=0),
+        lambda: LinkLimits(chunk_bytes=0),
+        lambda: LinkLimits(frame_bytes=63),
         lambda: LinkLimits(header_bytes=2, message_bytes=1),
         lambda: SessionState(session_id=b"short"),
         lambda: SessionState(session_id=b"", stored=1),

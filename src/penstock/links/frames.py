@@ -24,6 +24,7 @@ from penstock.links.limits import (
     CAPABILITIES,
     CAPABILITY_CHARACTERS,
     CLOSE_CHARACTERS,
+    FRAME_BYTES_MIN,
     HEARTBEAT_TIMEOUT_MS_MAX,
     HEARTBEAT_TIMEOUT_MS_MIN,
     NAME_CHARACTERS,
@@ -91,7 +92,7 @@ class Introduction(_Control, frozen=True, kw_only=True):
     heartbeat_timeout_ms: Annotated[
         int, msgspec.Meta(ge=HEARTBEAT_TIMEOUT_MS_MIN, le=HEARTBEAT_TIMEOUT_MS_MAX)
     ]
-    frame_bytes: _Count
+    frame_bytes: Annotated[int, msgspec.Meta(ge=FRAME_BYTES_MIN, le=(1 << 40) - 1)]
     header_bytes: _Count
     message_bytes: _Count
     window_messages: _Count

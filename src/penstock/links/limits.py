@@ -39,6 +39,9 @@ it can make this side send heartbeats."""
 HEARTBEAT_TIMEOUT_MS_MAX: Final[int] = 3_600_000
 """The longest heartbeat time-out, in milliseconds."""
 
+FRAME_BYTES_MIN: Final[int] = 64
+"""The least ``frame_bytes`` of a side: a peer must not make this side send a frame for each byte."""
+
 INPUT_BYTES: Final[int] = 64 * KIB
 """Bytes that the driver reads at a time, into one buffer for each connection."""
 
@@ -105,5 +108,7 @@ class LinkLimits:
                     "link.option",
                     f"the limit {field.name} must be a positive integer below 2**40, not {value!r}",
                 )
+        if self.frame_bytes < FRAME_BYTES_MIN:
+            raise error("link.option", f"the limit frame_bytes is less than {FRAME_BYTES_MIN}")
         if self.header_bytes > self.message_bytes:
             raise error("link.option", "the limit header_bytes is more than message_bytes")

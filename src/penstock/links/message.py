@@ -34,5 +34,5 @@ class Message:
         return len(self.header) + len(self.body)
 
     def checksum(self) -> int:
-        """CRC-32 of header and body."""
-        return zlib.crc32(self.body, zlib.crc32(self.header))
+        """CRC-32 of kind, header and body."""
+        return zlib.crc32(self.body, zlib.crc32(self.header, zlib.crc32(bytes((self.kind,)))))
