@@ -631,6 +631,32 @@ def test_an_address_that_cannot_exist_is_reported(address: TcpAddress) -> None:
     bounded(main())
 
 
+def test_messages_of_an_authenticated_peer_stay_authenticated_when_it_has_gone() -> None:
+    async def main() -> None:
+        seen = asyncio.Event()
+        found: list[tuple[bool, bool]] = []
+
+        async def reads_late(link: Link) -> None:
+            assert link.authenticated
+            await seen.wait()
+            while link.connected:
+                await asyncio.sleep(0.01)
+            await next_of(link, MessageReceived)
+            found.append((link.connected, link.authenticated))
+
+        async with server_for(reads_late) as server:
+            async with client_of(server.address) as link:
+                await link.send(Message(body=b"1"))
+                while not (server.links and server.links[0].session.received):
+                    await asyncio.sleep(0.01)
+                seen.set()
+            while not found:
+                await asyncio.sleep(0.01)
+        assert found == [(False, True)]
+
+    bounded(main())
+
+
 def test_a_closed_link_says_so_to_whoever_waits() -> None:
     async def main() -> None:
         async with server_for(Store()) as server:
@@ -781,8 +807,48 @@ def test_hostile_bytes_end_the_connection_and_are_counted(data: bytes, code: str
     bounded(main())
 
 
-def test_slow_handshakes_time_out_and_do_not_keep_others_out() -> None:
-    patient = options("server", handshake_seconds=0.3, limits=LinkLimits(connections=5))
+def test_connections_in_handshakes_make_room_and_established_ones_do_not() -> None:
+    full = options("server", handshake_seconds=1_000.0, limits=LinkLimits(connections=3))
+
+    async def main() -> None:
+        async with server_for(Store(), options=full) as server:
+            assert isinstance(server.address, TcpAddress)
+            port = server.address.port
+            silent = [await asyncio.open_connection("127.0.0.1", port) for _ in range(3)]
+            async with client_of(server.address) as link:
+                await next_of(link, Established)
+                silent += [await asyncio.open_connection("127.0.0.1", port) for _ in range(9)]
+                for reader, writer in silent[:-2]:
+                    await read_to_end(reader)
+                    writer.close()
+                assert server.refused["connections"] == 10
+                assert len(server._protocols) == 3
+                await link.send(Message(body=b"1"))
+                await link.drain()
+                assert link.counters().connections == 1
+            for _, writer in silent[-2:]:
+                writer.close()
+
+    bounded(main())
+
+
+def test_more_connections_than_the_limit_are_closed() -> None:
+    async def main() -> None:
+        store = Store()
+        one = options("server", limits=LinkLimits(connections=1))
+        async with server_for(store, options=one) as server, client_of(server.address):
+            await store.wait_for(lambda: store.events)
+            assert isinstance(server.address, TcpAddress)
+            reader, writer = await asyncio.open_connection("127.0.0.1", server.address.port)
+            assert await read_to_end(reader) == b""
+            writer.close()
+            assert server.refused == {"connections": 1}
+
+    bounded(main())
+
+
+def test_slow_handshakes_time_out() -> None:
+    patient = options("server", handshake_seconds=0.3)
 
     async def main() -> None:
         async with server_for(Store(), options=patient) as server:
@@ -790,10 +856,6 @@ def test_slow_handshakes_time_out_and_do_not_keep_others_out() -> None:
             opened = [
                 await asyncio.open_connection("127.0.0.1", server.address.port) for _ in range(5)
             ]
-            # The sixth is closed at once, without an answer.
-            reader, sixth = await asyncio.open_connection("127.0.0.1", server.address.port)
-            assert await read_to_end(reader) == b""
-            assert server.refused == {"connections": 1}
             for byte in PREAMBLE[:-1]:
                 for _, writer in opened:
                     if not writer.is_closing():
@@ -802,7 +864,6 @@ def test_slow_handshakes_time_out_and_do_not_keep_others_out() -> None:
             for reader, writer in opened:
                 await read_to_end(reader)
                 writer.close()
-            sixth.close()
             assert server.refused["link.handshake-timeout"] == 5
             async with client_of(server.address) as link:
                 await next_of(link, Established)

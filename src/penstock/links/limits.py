@@ -97,8 +97,9 @@ class LinkLimits:
     is none, the new peer is refused."""
 
     connections: int = 1_000
-    """Connections of a server at once, in handshakes or established. Further ones are closed. A
-    connection counts from the end of its TLS handshake, which ``handshake_seconds`` bounds."""
+    """Connections of a server at once, in handshakes or established. At the limit, a new one
+    replaces the oldest in a handshake, or is closed if there is none. A connection counts from the
+    end of its TLS handshake, for which ``handshake_seconds`` is the time-out."""
 
     def __post_init__(self) -> None:
         for field in fields(self):

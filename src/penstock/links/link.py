@@ -41,6 +41,7 @@ class Link:
         self._options = options
         self._protocol: LinkProtocol | None = None
         self._established: Established | None = None
+        self._authenticated = False
         self._events: deque[LinkEvent] = deque()
         self._status_events = 0
         self._unread_resets = 0
@@ -64,8 +65,12 @@ class Link:
 
     @property
     def authenticated(self) -> bool:
-        """Whether a connection is established and both sides proved that they know the token."""
-        return self._established is not None and self._established.authenticated
+        """Whether both sides proved that they know the token.
+
+        The same for all connections and messages of a link, so it also holds for messages that are
+        read after the connection has ended; false before the first connection.
+        """
+        return self._authenticated
 
     @property
     def session(self) -> Session:
@@ -217,6 +222,7 @@ class Link:
         match event:
             case Established():
                 self._established = event
+                self._authenticated = event.authenticated
             case Closed():
                 self._established = None
             case SessionReset() if self._unread_resets >= UNREAD_RESETS:

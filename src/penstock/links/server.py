@@ -88,13 +88,14 @@ class Server:
         self._tls = tls
         self._channel_binding = b"" if tls is None else tls.channel_binding()
         self._server: asyncio.Server | None = None
-        self._protocols: set[LinkProtocol] = set()
+        self._protocols: dict[LinkProtocol, None] = {}
+        """Open connections, the oldest first."""
         self._links: dict[Session, Link] = {}
         self._tasks: dict[Link, asyncio.Task[None]] = {}
         self._closing = False
         self.refused: dict[str, int] = {}
         """Connections that ended before they had a link, by error code; ``connections`` counts
-        those above the limit."""
+        those that were closed because of the limit."""
         self.address: Address = TcpAddress("", 0)
         """Where the server listens, with the port that it got."""
 
@@ -173,8 +174,9 @@ class Server:
             return None
         if len(self._protocols) >= self._options.limits.connections:
             self._count_refused("connections")
-            return None
-        self._protocols.add(protocol)
+            if not self._make_room():
+                return None
+        self._protocols[protocol] = None
         return Connection.responder(
             options=self._options,
             peers=self._peers,
@@ -182,6 +184,16 @@ class Server:
             random_bytes=os.urandom,
             channel_binding=self._channel_binding,
         )
+
+    def _make_room(self) -> bool:
+        """Ends the oldest connection in a handshake: whoever opens many and says nothing keeps out
+        nobody whose handshake takes only its round trips."""
+        for protocol in self._protocols:
+            if protocol.connection is None or protocol.connection.session is None:
+                del self._protocols[protocol]
+                protocol.abort()
+                return True
+        return False
 
     def _count_refused(self, code: str) -> None:
         self.refused[code] = self.refused.get(code, 0) + 1
@@ -202,7 +214,7 @@ class Server:
 
     def ended(self, protocol: LinkProtocol) -> None:
         """A transport is gone."""
-        self._protocols.discard(protocol)
+        self._protocols.pop(protocol, None)
         session = None if protocol.connection is None else protocol.connection.session
         if session is not None and session in self._links:
             self._links[session].ended(protocol)
