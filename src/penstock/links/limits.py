@@ -40,7 +40,7 @@ HEARTBEAT_TIMEOUT_MS_MAX: Final[int] = 3_600_000
 """The longest heartbeat time-out, in milliseconds."""
 
 FRAME_BYTES_MIN: Final[int] = 64
-"""The least ``frame_bytes`` of a side: a peer must not make the other send a frame for each byte."""
+"""The least ``frame_bytes`` of a side: a peer must not ask for a frame for each byte."""
 
 INPUT_BYTES: Final[int] = 64 * KIB
 """Bytes that the driver reads at a time, into one buffer for each connection."""
