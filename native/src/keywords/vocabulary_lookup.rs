@@ -71,7 +71,7 @@ impl<'e, 's, S> VocabularyLookup<'e, 's, S> {
 
 impl<S> TokenVisitor for VocabularyLookup<'_, '_, S> {
     fn token(&mut self, at: usize, word: &[u8]) {
-        self.tokens_at(at, word, &[(0, word.len())]);
+        self.tokens_at(&[at], word, &[(0, word.len())]);
     }
 
     #[cold]
@@ -81,21 +81,35 @@ impl<S> TokenVisitor for VocabularyLookup<'_, '_, S> {
 
     #[inline(always)]
     fn tokens(&mut self, text: &[u8], ranges: &[(usize, usize)]) {
-        self.tokens_at(0, text, ranges);
+        let tokens = ranges.iter().map(|&range| (range.0, range));
+        self.enqueue(text, tokens);
     }
 
     #[inline(always)]
-    fn tokens_at(&mut self, at: usize, text: &[u8], ranges: &[(usize, usize)]) {
-        if self.queue.count + ranges.len() > QUEUE_MAX {
+    fn tokens_at(&mut self, offsets: &[usize], text: &[u8], ranges: &[(usize, usize)]) {
+        let tokens = offsets.iter().copied().zip(ranges.iter().copied());
+        self.enqueue(text, tokens);
+    }
+}
+
+impl<S> VocabularyLookup<'_, '_, S> {
+    /// Enqueues ranges of `text`, with their offsets.
+    #[inline(always)]
+    fn enqueue(
+        &mut self,
+        text: &[u8],
+        tokens: impl ExactSizeIterator<Item = (usize, (usize, usize))>,
+    ) {
+        if self.queue.count + tokens.len() > QUEUE_MAX {
             self.resolve();
         }
         let queue = &mut *self.queue;
         let keys = &mut queue.keys[queue.count..];
         let offsets = &mut queue.offsets[queue.count..];
-        queue.count += ranges.len();
-        for ((key, offset), &(start, end)) in keys.iter_mut().zip(offsets).zip(ranges) {
+        queue.count += tokens.len();
+        for ((key, offset), (at, (start, end))) in keys.iter_mut().zip(offsets).zip(tokens) {
             *key = Key::within(text, start, end);
-            *offset = (at + start) as u32;
+            *offset = at as u32;
             if end - start > SHORT_BYTES_MAX {
                 queue.long.push(&text[start..end]);
             }

@@ -5,6 +5,7 @@ pub(crate) mod case_folding;
 #[cfg(target_arch = "x86_64")]
 mod cpu_features;
 mod latin_scanner;
+mod plain_block;
 mod spellings;
 pub mod text_buffer;
 pub mod tokenizer_options;

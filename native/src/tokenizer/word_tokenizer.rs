@@ -16,7 +16,8 @@ use crate::tokenizer::case_folding::{case_fold_into, SHRINKING_MAX};
 #[cfg(target_arch = "x86_64")]
 use crate::tokenizer::cpu_features::has_avx2_bmi2;
 use crate::tokenizer::latin_scanner::{scan, LatinWord, ScanResult};
-use crate::tokenizer::spellings::{fold_small_latin, may_be_abbreviation, unify, unify_latin};
+use crate::tokenizer::plain_block::PlainBlock;
+use crate::tokenizer::spellings::{may_be_abbreviation, unify, unify_latin};
 use crate::tokenizer::tokenizer_options::TokenizerOptions;
 
 /// Longest word, in bytes of its case-folded form, before its spelling is unified: which words are too
@@ -40,11 +41,11 @@ pub trait TokenVisitor {
         }
     }
 
-    /// The same for a text that begins `at` bytes behind the beginning.
+    /// The same for tokens whose offsets are not those of their ranges.
     #[inline(always)]
-    fn tokens_at(&mut self, at: usize, text: &[u8], ranges: &[(usize, usize)]) {
-        for &(start, end) in ranges {
-            self.token(at + start, &text[start..end]);
+    fn tokens_at(&mut self, offsets: &[usize], text: &[u8], ranges: &[(usize, usize)]) {
+        for (&offset, &(start, end)) in offsets.iter().zip(ranges) {
+            self.token(offset, &text[start..end]);
         }
     }
 }
@@ -199,7 +200,7 @@ impl Tokenizer {
     }
 
     /// Emits the words of the block at `at`, of which the letters in `accented` have diacritics.
-    #[inline(never)]
+    #[inline(always)]
     fn emit_accented<V: TokenVisitor>(
         &mut self,
         bytes: &[u8],
@@ -208,17 +209,15 @@ impl Tokenizer {
         count: usize,
         visitor: &mut V,
     ) {
-        let mut plain = [0; Block::BYTES];
         let block = &bytes[at..bytes.len().min(at + Block::BYTES)];
-        plain[..block.len()].copy_from_slice(block);
+        let plain = PlainBlock::new(block, accented);
         let ranges = &mut self.ranges[..count];
-        for (start, end) in ranges.iter_mut() {
-            (*start, *end) = (*start - at, *end - at);
-            if accented >> *start & low_mask(*end - *start) != 0 {
-                *end = *start + fold_small_latin(&mut plain[*start..*end]);
-            }
+        let mut offsets = [0; BLOCK_TOKENS_MAX];
+        for ((start, end), offset) in ranges.iter_mut().zip(&mut offsets) {
+            *offset = *start;
+            (*start, *end) = (plain.position(*start - at), plain.position(*end - at));
         }
-        visitor.tokens_at(at, &plain, ranges);
+        visitor.tokens_at(&offsets[..count], &plain.bytes, ranges);
     }
 
     /// Moves the tokens within the length limit to the front and returns their number. Only for tests
