@@ -71,7 +71,7 @@ impl<'e, 's, S> VocabularyLookup<'e, 's, S> {
 
 impl<S> TokenVisitor for VocabularyLookup<'_, '_, S> {
     fn token(&mut self, at: usize, word: &[u8]) {
-        self.tokens_at(&[at], word, &[(0, word.len())]);
+        self.tokens_in(std::iter::once((at, word, (0, word.len()))));
     }
 
     #[cold]
@@ -81,24 +81,13 @@ impl<S> TokenVisitor for VocabularyLookup<'_, '_, S> {
 
     #[inline(always)]
     fn tokens(&mut self, text: &[u8], ranges: &[(usize, usize)]) {
-        let tokens = ranges.iter().map(|&range| (range.0, range));
-        self.enqueue(text, tokens);
+        self.tokens_in(ranges.iter().map(|&range| (range.0, text, range)));
     }
 
     #[inline(always)]
-    fn tokens_at(&mut self, offsets: &[usize], text: &[u8], ranges: &[(usize, usize)]) {
-        let tokens = offsets.iter().copied().zip(ranges.iter().copied());
-        self.enqueue(text, tokens);
-    }
-}
-
-impl<S> VocabularyLookup<'_, '_, S> {
-    /// Enqueues ranges of `text`, with their offsets.
-    #[inline(always)]
-    fn enqueue(
+    fn tokens_in<'t>(
         &mut self,
-        text: &[u8],
-        tokens: impl ExactSizeIterator<Item = (usize, (usize, usize))>,
+        tokens: impl ExactSizeIterator<Item = (usize, &'t [u8], (usize, usize))>,
     ) {
         if self.queue.count + tokens.len() > QUEUE_MAX {
             self.resolve();
@@ -107,7 +96,7 @@ impl<S> VocabularyLookup<'_, '_, S> {
         let keys = &mut queue.keys[queue.count..];
         let offsets = &mut queue.offsets[queue.count..];
         queue.count += tokens.len();
-        for ((key, offset), (at, (start, end))) in keys.iter_mut().zip(offsets).zip(tokens) {
+        for ((key, offset), (at, text, (start, end))) in keys.iter_mut().zip(offsets).zip(tokens) {
             *key = Key::within(text, start, end);
             *offset = at as u32;
             if end - start > SHORT_BYTES_MAX {

@@ -41,10 +41,13 @@ pub trait TokenVisitor {
         }
     }
 
-    /// The same for tokens whose offsets are not those of their ranges.
+    /// Receives several tokens: their offsets, and ranges of texts that are already folded.
     #[inline(always)]
-    fn tokens_at(&mut self, offsets: &[usize], text: &[u8], ranges: &[(usize, usize)]) {
-        for (&offset, &(start, end)) in offsets.iter().zip(ranges) {
+    fn tokens_in<'t>(
+        &mut self,
+        tokens: impl ExactSizeIterator<Item = (usize, &'t [u8], (usize, usize))>,
+    ) {
+        for (offset, text, (start, end)) in tokens {
             self.token(offset, &text[start..end]);
         }
     }
@@ -211,13 +214,15 @@ impl Tokenizer {
     ) {
         let block = &bytes[at..bytes.len().min(at + Block::BYTES)];
         let plain = PlainBlock::new(block, accented);
-        let ranges = &mut self.ranges[..count];
-        let mut offsets = [0; BLOCK_TOKENS_MAX];
-        for ((start, end), offset) in ranges.iter_mut().zip(&mut offsets) {
-            *offset = *start;
-            (*start, *end) = (plain.position(*start - at), plain.position(*end - at));
-        }
-        visitor.tokens_at(&offsets[..count], &plain.bytes, ranges);
+        let tokens = self.ranges[..count].iter().map(|&(start, end)| {
+            // Other words are read from the text: bytes that were just written in pieces load slowly.
+            if accented >> (start - at) & low_mask(end - start) == 0 {
+                return (start, bytes, (start, end));
+            }
+            let range = (plain.position(start - at), plain.position(end - at));
+            (start, &plain.bytes[..], range)
+        });
+        visitor.tokens_in(tokens);
     }
 
     /// Moves the tokens within the length limit to the front and returns their number. Only for tests
