@@ -7,6 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from penstock.documents import Document, Limits
+from penstock.language import TokenizerOptions
 from penstock.matching.header_tests import fields_of
 from penstock.matching.query_indexes import QueryIndexes
 from penstock.routing.limits import (
@@ -56,7 +57,7 @@ class SampledDocuments:
         bits = [0] * len(wanted)
         if not wanted or not self.contents:
             return bits
-        indexes = QueryIndexes()
+        indexes = QueryIndexes(TokenizerOptions())
         refused = indexes.add(pattern.numbered(number) for number, pattern in enumerate(wanted))
         assert not refused, "patterns are storable queries"
         matcher = indexes.matcher(Limits())
