@@ -46,7 +46,7 @@ from penstock.links.session_registry import SessionRegistry
 __all__ = ["Agreement", "InitiatorHandshake", "Peers", "RandomBytes", "ResponderHandshake"]
 
 RandomBytes = Callable[[int], bytes]
-"""Returns so many unpredictable bytes, as ``os.urandom``."""
+"""Returns the given number of unpredictable bytes, as ``os.urandom``."""
 
 _INITIATOR_LABEL: Final = b"penstock link 1 initiator\0"
 _RESPONDER_LABEL: Final = b"penstock link 1 responder\0"

@@ -262,7 +262,7 @@ class Session:
         self._unstored_bytes = 0
 
     def attach(self, supersede: Callable[[], None]) -> None:
-        """Gives the session to a connection; the one that had it is told by its ``supersede``."""
+        """Gives the session to a connection; calls ``supersede`` of the one that had it."""
         previous, self._supersede = self._supersede, supersede
         if previous is not None:
             previous()
