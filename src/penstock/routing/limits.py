@@ -45,5 +45,5 @@ NARROWED_PATTERNS_MAX: Final[int] = 16
 merged pattern of more is kept until it has lost half of them, and is then dissolved."""
 
 MERGE_ROUND_SHARE: Final[int] = 8
-"""Of the patterns, at most one in this number is merged per round, before the selectivity of the new
-candidates is estimated together."""
+"""Of the patterns, at most one in this number is merged per round, before the selectivity of the
+new candidates is estimated together."""
