@@ -15,4 +15,46 @@ ERRORS: dict[str, ErrorSpec] = {
         "a delta does not fit the state of the aggregated set that it is applied to",
         "Request the whole set: a delta was lost, repeated or reordered.",
     ),
+    "routing.option": ErrorSpec(
+        RoutingError,
+        "a limit or setting of a router is invalid",
+        "Limits are positive; names of neighbours are distinct and differ from the router's.",
+    ),
+    "routing.neighbour": ErrorSpec(
+        RoutingError,
+        "the router has no neighbour of that name",
+        "Name one of the neighbours that the router was created with.",
+    ),
+    "routing.link": ErrorSpec(
+        RoutingError,
+        "a message was received from a neighbour whose link is down",
+        "Report that the link is up before its messages.",
+    ),
+    "routing.message": ErrorSpec(
+        RoutingError,
+        "a message between routers is malformed",
+        "Check the version of the sending router.",
+    ),
+    "routing.pattern": ErrorSpec(
+        RoutingError,
+        "a pattern of a neighbour is invalid",
+        "Check the version of the sending router; until it sends valid patterns, it receives all"
+        " documents.",
+    ),
+    "routing.too-many-patterns": ErrorSpec(
+        RoutingError,
+        "a neighbour's interest has more patterns than the limit",
+        "Lower the bound of its aggregated sets, or raise `neighbour_patterns`; until then it"
+        " receives all documents.",
+    ),
+    "routing.queue-full": ErrorSpec(
+        RoutingError,
+        "too many documents wait for the link to a neighbour",
+        "Repair the link, or raise `waiting_documents` or `waiting_bytes`.",
+    ),
+    "routing.state": ErrorSpec(
+        RoutingError,
+        "the stored state of a router cannot be restored",
+        "Use the version that stored it, or start without a state; neighbours synchronise.",
+    ),
 }

@@ -1,12 +1,45 @@
-"""Routing: aggregated sets of subscriptions for the neighbours of a router."""
+"""Routing: the router core, and aggregated sets of subscriptions for its neighbours."""
 
 from penstock.routing.aggregate_delta import AggregateDelta, AggregateReplica, digest_of
 from penstock.routing.aggregated_set import AggregatedSet
 from penstock.routing.containment_order import ContainmentPair, containment_order
+from penstock.routing.forward_queue import OverflowPolicy
+from penstock.routing.limits import RouterLimits
+from penstock.routing.local_subscription import LocalSubscription
 from penstock.routing.merge_forest import MergeForest, PatternNode
 from penstock.routing.merging import Merger
+from penstock.routing.neighbour_transitions import NeighbourStatus
 from penstock.routing.patterns import UNIVERSAL, Pattern
 from penstock.routing.precision import Precision, measure_precision
+from penstock.routing.router import Router
+from penstock.routing.router_inputs import (
+    LinkDown,
+    LinkReset,
+    LinkUp,
+    MessageReceived,
+    Publish,
+    RouterInput,
+    Subscribe,
+    Unsubscribe,
+)
+from penstock.routing.router_messages import (
+    DigestConfirmation,
+    DigestRequest,
+    ForwardedDocument,
+    RouterMessage,
+    SubscriptionDelta,
+    SubscriptionSnapshot,
+)
+from penstock.routing.router_outputs import (
+    Delivery,
+    DocumentRefused,
+    ForwardDiscarded,
+    MessageRefused,
+    RouterOutput,
+    SendMessage,
+    SubscriptionsSetAside,
+)
+from penstock.routing.router_state import NeighbourState, RouterCounters, RouterState
 from penstock.routing.synopsis import SampledDocuments, Synopsis
 
 __all__ = [
@@ -15,13 +48,42 @@ __all__ = [
     "AggregateReplica",
     "AggregatedSet",
     "ContainmentPair",
+    "Delivery",
+    "DigestConfirmation",
+    "DigestRequest",
+    "DocumentRefused",
+    "ForwardDiscarded",
+    "ForwardedDocument",
+    "LinkDown",
+    "LinkReset",
+    "LinkUp",
+    "LocalSubscription",
     "MergeForest",
     "Merger",
+    "MessageReceived",
+    "MessageRefused",
+    "NeighbourState",
+    "NeighbourStatus",
+    "OverflowPolicy",
     "Pattern",
     "PatternNode",
     "Precision",
+    "Publish",
+    "Router",
+    "RouterCounters",
+    "RouterInput",
+    "RouterLimits",
+    "RouterMessage",
+    "RouterOutput",
+    "RouterState",
     "SampledDocuments",
+    "SendMessage",
+    "Subscribe",
+    "SubscriptionDelta",
+    "SubscriptionSnapshot",
+    "SubscriptionsSetAside",
     "Synopsis",
+    "Unsubscribe",
     "containment_order",
     "digest_of",
     "measure_precision",

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass, fields
 from typing import Final
+
+from penstock.errors import error
 
 # Aggregation of subscriptions
 
@@ -47,3 +50,49 @@ merged pattern of more is kept until it has lost half of them, and is then disso
 MERGE_ROUND_SHARE: Final[int] = 8
 """Of the patterns, at most one in this number is merged per round, before the selectivity of the
 new candidates is estimated together."""
+
+# Routers
+
+DELIVERY_FRAGMENTS_MAX: Final[int] = 1_000
+"""Fragments in a delivery, unless the subscription sets its own limit. The others are counted."""
+
+SUBSCRIPTION_FRAGMENTS_MAX: Final[int] = 100_000
+"""The largest limit of fragments that a subscription can set."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RouterLimits:
+    """Upper bounds of a router.
+
+    >>> RouterLimits(waiting_documents=10).waiting_documents
+    10
+    """
+
+    neighbour_patterns: int = 100_000
+    """Patterns of a neighbour's interest. If a neighbour states more, they are refused with the
+    code ``routing.too-many-patterns``, and its interest counts as everything."""
+
+    waiting_documents: int = 10_000
+    """Documents that wait for the link to one neighbour. Past it, one is discarded and reported
+    with the code ``routing.queue-full``; which one is a setting of the router."""
+
+    waiting_bytes: int = 64 << 20
+    """Bytes of documents that wait for the link to one neighbour, likewise. A document that waits
+    alone may be longer."""
+
+    remembered_documents: int = 2_000
+    """Documents of each publisher by which duplicates are recognised, the latest. A session sends
+    at most its window again, so this has to be no less than ``window_messages`` of the links."""
+
+    remembered_publishers: int = 500
+    """Publishers whose documents are remembered; past it, the one that has been silent for the
+    longest is forgotten and counted. Its duplicates are not recognised."""
+
+    def __post_init__(self) -> None:
+        for field in fields(self):
+            value = getattr(self, field.name)
+            if not isinstance(value, int) or isinstance(value, bool) or value < 1:
+                raise error(
+                    "routing.option",
+                    f"the limit {field.name} must be a positive integer, not {value!r}",
+                )

@@ -1,0 +1,51 @@
+"""Recognises documents that arrived before."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterable
+
+from penstock.documents import Document
+from penstock.routing.limits import RouterLimits
+
+
+class DuplicateWindow:
+    """The identities of each publisher's latest documents.
+
+    Examples
+    --------
+    >>> from penstock.documents import Header
+    >>> window = DuplicateWindow(RouterLimits())
+    >>> document = Document(b"<a/>", Header(publisher="wire", id="7"))
+    >>> window.add(document), window.add(document)
+    (True, False)
+    """
+
+    def __init__(
+        self, limits: RouterLimits, state: Iterable[tuple[str, Iterable[bytes]]] = ()
+    ) -> None:
+        self._limits = limits
+        # Both dictionaries are in order of insertion: the first entry is the oldest.
+        self._by_publisher = {publisher: dict.fromkeys(seen) for publisher, seen in state}
+        self.forgotten = 0
+        """Number of publishers that were forgotten."""
+
+    def add(self, document: Document) -> bool:
+        """Remember a document; returns whether it is new."""
+        publisher = document.header.publisher
+        seen = self._by_publisher.pop(publisher, {})
+        self._by_publisher[publisher] = seen
+        digest = hashlib.blake2b(document.identity.encode(), digest_size=16).digest()
+        if digest in seen:
+            return False
+        seen[digest] = None
+        if len(seen) > self._limits.remembered_documents:
+            del seen[next(iter(seen))]
+        if len(self._by_publisher) > self._limits.remembered_publishers:
+            del self._by_publisher[next(iter(self._by_publisher))]
+            self.forgotten += 1
+        return True
+
+    def state(self) -> tuple[tuple[str, tuple[bytes, ...]], ...]:
+        """Publishers and digests of identities, oldest first."""
+        return tuple((publisher, tuple(seen)) for publisher, seen in self._by_publisher.items())

@@ -1,0 +1,80 @@
+"""Documents that wait for the link to a neighbour."""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Iterable
+from typing import Literal, TypeAlias
+
+from penstock.documents import Document
+from penstock.routing.limits import RouterLimits
+
+OverflowPolicy: TypeAlias = Literal["discard-oldest", "discard-newest"]
+"""Which document is discarded when too many wait for a link."""
+
+
+class ForwardQueue:
+    """A bounded queue of documents, in the order in which they are forwarded.
+
+    Examples
+    --------
+    >>> from penstock.documents import Header
+    >>> queue = ForwardQueue(RouterLimits(waiting_documents=1), "discard-oldest")
+    >>> first, second = (Document(each, Header(publisher="p")) for each in (b"<a/>", b"<b/>"))
+    >>> queue.append(first)
+    ()
+    >>> queue.append(second) == (first,), queue.drain() == (second,)
+    (True, True)
+    """
+
+    def __init__(
+        self, limits: RouterLimits, policy: OverflowPolicy, documents: Iterable[Document] = ()
+    ) -> None:
+        self._limits = limits
+        self._policy = policy
+        self._documents = deque(documents)
+        self._bytes = sum(map(_size, self._documents))
+
+    def __len__(self) -> int:
+        return len(self._documents)
+
+    @property
+    def documents(self) -> tuple[Document, ...]:
+        """The waiting documents."""
+        return tuple(self._documents)
+
+    def append(self, document: Document) -> tuple[Document, ...]:
+        """Add a document; returns those that are discarded."""
+        self._documents.append(document)
+        self._bytes += _size(document)
+        return self._discard()
+
+    def prepend(self, documents: Iterable[Document]) -> tuple[Document, ...]:
+        """Add documents that were sent before the others; returns those that are discarded."""
+        for document in reversed(tuple(documents)):
+            self._documents.appendleft(document)
+            self._bytes += _size(document)
+        return self._discard()
+
+    def drain(self) -> tuple[Document, ...]:
+        """Remove and return all documents."""
+        drained = self.documents
+        self._documents.clear()
+        self._bytes = 0
+        return drained
+
+    def _discard(self) -> tuple[Document, ...]:
+        discarded: list[Document] = []
+        while len(self._documents) > 1 and (
+            len(self._documents) > self._limits.waiting_documents
+            or self._bytes > self._limits.waiting_bytes
+        ):
+            is_oldest = self._policy == "discard-oldest"
+            one = self._documents.popleft() if is_oldest else self._documents.pop()
+            self._bytes -= _size(one)
+            discarded.append(one)
+        return tuple(discarded)
+
+
+def _size(document: Document) -> int:
+    return len(document.content)

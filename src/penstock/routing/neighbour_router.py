@@ -1,0 +1,140 @@
+"""What a router keeps for each of its neighbours."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from penstock.errors import PenstockError, error
+from penstock.matching.header_tests import header_test_error
+from penstock.routing.aggregate_delta import AggregateDelta, AggregateReplica
+from penstock.routing.announced_interest import AnnouncedInterest
+from penstock.routing.forward_queue import ForwardQueue
+from penstock.routing.limits import RouterLimits
+from penstock.routing.neighbour_transitions import (
+    INTEREST_IS_KNOWN,
+    LINK_IS_UP,
+    NEIGHBOUR_TRANSITIONS,
+    NeighbourInput,
+    NeighbourStatus,
+)
+from penstock.routing.patterns import UNIVERSAL, Pattern
+from penstock.routing.router_messages import SubscriptionDelta, SubscriptionSnapshot
+
+UNKNOWN_INTEREST = (UNIVERSAL,)
+"""The interest of a neighbour that has not stated it: everything, so that nothing is lost."""
+
+
+@dataclass(slots=True, kw_only=True)
+class NeighbourRouter:
+    """The link to a neighbour: its interest, ours, and what waits for the link."""
+
+    name: str
+    status: NeighbourStatus
+    interest: AggregateReplica
+    """What the neighbour announced, or everything."""
+
+    announced: AnnouncedInterest
+    """What is announced to the neighbour."""
+
+    queue: ForwardQueue
+
+    @property
+    def is_up(self) -> bool:
+        """Whether messages can be sent."""
+        return self.status in LINK_IS_UP
+
+    @property
+    def is_known(self) -> bool:
+        """Whether the neighbour's interest is known."""
+        return self.status in INTEREST_IS_KNOWN
+
+    def next_status(self, input_: NeighbourInput) -> NeighbourStatus:
+        """The status after an input.
+
+        Raises
+        ------
+        RoutingError
+            ``routing.link``: the input is a message, and the link is down.
+        """
+        row = NEIGHBOUR_TRANSITIONS[self.status]
+        if input_ not in row:
+            raise error(
+                "routing.link", f"a message of `{self.name}`, whose link is {self.status.value}"
+            )
+        return row[input_]
+
+    def after_delta(self, delta: SubscriptionDelta, limits: RouterLimits) -> AggregateReplica:
+        """The neighbour's interest after a delta, which is not applied yet.
+
+        Raises
+        ------
+        RoutingError
+            ``routing.digest``, ``routing.pattern`` or ``routing.too-many-patterns``.
+        """
+        known = {pattern.digest for pattern in self.interest.patterns}
+        if not self.is_known or delta.before != self.interest.digest:
+            raise error("routing.digest", "the delta applies to another state of the set")
+        if not known.issuperset(delta.removed):
+            raise error("routing.digest", "the delta removes a pattern that is not in the set")
+        _check_count(len(known) + len(delta.added) - len(set(delta.removed)), limits)
+        changed = AggregateReplica(self.interest.patterns)
+        changed.apply(
+            AggregateDelta(
+                before=delta.before,
+                after=delta.after,
+                added=parse_patterns(delta.added),
+                removed=delta.removed,
+            )
+        )
+        return changed
+
+    def after_snapshot(
+        self, snapshot: SubscriptionSnapshot, limits: RouterLimits
+    ) -> AggregateReplica:
+        """The neighbour's interest as a snapshot states it.
+
+        Raises
+        ------
+        RoutingError
+            ``routing.digest``, ``routing.pattern`` or ``routing.too-many-patterns``.
+        """
+        _check_count(len(snapshot.patterns), limits)
+        stated = AggregateReplica(parse_patterns(snapshot.patterns))
+        if stated.digest != snapshot.digest:
+            raise error("routing.digest", "the snapshot is not the set that it states")
+        return stated
+
+
+def _check_count(count: int, limits: RouterLimits) -> None:
+    if count > limits.neighbour_patterns:
+        raise error(
+            "routing.too-many-patterns",
+            f"{count:,} patterns, more than {limits.neighbour_patterns:,}",
+        )
+
+
+def parse_patterns(keys: Iterable[str]) -> tuple[Pattern, ...]:
+    """The patterns of these keys, which a neighbour sent or a store returned.
+
+    Raises
+    ------
+    RoutingError
+        ``routing.pattern``
+    """
+    return tuple(_parse(key) for key in keys)
+
+
+def _parse(key: str) -> Pattern:
+    """Only the canonical key of a valid pattern is accepted."""
+    try:
+        pattern = Pattern.from_key(key)
+    # Whatever a peer sends instead of a key: other JSON, other types, other queries.
+    except (PenstockError, ValueError, TypeError, KeyError, RecursionError) as problem:
+        raise error("routing.pattern", f"invalid pattern: {problem}") from None
+    if pattern.key != key or not pattern.is_storable:
+        raise error("routing.pattern", "the key of a pattern is not canonical, or it is too long")
+    refused = header_test_error(dict(pattern.where))
+    if refused is not None:
+        raise error("routing.pattern", f"invalid pattern: {refused.message}")
+    return pattern

@@ -1,0 +1,476 @@
+"""The router core: inputs in, messages and deliveries out. It does no I/O and has no clock."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import asdict
+from datetime import datetime
+from typing import Self, get_args
+
+from penstock.documents import DeadLetter, Document, Limits
+from penstock.errors import PenstockError, QueryError, error
+from penstock.matching.query_indexes import NumberedQuery
+from penstock.routing.aggregate_delta import AggregateReplica
+from penstock.routing.announced_interest import AnnouncedInterest
+from penstock.routing.duplicate_window import DuplicateWindow
+from penstock.routing.forward_queue import ForwardQueue, OverflowPolicy
+from penstock.routing.interest_index import InterestIndex, LocalTarget, NeighbourTarget, Target
+from penstock.routing.limits import AGGREGATE_NODES_MAX, RouterLimits
+from penstock.routing.local_subscription import LocalSubscription
+from penstock.routing.neighbour_router import UNKNOWN_INTEREST, NeighbourRouter, parse_patterns
+from penstock.routing.neighbour_transitions import (
+    REQUEST_IS_SENT,
+    NeighbourInput,
+    NeighbourStatus,
+)
+from penstock.routing.patterns import Pattern
+from penstock.routing.router_inputs import (
+    LinkDown,
+    LinkReset,
+    LinkUp,
+    MessageReceived,
+    Publish,
+    RouterInput,
+    Subscribe,
+    Unsubscribe,
+)
+from penstock.routing.router_messages import (
+    DigestConfirmation,
+    DigestRequest,
+    ForwardedDocument,
+    SubscriptionDelta,
+    SubscriptionSnapshot,
+)
+from penstock.routing.router_outputs import (
+    Delivery,
+    DocumentRefused,
+    ForwardDiscarded,
+    MessageRefused,
+    RouterOutput,
+    SendMessage,
+    SubscriptionsSetAside,
+)
+from penstock.routing.router_state import (
+    STATE_VERSION,
+    NeighbourState,
+    RouterCounters,
+    RouterState,
+)
+
+Outputs = Iterator[RouterOutput]
+
+
+class Router:
+    """A broker in a fixed tree of routers.
+
+    Parameters
+    ----------
+    name
+        The router's name.
+    neighbours
+        Names of the routers that it has links to. The routers form a tree.
+    limits
+        Bounds of what the router keeps.
+    document_limits
+        Limits of reading and matching.
+    aggregate_nodes
+        Pattern nodes of the interest that is announced to each neighbour.
+    overflow
+        Which document is discarded when too many wait for a link.
+
+    Examples
+    --------
+    >>> from datetime import UTC
+    >>> from penstock.documents import Header
+    >>> now = datetime(2026, 1, 1, tzinfo=UTC)
+    >>> router = Router(name="r1", neighbours=["r2"])
+    >>> ada = LocalSubscription(id="s1", subscriber="ada", query="//flash")
+    >>> router.receive(Subscribe(subscriptions=(ada,)), now)
+    ()
+    >>> document = Document(b"<news><flash/></news>", Header(publisher="wire", id="7"))
+    >>> [type(output).__name__ for output in router.receive(Publish(document=document), now)]
+    ['Delivery']
+    >>> [output.message for output in router.receive(LinkUp(neighbour="r2"), now)][0]
+    DigestRequest(digest='')
+    """
+
+    def __init__(
+        self,
+        *,
+        name: str,
+        neighbours: Iterable[str] = (),
+        limits: RouterLimits | None = None,
+        document_limits: Limits | None = None,
+        aggregate_nodes: int = AGGREGATE_NODES_MAX,
+        overflow: OverflowPolicy = "discard-oldest",
+    ) -> None:
+        states = tuple(NeighbourState(name=each) for each in neighbours)
+        self._limits = limits or RouterLimits()
+        self._document_limits = document_limits or Limits()
+        self._aggregate_nodes = aggregate_nodes
+        if overflow not in get_args(OverflowPolicy):
+            raise error("routing.option", f"unknown overflow policy `{overflow}`")
+        self._overflow = overflow
+        self._load(RouterState(name=name, neighbours=states))
+
+    @classmethod
+    def restore(
+        cls,
+        state: RouterState,
+        *,
+        limits: RouterLimits | None = None,
+        document_limits: Limits | None = None,
+        aggregate_nodes: int = AGGREGATE_NODES_MAX,
+        overflow: OverflowPolicy = "discard-oldest",
+    ) -> Self:
+        """A router that continues from a state; all its links are down.
+
+        Raises
+        ------
+        RoutingError
+            ``routing.state``
+        """
+        if state.version != STATE_VERSION:
+            raise error("routing.state", f"version {state.version}, not {STATE_VERSION}")
+        restored = cls(
+            name=state.name,
+            limits=limits,
+            document_limits=document_limits,
+            aggregate_nodes=aggregate_nodes,
+            overflow=overflow,
+        )
+        try:
+            restored._load(state)
+        except PenstockError as problem:
+            raise error("routing.state", problem.message) from problem
+        return restored
+
+    def _load(self, state: RouterState) -> None:
+        names = [each.name for each in state.neighbours]
+        if len({state.name, *names}) <= len(names) or not all([state.name, *names]):
+            raise error("routing.option", "the names of a router and its neighbours are ambiguous")
+        self.name = state.name
+        self._subscriptions = {each.id: each for each in state.subscriptions}
+        self._window = DuplicateWindow(self._limits, state.remembered)
+        self._counts = Counter(asdict(state.counters))
+        self._window.forgotten = self._counts.pop("forgotten_publishers")
+        self._index = InterestIndex(self._document_limits)
+        interests = {each.name: _stored_interest(each) for each in state.neighbours}
+        local = {each.id: each.pattern() for each in state.subscriptions}
+        self._index.add(
+            {LocalTarget(each.id): each.numbered for each in self._subscriptions.values()}
+        )
+        for name, interest in interests.items():
+            self._index.add(_targets(name, interest.patterns))
+        self._neighbours: dict[str, NeighbourRouter] = {}
+        for each in state.neighbours:
+            is_unknown = each.patterns is None
+            members = {_local_member(id_): pattern for id_, pattern in local.items()}
+            for other, interest in interests.items():
+                if other != each.name:
+                    members |= _members(other, interest.patterns)
+            self._neighbours[each.name] = NeighbourRouter(
+                name=each.name,
+                status=NeighbourStatus.UNKNOWN if is_unknown else NeighbourStatus.DOWN,
+                interest=interests[each.name],
+                announced=AnnouncedInterest(members, bound=self._aggregate_nodes),
+                queue=ForwardQueue(self._limits, self._overflow, each.waiting),
+            )
+
+    def state(self) -> RouterState:
+        """What :meth:`restore` needs."""
+        return RouterState(
+            name=self.name,
+            subscriptions=tuple(self._subscriptions.values()),
+            neighbours=tuple(
+                NeighbourState(
+                    name=each.name,
+                    patterns=(
+                        tuple(pattern.key for pattern in each.interest.patterns)
+                        if each.is_known
+                        else None
+                    ),
+                    waiting=each.queue.documents,
+                )
+                for each in self._neighbours.values()
+            ),
+            remembered=self._window.state(),
+            counters=self.counters,
+        )
+
+    @property
+    def counters(self) -> RouterCounters:
+        """What the router has done."""
+        return RouterCounters(**self._counts, forgotten_publishers=self._window.forgotten)
+
+    @property
+    def subscriptions(self) -> Mapping[str, LocalSubscription]:
+        """The subscriptions of this router's own subscribers."""
+        return dict(self._subscriptions)
+
+    def status(self, neighbour: str) -> NeighbourStatus:
+        """What is known of a neighbour."""
+        return self._neighbour(neighbour).status
+
+    def interest_of(self, neighbour: str) -> tuple[Pattern, ...]:
+        """The patterns by which documents are forwarded to a neighbour."""
+        return self._neighbour(neighbour).interest.patterns
+
+    def receive(self, input_: RouterInput, now: datetime) -> tuple[RouterOutput, ...]:
+        """Handle an input; returns what the driver has to do, in order.
+
+        Raises
+        ------
+        RoutingError
+            ``routing.neighbour`` or ``routing.link``: the driver is wrong. Nothing is changed.
+        QueryError
+            A local subscription is invalid, or its id is in use. Nothing is changed.
+        UnknownSubscriptionError
+            ``subscription.unknown``. Nothing is changed.
+        """
+        match input_:
+            case LinkUp(neighbour=name):
+                return tuple(self._link_up(self._neighbour(name)))
+            case LinkDown(neighbour=name):
+                return tuple(self._advance(self._neighbour(name), NeighbourInput.LINK_DOWN))
+            case LinkReset(neighbour=name, unacknowledged=documents):
+                return tuple(self._link_reset(self._neighbour(name), documents))
+            case MessageReceived():
+                return tuple(self._message(input_, now))
+            case Subscribe(subscriptions=subscriptions):
+                return tuple(self._subscribe(subscriptions))
+            case Unsubscribe(ids=ids):
+                return tuple(self._unsubscribe(ids))
+            case Publish(document=document):
+                return tuple(self._document(document, None, now))
+
+    def _neighbour(self, name: str) -> NeighbourRouter:
+        if name not in self._neighbours:
+            raise error("routing.neighbour", f"`{self.name}` has no neighbour `{name}`")
+        return self._neighbours[name]
+
+    # Links
+
+    def _advance(self, neighbour: NeighbourRouter, input_: NeighbourInput) -> Outputs:
+        """Applies the transition table; requests the digest where the table demands it."""
+        previous, neighbour.status = neighbour.status, neighbour.next_status(input_)
+        if neighbour.status in REQUEST_IS_SENT and (
+            neighbour.status is not previous or input_ is NeighbourInput.LINK_UP
+        ):
+            digest = neighbour.interest.digest if neighbour.is_known else ""
+            yield SendMessage(neighbour=neighbour.name, message=DigestRequest(digest=digest))
+
+    def _link_up(self, neighbour: NeighbourRouter) -> Outputs:
+        yield from self._advance(neighbour, NeighbourInput.LINK_UP)
+        for document in neighbour.queue.drain():
+            yield SendMessage(
+                neighbour=neighbour.name, message=ForwardedDocument(document=document)
+            )
+
+    def _link_reset(self, neighbour: NeighbourRouter, documents: tuple[Document, ...]) -> Outputs:
+        yield from self._advance(neighbour, NeighbourInput.LINK_RESET)
+        yield from self._discarded(neighbour, neighbour.queue.prepend(documents))
+
+    def _discarded(self, neighbour: NeighbourRouter, documents: tuple[Document, ...]) -> Outputs:
+        for document in documents:
+            self._counts["discarded"] += 1
+            yield ForwardDiscarded(
+                neighbour=neighbour.name,
+                document=document,
+                code="routing.queue-full",
+                message=f"too many documents wait for the link to `{neighbour.name}`",
+            )
+
+    # Interest
+
+    def _message(self, received: MessageReceived, now: datetime) -> Outputs:
+        neighbour = self._neighbour(received.neighbour)
+        match received.message:
+            case ForwardedDocument(document=document):
+                yield from self._advance(neighbour, NeighbourInput.DOCUMENT)
+                yield from self._document(document, neighbour, now)
+            case DigestRequest() as request:
+                yield from self._advance(neighbour, NeighbourInput.DIGEST_REQUEST)
+                answer = neighbour.announced.answer(request)
+                yield SendMessage(neighbour=neighbour.name, message=answer)
+            case DigestConfirmation(digest=digest):
+                is_same = neighbour.is_known and digest == neighbour.interest.digest
+                yield from self._advance(
+                    neighbour,
+                    NeighbourInput.CONFIRMATION if is_same else NeighbourInput.BAD_CONFIRMATION,
+                )
+            case SubscriptionDelta() as delta:
+                yield from self._delta(neighbour, delta)
+            case SubscriptionSnapshot() as snapshot:
+                yield from self._snapshot(neighbour, snapshot)
+
+    def _delta(self, neighbour: NeighbourRouter, delta: SubscriptionDelta) -> Outputs:
+        was_in_step = neighbour.status is NeighbourStatus.IN_STEP
+        neighbour.next_status(NeighbourInput.BAD_DELTA)  # raises if the link is down
+        try:
+            changed = neighbour.after_delta(delta, self._limits)
+            outputs = tuple(self._set_interest(neighbour, changed))
+        except PenstockError as problem:
+            # While a request is on its way, deltas from before its answer are expected not to fit.
+            if was_in_step or problem.code != "routing.digest":
+                yield self._refused(neighbour, problem)
+            yield from self._advance(neighbour, NeighbourInput.BAD_DELTA)
+        else:
+            yield from self._advance(neighbour, NeighbourInput.DELTA)
+            yield from outputs
+
+    def _snapshot(self, neighbour: NeighbourRouter, snapshot: SubscriptionSnapshot) -> Outputs:
+        neighbour.next_status(NeighbourInput.SNAPSHOT)  # raises if the link is down
+        try:
+            stated = neighbour.after_snapshot(snapshot, self._limits)
+            outputs = tuple(self._set_interest(neighbour, stated))
+        except PenstockError as problem:
+            yield self._refused(neighbour, problem)
+            yield from self._advance(neighbour, NeighbourInput.BAD_SNAPSHOT)
+            yield from self._set_interest(neighbour, AggregateReplica(UNKNOWN_INTEREST))
+        else:
+            yield from self._advance(neighbour, NeighbourInput.SNAPSHOT)
+            yield from outputs
+
+    def _refused(self, neighbour: NeighbourRouter, problem: PenstockError) -> MessageRefused:
+        self._counts["refused_messages"] += 1
+        return MessageRefused(neighbour=neighbour.name, code=problem.code, message=problem.message)
+
+    def _set_interest(self, neighbour: NeighbourRouter, interest: AggregateReplica) -> Outputs:
+        """Replaces the interest of a neighbour, and announces the change to the others."""
+        before = {pattern.digest: pattern for pattern in neighbour.interest.patterns}
+        after = {pattern.digest: pattern for pattern in interest.patterns}
+        added = [after[digest] for digest in after if digest not in before]
+        removed = [before[digest] for digest in before if digest not in after]
+        try:
+            self._index.add(_targets(neighbour.name, added))
+        except QueryError as problem:
+            raise error("routing.pattern", problem.message) from problem
+        self._index.discard(_targets(neighbour.name, removed))
+        neighbour.interest = interest
+        yield from self._announce(
+            _members(neighbour.name, added), _members(neighbour.name, removed), neighbour
+        )
+
+    def _announce(
+        self,
+        added: Mapping[str, Pattern],
+        removed: Iterable[str],
+        origin: NeighbourRouter | None = None,
+    ) -> Outputs:
+        """Changes what is announced to all neighbours but the origin of the change."""
+        leaving = list(removed)
+        for neighbour in self._neighbours.values():
+            if neighbour is not origin:
+                delta = neighbour.announced.change(added, leaving)
+                # Whoever is down now synchronises when its link is up.
+                if delta is not None and neighbour.is_up:
+                    yield SendMessage(neighbour=neighbour.name, message=delta)
+
+    # Local subscriptions
+
+    def _subscribe(self, subscriptions: tuple[LocalSubscription, ...]) -> Outputs:
+        added: dict[str, LocalSubscription] = {}
+        for each in subscriptions:
+            if each.id in self._subscriptions or each.id in added:
+                raise error("subscription.duplicate", f"the id `{each.id}` is in use")
+            added[each.id] = each
+        members = {_local_member(id_): each.pattern() for id_, each in added.items()}
+        self._index.add({LocalTarget(id_): each.numbered for id_, each in added.items()})
+        self._subscriptions |= added
+        yield from self._announce(members, ())
+
+    def _unsubscribe(self, ids: tuple[str, ...]) -> Outputs:
+        leaving = list(dict.fromkeys(ids))
+        for id_ in leaving:
+            if id_ not in self._subscriptions:
+                raise error("subscription.unknown", f"unknown subscription `{id_}`")
+        for id_ in leaving:
+            del self._subscriptions[id_]
+        self._index.discard(map(LocalTarget, leaving))
+        yield from self._announce({}, map(_local_member, leaving))
+
+    # Documents
+
+    def _document(
+        self, document: Document, source: NeighbourRouter | None, now: datetime
+    ) -> Outputs:
+        """Reads a document once; delivers and forwards it, but not to where it came from."""
+        self._counts["received"] += 1
+        if not self._window.add(document):
+            self._counts["duplicates"] += 1
+            return
+        targets = self._index.match(document)
+        if targets.refusal is not None:
+            self._counts["dead"] += 1
+            yield DocumentRefused(dead_letter=DeadLetter.of(document, targets.refusal))
+            return
+        if targets.set_aside:
+            assert targets.work_error is not None
+            yield SubscriptionsSetAside(
+                document=document,
+                subscriptions=targets.set_aside,
+                code=targets.work_error.code,
+                message=targets.work_error.message,
+            )
+        neighbours = [
+            self._neighbours[name]
+            for name in targets.neighbours
+            if source is None or name != source.name
+        ]
+        is_matched = bool(targets.subscriptions or neighbours)
+        self._counts["matched" if is_matched else "unmatched"] += 1
+        self._counts["false_forwards"] += source is not None and not is_matched
+        yield from self._deliver(document, targets.subscriptions, now)
+        for neighbour in neighbours:
+            yield from self._forward(document, neighbour)
+
+    def _deliver(self, document: Document, ids: tuple[str, ...], now: datetime) -> Outputs:
+        active = [
+            subscription
+            for subscription in map(self._subscriptions.__getitem__, ids)
+            if subscription.is_active(now)
+        ]
+        wanted = [each.id for each in active if each.returns == "fragments"]
+        selected = self._index.select(document, wanted) if wanted else {}
+        for each in active:
+            self._counts["deliveries"] += 1
+            fragments = selected.get(each.id)
+            yield Delivery(
+                subscription=each.id,
+                subscriber=each.subscriber,
+                document=document,
+                fragments=None if fragments is None else tuple(fragments[: each.fragments_max]),
+                fragments_omitted=max(0, len(fragments or ()) - each.fragments_max),
+            )
+
+    def _forward(self, document: Document, neighbour: NeighbourRouter) -> Outputs:
+        self._counts["forwards"] += 1
+        if neighbour.is_up:
+            message = ForwardedDocument(document=document)
+            yield SendMessage(neighbour=neighbour.name, message=message)
+        else:
+            yield from self._discarded(neighbour, neighbour.queue.append(document))
+
+
+def _local_member(id_: str) -> str:
+    return f"local/{id_}"
+
+
+def _members(neighbour: str, patterns: Iterable[Pattern]) -> dict[str, Pattern]:
+    """Patterns of a neighbour as members of what is announced to the others."""
+    # The digest has a fixed length, so these names are distinct whatever the neighbour's name is.
+    return {f"neighbour/{neighbour}/{pattern.digest.hex()}": pattern for pattern in patterns}
+
+
+def _targets(
+    neighbour: str, patterns: Iterable[Pattern]
+) -> dict[Target, Callable[[int], NumberedQuery]]:
+    return {NeighbourTarget(neighbour, pattern.digest): pattern.numbered for pattern in patterns}
+
+
+def _stored_interest(state: NeighbourState) -> AggregateReplica:
+    if state.patterns is None:
+        return AggregateReplica(UNKNOWN_INTEREST)
+    return AggregateReplica(parse_patterns(state.patterns))

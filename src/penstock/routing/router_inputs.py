@@ -1,0 +1,78 @@
+"""What happens to a router. Inputs are immutable, and validated when they are made."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TypeAlias
+
+from penstock.documents import Document
+from penstock.errors import error
+from penstock.routing.local_subscription import LocalSubscription
+from penstock.routing.router_messages import RouterMessage
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LinkUp:
+    """The link to a neighbour is established: messages can be sent."""
+
+    neighbour: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LinkDown:
+    """The link to a neighbour is broken. Its session keeps what was sent and not acknowledged, and
+    transmits it again when it is resumed."""
+
+    neighbour: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LinkReset:
+    """The session with a neighbour ended; the next one starts without its state.
+
+    The link counts as down until :class:`LinkUp`.
+    """
+
+    neighbour: str
+    unacknowledged: tuple[Document, ...] = ()
+    """Documents that were sent in the old session and not acknowledged, in order. They are sent
+    again. Other messages need not be: the routers synchronise."""
+
+    def __post_init__(self) -> None:
+        if not all(isinstance(each, Document) for each in self.unacknowledged):
+            raise error("routing.message", "what is sent again are documents")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MessageReceived:
+    """A message of a neighbour, exactly once and in order within its session."""
+
+    neighbour: str
+    message: RouterMessage
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Subscribe:
+    """Subscribers of this router leave subscriptions, all or none. Add many at once."""
+
+    subscriptions: tuple[LocalSubscription, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Unsubscribe:
+    """Subscriptions of this router are removed, all or none."""
+
+    ids: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Publish:
+    """A publisher that is attached to this router publishes a document."""
+
+    document: Document
+
+
+RouterInput: TypeAlias = (
+    LinkUp | LinkDown | LinkReset | MessageReceived | Subscribe | Unsubscribe | Publish
+)
+"""All inputs."""

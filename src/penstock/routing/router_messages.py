@@ -1,0 +1,105 @@
+"""Messages between routers. They are immutable, and validated when they are made."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import Final, TypeAlias
+
+from penstock.documents import Document
+from penstock.errors import error
+
+_DIGEST: Final = re.compile("[0-9a-f]{32}")
+_PATTERN_DIGEST_BYTES: Final = 16
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SubscriptionDelta:
+    """The sender's interest changed."""
+
+    before: str
+    """Digest of the set that the delta applies to."""
+
+    after: str
+    """Digest of the resulting set."""
+
+    added: tuple[str, ...] = ()
+    """Keys of the added patterns."""
+
+    removed: tuple[bytes, ...] = ()
+    """Digests of the removed patterns."""
+
+    def __post_init__(self) -> None:
+        _check_digest(self.before)
+        _check_digest(self.after)
+        _check_keys(self.added)
+        if any(
+            type(each) is not bytes or len(each) != _PATTERN_DIGEST_BYTES for each in self.removed
+        ):
+            raise error("routing.message", "a removed pattern is named by a digest of 16 bytes")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DigestRequest:
+    """The sender asks whether its replica of the receiver's interest is up to date."""
+
+    digest: str
+    """Digest of the replica; empty if the sender has none."""
+
+    def __post_init__(self) -> None:
+        if self.digest != "":
+            _check_digest(self.digest)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DigestConfirmation:
+    """Answers a :class:`DigestRequest`: the replica is up to date."""
+
+    digest: str
+
+    def __post_init__(self) -> None:
+        _check_digest(self.digest)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SubscriptionSnapshot:
+    """Answers a :class:`DigestRequest`: the sender's complete interest."""
+
+    digest: str
+    patterns: tuple[str, ...]
+    """Keys of the patterns."""
+
+    def __post_init__(self) -> None:
+        _check_digest(self.digest)
+        _check_keys(self.patterns)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ForwardedDocument:
+    """A document that matches the receiver's interest."""
+
+    document: Document
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.document, Document):
+            raise error("routing.message", "a forwarded document is a document")
+
+
+RouterMessage: TypeAlias = (
+    SubscriptionDelta
+    | DigestRequest
+    | DigestConfirmation
+    | SubscriptionSnapshot
+    | ForwardedDocument
+)
+"""All messages."""
+
+
+def _check_digest(digest: str) -> None:
+    if not isinstance(digest, str) or not _DIGEST.fullmatch(digest):
+        raise error("routing.message", "a digest of a set has 32 hexadecimal digits")
+
+
+def _check_keys(keys: tuple[str, ...]) -> None:
+    if type(keys) is not tuple or not all(type(key) is str for key in keys):
+        raise error("routing.message", "patterns are sent as a tuple of their keys")
