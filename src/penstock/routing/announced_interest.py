@@ -56,6 +56,6 @@ class AnnouncedInterest:
         """The answer to the neighbour's request."""
         digest = self._members.digest
         if request.digest == digest:
-            return DigestConfirmation(digest=digest)
+            return DigestConfirmation(number=request.number, digest=digest)
         keys = tuple(pattern.key for pattern in self._members.patterns)
-        return SubscriptionSnapshot(digest=digest, patterns=keys)
+        return SubscriptionSnapshot(number=request.number, digest=digest, patterns=keys)

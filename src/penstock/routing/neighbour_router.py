@@ -38,6 +38,8 @@ class NeighbourRouter:
     """What is announced to the neighbour."""
 
     queue: ForwardQueue
+    requests: int
+    """Number of digest requests that were sent to the neighbour."""
 
     @property
     def is_up(self) -> bool:

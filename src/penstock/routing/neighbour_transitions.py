@@ -47,6 +47,9 @@ class NeighbourInput(Enum):
     BAD_CONFIRMATION = "bad confirmation"
     SNAPSHOT = "snapshot"
     BAD_SNAPSHOT = "bad snapshot"
+    LATE_ANSWER = "late answer"
+    """A confirmation or snapshot that does not answer the latest request: a session that is resumed
+    transmits it although its request was repeated since."""
 
 
 _S = NeighbourStatus
@@ -69,6 +72,7 @@ NEIGHBOUR_TRANSITIONS: Final[dict[NeighbourStatus, dict[NeighbourInput, Neighbou
         _I.BAD_CONFIRMATION: _S.SYNCHRONISING,
         _I.SNAPSHOT: _S.IN_STEP,
         _I.BAD_SNAPSHOT: _S.REFUSED,
+        _I.LATE_ANSWER: _S.SYNCHRONISING,
     },
     _S.IN_STEP: {
         _I.LINK_UP: _S.VERIFYING,
@@ -82,8 +86,10 @@ NEIGHBOUR_TRANSITIONS: Final[dict[NeighbourStatus, dict[NeighbourInput, Neighbou
         _I.BAD_CONFIRMATION: _S.VERIFYING,
         _I.SNAPSHOT: _S.IN_STEP,
         _I.BAD_SNAPSHOT: _S.REFUSED,
+        _I.LATE_ANSWER: _S.IN_STEP,
     },
-    # A request is on its way. Deltas and confirmations from before its answer may not fit.
+    # A request is on its way. Deltas from before its answer may not fit. A confirmation does not
+    # fit if such a delta changed the replica after the request was sent.
     _S.VERIFYING: {
         _I.LINK_UP: _S.VERIFYING,
         _I.LINK_DOWN: _S.DOWN,
@@ -96,6 +102,7 @@ NEIGHBOUR_TRANSITIONS: Final[dict[NeighbourStatus, dict[NeighbourInput, Neighbou
         _I.BAD_CONFIRMATION: _S.VERIFYING,
         _I.SNAPSHOT: _S.IN_STEP,
         _I.BAD_SNAPSHOT: _S.REFUSED,
+        _I.LATE_ANSWER: _S.VERIFYING,
     },
     # Each request is caused by a message of the neighbour, so two routers cannot make each other
     # send without end.
@@ -109,6 +116,7 @@ NEIGHBOUR_TRANSITIONS: Final[dict[NeighbourStatus, dict[NeighbourInput, Neighbou
         _I.BAD_CONFIRMATION: _S.SYNCHRONISING,
         _I.SNAPSHOT: _S.IN_STEP,
         _I.BAD_SNAPSHOT: _S.REFUSED,
+        _I.LATE_ANSWER: _S.REFUSED,
     },
     _S.DOWN: {
         _I.LINK_UP: _S.VERIFYING,
@@ -127,3 +135,7 @@ INTEREST_IS_KNOWN: Final = frozenset({_S.IN_STEP, _S.VERIFYING, _S.DOWN})
 
 REQUEST_IS_SENT: Final = frozenset({_S.SYNCHRONISING, _S.VERIFYING})
 """Statuses that a router enters with a digest request."""
+
+REQUEST_IS_REPEATED: Final = frozenset({_I.LINK_UP, _I.BAD_CONFIRMATION})
+"""Inputs after which the digest is requested even if the status remains the same: a request may be
+lost with its session, and a confirmation that does not fit was its answer."""

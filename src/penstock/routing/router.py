@@ -20,6 +20,7 @@ from penstock.routing.limits import AGGREGATE_NODES_MAX, RouterLimits
 from penstock.routing.local_subscription import LocalSubscription
 from penstock.routing.neighbour_router import UNKNOWN_INTEREST, NeighbourRouter, parse_patterns
 from penstock.routing.neighbour_transitions import (
+    REQUEST_IS_REPEATED,
     REQUEST_IS_SENT,
     NeighbourInput,
     NeighbourStatus,
@@ -92,7 +93,7 @@ class Router:
     >>> [type(output).__name__ for output in router.receive(Publish(document=document), now)]
     ['Delivery']
     >>> [output.message for output in router.receive(LinkUp(neighbour="r2"), now)][0]
-    DigestRequest(digest='')
+    DigestRequest(number=1, digest='')
     """
 
     def __init__(
@@ -176,6 +177,7 @@ class Router:
                 interest=interests[each.name],
                 announced=AnnouncedInterest(members, bound=self._aggregate_nodes),
                 queue=ForwardQueue(self._limits, self._overflow, each.waiting),
+                requests=each.requests,
             )
 
     def state(self) -> RouterState:
@@ -192,6 +194,7 @@ class Router:
                         else None
                     ),
                     waiting=each.queue.documents,
+                    requests=each.requests,
                 )
                 for each in self._neighbours.values()
             ),
@@ -256,10 +259,12 @@ class Router:
         """Applies the transition table; requests the digest where the table demands it."""
         previous, neighbour.status = neighbour.status, neighbour.next_status(input_)
         if neighbour.status in REQUEST_IS_SENT and (
-            neighbour.status is not previous or input_ is NeighbourInput.LINK_UP
+            neighbour.status is not previous or input_ in REQUEST_IS_REPEATED
         ):
             digest = neighbour.interest.digest if neighbour.is_known else ""
-            yield SendMessage(neighbour=neighbour.name, message=DigestRequest(digest=digest))
+            neighbour.requests += 1
+            request = DigestRequest(number=neighbour.requests, digest=digest)
+            yield SendMessage(neighbour=neighbour.name, message=request)
 
     def _link_up(self, neighbour: NeighbourRouter) -> Outputs:
         yield from self._advance(neighbour, NeighbourInput.LINK_UP)
@@ -294,6 +299,10 @@ class Router:
                 yield from self._advance(neighbour, NeighbourInput.DIGEST_REQUEST)
                 answer = neighbour.announced.answer(request)
                 yield SendMessage(neighbour=neighbour.name, message=answer)
+            case DigestConfirmation(number=number) | SubscriptionSnapshot(number=number) if (
+                number != neighbour.requests
+            ):
+                yield from self._advance(neighbour, NeighbourInput.LATE_ANSWER)
             case DigestConfirmation(digest=digest):
                 is_same = neighbour.is_known and digest == neighbour.interest.digest
                 yield from self._advance(

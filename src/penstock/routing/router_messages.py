@@ -43,10 +43,14 @@ class SubscriptionDelta:
 class DigestRequest:
     """The sender asks whether its replica of the receiver's interest is up to date."""
 
+    number: int
+    """Number of the request; its answer repeats it."""
+
     digest: str
     """Digest of the replica; empty if the sender has none."""
 
     def __post_init__(self) -> None:
+        _check_number(self.number)
         if self.digest != "":
             _check_digest(self.digest)
 
@@ -55,9 +59,11 @@ class DigestRequest:
 class DigestConfirmation:
     """Answers a :class:`DigestRequest`: the replica is up to date."""
 
+    number: int
     digest: str
 
     def __post_init__(self) -> None:
+        _check_number(self.number)
         _check_digest(self.digest)
 
 
@@ -65,11 +71,13 @@ class DigestConfirmation:
 class SubscriptionSnapshot:
     """Answers a :class:`DigestRequest`: the sender's complete interest."""
 
+    number: int
     digest: str
     patterns: tuple[str, ...]
     """Keys of the patterns."""
 
     def __post_init__(self) -> None:
+        _check_number(self.number)
         _check_digest(self.digest)
         _check_keys(self.patterns)
 
@@ -93,6 +101,11 @@ RouterMessage: TypeAlias = (
     | ForwardedDocument
 )
 """All messages."""
+
+
+def _check_number(number: int) -> None:
+    if type(number) is not int or number < 1:
+        raise error("routing.message", "requests are numbered from 1")
 
 
 def _check_digest(digest: str) -> None:

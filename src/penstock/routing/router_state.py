@@ -61,6 +61,9 @@ class NeighbourState:
     waiting: tuple[Document, ...] = ()
     """Documents that wait for the link."""
 
+    requests: int = 0
+    """Number of digest requests, so that late answers are recognised after a restart."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RouterState:

@@ -1,0 +1,1 @@
+"""A simulator of a network of routers, with faults, random traffic and a checker."""
