@@ -11,7 +11,6 @@ from hypothesis import strategies as st
 from penstock.errors import ERRORS
 from penstock.routing import OverflowPolicy, RouterLimits
 from support.routing.network_simulator import (
-    WITHOUT_FAULTS,
     NetworkSimulator,
     SimulationOptions,
 )
@@ -82,7 +81,7 @@ def test_restart_after_any_input(seed: int) -> None:
 @pytest.mark.parametrize("seed", range(4))
 def test_settled_network_without_merging_has_no_false_forwards(seed: int) -> None:
     options = SimulationOptions(routers=6, subscribe=1, unsubscribe=0, publish=0, publish_again=0)
-    network = NetworkSimulator(seed, replace(options, **WITHOUT_FAULTS))
+    network = NetworkSimulator(seed, options.without_faults())
     network.settle()
     for _ in range(8):
         network.subscribe()
@@ -96,7 +95,7 @@ def test_settled_network_without_merging_has_no_false_forwards(seed: int) -> Non
 
 def test_false_forwards_are_counted() -> None:
     options = SimulationOptions(routers=4, aggregate_nodes=1, subscribe=10, malformed_share=0)
-    network = simulate(3, replace(options, **WITHOUT_FAULTS))
+    network = simulate(3, options.without_faults())
     assert network.false_forwards > 0
 
 

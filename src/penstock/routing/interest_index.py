@@ -44,9 +44,6 @@ class Targets:
     refusal: DocumentError | None = None
     """Why the document is refused; then it goes nowhere."""
 
-    work_error: DocumentError | None = None
-    """Why queries were set aside."""
-
 
 class InterestIndex:
     """The queries of local subscriptions and of neighbours, under common numbers."""
@@ -106,7 +103,6 @@ class InterestIndex:
             subscriptions=_local(matched),
             neighbours=tuple(sorted(interested)),
             set_aside=_local(unknown),
-            work_error=matches.work_error,
         )
 
     def select(self, document: Document, ids: Sequence[str]) -> Mapping[str, Sequence[Fragment]]:

@@ -132,7 +132,14 @@ def _parse(key: str) -> Pattern:
     try:
         pattern = Pattern.from_key(key)
     # Whatever a peer sends instead of a key: other JSON, other types, other queries.
-    except (PenstockError, ValueError, TypeError, KeyError, RecursionError) as problem:
+    except (
+        PenstockError,
+        ValueError,
+        TypeError,
+        LookupError,
+        AttributeError,
+        RecursionError,
+    ) as problem:
         raise error("routing.pattern", f"invalid pattern: {problem}") from None
     if pattern.key != key or not pattern.is_storable:
         raise error("routing.pattern", "the key of a pattern is not canonical, or it is too long")

@@ -416,12 +416,12 @@ class Router:
             yield DocumentRefused(dead_letter=DeadLetter.of(document, targets.refusal))
             return
         if targets.set_aside:
-            assert targets.work_error is not None
             yield SubscriptionsSetAside(
                 document=document,
                 subscriptions=targets.set_aside,
-                code=targets.work_error.code,
-                message=targets.work_error.message,
+                code="limit.work",
+                message=f"the work budget is spent; {len(targets.set_aside)} subscriptions of this"
+                " router are set aside",
             )
         neighbours = [
             self._neighbours[name]

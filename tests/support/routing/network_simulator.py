@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import random
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
 
 from penstock.documents import Document
@@ -71,14 +71,10 @@ class SimulationOptions:
     partition: int = 1
     heal: int = 1
 
-
-WITHOUT_FAULTS = {
-    "break_link": 0,
-    "reset_session": 0,
-    "restart": 0,
-    "crash_before_commit": 0,
-    "partition": 0,
-}
+    def without_faults(self) -> SimulationOptions:
+        return replace(
+            self, break_link=0, reset_session=0, restart=0, crash_before_commit=0, partition=0
+        )
 
 
 class NetworkSimulator:
