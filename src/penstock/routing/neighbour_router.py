@@ -21,6 +21,16 @@ from penstock.routing.neighbour_transitions import (
 from penstock.routing.patterns import UNIVERSAL, Pattern
 from penstock.routing.router_messages import SubscriptionDelta, SubscriptionSnapshot
 
+_MALFORMED = (
+    PenstockError,
+    ValueError,
+    TypeError,
+    LookupError,
+    AttributeError,
+    RecursionError,
+)
+"""Errors of a key that is other JSON, or has other types or another query than expected."""
+
 UNKNOWN_INTEREST = (UNIVERSAL,)
 """The interest of a neighbour that has not stated it: everything, so that nothing is lost."""
 
@@ -131,15 +141,7 @@ def _parse(key: str) -> Pattern:
     """Only the canonical key of a valid pattern is accepted."""
     try:
         pattern = Pattern.from_key(key)
-    # Whatever a peer sends instead of a key: other JSON, other types, other queries.
-    except (
-        PenstockError,
-        ValueError,
-        TypeError,
-        LookupError,
-        AttributeError,
-        RecursionError,
-    ) as problem:
+    except _MALFORMED as problem:
         raise error("routing.pattern", f"invalid pattern: {problem}") from None
     if pattern.key != key or not pattern.is_storable:
         raise error("routing.pattern", "the key of a pattern is not canonical, or it is too long")
