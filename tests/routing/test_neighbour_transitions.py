@@ -88,7 +88,9 @@ def input_of(input_: NeighbourInput, router: Router) -> RouterInput:
         case NeighbourInput.LINK_DOWN:
             return LinkDown(neighbour="r2")
         case NeighbourInput.LINK_RESET:
-            return LinkReset(neighbour="r2", unacknowledged=(document(),))
+            return LinkReset(
+                neighbour="r2", unacknowledged=(ForwardedDocument(document=document()),)
+            )
     request = max(router.state().neighbours[0].requests, 1)
     return MessageReceived(neighbour="r2", message=message_of(input_, request))
 

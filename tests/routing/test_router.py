@@ -264,7 +264,8 @@ def test_unacknowledged_documents_are_sent_again_before_the_waiting_ones() -> No
     publish(router, document(number=1))
     router.receive(LinkDown(neighbour="r2"), NOW)
     publish(router, document(number=2))
-    router.receive(LinkReset(neighbour="r2", unacknowledged=(document(number=1),)), NOW)
+    forwarded = ForwardedDocument(document=document(number=1))
+    router.receive(LinkReset(neighbour="r2", unacknowledged=(forwarded,)), NOW)
     _, *messages = sent(router.receive(LinkUp(neighbour="r2"), NOW), "r2")
     assert messages == [ForwardedDocument(document=document(number=number)) for number in (1, 2)]
 

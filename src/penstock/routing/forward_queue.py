@@ -6,8 +6,8 @@ from collections import deque
 from collections.abc import Iterable
 from typing import Literal, TypeAlias
 
-from penstock.documents import Document
 from penstock.routing.limits import RouterLimits
+from penstock.routing.router_messages import ForwardedDocument
 
 OverflowPolicy: TypeAlias = Literal["discard-oldest", "discard-newest"]
 """Which document is discarded when too many wait for a link."""
@@ -18,9 +18,12 @@ class ForwardQueue:
 
     Examples
     --------
-    >>> from penstock.documents import Header
+    >>> from penstock.documents import Document, Header
     >>> queue = ForwardQueue(RouterLimits(waiting_documents=1), "discard-oldest")
-    >>> first, second = (Document(each, Header(publisher="p")) for each in (b"<a/>", b"<b/>"))
+    >>> first, second = (
+    ...     ForwardedDocument(document=Document(each, Header(publisher="p")))
+    ...     for each in (b"<a/>", b"<b/>")
+    ... )
     >>> queue.append(first)
     ()
     >>> queue.append(second) == (first,), queue.drain() == (second,)
@@ -28,7 +31,10 @@ class ForwardQueue:
     """
 
     def __init__(
-        self, limits: RouterLimits, policy: OverflowPolicy, documents: Iterable[Document] = ()
+        self,
+        limits: RouterLimits,
+        policy: OverflowPolicy,
+        documents: Iterable[ForwardedDocument] = (),
     ) -> None:
         self._limits = limits
         self._policy = policy
@@ -39,32 +45,32 @@ class ForwardQueue:
         return len(self._documents)
 
     @property
-    def documents(self) -> tuple[Document, ...]:
+    def documents(self) -> tuple[ForwardedDocument, ...]:
         """The waiting documents."""
         return tuple(self._documents)
 
-    def append(self, document: Document) -> tuple[Document, ...]:
+    def append(self, document: ForwardedDocument) -> tuple[ForwardedDocument, ...]:
         """Add a document; returns those that are discarded."""
         self._documents.append(document)
         self._bytes += _size(document)
         return self._discard()
 
-    def prepend(self, documents: Iterable[Document]) -> tuple[Document, ...]:
+    def prepend(self, documents: Iterable[ForwardedDocument]) -> tuple[ForwardedDocument, ...]:
         """Add documents that were sent before the others; returns those that are discarded."""
         for document in reversed(tuple(documents)):
             self._documents.appendleft(document)
             self._bytes += _size(document)
         return self._discard()
 
-    def drain(self) -> tuple[Document, ...]:
+    def drain(self) -> tuple[ForwardedDocument, ...]:
         """Remove and return all documents."""
         drained = self.documents
         self._documents.clear()
         self._bytes = 0
         return drained
 
-    def _discard(self) -> tuple[Document, ...]:
-        discarded: list[Document] = []
+    def _discard(self) -> tuple[ForwardedDocument, ...]:
+        discarded: list[ForwardedDocument] = []
         while len(self._documents) > 1 and (
             len(self._documents) > self._limits.waiting_documents
             or self._bytes > self._limits.waiting_bytes
@@ -76,5 +82,5 @@ class ForwardQueue:
         return tuple(discarded)
 
 
-def _size(document: Document) -> int:
-    return len(document.content)
+def _size(document: ForwardedDocument) -> int:
+    return len(document.document.content)

@@ -8,8 +8,9 @@ from typing import NamedTuple, TypeAlias
 
 from penstock.documents import Document, Fragment, Limits
 from penstock.errors import DocumentError
-from penstock.matching import Matcher
 from penstock.matching.query_indexes import NumberedQuery, QueryIndexes
+from penstock.mediation import Mapping as SchemaMapping
+from penstock.mediation import MediatedMatcher
 
 
 class LocalTarget(NamedTuple):
@@ -54,7 +55,7 @@ class InterestIndex:
         self._targets: dict[str, Target] = {}
         self._numbers: dict[Target, int] = {}
         self._next = 0
-        self._matcher: Matcher | None = None
+        self._matcher: MediatedMatcher | None = None
 
     def add(self, queries: Mapping[Target, Callable[[int], NumberedQuery]]) -> None:
         """Add queries, all or none.
@@ -88,9 +89,12 @@ class InterestIndex:
             self._indexes.discard(number)
             self._matcher = None
 
-    def match(self, document: Document) -> Targets:
-        """Read a document once, and return where it goes."""
-        matches = self._snapshot().match(document)
+    def match(self, document: Document, mapping: SchemaMapping | None) -> Targets:
+        """Read a document once, and return where it goes.
+
+        With a mapping, XPath queries refer to the rewritten document.
+        """
+        matches = self._snapshot().match(document, mapping)
         if matches.errors:
             return Targets(refusal=matches.errors[0])
         matched = [self._targets[number] for number in matches.ids]
@@ -105,21 +109,23 @@ class InterestIndex:
             set_aside=_local(unknown),
         )
 
-    def select(self, document: Document, ids: Sequence[str]) -> Mapping[str, Sequence[Fragment]]:
+    def select(
+        self, document: Document, mapping: SchemaMapping | None, ids: Sequence[str]
+    ) -> Mapping[str, Sequence[Fragment]]:
         """The fragments that local subscriptions select in a document that matched them.
 
         Omits subscriptions whose fragments cannot be computed within the limits.
         """
         numbers = {str(self._numbers[LocalTarget(id_)]): id_ for id_ in ids}
         try:
-            selected = self._snapshot().select(document, list(numbers))
+            selected = self._snapshot().select(document, mapping, list(numbers))
         except DocumentError:  # computing fragments can exceed limits that matching does not
             return {}
         return {numbers[number]: fragments for number, fragments in selected.items()}
 
-    def _snapshot(self) -> Matcher:
+    def _snapshot(self) -> MediatedMatcher:
         if self._matcher is None:
-            self._matcher = self._indexes.matcher(self._limits)
+            self._matcher = MediatedMatcher(self._indexes.matcher(self._limits))
         return self._matcher
 
 

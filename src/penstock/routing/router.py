@@ -6,16 +6,26 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import asdict
 from datetime import datetime
+from functools import partial
 from typing import Self, get_args
 
 from penstock.documents import DeadLetter, Document, Limits
-from penstock.errors import PenstockError, QueryError, error
+from penstock.errors import DocumentError, PenstockError, QueryError, error
 from penstock.matching.query_indexes import NumberedQuery
+from penstock.mediation import Mapping as SchemaMapping
+from penstock.mediation.mapping_table import MappingTable
 from penstock.routing.aggregate_delta import AggregateReplica
 from penstock.routing.announced_interest import AnnouncedInterest
+from penstock.routing.document_mappings import DocumentMappings
 from penstock.routing.duplicate_window import DuplicateWindow
 from penstock.routing.forward_queue import ForwardQueue, OverflowPolicy
-from penstock.routing.interest_index import InterestIndex, LocalTarget, NeighbourTarget, Target
+from penstock.routing.interest_index import (
+    InterestIndex,
+    LocalTarget,
+    NeighbourTarget,
+    Target,
+    Targets,
+)
 from penstock.routing.limits import AGGREGATE_NODES_MAX, RouterLimits
 from penstock.routing.local_subscription import LocalSubscription
 from penstock.routing.neighbour_router import UNKNOWN_INTEREST, NeighbourRouter, parse_patterns
@@ -30,6 +40,7 @@ from penstock.routing.router_inputs import (
     LinkDown,
     LinkReset,
     LinkUp,
+    MappingsChanged,
     MessageReceived,
     Publish,
     RouterInput,
@@ -61,6 +72,9 @@ from penstock.routing.router_state import (
 
 Outputs = Iterator[RouterOutput]
 
+NO_MAPPINGS = MappingTable({}, unknown_schema="as-is")
+"""The mapping table of a router without a mediator."""
+
 
 class Router:
     """A broker in a fixed tree of routers.
@@ -79,6 +93,9 @@ class Router:
         Pattern nodes of the interest that is announced to each neighbour.
     overflow
         Which document is discarded when too many wait for a link.
+    mappings
+        The mappings of publishers' schemas; without any, documents are matched unchanged unless
+        their header carries a mapping.
 
     Examples
     --------
@@ -105,6 +122,7 @@ class Router:
         document_limits: Limits | None = None,
         aggregate_nodes: int = AGGREGATE_NODES_MAX,
         overflow: OverflowPolicy = "discard-oldest",
+        mappings: MappingTable = NO_MAPPINGS,
     ) -> None:
         states = tuple(NeighbourState(name=each) for each in neighbours)
         self._limits = limits or RouterLimits()
@@ -113,6 +131,7 @@ class Router:
         if overflow not in get_args(OverflowPolicy):
             raise error("routing.option", f"unknown overflow policy `{overflow}`")
         self._overflow = overflow
+        self._mappings = DocumentMappings(mappings)
         self._load(RouterState(name=name, neighbours=states))
 
     @classmethod
@@ -124,6 +143,7 @@ class Router:
         document_limits: Limits | None = None,
         aggregate_nodes: int = AGGREGATE_NODES_MAX,
         overflow: OverflowPolicy = "discard-oldest",
+        mappings: MappingTable = NO_MAPPINGS,
     ) -> Self:
         """A router that continues from a state; all its links are down.
 
@@ -140,6 +160,7 @@ class Router:
             document_limits=document_limits,
             aggregate_nodes=aggregate_nodes,
             overflow=overflow,
+            mappings=mappings,
         )
         try:
             restored._load(state)
@@ -246,7 +267,10 @@ class Router:
             case Unsubscribe(ids=ids):
                 return tuple(self._unsubscribe(ids))
             case Publish(document=document):
-                return tuple(self._document(document, None, now))
+                return tuple(self._published(document, now))
+            case MappingsChanged(table=table):
+                self._mappings = DocumentMappings(table)
+                return ()
 
     def _neighbour(self, name: str) -> NeighbourRouter:
         if name not in self._neighbours:
@@ -269,20 +293,22 @@ class Router:
     def _link_up(self, neighbour: NeighbourRouter) -> Outputs:
         yield from self._advance(neighbour, NeighbourInput.LINK_UP)
         for document in neighbour.queue.drain():
-            yield SendMessage(
-                neighbour=neighbour.name, message=ForwardedDocument(document=document)
-            )
+            yield SendMessage(neighbour=neighbour.name, message=document)
 
-    def _link_reset(self, neighbour: NeighbourRouter, documents: tuple[Document, ...]) -> Outputs:
+    def _link_reset(
+        self, neighbour: NeighbourRouter, documents: tuple[ForwardedDocument, ...]
+    ) -> Outputs:
         yield from self._advance(neighbour, NeighbourInput.LINK_RESET)
         yield from self._discarded(neighbour, neighbour.queue.prepend(documents))
 
-    def _discarded(self, neighbour: NeighbourRouter, documents: tuple[Document, ...]) -> Outputs:
+    def _discarded(
+        self, neighbour: NeighbourRouter, documents: tuple[ForwardedDocument, ...]
+    ) -> Outputs:
         for document in documents:
             self._counts["discarded"] += 1
             yield ForwardDiscarded(
                 neighbour=neighbour.name,
-                document=document,
+                document=document.document,
                 code="routing.queue-full",
                 message=f"too many documents wait for the link to `{neighbour.name}`",
             )
@@ -292,9 +318,9 @@ class Router:
     def _message(self, received: MessageReceived, now: datetime) -> Outputs:
         neighbour = self._neighbour(received.neighbour)
         match received.message:
-            case ForwardedDocument(document=document):
+            case ForwardedDocument() as forwarded:
                 yield from self._advance(neighbour, NeighbourInput.DOCUMENT)
-                yield from self._document(document, neighbour, now)
+                yield from self._forwarded(forwarded, neighbour, now)
             case DigestRequest() as request:
                 yield from self._advance(neighbour, NeighbourInput.DIGEST_REQUEST)
                 answer = neighbour.announced.answer(request)
@@ -402,15 +428,34 @@ class Router:
 
     # Documents
 
+    def _published(self, document: Document, now: datetime) -> Outputs:
+        yield from self._document(document, partial(self._mappings.select, document), None, now)
+
+    def _forwarded(
+        self, forwarded: ForwardedDocument, source: NeighbourRouter, now: datetime
+    ) -> Outputs:
+        document = forwarded.document
+        mapping = partial(self._mappings.named, document, forwarded.mapping)
+        yield from self._document(document, mapping, source, now)
+
     def _document(
-        self, document: Document, source: NeighbourRouter | None, now: datetime
+        self,
+        document: Document,
+        find_mapping: Callable[[], SchemaMapping | None],
+        source: NeighbourRouter | None,
+        now: datetime,
     ) -> Outputs:
         """Reads a document once; delivers and forwards it, but not to where it came from."""
         self._counts["received"] += 1
         if not self._window.add(document):
             self._counts["duplicates"] += 1
             return
-        targets = self._index.match(document)
+        try:
+            mapping = find_mapping()
+        except DocumentError as problem:
+            mapping, targets = None, Targets(refusal=problem)
+        else:
+            targets = self._index.match(document, mapping)
         if targets.refusal is not None:
             self._counts["dead"] += 1
             yield DocumentRefused(dead_letter=DeadLetter.of(document, targets.refusal))
@@ -431,18 +476,26 @@ class Router:
         is_matched = bool(targets.subscriptions or neighbours)
         self._counts["matched" if is_matched else "unmatched"] += 1
         self._counts["false_forwards"] += source is not None and not is_matched
-        yield from self._deliver(document, targets.subscriptions, now)
+        yield from self._deliver(document, mapping, targets.subscriptions, now)
+        digest = "" if mapping is None else mapping.digest
+        forwarded = ForwardedDocument(document=document, mapping=digest)
         for neighbour in neighbours:
-            yield from self._forward(document, neighbour)
+            yield from self._forward(forwarded, neighbour)
 
-    def _deliver(self, document: Document, ids: tuple[str, ...], now: datetime) -> Outputs:
+    def _deliver(
+        self,
+        document: Document,
+        mapping: SchemaMapping | None,
+        ids: tuple[str, ...],
+        now: datetime,
+    ) -> Outputs:
         active = [
             subscription
             for subscription in map(self._subscriptions.__getitem__, ids)
             if subscription.is_active(now)
         ]
         wanted = [each.id for each in active if each.returns == "fragments"]
-        selected = self._index.select(document, wanted) if wanted else {}
+        selected = self._index.select(document, mapping, wanted) if wanted else {}
         for each in active:
             self._counts["deliveries"] += 1
             fragments = selected.get(each.id)
@@ -454,11 +507,10 @@ class Router:
                 fragments_omitted=max(0, len(fragments or ()) - each.fragments_max),
             )
 
-    def _forward(self, document: Document, neighbour: NeighbourRouter) -> Outputs:
+    def _forward(self, document: ForwardedDocument, neighbour: NeighbourRouter) -> Outputs:
         self._counts["forwards"] += 1
         if neighbour.is_up:
-            message = ForwardedDocument(document=document)
-            yield SendMessage(neighbour=neighbour.name, message=message)
+            yield SendMessage(neighbour=neighbour.name, message=document)
         else:
             yield from self._discarded(neighbour, neighbour.queue.append(document))
 

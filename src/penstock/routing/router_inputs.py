@@ -7,8 +7,9 @@ from typing import TypeAlias
 
 from penstock.documents import Document
 from penstock.errors import error
+from penstock.mediation.mapping_table import MappingTable
 from penstock.routing.local_subscription import LocalSubscription
-from penstock.routing.router_messages import RouterMessage
+from penstock.routing.router_messages import ForwardedDocument, RouterMessage
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -34,12 +35,12 @@ class LinkReset:
     """
 
     neighbour: str
-    unacknowledged: tuple[Document, ...] = ()
+    unacknowledged: tuple[ForwardedDocument, ...] = ()
     """Documents that were sent in the old session and not acknowledged, in order. They are sent
     again. Other messages need not be: the routers synchronise."""
 
     def __post_init__(self) -> None:
-        if not all(isinstance(each, Document) for each in self.unacknowledged):
+        if not all(isinstance(each, ForwardedDocument) for each in self.unacknowledged):
             raise error("routing.message", "what is sent again are documents")
 
 
@@ -72,7 +73,21 @@ class Publish:
     document: Document
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MappingsChanged:
+    """The mediator distributes a new mapping table."""
+
+    table: MappingTable
+
+
 RouterInput: TypeAlias = (
-    LinkUp | LinkDown | LinkReset | MessageReceived | Subscribe | Unsubscribe | Publish
+    LinkUp
+    | LinkDown
+    | LinkReset
+    | MessageReceived
+    | Subscribe
+    | Unsubscribe
+    | Publish
+    | MappingsChanged
 )
 """All inputs."""

@@ -87,10 +87,15 @@ class ForwardedDocument:
     """A document that matches the receiver's interest."""
 
     document: Document
+    """As it was published."""
+
+    mapping: str = ""
+    """Digest of the mapping under which the first router matched the document; empty if it needs
+    none. All routers on the way match it under the same one."""
 
     def __post_init__(self) -> None:
-        if not isinstance(self.document, Document):
-            raise error("routing.message", "a forwarded document is a document")
+        if not isinstance(self.document, Document) or not isinstance(self.mapping, str):
+            raise error("routing.message", "a forwarded document is a document and a digest")
 
 
 RouterMessage: TypeAlias = (

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from penstock.documents import Document
 from penstock.routing.local_subscription import LocalSubscription
+from penstock.routing.router_messages import ForwardedDocument
 
 STATE_VERSION = 1
 """Version of :class:`RouterState`."""
@@ -58,7 +58,7 @@ class NeighbourState:
     patterns: tuple[str, ...] | None = None
     """Keys of the patterns of its interest; ``None`` if unknown."""
 
-    waiting: tuple[Document, ...] = ()
+    waiting: tuple[ForwardedDocument, ...] = ()
     """Documents that wait for the link."""
 
     requests: int = 0

@@ -9,7 +9,9 @@ from datetime import datetime
 
 from penstock.documents import Document
 from penstock.matching import KeywordIndex, SubscriptionIndex
+from penstock.mediation import MediatedMatcher
 from penstock.routing import Delivery, LocalSubscription
+from support.routing.random_traffic import MAPPINGS
 
 
 @dataclass
@@ -127,5 +129,7 @@ class DeliveryChecker:
             else:
                 index = SubscriptionIndex(engine="reference")
             index.add("s", subscription.query, where=subscription.where)
-            self._matches[key] = "s" in index.matcher().match(document)
+            mapping = MAPPINGS.get(document.header.schema)
+            matcher = MediatedMatcher(index.matcher(), way="sdr")
+            self._matches[key] = "s" in matcher.match(document, mapping)
         return self._matches[key]

@@ -32,6 +32,7 @@ from penstock.routing import (
 )
 from support.routing.delivery_checker import DeliveryChecker
 from support.routing.random_traffic import (
+    MAPPING_TABLE,
     document_of,
     random_content,
     random_subscription,
@@ -103,6 +104,7 @@ class NetworkSimulator:
                 limits=options.limits,
                 aggregate_nodes=options.aggregate_nodes,
                 overflow=options.overflow,
+                mappings=MAPPING_TABLE,
             )
             for number in range(options.routers)
         }
@@ -320,6 +322,7 @@ class NetworkSimulator:
             limits=self.options.limits,
             aggregate_nodes=self.options.aggregate_nodes,
             overflow=self.options.overflow,
+            mappings=MAPPING_TABLE,
         )
         self._handle(name, Subscribe(subscriptions=subscriptions))
         for link in links:
@@ -342,6 +345,7 @@ class NetworkSimulator:
             limits=self.options.limits,
             aggregate_nodes=self.options.aggregate_nodes,
             overflow=self.options.overflow,
+            mappings=MAPPING_TABLE,
         )
 
     def _links_of(self, name: str) -> list[SimulatedLink]:

@@ -7,6 +7,8 @@ from datetime import datetime, timedelta
 from typing import Final
 
 from penstock.documents import Document, Header
+from penstock.mediation import Mapping
+from penstock.mediation.mapping_table import MappingTable
 from penstock.routing import LocalSubscription
 from support.strategies.tiny_documents import random_document
 
@@ -29,6 +31,26 @@ PATHS: Final = (
 )
 KEYWORDS: Final = ("x", "xy", "x y", "x OR xy", '"x y"', "a 10", "y OR 2")
 VALUES: Final = ("", "x", "xy", "y", "1", "2", "10", "x y")
+MAPPINGS: Final = {
+    "local": Mapping.from_text(
+        """penstock mapping 1
+a
+  => rename b
+  b*
+    => rename c
+    @p
+  c*
+    @q
+    => to-element @q
+"""
+    )
+}
+"""The mappings of documents, by schema. Documents of that schema rarely conform to it."""
+
+MAPPING_TABLE: Final = MappingTable(
+    {("", schema): mapping.digest for schema, mapping in MAPPINGS.items()},
+    texts={mapping.digest: mapping.to_text() for mapping in MAPPINGS.values()},
+)
 MALFORMED: Final = (b"<a><b></a>", b"", b"<a/><b/>", b"<a>&unknown;</a>")
 
 
@@ -64,4 +86,6 @@ def random_content(chance: random.Random, malformed: float) -> bytes:
 def document_of(chance: random.Random, publisher: str, number: int, content: bytes) -> Document:
     """A document of a publisher, with a number as its id."""
     fields = chance.choice(({}, {"lang": "en"}, {"lang": "de"}))
-    return Document(content, Header(publisher=publisher, id=str(number), fields=fields))
+    schema = chance.choice(("", "", "local"))
+    header = Header(publisher=publisher, id=str(number), schema=schema, fields=fields)
+    return Document(content, header)

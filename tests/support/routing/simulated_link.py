@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections import deque
 from dataclasses import dataclass, field
 
-from penstock.documents import Document
 from penstock.routing import ForwardedDocument, RouterMessage
 
 
@@ -37,13 +36,11 @@ class Stream:
             self.unacknowledged.popleft()
         self.processed -= count
 
-    def end(self) -> tuple[Document, ...]:
+    def end(self) -> tuple[ForwardedDocument, ...]:
         """Ends the session; returns the documents that the sender has to send again. The receiver
         may have processed some of them: these arrive twice."""
         documents = tuple(
-            message.document
-            for _, message in self.unacknowledged
-            if isinstance(message, ForwardedDocument)
+            message for _, message in self.unacknowledged if isinstance(message, ForwardedDocument)
         )
         self.unacknowledged.clear()
         self.processed = 0
