@@ -15,6 +15,9 @@ import pytest
 
 from penstock.documents import Document, Header, Limits
 from penstock.errors import PenstockError
+from penstock.mediation import Mapping
+from penstock.mediation.mapping_selection import carrying
+from penstock.mediation.mapping_table import MappingTable
 from penstock.routing import (
     UNIVERSAL,
     Delivery,
@@ -27,6 +30,7 @@ from penstock.routing import (
     LinkReset,
     LinkUp,
     LocalSubscription,
+    MappingsChanged,
     MessageReceived,
     MessageRefused,
     NeighbourStatus,
@@ -225,6 +229,84 @@ def test_query_whose_normal_form_is_too_long_is_announced_as_everything() -> Non
     link_up(router, "r2", [])
     announced = sent(subscribe(router, subscription(query=f"//a[{values}]")), "r2")
     assert announced == [delta([], [UNIVERSAL])]
+
+
+# Mediation
+
+DEPARTMENTS = """penstock mapping 1
+department
+  => rename {name}
+  course*
+    @code
+    => to-element @code
+"""
+OLD, NEW = (Mapping.from_text(DEPARTMENTS.format(name=name)) for name in ("dept", "unit"))
+LOCAL = Document(
+    b"<department><course code='db1'/></department>",
+    Header(publisher="north", id="1", schema="catalogue"),
+)
+
+
+def mapping_table(*mappings: Mapping) -> MappingTable:
+    """The first is the one of the schema; the others are known by digest."""
+    return MappingTable(
+        {("north", "catalogue"): mappings[0].digest} if mappings else {},
+        texts={mapping.digest: mapping.to_text() for mapping in mappings},
+    )
+
+
+def test_document_is_matched_under_its_mapping_and_delivered_unchanged() -> None:
+    router = Router(name="r1", neighbours=["r2", "r3"], mappings=mapping_table(OLD))
+    link_up(router, "r2", paths("/dept/course/code"))
+    link_up(router, "r3", paths("/department"))
+    subscribe(router, subscription(query="/dept/course[code = 'db1']", returns="fragments"))
+    outputs = publish(router, LOCAL)
+    (delivery,) = [each for each in outputs if isinstance(each, Delivery)]
+    assert delivery.document == LOCAL
+    assert [each.pieces for each in delivery.fragments or ()] == [(b"<course code='db1'/>",)]
+    assert sent(outputs, "r2") == [ForwardedDocument(document=LOCAL, mapping=OLD.digest)]
+    assert sent(outputs, "r3") == []
+
+
+def test_all_routers_use_the_mapping_of_the_first() -> None:
+    # A newer mapping of the schema has reached this router, and not the first.
+    router = Router(name="r2", neighbours=["r1"], mappings=mapping_table(NEW, OLD))
+    link_up(router, "r1", [])
+    subscribe(router, subscription("old", "/dept"), subscription("new", "/unit"))
+    forwarded = ForwardedDocument(document=LOCAL, mapping=OLD.digest)
+    assert deliveries(receive(router, "r1", forwarded)) == ["old"]
+    unchanged = replace(LOCAL, header=replace(LOCAL.header, id="2"))
+    subscribe(router, subscription("local", "/department"))
+    assert deliveries(receive(router, "r1", ForwardedDocument(document=unchanged))) == ["local"]
+
+
+def test_mapping_in_the_header_needs_no_table() -> None:
+    header = replace(LOCAL.header, fields=carrying(OLD))
+    carried = replace(LOCAL, header=header)
+    router = Router(name="r1", neighbours=["r2"])
+    subscribe(router, subscription(query="/dept"))
+    assert deliveries(publish(router, carried)) == ["s1"]
+    other = Router(name="r2", neighbours=["r1"])
+    link_up(other, "r1", [])
+    subscribe(other, subscription(query="/dept"))
+    forwarded = ForwardedDocument(document=carried, mapping=OLD.digest)
+    assert deliveries(receive(other, "r1", forwarded)) == ["s1"]
+
+
+def test_document_without_its_mapping_is_a_dead_letter() -> None:
+    router = Router(name="r1", neighbours=["r2"], mappings=mapping_table())
+    link_up(router, "r2", [UNIVERSAL])
+    (refused,) = publish(router, LOCAL)
+    assert isinstance(refused, DocumentRefused)
+    assert refused.dead_letter.code == "mediation.schema"
+    second = replace(LOCAL, header=replace(LOCAL.header, id="2"))
+    (refused,) = receive(router, "r2", ForwardedDocument(document=second, mapping=OLD.digest))
+    assert isinstance(refused, DocumentRefused)
+    assert refused.dead_letter.code == "mediation.mapping"
+    assert router.receive(MappingsChanged(table=mapping_table(OLD)), NOW) == ()
+    third = replace(LOCAL, header=replace(LOCAL.header, id="3"))
+    assert len(sent(publish(router, third), "r2")) == 1
+    assert router.counters.dead == 2
 
 
 # Neighbours that are down

@@ -49,7 +49,7 @@ class DeliveryChecker:
     def __init__(self) -> None:
         self.published: dict[str, PublishedDocument] = {}
         self.lives: dict[str, SubscriptionLife] = {}
-        self._matches: dict[tuple[str, str], bool] = {}
+        self._matches: dict[tuple[object, ...], bool] = {}
 
     def publish(self, document: Document, step: int, now: datetime) -> None:
         self.published.setdefault(document.identity, PublishedDocument(document, step, now))
@@ -121,7 +121,8 @@ class DeliveryChecker:
 
     def is_match(self, subscription: LocalSubscription, document: Document) -> bool:
         """Whether a document matches, by the reference engine with this subscription alone."""
-        key = (subscription.id, document.identity)
+        where = tuple(subscription.where.items())
+        key = (subscription.kind, subscription.query, where, document.identity)
         if key not in self._matches:
             index: KeywordIndex | SubscriptionIndex
             if subscription.kind == "keywords":
