@@ -1,4 +1,4 @@
-"""Compares what subscribers received with what each subscription matches by itself."""
+"""Compares what subscribers received with what the reference engines match."""
 
 from __future__ import annotations
 
@@ -6,12 +6,13 @@ import math
 from collections import defaultdict
 from dataclasses import dataclass, field
 from datetime import datetime
+from functools import cache
 
 from penstock.documents import Document
 from penstock.matching import KeywordIndex, SubscriptionIndex
 from penstock.mediation import MediatedMatcher
 from penstock.routing import Delivery, LocalSubscription
-from support.routing.random_traffic import MAPPINGS
+from support.routing.random_traffic import KEYWORDS, MAPPINGS, PATHS
 
 
 @dataclass
@@ -49,7 +50,7 @@ class DeliveryChecker:
     def __init__(self) -> None:
         self.published: dict[str, PublishedDocument] = {}
         self.lives: dict[str, SubscriptionLife] = {}
-        self._matches: dict[tuple[object, ...], bool] = {}
+        self._matching: dict[str, frozenset[str]] = {}
 
     def publish(self, document: Document, step: int, now: datetime) -> None:
         self.published.setdefault(document.identity, PublishedDocument(document, step, now))
@@ -120,17 +121,29 @@ class DeliveryChecker:
         )
 
     def is_match(self, subscription: LocalSubscription, document: Document) -> bool:
-        """Whether a document matches, by the reference engine with this subscription alone."""
-        where = tuple(subscription.where.items())
-        key = (subscription.kind, subscription.query, where, document.identity)
-        if key not in self._matches:
-            index: KeywordIndex | SubscriptionIndex
-            if subscription.kind == "keywords":
-                index = KeywordIndex(engine="reference")
-            else:
-                index = SubscriptionIndex(engine="reference")
-            index.add("s", subscription.query, where=subscription.where)
-            mapping = MAPPINGS.get(document.header.schema)
-            matcher = MediatedMatcher(index.matcher(), way="sdr")
-            self._matches[key] = "s" in matcher.match(document, mapping)
-        return self._matches[key]
+        """Whether a document matches, by the reference engines."""
+        if document.identity not in self._matching:
+            self._matching[document.identity] = matching_queries(document)
+        fields = document.header.fields
+        return subscription.query in self._matching[document.identity] and all(
+            fields.get(name) == value for name, value in subscription.where.items()
+        )
+
+
+@cache
+def _reference_matchers() -> tuple[MediatedMatcher, MediatedMatcher]:
+    paths, keywords = SubscriptionIndex(engine="reference"), KeywordIndex(engine="reference")
+    paths.add_many(PATHS, PATHS)
+    keywords.add_many(KEYWORDS, KEYWORDS)
+    return (
+        MediatedMatcher(paths.matcher(), way="sdr"),
+        MediatedMatcher(keywords.matcher(), way="sdr"),
+    )
+
+
+def matching_queries(document: Document) -> frozenset[str]:
+    """The queries of random traffic that match a document under its mapping."""
+    mapping = MAPPINGS.get(document.header.schema)
+    return frozenset(
+        query for matcher in _reference_matchers() for query in matcher.match(document, mapping).ids
+    )
