@@ -24,8 +24,9 @@ class LocalSubscription:
 
     Examples
     --------
-    >>> LocalSubscription(id="s1", subscriber="ada", query="storm coast", kind="keywords").pattern()
-    Pattern(query=KeywordQuery(keywords=('coast', 'storm'), mode='and'), where=frozenset())
+    >>> both = LocalSubscription(id="s1", subscriber="ada", query="storm coast", kind="keywords")
+    >>> str(both.pattern())
+    'coast storm'
     """
 
     id: str
