@@ -8,6 +8,7 @@ from typing import NamedTuple, TypeAlias
 
 from penstock.documents import Document, Fragment, Limits
 from penstock.errors import DocumentError
+from penstock.language import TokenizerOptions
 from penstock.matching.query_indexes import NumberedQuery, QueryIndexes
 from penstock.mediation import Mapping as SchemaMapping
 from penstock.mediation import MediatedMatcher
@@ -51,7 +52,7 @@ class InterestIndex:
 
     def __init__(self, limits: Limits) -> None:
         self._limits = limits
-        self._indexes = QueryIndexes()
+        self._indexes = QueryIndexes(TokenizerOptions())
         self._targets: dict[str, Target] = {}
         self._numbers: dict[Target, int] = {}
         self._next = 0
