@@ -12,6 +12,7 @@ from itertools import pairwise
 from typing import Any
 
 import pytest
+from hypothesis import given
 
 from penstock.documents import Document, Header, Limits
 from penstock.errors import PenstockError
@@ -58,6 +59,7 @@ from support.routing.one_router import (
     sent,
     snapshot,
 )
+from support.strategies.patterns import patterns
 
 
 def subscription(
@@ -399,6 +401,14 @@ def test_digest_request_is_answered() -> None:
     ]
     other = DigestRequest(number=8, digest="")
     assert sent(receive(router, "r2", other), "r2") == [snapshot(8, paths("/a"))]
+
+
+@given(patterns)
+def test_patterns_survive_transmission(pattern: Pattern) -> None:
+    router = Router(name="r1", neighbours=["r2"])
+    link_up(router, "r2", [pattern])
+    assert router.interest_of("r2") == (pattern,)
+    assert router.counters.refused_messages == 0
 
 
 KNOWN = paths("/a", "//b")
