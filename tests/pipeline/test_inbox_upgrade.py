@@ -18,6 +18,7 @@ from deltalake import DeltaTable
 from pyspark.sql import SparkSession
 
 from penstock.documents import Document, Header
+from penstock.language import TokenizerOptions
 from penstock.pipeline.delivery import deliver
 from penstock.pipeline.file_stream_upgrade import CHECKPOINT
 from penstock.pipeline.journal_references import read_entries
@@ -29,6 +30,7 @@ from penstock.workspace import (
     Workspace,
     database,
     parquet_inbox,
+    subscription_store,
 )
 from penstock.workspace.batch_records import BatchRecords
 from penstock.workspace.delta import commit_batch
@@ -48,6 +50,8 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     with monkeypatch.context() as patch:
         before = MIGRATIONS[: MIGRATIONS.index(move_identities)]
         patch.setattr(database, "MIGRATIONS", before)
+        # The older version had no tokenizer options.
+        patch.setattr(subscription_store, "read_tokenizer", lambda _: TokenizerOptions())
         with Workspace.create(path) as created:
             wanted = StoredSubscription(id="all", subscriber="anna", query="/news")
             created.subscriptions.add(wanted)
