@@ -80,7 +80,7 @@ class LocalSubscription:
         )
 
     def pattern(self) -> Pattern:
-        """What the neighbours are told, in an aggregated set.
+        """The interest that is announced to neighbours, in an aggregated set.
 
         A query whose normal form is too long for an index is announced as everything.
 
