@@ -137,6 +137,9 @@ class Index:
         cache_bytes_max: int,
         undecided_max: int,
     ) -> list[str]: ...
+    def all_containers(
+        self, cache_bytes_max: int, undecided_max: int
+    ) -> tuple[list[str], list[tuple[list[int], list[int]]]]: ...
     def contained(self, query: CompiledQuery, header: list[tuple[str, str]]) -> list[str]: ...
     def matcher(
         self, engine: str, limits: dict[str, int], cache_bytes_max: int, undecided_max: int

@@ -38,6 +38,8 @@ def check(index: SubscriptionIndex, stored: dict[str, Query], query: Query) -> N
     assert set(index.contained(query)) == {
         name for name, each in normal.items() if contains(wanted, each)
     }
+    for name, above in index.all_containers().items():
+        assert set(above) == set(index.containers(stored[name])) - {name}
 
 
 @given(st.lists(ANY_QUERIES, max_size=12), st.lists(ANY_QUERIES, max_size=3), st.data())
@@ -91,6 +93,21 @@ def test_containers_of_a_query(engine: str) -> None:
     assert set(index.containers(long)) == {*always, "either", "lengthy"}
     assert set(index.containers("/news/item[@n > 1][@n < 1]")) == set(QUERIES)
     assert set(index.containers("/unknown")) == set()
+
+
+def test_containers_of_all_subscriptions_are_found_at_once() -> None:
+    index = SubscriptionIndex()
+    assert not index.add_many(QUERIES, QUERIES.values())
+    index.add("again", "/news/item[@n < 10]", where={"lang": "en"})
+    index.remove("negated")
+    found = index.all_containers()
+    # Those without a canonical document are left out: no document matches, or none is made up.
+    assert set(found) == {"again", *QUERIES} - {"negated", "never", "lengthy"}
+    for name, above in found.items():
+        fields = {"lang": "en"} if name == "again" else None
+        query = QUERIES["valued" if name == "again" else name]
+        assert set(above) == set(index.containers(query, where=fields)) - {name}
+    assert set(found["again"]) == {"root", "wide", "child", "union", "valued"}
 
 
 @pytest.mark.parametrize("engine", [name for name in ENGINES if name != "yfilter"])

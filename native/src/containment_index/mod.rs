@@ -21,7 +21,7 @@ use crate::matching::engine::PathEngine;
 use crate::matching::matcher::PathMatcher;
 use crate::path_index::segment::Segment;
 use crate::reader::{Reader, ReaderOptions};
-use crate::relations::{contains, CompiledQuery};
+use crate::relations::{contains, CompiledQuery, Domain};
 use crate::select::{Selection, SelectionOptions, Selector};
 use crate::subscription_store::file_format::OpenError;
 use crate::subscription_store::header_tests::{HeaderField, HeaderTests};
@@ -52,6 +52,9 @@ struct Kept {
 /// A class: the position of its view and its number there.
 type Class = (usize, u32);
 
+/// The handles of a class, and those of the classes that contain it.
+pub type ContainedClass = (Vec<u32>, Vec<u32>);
+
 impl ContainmentIndex {
     /// The handles of the subscriptions that contain a query with these header tests.
     pub fn containers<E: PathEngine>(
@@ -61,17 +64,40 @@ impl ContainmentIndex {
         header: &[HeaderField],
     ) -> Result<Vec<u32>, MatchError> {
         let numbered = matcher.numbered();
-        let candidates = match canonical_document(query) {
-            Some(document) if !query.never_matches() => {
-                candidate_containers(matcher, &document, header)?
-            }
-            _ => None,
-        };
-        let candidates = candidates.unwrap_or_else(|| all_classes(numbered));
+        let candidates =
+            candidate_containers(matcher, query, header)?.unwrap_or_else(|| all_classes(numbered));
         let header = HeaderTests::new(header.to_vec());
         self.verified(numbered, candidates, |tests, compiled| {
             tests.is_subset(&header) && contains(compiled, query)
         })
+    }
+
+    /// What contains each of the subscriptions, by class. A class contains itself. Classes without a
+    /// canonical document are left out: all others would have to be tested.
+    pub fn all_containers<E: PathEngine>(
+        &self,
+        matcher: &PathMatcher<E>,
+    ) -> Result<Vec<ContainedClass>, MatchError> {
+        let numbered = matcher.numbered();
+        let mut found = Vec::new();
+        for (view, class) in all_classes(numbered) {
+            let mut own = Vec::new();
+            numbered.handle_expansion(view).expand(class, &mut own);
+            if own.is_empty() {
+                continue;
+            }
+            let segment = &numbered.snapshot.views[view].segment;
+            let query = CompiledQuery::new(segment.query_of(class)?, Domain::default());
+            let header = segment.header_tests_of(class);
+            let fields = header.clone().into_fields();
+            if let Some(candidates) = candidate_containers(matcher, &query, &fields)? {
+                let above = self.verified(numbered, candidates, |tests, compiled| {
+                    tests.is_subset(&header) && contains(compiled, &query)
+                })?;
+                found.push((own, above));
+            }
+        }
+        Ok(found)
     }
 
     /// The handles of the subscriptions that a query with these header tests contains.
@@ -153,8 +179,21 @@ fn is_matched(selector: &Selector, document: &str) -> bool {
     read.is_ok() && selection.finish().iter().any(|result| result.matched)
 }
 
-/// The classes that match a document or may do so; `None` if the document is refused.
+/// The classes that may contain a query: those that match a canonical document of it; `None` if it
+/// has none.
 fn candidate_containers<E: PathEngine>(
+    matcher: &PathMatcher<E>,
+    query: &CompiledQuery,
+    header: &[HeaderField],
+) -> Result<Option<Vec<Class>>, MatchError> {
+    match canonical_document(query) {
+        Some(document) if !query.never_matches() => matching_classes(matcher, &document, header),
+        _ => Ok(None),
+    }
+}
+
+/// The classes that match a document or may do so; `None` if the document is refused.
+fn matching_classes<E: PathEngine>(
     matcher: &PathMatcher<E>,
     document: &str,
     header: &[HeaderField],
@@ -192,7 +231,6 @@ mod tests {
     use crate::matching::segment_run::RunLimits;
     use crate::matching::worker::MatcherOptions;
     use crate::path_index::subscription_index::PathIndex;
-    use crate::relations::Domain;
     use crate::xpath::{normalise, parse, Namespaces};
 
     fn compiled(query: &str) -> CompiledQuery {
@@ -236,5 +274,18 @@ mod tests {
             let found = search.contained(numbered, &query, &[]).expect("found");
             assert_eq!(ids(numbered, &found), ["narrow", "never", "same"]);
         }
+        let all = search.all_containers(&matcher).expect("found");
+        let all: Vec<_> = all
+            .iter()
+            .map(|(own, above)| (ids(numbered, own)[0], ids(numbered, above)))
+            .collect();
+        assert_eq!(
+            all,
+            [
+                ("wide", vec!["wide"]),
+                ("same", vec!["same", "wide"]),
+                ("narrow", vec!["narrow", "same", "wide"]),
+            ]
+        );
     }
 }

@@ -19,7 +19,7 @@ use super::indexes::{
 use super::outcomes::{found_tuple, or_refusal, FoundTuple};
 use super::reader::{options, RefusalTuple};
 use super::relations::CompiledQuery;
-use crate::containment_index::ContainmentIndex;
+use crate::containment_index::{ContainedClass, ContainmentIndex};
 use crate::dispatch::cache_budget;
 use crate::dispatch::document_source::DocumentSource;
 use crate::dispatch::outcome::MatchError;
@@ -55,6 +55,20 @@ impl Index {
 
     fn lock(&self) -> MutexGuard<'_, NativeIndex> {
         self.index.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// A matcher of the current subscriptions with the default engine and reader.
+    fn default_matcher(&self, cache_bytes_max: usize, undecided_max: usize) -> AnyPathMatcher {
+        let options = MatcherOptions {
+            reader: ReaderOptions::default(),
+            run: RunLimits {
+                cache_bytes_max,
+                undecided_max,
+            },
+        };
+        let snapshot = self.lock().snapshot();
+        self.pools
+            .matcher(snapshot, PathEngineKind::Automaton, options)
     }
 }
 
@@ -173,21 +187,32 @@ impl Index {
         cache_bytes_max: usize,
         undecided_max: usize,
     ) -> PyResult<Vec<String>> {
-        let options = MatcherOptions {
-            reader: ReaderOptions::default(),
-            run: RunLimits {
-                cache_bytes_max,
-                undecided_max,
-            },
-        };
         py.detach(|| {
-            let snapshot = self.lock().snapshot();
-            let matcher = self
-                .pools
-                .matcher(snapshot, PathEngineKind::Automaton, options);
+            let matcher = self.default_matcher(cache_bytes_max, undecided_max);
             with_path_matcher!(&matcher, matcher => {
                 let found = self.containment.containers(matcher, &query.compiled, &header);
                 found.map(|handles| ids_of(matcher.numbered(), &handles))
+            })
+        })
+        .map_err(match_error)
+    }
+
+    /// What contains each subscription: the ids by handle, and for each distinct subscription the
+    /// handles that have it and the handles of those that contain it, including itself. Those without a
+    /// canonical document are left out.
+    fn all_containers(
+        &self,
+        py: Python<'_>,
+        cache_bytes_max: usize,
+        undecided_max: usize,
+    ) -> PyResult<(Vec<String>, Vec<ContainedClass>)> {
+        py.detach(|| {
+            let matcher = self.default_matcher(cache_bytes_max, undecided_max);
+            with_path_matcher!(&matcher, matcher => {
+                let numbered = matcher.numbered();
+                let handles: Vec<u32> = (0..numbered.count()).collect();
+                let found = self.containment.all_containers(matcher);
+                found.map(|rows| (ids_of(numbered, &handles), rows))
             })
         })
         .map_err(match_error)

@@ -63,6 +63,11 @@ impl HeaderTests {
             .map(|(field, value)| (field.as_str(), value.as_str()))
     }
 
+    /// The fields and values as a header that passes the tests.
+    pub fn into_fields(self) -> Vec<HeaderField> {
+        self.tests
+    }
+
     /// The text of a query together with the tests, which identifies a query class.
     pub fn prefixed(&self, query: &str) -> String {
         let mut text = String::new();

@@ -175,6 +175,12 @@ class EngineIndex(EngineSubscriptions, Protocol):
     def containers(self, query: Query, where: HeaderFields) -> Sequence[str]:
         """The ids of the subscriptions that contain one with this query, in normal form."""
 
+    def all_containers(self) -> Mapping[str, Sequence[str]]:
+        """For each subscription the ids of those that contain it, itself excluded.
+
+        May leave out subscriptions for which all others would have to be tested.
+        """
+
     def contained(self, query: Query, where: HeaderFields) -> Sequence[str]:
         """The ids of the subscriptions that one with this query in normal form contains."""
 

@@ -197,6 +197,22 @@ class SubscriptionIndex(BaseIndex):
         normal, fields = _checked(query, namespaces, default_namespace, where)
         return tuple(self._index.contained(normal, fields))
 
+    def all_containers(self) -> Mapping[str, tuple[str, ...]]:
+        """For each subscription, the others that provably match every document that it matches.
+
+        Leaves out subscriptions for which all others would have to be tested, such as those that no
+        document can match; use :meth:`containers` for them. For the others, one call is faster.
+
+        Examples
+        --------
+        >>> index = SubscriptionIndex()
+        >>> index.add_many(["wide", "narrow"], ["//item", "/news/item"])
+        {}
+        >>> index.all_containers()
+        {'wide': (), 'narrow': ('wide',)}
+        """
+        return {id_: tuple(above) for id_, above in self._index.all_containers().items()}
+
     def matcher(self, *, limits: Limits | None = None, engine: str | None = None) -> Matcher:
         """Create a matcher: a snapshot of the subscriptions.
 

@@ -96,6 +96,18 @@ class NativeIndex(NativeIndexBase):
         header = list(where.items())
         return self._index.containers(_compiled(query), header, CACHE_BYTES_MAX, UNDECIDED_MAX)
 
+    def all_containers(self) -> Mapping[str, Sequence[str]]:
+        """For each subscription the ids of those that contain it, itself excluded.
+
+        May leave out subscriptions for which all others would have to be tested.
+        """
+        ids, rows = self._index.all_containers(CACHE_BYTES_MAX, UNDECIDED_MAX)
+        return {
+            ids[handle]: [ids[above] for above in containers if above != handle]
+            for handles, containers in rows
+            for handle in handles
+        }
+
     def contained(self, query: Query, where: HeaderFields) -> Sequence[str]:
         """The ids of the subscriptions that one with this query in normal form contains."""
         return self._index.contained(_compiled(query), list(where.items()))

@@ -135,6 +135,17 @@ class ReferenceIndex(ReferenceIndexBase[_Entry]):
             if not failed_tests(each.where, where) and contains(normalise(each.query), query)
         ]
 
+    def all_containers(self) -> Mapping[str, Sequence[str]]:
+        """For each subscription the ids of those that contain it, itself excluded."""
+        return {
+            each.id: [
+                above
+                for above in self.containers(normalise(each.query), each.where)
+                if above != each.id
+            ]
+            for each in self._snapshot()
+        }
+
     def contained(self, query: Query, where: HeaderFields) -> Sequence[str]:
         """The ids of the subscriptions that one with this query in normal form contains."""
         return [
